@@ -1,0 +1,104 @@
+#include "core/graph/device_spec.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <vector>
+
+#include "core/graph/error.h"
+
+namespace towerflow {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+int number(std::string_view digits, std::string_view text, Site site) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size() || value < 0) {
+    throw ValueError(fmt::format("'{}' is no number in device '{}'", digits, text),
+                     {.site = site, .hint = "write it as in \"/gpu:0\" or \"/job:a/task:1\""});
+  }
+  return value;
+}
+
+/// The index of a device part; "*" leaves it open.
+std::optional<int> device_index(std::string_view digits, std::string_view text, Site site) {
+  if (digits == "*") return std::nullopt;
+  return number(digits, text, site);
+}
+
+}  // namespace
+
+DeviceSpec DeviceSpec::parse(std::string_view text, Site site) {
+  DeviceSpec spec;
+  for (std::string_view part : split(text, '/')) {
+    const auto words = split(part, ':');
+    const std::size_t count = words.size();
+    if (part.empty()) continue;
+    if (count == 2 && words[0] == "job") {
+      spec.job = std::string(words[1]);
+    } else if (count == 2 && words[0] == "replica") {
+      spec.replica = number(words[1], text, site);
+    } else if (count == 2 && words[0] == "task") {
+      spec.task = number(words[1], text, site);
+    } else if (count == 3 && words[0] == "device") {
+      spec.type = std::string(words[1]);
+      spec.index = device_index(words[2], text, site);
+    } else if (count <= 2 && (upper(words[0]) == "CPU" || upper(words[0]) == "GPU")) {
+      if (spec.type) {
+        throw ValueError(fmt::format("Multiple device types are not allowed while parsing the "
+                                     "device spec: {}.",
+                                     text),
+                         {.site = site});
+      }
+      spec.type = upper(words[0]);
+      if (count == 2) spec.index = device_index(words[1], text, site);
+    } else {
+      throw ValueError(fmt::format("Unknown attribute '{}' is encountered while parsing the device "
+                                   "spec: '{}'.",
+                                   words[0], text),
+                       {.site = site, .hint = "write \"/cpu:0\", \"/gpu:1\" or \"/device:GPU:1\""});
+    }
+  }
+  return spec;
+}
+
+DeviceSpec DeviceSpec::merged(const DeviceSpec& inner) const {
+  DeviceSpec out = *this;
+  if (inner.job) out.job = inner.job;
+  if (inner.replica) out.replica = inner.replica;
+  if (inner.task) out.task = inner.task;
+  if (inner.type) out.type = inner.type;
+  if (inner.index) out.index = inner.index;
+  return out;
+}
+
+std::string DeviceSpec::text() const {
+  std::string out;
+  if (job) out += fmt::format("/job:{}", *job);
+  if (replica) out += fmt::format("/replica:{}", *replica);
+  if (task) out += fmt::format("/task:{}", *task);
+  if (type) {
+    out += fmt::format("/device:{}:{}", *type, index ? fmt::format("{}", *index) : "*");
+  }
+  return out;
+}
+
+}  // namespace towerflow

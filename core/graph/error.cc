@@ -1,0 +1,140 @@
+#include "core/graph/error.h"
+
+#include <fmt/format.h>
+
+namespace towerflow {
+namespace {
+
+std::string full_text(const char* kind, const std::string& message, const ErrorDetail& detail) {
+  std::string text = fmt::format("{}: {}", kind, message);
+  if (!detail.node.empty()) {
+    text += fmt::format("\n  node: {}", detail.node);
+    if (!detail.op.empty()) text += fmt::format(" ({})", detail.op);
+    if (!detail.device.empty()) text += fmt::format(" on {}", detail.device);
+  }
+  if (detail.site.known()) text += fmt::format("\n  at: {}", detail.site.text());
+  if (!detail.hint.empty()) text += fmt::format("\n  hint: {}", detail.hint);
+  return text;
+}
+
+ErrorDetail merged(ErrorDetail own, const ErrorDetail& outer) {
+  if (!own.site.known()) own.site = outer.site;
+  if (own.node.empty()) {
+    own.node = outer.node;
+    own.op = outer.op;
+    own.device = outer.device;
+  }
+  if (own.hint.empty()) own.hint = outer.hint;
+  return own;
+}
+
+}  // namespace
+
+Error::Error(const char* kind, std::string message, ErrorDetail detail)
+    : std::runtime_error(full_text(kind, message, detail)),
+      kind_(kind),
+      message_(std::move(message)),
+      detail_(std::move(detail)) {}
+
+namespace errors {
+
+const char* class_name(Code code) noexcept {
+  switch (code) {
+    case Code::ok:
+      return "OK";
+    case Code::cancelled:
+      return "CancelledError";
+    case Code::unknown:
+      return "UnknownError";
+    case Code::invalid_argument:
+      return "InvalidArgumentError";
+    case Code::deadline_exceeded:
+      return "DeadlineExceededError";
+    case Code::not_found:
+      return "NotFoundError";
+    case Code::already_exists:
+      return "AlreadyExistsError";
+    case Code::permission_denied:
+      return "PermissionDeniedError";
+    case Code::resource_exhausted:
+      return "ResourceExhaustedError";
+    case Code::failed_precondition:
+      return "FailedPreconditionError";
+    case Code::aborted:
+      return "AbortedError";
+    case Code::out_of_range:
+      return "OutOfRangeError";
+    case Code::unimplemented:
+      return "UnimplementedError";
+    case Code::internal:
+      return "InternalError";
+    case Code::unavailable:
+      return "UnavailableError";
+    case Code::data_loss:
+      return "DataLossError";
+    case Code::unauthenticated:
+      return "UnauthenticatedError";
+  }
+  return "UnknownError";
+}
+
+void raise(Code code, std::string message, ErrorDetail detail) {
+  switch (code) {
+    case Code::cancelled:
+      throw CancelledError(std::move(message), std::move(detail));
+    case Code::invalid_argument:
+      throw InvalidArgumentError(std::move(message), std::move(detail));
+    case Code::deadline_exceeded:
+      throw DeadlineExceededError(std::move(message), std::move(detail));
+    case Code::not_found:
+      throw NotFoundError(std::move(message), std::move(detail));
+    case Code::already_exists:
+      throw AlreadyExistsError(std::move(message), std::move(detail));
+    case Code::permission_denied:
+      throw PermissionDeniedError(std::move(message), std::move(detail));
+    case Code::resource_exhausted:
+      throw ResourceExhaustedError(std::move(message), std::move(detail));
+    case Code::failed_precondition:
+      throw FailedPreconditionError(std::move(message), std::move(detail));
+    case Code::aborted:
+      throw AbortedError(std::move(message), std::move(detail));
+    case Code::out_of_range:
+      throw OutOfRangeError(std::move(message), std::move(detail));
+    case Code::unimplemented:
+      throw UnimplementedError(std::move(message), std::move(detail));
+    case Code::internal:
+      throw InternalError(std::move(message), std::move(detail));
+    case Code::unavailable:
+      throw UnavailableError(std::move(message), std::move(detail));
+    case Code::data_loss:
+      throw DataLossError(std::move(message), std::move(detail));
+    default:
+      throw OpError(code, std::move(message), std::move(detail));
+  }
+}
+
+}  // namespace errors
+
+void rethrow_with(const ErrorDetail& detail) {
+  try {
+    throw;
+  } catch (const errors::OpError& error) {
+    errors::raise(error.code(), error.message(), merged(error.detail(), detail));
+  } catch (const ValueError& error) {
+    throw ValueError(error.message(), merged(error.detail(), detail));
+  } catch (const TypeError& error) {
+    throw TypeError(error.message(), merged(error.detail(), detail));
+  } catch (const KeyError& error) {
+    throw KeyError(error.message(), merged(error.detail(), detail));
+  } catch (const LookupError& error) {
+    throw LookupError(error.message(), merged(error.detail(), detail));
+  } catch (const RuntimeError& error) {
+    throw RuntimeError(error.message(), merged(error.detail(), detail));
+  } catch (const std::bad_alloc&) {
+    throw errors::ResourceExhaustedError("out of memory", detail);
+  } catch (const std::exception& error) {
+    throw errors::InternalError(error.what(), detail);
+  }
+}
+
+}  // namespace towerflow

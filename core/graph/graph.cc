@@ -1,0 +1,300 @@
+#include "core/graph/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+
+#include "core/graph/constant.h"
+#include "core/graph/nearest.h"
+#include "core/graph/op_def.h"
+#include "core/graph/scopes.h"
+
+namespace towerflow {
+namespace {
+
+std::uint64_t next_uid() {
+  static std::atomic<std::uint64_t> counter{1};
+  return counter.fetch_add(1);
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+bool valid_op_name(const std::string& name) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  if (name.empty() || !(letter(name[0]) || name[0] == '.')) return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) {
+    return letter(c) || c == '_' || c == '.' || c == '\\' || c == '/' || c == '>' || c == '-';
+  });
+}
+
+struct DefaultGraphs {
+  std::vector<Graph*> stack;
+  std::unique_ptr<Graph> global;
+};
+
+DefaultGraphs& default_graphs() {
+  thread_local DefaultGraphs graphs;
+  return graphs;
+}
+
+}  // namespace
+
+Graph::Graph() : uid_(next_uid()) {}
+Graph::~Graph() = default;
+
+ScopeState& Graph::scopes() {
+  struct Entry {
+    std::uint64_t uid = 0;
+    std::unique_ptr<ScopeState> state;
+  };
+  thread_local std::vector<Entry> entries;
+  for (Entry& entry : entries) {
+    if (entry.uid == uid_) return *entry.state;
+  }
+  // A graph that is gone leaves its entry behind: keep the list short.
+  if (entries.size() >= 64) entries.erase(entries.begin(), entries.begin() + 32);
+  entries.push_back({uid_, std::make_unique<ScopeState>()});
+  return *entries.back().state;
+}
+
+std::string Graph::unique_name(const std::string& name, bool mark_as_used) {
+  const std::string& scope = scopes().name;
+  std::string full = scope.empty() ? name : scope + "/" + name;
+  std::string key = lower(full);
+  const auto used = names_in_use_.find(key);
+  int count = used == names_in_use_.end() ? 0 : used->second;
+  if (mark_as_used) names_in_use_[key] = count + 1;
+  if (count == 0) return full;
+  std::string candidate;
+  do {
+    candidate = fmt::format("{}_{}", key, count++);
+  } while (names_in_use_.contains(candidate));
+  if (mark_as_used) names_in_use_[candidate] = 1;
+  return fmt::format("{}_{}", full, count - 1);
+}
+
+bool Graph::name_in_use(const std::string& full_name) const {
+  return names_in_use_.contains(lower(full_name));
+}
+
+std::string Graph::node_name(const std::string& name, Site site) {
+  std::string full;
+  if (name.ends_with('/')) {
+    full = name.substr(0, name.size() - 1);
+  } else {
+    full = unique_name(name);
+  }
+  if (!valid_op_name(full)) {
+    throw ValueError(fmt::format("'{}' is not a valid node name", full),
+                     {.site = site,
+                      .hint = "a name starts with a letter, digit or '.', then also _ \\ / > - "
+                              "are allowed"});
+  }
+  if (by_name_.contains(full)) {
+    throw ValueError(fmt::format("Duplicate node name in graph: '{}'", full),
+                     {.site = site,
+                      .hint = "a name that ends with '/' is taken as it stands, without a suffix"});
+  }
+  return full;
+}
+
+Operation Graph::add(NodeSpec spec) {
+  if (finalized_) {
+    throw RuntimeError("Graph is finalized and cannot be modified.",
+                       {.site = spec.site, .op = spec.op});
+  }
+  const OpDef& def = OpRegistry::global().get(spec.op);
+  for (const Tensor& input : spec.inputs) {
+    if (input.node().graph != this) {
+      throw ValueError(
+          fmt::format("Tensor {} is from another graph than the one the {} is added "
+                      "to: it must be from the same graph",
+                      input.name(), spec.op),
+          {.site = spec.site, .hint = "build the whole program under one graph.as_default()"});
+    }
+  }
+  Node node;
+  node.graph = this;
+  node.op = &def;
+  node.name = node_name(spec.name, spec.site);
+  node.inputs = std::move(spec.inputs);
+  node.attrs = std::move(spec.attrs);
+  node.site = spec.site;
+  const ErrorDetail detail{.site = node.site, .node = node.name, .op = def.name};
+  infer(node, detail);
+
+  ScopeState& state = scopes();
+  // What writes a variable belongs beside it, whatever devices are asked for around it.
+  std::optional<ColocationScope> beside;
+  if (!def.written.empty()) beside.emplace(*this, nullptr, false);
+  for (const int written : def.written) {
+    state.colocation.push_back(&node.inputs[static_cast<std::size_t>(written)].node());
+  }
+  node.control_inputs = state.control_inputs_for(node.inputs);
+  for (Node* control : spec.control_inputs) {
+    if (control->graph != this) {
+      throw ValueError(fmt::format("control input '{}' is from another graph", control->name),
+                       {.site = spec.site, .node = node.name, .op = def.name});
+    }
+    if (std::find(node.control_inputs.begin(), node.control_inputs.end(), control) ==
+        node.control_inputs.end()) {
+      node.control_inputs.push_back(control);
+    }
+  }
+  if (state.colocation.empty() && state.future_variable) {
+    node.colocation_groups.push_back("loc:@" + *state.future_variable);
+  }
+  for (Node* other : state.colocation) {
+    const auto& groups = other->colocation_groups;
+    if (groups.empty())
+      node.colocation_groups.push_back("loc:@" + other->name);
+    else
+      node.colocation_groups.insert(node.colocation_groups.end(), groups.begin(), groups.end());
+  }
+  std::sort(node.colocation_groups.begin(), node.colocation_groups.end());
+  node.colocation_groups.erase(
+      std::unique(node.colocation_groups.begin(), node.colocation_groups.end()),
+      node.colocation_groups.end());
+
+  Node* made = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    node.id = static_cast<int>(nodes_.size());
+    made = &nodes_.emplace_back(std::move(node));
+    by_name_.emplace(made->name, made);
+  }
+  state.device_of(Operation(made));  // device functions look at the finished operation
+  for (ControlLevel& level : state.control) level.made_inside.insert(made);
+  return Operation(made);
+}
+
+void Graph::infer(Node& node, const ErrorDetail& detail) const {
+  std::vector<OutputSpec> inputs;
+  std::vector<Array> values;
+  std::vector<const Array*> constants;
+  values.reserve(node.inputs.size());
+  for (const Tensor& input : node.inputs) {
+    inputs.push_back(input.node().outputs[static_cast<std::size_t>(input.index())]);
+    values.push_back(constant_value(input));
+  }
+  for (const Array& value : values) constants.push_back(value.empty() ? nullptr : &value);
+  InferenceContext context(node.attrs, inputs, constants);
+  try {
+    node.op->shape(context);
+  } catch (...) {
+    rethrow_with(detail);
+  }
+  node.outputs = context.take_outputs();
+}
+
+std::size_t Graph::size() const {
+  std::lock_guard lock(mutex_);
+  return nodes_.size();
+}
+
+Operation Graph::operation(std::size_t id) const {
+  std::lock_guard lock(mutex_);
+  return Operation(const_cast<Node*>(&nodes_.at(id)));
+}
+
+std::vector<Operation> Graph::get_operations() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Operation> all;
+  all.reserve(nodes_.size());
+  for (const Node& node : nodes_) all.emplace_back(const_cast<Node*>(&node));
+  return all;
+}
+
+Operation Graph::get_operation_by_name(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  const auto it = by_name_.find(name);
+  if (it != by_name_.end()) return Operation(it->second);
+  if (name.find(':') != std::string::npos) {
+    throw ValueError(fmt::format("Name '{}' appears to refer to a Tensor, not an Operation.", name),
+                     {.hint = "get_tensor_by_name takes a name with an output index"});
+  }
+  std::vector<std::string> names;
+  for (const auto& [known, node] : by_name_) names.push_back(known);
+  throw KeyError(fmt::format("The name '{}' refers to an Operation not in the graph.", name),
+                 {.hint = nearest_hint(name, names)});
+}
+
+Tensor Graph::get_tensor_by_name(const std::string& name) const {
+  const auto colon = name.rfind(':');
+  int index = -1;
+  if (colon != std::string::npos) {
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + colon + 1, end, index);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) index = -1;
+  }
+  if (index < 0) {
+    throw ValueError(
+        fmt::format("The name '{}' looks like an (invalid) Operation name, not a Tensor. Tensor "
+                    "names must be of the form \"<op_name>:<output_index>\".",
+                    name));
+  }
+  const Operation op = get_operation_by_name(name.substr(0, colon));
+  if (static_cast<std::size_t>(index) >= op.num_outputs()) {
+    throw KeyError(
+        fmt::format("The name '{}' refers to a Tensor which does not exist. The "
+                    "operation, '{}', exists but only has {} outputs.",
+                    name, op.name(), op.num_outputs()));
+  }
+  return op.output(static_cast<std::size_t>(index));
+}
+
+Array constant_value(const Tensor& tensor) {
+  const Node& node = tensor.node();
+  if (const auto* attrs = node.attrs.get_if<ConstAttrs>()) return attrs->value;
+  if (!node.op->constant) return {};
+  std::vector<OutputSpec> inputs;
+  std::vector<Array> values;
+  std::vector<const Array*> constants;
+  values.reserve(node.inputs.size());
+  for (const Tensor& input : node.inputs) {
+    inputs.push_back(input.node().outputs[static_cast<std::size_t>(input.index())]);
+    values.push_back(constant_value(input));
+  }
+  for (const Array& value : values) constants.push_back(value.empty() ? nullptr : &value);
+  const InferenceContext context(node.attrs, inputs, constants);
+  return node.op->constant(context, node.outputs);
+}
+
+DefaultGraphGuard Graph::as_default() { return DefaultGraphGuard(*this); }
+
+Graph& get_default_graph() {
+  DefaultGraphs& graphs = default_graphs();
+  if (!graphs.stack.empty()) return *graphs.stack.back();
+  if (!graphs.global) graphs.global = std::make_unique<Graph>();
+  return *graphs.global;
+}
+
+void reset_default_graph() {
+  DefaultGraphs& graphs = default_graphs();
+  if (!graphs.stack.empty()) {
+    throw RuntimeError("reset_default_graph inside a graph.as_default() block",
+                       {.hint = "a fresh tf::Graph needs no reset"});
+  }
+  graphs.global.reset();
+}
+
+DefaultGraphGuard::DefaultGraphGuard(Graph& graph) : graph_(&graph) {
+  default_graphs().stack.push_back(graph_);
+}
+
+DefaultGraphGuard::~DefaultGraphGuard() {
+  auto& stack = default_graphs().stack;
+  const auto it = std::find(stack.rbegin(), stack.rend(), graph_);
+  if (it != stack.rend()) stack.erase(std::next(it).base());
+}
+
+}  // namespace towerflow

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <any>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <typeindex>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/array.h"
+#include "core/graph/collections.h"
+#include "core/graph/node.h"
+#include "core/graph/scope_state.h"
+
+namespace towerflow {
+
+class DefaultGraphGuard;
+
+/// What a new node is made of; the graph adds its name, devices, control inputs and shapes.
+struct NodeSpec {
+  std::string op;    ///< a registered op
+  std::string name;  ///< made unique; taken as it stands when it ends with '/'
+  std::vector<Tensor> inputs{};
+  std::vector<Node*> control_inputs{};  ///< besides those of the open control_dependencies
+  Attrs attrs{};
+  Site site{};
+};
+
+/// A program on tape: nodes in the order of their creation, names, collections.
+///
+/// Handles (Tensor, Operation, Variable) point into the graph and are valid as long as it is. One
+/// thread at a time may add nodes; sessions may run at the same time.
+class Graph {
+ public:
+  Graph();
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  /// Makes this the graph that calls on this thread add to, until the guard ends.
+  [[nodiscard]] DefaultGraphGuard as_default();
+
+  /// Appends a node. Throws ValueError or TypeError of the op's shape rule, with node and site.
+  Operation add(NodeSpec spec);
+
+  /// The name that the next node called `name` gets in the current name scope, "a/w_1".
+  /// (tf.Graph.unique_name)
+  std::string unique_name(const std::string& name, bool mark_as_used = true);
+  bool name_in_use(const std::string& full_name) const;
+
+  std::size_t size() const;
+  Operation operation(std::size_t id) const;
+  std::vector<Operation> get_operations() const;
+  /// Throws KeyError with the nearest name, ValueError for a tensor's name.
+  Operation get_operation_by_name(const std::string& name) const;
+  /// "name:index"; throws ValueError for another form, KeyError when it does not exist.
+  Tensor get_tensor_by_name(const std::string& name) const;
+
+  Collections& collections() { return collections_; }
+  const Collections& collections() const { return collections_; }
+
+  /// The graph-level random seed. (tf.set_random_seed)
+  std::optional<std::int64_t> seed;
+  /// The default op seed: how many ops have drawn one so far.
+  std::int64_t next_op_seed = 0;
+
+  /// No more nodes may be added; a later call raises RuntimeError. (tf.Graph.finalize)
+  void finalize() { finalized_ = true; }
+  bool finalized() const { return finalized_; }
+
+  /// This thread's open scopes in this graph.
+  ScopeState& scopes();
+
+  /// Data that a part above keeps with the graph, made on first use: variable stores, say.
+  template <class T>
+  T& extension() {
+    std::any& slot = extensions_[std::type_index(typeid(T))];
+    if (!slot.has_value()) slot = std::make_shared<T>();
+    return *std::any_cast<std::shared_ptr<T>&>(slot);
+  }
+
+  std::uint64_t uid() const { return uid_; }
+
+ private:
+  std::string node_name(const std::string& name, Site site);
+  void infer(Node& node, const ErrorDetail& detail) const;
+
+  const std::uint64_t uid_;
+  mutable std::mutex mutex_;  // guards nodes_ and by_name_ against sessions that read
+  std::deque<Node> nodes_;
+  std::unordered_map<std::string, Node*> by_name_;
+  std::unordered_map<std::string, int> names_in_use_;  // keys in lower case
+  Collections collections_;
+  std::unordered_map<std::type_index, std::any> extensions_;
+  bool finalized_ = false;
+};
+
+/// The graph calls on this thread add to. (tf.get_default_graph)
+Graph& get_default_graph();
+/// Drops this thread's global default graph; throws RuntimeError inside an `as_default`.
+void reset_default_graph();
+
+/// Restores the former default graph when it ends.
+class [[nodiscard]] DefaultGraphGuard {
+ public:
+  explicit DefaultGraphGuard(Graph& graph);
+  ~DefaultGraphGuard();
+  DefaultGraphGuard(const DefaultGraphGuard&) = delete;
+  DefaultGraphGuard& operator=(const DefaultGraphGuard&) = delete;
+
+ private:
+  Graph* graph_;
+};
+
+/// The value of a tensor that is known without running the graph; an empty Array otherwise.
+/// (tensor_util.constant_value)
+Array constant_value(const Tensor& tensor);
+
+}  // namespace towerflow

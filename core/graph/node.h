@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/attrs.h"
+#include "core/graph/tensor.h"
+
+namespace towerflow {
+
+struct OpDef;
+
+/// What is known of one output of a node before anything runs.
+struct OutputSpec {
+  DType dtype = DType::invalid;
+  Shape shape = Shape::unknown();
+  bool is_ref = false;  ///< refers to a variable's storage
+
+  bool operator==(const OutputSpec&) const = default;
+};
+
+/// One record on the tape. It never holds a value, a kernel or an address, and does not change once
+/// it is made, but for an output shape made more precise by `Tensor::set_shape`.
+struct Node {
+  Graph* graph = nullptr;
+  int id = -1;  ///< place on the tape; inputs and control inputs have smaller ones
+  const OpDef* op = nullptr;
+  std::string name;
+  std::vector<Tensor> inputs;
+  std::vector<Node*> control_inputs;
+  Attrs attrs;
+  std::string device;                          ///< as requested, in canonical spelling
+  std::vector<std::string> colocation_groups;  ///< names of the nodes it must be placed with
+  std::vector<OutputSpec> outputs;
+  Site site;
+};
+
+}  // namespace towerflow

@@ -1,0 +1,44 @@
+#include "core/graph/op_def.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace towerflow {
+
+OpRegistry& OpRegistry::global() {
+  static OpRegistry* registry = [] {
+    auto* made = new OpRegistry;  // lives as long as the process: nodes point into it
+    register_builtin_ops(*made);
+    return made;
+  }();
+  return *registry;
+}
+
+void OpRegistry::add(OpDef def) {
+  std::string name = def.name;
+  if (!defs_.emplace(name, std::move(def)).second) {
+    throw ValueError(fmt::format("op '{}' is registered already", name));
+  }
+}
+
+const OpDef* OpRegistry::find(const std::string& name) const {
+  const auto it = defs_.find(name);
+  return it == defs_.end() ? nullptr : &it->second;
+}
+
+const OpDef& OpRegistry::get(const std::string& name) const {
+  const OpDef* def = find(name);
+  if (def == nullptr) throw KeyError(fmt::format("no op '{}' is registered", name));
+  return *def;
+}
+
+std::vector<const OpDef*> OpRegistry::all() const {
+  std::vector<const OpDef*> defs;
+  for (const auto& [name, def] : defs_) defs.push_back(&def);
+  std::sort(defs.begin(), defs.end(),
+            [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+  return defs;
+}
+
+}  // namespace towerflow

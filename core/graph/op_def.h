@@ -1,0 +1,126 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "core/graph/array.h"
+#include "core/graph/error.h"
+#include "core/graph/node.h"
+
+namespace towerflow {
+
+/// What running a node does besides computing its outputs. Passes consult nothing else.
+enum class Effect {
+  pure,      ///< outputs depend on inputs and attributes alone: may be folded, shared, dropped
+  variable,  ///< names a variable's storage; running it does nothing
+  writes_variable,  ///< changes the variables at `OpDef::written` inputs
+  stateful,         ///< reads or changes a queue, reader or counter; may block
+  random,           ///< draws from a generator of its own
+  io,               ///< touches files or the log
+};
+
+/// The question a shape rule answers; used both while a graph is built and when a plan is made.
+class InferenceContext {
+ public:
+  InferenceContext(const Attrs& attrs, std::span<const OutputSpec> inputs,
+                   std::span<const Array* const> constants)
+      : attrs_(attrs), inputs_(inputs), constants_(constants) {}
+
+  template <class T>
+  const T& attrs() const {
+    return attrs_.as<T>();
+  }
+  /// The attributes of whatever type, for ops that may have none.
+  const Attrs& all_attrs() const { return attrs_; }
+  std::size_t num_inputs() const { return inputs_.size(); }
+  DType dtype(std::size_t input) const { return inputs_[input].dtype; }
+  const Shape& shape(std::size_t input) const { return inputs_[input].shape; }
+  bool is_ref(std::size_t input) const { return inputs_[input].is_ref; }
+  /// The value of an input where it is known already, nullptr otherwise.
+  const Array* constant(std::size_t input) const { return constants_[input]; }
+
+  void add_output(DType dtype, Shape shape, bool is_ref = false) {
+    outputs_.push_back({dtype, std::move(shape), is_ref});
+  }
+  std::vector<OutputSpec> take_outputs() { return std::move(outputs_); }
+
+  /// Throws ValueError; the caller of the rule adds node, op and site.
+  [[noreturn]] void fail(std::string message) const { throw ValueError(std::move(message)); }
+  /// Throws TypeError.
+  [[noreturn]] void fail_type(std::string message) const { throw TypeError(std::move(message)); }
+
+ private:
+  const Attrs& attrs_;
+  std::span<const OutputSpec> inputs_;
+  std::span<const Array* const> constants_;
+  std::vector<OutputSpec> outputs_;
+};
+
+/// Appends one output per output of the op, or throws.
+using ShapeRule = std::function<void(InferenceContext&)>;
+
+/// Appends the nodes of the gradient of `op` with respect to each of its inputs, given the gradient
+/// of each of its outputs (absent where nothing flows). Returns one entry per input.
+using GradientRule = std::function<std::vector<OptionalGradient>(
+    const Operation& op, const std::vector<OptionalGradient>& dys)>;
+
+/// Why an op has no gradient, in words a user reads: "the index of a maximum is an integer".
+struct NoGradient {
+  std::string reason;
+};
+
+/// The value of an output without running anything, where inputs and shapes allow it (Shape, Size,
+/// Rank, Pack of constants); an empty Array when it is not known.
+using ConstantRule =
+    std::function<Array(const InferenceContext& context, std::span<const OutputSpec> outputs)>;
+
+/// Work of one run of a node with known shapes.
+struct Cost {
+  double flops = 0;  ///< floating-point operations, a multiply-add counts two
+  double bytes = 0;  ///< bytes that must be read and written
+};
+using CostRule =
+    std::function<Cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec> outputs)>;
+
+/// Everything about an op but its kernels.
+struct OpDef {
+  std::string name;
+  ShapeRule shape;
+  std::variant<NoGradient, GradientRule> gradient;
+  Effect effect = Effect::pure;
+  std::vector<int> written{};  ///< inputs whose variables a writes_variable op changes
+  bool overwrites = false;     ///< the variables it writes need not be initialised before
+  /// Inputs whose values a kernel is prepared for, such as axes: known when it is prepared.
+  std::vector<int> static_inputs{};
+  ConstantRule constant{};  ///< optional
+  CostRule cost{};          ///< optional: bytes of inputs and outputs, no flops
+  /// Output 0 is input 0 under another shape: the planner gives both the same memory.
+  bool view = false;
+};
+
+/// All known ops by name. Ops of the library enter through `register_builtin_ops`; a program adds
+/// its own with `add`.
+class OpRegistry {
+ public:
+  static OpRegistry& global();
+
+  /// Throws ValueError when the name is taken.
+  void add(OpDef def);
+  /// nullptr when there is none.
+  const OpDef* find(const std::string& name) const;
+  /// Throws KeyError when there is none.
+  const OpDef& get(const std::string& name) const;
+  std::vector<const OpDef*> all() const;
+
+ private:
+  std::unordered_map<std::string, OpDef> defs_;
+};
+
+/// Registers the ops of the library; defined above this folder, in ops/register_all.cc.
+void register_builtin_ops(OpRegistry& registry);
+
+}  // namespace towerflow

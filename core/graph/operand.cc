@@ -1,0 +1,184 @@
+#include "core/graph/operand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/graph/constant.h"
+#include "core/graph/error.h"
+#include "core/graph/graph.h"
+
+namespace towerflow {
+namespace {
+
+using Items = std::vector<Nested>;
+
+const Tensor* first_tensor(const Nested& nested) {
+  if (const auto* tensor = std::get_if<Tensor>(&nested.value())) return tensor;
+  if (const auto* items = std::get_if<Items>(&nested.value())) {
+    for (const Nested& item : *items) {
+      if (const Tensor* found = first_tensor(item)) return found;
+    }
+  }
+  return nullptr;
+}
+
+void collect(const Nested& nested, std::size_t depth, std::vector<Dim>& dims,
+             std::vector<const Nested*>& leaves) {
+  const auto* items = std::get_if<Items>(&nested.value());
+  if (items == nullptr) {
+    if (depth != dims.size()) throw ValueError("nested values are ragged: some are deeper");
+    leaves.push_back(&nested);
+    return;
+  }
+  if (leaves.empty() && depth == dims.size()) dims.push_back(Dim(items->size()));
+  if (depth >= dims.size() || dims[depth] != Dim(items->size())) {
+    throw ValueError(
+        fmt::format("nested values are ragged: a list of {} where others differ", items->size()));
+  }
+  for (const Nested& item : *items) collect(item, depth + 1, dims, leaves);
+}
+
+DType natural_dtype(const std::vector<const Nested*>& leaves) {
+  DType dtype = leaves.empty() ? DType::float32 : DType::invalid;
+  for (const Nested* leaf : leaves) {
+    DType own = DType::string;
+    if (std::holds_alternative<bool>(leaf->value())) {
+      own = DType::bool_;
+    } else if (const auto* number = std::get_if<std::int64_t>(&leaf->value())) {
+      const bool fits = *number >= std::numeric_limits<std::int32_t>::min() &&
+                        *number <= std::numeric_limits<std::int32_t>::max();
+      own = fits ? DType::int32 : DType::int64;
+    } else if (std::holds_alternative<double>(leaf->value())) {
+      own = DType::float32;
+    }
+    const auto rank = [](DType d) {
+      return d == DType::int32 ? 1 : d == DType::int64 ? 2 : d == DType::float32 ? 3 : 0;
+    };
+    if (dtype == DType::invalid || (rank(dtype) > 0 && rank(own) > rank(dtype))) {
+      dtype = own;
+    } else if (dtype != own && (rank(dtype) == 0 || rank(own) == 0)) {
+      throw TypeError(fmt::format("Can't convert a list that mixes {} and {} to a Tensor",
+                                  dtype_name(dtype), dtype_name(own)));
+    }
+  }
+  return dtype;
+}
+
+[[noreturn]] void does_not_fit(const Nested& leaf, DType wanted) {
+  const char* type = "str";
+  std::string shown;
+  if (const auto* b = std::get_if<bool>(&leaf.value()))
+    type = "bool", shown = *b ? "True" : "False";
+  else if (const auto* i = std::get_if<std::int64_t>(&leaf.value()))
+    type = "int", shown = fmt::format("{}", *i);
+  else if (const auto* d = std::get_if<double>(&leaf.value()))
+    type = "float", shown = fmt::format("{}", *d);
+  else
+    shown = fmt::format("'{}'", std::get<std::string>(leaf.value()));
+  throw TypeError(
+      fmt::format("Expected {}, but got {} of type '{}'.", dtype_name(wanted), shown, type));
+}
+
+template <class T>
+T number_as(const Nested& leaf, DType wanted) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (const auto* b = std::get_if<bool>(&leaf.value())) return *b;
+  } else if (const auto* i = std::get_if<std::int64_t>(&leaf.value())) {
+    return static_cast<T>(*i);  // wraps, as TensorFlow's constants do
+  } else if (const auto* d = std::get_if<double>(&leaf.value())) {
+    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(*d);
+  } else if (const auto* b = std::get_if<bool>(&leaf.value())) {
+    return static_cast<T>(*b);
+  }
+  does_not_fit(leaf, wanted);
+}
+
+std::string converted_dtype_error(DType have, DType wanted) {
+  return fmt::format("Tensor conversion requested dtype {} for Tensor with dtype {}",
+                     dtype_name(wanted), dtype_name(have));
+}
+
+}  // namespace
+
+bool Nested::holds_tensor() const { return first_tensor(*this) != nullptr; }
+
+Array to_array(const Nested& nested, std::optional<DType> wanted) {
+  std::vector<Dim> dims;
+  std::vector<const Nested*> leaves;
+  collect(nested, 0, dims, leaves);
+  const DType dtype = wanted ? *wanted : natural_dtype(leaves);
+  Array array(dtype, Shape(std::move(dims)));
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const Nested& leaf = *leaves[i];
+    if (dtype == DType::string) {
+      const auto* text = std::get_if<std::string>(&leaf.value());
+      if (text == nullptr) does_not_fit(leaf, dtype);
+      array.data<std::string>()[i] = *text;
+    } else if (!dispatch_dtype(
+                   dtype, [&]<class T>() { array.data<T>()[i] = number_as<T>(leaf, dtype); })) {
+      does_not_fit(leaf, dtype);
+    }
+  }
+  return array;
+}
+
+Array shape_to_array(const Shape& shape) {
+  if (!shape.fully_known()) {
+    throw ValueError(
+        fmt::format("Cannot convert a partially known TensorShape {} to a Tensor.", shape.text()),
+        {.hint = "tf::shape(x) gives the sizes when the graph runs"});
+  }
+  const std::vector<std::int64_t> sizes = shape.sizes();
+  const bool narrow =
+      std::all_of(sizes.begin(), sizes.end(), std::in_range<std::int32_t, std::int64_t>);
+  if (!narrow) return Array::of<std::int64_t>(Shape{sizes.size()}, sizes);
+  return Array::of<std::int32_t>(Shape{sizes.size()},
+                                 std::vector<std::int32_t>(sizes.begin(), sizes.end()));
+}
+
+const Tensor* Operand::any_tensor() const {
+  if (const Tensor* own = tensor()) return own;
+  return nested() == nullptr ? nullptr : first_tensor(*nested());
+}
+
+Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& name,
+                       std::optional<DType> wanted) {
+  if (const Tensor* tensor = operand.tensor()) {
+    if (wanted && tensor->dtype() != *wanted) {
+      throw ValueError(converted_dtype_error(tensor->dtype(), *wanted) + ": " + tensor->name(),
+                       {.site = operand.site(), .hint = "tf::cast converts between dtypes"});
+    }
+    return *tensor;
+  }
+  try {
+    if (const Array* array = operand.array()) {
+      if (wanted && array->dtype() != *wanted) {
+        throw TypeError(converted_dtype_error(array->dtype(), *wanted));
+      }
+      return make_constant(graph, *array, name, operand.site());
+    }
+    const Nested& nested = *operand.nested();
+    if (const auto* leaf = std::get_if<Tensor>(&nested.value())) {
+      return convert_operand(graph, Operand(*leaf, operand.site()), name, wanted);
+    }
+    const auto* items = std::get_if<Items>(&nested.value());
+    if (items == nullptr || !nested.holds_tensor()) {
+      return make_constant(graph, to_array(nested, wanted), name, operand.site());
+    }
+    std::vector<Tensor> parts;
+    if (!wanted) wanted = first_tensor(nested)->dtype();
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      parts.push_back(convert_operand(graph, Operand((*items)[i], operand.site()),
+                                      fmt::format("{}/{}", name, i), wanted));
+    }
+    return graph.add({.op = "Pack", .name = name, .inputs = parts, .site = operand.site()})
+        .output(0);
+  } catch (const Error&) {
+    rethrow_with({.site = operand.site()});
+  }
+}
+
+}  // namespace towerflow

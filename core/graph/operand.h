@@ -1,0 +1,103 @@
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/graph/array.h"
+#include "core/graph/tensor.h"
+
+namespace towerflow {
+
+/// A value written in the program: a number, a string, a tensor, or nested braces of these.
+///
+/// Integers become int32 (int64 when they do not fit), floating-point numbers float32, as Python's
+/// do in TensorFlow, unless the place where they stand asks for a dtype.
+class Nested {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T> Nested(T value) {  // NOLINT: {1, 2, 3}
+    if constexpr (std::is_same_v<T, bool>)
+      value_ = value;
+    else if constexpr (std::is_integral_v<T>)
+      value_ = static_cast<std::int64_t>(value);
+    else
+      value_ = static_cast<double>(value);
+  }
+  Nested(const char* text) : value_(std::string(text)) {}  // NOLINT: {"a", "b"}
+  Nested(std::string text) : value_(std::move(text)) {}    // NOLINT
+  template <std::convertible_to<Tensor> T>
+  Nested(const T& tensor) : value_(static_cast<Tensor>(tensor)) {}  // NOLINT: {x, y}
+  Nested(std::initializer_list<Nested> items) : value_(std::vector<Nested>(items)) {}  // NOLINT
+  Nested(std::vector<Nested> items) : value_(std::move(items)) {}                      // NOLINT
+
+  using Value = std::variant<bool, std::int64_t, double, std::string, Tensor, std::vector<Nested>>;
+  const Value& value() const { return value_; }
+  bool holds_tensor() const;
+
+ private:
+  Value value_;
+};
+
+/// The Array that nested values make: of `wanted` if given, else as Nested says.
+/// Throws ValueError for ragged braces, TypeError where a value does not fit the dtype.
+Array to_array(const Nested& nested, std::optional<DType> wanted = std::nullopt);
+
+/// The sizes of a fully known shape as an int32 vector, int64 where one does not fit. Throws
+/// ValueError for any other shape.
+Array shape_to_array(const Shape& shape);
+
+/// An argument of an op: a tensor, or something TensorFlow would convert to one, with the line
+/// where it was written. Conversion happens inside the op, so that the constant gets its name.
+class Operand {
+ public:
+  Operand(Tensor tensor, Site site = Site::current()) : value_(tensor), site_(site) {}  // NOLINT
+  template <class T>
+  requires(std::convertible_to<const T&, Tensor> && !std::same_as<T, Tensor>)
+      Operand(const T& tensor, Site site = Site::current())  // NOLINT: a Variable
+      : value_(static_cast<Tensor>(tensor)), site_(site) {}
+  Operand(Array array, Site site = Site::current())  // NOLINT: keeps its dtype
+      : value_(std::move(array)), site_(site) {}
+  /// The sizes as an int32 vector (int64 where one does not fit); ValueError unless all are known.
+  template <std::same_as<Shape> T>
+  Operand(const T& shape, Site site = Site::current())  // NOLINT: a template takes no braces
+      : value_(shape_to_array(shape)), site_(site) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> Operand(T value, Site site = Site::current())
+      : value_(Nested(value)), site_(site) {}             // NOLINT
+  Operand(const char* text, Site site = Site::current())  // NOLINT
+      : value_(Nested(text)), site_(site) {}
+  Operand(std::string text, Site site = Site::current())  // NOLINT
+      : value_(Nested(std::move(text))), site_(site) {}
+  Operand(std::initializer_list<Nested> items, Site site = Site::current())  // NOLINT
+      : value_(Nested(items)), site_(site) {}
+  Operand(Nested nested, Site site = Site::current())  // NOLINT
+      : value_(std::move(nested)), site_(site) {}
+  template <class T>
+  requires std::constructible_from<Nested, const T&> Operand(const std::vector<T>& items,
+                                                             Site site = Site::current())  // NOLINT
+      : value_(Nested(std::vector<Nested>(items.begin(), items.end()))), site_(site) {}
+
+  Site site() const { return site_; }
+  /// The tensor, where the operand is one already.
+  const Tensor* tensor() const { return std::get_if<Tensor>(&value_); }
+  /// A tensor inside, which tells the graph to add to; nullptr when there is none.
+  const Tensor* any_tensor() const;
+  const Nested* nested() const { return std::get_if<Nested>(&value_); }
+  const Array* array() const { return std::get_if<Array>(&value_); }
+
+ private:
+  std::variant<Tensor, Array, Nested> value_;
+  Site site_;
+};
+
+/// The operand as a tensor of `graph`: itself, or a Const (for a list with tensors inside a Pack)
+/// called `name`. Throws TypeError when it is not of the `wanted` dtype and cannot become so.
+/// (tf.convert_to_tensor)
+Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& name,
+                       std::optional<DType> wanted);
+
+}  // namespace towerflow

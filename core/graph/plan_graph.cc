@@ -1,0 +1,176 @@
+#include "core/graph/plan_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "core/graph/constant.h"
+
+namespace towerflow {
+namespace {
+
+/// The stand-in for a fed tensor; it is never run.
+const OpDef& feed_op() {
+  static const OpDef def{.name = "_Feed", .shape = {}, .gradient = NoGradient{"a fed value"}};
+  return def;
+}
+
+using FedTensors = std::map<std::pair<const Node*, int>, int>;
+
+/// A placeholder that is fed: to wait for it means nothing, and it must not run.
+bool is_fed_source(const Node& node, const FedTensors& fed) {
+  if (node.op->effect != Effect::pure || !node.inputs.empty() || node.outputs.empty()) return false;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!fed.contains({&node, static_cast<int>(i)})) return false;
+  }
+  return true;
+}
+
+/// Nodes needed for the fetches, in tape order; the walk stops at fed tensors.
+std::vector<const Node*> needed_nodes(std::span<const Fetch> fetches, const FedTensors& fed) {
+  std::vector<const Node*> stack, found;
+  std::unordered_map<const Node*, bool> seen;
+  const auto visit = [&](const Node* node) {
+    if (!std::exchange(seen[node], true)) stack.push_back(node);
+  };
+  const auto visit_tensor = [&](const Tensor& tensor) {
+    if (!fed.contains({&tensor.node(), tensor.index()})) visit(&tensor.node());
+  };
+  for (const Fetch& fetch : fetches) {
+    if (fetch.tensor())
+      visit_tensor(*fetch.tensor());
+    else
+      visit(&fetch.operation().node());
+  }
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    found.push_back(node);
+    for (const Tensor& input : node->inputs) visit_tensor(input);
+    for (const Node* control : node->control_inputs) {
+      if (!is_fed_source(*control, fed)) visit(control);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->id < b->id; });
+  return found;
+}
+
+}  // namespace
+
+bool PlanGraph::is_fetched(ValueId value) const {
+  return std::find(fetches.begin(), fetches.end(), value) != fetches.end();
+}
+
+int PlanGraph::uses(ValueId value) const {
+  int count = static_cast<int>(std::count(fetches.begin(), fetches.end(), value));
+  for (const PlanNode& node : nodes) {
+    if (!node.dead) {
+      count += static_cast<int>(std::count(node.inputs.begin(), node.inputs.end(), value));
+    }
+  }
+  return count;
+}
+
+void PlanGraph::remove_unneeded() {
+  std::vector<bool> needed(nodes.size(), false);
+  for (ValueId fetch : fetches) {
+    if (fetch.node >= 0) needed[static_cast<std::size_t>(fetch.node)] = true;
+  }
+  for (int target : targets) needed[static_cast<std::size_t>(target)] = true;
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    PlanNode& node = nodes[i];
+    if (node.dead || !needed[i]) {
+      node.dead = node.dead || node.feed < 0;
+      continue;
+    }
+    for (ValueId input : node.inputs) needed[static_cast<std::size_t>(input.node)] = true;
+    for (int control : node.control) needed[static_cast<std::size_t>(control)] = true;
+  }
+}
+
+void infer_plan_node(PlanGraph& graph, PlanNode& node) {
+  std::vector<OutputSpec> inputs;
+  std::vector<const Array*> constants;
+  for (ValueId input : node.inputs) {
+    const PlanNode& producer = graph.node(input);
+    const auto output = static_cast<std::size_t>(input.output);
+    inputs.push_back(producer.outputs[output]);
+    constants.push_back(producer.is_known(output) ? &producer.values[output] : nullptr);
+  }
+  InferenceContext context(node.attrs, inputs, constants);
+  try {
+    node.op->shape(context);
+    std::vector<OutputSpec> outputs = context.take_outputs();
+    for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
+      // What set_shape promised on the tape holds too, where the rule still leaves it open.
+      if (const auto merged = outputs[i].shape.merged(node.outputs[i].shape)) {
+        outputs[i].shape = *merged;
+      }
+    }
+    node.outputs = std::move(outputs);
+    node.values.assign(node.outputs.size(), Array());
+    if (const auto* constant = node.attrs.get_if<ConstAttrs>()) {
+      node.values[0] = constant->value;
+    } else if (node.op->constant) {
+      node.values[0] = node.op->constant(context, node.outputs);
+    }
+  } catch (...) {
+    rethrow_with({.site = node.origin->site, .node = node.origin->name, .op = node.op->name});
+  }
+}
+
+PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedSpec> feeds,
+                           PassLog& log) {
+  PlanGraph graph;
+  FedTensors fed;
+  std::map<std::pair<const Node*, int>, ValueId> fed_values;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const FeedSpec& feed = feeds[i];
+    const std::pair key(static_cast<const Node*>(&feed.tensor.node()), feed.tensor.index());
+    fed[key] = static_cast<int>(i);
+    fed_values[key] = {static_cast<int>(graph.nodes.size()), 0};
+    PlanNode node;
+    node.op = &feed_op();
+    node.outputs = {{feed.dtype, feed.shape, false}};
+    node.values.resize(1);
+    node.origin = &feed.tensor.node();
+    node.feed = static_cast<int>(i);
+    graph.nodes.push_back(std::move(node));
+  }
+
+  std::unordered_map<const Node*, int> index;
+  const auto value_of = [&](const Tensor& tensor) {
+    const auto it = fed_values.find({&tensor.node(), tensor.index()});
+    return it != fed_values.end() ? it->second : ValueId{index.at(&tensor.node()), tensor.index()};
+  };
+  const auto tape = needed_nodes(fetches, fed);
+  for (const Node* node : tape) {
+    PlanNode made;
+    made.op = node->op;
+    made.attrs = node->attrs;
+    made.outputs = node->outputs;
+    made.origin = node;
+    for (const Tensor& input : node->inputs) made.inputs.push_back(value_of(input));
+    for (const Node* control : node->control_inputs) {
+      if (!is_fed_source(*control, fed)) made.control.push_back(index.at(control));
+    }
+    infer_plan_node(graph, made);
+    index[node] = static_cast<int>(graph.nodes.size());
+    graph.nodes.push_back(std::move(made));
+  }
+  for (const Fetch& fetch : fetches) {
+    if (fetch.tensor()) {
+      graph.fetches.push_back(value_of(*fetch.tensor()));
+    } else {
+      graph.fetches.push_back({-1, 0});
+      graph.targets.push_back(index.at(&fetch.operation().node()));
+    }
+  }
+  log.add(fmt::format("prune: {} of the tape's nodes are needed, {} tensors are fed", tape.size(),
+                      feeds.size()));
+  return graph;
+}
+
+}  // namespace towerflow

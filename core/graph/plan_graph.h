@@ -1,0 +1,85 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph/op_def.h"
+
+namespace towerflow {
+
+/// One output of one node of a PlanGraph.
+struct ValueId {
+  int node = -1;
+  int output = 0;
+  auto operator<=>(const ValueId&) const = default;
+};
+
+/// A node on its way into a plan: copied from the tape, or put there by a rewrite.
+struct PlanNode {
+  const OpDef* op = nullptr;
+  Attrs attrs;
+  std::vector<ValueId> inputs;
+  std::vector<int> control;         ///< nodes that must have run
+  std::vector<OutputSpec> outputs;  ///< as precise as feeds and constants make them
+  std::vector<Array> values;        ///< outputs that are known already; empty Arrays otherwise
+  const Node* origin = nullptr;     ///< whose name, site and state it has
+  int device = 0;                   ///< index into DeviceSet
+  int feed = -1;                    ///< the feed it stands for
+  bool dead = false;                ///< replaced, or no longer needed
+
+  bool is_known(std::size_t output) const {
+    return output < values.size() && !values[output].empty();
+  }
+};
+
+/// The part of the tape that one run needs, in tape order: what passes work on.
+struct PlanGraph {
+  std::vector<PlanNode> nodes;   ///< an input stands before its consumer
+  std::vector<ValueId> fetches;  ///< node -1 for a fetched operation
+  std::vector<int> targets;      ///< nodes that must run though nobody reads them
+
+  const PlanNode& node(ValueId value) const { return nodes[static_cast<std::size_t>(value.node)]; }
+  PlanNode& node(ValueId value) { return nodes[static_cast<std::size_t>(value.node)]; }
+  const OutputSpec& spec(ValueId value) const {
+    return node(value).outputs[static_cast<std::size_t>(value.output)];
+  }
+  bool is_fetched(ValueId value) const;
+  /// How many inputs of living nodes and fetches read the value.
+  int uses(ValueId value) const;
+  /// Marks nodes dead that no fetch, target or effect needs.
+  void remove_unneeded();
+};
+
+/// What a run asks for, tensors first: the key under which its plan is kept.
+struct FeedSpec {
+  Tensor tensor;
+  DType dtype;
+  Shape shape;
+};
+
+/// Which passes run; each can be switched off to see what it is worth. Values stay equal bit for
+/// bit, but for `fuse_convolutions` (within 1e-5).
+struct PassOptions {
+  bool fold_constants = true;
+  bool share_subexpressions = true;
+  bool fuse_convolutions = true;
+  bool fuse_updates = true;
+  bool reuse_buffers = true;
+};
+
+/// What each pass did, in words, for `plan_report`.
+struct PassLog {
+  std::vector<std::string> lines;
+  void add(std::string line) { lines.push_back(std::move(line)); }
+};
+
+/// Pass 1: the nodes that `fetches` need, feeds put in, shapes made concrete.
+PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedSpec> feeds,
+                           PassLog& log);
+
+/// Runs the shape rule of `node` again with what is known of its inputs now.
+void infer_plan_node(PlanGraph& graph, PlanNode& node);
+
+}  // namespace towerflow

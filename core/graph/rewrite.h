@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/graph/plan_graph.h"
+
+namespace towerflow {
+
+/// Which switch of PassOptions a rule obeys.
+enum class RewriteKind { convolution, update };
+
+/// Replaces a pattern of nodes by a faster one with the same values.
+///
+/// `apply` is called with each living node in turn as the last of its pattern; it changes that node
+/// in place (op, attributes, inputs), leaves the others to be removed when nobody reads them any
+/// more, and returns whether it did anything. A node may only take over a predecessor whose single
+/// use it is.
+struct RewriteRule {
+  std::string name;
+  RewriteKind kind;
+  std::function<bool(PlanGraph& graph, int node)> apply;
+};
+
+/// Rules in the order in which they are tried; those of the library enter through
+/// `register_rewrite_rules`, a program adds its own before its first session.
+std::vector<RewriteRule>& rewrite_rules();
+
+/// Adds the rules of the library; defined above this folder, in ops/register_all.cc.
+void register_rewrite_rules(std::vector<RewriteRule>& rules);
+
+}  // namespace towerflow

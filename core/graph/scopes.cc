@@ -1,0 +1,135 @@
+#include "core/graph/scopes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace towerflow {
+namespace {
+
+bool valid_scope_name(const std::string& name, bool at_root) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  if (at_root && !(letter(name[0]) || name[0] == '.')) return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) {
+    return letter(c) || c == '_' || c == '.' || c == '\\' || c == '/' || c == '>' || c == '-';
+  });
+}
+
+std::vector<Node*> nodes_of(std::span<const Fetch> inputs) {
+  std::vector<Node*> nodes;
+  for (const Fetch& input : inputs) {
+    Node* node = &input.operation().node();
+    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site)
+    : graph_(graph), before_(graph.scopes().name) {
+  std::string& current = graph.scopes().name;
+  if (!name || name->empty()) {
+    current.clear();
+    return;
+  }
+  if (!valid_scope_name(*name, current.empty())) {
+    throw ValueError(
+        fmt::format("'{}' is not a valid {}scope name", *name, current.empty() ? "root " : ""),
+        {.site = site,
+         .hint = "letters, digits and _ . \\ / > - are allowed; at the root the "
+                 "first must be a letter, digit or '.'"});
+  }
+  if (name->ends_with('/')) {
+    current = name->substr(0, name->size() - 1);
+    name_ = *name;
+  } else {
+    current = graph.unique_name(*name);
+    name_ = current + "/";
+  }
+}
+
+NameScope::~NameScope() { graph_.scopes().name = before_; }
+
+NameScope name_scope(std::optional<std::string> name, Site site) {
+  return NameScope(get_default_graph(), std::move(name), site);
+}
+
+DeviceScope::DeviceScope(Graph& graph, DeviceLevel level)
+    : graph_(graph), depth_(graph.scopes().devices.size()) {
+  graph.scopes().devices.push_back(std::move(level));
+}
+
+DeviceScope::~DeviceScope() {
+  auto& devices = graph_.scopes().devices;
+  if (depth_ < devices.size()) {
+    devices.erase(devices.begin() + static_cast<std::ptrdiff_t>(depth_), devices.end());
+  }
+}
+
+DeviceScope device(const std::string& spec, Site site) {
+  return DeviceScope(get_default_graph(), DeviceSpec::parse(spec, site));
+}
+
+DeviceScope device(std::nullopt_t, Site) {
+  return DeviceScope(get_default_graph(), std::monostate{});
+}
+
+DeviceScope device(DeviceFunction function, Site) {
+  return DeviceScope(get_default_graph(), std::move(function));
+}
+
+ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing)
+    : graph_(graph),
+      devices_(std::move(graph.scopes().devices)),
+      colocation_(graph.scopes().colocation) {
+  ScopeState& state = graph.scopes();
+  state.devices.clear();
+  if (ignore_existing) state.colocation.clear();
+  if (with != nullptr) state.colocation.push_back(with);
+}
+
+ColocationScope::~ColocationScope() {
+  graph_.scopes().devices = std::move(devices_);
+  graph_.scopes().colocation = std::move(colocation_);
+}
+
+ColocationScope colocate_with(const Operation& op, bool ignore_existing) {
+  return ColocationScope(op.graph(), &op.node(), ignore_existing);
+}
+
+ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs)
+    : graph_(graph), cleared_(!inputs) {
+  auto& control = graph.scopes().control;
+  if (cleared_)
+    outer_ = std::exchange(control, {});
+  else
+    control.push_back({std::move(*inputs), {}});
+}
+
+ControlDependencies::~ControlDependencies() {
+  auto& control = graph_.scopes().control;
+  if (cleared_)
+    control = std::move(outer_);
+  else if (!control.empty())
+    control.pop_back();
+}
+
+ControlDependencies control_dependencies(std::span<const Fetch> inputs) {
+  Graph& graph = inputs.empty() ? get_default_graph() : inputs[0].operation().graph();
+  return ControlDependencies(graph, nodes_of(inputs));
+}
+
+ControlDependencies control_dependencies(const std::vector<Operation>& inputs) {
+  const std::vector<Fetch> fetches(inputs.begin(), inputs.end());
+  return control_dependencies(std::span<const Fetch>(fetches));
+}
+
+ControlDependencies control_dependencies(std::nullopt_t) {
+  return ControlDependencies(get_default_graph(), std::nullopt);
+}
+
+}  // namespace towerflow

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace towerflow {
+
+/// An open name scope; the scope ends with the guard.
+class [[nodiscard]] NameScope {
+ public:
+  NameScope(Graph& graph, std::optional<std::string> name, Site site);
+  ~NameScope();
+  NameScope(const NameScope&) = delete;
+  NameScope& operator=(const NameScope&) = delete;
+
+  /// The scope with its trailing '/', "tower_0/", as TensorFlow's `as scope` gives it.
+  const std::string& name() const { return name_; }
+  operator const std::string&() const { return name_; }  // NOLINT: get_collection(key, scope)
+
+ private:
+  Graph& graph_;
+  std::string before_;
+  std::string name_;
+};
+
+/// Prefixes the names of the nodes made while the guard lives: unique within the outer scope, taken
+/// as it stands when it ends with '/', the root when it is empty or absent. (tf.name_scope)
+/// Throws ValueError for a name that no node may have.
+NameScope name_scope(std::optional<std::string> name, Site site = Site::current());
+
+/// An open device scope; ends with the guard.
+class [[nodiscard]] DeviceScope {
+ public:
+  DeviceScope(Graph& graph, DeviceLevel level);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  Graph& graph_;
+  std::size_t depth_;
+};
+
+/// Asks for a device for the nodes made while the guard lives; inner scopes take precedence part by
+/// part, `nullopt` forgets the outer ones. (tf.device) Throws ValueError for an unknown spelling.
+DeviceScope device(const std::string& spec, Site site = Site::current());
+inline DeviceScope device(const char* spec, Site site = Site::current()) {
+  return device(std::string(spec), site);
+}
+DeviceScope device(std::nullopt_t, Site site = Site::current());
+DeviceScope device(DeviceFunction function, Site site = Site::current());
+
+/// An open colocation scope; ends with the guard.
+class [[nodiscard]] ColocationScope {
+ public:
+  ColocationScope(Graph& graph, Node* with, bool ignore_existing);
+  ~ColocationScope();
+  ColocationScope(const ColocationScope&) = delete;
+  ColocationScope& operator=(const ColocationScope&) = delete;
+
+ private:
+  Graph& graph_;
+  std::vector<DeviceLevel> devices_;
+  std::vector<Node*> colocation_;
+};
+
+/// Places the nodes made while the guard lives beside `op`, whatever device scopes are open.
+/// (tf.colocate_with)
+ColocationScope colocate_with(const Operation& op, bool ignore_existing = false);
+
+/// An open block of control dependencies; ends with the guard.
+class [[nodiscard]] ControlDependencies {
+ public:
+  ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs);
+  ~ControlDependencies();
+  ControlDependencies(const ControlDependencies&) = delete;
+  ControlDependencies& operator=(const ControlDependencies&) = delete;
+
+ private:
+  Graph& graph_;
+  std::vector<ControlLevel> outer_;
+  bool cleared_;
+};
+
+/// The nodes made while the guard lives run after all of `inputs`. (tf.control_dependencies)
+ControlDependencies control_dependencies(std::span<const Fetch> inputs);
+inline ControlDependencies control_dependencies(std::initializer_list<Fetch> inputs) {
+  return control_dependencies(std::span<const Fetch>(inputs.begin(), inputs.size()));
+}
+ControlDependencies control_dependencies(const std::vector<Operation>& inputs);
+/// Forgets the outer blocks.
+ControlDependencies control_dependencies(std::nullopt_t);
+
+/// Runs `body(scope)` while `scope` is open and returns what it returns:
+/// `auto y = tf::with(tf::variable_scope("conv1"), [&](auto& scope) { ...; return y; });`
+template <class Scope, class Body>
+auto with(Scope&& scope, Body&& body) {
+  return body(scope);
+}
+
+/// Adds to the collection `key` of the default graph. (tf.add_to_collection)
+template <class T>
+void add_to_collection(const std::string& key, const T& object) {
+  get_default_graph().collections().add(key, CollectionItem::of(object));
+}
+
+/// What is in the collection `key` of the default graph, in order, with duplicates; filtered by
+/// `scope` as TensorFlow does: names that match it at their start. (tf.get_collection)
+/// Throws TypeError naming an entry that is not a T.
+template <class T = Tensor>
+Collected<T> get_collection(const std::string& key,
+                            const std::optional<std::string>& scope = std::nullopt) {
+  return get_default_graph().collections().get<T>(key, scope);
+}
+
+}  // namespace towerflow

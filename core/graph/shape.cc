@@ -1,0 +1,106 @@
+#include "core/graph/shape.h"
+
+#include <fmt/format.h>
+
+namespace towerflow {
+
+Shape::Shape(std::span<const std::int64_t> sizes) {
+  dims_.reserve(sizes.size());
+  for (std::int64_t size : sizes) dims_.push_back(size < 0 ? Dim(None) : Dim(size));
+}
+
+Shape Shape::unknown() {
+  Shape shape;
+  shape.has_rank_ = false;
+  return shape;
+}
+
+Shape Shape::of_rank(std::size_t rank) { return Shape(std::vector<Dim>(rank, Dim(None))); }
+
+std::vector<std::int64_t> Shape::sizes() const {
+  std::vector<std::int64_t> sizes;
+  sizes.reserve(dims_.size());
+  for (Dim dim : dims_) sizes.push_back(dim.size());
+  return sizes;
+}
+
+bool Shape::fully_known() const {
+  if (!has_rank_) return false;
+  for (Dim dim : dims_) {
+    if (!dim.known()) return false;
+  }
+  return true;
+}
+
+std::int64_t Shape::elements() const {
+  if (!fully_known()) return -1;
+  std::int64_t product = 1;
+  for (Dim dim : dims_) product *= dim.size();
+  return product;
+}
+
+bool Shape::compatible(const Shape& other) const { return merged(other).has_value(); }
+
+std::optional<Shape> Shape::merged(const Shape& other) const {
+  if (!has_rank_) return other;
+  if (!other.has_rank_) return *this;
+  if (rank() != other.rank()) return std::nullopt;
+  std::vector<Dim> dims;
+  dims.reserve(rank());
+  for (std::size_t axis = 0; axis < rank(); ++axis) {
+    Dim a = dims_[axis], b = other.dims_[axis];
+    if (a.known() && b.known() && a != b) return std::nullopt;
+    dims.push_back(a.known() ? a : b);
+  }
+  return Shape(std::move(dims));
+}
+
+Shape Shape::concatenated(const Shape& other) const {
+  if (!has_rank_ || !other.has_rank_) return unknown();
+  std::vector<Dim> dims = dims_;
+  dims.insert(dims.end(), other.dims_.begin(), other.dims_.end());
+  return Shape(std::move(dims));
+}
+
+std::string Shape::text() const {
+  if (!has_rank_) return "<unknown>";
+  std::string text = "(";
+  for (std::size_t axis = 0; axis < rank(); ++axis) {
+    if (axis > 0) text += ", ";
+    text += dims_[axis].known() ? fmt::format("{}", dims_[axis].size()) : std::string("?");
+  }
+  if (rank() == 1) text += ",";
+  return text + ")";
+}
+
+std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b) {
+  if (!a.has_rank() || !b.has_rank()) return Shape::unknown();
+  const std::size_t rank = std::max(a.rank(), b.rank());
+  std::vector<Dim> dims(rank, Dim(1));
+  for (std::size_t i = 0; i < rank; ++i) {
+    Dim x = i < a.rank() ? a[a.rank() - 1 - i] : Dim(1);
+    Dim y = i < b.rank() ? b[b.rank() - 1 - i] : Dim(1);
+    Dim& out = dims[rank - 1 - i];
+    if (x == y)
+      out = x;
+    else if (x == Dim(1))
+      out = y;
+    else if (y == Dim(1))
+      out = x;
+    else if (!x.known())
+      out = y;  // the unknown one must be 1 or the same size
+    else if (!y.known())
+      out = x;
+    else
+      return std::nullopt;
+  }
+  return Shape(std::move(dims));
+}
+
+std::optional<std::size_t> normalized_axis(std::int64_t axis, std::size_t rank) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank) return std::nullopt;
+  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+}  // namespace towerflow

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace towerflow {
+
+/// Python's None: an unknown dimension, an absent name, an absent gradient.
+inline constexpr std::nullopt_t None = std::nullopt;
+
+/// One dimension of a Shape: a size in elements, or unknown.
+class Dim {
+ public:
+  template <std::integral T>
+  constexpr Dim(T size) : size_(static_cast<std::int64_t>(size)) {}  // NOLINT: {5, 5, 1, 32}
+  constexpr Dim(std::nullopt_t) : size_(kUnknown) {}                 // NOLINT: {None, 784}
+
+  constexpr bool known() const { return size_ != kUnknown; }
+  /// The size; -1 when unknown.
+  constexpr std::int64_t size() const { return size_; }
+  bool operator==(const Dim&) const = default;
+
+ private:
+  static constexpr std::int64_t kUnknown = -1;
+  std::int64_t size_;
+};
+
+/// Row-major shape of a tensor, possibly with unknown dimensions or unknown rank.
+///
+/// Images are NHWC and filters HWIO, as in TensorFlow. Two shapes are equal when they are the same
+/// description; whether an unknown could be equal is asked with `compatible`.
+class Shape {
+ public:
+  Shape() = default;  ///< the shape of a scalar, `[]`
+  Shape(std::initializer_list<Dim> dims) : dims_(dims) {}
+  explicit Shape(std::vector<Dim> dims) : dims_(std::move(dims)) {}
+  /// From known sizes; -1 is an unknown one.
+  explicit Shape(std::span<const std::int64_t> sizes);
+  static Shape unknown();                  ///< nothing known, not even the rank
+  static Shape of_rank(std::size_t rank);  ///< `rank` unknown dimensions
+
+  bool has_rank() const { return has_rank_; }
+  /// Number of dimensions; 0 when the rank is unknown.
+  std::size_t rank() const { return dims_.size(); }
+  const std::vector<Dim>& dims() const { return dims_; }
+  Dim operator[](std::size_t axis) const { return dims_[axis]; }
+  /// The size of `axis`, -1 when unknown.
+  std::int64_t size(std::size_t axis) const { return dims_[axis].size(); }
+  std::vector<std::int64_t> sizes() const;
+
+  /// Rank and every dimension known.
+  bool fully_known() const;
+  /// Product of the dimensions: 1 for a scalar, -1 when not fully known.
+  std::int64_t elements() const;
+
+  bool compatible(const Shape& other) const;
+  /// The more precise of both, or nothing when they contradict each other.
+  std::optional<Shape> merged(const Shape& other) const;
+  Shape concatenated(const Shape& other) const;
+
+  /// "(64, 28, ?, 1)", "()" for a scalar, "<unknown>": TensorFlow's text.
+  std::string text() const;
+
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::vector<Dim> dims_;
+  bool has_rank_ = true;
+};
+
+/// NumPy's broadcast of two shapes, or nothing when they do not broadcast.
+std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
+
+/// An axis of -rank .. rank-1 made non-negative, or nothing when it is out of range.
+std::optional<std::size_t> normalized_axis(std::int64_t axis, std::size_t rank);
+
+}  // namespace towerflow

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+namespace towerflow {
+
+/// The place in the user's program that made a node or raised an error.
+///
+/// Taken by a defaulted last parameter, `Site site = Site::current()`, so that the compiler fills
+/// in the caller. Strings are literals of the program: a Site is three words and never allocates.
+struct Site {
+  const char* file = nullptr;
+  const char* function = nullptr;
+  unsigned line = 0;
+
+  static constexpr Site current(const char* file = __builtin_FILE(),
+                                const char* function = __builtin_FUNCTION(),
+                                unsigned line = __builtin_LINE()) {
+    return Site{file, function, line};
+  }
+
+  constexpr bool known() const { return file != nullptr; }
+
+  /// "path/model.cc:41", or "unknown place".
+  std::string text() const;
+
+  bool operator==(const Site&) const = default;
+};
+
+}  // namespace towerflow
