@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/device/backend.h"
+
+namespace towerflow {
+
+class ThreadPool;
+
+/// The kernels that run on CPUs; entries of the library enter through `register_cpu_kernels`, a
+/// program adds its own with `add` before its first session.
+KernelTable& cpu_kernels();
+
+/// Fills the table with the kernels of the library; defined above this folder, in
+/// ops/register_all.cc.
+void register_cpu_kernels(KernelTable& table);
+
+/// Logical CPUs /cpu:0 .. /cpu:k-1 on one pool of threads.
+///
+/// Each logical device runs its instructions on one thread at a time; slices of a kernel are also
+/// taken by threads of cores that no logical device keeps busy at that moment.
+class CpuBackend final : public Backend {
+ public:
+  /// `threads` compute threads in all, 0 for one per core.
+  CpuBackend(int devices, int threads);
+  ~CpuBackend() override;
+
+  const char* type() const override { return "CPU"; }
+  int device_count() const override { return devices_; }
+  MemorySpace space(int) const override { return kHostSpace; }
+  std::unique_ptr<Queue> make_queue(int device) override;
+  std::unique_ptr<Event> make_event() override;
+  const KernelEntry* find_kernel(const KernelRequest& request) const override;
+  ThreadPool& pool() { return *pool_; }
+
+ private:
+  int devices_;
+  std::unique_ptr<ThreadPool> pool_;
+};
+
+/// The queue of one logical CPU in one run: work is done at once, on the thread that enqueues it.
+class CpuQueue final : public Queue {
+ public:
+  explicit CpuQueue(ThreadPool& pool) : pool_(pool) {}
+  void record(Event& event) override;
+  void wait(Event& event, Cancellation& cancellation) override;
+  void synchronize() override {}
+  ThreadPool& pool() { return pool_; }
+
+ private:
+  ThreadPool& pool_;
+};
+
+}  // namespace towerflow

@@ -1,0 +1,223 @@
+#include "core/device/cpu/thread_pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "core/device/cpu/cpu_kernel.h"
+
+namespace towerflow {
+namespace {
+
+// The pool in which this thread holds a core, if any.
+thread_local ThreadPool* computing_in = nullptr;
+
+constexpr auto kSpin = std::chrono::microseconds(80);
+
+void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Spins until `done` or until kSpin has passed; the clock is read every 64 rounds only.
+template <class Done>
+bool spin_until(Done done) {
+  const auto deadline = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int round = 0; round < 64; ++round) {
+      if (done()) return true;
+      pause_briefly();
+    }
+  } while (std::chrono::steady_clock::now() < deadline);
+  return done();
+}
+
+std::uint64_t claim_word(std::uint64_t next, std::uint64_t slices) { return next << 32 | slices; }
+std::uint32_t next_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+std::uint32_t slices_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+
+}  // namespace
+
+ThreadPool::ThreadPool(int cores)
+    : cores_(cores > 0 ? cores
+                       : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+  threads_.reserve(static_cast<std::size_t>(cores_ - 1));
+  try {
+    while (helpers() < cores_ - 1) threads_.emplace_back([this] { helper_loop(); });
+  } catch (const std::system_error&) {
+    // Fewer helpers: slower, same results.
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  stop_.store(true, std::memory_order_seq_cst);
+  publish();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::publish() {
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  epoch_.notify_all();
+}
+
+void ThreadPool::take_core() { computing_.fetch_add(1, std::memory_order_seq_cst); }
+
+bool ThreadPool::try_take_core() {
+  int now = computing_.load(std::memory_order_seq_cst);
+  while (now < cores_)
+    if (computing_.compare_exchange_weak(now, now + 1, std::memory_order_seq_cst)) return true;
+  return false;
+}
+
+// Whoever publishes work while all cores are taken wakes nobody, so the thread that frees a core
+// looks for work afterwards. Both sides write first and read second, in sequential consistency, so
+// one of the two sees the other.
+void ThreadPool::give_core() {
+  computing_.fetch_sub(1, std::memory_order_seq_cst);
+  if (has_work()) publish();
+}
+
+bool ThreadPool::has_work() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    const std::uint64_t word = slot.claim.load(std::memory_order_seq_cst);
+    return next_of(word) < slices_of(word);
+  });
+}
+
+ThreadPool::Slot* ThreadPool::acquire_slot() {
+  for (Slot& slot : slots_)
+    if (!slot.used.load(std::memory_order_relaxed) &&
+        !slot.used.exchange(true, std::memory_order_acquire))
+      return &slot;
+  return nullptr;
+}
+
+bool ThreadPool::run_one_slice(Slot& slot) {
+  std::uint64_t word = slot.claim.load(std::memory_order_acquire);
+  do {
+    if (next_of(word) >= slices_of(word)) return false;
+  } while (!slot.claim.compare_exchange_weak(word, word + (std::uint64_t{1} << 32),
+                                             std::memory_order_acq_rel, std::memory_order_acquire));
+  const int slice = static_cast<int>(next_of(word));
+  try {
+    slot.call(slot.context, slice);
+  } catch (...) {
+    const std::lock_guard lock(slot.error_mutex);
+    if (!slot.error || slice < slot.error_slice) {
+      slot.error = std::current_exception();
+      slot.error_slice = slice;
+    }
+  }
+  // The owner may reuse the slot as soon as `pending` is zero. A notification on memory that has
+  // gone on to another call wakes a waiter that checks again, nothing worse.
+  if (slot.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) slot.pending.notify_all();
+  return true;
+}
+
+void ThreadPool::run(int slices, Call call, void* context) {
+  const Computing computing(*this);
+  Slot* slot = slices > 1 && !threads_.empty() ? acquire_slot() : nullptr;
+  if (slot == nullptr) return run_here(slices, call, context);
+  slot->call = call;
+  slot->context = context;
+  slot->pending.store(slices, std::memory_order_relaxed);
+  slot->claim.store(claim_word(0, static_cast<std::uint64_t>(slices)), std::memory_order_seq_cst);
+  if (computing_.load(std::memory_order_seq_cst) < cores_) publish();
+  while (run_one_slice(*slot)) {
+  }
+  const auto ended = [slot] { return slot->pending.load(std::memory_order_acquire) == 0; };
+  if (!ended() && !spin_until(ended)) {
+    for (int left; (left = slot->pending.load(std::memory_order_acquire)) != 0;)
+      slot->pending.wait(left, std::memory_order_acquire);
+  }
+  std::exception_ptr error = std::exchange(slot->error, nullptr);
+  slot->used.store(false, std::memory_order_release);
+  if (error) std::rethrow_exception(error);
+}
+
+void ThreadPool::run_here(int slices, Call call, void* context) {
+  std::exception_ptr error;
+  for (int slice = 0; slice < slices; ++slice) {
+    try {
+      call(context, slice);
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+bool ThreadPool::help() {
+  bool worked = false;
+  for (Slot& slot : slots_) {
+    // A caller may have come meanwhile: beyond the budget a helper stops after its slice.
+    while (computing_.load(std::memory_order_relaxed) <= cores_ && run_one_slice(slot))
+      worked = true;
+  }
+  return worked;
+}
+
+void ThreadPool::helper_loop() {
+  for (;;) {
+    const std::uint32_t seen = epoch_.load(std::memory_order_seq_cst);
+    if (stop_.load(std::memory_order_seq_cst)) return;
+    if (has_work() && try_take_core()) {
+      computing_in = this;
+      const bool worked = help();
+      computing_in = nullptr;
+      computing_.fetch_sub(1, std::memory_order_seq_cst);
+      if (worked) continue;
+    }
+    // Spinning uses a core as well, so it ends when all are taken.
+    const auto news = [this, seen] { return epoch_.load(std::memory_order_relaxed) != seen; };
+    const auto stop_spinning = [this, &news] {
+      return news() || computing_.load(std::memory_order_relaxed) >= cores_;
+    };
+    if (spin_until(stop_spinning) && news()) continue;
+    epoch_.wait(seen, std::memory_order_seq_cst);
+  }
+}
+
+void ThreadPool::run_kernel(const CpuKernel& kernel, const void* const* inputs,
+                            void* const* outputs, std::byte* workspace) {
+  const Computing computing(*this);
+  const int phases = kernel.phases();
+  for (int phase = 0; phase < phases; ++phase) {
+    const int slices = kernel.slices(phase);
+    if (slices == 1)
+      kernel.run(phase, 0, inputs, outputs, workspace);
+    else
+      parallel(slices, [&](int slice) { kernel.run(phase, slice, inputs, outputs, workspace); });
+  }
+}
+
+ThreadPool::Computing::Computing(ThreadPool& pool)
+    : pool_(pool), outer_pool_(computing_in), counted_(computing_in != &pool) {
+  if (!counted_) return;
+  pool_.take_core();
+  computing_in = &pool;
+}
+
+ThreadPool::Computing::~Computing() {
+  if (!counted_) return;
+  computing_in = outer_pool_;
+  pool_.give_core();
+}
+
+ThreadPool::Blocked::Blocked(ThreadPool& pool) : pool_(pool), released_(computing_in == &pool) {
+  if (!released_) return;
+  computing_in = nullptr;
+  pool_.give_core();
+}
+
+ThreadPool::Blocked::~Blocked() {
+  if (!released_) return;
+  pool_.take_core();
+  computing_in = &pool_;
+}
+
+}  // namespace towerflow

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/device/cancellation.h"
+#include "core/device/resource_store.h"
+#include "core/device/tensor_desc.h"
+#include "core/device/ticket.h"
+#include "core/graph/node.h"
+
+namespace towerflow {
+
+class Queue;
+
+/// What one run lends to its kernels.
+struct RunContext {
+  ResourceStore& resources;
+  Cancellation& cancellation;
+  Ticket ticket{};  ///< set by the kernel that reads a record, used by the one that enqueues it
+};
+
+/// Gives memory to outputs whose shape only the kernel finds out.
+class LateOutputs {
+ public:
+  virtual ~LateOutputs() = default;
+  /// Memory for output `index`, alive as long as the run needs it.
+  virtual void* allocate(std::size_t index, const Shape& shape) = 0;
+};
+
+/// The addresses of one launch.
+struct LaunchArgs {
+  const void* const* inputs = nullptr;  ///< a written variable is the input itself, not const
+  void* const* outputs = nullptr;
+  std::byte* workspace = nullptr;  ///< aligned to 64 bytes
+  RunContext* run = nullptr;
+  LateOutputs* late = nullptr;  ///< for outputs of unknown shape; their address is null
+
+  template <class T>
+  const T* input(std::size_t index) const {
+    return static_cast<const T*>(inputs[index]);
+  }
+  /// Input `index` as the storage of a variable that the op writes.
+  template <class T>
+  T* variable(std::size_t index) const {
+    return static_cast<T*>(const_cast<void*>(inputs[index]));
+  }
+  template <class T>
+  T* output(std::size_t index) const {
+    return static_cast<T*>(outputs[index]);
+  }
+};
+
+/// An output that may lie in the memory of an input, when nobody reads that input later.
+struct InPlacePair {
+  int output = 0;
+  int input = 0;
+};
+
+/// One op prepared once for given shapes, then launched many times. Immutable; shared by plans.
+///
+/// `enqueue` neither allocates nor waits for the work it starts; it writes every byte of every
+/// output, reads nothing outside its operands, and gives the same bits for the same bits whatever
+/// the number of threads.
+class PreparedKernel {
+ public:
+  virtual ~PreparedKernel() = default;
+  virtual std::size_t workspace_bytes() const { return 0; }
+  virtual std::vector<InPlacePair> in_place() const { return {}; }
+  virtual void enqueue(Queue& queue, const LaunchArgs& args) const = 0;
+};
+
+/// What a kernel is asked for. Outputs of a late op may have unknown shapes.
+struct KernelRequest {
+  const OpDef* op = nullptr;
+  const Attrs* attrs = nullptr;
+  std::vector<TensorDesc> inputs;
+  std::vector<TensorDesc> outputs;
+  std::map<int, Array> values;  ///< of `OpDef::static_inputs`, by input
+  std::string node{};  ///< names the state of a stateful or random op; empty for every other op
+
+  template <class T>
+  const T& attributes() const {
+    return attrs->as<T>();
+  }
+};
+
+/// An entry of a backend's table: what it can do, and how it is prepared.
+struct KernelEntry {
+  std::string op;
+  std::string label;  ///< "oneDNN", "simd", "reference": shown in plan reports
+  /// Whether it takes these operands; shapes may be unknown here.
+  std::function<bool(const KernelRequest&)> accepts;
+  std::function<std::unique_ptr<PreparedKernel>(const KernelRequest&)> prepare;
+};
+
+}  // namespace towerflow

@@ -1,0 +1,65 @@
+#include "core/device/resource_store.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/error.h"
+
+namespace towerflow {
+
+ResourceStore::~ResourceStore() { shut_down(); }
+
+VariableStorage& ResourceStore::variable(const std::string& name, DType dtype, const Shape& shape) {
+  std::lock_guard lock(mutex_);
+  auto& storage = variables_[name];
+  if (storage == nullptr) {
+    storage = std::make_unique<VariableStorage>();
+    storage->name = name;
+    storage->value = Array(dtype, shape);
+  } else if (storage->value.dtype() != dtype || storage->value.shape() != shape) {
+    throw errors::InvalidArgumentError(
+        fmt::format("variable '{}' holds {} {} in this session, the graph now says {} {}", name,
+                    dtype_name(storage->value.dtype()), storage->value.shape().text(),
+                    dtype_name(dtype), shape.text()));
+  }
+  return *storage;
+}
+
+VariableStorage* ResourceStore::find_variable(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const auto it = variables_.find(name);
+  return it == variables_.end() ? nullptr : it->second.get();
+}
+
+std::vector<std::string> ResourceStore::variable_names() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, storage] : variables_) names.push_back(name);
+  return names;
+}
+
+Resource& ResourceStore::resource(const std::string& name,
+                                  const std::function<std::unique_ptr<Resource>()>& make) {
+  std::lock_guard lock(mutex_);
+  auto& resource = resources_[name];
+  if (resource == nullptr) {
+    resource = make();
+    if (shut_down_) resource->shut_down();
+  }
+  return *resource;
+}
+
+Resource* ResourceStore::find_resource(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const auto it = resources_.find(name);
+  return it == resources_.end() ? nullptr : it->second.get();
+}
+
+void ResourceStore::shut_down() {
+  std::lock_guard lock(mutex_);
+  shut_down_ = true;
+  for (auto& [name, resource] : resources_) {
+    if (resource != nullptr) resource->shut_down();
+  }
+}
+
+}  // namespace towerflow

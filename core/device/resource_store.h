@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "core/graph/array.h"
+
+namespace towerflow {
+
+/// A stateful object that a node names: a queue, a reader, a random generator.
+class Resource {
+ public:
+  virtual ~Resource() = default;
+  /// Ends every wait in it for good; called when the session closes.
+  virtual void shut_down() {}
+};
+
+/// The storage of one variable in one session: one master in logical order on the host.
+///
+/// The address never changes once the variable exists, so a frame may hold it. `mutex` is held
+/// shared while an instruction reads the variable and exclusively while one writes it.
+struct VariableStorage {
+  std::string name;
+  Array value;
+  std::atomic<bool> initialized{false};
+  std::atomic<std::uint64_t> version{0};  ///< writes so far
+  std::shared_mutex mutex;
+};
+
+/// Owns the variables and stateful resources of a session, by name. Safe from several threads.
+class ResourceStore {
+ public:
+  ~ResourceStore();
+
+  /// The storage of variable `name`, made uninitialised on first use. Throws InvalidArgumentError
+  /// when it exists with another dtype or shape.
+  VariableStorage& variable(const std::string& name, DType dtype, const Shape& shape);
+  /// nullptr when the session has not touched it yet.
+  VariableStorage* find_variable(const std::string& name);
+  std::vector<std::string> variable_names() const;
+
+  /// The resource `name`, made by `make` on first use.
+  Resource& resource(const std::string& name,
+                     const std::function<std::unique_ptr<Resource>()>& make);
+  /// nullptr when no run has made it yet.
+  Resource* find_resource(const std::string& name);
+  void shut_down();
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<VariableStorage>> variables_;
+  std::map<std::string, std::unique_ptr<Resource>> resources_;
+  bool shut_down_ = false;
+};
+
+}  // namespace towerflow

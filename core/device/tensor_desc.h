@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/graph/dtype.h"
+#include "core/graph/shape.h"
+
+namespace towerflow {
+
+/// Identifies memory that addresses of one kind reach; all CPU devices share `host`.
+using MemorySpace = std::uint32_t;
+inline constexpr MemorySpace kHostSpace = 0;
+
+/// What a kernel knows of an operand before it runs: dtype, shape, layout, memory.
+struct TensorDesc {
+  DType dtype = DType::invalid;
+  Shape shape = Shape::unknown();
+  std::uint32_t layout = 0;  ///< 0 is plain row-major; any other tag only its backend reads
+  MemorySpace space = kHostSpace;
+
+  /// Bytes of a plain tensor of fully known shape.
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(shape.elements()) * dtype_size(dtype);
+  }
+  bool operator==(const TensorDesc&) const = default;
+};
+
+}  // namespace towerflow

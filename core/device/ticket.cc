@@ -1,0 +1,36 @@
+#include "core/device/ticket.h"
+
+namespace towerflow {
+
+bool TicketLine::wait_turn(std::uint64_t ticket, Cancellation& cancellation) {
+  {
+    std::lock_guard lock(mutex_);
+    if (next_ == ticket) return true;
+  }
+  bool cancelled = false;
+  const CancellationCallback wake(cancellation, [this, &cancelled] {
+    std::lock_guard lock(mutex_);
+    cancelled = true;
+    changed_.notify_all();
+  });
+  // Released before the callback ends, which waits for one in progress.
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return next_ == ticket || cancelled; });
+  return next_ == ticket;
+}
+
+void TicketLine::done(std::uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  if (next_ != ticket) {
+    done_early_.insert(ticket);
+    return;
+  }
+  ++next_;
+  while (!done_early_.empty() && *done_early_.begin() == next_) {
+    done_early_.erase(done_early_.begin());
+    ++next_;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace towerflow

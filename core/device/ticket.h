@@ -1,0 +1,63 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "core/device/cancellation.h"
+
+namespace towerflow {
+
+/// Lets work that was handed out in order, then done by many threads, be admitted in that order.
+///
+/// A reader gives each record a ticket; whoever enqueues the record waits for its turn. A ticket
+/// that is dropped (its run failed) counts as done, so that those behind it go on.
+class TicketLine {
+ public:
+  std::uint64_t issue() {
+    std::lock_guard lock(mutex_);
+    return issued_++;
+  }
+  /// Returns when all earlier tickets are done; false when `cancellation` ended the wait.
+  bool wait_turn(std::uint64_t ticket, Cancellation& cancellation);
+  void done(std::uint64_t ticket);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t issued_ = 0;
+  std::uint64_t next_ = 0;              // the ticket whose turn it is
+  std::set<std::uint64_t> done_early_;  // done before their turn came
+};
+
+/// A place in a line, given up when it goes out of scope.
+class Ticket {
+ public:
+  Ticket() = default;
+  explicit Ticket(std::shared_ptr<TicketLine> line)
+      : line_(std::move(line)), number_(line_->issue()) {}
+  ~Ticket() { release(); }
+  Ticket(Ticket&& other) noexcept = default;
+  Ticket& operator=(Ticket&& other) noexcept {
+    release();
+    line_ = std::move(other.line_);
+    number_ = other.number_;
+    return *this;
+  }
+
+  bool wait_turn(Cancellation& cancellation) {
+    return line_ == nullptr || line_->wait_turn(number_, cancellation);
+  }
+  void release() {
+    if (line_ != nullptr) line_->done(number_);
+    line_ = nullptr;
+  }
+
+ private:
+  std::shared_ptr<TicketLine> line_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace towerflow

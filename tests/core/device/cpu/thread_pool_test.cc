@@ -1,0 +1,198 @@
+#include "core/device/cpu/thread_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <latch>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/device/cpu/cpu_kernel.h"
+
+namespace towerflow {
+namespace {
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+// Waits for a condition that other threads bring about; fails after ten seconds.
+template <class Done>
+void await(Done done) {
+  for (int i = 0; i < 10000 && !done(); ++i) sleep_ms(1);
+  CHECK(done());
+}
+
+TEST_CASE("slice_range covers every element once and keeps to units") {
+  for (const std::int64_t total : {0, 1, 15, 16, 17, 63, 64, 1000})
+    for (const int slices : {1, 2, 3, 8})
+      for (const std::int64_t unit : {1, 16}) {
+        std::int64_t next = 0;
+        for (int slice = 0; slice < slices; ++slice) {
+          const SliceRange range = slice_range(total, slices, slice, unit);
+          REQUIRE(range.begin == next);
+          REQUIRE(range.end >= range.begin);
+          REQUIRE((range.begin % unit == 0 || range.begin == total));
+          next = range.end;
+        }
+        REQUIRE(next == total);
+      }
+}
+
+TEST_CASE("every slice runs exactly once, for any number of cores and slices") {
+  for (const int cores : {1, 2, 3, 8}) {
+    ThreadPool pool(cores);
+    CHECK(pool.cores() == cores);
+    for (const int slices : {0, 1, 2, 3, 100}) {
+      std::vector<std::atomic<int>> count(static_cast<std::size_t>(slices));
+      for (int round = 0; round < 50; ++round)
+        pool.parallel(slices, [&](int slice) { ++count[static_cast<std::size_t>(slice)]; });
+      for (const auto& each : count) REQUIRE(each == 50);
+    }
+    await([&] { return pool.computing() == 0; });
+  }
+}
+
+TEST_CASE("a helper takes part, and the slices of one call run at the same time") {
+  ThreadPool pool(2);
+  std::latch both(2);  // hangs if one thread ran both slices one after the other
+  std::thread::id ids[2];
+  pool.parallel(2, [&](int slice) {
+    both.arrive_and_wait();
+    ids[slice] = std::this_thread::get_id();
+  });
+  CHECK(ids[0] != ids[1]);
+}
+
+TEST_CASE("several callers at once, with calls inside slices") {
+  ThreadPool pool(3);
+  std::vector<std::int64_t> sums(6, 0);
+  std::vector<std::thread> callers;
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    callers.emplace_back([&, c] {
+      for (int round = 0; round < 300; ++round) {
+        std::atomic<std::int64_t> sum{0};
+        pool.parallel(
+            5, [&](int outer) { pool.parallel(4, [&](int inner) { sum += outer * 10 + inner; }); });
+        sums[c] += sum;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  for (const std::int64_t sum : sums) CHECK(sum == 300 * (4 * 100 + 5 * 6));
+  await([&] { return pool.computing() == 0; });
+}
+
+TEST_CASE("the exception of the lowest slice is thrown after all slices have ended") {
+  for (const int cores : {1, 3}) {
+    ThreadPool pool(cores);
+    for (int round = 0; round < 20; ++round) {
+      std::atomic<int> ended{0};
+      std::string text;
+      try {
+        pool.parallel(20, [&](int slice) {
+          ++ended;
+          if (slice % 5 == 3) throw std::runtime_error("slice " + std::to_string(slice));
+        });
+      } catch (const std::runtime_error& error) {
+        text = error.what();
+        CHECK(ended == 20);
+      }
+      CHECK(text == "slice 3");
+    }
+    std::atomic<int> after{0};
+    pool.parallel(4, [&](int) { ++after; });
+    CHECK(after == 4);
+  }
+}
+
+TEST_CASE("callers that occupy all cores get no helpers, a blocked one gives its core away") {
+  ThreadPool pool(2);
+  std::atomic<int> stage{0};
+  std::thread other([&] {
+    const ThreadPool::Computing computing(pool);
+    stage = 1;
+    await([&] { return stage == 2; });
+    {
+      const ThreadPool::Blocked blocked(pool);
+      stage = 3;
+      await([&] { return stage == 4; });
+    }
+    stage = 5;
+    await([&] { return stage == 6; });
+  });
+  const ThreadPool::Computing computing(pool);
+  await([&] { return stage == 1; });
+  await([&] { return pool.computing() == 2; });
+  const auto self = std::this_thread::get_id();
+  const auto count_foreign = [&] {
+    std::atomic<int> foreign{0};
+    pool.parallel(8, [&](int) {
+      if (std::this_thread::get_id() != self) ++foreign;
+      sleep_ms(2);
+    });
+    return foreign.load();
+  };
+  CHECK(count_foreign() == 0);
+  stage = 2;
+  await([&] { return stage == 3; });
+  await([&] { return pool.computing() == 1; });
+  CHECK(count_foreign() > 0);
+  stage = 4;
+  await([&] { return stage == 5; });
+  await([&] { return pool.computing() == 2; });
+  CHECK(count_foreign() == 0);
+  stage = 6;
+  other.join();
+}
+
+TEST_CASE("work published while all cores were taken is picked up when one comes free") {
+  ThreadPool pool(2);
+  std::atomic<bool> taken{false};
+  std::atomic<bool> started{false};
+  std::thread other([&] {
+    const ThreadPool::Computing computing(pool);
+    taken = true;
+    await([&] { return started.load(); });
+  });
+  await([&] { return taken.load(); });
+  std::latch both(2);  // the second slice can only be run by a helper
+  pool.parallel(2, [&](int) {
+    started = true;
+    both.arrive_and_wait();
+  });
+  other.join();
+  await([&] { return pool.computing() == 0; });
+}
+
+struct TwoPhase : CpuKernel {
+  int phases() const override { return 2; }
+  int slices(int phase) const override { return phase == 0 ? 4 : 1; }
+  std::size_t workspace_bytes() const override { return 4 * sizeof(int); }
+  void run(int phase, int slice, const void* const* inputs, void* const* outputs,
+           std::byte* workspace) const override {
+    int* parts = reinterpret_cast<int*>(workspace);
+    const int* in = static_cast<const int*>(inputs[0]);
+    if (phase == 0) {
+      parts[slice] = in[slice] * in[slice];
+    } else {
+      *static_cast<int*>(outputs[0]) = parts[0] + parts[1] + parts[2] + parts[3];
+    }
+  }
+};
+
+TEST_CASE("the phases of a kernel run one after another") {
+  ThreadPool pool(2);
+  const TwoPhase kernel;
+  const int in[4] = {1, 2, 3, 4};
+  for (int round = 0; round < 1000; ++round) {
+    int out = 0;
+    int workspace[4] = {};
+    const void* inputs[] = {in};
+    void* outputs[] = {&out};
+    pool.run_kernel(kernel, inputs, outputs, reinterpret_cast<std::byte*>(workspace));
+    REQUIRE(out == 30);
+  }
+}
+
+}  // namespace
+}  // namespace towerflow
