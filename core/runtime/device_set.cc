@@ -1,0 +1,57 @@
+#include "core/runtime/device_set.h"
+
+#include <fmt/format.h>
+
+namespace towerflow {
+
+DeviceSet::DeviceSet(std::vector<std::shared_ptr<Backend>> backends)
+    : backends_(std::move(backends)) {
+  for (const auto& backend : backends_) {
+    for (int i = 0; i < backend->device_count(); ++i) {
+      devices_.push_back(
+          {backend.get(), i,
+           fmt::format("/job:localhost/replica:0/task:0/device:{}:{}", backend->type(), i)});
+    }
+  }
+}
+
+int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& detail,
+                      std::string& why) const {
+  const DeviceSpec spec = DeviceSpec::parse(asked, detail.site);
+  const auto fits = [&](const Device& device) {
+    const DeviceSpec own = DeviceSpec::parse(device.name);
+    return (!spec.job || spec.job == own.job) && (!spec.replica || spec.replica == own.replica) &&
+           (!spec.task || spec.task == own.task) && (!spec.type || spec.type == own.type) &&
+           (!spec.index || spec.index == own.index);
+  };
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (fits(devices_[i])) {
+      why = asked.empty() ? "nothing asked: the first device" : "as asked";
+      return static_cast<int>(i);
+    }
+  }
+  if (!soft) {
+    std::string names;
+    for (const Device& device : devices_) names += (names.empty() ? "" : ", ") + device.name;
+    ErrorDetail full = detail;
+    full.hint = "set allow_soft_placement, or ask for a device that exists";
+    throw errors::InvalidArgumentError(
+        fmt::format("Cannot assign a device for operation {}: Operation was explicitly assigned to "
+                    "{} but available devices are [ {} ].",
+                    detail.node, asked, names),
+        std::move(full));
+  }
+  int cpus = 0;
+  for (const Device& device : devices_) cpus += device.backend->type() == std::string("CPU");
+  const int wanted = spec.index.value_or(0) % cpus;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (devices_[i].backend->type() == std::string("CPU") && devices_[i].index == wanted) {
+      why = fmt::format("{} does not exist here: soft placement takes CPU number {} mod {}", asked,
+                        spec.index.value_or(0), cpus);
+      return static_cast<int>(i);
+    }
+  }
+  throw errors::InternalError("a session without a CPU");
+}
+
+}  // namespace towerflow

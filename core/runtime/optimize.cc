@@ -1,0 +1,193 @@
+// The passes that make the graph of a plan smaller: folding, sharing, rewriting.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "core/graph/constant.h"
+#include "core/runtime/passes.h"
+
+namespace towerflow {
+namespace {
+
+std::size_t output_bytes(const PlanNode& node) {
+  std::size_t bytes = 0;
+  for (const OutputSpec& output : node.outputs) {
+    bytes += static_cast<std::size_t>(output.shape.elements()) * dtype_size(output.dtype);
+  }
+  return bytes;
+}
+
+bool foldable(const PlanGraph& graph, const PlanNode& node) {
+  if (node.dead || node.feed >= 0 || node.op->effect != Effect::pure || node.outputs.empty() ||
+      !node.control.empty() || node.is_known(0)) {
+    return false;
+  }
+  for (const OutputSpec& output : node.outputs) {
+    if (!output.shape.fully_known() || output.dtype == DType::resource) return false;
+  }
+  for (ValueId input : node.inputs) {
+    if (!graph.node(input).is_known(static_cast<std::size_t>(input.output))) return false;
+  }
+  return output_bytes(node) <= kFoldedBytes;
+}
+
+void compute(PlanGraph& graph, PlanNode& node, const Device& device) {
+  const KernelRequest request = kernel_request(graph, node, kHostSpace);
+  const auto kernel = kernel_for(graph, node, device).prepare(request);
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  for (ValueId input : node.inputs) {
+    inputs.push_back(graph.node(input).values[static_cast<std::size_t>(input.output)].raw());
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    node.values[i] = Array(node.outputs[i].dtype, node.outputs[i].shape);
+    outputs.push_back(node.values[i].raw());
+  }
+  Array workspace(DType::uint8, Shape{kernel->workspace_bytes()});
+  ResourceStore resources;
+  Cancellation cancellation;
+  RunContext run{resources, cancellation};
+  const auto queue = device.backend->make_queue(device.index);
+  kernel->enqueue(*queue, {.inputs = inputs.data(),
+                           .outputs = outputs.data(),
+                           .workspace = static_cast<std::byte*>(workspace.raw()),
+                           .run = &run});
+  queue->synchronize();
+}
+
+/// Whether a value is, or looks into, the storage of a variable.
+bool reads_variable(const PlanGraph& graph, ValueId value) {
+  const PlanNode& node = graph.node(value);
+  if (graph.spec(value).is_ref || node.op->effect == Effect::variable) return true;
+  return node.op->view && !node.inputs.empty() && reads_variable(graph, node.inputs[0]);
+}
+
+/// Takes the inputs off a node whose value is known, but not what must run before them: their
+/// control inputs and those further back, and ops with an effect, which act whoever reads them.
+void drop_inputs(const PlanGraph& graph, PlanNode& node) {
+  std::set<int> seen, before(node.control.begin(), node.control.end());
+  std::vector<int> open;
+  const auto look_at = [&](const PlanNode& reader) {
+    for (ValueId input : reader.inputs) {
+      if (seen.insert(input.node).second) open.push_back(input.node);
+    }
+  };
+  look_at(node);
+  while (!open.empty()) {
+    const int id = open.back();
+    open.pop_back();
+    const PlanNode& producer = graph.nodes[static_cast<std::size_t>(id)];
+    if (producer.feed >= 0 || producer.op->effect == Effect::variable) continue;
+    if (producer.op->effect != Effect::pure) {
+      before.insert(id);
+      continue;
+    }
+    before.insert(producer.control.begin(), producer.control.end());
+    look_at(producer);
+  }
+  node.control.assign(before.begin(), before.end());
+  node.inputs.clear();
+}
+
+}  // namespace
+
+void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
+  int folded = 0;
+  for (PlanNode& node : graph.nodes) {
+    if (node.dead || node.feed >= 0) continue;
+    // Constants found above may make this node's shape more precise first.
+    const bool open = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                  [](const auto& output) { return !output.shape.fully_known(); });
+    if (open) infer_plan_node(graph, node);
+    if (!foldable(graph, node)) continue;
+    try {
+      compute(graph, node, devices[0]);
+    } catch (...) {
+      rethrow_with({.site = node.origin->site, .node = node.origin->name, .op = node.op->name});
+    }
+    ++folded;
+  }
+  for (PlanNode& node : graph.nodes) {
+    if (!node.dead && node.op->effect == Effect::pure && !node.values.empty() &&
+        std::all_of(node.values.begin(), node.values.end(),
+                    [](const Array& value) { return !value.empty(); })) {
+      drop_inputs(graph, node);
+    }
+  }
+  graph.remove_unneeded();
+  log.add(fmt::format("fold: {} nodes computed once, when the plan was made", folded));
+}
+
+void share_subexpressions(PlanGraph& graph, PassLog& log) {
+  struct Key {
+    const OpDef* op;
+    int device;
+    std::vector<ValueId> inputs;
+    std::vector<int> control;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::multimap<Key, int> known;
+  std::map<int, int> replaced;
+  int shared = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    PlanNode& node = graph.nodes[i];
+    for (ValueId& input : node.inputs) {
+      if (const auto it = replaced.find(input.node); it != replaced.end()) input.node = it->second;
+    }
+    for (int& control : node.control) {
+      if (const auto it = replaced.find(control); it != replaced.end()) control = it->second;
+    }
+    if (node.dead || node.feed >= 0 || node.op->effect != Effect::pure || node.is_known(0) ||
+        node.inputs.empty()) {
+      continue;
+    }
+    if (std::any_of(node.inputs.begin(), node.inputs.end(),
+                    [&](ValueId input) { return reads_variable(graph, input); })) {
+      continue;
+    }
+    const Key key{node.op, node.device, node.inputs, node.control};
+    const auto [first, last] = known.equal_range(key);
+    const auto same = std::find_if(first, last, [&](const auto& entry) {
+      return graph.nodes[static_cast<std::size_t>(entry.second)].attrs == node.attrs;
+    });
+    if (same == last) {
+      known.emplace(key, static_cast<int>(i));
+      continue;
+    }
+    replaced[static_cast<int>(i)] = same->second;
+    node.dead = true;
+    ++shared;
+  }
+  for (ValueId& fetch : graph.fetches) {
+    if (const auto it = replaced.find(fetch.node); it != replaced.end()) fetch.node = it->second;
+  }
+  for (int& target : graph.targets) {
+    if (const auto it = replaced.find(target); it != replaced.end()) target = it->second;
+  }
+  graph.remove_unneeded();
+  log.add(fmt::format("share: {} nodes had an equal before them", shared));
+}
+
+void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) {
+  std::map<std::string, int> counts;
+  for (const RewriteRule& rule : rewrite_rules()) {
+    if (rule.kind == RewriteKind::convolution && !options.fuse_convolutions) continue;
+    if (rule.kind == RewriteKind::update && !options.fuse_updates) continue;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (graph.nodes[i].dead || graph.nodes[i].feed >= 0 || graph.nodes[i].is_known(0)) continue;
+      if (rule.apply(graph, static_cast<int>(i))) {
+        infer_plan_node(graph, graph.nodes[i]);
+        ++counts[rule.name];
+      }
+    }
+    graph.remove_unneeded();
+  }
+  for (const auto& [name, count] : counts) {
+    log.add(fmt::format("rewrite: {} applied {} times", name, count));
+  }
+}
+
+}  // namespace towerflow

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/graph/rewrite.h"
+#include "core/runtime/device_set.h"
+
+namespace towerflow {
+
+/// Pass 2: a device for every node, by what was asked, colocation and the kernels there are.
+std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool soft, PassLog& log);
+
+/// Pass: computes what depends on constants alone, up to `kFoldedBytes` an output.
+inline constexpr std::size_t kFoldedBytes = 64 * 1024;
+void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log);
+
+/// Pass: lets equal pure nodes on one device be computed once.
+void share_subexpressions(PlanGraph& graph, PassLog& log);
+
+/// Pass 4: applies the registered rules that `options` allows.
+void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log);
+
+/// The kernel request of a node with what is known of it now.
+KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, MemorySpace space);
+
+/// The entry for a node on its device; throws InvalidArgumentError naming op and dtypes.
+const KernelEntry& kernel_for(const PlanGraph& graph, const PlanNode& node, const Device& device);
+
+}  // namespace towerflow
