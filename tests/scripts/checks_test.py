@@ -1,0 +1,81 @@
+"""The checks of file sizes, wording and links accept a clean tree and find what is planted."""
+
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def check(name, files):
+    """Runs one check in a git checkout of these {path: text}; returns (exit code, output)."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in files.items():
+            file = pathlib.Path(folder) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+        subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+        arguments = [folder] if name == "links" else []
+        done = subprocess.run([str(ROOT / "scripts/checks" / name), *arguments], cwd=folder,
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+
+class FileSizes(unittest.TestCase):
+    def test_limit(self):
+        self.assertEqual(check("file_sizes", {"a.cc": "x\n" * 600})[0], 0)
+        code, output = check("file_sizes", {"a.cc": "x\n" * 601, "b.h": "x\n"})
+        self.assertEqual(code, 1)
+        self.assertIn("601 a.cc", output)
+
+    def test_fixtures_are_not_counted(self):
+        files = {"a.cc": "x\n", "tests/x.json": "x\n" * 900}
+        self.assertEqual(check("file_sizes", files)[0], 0)
+
+    def test_nothing_tracked(self):
+        self.assertEqual(check("file_sizes", {})[0], 1)
+
+
+class Wording(unittest.TestCase):
+    def refused(self, text):
+        code, output = check("wording", {"a.cc": "clean\n", "b.md": text + "\n"})
+        self.assertEqual(code, 1, text)
+        self.assertIn("b.md:1:", output)
+
+    def test_clean(self):
+        text = "see https://host.example/home/page, ../work/x and information; mktemp x.XXXXXX\n"
+        code, output = check("wording", {"a.cc": text})
+        self.assertEqual(code, 0, output)
+
+    def test_machine_paths(self):
+        for folder in ("root", "work", "home"):
+            self.refused(f"it lies in /{folder}/somewhere")
+            self.refused(f'path = "/{folder}/x"')
+
+    def test_announced_work(self):
+        for words in ("// TO" + "DO: later", "FIX" + "ME", "This is not " + "implemented",
+                      "For " + "now it is so"):
+            self.refused(words)
+
+
+class Links(unittest.TestCase):
+    def test_good_links(self):
+        readme = ("# Top\n[a](docs/a.md) [b](docs/a.md#the-b-part) [c](#top) [d](docs) "
+                  "[e](https://host.example/x)\n```\n[not a link](nowhere.md)\n```\n")
+        code, output = check("links", {"README.md": readme, "docs/a.md": "## The `b` part\n"})
+        self.assertEqual(code, 0, output)
+
+    def test_broken_links(self):
+        for link in ("nowhere.md", "docs/a.md#nothing", "../outside.md"):
+            code, output = check("links", {"README.md": f"[x]({link})\n", "docs/a.md": "# A\n"})
+            self.assertEqual(code, 1, link)
+            self.assertIn(link, output)
+
+    def test_a_project_has_a_readme(self):
+        self.assertEqual(check("links", {"a.md": "# A\n"})[0], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
