@@ -1,0 +1,84 @@
+#include "ops/array/broadcast_to.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/math/sum_to_shape.h"
+#include "ops/strided_copy.h"
+
+namespace towerflow {
+namespace {
+
+void broadcast_to_shape(InferenceContext& context) {
+  const Shape& vector = context.shape(1);
+  if (vector.has_rank() && vector.rank() != 1) {
+    context.fail(fmt::format("Shape must be rank 1 but is rank {}: the shape to broadcast to",
+                             vector.rank()));
+  }
+  const Array* sizes = context.constant(1);
+  if (sizes == nullptr) {
+    const bool known = vector.has_rank() && vector[0].known();
+    return context.add_output(
+        context.dtype(0),
+        known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0))) : Shape::unknown());
+  }
+  const std::vector<std::int64_t> values = integers_of(*sizes);
+  for (const std::int64_t size : values) {
+    if (size < 0) context.fail(fmt::format("a size of {} to broadcast to", size));
+  }
+  const Shape wanted{std::span<const std::int64_t>(values)};
+  const auto both = broadcast_shapes(context.shape(0), wanted);
+  const bool fits = both && (!both->has_rank() || both->compatible(wanted));
+  if (!fits) {
+    context.fail(fmt::format("Dimensions must be equal: the shape {} does not broadcast to {}",
+                             context.shape(0).text(), wanted.text()));
+  }
+  context.add_output(context.dtype(0), wanted);
+}
+
+std::unique_ptr<PreparedKernel> broadcast_to_kernel(const KernelRequest& request) {
+  const Shape in = request.inputs[0].shape;
+  const Shape out = request.outputs[0].shape;
+  if (broadcast_shapes(in, out) != out) {
+    throw errors::InvalidArgumentError(
+        fmt::format("the shape {} does not broadcast to {}", in.text(), out.text()));
+  }
+  const std::vector<std::int64_t> from = dense_strides(in);
+  const std::vector<std::int64_t> to = dense_strides(out);
+  const std::size_t extra = out.rank() - in.rank();
+  return strided_copy_kernel(request, 1, [=](const void* const*, std::size_t, StridedCopy& copy) {
+    for (std::size_t i = 0; i < out.rank(); ++i) {
+      const bool repeated = i < extra || in.size(i - extra) == 1;
+      copy.add(out.size(i), repeated ? 0 : from[i - extra], to[i]);
+    }
+  });
+}
+
+std::vector<OptionalGradient> broadcast_to_gradient(const Operation& op,
+                                                    const std::vector<OptionalGradient>& dys) {
+  const Tensor dy = dense_gradient(dys[0], op.site());
+  return {sum_to_shape_of(dy, op.input(0), op.site()), std::nullopt};
+}
+
+}  // namespace
+
+void register_broadcast_to_ops(OpRegistry& registry) {
+  registry.add(
+      {.name = "BroadcastTo", .shape = broadcast_to_shape, .gradient = broadcast_to_gradient});
+}
+
+void register_broadcast_to_kernels(KernelTable& table) {
+  table.add({.op = "BroadcastTo", .label = "copy", .accepts = {}, .prepare = broadcast_to_kernel});
+}
+
+Tensor broadcast_to(const Operand& input, const Operand& shape, BroadcastOptions options,
+                    Site site) {
+  return OpBuilder("BroadcastTo", options.name, site, {&input, &shape})
+      .input(input, "input")
+      .index_input(shape, "shape")
+      .output();
+}
+
+}  // namespace towerflow

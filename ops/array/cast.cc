@@ -1,0 +1,141 @@
+#include "ops/array/cast.h"
+
+#include <fmt/format.h>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/cast_value.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/kernel_dims.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow {
+namespace {
+
+struct CastAttrs {
+  DType to = DType::invalid;
+  bool operator==(const CastAttrs&) const = default;
+};
+
+bool castable(DType dtype) {
+  return dispatch_dtype(dtype, []<class T>() {});
+}
+
+std::vector<OptionalGradient> cast_gradient(const Operation& op,
+                                            const std::vector<OptionalGradient>& dys) {
+  const DType from = op.input(0).dtype();
+  if (!is_differentiable(from) || !is_differentiable(op.output(0).dtype())) return {std::nullopt};
+  return {cast(dense_gradient(dys[0], op.site()), from, {}, op.site())};
+}
+
+using CastRow = void (*)(const void* in, void* out, std::int64_t n);
+
+template <class From, class To>
+void cast_row(const void* in, void* out, std::int64_t n) {
+  const From* x = static_cast<const From*>(in);
+  To* y = static_cast<To*>(out);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = cast_value<From, To>(x[i]);
+}
+
+CastRow reference_row(DType from, DType to) {
+  CastRow row = nullptr;
+  dispatch_dtype(from, [&]<class From>() {
+    dispatch_dtype(to, [&]<class To>() { row = cast_row<From, To>; });
+  });
+  return row;
+}
+
+std::optional<simd::Element> simd_element(DType dtype) {
+  switch (dtype) {
+    case DType::uint8:
+      return simd::Element::u8;
+    case DType::int32:
+      return simd::Element::i32;
+    case DType::int64:
+      return simd::Element::i64;
+    case DType::float32:
+      return simd::Element::f32;
+    case DType::float64:
+      return simd::Element::f64;
+    default:
+      return std::nullopt;
+  }
+}
+
+class CastKernel final : public CpuKernel {
+ public:
+  CastKernel(CastRow row, const TensorDesc& from, const TensorDesc& to)
+      : row_(row),
+        elements_(to.shape.elements()),
+        from_bytes_(static_cast<std::int64_t>(dtype_size(from.dtype))),
+        to_bytes_(static_cast<std::int64_t>(dtype_size(to.dtype))) {}
+  int slices(int) const override { return loop_slices(elements_); }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    const SliceRange part = slice_range(elements_, slices(0), slice, 64);
+    row_(static_cast<const std::byte*>(inputs[0]) + part.begin * from_bytes_,
+         static_cast<std::byte*>(outputs[0]) + part.begin * to_bytes_, part.size());
+  }
+
+ private:
+  CastRow row_;
+  std::int64_t elements_;
+  std::int64_t from_bytes_;
+  std::int64_t to_bytes_;
+};
+
+std::unique_ptr<PreparedKernel> prepare_with(CastRow row, const KernelRequest& request) {
+  return sliced_kernel(std::make_unique<CastKernel>(row, request.inputs[0], request.outputs[0]));
+}
+
+}  // namespace
+
+void register_cast_ops(OpRegistry& registry) {
+  registry.add({.name = "Cast",
+                .shape =
+                    [](InferenceContext& context) {
+                      const DType to = context.attrs<CastAttrs>().to;
+                      if (!castable(context.dtype(0)) || !castable(to)) {
+                        context.fail_type(fmt::format("a tensor of {} cannot be cast to {}",
+                                                      dtype_name(context.dtype(0)),
+                                                      dtype_name(to)));
+                      }
+                      context.add_output(to, context.shape(0));
+                    },
+                .gradient = cast_gradient});
+}
+
+void register_cast_kernels(KernelTable& table) {
+  table.add({.op = "Cast",
+             .label = "simd",
+             .accepts =
+                 [](const KernelRequest& request) {
+                   return simd_element(request.inputs[0].dtype) &&
+                          simd_element(request.outputs[0].dtype);
+                 },
+             .prepare =
+                 [](const KernelRequest& request) {
+                   const auto from = static_cast<int>(*simd_element(request.inputs[0].dtype));
+                   const auto to = static_cast<int>(*simd_element(request.outputs[0].dtype));
+                   return prepare_with(simd::loops().cast[from][to], request);
+                 }});
+  table.add({.op = "Cast",
+             .label = "reference",
+             .accepts = {},
+             .prepare = [](const KernelRequest& request) {
+               return prepare_with(reference_row(request.inputs[0].dtype, request.outputs[0].dtype),
+                                   request);
+             }});
+}
+
+Tensor cast(const Operand& x, DType dtype, CastOptions options, Site site) {
+  const Tensor* given = x.tensor();
+  if (given != nullptr && given->dtype() == dtype) return *given;
+  OpBuilder builder("Cast", options.name, site, {&x});
+  builder.input(x, "x");
+  if (builder.tensors()[0].dtype() == dtype) return builder.tensors()[0];
+  return builder.attrs(CastAttrs{dtype}).output();
+}
+
+}  // namespace towerflow

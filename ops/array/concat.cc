@@ -1,0 +1,203 @@
+#include "ops/array/concat.h"
+
+#include <fmt/format.h>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/constant.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/operands.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/slice.h"
+#include "ops/array/view.h"
+#include "ops/strided_copy.h"
+
+namespace towerflow {
+namespace {
+
+void concat_shape(InferenceContext& context) {
+  const std::size_t count = context.num_inputs() - 1;
+  const DType dtype = context.dtype(0);
+  if (context.shape(count).has_rank() && context.shape(count).rank() != 0) {
+    context.fail(fmt::format("Shape must be rank 0 but is rank {}: the axis of a concat",
+                             context.shape(count).rank()));
+  }
+  std::optional<std::size_t> rank;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Shape& shape = context.shape(i);
+    if (!shape.has_rank()) continue;
+    if (shape.rank() == 0) context.fail("Can't concatenate scalars (use tf::stack instead)");
+    if (rank && *rank != shape.rank()) {
+      context.fail(fmt::format("Shape must be rank {} but is rank {}: value {} of a concat", *rank,
+                               shape.rank(), i));
+    }
+    rank = shape.rank();
+  }
+  const Array* axis = context.constant(count);
+  if (!rank) return context.add_output(dtype, Shape::unknown());
+  if (axis == nullptr) return context.add_output(dtype, Shape::of_rank(*rank));
+  const std::int64_t wanted = integers_of(*axis).at(0);
+  const auto at = normalized_axis(wanted, *rank);
+  if (!at) {
+    context.fail(fmt::format("Shape must be at least rank {} but is rank {}: axis {} of a concat",
+                             wanted < 0 ? -wanted : wanted + 1, *rank, wanted));
+  }
+  std::vector<Dim> dims = Shape::of_rank(*rank).dims();
+  dims[*at] = Dim(0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Shape shape = context.shape(i).has_rank() ? context.shape(i) : Shape::of_rank(*rank);
+    for (std::size_t d = 0; d < *rank; ++d) {
+      if (d == *at) {
+        dims[d] = dims[d].known() && shape[d].known() ? Dim(dims[d].size() + shape.size(d))
+                                                      : Dim(std::nullopt);
+      } else if (dims[d].known() && shape[d].known() && dims[d] != shape[d]) {
+        context.fail(fmt::format(
+            "Dimension {} in both shapes must be equal, but are {} and {}: value {} of a concat", d,
+            dims[d].size(), shape.size(d), i));
+      } else if (shape[d].known()) {
+        dims[d] = shape[d];
+      }
+    }
+  }
+  context.add_output(dtype, Shape(std::move(dims)));
+}
+
+std::unique_ptr<PreparedKernel> concat_kernel(const KernelRequest& request) {
+  const std::size_t count = request.inputs.size() - 1;
+  const DType axis_dtype = request.inputs[count].dtype;
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < count; ++i) shapes.push_back(request.inputs[i].shape);
+  const Shape out = request.outputs[0].shape;
+  return strided_copy_kernel(
+      request, count, [=](const void* const* inputs, std::size_t part, StridedCopy& copy) {
+        const std::size_t axis = checked_axis(integer_at(axis_dtype, inputs[count], 0), out.rank());
+        std::int64_t before = 0;
+        std::int64_t total = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (i < part) before += shapes[i].size(axis);
+          total += shapes[i].size(axis);
+        }
+        std::int64_t outer = 1;
+        std::int64_t inner = 1;
+        for (std::size_t d = 0; d < out.rank(); ++d) {
+          if (d != axis && out.size(d) != shapes[part].size(d)) {
+            throw errors::InvalidArgumentError("sizes of concatenated values differ");
+          }
+          (d < axis ? outer : inner) *= d == axis ? 1 : out.size(d);
+        }
+        if (total != out.size(axis)) {
+          throw errors::InvalidArgumentError("a concat's axis is not what its shape was made for");
+        }
+        const std::int64_t chunk = shapes[part].size(axis) * inner;
+        copy.input = static_cast<int>(part);
+        copy.to_offset = before * inner;
+        copy.add(outer, chunk, total * inner);
+        copy.add(chunk, 1, 1);
+      });
+}
+
+/// Where value `index` of a concat begins: (0, .., sum of sizes before it, .., 0), computed in the
+/// run where sizes or the axis are not known before.
+Tensor begin_of(const Operation& op, std::size_t index) {
+  const Tensor axis = op.input(op.num_inputs() - 1);
+  std::vector<Tensor> inputs{axis};
+  for (std::size_t i = 0; i <= index; ++i) inputs.push_back(op.input(i));
+  const Tensor begin =
+      op.graph()
+          .add({.op = "ConcatBegin", .name = "begin", .inputs = inputs, .site = op.site()})
+          .output(0);
+  const Array known = constant_value(begin);
+  return known.empty() ? begin : make_constant(op.graph(), known, "offset", op.site());
+}
+
+std::vector<OptionalGradient> concat_gradient(const Operation& op,
+                                              const std::vector<OptionalGradient>& dys) {
+  std::vector<OptionalGradient> dxs(op.num_inputs());
+  const Tensor dy = dense_gradient(dys[0], op.site());
+  for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
+    dxs[i] =
+        slice(dy, begin_of(op, i), towerflow::shape(op.input(i), {}, op.site()), {}, op.site());
+  }
+  return dxs;
+}
+
+/// Inputs: axis, then the values up to the one whose begin is asked for.
+void begin_shape(InferenceContext& context) {
+  const Shape& last = context.shape(context.num_inputs() - 1);
+  context.add_output(DType::int32, last.has_rank() ? Shape{last.rank()} : Shape{None});
+}
+
+Array begin_constant(const InferenceContext& context, std::span<const OutputSpec>) {
+  const std::size_t last = context.num_inputs() - 1;
+  const Array* axis = context.constant(0);
+  if (axis == nullptr || !context.shape(last).has_rank()) return {};
+  const std::size_t rank = context.shape(last).rank();
+  const auto at = normalized_axis(integers_of(*axis).at(0), rank);
+  if (!at) return {};
+  std::int64_t before = 0;
+  for (std::size_t i = 1; i < last; ++i) {
+    const Shape& shape = context.shape(i);
+    if (shape.rank() != rank || !shape[*at].known()) return {};
+    before += shape.size(*at);
+  }
+  Array begin = Array::zeros(DType::int32, Shape{rank});
+  begin.data<std::int32_t>()[*at] = static_cast<std::int32_t>(before);
+  return begin;
+}
+
+std::unique_ptr<PreparedKernel> begin_kernel(const KernelRequest& request) {
+  const std::vector<TensorDesc> inputs = request.inputs;
+  return function_kernel([inputs](const LaunchArgs& args) {
+    const std::size_t rank = inputs.back().shape.rank();
+    const std::size_t axis = checked_axis(integer_at(inputs[0].dtype, args.inputs[0], 0), rank);
+    std::int64_t before = 0;
+    for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
+      if (inputs[i].shape.rank() == rank) before += inputs[i].shape.size(axis);
+    }
+    std::fill_n(args.output<std::int32_t>(0), rank, 0);
+    args.output<std::int32_t>(0)[axis] = static_cast<std::int32_t>(before);
+  });
+}
+
+}  // namespace
+
+void register_concat_ops(OpRegistry& registry) {
+  registry.add({.name = "ConcatV2", .shape = concat_shape, .gradient = concat_gradient});
+  registry.add({.name = "ConcatBegin",
+                .shape = begin_shape,
+                .gradient = NoGradient{"places in a tensor are integers"},
+                .constant = begin_constant});
+}
+
+void register_concat_kernels(KernelTable& table) {
+  table.add({.op = "ConcatV2", .label = "copy", .accepts = {}, .prepare = concat_kernel});
+  table.add({.op = "ConcatBegin", .label = "shape", .accepts = {}, .prepare = begin_kernel});
+}
+
+Tensor concat(const OperandList& values, const Operand& axis, ConcatOptions options, Site site) {
+  const std::string name = options.name.empty() ? "concat" : options.name;
+  const Tensor* first = values.any_tensor();
+  Graph& graph = first != nullptr ? first->graph() : get_default_graph();
+  if (values.size() == 0) {
+    throw ValueError(
+        "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum "
+        "length 2.",
+        {.site = site, .op = "ConcatV2"});
+  }
+  const NameScope scope(graph, name, site);
+  if (values.size() == 1) {
+    const Tensor dim = convert_operand(graph, axis, "concat_dim", DType::int32);
+    if (dim.shape().has_rank() && dim.shape().rank() != 0) {
+      throw ValueError(fmt::format("Shape {} must have rank 0", dim.shape().text()),
+                       {.site = site, .op = "ConcatV2"});
+    }
+    return identity(values.items()[0], {.name = name}, site);
+  }
+  std::vector<Tensor> inputs = same_dtype_inputs(graph, values, "ConcatV2", "values", site);
+  inputs.push_back(index_tensor(graph, axis, "axis", "ConcatV2"));
+  return graph.add({.op = "ConcatV2", .name = scope.name(), .inputs = inputs, .site = site})
+      .output(0);
+}
+
+}  // namespace towerflow

@@ -1,0 +1,267 @@
+#include "ops/array/gather.h"
+
+#include <fmt/format.h>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/operands.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/transpose.h"
+#include "ops/array/view.h"
+#include "ops/kernel_dims.h"
+#include "ops/math/segment.h"
+
+namespace towerflow {
+namespace {
+
+bool is_index(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
+
+std::string wrong_index(DType dtype) {
+  return fmt::format(
+      "Value passed to parameter 'indices' has DataType {} not in list of allowed "
+      "values: int32, int64",
+      dtype_name(dtype));
+}
+
+void check_indices(InferenceContext& context) {
+  if (!is_index(context.dtype(1))) context.fail_type(wrong_index(context.dtype(1)));
+}
+
+void gather_shape(InferenceContext& context) {
+  check_indices(context);
+  const Shape& params = context.shape(0);
+  const Shape& indices = context.shape(1);
+  const DType dtype = context.dtype(0);
+  if (context.shape(2).has_rank() && context.shape(2).rank() != 0) {
+    context.fail("Shape must be rank 0: the axis of a gather");
+  }
+  if (params.has_rank() && params.rank() == 0) {
+    context.fail("Shape must be at least rank 1 but is rank 0: what is gathered from");
+  }
+  const Array* axis = context.constant(2);
+  if (!params.has_rank() || !indices.has_rank()) return context.add_output(dtype, Shape::unknown());
+  if (axis == nullptr) {
+    return context.add_output(dtype, Shape::of_rank(params.rank() - 1 + indices.rank()));
+  }
+  const std::int64_t wanted = integers_of(*axis).at(0);
+  const auto at = normalized_axis(wanted, params.rank());
+  if (!at) {
+    context.fail(fmt::format("Shape must be at least rank {} but is rank {}: axis {} of a gather",
+                             wanted < 0 ? -wanted : wanted + 1, params.rank(), wanted));
+  }
+  const auto middle = params.dims().begin() + static_cast<std::ptrdiff_t>(*at);
+  std::vector<Dim> dims(params.dims().begin(), middle);
+  dims.insert(dims.end(), indices.dims().begin(), indices.dims().end());
+  dims.insert(dims.end(), middle + 1, params.dims().end());
+  context.add_output(dtype, Shape(std::move(dims)));
+}
+
+/// Copies slices; with `zero_outside` an index out of range gives zeros instead of an error.
+class GatherKernel final : public CpuKernel {
+ public:
+  GatherKernel(const KernelRequest& request, bool zero_outside)
+      : params_(request.inputs[0].shape),
+        dtype_(request.inputs[0].dtype),
+        index_dtype_(request.inputs[1].dtype),
+        axis_dtype_(request.inputs.size() > 2 ? request.inputs[2].dtype : DType::invalid),
+        count_(request.inputs[1].shape.elements()),
+        elements_(request.outputs[0].shape.elements()),
+        zero_outside_(zero_outside) {}
+  int slices(int) const override { return loop_slices(elements_); }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    const std::size_t axis =
+        axis_dtype_ == DType::invalid
+            ? 0
+            : checked_axis(integer_at(axis_dtype_, inputs[2], 0), params_.rank());
+    std::int64_t outer = 1;
+    std::int64_t inner = 1;
+    for (std::size_t i = 0; i < params_.rank(); ++i) {
+      if (i != axis) (i < axis ? outer : inner) *= params_.size(i);
+    }
+    if (outer * count_ * inner != elements_) {
+      throw errors::InvalidArgumentError("a gather along another axis than its shape says");
+    }
+    const SliceRange part = slice_range(outer * count_, slices(0), slice);
+    dispatch_copyable(dtype_, [&]<class T>() {
+      const T* from = static_cast<const T*>(inputs[0]);
+      T* to = static_cast<T*>(outputs[0]);
+      for (std::int64_t i = part.begin; i < part.end; ++i) {
+        const std::int64_t index = integer_at(index_dtype_, inputs[1], i % count_);
+        const std::int64_t n = params_.size(axis);
+        if (index < 0 || index >= n) {
+          if (!zero_outside_) {
+            throw errors::InvalidArgumentError(
+                fmt::format("indices[{}] = {} is not in [0, {})", i % count_, index, n));
+          }
+          std::fill_n(to + i * inner, inner, T());
+          continue;
+        }
+        std::copy_n(from + (i / count_ * n + index) * inner, inner, to + i * inner);
+      }
+    });
+  }
+
+ private:
+  Shape params_;
+  DType dtype_;
+  DType index_dtype_;
+  DType axis_dtype_;
+  std::int64_t count_;
+  std::int64_t elements_;
+  bool zero_outside_;
+};
+
+/// values [n, d1, ..] from dy [i0, .., d1, ..], indices [n].
+std::vector<OptionalGradient> slices_gradient(const Operation& op, const Tensor& dy) {
+  const Site site = op.site();
+  const Tensor params = op.input(0);
+  const Shape& shape = params.shape();
+  const Tensor dense_shape = towerflow::shape(params, {}, site);
+  const Tensor indices = reshape(op.input(1), {-1}, {}, site);
+  Tensor values;
+  if (shape.fully_known() && dy.shape().fully_known()) {
+    std::vector<std::int64_t> sizes = shape.sizes();
+    sizes[0] = op.input(1).shape().elements();
+    values = reshape(dy, index_constant(op.graph(), sizes, "shape", site), {}, site);
+  } else {
+    const Tensor sizes = op.graph()
+                             .add({.op = "GatheredShape",
+                                   .name = "GatheredShape",
+                                   .inputs = {dense_shape, indices},
+                                   .site = site})
+                             .output(0);
+    values = reshape(dy, sizes, {}, site);
+  }
+  return {Gradient(IndexedSlices{values, indices, dense_shape}), std::nullopt, std::nullopt};
+}
+
+/// Along another axis: that axis first, rows summed by number, and back.
+std::vector<OptionalGradient> dense_gather_gradient(const Operation& op, const Tensor& dy,
+                                                    std::int64_t axis) {
+  const Site site = op.site();
+  const Shape& params = op.input(0).shape();
+  const Shape& indices = op.input(1).shape();
+  const auto at = normalized_axis(axis, params.rank());
+  const auto a = static_cast<int>(*at);
+  const auto middle = static_cast<int>(indices.rank());
+  const auto rank = static_cast<int>(dy.shape().rank());
+  std::vector<int> front;
+  for (int i = 0; i < middle; ++i) front.push_back(a + i);
+  for (int i = 0; i < a; ++i) front.push_back(i);
+  for (int i = a + middle; i < rank; ++i) front.push_back(i);
+  std::vector<int> back;
+  for (int i = 1; i <= a; ++i) back.push_back(i);
+  back.push_back(0);
+  for (int i = a + 1; i < static_cast<int>(params.rank()); ++i) back.push_back(i);
+  const Tensor rows = transpose(dy, front, {}, site);
+  if (!params[*at].known()) {
+    throw ValueError(fmt::format("the gradient of a gather along axis {} needs that size", axis),
+                     {.site = site, .node = op.name(), .op = op.type()});
+  }
+  const Tensor sums = unsorted_segment_sum(rows, op.input(1), params.size(*at), {}, site);
+  return {transpose(sums, back, {}, site), std::nullopt, std::nullopt};
+}
+
+std::vector<OptionalGradient> gather_gradient(const Operation& op,
+                                              const std::vector<OptionalGradient>& dys) {
+  const Tensor dy = dense_gradient(dys[0], op.site());
+  const Array axis = constant_value(op.input(2));
+  const std::int64_t at = axis.empty() ? 0 : integers_of(axis).at(0);
+  const Shape& params = op.input(0).shape();
+  if (at == 0 || (params.has_rank() && normalized_axis(at, params.rank()) == std::size_t{0})) {
+    return slices_gradient(op, dy);
+  }
+  if (!params.has_rank() || !op.input(1).shape().has_rank()) {
+    throw ValueError(fmt::format("the gradient of a gather along axis {} needs the ranks", at),
+                     {.site = op.site(), .node = op.name(), .op = op.type()});
+  }
+  return dense_gather_gradient(op, dy, at);
+}
+
+std::vector<OptionalGradient> gather_or_zero_gradient(const Operation& op,
+                                                      const std::vector<OptionalGradient>& dys) {
+  const Tensor dy = dense_gradient(dys[0], op.site());
+  const Tensor params = op.input(0);
+  const Array sizes = constant_value(towerflow::shape(params, {}, op.site()));
+  if (sizes.empty()) {
+    throw ValueError("the gradient of rows by id needs the number of rows",
+                     {.site = op.site(), .node = op.name(), .op = op.type()});
+  }
+  return {unsorted_segment_sum(dy, op.input(1), integers_of(sizes).at(0), {}, op.site()),
+          std::nullopt};
+}
+
+void gather_or_zero_shape(InferenceContext& context) {
+  check_indices(context);
+  const Shape& params = context.shape(0);
+  const Shape& ids = context.shape(1);
+  if (!params.has_rank() || !ids.has_rank()) {
+    return context.add_output(context.dtype(0), Shape::unknown());
+  }
+  if (params.rank() == 0) context.fail("rows of a scalar");
+  std::vector<Dim> dims = ids.dims();
+  dims.insert(dims.end(), params.dims().begin() + 1, params.dims().end());
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+/// sizes of params, flat indices -> the sizes of the values of its slices.
+std::unique_ptr<PreparedKernel> gathered_shape_kernel(const KernelRequest& request) {
+  const std::int64_t rank = request.inputs[0].shape.elements();
+  const std::int64_t count = request.inputs[1].shape.elements();
+  return function_kernel([rank, count](const LaunchArgs& args) {
+    std::copy_n(args.input<std::int32_t>(0), rank, args.output<std::int32_t>(0));
+    if (rank > 0) args.output<std::int32_t>(0)[0] = static_cast<std::int32_t>(count);
+  });
+}
+
+Array gathered_shape_constant(const InferenceContext& context, std::span<const OutputSpec>) {
+  const Array* sizes = context.constant(0);
+  if (sizes == nullptr || !context.shape(1).fully_known() || sizes->elements() == 0) return {};
+  Array result = sizes->copy();
+  result.data<std::int32_t>()[0] = static_cast<std::int32_t>(context.shape(1).elements());
+  return result;
+}
+
+}  // namespace
+
+void register_gather_ops(OpRegistry& registry) {
+  registry.add({.name = "GatherV2", .shape = gather_shape, .gradient = gather_gradient});
+  registry.add(
+      {.name = "GatherOrZero", .shape = gather_or_zero_shape, .gradient = gather_or_zero_gradient});
+  registry.add({.name = "GatheredShape",
+                .shape = [](InferenceContext& c) { c.add_output(DType::int32, c.shape(0)); },
+                .gradient = NoGradient{"shapes are integers"},
+                .constant = gathered_shape_constant});
+}
+
+void register_gather_kernels(KernelTable& table) {
+  table.add({.op = "GatherV2",
+             .label = "copy",
+             .accepts = {},
+             .prepare = [](const KernelRequest& request) {
+               check_kernel_rank(request);
+               return sliced_kernel(std::make_unique<GatherKernel>(request, false));
+             }});
+  table.add({.op = "GatherOrZero",
+             .label = "copy",
+             .accepts = {},
+             .prepare = [](const KernelRequest& request) {
+               check_kernel_rank(request);
+               return sliced_kernel(std::make_unique<GatherKernel>(request, true));
+             }});
+  table.add(
+      {.op = "GatheredShape", .label = "shape", .accepts = {}, .prepare = gathered_shape_kernel});
+}
+
+Tensor gather(const Operand& params, const Operand& indices, GatherOptions options, Site site) {
+  OpBuilder builder("GatherV2", options.name, site, {&params, &indices});
+  builder.input(params, "params").input(indices, "indices");
+  const DType dtype = builder.tensors()[1].dtype();
+  if (!is_index(dtype)) throw TypeError(wrong_index(dtype), {.site = site, .op = "GatherV2"});
+  return builder.index_input(options.axis, "axis").output();
+}
+
+}  // namespace towerflow

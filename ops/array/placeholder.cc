@@ -1,0 +1,71 @@
+#include "ops/array/placeholder.h"
+
+#include <fmt/format.h>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+
+namespace towerflow {
+namespace {
+
+struct PlaceholderAttrs {
+  DType dtype = DType::invalid;
+  Shape shape;
+  std::string node;  ///< its own name, which the error of an unfed one tells
+  bool operator==(const PlaceholderAttrs&) const = default;
+};
+
+/// TensorFlow's kernels call the two floating types by their C++ names.
+std::string kernel_name(DType dtype) {
+  if (dtype == DType::float32) return "float";
+  if (dtype == DType::float64) return "double";
+  return dtype_name(dtype);
+}
+
+std::string unfed(const PlaceholderAttrs& attrs) {
+  std::string shape = "<unknown>";
+  if (attrs.shape.has_rank()) {
+    std::vector<std::string> sizes;
+    for (const Dim& dim : attrs.shape.dims()) {
+      sizes.push_back(dim.known() ? fmt::format("{}", dim.size()) : "?");
+    }
+    shape = fmt::format("[{}]", fmt::join(sizes, ","));
+  }
+  return fmt::format("You must feed a value for placeholder tensor '{}' with dtype {} and shape {}",
+                     attrs.node, kernel_name(attrs.dtype), shape);
+}
+
+}  // namespace
+
+void register_placeholder_ops(OpRegistry& registry) {
+  registry.add({.name = "Placeholder",
+                .shape =
+                    [](InferenceContext& context) {
+                      const auto& attrs = context.attrs<PlaceholderAttrs>();
+                      context.add_output(attrs.dtype, attrs.shape);
+                    },
+                .gradient = NoGradient{"nothing lies behind a placeholder"}});
+}
+
+void register_placeholder_kernels(KernelTable& table) {
+  table.add({.op = "Placeholder",
+             .label = "unfed",
+             .accepts = {},
+             .prepare = [](const KernelRequest& request) {
+               const std::string message = unfed(request.attributes<PlaceholderAttrs>());
+               return function_kernel([message](const LaunchArgs&) {
+                 throw errors::InvalidArgumentError(
+                     message, {.hint = "pass a value for it: sess.run(y, {{x, value}})"});
+               });
+             }});
+}
+
+Tensor placeholder(DType dtype, PlaceholderOptions options, Site site) {
+  OpBuilder builder("Placeholder", options.name, site);
+  std::string node = builder.scope();
+  if (!node.empty()) node.pop_back();
+  return builder.attrs(PlaceholderAttrs{dtype, options.shape, node}).output();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,67 @@
+#include "ops/array/placeholder_with_default.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+
+namespace towerflow {
+namespace {
+
+struct PlaceholderWithDefaultAttrs {
+  Shape shape;
+  bool operator==(const PlaceholderWithDefaultAttrs&) const = default;
+};
+
+/// The shape promised to consumers says nothing about the default: a fed value may differ from it.
+void promised_shape(InferenceContext& context) {
+  const Shape& promised = context.attrs<PlaceholderWithDefaultAttrs>().shape;
+  if (!promised.compatible(context.shape(0))) {
+    context.fail(fmt::format("the default has shape {}, which is not compatible with {}",
+                             context.shape(0).text(), promised.text()));
+  }
+  context.add_output(context.dtype(0), promised);
+}
+
+std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
+  if (request.inputs[0].dtype == DType::string) {
+    return function_kernel([count = request.inputs[0].shape.elements(),
+                            shape = request.inputs[0].shape](const LaunchArgs& args) {
+      void* to = args.outputs[0] != nullptr ? args.outputs[0] : args.late->allocate(0, shape);
+      std::copy_n(args.input<std::string>(0), count, static_cast<std::string*>(to));
+    });
+  }
+  return function_kernel(
+      [bytes = request.inputs[0].bytes(), shape = request.inputs[0].shape](const LaunchArgs& args) {
+        void* to = args.outputs[0] != nullptr ? args.outputs[0] : args.late->allocate(0, shape);
+        if (bytes > 0) std::memcpy(to, args.inputs[0], bytes);
+      });
+}
+
+}  // namespace
+
+void register_placeholder_with_default_ops(OpRegistry& registry) {
+  registry.add({.name = "PlaceholderWithDefault",
+                .shape = promised_shape,
+                .gradient = [](const Operation&, const std::vector<OptionalGradient>& dys)
+                    -> std::vector<OptionalGradient> { return {dys[0]}; },
+                .view = true});
+}
+
+void register_placeholder_with_default_kernels(KernelTable& table) {
+  table.add(
+      {.op = "PlaceholderWithDefault", .label = "copy", .accepts = {}, .prepare = copy_kernel});
+}
+
+Tensor placeholder_with_default(const Operand& input, const Shape& shape,
+                                PlaceholderWithDefaultOptions options, Site site) {
+  return OpBuilder("PlaceholderWithDefault", options.name, site, {&input})
+      .input(input, "input")
+      .attrs(PlaceholderWithDefaultAttrs{shape})
+      .output();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,101 @@
+#include "ops/array/rank_size.h"
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/constant.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+
+namespace towerflow {
+namespace {
+
+struct SizeAttrs {
+  DType out_type = DType::int32;
+  bool operator==(const SizeAttrs&) const = default;
+};
+
+Array integer(std::int64_t value, DType dtype) {
+  if (dtype == DType::int64) return Array::scalar(value);
+  return Array::scalar(static_cast<std::int32_t>(value));
+}
+
+Array known_rank(const InferenceContext& context, std::span<const OutputSpec>) {
+  const Shape& shape = context.shape(0);
+  if (!shape.has_rank()) return {};
+  return integer(static_cast<std::int64_t>(shape.rank()), DType::int32);
+}
+
+Array known_size(const InferenceContext& context, std::span<const OutputSpec>) {
+  const Shape& shape = context.shape(0);
+  if (!shape.fully_known()) return {};
+  return integer(shape.elements(), context.attrs<SizeAttrs>().out_type);
+}
+
+/// A kernel that writes what the constant rule knows once the shape is known.
+std::unique_ptr<PreparedKernel> constant_kernel(Array value) {
+  return function_kernel([value](const LaunchArgs& args) {
+    std::memcpy(args.outputs[0], value.raw(), value.bytes());
+  });
+}
+
+}  // namespace
+
+void register_rank_size_ops(OpRegistry& registry) {
+  registry.add({.name = "Rank",
+                .shape = [](InferenceContext& c) { c.add_output(DType::int32, Shape{}); },
+                .gradient = NoGradient{"a rank is an integer"},
+                .constant = known_rank});
+  registry.add(
+      {.name = "Size",
+       .shape = [](InferenceContext& c) { c.add_output(c.attrs<SizeAttrs>().out_type, Shape{}); },
+       .gradient = NoGradient{"a size is an integer"},
+       .constant = known_size});
+}
+
+void register_rank_size_kernels(KernelTable& table) {
+  table.add(
+      {.op = "Rank", .label = "shape", .accepts = {}, .prepare = [](const KernelRequest& request) {
+         const auto rank = static_cast<std::int64_t>(request.inputs[0].shape.rank());
+         return constant_kernel(integer(rank, DType::int32));
+       }});
+  table.add(
+      {.op = "Size", .label = "shape", .accepts = {}, .prepare = [](const KernelRequest& request) {
+         return constant_kernel(
+             integer(request.inputs[0].shape.elements(), request.outputs[0].dtype));
+       }});
+}
+
+namespace {
+
+/// Opens the op's scope, converts a value in it, and makes a constant where `value_of` knows one.
+template <class Known>
+Tensor call(const char* op, const std::string& given, const Operand& input, Attrs attrs, Site site,
+            Known known) {
+  const Tensor* any = input.any_tensor();
+  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  const NameScope scope(graph, given.empty() ? op : given, site);
+  const bool packed = any != nullptr && input.tensor() == nullptr;
+  const Tensor tensor = convert_operand(graph, input, packed ? "packed" : "Const", std::nullopt);
+  const Array value = known(tensor.shape());
+  if (!value.empty()) return make_constant(graph, value, scope.name(), site);
+  return graph
+      .add({.op = op, .name = scope.name(), .inputs = {tensor}, .attrs = attrs, .site = site})
+      .output(0);
+}
+
+}  // namespace
+
+Tensor rank(const Operand& input, RankOptions options, Site site) {
+  return call("Rank", options.name, input, {}, site, [](const Shape& shape) {
+    return shape.has_rank() ? integer(static_cast<std::int64_t>(shape.rank()), DType::int32)
+                            : Array();
+  });
+}
+
+Tensor size(const Operand& input, SizeOptions options, Site site) {
+  return call("Size", options.name, input, SizeAttrs{options.out_type}, site,
+              [&](const Shape& shape) {
+                return shape.fully_known() ? integer(shape.elements(), options.out_type) : Array();
+              });
+}
+
+}  // namespace towerflow

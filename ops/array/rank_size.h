@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/graph/operand.h"
+
+namespace towerflow {
+
+struct RankOptions {
+  std::string name{};
+};
+
+/// The number of dimensions; a constant where it is known when the graph is built.
+/// shapes   input [...] -> []     dtypes  any -> int32     grads  none     source  tf.rank
+Tensor rank(const Operand& input, RankOptions options = {}, Site site = Site::current());
+
+struct SizeOptions {
+  std::string name{};
+  DType out_type = DType::int32;  ///< int32 or int64
+};
+
+/// The number of elements; a constant where it is known when the graph is built.
+/// shapes   input [...] -> []     dtypes  any -> int32, int64     grads  none     source  tf.size
+Tensor size(const Operand& input, SizeOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow

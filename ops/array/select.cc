@@ -1,0 +1,180 @@
+#include "ops/array/select.h"
+
+#include <fmt/format.h>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/math/sum_to_shape.h"
+#include "ops/strided_copy.h"
+
+namespace towerflow {
+namespace {
+
+void check_dtypes(InferenceContext& context) {
+  if (context.dtype(0) != DType::bool_) {
+    context.fail_type(
+        fmt::format("Input 'condition' has type {} that does not match expected type "
+                    "of bool.",
+                    dtype_name(context.dtype(0))));
+  }
+  if (context.dtype(1) != context.dtype(2)) {
+    context.fail_type(fmt::format("values to choose from are {} and {}",
+                                  dtype_name(context.dtype(1)), dtype_name(context.dtype(2))));
+  }
+}
+
+void select_shape(InferenceContext& context) {
+  check_dtypes(context);
+  const Shape& condition = context.shape(0);
+  const auto shape = context.shape(1).merged(context.shape(2));
+  if (!shape) {
+    context.fail(fmt::format("values to choose from have the shapes {} and {}",
+                             context.shape(1).text(), context.shape(2).text()));
+  }
+  if (condition.has_rank() && shape->has_rank() && condition.rank() != 0) {
+    const bool rows = condition.rank() == 1 && shape->rank() >= 1;
+    const bool fits =
+        rows ? Shape{condition[0]}.compatible(Shape{(*shape)[0]}) : condition.compatible(*shape);
+    if (!fits) {
+      context.fail(fmt::format("a condition of shape {} does not fit values of shape {}",
+                               condition.text(), shape->text()));
+    }
+  }
+  context.add_output(context.dtype(1), *shape);
+}
+
+void select_v2_shape(InferenceContext& context) {
+  check_dtypes(context);
+  auto shape = broadcast_shapes(context.shape(1), context.shape(2));
+  if (shape) shape = broadcast_shapes(*shape, context.shape(0));
+  if (!shape) {
+    context.fail(fmt::format("shapes that do not broadcast: condition {}, values {} and {}",
+                             context.shape(0).text(), context.shape(1).text(),
+                             context.shape(2).text()));
+  }
+  context.add_output(context.dtype(1), *shape);
+}
+
+/// Strides of an operand along the dimensions of `out`, aligned at the last one, or for the
+/// condition of Select at the first.
+std::vector<std::int64_t> strides_in(const Shape& operand, const Shape& out, bool at_first) {
+  std::vector<std::int64_t> strides(out.rank(), 0);
+  const std::vector<std::int64_t> dense = dense_strides(operand);
+  const std::size_t offset = at_first ? 0 : out.rank() - operand.rank();
+  for (std::size_t i = 0; i < operand.rank(); ++i) {
+    if (operand.size(i) != 1) strides[i + offset] = dense[i];
+  }
+  return strides;
+}
+
+class SelectKernel final : public CpuKernel {
+ public:
+  SelectKernel(const KernelRequest& request, bool rows)
+      : dtype_(request.outputs[0].dtype), out_(request.outputs[0].shape) {
+    const auto rank = out_.rank();
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Shape& operand = request.inputs[i].shape;
+      strides_[i] = strides_in(operand, out_, rows && i == 0 && operand.rank() < rank);
+    }
+    width_ = rank == 0 ? 1 : out_.size(rank - 1);
+  }
+  int slices(int) const override { return loop_slices(out_.elements()); }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    if (out_.elements() == 0) return;
+    dispatch_copyable(dtype_, [&]<class T>() {
+      select(slice, static_cast<const bool*>(inputs[0]), static_cast<const T*>(inputs[1]),
+             static_cast<const T*>(inputs[2]), static_cast<T*>(outputs[0]));
+    });
+  }
+
+ private:
+  template <class T>
+  void select(int slice, const bool* condition, const T* x, const T* y, T* out) const {
+    const std::size_t rank = out_.rank();
+    const SliceRange part = slice_range(out_.elements() / width_, slices(0), slice);
+    for (std::int64_t row = part.begin; row < part.end; ++row) {
+      std::int64_t at[3] = {0, 0, 0};
+      std::int64_t step[3] = {0, 0, 0};
+      std::int64_t rest = row;
+      for (std::size_t i = rank; i-- > 1;) {
+        const std::int64_t index = rest % out_.size(i - 1);
+        rest /= out_.size(i - 1);
+        for (std::size_t k = 0; k < 3; ++k) at[k] += index * strides_[k][i - 1];
+      }
+      for (std::size_t k = 0; k < 3 && rank > 0; ++k) step[k] = strides_[k][rank - 1];
+      for (std::int64_t j = 0; j < width_; ++j) {
+        out[row * width_ + j] =
+            condition[at[0] + j * step[0]] ? x[at[1] + j * step[1]] : y[at[2] + j * step[2]];
+      }
+    }
+  }
+
+  DType dtype_;
+  Shape out_;
+  std::vector<std::int64_t> strides_[3];
+  std::int64_t width_ = 1;
+};
+
+std::unique_ptr<PreparedKernel> select_kernel(const KernelRequest& request) {
+  check_kernel_rank(request);
+  return sliced_kernel(std::make_unique<SelectKernel>(request, true));
+}
+std::unique_ptr<PreparedKernel> select_v2_kernel(const KernelRequest& request) {
+  check_kernel_rank(request);
+  return sliced_kernel(std::make_unique<SelectKernel>(request, false));
+}
+
+template <Tensor (*kSelect)(const Operand&, const Operand&, const Operand&, SelectOptions, Site)>
+std::vector<OptionalGradient> select_gradient(const Operation& op,
+                                              const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  const Tensor condition = op.input(0);
+  const Tensor dy = dense_gradient(dys[0], site);
+  Tensor zero = scalar_like(dy, 0, site);
+  if (kSelect == where) {
+    zero = op.graph()
+               .add({.op = "ZerosLike", .name = "zeros_like", .inputs = {dy}, .site = site})
+               .output(0);
+  }
+  const Tensor dx = kSelect(condition, dy, zero, {}, site);
+  const Tensor dz = kSelect(condition, zero, dy, {}, site);
+  return {std::nullopt, sum_to_shape_of(dx, op.input(1), site),
+          sum_to_shape_of(dz, op.input(2), site)};
+}
+
+Tensor call(const char* op, const char* x_name, const char* y_name, const Operand& condition,
+            const Operand& x, const Operand& y, const SelectOptions& options, Site site) {
+  return OpBuilder(op, options.name, site, {&condition, &x, &y})
+      .input(condition, "condition", DType::bool_)
+      .input(x, x_name, "T")
+      .input(y, y_name, "T")
+      .output();
+}
+
+}  // namespace
+
+void register_select_ops(OpRegistry& registry) {
+  registry.add({.name = "Select", .shape = select_shape, .gradient = select_gradient<where>});
+  registry.add(
+      {.name = "SelectV2", .shape = select_v2_shape, .gradient = select_gradient<where_v2>});
+}
+
+void register_select_kernels(KernelTable& table) {
+  table.add({.op = "Select", .label = "loop", .accepts = {}, .prepare = select_kernel});
+  table.add({.op = "SelectV2", .label = "loop", .accepts = {}, .prepare = select_v2_kernel});
+}
+
+Tensor where(const Operand& condition, const Operand& x, const Operand& y, SelectOptions options,
+             Site site) {
+  return call("Select", "t", "e", condition, x, y, options, site);
+}
+
+Tensor where_v2(const Operand& condition, const Operand& x, const Operand& y, SelectOptions options,
+                Site site) {
+  return call("SelectV2", "t", "e", condition, x, y, options, site);
+}
+
+}  // namespace towerflow

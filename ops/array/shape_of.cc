@@ -1,0 +1,73 @@
+#include "ops/array/shape_of.h"
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/constant.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+
+namespace towerflow {
+namespace {
+
+struct ShapeAttrs {
+  DType out_type = DType::int32;
+  bool operator==(const ShapeAttrs&) const = default;
+};
+
+}  // namespace
+
+Array shape_vector(const Shape& shape, DType dtype) {
+  Array array(dtype, Shape{shape.rank()});
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (dtype == DType::int32) {
+      array.data<std::int32_t>()[i] = static_cast<std::int32_t>(shape.size(i));
+    } else {
+      array.data<std::int64_t>()[i] = shape.size(i);
+    }
+  }
+  return array;
+}
+
+void register_shape_ops(OpRegistry& registry) {
+  registry.add({.name = "Shape",
+                .shape =
+                    [](InferenceContext& context) {
+                      const Shape& input = context.shape(0);
+                      context.add_output(context.attrs<ShapeAttrs>().out_type,
+                                         input.has_rank() ? Shape{input.rank()} : Shape{None});
+                    },
+                .gradient = NoGradient{"shapes are integers"},
+                .constant =
+                    [](const InferenceContext& context, std::span<const OutputSpec>) {
+                      const Shape& input = context.shape(0);
+                      if (!input.fully_known()) return Array();
+                      return shape_vector(input, context.attrs<ShapeAttrs>().out_type);
+                    }});
+}
+
+void register_shape_kernels(KernelTable& table) {
+  table.add(
+      {.op = "Shape", .label = "shape", .accepts = {}, .prepare = [](const KernelRequest& request) {
+         const Array value =
+             shape_vector(request.inputs[0].shape, request.attributes<ShapeAttrs>().out_type);
+         return function_kernel([value](const LaunchArgs& args) {
+           std::memcpy(args.outputs[0], value.raw(), value.bytes());
+         });
+       }});
+}
+
+Tensor shape(const Operand& input, ShapeOptions options, Site site) {
+  const Tensor* tensor = input.tensor();
+  const std::string name = options.name.empty() ? "Shape" : options.name;
+  if (tensor != nullptr && tensor->shape().fully_known()) {
+    Graph& graph = tensor->graph();
+    const NameScope scope(graph, name, site);
+    return make_constant(graph, shape_vector(tensor->shape(), options.out_type), scope.name(),
+                         site);
+  }
+  return OpBuilder("Shape", name, site, {&input})
+      .input(input, "input")
+      .attrs(ShapeAttrs{options.out_type})
+      .output();
+}
+
+}  // namespace towerflow

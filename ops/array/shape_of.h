@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/graph/operand.h"
+
+namespace towerflow {
+
+struct ShapeOptions {
+  std::string name{};
+  DType out_type = DType::int32;  ///< int32 or int64
+};
+
+/// The sizes of a tensor's dimensions; a constant where they are known when the graph is built.
+///
+/// shapes   input [d0..] -> [rank]     dtypes  any -> int32, int64
+/// grads    none: shapes are integers
+/// source   tf.shape
+Tensor shape(const Operand& input, ShapeOptions options = {}, Site site = Site::current());
+
+/// The sizes of a fully known shape as a vector of int32 or int64.
+Array shape_vector(const Shape& shape, DType dtype);
+
+}  // namespace towerflow

@@ -1,0 +1,228 @@
+#include "ops/array/stack.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/constant.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/fill.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/operands.h"
+#include "ops/strided_copy.h"
+
+namespace towerflow {
+namespace {
+
+struct PackAttrs {
+  int axis = 0;
+  bool operator==(const PackAttrs&) const = default;
+};
+
+struct UnpackAttrs {
+  int axis = 0;
+  std::int64_t num = 0;
+  bool operator==(const UnpackAttrs&) const = default;
+};
+
+/// Lists of an argument become a Pack without attributes: along a new first dimension.
+int pack_axis(const Attrs& attrs) {
+  const auto* given = attrs.get_if<PackAttrs>();
+  return given != nullptr ? given->axis : 0;
+}
+
+void pack_shape(InferenceContext& context) {
+  Shape common = Shape::unknown();
+  for (std::size_t i = 0; i < context.num_inputs(); ++i) {
+    const auto merged = common.merged(context.shape(i));
+    if (!merged) {
+      context.fail(fmt::format("Shapes must be equal, but are {} and {}: value {} of a stack",
+                               common.text(), context.shape(i).text(), i));
+    }
+    if (context.dtype(i) != context.dtype(0)) {
+      context.fail_type(fmt::format("values of a stack are {} and {}", dtype_name(context.dtype(0)),
+                                    dtype_name(context.dtype(i))));
+    }
+    common = *merged;
+  }
+  if (!common.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
+  const int axis = pack_axis(context.all_attrs());
+  const auto at = normalized_axis(axis, common.rank() + 1);
+  if (!at) {
+    context.fail(fmt::format("Argument `axis` = {} not in range [{}, {})", axis,
+                             -static_cast<std::int64_t>(common.rank()) - 1, common.rank() + 1));
+  }
+  std::vector<Dim> dims = common.dims();
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(*at), Dim(context.num_inputs()));
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+/// Sizes before and behind the dimension `axis` of `shape`.
+std::pair<std::int64_t, std::int64_t> around(const Shape& shape, std::size_t axis) {
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (d != axis) (d < axis ? outer : inner) *= shape.size(d);
+  }
+  return {outer, inner};
+}
+
+std::unique_ptr<PreparedKernel> pack_kernel(const KernelRequest& request) {
+  const Shape& out = request.outputs[0].shape;
+  const auto count = static_cast<std::int64_t>(request.inputs.size());
+  const auto [outer, inner] = around(out, *normalized_axis(pack_axis(*request.attrs), out.rank()));
+  return strided_copy_kernel(
+      request, request.inputs.size(),
+      [=, outer = outer, inner = inner](const void* const*, std::size_t part, StridedCopy& copy) {
+        copy.input = static_cast<int>(part);
+        copy.to_offset = static_cast<std::int64_t>(part) * inner;
+        copy.add(outer, inner, inner * count);
+        copy.add(inner, 1, 1);
+      });
+}
+
+/// Only short vectors of numbers matter: shapes put together of single sizes.
+Array pack_constant(const InferenceContext& context, std::span<const OutputSpec> outputs) {
+  const Shape& shape = outputs[0].shape;
+  if (shape.rank() != 1 || outputs[0].dtype == DType::string) return {};
+  for (std::size_t i = 0; i < context.num_inputs(); ++i) {
+    if (context.constant(i) == nullptr) return {};
+  }
+  Array value(outputs[0].dtype, shape);
+  const std::size_t size = dtype_size(value.dtype());
+  for (std::size_t i = 0; i < context.num_inputs(); ++i) {
+    std::memcpy(static_cast<std::byte*>(value.raw()) + i * size, context.constant(i)->raw(), size);
+  }
+  return value;
+}
+
+std::vector<OptionalGradient> pack_gradient(const Operation& op,
+                                            const std::vector<OptionalGradient>& dys) {
+  std::vector<OptionalGradient> dxs;
+  for (const Tensor& part :
+       unstack(dense_gradient(dys[0], op.site()), static_cast<int>(op.num_inputs()),
+               {.axis = pack_axis(op.attrs())}, op.site())) {
+    dxs.emplace_back(part);
+  }
+  return dxs;
+}
+
+void unpack_shape(InferenceContext& context) {
+  const auto& attrs = context.attrs<UnpackAttrs>();
+  const Shape& value = context.shape(0);
+  Shape part = Shape::unknown();
+  if (value.has_rank()) {
+    const auto at = normalized_axis(attrs.axis, value.rank());
+    if (!at) {
+      context.fail(fmt::format("Argument `axis` = {} not in range [-{}, {})", attrs.axis,
+                               value.rank(), value.rank()));
+    }
+    if (value[*at].known() && value.size(*at) != attrs.num) {
+      context.fail(fmt::format("Dimension must be {} but is {}: the one that is unstacked",
+                               attrs.num, value.size(*at)));
+    }
+    std::vector<Dim> dims = value.dims();
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(*at));
+    part = Shape(std::move(dims));
+  }
+  for (std::int64_t i = 0; i < attrs.num; ++i) context.add_output(context.dtype(0), part);
+}
+
+std::unique_ptr<PreparedKernel> unpack_kernel(const KernelRequest& request) {
+  const auto& attrs = request.attributes<UnpackAttrs>();
+  const Shape& in = request.inputs[0].shape;
+  const auto [outer, inner] = around(in, *normalized_axis(attrs.axis, in.rank()));
+  return strided_copy_kernel(request, request.outputs.size(),
+                             [count = attrs.num, outer = outer, inner = inner](
+                                 const void* const*, std::size_t part, StridedCopy& copy) {
+                               copy.output = static_cast<int>(part);
+                               copy.from_offset = static_cast<std::int64_t>(part) * inner;
+                               copy.add(outer, inner * count, inner);
+                               copy.add(inner, 1, 1);
+                             });
+}
+
+std::vector<OptionalGradient> unpack_gradient(const Operation& op,
+                                              const std::vector<OptionalGradient>& dys) {
+  std::vector<Operand> parts;
+  for (std::size_t i = 0; i < dys.size(); ++i) {
+    parts.emplace_back(
+        dys[i] ? dense_gradient(dys[i], op.site()) : zeros_like(op.output(i), {}, op.site()),
+        op.site());
+  }
+  return {stack(OperandList(parts), {.axis = op.attrs().as<UnpackAttrs>().axis}, op.site())};
+}
+
+}  // namespace
+
+void register_stack_ops(OpRegistry& registry) {
+  registry.add(
+      {.name = "Pack", .shape = pack_shape, .gradient = pack_gradient, .constant = pack_constant});
+  registry.add({.name = "Unpack", .shape = unpack_shape, .gradient = unpack_gradient});
+}
+
+void register_stack_kernels(KernelTable& table) {
+  table.add({.op = "Pack", .label = "copy", .accepts = {}, .prepare = pack_kernel});
+  table.add({.op = "Unpack", .label = "copy", .accepts = {}, .prepare = unpack_kernel});
+}
+
+Tensor stack(const OperandList& values, StackOptions options, Site site) {
+  const std::string name = options.name.empty() ? "stack" : options.name;
+  if (values.size() == 0) {
+    throw ValueError("a stack of no tensors has no shape", {.site = site, .op = "Pack"});
+  }
+  Graph& graph = graph_of(values);
+  if (values.any_tensor() == nullptr && options.axis == 0) {
+    std::vector<Nested> items;
+    for (const Operand& item : values.items()) {
+      if (item.nested() != nullptr) items.push_back(*item.nested());
+    }
+    if (items.size() == values.size()) {
+      return make_constant(graph, to_array(Nested(std::move(items))), name, site);
+    }
+  }
+  const NameScope scope(graph, name, site);
+  check_same_dtype(values, "Pack", "values", site);
+  std::optional<DType> dtype;
+  if (const Tensor* first = values.any_tensor()) dtype = first->dtype();
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    inputs.push_back(convert_operand(graph, values.items()[i], fmt::format("{}", i), dtype));
+    dtype = inputs[0].dtype();
+  }
+  return graph
+      .add({.op = "Pack",
+            .name = scope.name(),
+            .inputs = inputs,
+            .attrs = PackAttrs{options.axis},
+            .site = site})
+      .output(0);
+}
+
+std::vector<Tensor> unstack(const Operand& value, std::optional<int> num, UnstackOptions options,
+                            Site site) {
+  const Tensor* given = value.any_tensor();
+  Graph& graph = given != nullptr ? given->graph() : get_default_graph();
+  const Tensor tensor = convert_operand(graph, value, "value", std::nullopt);
+  std::int64_t count = num.value_or(-1);
+  const Shape& shape = tensor.shape();
+  if (!num && shape.has_rank()) {
+    const auto at = normalized_axis(options.axis, shape.rank());
+    if (!at) {
+      throw ValueError(fmt::format("Argument `axis` = {} not in range [-{}, {})", options.axis,
+                                   shape.rank(), shape.rank()),
+                       {.site = site, .op = "Unpack"});
+    }
+    count = shape.size(*at);
+  }
+  if (count < 0) {
+    throw ValueError(fmt::format("Cannot infer argument `num` from shape {}", shape.text()),
+                     {.site = site, .op = "Unpack"});
+  }
+  return OpBuilder("Unpack", options.name, "unstack", site, {&value})
+      .input(tensor, "value")
+      .attrs(UnpackAttrs{options.axis, count})
+      .build()
+      .outputs();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/operand_list.h"
+
+namespace towerflow {
+
+struct StackOptions {
+  int axis = 0;  ///< where the new dimension goes, from -rank-1 to rank
+  std::string name{};
+};
+
+/// Tensors of one shape side by side along a new dimension (op Pack); numbers become a constant.
+///
+/// shapes   n values [d0, ..] -> [.., n, ..]     dtypes  all, the same for all values
+/// grads    values: dy unstacked
+/// errors   ValueError: shapes differ, axis out of range; TypeError: dtypes differ
+/// source   tf.stack
+Tensor stack(const OperandList& values, StackOptions options = {}, Site site = Site::current());
+/// With the axis in TensorFlow's place for it.
+inline Tensor stack(const OperandList& values, int axis, StackOptions options = {},
+                    Site site = Site::current()) {
+  options.axis = axis;
+  return stack(values, std::move(options), site);
+}
+
+struct UnstackOptions {
+  int axis = 0;
+  std::string name{};
+};
+
+/// The slices of a tensor along one dimension, which goes away (op Unpack).
+///
+/// shapes   value [.., n, ..] -> n times without it     dtypes  all
+/// grads    value: dys stacked, zeros for those that are absent
+/// errors   ValueError: n neither known nor given, axis out of range
+/// source   tf.unstack
+std::vector<Tensor> unstack(const Operand& value, std::optional<int> num = std::nullopt,
+                            UnstackOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow

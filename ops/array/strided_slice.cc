@@ -1,0 +1,277 @@
+#include "ops/array/strided_slice.h"
+
+#include <fmt/format.h>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/shape_of.h"
+#include "ops/strided_copy.h"
+
+namespace towerflow {
+namespace {
+
+struct StridedSliceAttrs {
+  int begin_mask = 0;
+  int end_mask = 0;
+  int shrink_axis_mask = 0;
+  bool operator==(const StridedSliceAttrs&) const = default;
+};
+
+/// One dimension's elements, places made non-negative.
+struct Picked {
+  std::int64_t begin = 0;
+  std::int64_t stride = 1;
+  std::int64_t count = 0;
+  bool shrinks = false;
+};
+
+/// Python's slice of a dimension of `size`; an error message where there is none.
+const char* pick(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t begin,
+                 std::int64_t end, std::int64_t stride, std::int64_t size, Picked& picked) {
+  const int bit = axis < 31 ? 1 << axis : 0;
+  if (stride == 0) return "strides must not be zero";
+  if (attrs.shrink_axis_mask & bit) {
+    const std::int64_t at = begin < 0 ? begin + size : begin;
+    if (at < 0 || at >= size) return "slice index is out of bounds";
+    picked = {at, 1, 1, true};
+    return nullptr;
+  }
+  const bool up = stride > 0;
+  const auto place = [&](std::int64_t value) {
+    if (value < 0) value += size;
+    return std::clamp<std::int64_t>(value, up ? 0 : -1, up ? size : size - 1);
+  };
+  const std::int64_t first = attrs.begin_mask & bit ? (up ? 0 : size - 1) : place(begin);
+  const std::int64_t last = attrs.end_mask & bit ? (up ? size : -1) : place(end);
+  const std::int64_t span = up ? last - first : first - last;
+  const auto step = up ? static_cast<std::uint64_t>(stride)
+                       : std::uint64_t{0} - static_cast<std::uint64_t>(stride);
+  const auto whole = static_cast<std::uint64_t>(std::max<std::int64_t>(span, 0));
+  picked = {first, stride, static_cast<std::int64_t>(whole / step + (whole % step != 0)), false};
+  return nullptr;
+}
+
+void check_vectors(InferenceContext& context, std::size_t first) {
+  for (std::size_t i = first; i < first + 3; ++i) {
+    const Shape& shape = context.shape(i);
+    if (shape.has_rank() && shape.rank() != 1) {
+      context.fail(
+          fmt::format("Shape must be rank 1 but is rank {}: begin, end or strides", shape.rank()));
+    }
+    const auto merged = shape.merged(context.shape(first));
+    if (!merged) context.fail("begin, end and strides of a slice differ in length");
+  }
+}
+
+void strided_slice_shape(InferenceContext& context) {
+  check_vectors(context, 1);
+  const auto& attrs = context.attrs<StridedSliceAttrs>();
+  const Shape& input = context.shape(0);
+  const Array* vectors[3] = {context.constant(1), context.constant(2), context.constant(3)};
+  if (!input.has_rank() || vectors[0] == nullptr || vectors[1] == nullptr ||
+      vectors[2] == nullptr) {
+    return context.add_output(context.dtype(0), Shape::unknown());
+  }
+  const std::vector<std::int64_t> begin = integers_of(*vectors[0]);
+  const std::vector<std::int64_t> end = integers_of(*vectors[1]);
+  const std::vector<std::int64_t> strides = integers_of(*vectors[2]);
+  if (begin.size() > input.rank()) {
+    context.fail(fmt::format("Index out of range using input dim {}; input has only {} dims",
+                             input.rank(), input.rank()));
+  }
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < input.rank(); ++i) {
+    const bool shrinks = i < 31 && (attrs.shrink_axis_mask & (1 << i)) != 0;
+    if (i >= begin.size()) {
+      dims.push_back(input[i]);
+    } else if (!input[i].known()) {
+      if (!shrinks) dims.push_back(Dim(std::nullopt));
+    } else {
+      Picked picked;
+      const char* wrong = pick(attrs, i, begin[i], end[i], strides[i], input.size(i), picked);
+      if (wrong != nullptr) {
+        context.fail(fmt::format("{}: dimension {} of size {}, from {} to {} by {}", wrong, i,
+                                 input.size(i), begin[i], end[i], strides[i]));
+      }
+      if (!picked.shrinks) dims.push_back(Dim(picked.count));
+    }
+  }
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+/// Reads begin, end and strides at inputs[first ..] and lays `copy` from `whole` to the part, or
+/// with `back` from the part into the whole.
+void lay(const StridedSliceAttrs& attrs, const Shape& whole, const Shape& part,
+         const std::vector<TensorDesc>& descs, const void* const* inputs, std::size_t first,
+         bool back, StridedCopy& copy) {
+  const std::int64_t given = descs[first].shape.elements();
+  std::int64_t elements = 1;
+  std::int64_t part_stride = part.elements();
+  std::int64_t whole_stride = whole.elements();
+  for (std::size_t i = 0; i < whole.rank(); ++i) {
+    const std::int64_t size = whole.size(i);
+    whole_stride = size == 0 ? 0 : whole_stride / size;
+    Picked picked{0, 1, size, false};
+    const auto at = static_cast<std::int64_t>(i);
+    if (at < given) {
+      const auto value = [&](std::size_t k) {
+        return integer_at(descs[first + k].dtype, inputs[first + k], at);
+      };
+      const char* wrong = pick(attrs, i, value(0), value(1), value(2), size, picked);
+      if (wrong != nullptr) throw errors::InvalidArgumentError(wrong);
+    }
+    elements *= picked.count;
+    part_stride = picked.count == 0 ? 0 : part_stride / picked.count;
+    (back ? copy.to_offset : copy.from_offset) += picked.begin * whole_stride;
+    const std::int64_t stride = picked.stride * whole_stride;
+    copy.add(picked.count, back ? part_stride : stride, back ? stride : part_stride);
+  }
+  if (elements != part.elements()) {
+    throw errors::InvalidArgumentError("a slice that does not give its result's shape");
+  }
+}
+
+std::unique_ptr<PreparedKernel> strided_slice_kernel(const KernelRequest& request) {
+  const auto attrs = request.attributes<StridedSliceAttrs>();
+  const std::vector<TensorDesc> descs = request.inputs;
+  const Shape out = request.outputs[0].shape;
+  if (!out.fully_known()) {
+    throw errors::UnimplementedError("a slice whose sizes depend on values of the run");
+  }
+  return strided_copy_kernel(request, 1,
+                             [=](const void* const* inputs, std::size_t, StridedCopy& copy) {
+                               lay(attrs, descs[0].shape, out, descs, inputs, 1, false, copy);
+                             });
+}
+
+/// One element of a known vector: how sizes are taken out of a shape.
+Array strided_slice_constant(const InferenceContext& context, std::span<const OutputSpec> outputs) {
+  const Array* vector = context.constant(0);
+  const Array* begin = context.constant(1);
+  if (vector == nullptr || begin == nullptr || vector->shape().rank() != 1 ||
+      vector->dtype() == DType::string || outputs[0].shape != Shape{} ||
+      context.attrs<StridedSliceAttrs>().shrink_axis_mask != 1) {
+    return {};
+  }
+  std::int64_t at = integers_of(*begin).at(0);
+  if (at < 0) at += vector->elements();
+  if (at < 0 || at >= vector->elements()) return {};
+  Array value(vector->dtype(), Shape{});
+  const std::size_t bytes = dtype_size(vector->dtype());
+  std::memcpy(value.raw(),
+              static_cast<const std::byte*>(vector->raw()) + static_cast<std::size_t>(at) * bytes,
+              bytes);
+  return value;
+}
+
+std::vector<OptionalGradient> strided_slice_gradient(const Operation& op,
+                                                     const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  const Tensor sizes = towerflow::shape(op.input(0), {}, site);
+  const Tensor dx = op.graph()
+                        .add({.op = "StridedSliceGrad",
+                              .name = "StridedSliceGrad",
+                              .inputs = {sizes, op.input(1), op.input(2), op.input(3),
+                                         dense_gradient(dys[0], site)},
+                              .attrs = op.attrs(),
+                              .site = site})
+                        .output(0);
+  return {dx, std::nullopt, std::nullopt, std::nullopt};
+}
+
+/// sizes, begin, end, strides, dy -> zeros of those sizes with dy in its places.
+void strided_slice_grad_shape(InferenceContext& context) {
+  check_vectors(context, 1);
+  const Array* sizes = context.constant(0);
+  const Shape& vector = context.shape(0);
+  const bool known = vector.has_rank() && vector.rank() == 1 && vector[0].known();
+  if (sizes != nullptr) {
+    return context.add_output(context.dtype(4),
+                              Shape(std::span<const std::int64_t>(integers_of(*sizes))));
+  }
+  context.add_output(
+      context.dtype(4),
+      known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0))) : Shape::unknown());
+}
+
+std::unique_ptr<PreparedKernel> strided_slice_grad_kernel(const KernelRequest& request) {
+  check_kernel_rank(request);
+  const auto attrs = request.attributes<StridedSliceAttrs>();
+  const std::vector<TensorDesc> descs = request.inputs;
+  const Shape out = request.outputs[0].shape;
+  const std::size_t bytes = request.outputs[0].bytes();
+  return function_kernel([=](const LaunchArgs& args) {
+    if (bytes == 0) return;
+    std::memset(args.outputs[0], 0, bytes);
+    StridedCopy copy;
+    lay(attrs, out, descs[4].shape, descs, args.inputs, 1, true, copy);
+    copy.run(descs[4].dtype, args.inputs[4], args.outputs[0], 0, 1);
+  });
+}
+
+std::vector<OptionalGradient> strided_slice_grad_gradient(
+    const Operation& op, const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  const Tensor part =
+      op.graph()
+          .add({.op = "StridedSlice",
+                .name = "strided_slice",
+                .inputs = {dense_gradient(dys[0], site), op.input(1), op.input(2), op.input(3)},
+                .attrs = op.attrs(),
+                .site = site})
+          .output(0);
+  std::vector<OptionalGradient> dxs(5);
+  dxs[4] = part;
+  return dxs;
+}
+
+}  // namespace
+
+void register_strided_slice_ops(OpRegistry& registry) {
+  registry.add({.name = "StridedSlice",
+                .shape = strided_slice_shape,
+                .gradient = strided_slice_gradient,
+                .constant = strided_slice_constant});
+  registry.add({.name = "StridedSliceGrad",
+                .shape = strided_slice_grad_shape,
+                .gradient = strided_slice_grad_gradient});
+}
+
+void register_strided_slice_kernels(KernelTable& table) {
+  table.add(
+      {.op = "StridedSlice", .label = "copy", .accepts = {}, .prepare = strided_slice_kernel});
+  table.add({.op = "StridedSliceGrad",
+             .label = "copy",
+             .accepts = {},
+             .prepare = strided_slice_grad_kernel});
+}
+
+Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& end,
+                     const Operand& strides, StridedSliceOptions options, Site site) {
+  return OpBuilder("StridedSlice", options.name, "StridedSlice", site,
+                   {&input, &begin, &end, &strides})
+      .input(input, "input")
+      .index_input(begin, "begin")
+      .index_input(end, "end")
+      .index_input(strides, "strides")
+      .attrs(StridedSliceAttrs{options.begin_mask, options.end_mask, options.shrink_axis_mask})
+      .output();
+}
+
+Tensor take_index(const Tensor& input, int index, Site site) {
+  const Operand operand(input, site);
+  const Operand begin(std::vector<int>{index}, site);
+  const Operand end(std::vector<int>{index == -1 ? 0 : index + 1}, site);
+  const Operand stride(std::vector<int>{1}, site);
+  return OpBuilder("StridedSlice", "", "strided_slice", site, {&operand})
+      .input(operand, "input")
+      .index_input(begin, "stack")
+      .index_input(end, "stack")
+      .index_input(stride, "stack")
+      .attrs(StridedSliceAttrs{0, index == -1 ? 1 : 0, 1})
+      .output();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,116 @@
+#include "ops/array/tile.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/operands.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/stack.h"
+#include "ops/array/view.h"
+#include "ops/math/reduce.h"
+#include "ops/strided_copy.h"
+
+namespace towerflow {
+namespace {
+
+void tile_shape(InferenceContext& context) {
+  const Shape& input = context.shape(0);
+  const Shape& vector = context.shape(1);
+  if (vector.has_rank() && vector.rank() != 1) {
+    context.fail(
+        fmt::format("Shape must be rank 1 but is rank {}: the multiples of a tile", vector.rank()));
+  }
+  const bool length_known = vector.has_rank() && vector[0].known();
+  if (input.has_rank() && length_known &&
+      static_cast<std::size_t>(vector.size(0)) != input.rank()) {
+    context.fail(fmt::format("Shape must be rank {} but is rank {}: a tile by {} multiples",
+                             vector.size(0), input.rank(), vector.size(0)));
+  }
+  const Array* multiples = context.constant(1);
+  if (!input.has_rank() || multiples == nullptr) {
+    return context.add_output(
+        context.dtype(0), input.has_rank() ? Shape::of_rank(input.rank())
+                          : length_known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0)))
+                                         : Shape::unknown());
+  }
+  std::vector<Dim> dims;
+  const std::vector<std::int64_t> times = integers_of(*multiples);
+  for (std::size_t i = 0; i < input.rank(); ++i) {
+    if (times[i] < 0) {
+      context.fail(fmt::format("Expected multiples[{}] >= 0, but got {}", i, times[i]));
+    }
+    std::int64_t size = 0;
+    if (input[i].known() && __builtin_mul_overflow(input.size(i), times[i], &size)) {
+      context.fail(fmt::format("size {} of a tile does not fit 63 bits", i));
+    }
+    dims.push_back(input[i].known() ? Dim(size) : Dim(std::nullopt));
+  }
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+std::unique_ptr<PreparedKernel> tile_kernel(const KernelRequest& request) {
+  const Shape in = request.inputs[0].shape;
+  const Shape out = request.outputs[0].shape;
+  const std::vector<std::int64_t> from = dense_strides(in);
+  const std::vector<std::int64_t> to = dense_strides(out);
+  return strided_copy_kernel(request, 1, [=](const void* const*, std::size_t, StridedCopy& copy) {
+    for (std::size_t i = 0; i < in.rank(); ++i) {
+      const std::int64_t times = in.size(i) == 0 ? 0 : out.size(i) / in.size(i);
+      copy.add(times, 0, in.size(i) * to[i]);
+      copy.add(in.size(i), from[i], to[i]);
+    }
+  });
+}
+
+/// (m0, d0, m1, d1, ..), a constant where multiples and sizes are known.
+Tensor pairs_of(const Operation& op) {
+  const Tensor x = op.input(0);
+  const Array multiples = constant_value(op.input(1));
+  if (!multiples.empty() && x.shape().fully_known()) {
+    std::vector<std::int64_t> pairs;
+    const std::vector<std::int64_t> times = integers_of(multiples);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      pairs.push_back(times[i]);
+      pairs.push_back(x.shape().size(i));
+    }
+    return index_constant(op.graph(), pairs, "pairs", op.site());
+  }
+  const Tensor sizes = towerflow::shape(x, {.out_type = op.input(1).dtype()}, op.site());
+  return reshape(stack({op.input(1), sizes}, 1, {}, op.site()), {-1}, {}, op.site());
+}
+
+/// dy under that shape, summed over the even axes.
+std::vector<OptionalGradient> tile_gradient(const Operation& op,
+                                            const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  if (!op.output(0).shape().has_rank()) {
+    throw ValueError("the gradient of a tile needs the rank of its input",
+                     {.site = site, .node = op.name(), .op = op.type()});
+  }
+  const auto rank = static_cast<int>(op.output(0).shape().rank());
+  std::vector<int> axes;
+  for (int i = 0; i < rank; ++i) axes.push_back(2 * i);
+  const Tensor apart = reshape(dense_gradient(dys[0], site), pairs_of(op), {}, site);
+  return {reduce_sum(apart, axes, {}, site), std::nullopt};
+}
+
+}  // namespace
+
+void register_tile_ops(OpRegistry& registry) {
+  registry.add({.name = "Tile", .shape = tile_shape, .gradient = tile_gradient});
+}
+
+void register_tile_kernels(KernelTable& table) {
+  table.add({.op = "Tile", .label = "copy", .accepts = {}, .prepare = tile_kernel});
+}
+
+Tensor tile(const Operand& input, const Operand& multiples, TileOptions options, Site site) {
+  return OpBuilder("Tile", options.name, site, {&input, &multiples})
+      .input(input, "input")
+      .index_input(multiples, "multiples")
+      .output();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,147 @@
+#include "ops/array/transpose.h"
+
+#include <fmt/format.h>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/operands.h"
+#include "ops/array/rank_size.h"
+#include "ops/math/binary.h"
+#include "ops/math/range.h"
+#include "ops/strided_copy.h"
+
+namespace towerflow {
+namespace {
+
+void transpose_shape(InferenceContext& context) {
+  const Shape& a = context.shape(0);
+  const Shape& perm = context.shape(1);
+  if (perm.has_rank() && perm.rank() != 1) {
+    context.fail(fmt::format("Shape must be rank 1 but is rank {}: a permutation", perm.rank()));
+  }
+  const bool length_known = perm.has_rank() && perm[0].known();
+  const auto length = length_known ? static_cast<std::size_t>(perm.size(0)) : 0;
+  if (a.has_rank() && length_known && length != a.rank()) {
+    context.fail(fmt::format("Dimension must be {} but is {}: the length of a permutation",
+                             a.rank(), length));
+  }
+  const Array* order = context.constant(1);
+  if (!a.has_rank() || order == nullptr) {
+    return context.add_output(context.dtype(0), a.has_rank()   ? Shape::of_rank(a.rank())
+                                                : length_known ? Shape::of_rank(length)
+                                                               : Shape::unknown());
+  }
+  std::vector<Dim> dims;
+  for (const std::int64_t axis : integers_of(*order)) {
+    const auto from = normalized_axis(axis, a.rank());
+    if (!from) {
+      context.fail(fmt::format("perm dim {} is out of range of input rank {}", axis, a.rank()));
+    }
+    dims.push_back(a[*from]);
+  }
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+std::unique_ptr<PreparedKernel> transpose_kernel(const KernelRequest& request) {
+  const Shape in = request.inputs[0].shape;
+  const Shape out = request.outputs[0].shape;
+  const DType dtype = request.inputs[1].dtype;
+  const std::vector<std::int64_t> from = dense_strides(in);
+  const std::vector<std::int64_t> to = dense_strides(out);
+  return strided_copy_kernel(
+      request, 1, [=](const void* const* inputs, std::size_t, StridedCopy& copy) {
+        bool taken[kMaxKernelRank] = {};
+        for (std::size_t i = 0; i < out.rank(); ++i) {
+          const std::int64_t axis = integer_at(dtype, inputs[1], static_cast<std::int64_t>(i));
+          const std::size_t source = checked_axis(axis, in.rank());
+          if (taken[source]) {
+            throw errors::InvalidArgumentError(
+                fmt::format("{} stands twice in the permutation of a transpose", source));
+          }
+          taken[source] = true;
+          if (in.size(source) != out.size(i)) {
+            throw errors::InvalidArgumentError("a transpose that does not give its result's shape");
+          }
+          copy.add(out.size(i), from[source], to[i]);
+        }
+      });
+}
+
+/// perm -> its inverse.
+std::unique_ptr<PreparedKernel> invert_kernel(const KernelRequest& request) {
+  const DType dtype = request.inputs[0].dtype;
+  const std::int64_t count = request.inputs[0].shape.elements();
+  return function_kernel([dtype, count](const LaunchArgs& args) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t axis = integer_at(dtype, args.inputs[0], i);
+      const auto at =
+          static_cast<std::int64_t>(checked_axis(axis, static_cast<std::size_t>(count)));
+      if (dtype == DType::int32)
+        args.output<std::int32_t>(0)[at] = static_cast<std::int32_t>(i);
+      else
+        args.output<std::int64_t>(0)[at] = i;
+    }
+  });
+}
+
+std::vector<OptionalGradient> transpose_gradient(const Operation& op,
+                                                 const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  const Tensor dy = dense_gradient(dys[0], site);
+  const Array perm = constant_value(op.input(1));
+  if (!perm.empty()) {
+    const std::vector<std::int64_t> order = integers_of(perm);
+    std::vector<std::int64_t> inverse(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      inverse[*normalized_axis(order[i], order.size())] = static_cast<std::int64_t>(i);
+    }
+    return {transpose(dy, index_constant(op.graph(), inverse, "perm", site), {}, site),
+            std::nullopt};
+  }
+  const Tensor inverse = op.graph()
+                             .add({.op = "InvertPermutation",
+                                   .name = "InvertPermutation",
+                                   .inputs = {op.input(1)},
+                                   .site = site})
+                             .output(0);
+  return {transpose(dy, inverse, {}, site), std::nullopt};
+}
+
+}  // namespace
+
+void register_transpose_ops(OpRegistry& registry) {
+  registry.add({.name = "Transpose", .shape = transpose_shape, .gradient = transpose_gradient});
+  registry.add({.name = "InvertPermutation",
+                .shape = [](InferenceContext& c) { c.add_output(c.dtype(0), c.shape(0)); },
+                .gradient = NoGradient{"a permutation consists of integers"}});
+}
+
+void register_transpose_kernels(KernelTable& table) {
+  table.add({.op = "Transpose", .label = "copy", .accepts = {}, .prepare = transpose_kernel});
+  table.add({.op = "InvertPermutation", .label = "loop", .accepts = {}, .prepare = invert_kernel});
+}
+
+Tensor transpose(const Operand& a, const Operand& perm, TransposeOptions options, Site site) {
+  return OpBuilder("Transpose", options.name, "transpose", site, {&a, &perm})
+      .input(a, "x")
+      .index_input(perm, "perm")
+      .output();
+}
+
+Tensor transpose(const Operand& a, TransposeOptions options, Site site) {
+  OpBuilder builder("Transpose", options.name, "transpose", site, {&a});
+  builder.input(a, "a");
+  const Tensor tensor = builder.tensors()[0];
+  const Shape& shape = tensor.shape();
+  if (shape.has_rank()) {
+    std::vector<int> order;
+    for (std::size_t i = shape.rank(); i-- > 0;) order.push_back(static_cast<int>(i));
+    return builder.index_input(Array::of(Shape{order.size()}, order), "perm").output();
+  }
+  const Tensor last = rank(tensor, {}, site) - 1;
+  return builder.index_input(range(last, -1, -1, {.name = "Range"}, site), "perm").output();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/operand.h"
+
+namespace towerflow {
+
+struct TransposeOptions {
+  std::string name{};
+};
+
+/// Dimensions in another order: dimension i of the result is dimension perm[i] of `a`; without
+/// `perm` the order is reversed.
+///
+/// shapes   a [d0, ..], perm [r] (int32 or int64) -> [d(perm[0]), ..]     dtypes  all
+/// grads    a: dy transposed back; perm: none
+/// errors   ValueError: perm that is not one number a dimension, or out of range; in a run
+///          InvalidArgumentError: a number that repeats
+/// source   tf.transpose
+Tensor transpose(const Operand& a, const Operand& perm, TransposeOptions options = {},
+                 Site site = Site::current());
+Tensor transpose(const Operand& a, TransposeOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow

@@ -1,0 +1,209 @@
+#include "ops/array/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/families.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/shape_of.h"
+#include "ops/kernel_dims.h"
+
+namespace towerflow {
+namespace {
+
+struct SqueezeAttrs {
+  std::vector<int> axis;
+  bool operator==(const SqueezeAttrs&) const = default;
+};
+
+void same_shape(InferenceContext& context) {
+  context.add_output(context.dtype(0), context.shape(0));
+}
+
+std::vector<OptionalGradient> pass_through(const Operation&,
+                                           const std::vector<OptionalGradient>& dys) {
+  return {dys[0]};
+}
+
+/// The gradient of every op that only changes the shape: back to the shape of the input.
+std::vector<OptionalGradient> reshape_back(const Operation& op,
+                                           const std::vector<OptionalGradient>& dys) {
+  std::vector<OptionalGradient> dxs(op.num_inputs());
+  const Tensor x = op.input(0);
+  dxs[0] =
+      reshape(dense_gradient(dys[0], op.site()), towerflow::shape(x, {}, op.site()), {}, op.site());
+  return dxs;
+}
+
+void reshape_shape(InferenceContext& context) {
+  const Shape& from = context.shape(0);
+  if (context.shape(1).has_rank() && context.shape(1).rank() != 1) {
+    context.fail(fmt::format("Shape must be rank 1 but is rank {}: the shape to reshape to",
+                             context.shape(1).rank()));
+  }
+  const Array* wanted = context.constant(1);
+  if (wanted == nullptr) {
+    const Shape& vector = context.shape(1);
+    const bool rank_known = vector.has_rank() && vector[0].known();
+    context.add_output(
+        context.dtype(0),
+        rank_known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0))) : Shape::unknown());
+    return;
+  }
+  const std::vector<std::int64_t> sizes = integers_of(*wanted);
+  std::int64_t known = 1;
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < -1) {
+      context.fail(fmt::format("Invalid value in tensor used for shape: {}", sizes[i]));
+    }
+    if (sizes[i] == -1) {
+      open.push_back(i);
+    } else if (__builtin_mul_overflow(known, sizes[i], &known)) {
+      context.fail(
+          fmt::format("the sizes [{}] make more than 2^63 elements", fmt::join(sizes, ",")));
+    }
+  }
+  std::vector<Dim> dims(sizes.begin(), sizes.end());
+  for (const std::size_t i : open) dims[i] = Dim(std::nullopt);
+  const std::int64_t elements = from.elements();
+  std::int64_t at_least = 1;  // what the elements of `from` are a multiple of
+  for (const Dim& dim : from.dims()) {
+    if (dim.known() && dim.size() > 0) at_least *= dim.size();
+  }
+  if (elements < 0 && open.empty() && known % at_least != 0) {
+    context.fail(fmt::format("Cannot reshape a tensor of shape {} to shape [{}] ({} elements)",
+                             from.text(), fmt::join(sizes, ","), known));
+  }
+  const bool fits = elements < 0 || open.size() > 1 ||
+                    (open.empty() ? known == elements
+                     : known == 0 ? elements == 0
+                                  : elements % known == 0);
+  if (!fits) {
+    context.fail(fmt::format("Cannot reshape a tensor with {} elements to shape [{}] ({} elements)",
+                             elements, fmt::join(sizes, ","), known));
+  }
+  if (open.size() == 1 && elements >= 0) dims[open[0]] = Dim(known == 0 ? 0 : elements / known);
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+void expand_dims_shape(InferenceContext& context) {
+  const Shape& from = context.shape(0);
+  const Array* axis = context.constant(1);
+  if (!from.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
+  if (axis == nullptr) return context.add_output(context.dtype(0), Shape::of_rank(from.rank() + 1));
+  if (axis->elements() != 1) context.fail("'dim' input must be a tensor with a single value");
+  const std::int64_t at = integers_of(*axis)[0];
+  const auto place = normalized_axis(at, from.rank() + 1);
+  if (!place) {
+    context.fail(fmt::format("Tried to expand dim index {} for tensor with {} dimensions.", at,
+                             from.rank()));
+  }
+  std::vector<Dim> dims = from.dims();
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(*place), Dim(1));
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+void squeeze_shape(InferenceContext& context) {
+  const Shape& from = context.shape(0);
+  const auto& axes = context.attrs<SqueezeAttrs>().axis;
+  if (!from.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
+  std::vector<bool> drop(from.rank(), false);
+  for (int axis : axes) {
+    const auto place = normalized_axis(axis, from.rank());
+    if (!place) {
+      context.fail(fmt::format("Tried to squeeze dim index {} for tensor with {} dimensions.", axis,
+                               from.rank()));
+    }
+    if (from[*place].known() && from.size(*place) != 1) {
+      context.fail(fmt::format("Can not squeeze dim[{}], expected a dimension of 1, got {}", *place,
+                               from.size(*place)));
+    }
+    drop[*place] = true;
+  }
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < from.rank(); ++i) {
+    if (axes.empty() && !from[i].known()) {
+      return context.add_output(context.dtype(0), Shape::unknown());
+    }
+    if (axes.empty() ? from.size(i) != 1 : !drop[i]) dims.push_back(from[i]);
+  }
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+/// Copies; used where the planner must not look through the view.
+std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
+  const TensorDesc& out = request.outputs[0];
+  if (!out.shape.fully_known() || out.shape.elements() != request.inputs[0].shape.elements()) {
+    throw errors::InvalidArgumentError(
+        fmt::format("Input has the shape {}, which cannot become {}",
+                    request.inputs[0].shape.text(), out.shape.text()),
+        {.hint = "only one size of a reshape may be -1"});
+  }
+  const auto count = request.inputs[0].shape.elements();
+  if (request.inputs[0].dtype == DType::string) {
+    return function_kernel([count](const LaunchArgs& args) {
+      std::copy_n(args.input<std::string>(0), count, args.output<std::string>(0));
+    });
+  }
+  const std::size_t bytes = request.inputs[0].bytes();
+  return function_kernel([bytes](const LaunchArgs& args) {
+    if (bytes > 0) std::memcpy(args.outputs[0], args.inputs[0], bytes);
+  });
+}
+
+constexpr const char* kViewOps[] = {"Identity", "StopGradient", "Reshape", "ExpandDims", "Squeeze"};
+
+}  // namespace
+
+void register_view_ops(OpRegistry& registry) {
+  registry.add({.name = "Identity", .shape = same_shape, .gradient = pass_through, .view = true});
+  registry.add({.name = "StopGradient",
+                .shape = same_shape,
+                .gradient = NoGradient{"stop_gradient is there to stop them"},
+                .view = true});
+  registry.add({.name = "Reshape", .shape = reshape_shape, .gradient = reshape_back, .view = true});
+  registry.add(
+      {.name = "ExpandDims", .shape = expand_dims_shape, .gradient = reshape_back, .view = true});
+  registry.add({.name = "Squeeze", .shape = squeeze_shape, .gradient = reshape_back, .view = true});
+}
+
+void register_view_kernels(KernelTable& table) {
+  for (const char* op : kViewOps) {
+    table.add({.op = op, .label = "copy", .accepts = {}, .prepare = copy_kernel});
+  }
+}
+
+Tensor identity(const Operand& input, NameOption options, Site site) {
+  return OpBuilder("Identity", options.name, site, {&input}).input(input, "input").output();
+}
+
+Tensor stop_gradient(const Operand& input, NameOption options, Site site) {
+  return OpBuilder("StopGradient", options.name, site, {&input}).input(input, "input").output();
+}
+
+Tensor reshape(const Operand& tensor, const Operand& shape, NameOption options, Site site) {
+  return OpBuilder("Reshape", options.name, site, {&tensor, &shape})
+      .input(tensor, "tensor")
+      .index_input(shape, "shape")
+      .output();
+}
+
+Tensor expand_dims(const Operand& input, const Operand& axis, NameOption options, Site site) {
+  return OpBuilder("ExpandDims", options.name, site, {&input, &axis})
+      .input(input, "input")
+      .index_input(axis, "dim")
+      .output();
+}
+
+Tensor squeeze(const Operand& input, SqueezeOptions options, Site site) {
+  return OpBuilder("Squeeze", options.name, site, {&input})
+      .input(input, "input")
+      .attrs(SqueezeAttrs{options.axis})
+      .output();
+}
+
+}  // namespace towerflow
