@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "core/graph/operand.h"
+
+namespace towerflow {
+
+struct ArgMaxOptions {
+  DType output_type = DType::int64;  ///< int32 or int64
+  std::string name{};
+};
+
+/// The index of the largest element along `axis`, the first of several; NaN never is the largest
+/// unless it comes first.
+///
+/// shapes   input [.., n, ..], axis [] -> without that dimension
+/// dtypes   all numbers -> int64 or int32
+/// grads    none: an index is an integer
+/// errors   ValueError: axis out of range; in a run InvalidArgumentError: n is 0
+/// source   tf.argmax
+Tensor argmax(const Operand& input, const Operand& axis = 0, ArgMaxOptions options = {},
+              Site site = Site::current());
+
+/// The index of the smallest element. (tf.argmin)
+Tensor argmin(const Operand& input, const Operand& axis = 0, ArgMaxOptions options = {},
+              Site site = Site::current());
+
+}  // namespace towerflow

@@ -1,0 +1,173 @@
+#include "ops/math/binary.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/op_builder.h"
+#include "ops/array/cast.h"
+#include "ops/math/binary_ops.h"
+#include "ops/math/families.h"
+
+namespace towerflow {
+namespace {
+
+ShapeRule shape_rule(const BinaryRow& row) {
+  return [accepts = row.accepts, gives_bool = row.gives_bool](InferenceContext& context) {
+    const DType dtype = context.dtype(0);
+    if (dtype != context.dtype(1)) {
+      context.fail_type(
+          fmt::format("operands are {} and {}", dtype_name(dtype), dtype_name(context.dtype(1))));
+    }
+    if (!accepts(dtype)) {
+      context.fail_type(
+          fmt::format("Value passed to parameter 'x' has DataType {}, which the op "
+                      "does not take",
+                      dtype_name(dtype)));
+    }
+    const auto shape = broadcast_shapes(context.shape(0), context.shape(1));
+    if (!shape) {
+      context.fail(
+          fmt::format("Dimensions must be equal, but the shapes {} and {} do not broadcast",
+                      context.shape(0).text(), context.shape(1).text()));
+    }
+    context.add_output(gives_bool ? DType::bool_ : dtype, *shape);
+  };
+}
+
+/// An op whose operands agree in dtype; the first fixes it.
+Tensor call(const char* op, const char* default_name, const Operand& x, const Operand& y,
+            const BinaryOptions& options, Site site) {
+  return OpBuilder(op, options.name, default_name, site, {&x, &y})
+      .input(x, "x", "T")
+      .input(y, "y", "T")
+      .output();
+}
+
+/// An operator: a value on the left takes the dtype of the tensor on the right.
+Tensor call_operator(const char* op, const char* name, const Operand& x, const Operand& y) {
+  OpBuilder builder(op, "", name, x.site(), {&x, &y});
+  if (x.any_tensor() == nullptr && y.tensor() != nullptr) {
+    const Tensor left = convert_operand(builder.graph(), x, "x", y.tensor()->dtype());
+    return builder.input(left, "x", "T").input(y, "y", "T").output();
+  }
+  return builder.input(x, "x", "T").input(y, "y", "T").output();
+}
+
+/// The floating type in which integers are divided.
+DType quotient_dtype(DType dtype) {
+  if (!is_integer(dtype)) return dtype;
+  return dtype_size(dtype) <= 2 ? DType::float32 : DType::float64;
+}
+
+Tensor real_quotient(const Operand& x, const Operand& y, const BinaryOptions& options,
+                     std::optional<DType> left, Site site) {
+  OpBuilder builder("RealDiv", options.name, "truediv", site, {&x, &y});
+  if (left)
+    builder.input(convert_operand(builder.graph(), x, "x", *left), "x", "T");
+  else
+    builder.input(x, "x", "T");
+  builder.input(y, "y", "T");
+  const std::vector<Tensor> operands = builder.tensors();
+  const DType dtype = operands[0].dtype();
+  const DType wanted = quotient_dtype(dtype);
+  if (wanted == dtype) return builder.output();
+  const Tensor a = cast(operands[0], wanted, {}, site);
+  const Tensor b = cast(operands[1], wanted, {}, site);
+  return OpBuilder("RealDiv", builder.scope(), site, {})
+      .input(a, "x", "T")
+      .input(b, "y", "T")
+      .output();
+}
+
+}  // namespace
+
+void register_binary_ops(OpRegistry& registry) {
+  for (const BinaryRow& row : binary_rows()) {
+    registry.add({.name = row.op, .shape = shape_rule(row), .gradient = row.gradient});
+  }
+}
+
+void register_binary_kernels(KernelTable& table) {
+  for (const BinaryRow& row : binary_rows()) {
+    if (row.fast != nullptr) {
+      table.add({.op = row.op,
+                 .label = "simd",
+                 .accepts =
+                     [](const KernelRequest& request) {
+                       return request.inputs[0].dtype == DType::float32;
+                     },
+                 .prepare =
+                     [fast = row.fast](const KernelRequest& request) {
+                       return broadcast_kernel(request, fast());
+                     }});
+    }
+    table.add({.op = row.op,
+               .label = "reference",
+               .accepts = {},
+               .prepare = [loops = row.loops](const KernelRequest& request) {
+                 return broadcast_kernel(request, loops(request.inputs[0].dtype));
+               }});
+  }
+}
+
+#define TOWERFLOW_BINARY(function, op, default_name)                                      \
+  Tensor function(const Operand& x, const Operand& y, BinaryOptions options, Site site) { \
+    return call(op, default_name, x, y, options, site);                                   \
+  }
+TOWERFLOW_BINARY(add, "AddV2", "Add")
+TOWERFLOW_BINARY(subtract, "Sub", "Sub")
+TOWERFLOW_BINARY(multiply, "Mul", "Mul")
+TOWERFLOW_BINARY(floordiv, "FloorDiv", "floordiv")
+TOWERFLOW_BINARY(floormod, "FloorMod", "FloorMod")
+TOWERFLOW_BINARY(maximum, "Maximum", "Maximum")
+TOWERFLOW_BINARY(minimum, "Minimum", "Minimum")
+TOWERFLOW_BINARY(pow, "Pow", "Pow")
+TOWERFLOW_BINARY(squared_difference, "SquaredDifference", "SquaredDifference")
+TOWERFLOW_BINARY(equal, "Equal", "Equal")
+TOWERFLOW_BINARY(not_equal, "NotEqual", "NotEqual")
+TOWERFLOW_BINARY(greater, "Greater", "Greater")
+TOWERFLOW_BINARY(greater_equal, "GreaterEqual", "GreaterEqual")
+TOWERFLOW_BINARY(less, "Less", "Less")
+TOWERFLOW_BINARY(less_equal, "LessEqual", "LessEqual")
+TOWERFLOW_BINARY(logical_and, "LogicalAnd", "LogicalAnd")
+TOWERFLOW_BINARY(logical_or, "LogicalOr", "LogicalOr")
+#undef TOWERFLOW_BINARY
+
+Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
+  return real_quotient(x, y, options, std::nullopt, site);
+}
+Tensor divide(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
+  if (x.any_tensor() != nullptr) return real_quotient(x, y, options, std::nullopt, site);
+  // Python's x / y needs a tensor on the left.
+  return real_quotient(convert_operand(get_default_graph(), x, "Const", std::nullopt), y, options,
+                       std::nullopt, site);
+}
+
+Tensor operator/(const Operand& x, const Operand& y) {
+  const bool value_left = x.any_tensor() == nullptr && y.tensor() != nullptr;
+  return real_quotient(x, y, {}, value_left ? std::optional(y.tensor()->dtype()) : std::nullopt,
+                       x.site());
+}
+Tensor operator+(const Operand& x, const Operand& y) { return call_operator("AddV2", "add", x, y); }
+Tensor operator-(const Operand& x, const Operand& y) { return call_operator("Sub", "sub", x, y); }
+Tensor operator*(const Operand& x, const Operand& y) { return call_operator("Mul", "mul", x, y); }
+Tensor operator%(const Operand& x, const Operand& y) {
+  return call_operator("FloorMod", "mod", x, y);
+}
+
+/// Python turns `0 < x` round into `x > 0`.
+static Tensor compare(const char* op, const char* turned, const Operand& x, const Operand& y) {
+  if (x.any_tensor() == nullptr && y.any_tensor() != nullptr) {
+    return call_operator(turned, turned, y, x);
+  }
+  return call_operator(op, op, x, y);
+}
+Tensor operator>(const Operand& x, const Operand& y) { return compare("Greater", "Less", x, y); }
+Tensor operator>=(const Operand& x, const Operand& y) {
+  return compare("GreaterEqual", "LessEqual", x, y);
+}
+Tensor operator<(const Operand& x, const Operand& y) { return compare("Less", "Greater", x, y); }
+Tensor operator<=(const Operand& x, const Operand& y) {
+  return compare("LessEqual", "GreaterEqual", x, y);
+}
+
+}  // namespace towerflow

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <string>
+
+#include "core/graph/operand.h"
+
+namespace towerflow {
+
+/// Elementwise functions of two tensors whose shapes broadcast as NumPy's: of each dimension, from
+/// the right, both sizes agree or one is 1 or missing.
+///
+/// shapes   x, y that broadcast -> the broadcast shape
+/// dtypes   all numbers, both operands the same; the result has it too, comparisons give bool
+/// grads    x, y: summed over the dimensions that were repeated; comparisons, logic and floor_div
+///          have none
+/// errors   ValueError: shapes that do not broadcast; TypeError: dtypes that differ or do not fit;
+///          in a run InvalidArgumentError: integer division by zero, negative integer power
+/// source   tf.add, tf.subtract, ..; the operators below are Python's
+
+struct BinaryOptions {
+  std::string name{};
+};
+
+Tensor add(const Operand& x, const Operand& y, BinaryOptions options = {},
+           Site site = Site::current());
+Tensor subtract(const Operand& x, const Operand& y, BinaryOptions options = {},
+                Site site = Site::current());
+Tensor multiply(const Operand& x, const Operand& y, BinaryOptions options = {},
+                Site site = Site::current());
+/// x / y as real numbers: integers are cast to a floating type first. (tf.truediv)
+Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options = {},
+               Site site = Site::current());
+/// The same as `truediv`. (tf.divide)
+Tensor divide(const Operand& x, const Operand& y, BinaryOptions options = {},
+              Site site = Site::current());
+/// The largest integer not above x / y; op FloorDiv called "floordiv". (tf.floordiv)
+Tensor floordiv(const Operand& x, const Operand& y, BinaryOptions options = {},
+                Site site = Site::current());
+/// x - floordiv(x, y) * y: has the sign of y. (tf.floormod)
+Tensor floormod(const Operand& x, const Operand& y, BinaryOptions options = {},
+                Site site = Site::current());
+inline Tensor mod(const Operand& x, const Operand& y, BinaryOptions options = {},
+                  Site site = Site::current()) {
+  return floormod(x, y, std::move(options), site);
+}
+/// The larger; NaN where either is. Where both are equal the gradient goes to x.
+Tensor maximum(const Operand& x, const Operand& y, BinaryOptions options = {},
+               Site site = Site::current());
+Tensor minimum(const Operand& x, const Operand& y, BinaryOptions options = {},
+               Site site = Site::current());
+Tensor pow(const Operand& x, const Operand& y, BinaryOptions options = {},
+           Site site = Site::current());
+/// (x - y)^2
+Tensor squared_difference(const Operand& x, const Operand& y, BinaryOptions options = {},
+                          Site site = Site::current());
+
+/// Comparisons; equal and not_equal also of bools and strings.
+Tensor equal(const Operand& x, const Operand& y, BinaryOptions options = {},
+             Site site = Site::current());
+Tensor not_equal(const Operand& x, const Operand& y, BinaryOptions options = {},
+                 Site site = Site::current());
+Tensor greater(const Operand& x, const Operand& y, BinaryOptions options = {},
+               Site site = Site::current());
+Tensor greater_equal(const Operand& x, const Operand& y, BinaryOptions options = {},
+                     Site site = Site::current());
+Tensor less(const Operand& x, const Operand& y, BinaryOptions options = {},
+            Site site = Site::current());
+Tensor less_equal(const Operand& x, const Operand& y, BinaryOptions options = {},
+                  Site site = Site::current());
+
+/// Of bools.
+Tensor logical_and(const Operand& x, const Operand& y, BinaryOptions options = {},
+                   Site site = Site::current());
+Tensor logical_or(const Operand& x, const Operand& y, BinaryOptions options = {},
+                  Site site = Site::current());
+
+/// Python's operators: `x * 2 - b`, `1.0 / x`, `x > 0`. A number beside a tensor takes the tensor's
+/// dtype. operator+ makes an AddV2 called "add", operator/ a RealDiv called "truediv", operator% a
+/// FloorMod called "mod".
+Tensor operator+(const Operand& x, const Operand& y);
+Tensor operator-(const Operand& x, const Operand& y);
+Tensor operator*(const Operand& x, const Operand& y);
+Tensor operator/(const Operand& x, const Operand& y);
+Tensor operator%(const Operand& x, const Operand& y);
+Tensor operator>(const Operand& x, const Operand& y);
+Tensor operator>=(const Operand& x, const Operand& y);
+Tensor operator<(const Operand& x, const Operand& y);
+Tensor operator<=(const Operand& x, const Operand& y);
+
+}  // namespace towerflow

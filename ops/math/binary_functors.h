@@ -1,0 +1,175 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/graph/error.h"
+
+/// What binary ops do to two elements. Integers wrap.
+namespace towerflow::functors {
+
+/// The unsigned type in which integers of type T are added without overflow.
+template <class T>
+using Wrapping = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<T>>;
+
+template <class T, class F>
+T wrapped(T a, T b, F f) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return f(a, b);
+  } else {
+    return static_cast<T>(f(static_cast<Wrapping<T>>(a), static_cast<Wrapping<T>>(b)));
+  }
+}
+
+template <class T>
+struct Add {
+  T operator()(T a, T b) const {
+    return wrapped(a, b, [](auto x, auto y) { return x + y; });
+  }
+};
+template <class T>
+struct Sub {
+  T operator()(T a, T b) const {
+    return wrapped(a, b, [](auto x, auto y) { return x - y; });
+  }
+};
+template <class T>
+struct Mul {
+  T operator()(T a, T b) const {
+    return wrapped(a, b, [](auto x, auto y) { return x * y; });
+  }
+};
+template <class T>
+struct FloorDiv {
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::floor(a / b);
+    } else {
+      if (b == 0) throw errors::InvalidArgumentError("Integer division by zero");
+      if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return Sub<T>()(T(0), a);
+        const T quotient = static_cast<T>(a / b);
+        return static_cast<T>(quotient - ((a % b != 0) && ((a < 0) != (b < 0))));
+      }
+      return static_cast<T>(a / b);
+    }
+  }
+};
+template <class T>
+struct FloorMod {
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T rest = std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    } else {
+      if (b == 0) throw errors::InvalidArgumentError("Integer division by zero");
+      if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return T(0);
+        const T rest = static_cast<T>(a % b);
+        return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+      }
+      return static_cast<T>(a % b);
+    }
+  }
+};
+template <class T>
+struct RealDiv {
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return a / b;
+    } else {
+      if (b == 0) throw errors::InvalidArgumentError("Integer division by zero");
+      if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return Sub<T>()(T(0), a);
+      }
+      return static_cast<T>(a / b);
+    }
+  }
+};
+template <class T>
+struct Maximum {
+  T operator()(T a, T b) const { return a > b || a != a ? a : b; }
+};
+template <class T>
+struct Minimum {
+  T operator()(T a, T b) const { return a < b || a != a ? a : b; }
+};
+template <class T>
+struct Pow {
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::pow(a, b);
+    } else {
+      if (b < 0) {
+        throw errors::InvalidArgumentError("Integers to negative integer powers are not allowed");
+      }
+      T result = 1;
+      for (T base = a; b > 0; b = static_cast<T>(b >> 1)) {
+        if (b & 1) result = Mul<T>()(result, base);
+        base = Mul<T>()(base, base);
+      }
+      return result;
+    }
+  }
+};
+template <class T>
+struct SquaredDifference {
+  T operator()(T a, T b) const {
+    const T difference = Sub<T>()(a, b);
+    return Mul<T>()(difference, difference);
+  }
+};
+
+template <class T>
+struct Equal {
+  bool operator()(T a, T b) const { return a == b; }
+};
+template <class T>
+struct NotEqual {
+  bool operator()(T a, T b) const { return a != b; }
+};
+template <class T>
+struct Greater {
+  bool operator()(T a, T b) const { return a > b; }
+};
+template <class T>
+struct GreaterEqual {
+  bool operator()(T a, T b) const { return a >= b; }
+};
+template <class T>
+struct Less {
+  bool operator()(T a, T b) const { return a < b; }
+};
+template <class T>
+struct LessEqual {
+  bool operator()(T a, T b) const { return a <= b; }
+};
+template <class T>
+struct LogicalAnd {
+  bool operator()(T a, T b) const { return a & b; }
+};
+template <class T>
+struct LogicalOr {
+  bool operator()(T a, T b) const { return a | b; }
+};
+
+/// Gradients from the result y and its gradient dy.
+template <class T>
+struct SigmoidGrad {
+  T operator()(T y, T dy) const { return dy * y * (T(1) - y); }
+};
+template <class T>
+struct TanhGrad {
+  T operator()(T y, T dy) const { return dy * (T(1) - y * y); }
+};
+template <class T>
+struct SqrtGrad {
+  T operator()(T y, T dy) const { return dy * T(0.5) / y; }
+};
+template <class T>
+struct RsqrtGrad {
+  T operator()(T y, T dy) const { return T(-0.5) * dy * (y * y * y); }
+};
+
+}  // namespace towerflow::functors

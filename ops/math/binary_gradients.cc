@@ -1,0 +1,120 @@
+// Derivatives of the binary ops, written with the ops themselves.
+#include "ops/array/indexed_slices.h"
+#include "ops/array/select.h"
+#include "ops/math/binary.h"
+#include "ops/math/binary_ops.h"
+#include "ops/math/sum_to_shape.h"
+#include "ops/math/unary.h"
+
+namespace towerflow::binary_gradients {
+namespace {
+
+/// What every rule starts from.
+struct Parts {
+  explicit Parts(const Operation& op, const Gradients& dys)
+      : site(op.site()), x(op.input(0)), y(op.input(1)), dy(dense_gradient(dys[0], site)) {}
+  /// The gradients of both operands, summed over what was repeated.
+  Gradients both(const Tensor& dx, const Tensor& dz) const {
+    return {sum_to_shape_of(dx, x, site), sum_to_shape_of(dz, y, site)};
+  }
+  Tensor number(double value) const { return scalar_like(x, value, site); }
+  Tensor times(const Tensor& a, const Tensor& b) const { return multiply(a, b, {}, site); }
+
+  Site site;
+  Tensor x, y, dy;
+};
+
+}  // namespace
+
+Gradients add(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  return p.both(p.dy, p.dy);
+}
+
+Gradients sub(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  return {sum_to_shape_of(p.dy, p.x, p.site),
+          sum_to_shape_of(negative(p.dy, {}, p.site), p.y, p.site)};
+}
+
+Gradients mul(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  return p.both(p.times(p.dy, p.y), p.times(p.x, p.dy));
+}
+
+Gradients real_div(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  const Tensor minus = truediv(negative(p.x, {}, p.site), p.y, {}, p.site);
+  return p.both(truediv(p.dy, p.y, {}, p.site), p.times(p.dy, truediv(minus, p.y, {}, p.site)));
+}
+
+Gradients floor_mod(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  const Tensor steps = negative(floordiv(p.x, p.y, {}, p.site), {}, p.site);
+  return p.both(p.dy, p.times(p.dy, steps));
+}
+
+static Gradients chosen(const Parts& p, const Tensor& first) {
+  const Tensor zero = p.number(0);
+  return p.both(where_v2(first, p.dy, zero, {}, p.site), where_v2(first, zero, p.dy, {}, p.site));
+}
+
+Gradients maximum(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  return chosen(p, greater_equal(p.x, p.y, {}, p.site));
+}
+
+Gradients minimum(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  return chosen(p, less_equal(p.x, p.y, {}, p.site));
+}
+
+Gradients pow(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  const Tensor z = op.output(0);
+  const Tensor lower = towerflow::pow(p.x, subtract(p.y, p.number(1), {}, p.site), {}, p.site);
+  const Tensor dx = p.times(p.times(p.dy, p.y), lower);
+  // x^y has no real derivative by y where x is not positive: TensorFlow takes 0 there.
+  const Tensor positive = greater(p.x, p.number(0), {}, p.site);
+  const Tensor safe = where_v2(positive, p.x, p.number(1), {}, p.site);
+  const Tensor log_x = where_v2(positive, log(safe, {}, p.site), p.number(0), {}, p.site);
+  return p.both(dx, p.times(p.times(p.dy, z), log_x));
+}
+
+Gradients squared_difference(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  const Tensor dx = p.times(p.times(p.number(2), p.dy), subtract(p.x, p.y, {}, p.site));
+  return {sum_to_shape_of(dx, p.x, p.site), sum_to_shape_of(negative(dx, {}, p.site), p.y, p.site)};
+}
+
+// Of the gradient ops below input 0 is the result y of the forward op, input 1 its gradient.
+
+Gradients sigmoid_grad(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);  // d = g y (1 - y)
+  const Tensor slope = subtract(p.number(1), p.times(p.number(2), p.x), {}, p.site);
+  const Tensor inner = p.times(p.x, subtract(p.number(1), p.x, {}, p.site));
+  return {p.times(p.times(p.dy, p.y), slope), p.times(p.dy, inner)};
+}
+
+Gradients tanh_grad(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);  // d = g (1 - y^2)
+  const Tensor slope = p.times(p.number(-2), p.times(p.y, p.x));
+  const Tensor inner = subtract(p.number(1), p.times(p.x, p.x), {}, p.site);
+  return {p.times(p.dy, slope), p.times(p.dy, inner)};
+}
+
+Gradients sqrt_grad(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);  // d = g / (2 y)
+  const Tensor half = p.times(p.dy, p.number(0.5));
+  const Tensor by_y = truediv(half, p.x, {}, p.site);
+  return {negative(truediv(p.times(by_y, p.y), p.x, {}, p.site), {}, p.site), by_y};
+}
+
+Gradients rsqrt_grad(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);  // d = -g y^3 / 2
+  const Tensor square = p.times(p.x, p.x);
+  return {p.times(p.times(p.number(-1.5), p.dy), p.times(p.y, square)),
+          p.times(p.times(p.number(-0.5), p.dy), p.times(square, p.x))};
+}
+
+}  // namespace towerflow::binary_gradients

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/graph/op_def.h"
+#include "ops/math/broadcast_loop.h"
+
+namespace towerflow {
+
+/// One row of the table of binary ops.
+struct BinaryRow {
+  const char* op;
+  bool (*accepts)(DType);  ///< dtypes of the operands
+  bool gives_bool;         ///< otherwise the result has their dtype
+  std::variant<NoGradient, GradientRule> gradient;
+  BinaryLoops (*loops)(DType);  ///< reference loops, for every dtype accepted but string
+  BinaryLoops (*fast)();        ///< float32 loops, or null
+};
+
+/// The table, in binary_table.cc.
+const std::vector<BinaryRow>& binary_rows();
+
+/// The gradient rules of the table, in binary_gradients.cc.
+namespace binary_gradients {
+using Gradients = std::vector<OptionalGradient>;
+Gradients add(const Operation& op, const Gradients& dys);
+Gradients sub(const Operation& op, const Gradients& dys);
+Gradients mul(const Operation& op, const Gradients& dys);
+Gradients real_div(const Operation& op, const Gradients& dys);
+Gradients floor_mod(const Operation& op, const Gradients& dys);
+Gradients maximum(const Operation& op, const Gradients& dys);
+Gradients minimum(const Operation& op, const Gradients& dys);
+Gradients pow(const Operation& op, const Gradients& dys);
+Gradients squared_difference(const Operation& op, const Gradients& dys);
+Gradients sigmoid_grad(const Operation& op, const Gradients& dys);
+Gradients tanh_grad(const Operation& op, const Gradients& dys);
+Gradients sqrt_grad(const Operation& op, const Gradients& dys);
+Gradients rsqrt_grad(const Operation& op, const Gradients& dys);
+}  // namespace binary_gradients
+
+}  // namespace towerflow

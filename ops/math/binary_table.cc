@@ -1,0 +1,105 @@
+#include "ops/math/binary_functors.h"
+#include "ops/math/binary_ops.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow {
+namespace {
+
+bool number(DType dtype) {
+  return dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {});
+}
+bool floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+bool boolean(DType dtype) { return dtype == DType::bool_; }
+bool comparable(DType dtype) {
+  return dtype == DType::string || dispatch_dtype(dtype, []<class T>() {});
+}
+
+/// Loops over numbers, the result of their type.
+template <template <class> class F>
+BinaryLoops number_loops(DType dtype) {
+  BinaryLoops loops;
+  dispatch_dtype(dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) loops = binary_loops<T, T, F<T>>();
+  });
+  return loops;
+}
+
+template <template <class> class F>
+BinaryLoops floating_loops(DType dtype) {
+  return dtype == DType::float32 ? binary_loops<float, float, F<float>>()
+                                 : binary_loops<double, double, F<double>>();
+}
+
+/// Loops over anything, the result a bool.
+template <template <class> class F>
+BinaryLoops bool_loops(DType dtype) {
+  BinaryLoops loops;
+  if (dtype == DType::string) return binary_loops<std::string, bool, F<std::string>>();
+  dispatch_dtype(dtype, [&]<class T>() { loops = binary_loops<T, bool, F<T>>(); });
+  return loops;
+}
+
+template <template <class> class F>
+BinaryLoops logic_loops(DType) {
+  return binary_loops<bool, bool, F<bool>>();
+}
+
+/// The loops for the processor at hand.
+template <simd::Binary kOp>
+BinaryLoops simd_loops() {
+  constexpr auto kIndex = static_cast<int>(kOp);
+  return {[](const void* a, const void* b, void* out, std::int64_t n) {
+            simd::loops().binary[kIndex](static_cast<const float*>(a), static_cast<const float*>(b),
+                                         static_cast<float*>(out), n);
+          },
+          [](const void* a, const void* b, void* out, std::int64_t n) {
+            simd::loops().binary_scalar_right[kIndex](static_cast<const float*>(a),
+                                                      static_cast<const float*>(b),
+                                                      static_cast<float*>(out), n);
+          },
+          [](const void* a, const void* b, void* out, std::int64_t n) {
+            simd::loops().binary_scalar_left[kIndex](static_cast<const float*>(a),
+                                                     static_cast<const float*>(b),
+                                                     static_cast<float*>(out), n);
+          }};
+}
+
+const NoGradient kCompares{"a comparison gives bools"};
+const NoGradient kLogic{"bools carry no gradient"};
+const NoGradient kSteps{"a floor is constant wherever it has a derivative"};
+
+}  // namespace
+
+const std::vector<BinaryRow>& binary_rows() {
+  namespace g = binary_gradients;
+  namespace f = functors;
+  using simd::Binary;
+  static const std::vector<BinaryRow> rows = {
+      {"AddV2", number, false, g::add, number_loops<f::Add>, simd_loops<Binary::add>},
+      {"Sub", number, false, g::sub, number_loops<f::Sub>, simd_loops<Binary::sub>},
+      {"Mul", number, false, g::mul, number_loops<f::Mul>, simd_loops<Binary::mul>},
+      {"RealDiv", number, false, g::real_div, number_loops<f::RealDiv>, simd_loops<Binary::div>},
+      {"FloorDiv", number, false, kSteps, number_loops<f::FloorDiv>, nullptr},
+      {"FloorMod", number, false, g::floor_mod, number_loops<f::FloorMod>, nullptr},
+      {"Maximum", number, false, g::maximum, number_loops<f::Maximum>, simd_loops<Binary::maximum>},
+      {"Minimum", number, false, g::minimum, number_loops<f::Minimum>, simd_loops<Binary::minimum>},
+      {"Pow", number, false, g::pow, number_loops<f::Pow>, nullptr},
+      {"SquaredDifference", number, false, g::squared_difference,
+       number_loops<f::SquaredDifference>, nullptr},
+      {"Equal", comparable, true, kCompares, bool_loops<f::Equal>, nullptr},
+      {"NotEqual", comparable, true, kCompares, bool_loops<f::NotEqual>, nullptr},
+      {"Greater", number, true, kCompares, bool_loops<f::Greater>, nullptr},
+      {"GreaterEqual", number, true, kCompares, bool_loops<f::GreaterEqual>, nullptr},
+      {"Less", number, true, kCompares, bool_loops<f::Less>, nullptr},
+      {"LessEqual", number, true, kCompares, bool_loops<f::LessEqual>, nullptr},
+      {"LogicalAnd", boolean, true, kLogic, logic_loops<f::LogicalAnd>, nullptr},
+      {"LogicalOr", boolean, true, kLogic, logic_loops<f::LogicalOr>, nullptr},
+      {"SigmoidGrad", floating, false, g::sigmoid_grad, floating_loops<f::SigmoidGrad>, nullptr},
+      {"TanhGrad", floating, false, g::tanh_grad, floating_loops<f::TanhGrad>, nullptr},
+      {"SqrtGrad", floating, false, g::sqrt_grad, floating_loops<f::SqrtGrad>, nullptr},
+      {"RsqrtGrad", floating, false, g::rsqrt_grad, floating_loops<f::RsqrtGrad>, nullptr},
+  };
+  return rows;
+}
+
+}  // namespace towerflow

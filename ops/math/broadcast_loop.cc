@@ -1,0 +1,120 @@
+#include "ops/math/broadcast_loop.h"
+
+#include "core/device/cpu/launch.h"
+
+namespace towerflow {
+namespace {
+
+/// Strides of an operand along the dimensions of the result: 0 where it is repeated.
+std::vector<std::int64_t> strides_within(const Shape& operand, const Shape& out) {
+  std::vector<std::int64_t> strides(out.rank(), 0);
+  std::int64_t stride = 1;
+  for (std::size_t i = 0; i < operand.rank(); ++i) {
+    const std::size_t from = operand.rank() - 1 - i;
+    const std::size_t to = out.rank() - 1 - i;
+    if (operand.size(from) != 1) strides[to] = stride;
+    stride *= operand.size(from);
+  }
+  return strides;
+}
+
+class BroadcastKernel final : public CpuKernel {
+ public:
+  BroadcastKernel(const KernelRequest& request, BinaryLoops loops)
+      : rows_(request.inputs[0].shape, request.inputs[1].shape, request.outputs[0].shape),
+        in_bytes_(static_cast<std::int64_t>(dtype_size(request.inputs[0].dtype))),
+        out_bytes_(static_cast<std::int64_t>(dtype_size(request.outputs[0].dtype))),
+        loop_(rows_.kind() == BroadcastRows::Kind::both           ? loops.both
+              : rows_.kind() == BroadcastRows::Kind::scalar_right ? loops.scalar_right
+                                                                  : loops.scalar_left) {}
+  int slices(int) const override { return loop_slices(rows_.elements()); }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    const auto* a = static_cast<const std::byte*>(inputs[0]);
+    const auto* b = static_cast<const std::byte*>(inputs[1]);
+    auto* out = static_cast<std::byte*>(outputs[0]);
+    rows_.for_each(slice, slices(0), [&](const BroadcastRows::Row& row) {
+      loop_(a + row.a * in_bytes_, b + row.b * in_bytes_, out + row.out * out_bytes_, row.n);
+    });
+  }
+
+ private:
+  BroadcastRows rows_;
+  std::int64_t in_bytes_;
+  std::int64_t out_bytes_;
+  BinaryLoops::Loop loop_;
+};
+
+class UnaryKernel final : public CpuKernel {
+ public:
+  UnaryKernel(const KernelRequest& request, UnaryLoop loop)
+      : elements_(request.outputs[0].shape.elements()),
+        in_bytes_(static_cast<std::int64_t>(dtype_size(request.inputs[0].dtype))),
+        out_bytes_(static_cast<std::int64_t>(dtype_size(request.outputs[0].dtype))),
+        loop_(loop) {}
+  int slices(int) const override { return loop_slices(elements_); }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    const SliceRange part = slice_range(elements_, slices(0), slice, 64);
+    loop_(static_cast<const std::byte*>(inputs[0]) + part.begin * in_bytes_,
+          static_cast<std::byte*>(outputs[0]) + part.begin * out_bytes_, part.size());
+  }
+
+ private:
+  std::int64_t elements_;
+  std::int64_t in_bytes_;
+  std::int64_t out_bytes_;
+  UnaryLoop loop_;
+};
+
+/// Outputs may lie in the memory of an input of the same shape and element size.
+std::vector<InPlacePair> same_memory(const KernelRequest& request) {
+  std::vector<InPlacePair> pairs;
+  const TensorDesc& out = request.outputs[0];
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    const TensorDesc& in = request.inputs[i];
+    if (in.shape == out.shape && dtype_size(in.dtype) == dtype_size(out.dtype)) {
+      pairs.push_back({0, static_cast<int>(i)});
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
+BroadcastRows::BroadcastRows(const Shape& a, const Shape& b, const Shape& out) {
+  const std::vector<std::int64_t> a_strides = strides_within(a, out);
+  const std::vector<std::int64_t> b_strides = strides_within(b, out);
+  for (std::size_t i = 0; i < out.rank(); ++i) add(out.size(i), a_strides[i], b_strides[i]);
+  if (rank_ == 0) return;
+  --rank_;  // the innermost dimension is the row
+  width_ = sizes_[rank_];
+  if (a_[rank_] == 0) kind_ = Kind::scalar_left;
+  if (b_[rank_] == 0) kind_ = Kind::scalar_right;
+  for (std::size_t i = 0; i < rank_; ++i) rows_ *= sizes_[i];
+}
+
+void BroadcastRows::add(std::int64_t size, std::int64_t a, std::int64_t b) {
+  if (size == 1) return;
+  if (rank_ > 0 && a_[rank_ - 1] == size * a && b_[rank_ - 1] == size * b) {
+    sizes_[rank_ - 1] *= size;
+    a_[rank_ - 1] = a;
+    b_[rank_ - 1] = b;
+    return;
+  }
+  sizes_[rank_] = size;
+  a_[rank_] = a;
+  b_[rank_] = b;
+  ++rank_;
+}
+
+std::unique_ptr<PreparedKernel> broadcast_kernel(const KernelRequest& request, BinaryLoops loops) {
+  check_kernel_rank(request);
+  return sliced_kernel(std::make_unique<BroadcastKernel>(request, loops), same_memory(request));
+}
+
+std::unique_ptr<PreparedKernel> unary_kernel(const KernelRequest& request, UnaryLoop loop) {
+  return sliced_kernel(std::make_unique<UnaryKernel>(request, loop), same_memory(request));
+}
+
+}  // namespace towerflow

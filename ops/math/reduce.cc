@@ -1,0 +1,149 @@
+#include "ops/math/reduce.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "core/graph/constant.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/rank_size.h"
+#include "ops/math/families.h"
+#include "ops/math/range.h"
+#include "ops/math/reduce_ops.h"
+
+namespace towerflow {
+namespace {
+
+void reduce_shape(InferenceContext& context, bool of_bools) {
+  const DType dtype = context.dtype(0);
+  const bool number = dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {});
+  if (of_bools ? dtype != DType::bool_ : !number) {
+    context.fail_type(
+        fmt::format("Value passed to parameter 'input' has DataType {}, which the "
+                    "reduction does not take",
+                    dtype_name(dtype)));
+  }
+  if (context.shape(1).has_rank() && context.shape(1).rank() > 1) {
+    context.fail(fmt::format("Shape must be at most rank 1 but is rank {}: axes of a reduction",
+                             context.shape(1).rank()));
+  }
+  const bool keep = context.attrs<ReduceAttrs>().keep_dims;
+  const Shape& input = context.shape(0);
+  if (!input.has_rank()) return context.add_output(dtype, Shape::unknown());
+  const Array* axes = context.constant(1);
+  if (axes == nullptr) {
+    return context.add_output(dtype, keep ? Shape::of_rank(input.rank()) : Shape::unknown());
+  }
+  std::vector<bool> reduced(input.rank(), false);
+  for (const std::int64_t axis : integers_of(*axes)) {
+    const auto at = normalized_axis(axis, input.rank());
+    if (!at) {
+      context.fail(fmt::format("Invalid reduction dimension {} for input with {} dimensions.", axis,
+                               input.rank()));
+    }
+    reduced[*at] = true;
+  }
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < input.rank(); ++i) {
+    if (!reduced[i])
+      dims.push_back(input[i]);
+    else if (keep)
+      dims.push_back(Dim(1));
+  }
+  context.add_output(dtype, Shape(std::move(dims)));
+}
+
+/// The axes of a reduction over everything: a constant of the rank, else computed. It stands in the
+/// caller's scope, before that of the reduction.
+Operand all_axes(const Operand& input, Site site) {
+  const Tensor* tensor = input.tensor();
+  if (tensor != nullptr && tensor->shape().has_rank()) {
+    std::vector<std::int32_t> axes(tensor->shape().rank());
+    std::iota(axes.begin(), axes.end(), 0);
+    return make_constant(tensor->graph(), Array::of(Shape{axes.size()}, axes), "Const", site);
+  }
+  return range(0, rank(input, {}, site), 1, {}, site);
+}
+
+Tensor reduce(const char* op, const Operand& input, const Axis& axis, const ReduceOptions& options,
+              Site site) {
+  const Operand axes = axis.value() ? *axis.value() : all_axes(input, site);
+  Tensor result = OpBuilder(op, options.name, site, {&input, &axes})
+                      .input(input, "input")
+                      .index_input(axes, "reduction_indices")
+                      .attrs(ReduceAttrs{options.keepdims})
+                      .output();
+  if (!axis.value() && !options.keepdims) result.set_shape(Shape{}, site);
+  return result;
+}
+
+Tensor reduce_positional(const char* op, const Operand& input, const Axis& axis,
+                         const ReduceOptions& options, Site site) {
+  if (options.axis.value()) {
+    throw TypeError("the axis of a reduction is given twice", {.site = site, .op = op});
+  }
+  return reduce(op, input, axis, options, site);
+}
+
+}  // namespace
+
+const std::vector<ReduceRow>& reduce_rows() {
+  namespace g = reduce_gradients;
+  static const NoGradient logic{"bools carry no gradient"};
+  static const std::vector<ReduceRow> rows = {
+      {"Sum", Reduction::sum, g::sum},     {"Mean", Reduction::mean, g::mean},
+      {"Prod", Reduction::prod, g::prod},  {"Max", Reduction::max, g::extreme},
+      {"Min", Reduction::min, g::extreme}, {"All", Reduction::all, logic},
+      {"Any", Reduction::any, logic},
+  };
+  return rows;
+}
+
+void register_reduce_ops(OpRegistry& registry) {
+  for (const ReduceRow& row : reduce_rows()) {
+    const bool of_bools = row.reduction == Reduction::all || row.reduction == Reduction::any;
+    registry.add({.name = row.op,
+                  .shape = [of_bools](InferenceContext& c) { reduce_shape(c, of_bools); },
+                  .gradient = row.gradient});
+  }
+  register_reduced_shape(registry);
+  register_product_of_others(registry);
+}
+
+void register_reduce_kernels(KernelTable& table) {
+  for (const ReduceRow& row : reduce_rows()) {
+    const auto prepare = [reduction = row.reduction](const KernelRequest& request) {
+      return reduction_kernel(reduction, request);
+    };
+    if (row.reduction == Reduction::sum || row.reduction == Reduction::mean) {
+      table.add({.op = row.op,
+                 .label = "simd",
+                 .accepts =
+                     [](const KernelRequest& request) {
+                       return request.inputs[0].dtype == DType::float32;
+                     },
+                 .prepare = prepare});
+    }
+    table.add({.op = row.op, .label = "reference", .accepts = {}, .prepare = prepare});
+  }
+  register_reduced_shape_kernels(table);
+  register_product_of_others_kernels(table);
+}
+
+#define TOWERFLOW_REDUCE(function, op)                                                 \
+  Tensor function(const Operand& input, Axis axis, ReduceOptions options, Site site) { \
+    return reduce_positional(op, input, axis, options, site);                          \
+  }                                                                                    \
+  Tensor function(const Operand& input, ReduceOptions options, Site site) {            \
+    return reduce(op, input, options.axis, options, site);                             \
+  }
+TOWERFLOW_REDUCE(reduce_sum, "Sum")
+TOWERFLOW_REDUCE(reduce_mean, "Mean")
+TOWERFLOW_REDUCE(reduce_prod, "Prod")
+TOWERFLOW_REDUCE(reduce_max, "Max")
+TOWERFLOW_REDUCE(reduce_min, "Min")
+TOWERFLOW_REDUCE(reduce_all, "All")
+TOWERFLOW_REDUCE(reduce_any, "Any")
+#undef TOWERFLOW_REDUCE
+
+}  // namespace towerflow

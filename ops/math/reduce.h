@@ -1,0 +1,77 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/operand.h"
+
+namespace towerflow {
+
+/// The axes of a reduction: none for all of them, one number, a list, or a tensor of them. Negative
+/// ones count from the last.
+class Axis {
+ public:
+  Axis(std::nullopt_t) {}  // NOLINT: reduce_sum(x, tf::None, {.name = "sum"})
+  template <std::integral T>
+  Axis(T axis) : value_(Operand(static_cast<std::int64_t>(axis))) {}  // NOLINT: reduce_sum(x, 0)
+  Axis(std::initializer_list<int> axes)                               // NOLINT: {1, 2}
+      : Axis(std::vector<int>(axes)) {}
+  Axis(const std::vector<int>& axes) : value_(Operand(axes)) {}  // NOLINT
+  Axis(const Tensor& axes) : value_(Operand(axes)) {}            // NOLINT
+
+  const std::optional<Operand>& value() const { return value_; }
+
+ private:
+  std::optional<Operand> value_;
+};
+
+/// Keeps a list of axes from being taken for options: nothing but `{}` converts to it.
+struct ByName {
+  explicit ByName() = default;
+};
+
+struct ReduceOptions {
+  ByName by_name = ByName();  ///< say `.axis`, `.keepdims` or `.name`
+  Axis axis = std::nullopt;
+  bool keepdims = false;  ///< reduced dimensions stay, with size 1
+  std::string name{};
+};
+
+/// Reductions: many elements to one.
+///
+/// shapes   input [d0, ..] -> without the reduced dimensions, or 1 in their place
+/// dtypes   all numbers (reduce_all, reduce_any: bool); the result has the input's. Integers wrap,
+///          an integer mean is cut off towards zero. Of no elements: sum 0, product 1, mean NaN,
+///          maximum -inf, minimum inf (for integers the lowest and highest), all true, any false
+/// grads    input; of a maximum or minimum that several elements reach, equal shares
+/// errors   ValueError: an axis out of range; TypeError: an axis that is not an integer
+/// source   tf.reduce_sum and so on
+///
+/// Sums are in an order fixed by the shape. Lists of tensors are packed: reduce_mean({a, b}, 0).
+Tensor reduce_sum(const Operand& input, Axis axis, ReduceOptions options = {},
+                  Site site = Site::current());
+Tensor reduce_mean(const Operand& input, Axis axis, ReduceOptions options = {},
+                   Site site = Site::current());
+Tensor reduce_prod(const Operand& input, Axis axis, ReduceOptions options = {},
+                   Site site = Site::current());
+Tensor reduce_max(const Operand& input, Axis axis, ReduceOptions options = {},
+                  Site site = Site::current());
+Tensor reduce_min(const Operand& input, Axis axis, ReduceOptions options = {},
+                  Site site = Site::current());
+Tensor reduce_all(const Operand& input, Axis axis, ReduceOptions options = {},
+                  Site site = Site::current());
+Tensor reduce_any(const Operand& input, Axis axis, ReduceOptions options = {},
+                  Site site = Site::current());
+
+/// Over all dimensions, or with everything by name: reduce_mean(x, {.axis = 1, .keepdims = true}).
+Tensor reduce_sum(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
+Tensor reduce_mean(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
+Tensor reduce_prod(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
+Tensor reduce_max(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
+Tensor reduce_min(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
+Tensor reduce_all(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
+Tensor reduce_any(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow

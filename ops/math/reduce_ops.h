@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/device/backend.h"
+#include "ops/math/reduction.h"
+
+namespace towerflow {
+
+struct ReduceAttrs {
+  bool keep_dims = false;
+  bool operator==(const ReduceAttrs&) const = default;
+};
+
+/// One row of the table of reductions.
+struct ReduceRow {
+  const char* op;
+  Reduction reduction;
+  std::variant<NoGradient, GradientRule> gradient;
+};
+const std::vector<ReduceRow>& reduce_rows();
+
+/// The shape (a vector) of a reduction's result as keepdims gives it, from the input's shape (a
+/// vector) and axes: op ReducedShape, as TensorFlow's function of that name.
+void register_reduced_shape(OpRegistry& registry);
+void register_reduced_shape_kernels(KernelTable& table);
+
+/// For each element the product of all others that a product over some axes joins it with: op
+/// ProductOfOthers of x and axes, exact where elements are zero.
+void register_product_of_others(OpRegistry& registry);
+void register_product_of_others_kernels(KernelTable& table);
+
+/// The gradient rules, in reduce_gradients.cc.
+namespace reduce_gradients {
+using Gradients = std::vector<OptionalGradient>;
+Gradients sum(const Operation& op, const Gradients& dys);
+Gradients mean(const Operation& op, const Gradients& dys);
+Gradients prod(const Operation& op, const Gradients& dys);
+Gradients extreme(const Operation& op, const Gradients& dys);
+}  // namespace reduce_gradients
+
+}  // namespace towerflow

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/kernel_dims.h"
+
+namespace towerflow {
+
+/// The dimensions of one reduction, neighbours of a kind joined; lives on the stack of a slice.
+struct ReductionDims {
+  std::size_t rank = 0;
+  std::int64_t size[kMaxKernelRank];
+  std::int64_t stride[kMaxKernelRank];
+  bool reduced[kMaxKernelRank];
+
+  ReductionDims(const Shape& in, const bool* flags) {
+    for (std::size_t i = 0; i < in.rank(); ++i) {
+      if (in.size(i) == 1) continue;
+      if (rank > 0 && reduced[rank - 1] == flags[i]) {
+        size[rank - 1] *= in.size(i);
+      } else {
+        size[rank] = in.size(i);
+        reduced[rank++] = flags[i];
+      }
+    }
+    std::int64_t step = 1;
+    for (std::size_t i = rank; i-- > 0;) {
+      stride[i] = step;
+      step *= size[i];
+    }
+  }
+  std::int64_t count(bool of_reduced) const {
+    std::int64_t product = 1;
+    for (std::size_t i = 0; i < rank; ++i) product *= reduced[i] == of_reduced ? size[i] : 1;
+    return product;
+  }
+  /// At most one reduced run, kept dimensions around it.
+  bool single_run() const { return rank <= 2 || (rank == 3 && reduced[1]); }
+  /// Offset of the `index`-th combination of the dimensions of one kind.
+  std::int64_t offset(std::int64_t index, bool of_reduced, std::size_t end) const {
+    std::int64_t at = 0;
+    for (std::size_t i = end; i-- > 0;) {
+      if (reduced[i] != of_reduced) continue;
+      at += index % size[i] * stride[i];
+      index /= size[i];
+    }
+    return at;
+  }
+};
+
+}  // namespace towerflow

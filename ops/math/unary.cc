@@ -1,0 +1,240 @@
+#include "ops/math/unary.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/graph/op_builder.h"
+#include "ops/array/fill.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/math/binary.h"
+#include "ops/math/broadcast_loop.h"
+#include "ops/math/families.h"
+#include "ops/math/sum_to_shape.h"
+#include "ops/math/unary_functors.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow {
+namespace {
+
+enum class Takes { floating, signed_number, boolean };
+
+/// dx from x, y and dy.
+using Derivative = Tensor (*)(const Tensor& x, const Tensor& y, const Tensor& dy, Site site);
+
+struct UnaryRow {
+  const char* op;
+  Takes takes;
+  bool gives_bool;
+  std::variant<NoGradient, Derivative> derivative;
+  UnaryLoop (*loops)(DType);
+  UnaryLoop fast = nullptr;  ///< float32
+};
+
+bool accepts(Takes takes, DType dtype) {
+  if (takes == Takes::boolean) return dtype == DType::bool_;
+  const bool floating = dtype == DType::float32 || dtype == DType::float64;
+  if (takes == Takes::floating) return floating;
+  return floating || dtype == DType::int8 || dtype == DType::int16 || dtype == DType::int32 ||
+         dtype == DType::int64;
+}
+
+template <template <class> class F>
+UnaryLoop floating_loop(DType dtype) {
+  return dtype == DType::float32 ? unary_loop<float, float, F<float>>()
+                                 : unary_loop<double, double, F<double>>();
+}
+
+template <template <class> class F>
+UnaryLoop signed_loop(DType dtype) {
+  UnaryLoop loop = nullptr;
+  dispatch_dtype(dtype, [&]<class T>() {
+    if constexpr (std::is_signed_v<T>) loop = unary_loop<T, T, F<T>>();
+  });
+  return loop;
+}
+
+template <template <class> class F>
+UnaryLoop test_loop(DType dtype) {
+  return dtype == DType::float32 ? unary_loop<float, bool, F<float>>()
+                                 : unary_loop<double, bool, F<double>>();
+}
+
+UnaryLoop not_loop(DType) { return unary_loop<bool, bool, functors::LogicalNot<bool>>(); }
+
+template <auto kMember>
+void simd_loop(const void* x, void* out, std::int64_t n) {
+  (simd::loops().*kMember)(static_cast<const float*>(x), static_cast<float*>(out), n);
+}
+
+/// A gradient op of the binary table: from the result and its gradient.
+template <const char* kOp>
+Tensor from_result(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
+  return y.graph().add({.op = kOp, .name = kOp, .inputs = {y, dy}, .site = site}).output(0);
+}
+constexpr char kSqrtGrad[] = "SqrtGrad";
+constexpr char kRsqrtGrad[] = "RsqrtGrad";
+constexpr char kSigmoidGrad[] = "SigmoidGrad";
+constexpr char kTanhGrad[] = "TanhGrad";
+
+Tensor times(const Tensor& a, const Tensor& b, Site site) { return multiply(a, b, {}, site); }
+
+Tensor d_negative(const Tensor&, const Tensor&, const Tensor& dy, Site site) {
+  return negative(dy, {}, site);
+}
+Tensor d_abs(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, sign(x, {}, site), site);
+}
+Tensor d_square(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, times(x, scalar_like(x, 2, site), site), site);
+}
+Tensor d_reciprocal(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
+  return times(negative(dy, {}, site), times(y, y, site), site);
+}
+Tensor d_exp(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
+  return times(dy, y, site);
+}
+Tensor d_expm1(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, exp(x, {}, site), site);
+}
+Tensor d_log(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, reciprocal(x, {}, site), site);
+}
+Tensor d_log1p(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  const Tensor above = add(scalar_like(x, 1, site), x, {}, site);
+  return times(dy, reciprocal(above, {}, site), site);
+}
+Tensor d_sin(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, cos(x, {}, site), site);
+}
+Tensor d_cos(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(negative(dy, {}, site), sin(x, {}, site), site);
+}
+Tensor d_sign(const Tensor& x, const Tensor&, const Tensor&, Site site) {
+  return zeros_like(x, {}, site);
+}
+
+const std::vector<UnaryRow>& unary_rows() {
+  namespace f = functors;
+  static const NoGradient steps{"it is constant wherever it has a derivative"};
+  static const NoGradient bools{"it gives bools"};
+  static const std::vector<UnaryRow> rows = {
+      {"Neg", Takes::signed_number, false, d_negative, signed_loop<f::Neg>,
+       simd_loop<&simd::Loops::neg>},
+      {"Abs", Takes::signed_number, false, d_abs, signed_loop<f::Abs>},
+      {"Square", Takes::signed_number, false, d_square, signed_loop<f::Square>,
+       simd_loop<&simd::Loops::square>},
+      {"Sqrt", Takes::floating, false, from_result<kSqrtGrad>, floating_loop<f::Sqrt>},
+      {"Rsqrt", Takes::floating, false, from_result<kRsqrtGrad>, floating_loop<f::Rsqrt>},
+      {"Reciprocal", Takes::floating, false, d_reciprocal, floating_loop<f::Reciprocal>},
+      {"Exp", Takes::floating, false, d_exp, floating_loop<f::Exp>, simd_loop<&simd::Loops::exp>},
+      {"Expm1", Takes::floating, false, d_expm1, floating_loop<f::Expm1>},
+      {"Log", Takes::floating, false, d_log, floating_loop<f::Log>},
+      {"Log1p", Takes::floating, false, d_log1p, floating_loop<f::Log1p>},
+      {"Sigmoid", Takes::floating, false, from_result<kSigmoidGrad>, floating_loop<f::Sigmoid>},
+      {"Tanh", Takes::floating, false, from_result<kTanhGrad>, floating_loop<f::Tanh>},
+      {"Sin", Takes::floating, false, d_sin, floating_loop<f::Sin>},
+      {"Cos", Takes::floating, false, d_cos, floating_loop<f::Cos>},
+      {"Sign", Takes::signed_number, false, d_sign, signed_loop<f::Sign>},
+      {"Floor", Takes::floating, false, steps, floating_loop<f::Floor>},
+      {"Ceil", Takes::floating, false, steps, floating_loop<f::Ceil>},
+      {"Round", Takes::floating, false, steps, floating_loop<f::Round>},
+      {"IsNan", Takes::floating, true, bools, test_loop<f::IsNan>},
+      {"IsInf", Takes::floating, true, bools, test_loop<f::IsInf>},
+      {"IsFinite", Takes::floating, true, bools, test_loop<f::IsFinite>},
+      {"LogicalNot", Takes::boolean, true, bools, not_loop},
+  };
+  return rows;
+}
+
+std::variant<NoGradient, GradientRule> gradient_of(const UnaryRow& row) {
+  if (const auto* none = std::get_if<NoGradient>(&row.derivative)) return *none;
+  const Derivative derivative = std::get<Derivative>(row.derivative);
+  return GradientRule([derivative](const Operation& op, const std::vector<OptionalGradient>& dys)
+                          -> std::vector<OptionalGradient> {
+    return {derivative(op.input(0), op.output(0), dense_gradient(dys[0], op.site()), op.site())};
+  });
+}
+
+Tensor call(const char* op, const Operand& x, const UnaryOptions& options, Site site) {
+  return OpBuilder(op, options.name, site, {&x}).input(x, "x").output();
+}
+
+}  // namespace
+
+void register_unary_ops(OpRegistry& registry) {
+  for (const UnaryRow& row : unary_rows()) {
+    registry.add({.name = row.op,
+                  .shape =
+                      [takes = row.takes, gives_bool = row.gives_bool](InferenceContext& context) {
+                        const DType dtype = context.dtype(0);
+                        if (!accepts(takes, dtype)) {
+                          context.fail_type(
+                              fmt::format("Value passed to parameter 'x' has "
+                                          "DataType {}, which the op does not take",
+                                          dtype_name(dtype)));
+                        }
+                        context.add_output(gives_bool ? DType::bool_ : dtype, context.shape(0));
+                      },
+                  .gradient = gradient_of(row)});
+  }
+}
+
+void register_unary_kernels(KernelTable& table) {
+  for (const UnaryRow& row : unary_rows()) {
+    if (row.fast != nullptr) {
+      table.add(
+          {.op = row.op,
+           .label = "simd",
+           .accepts =
+               [](const KernelRequest& request) {
+                 return request.inputs[0].dtype == DType::float32;
+               },
+           .prepare = [fast = row.fast](
+                          const KernelRequest& request) { return unary_kernel(request, fast); }});
+    }
+    table.add({.op = row.op,
+               .label = "reference",
+               .accepts = {},
+               .prepare = [loops = row.loops](const KernelRequest& request) {
+                 return unary_kernel(request, loops(request.inputs[0].dtype));
+               }});
+  }
+}
+
+#define TOWERFLOW_UNARY(function, op)                                  \
+  Tensor function(const Operand& x, UnaryOptions options, Site site) { \
+    return call(op, x, options, site);                                 \
+  }
+TOWERFLOW_UNARY(negative, "Neg")
+TOWERFLOW_UNARY(abs, "Abs")
+TOWERFLOW_UNARY(square, "Square")
+TOWERFLOW_UNARY(sqrt, "Sqrt")
+TOWERFLOW_UNARY(rsqrt, "Rsqrt")
+TOWERFLOW_UNARY(reciprocal, "Reciprocal")
+TOWERFLOW_UNARY(exp, "Exp")
+TOWERFLOW_UNARY(expm1, "Expm1")
+TOWERFLOW_UNARY(log, "Log")
+TOWERFLOW_UNARY(log1p, "Log1p")
+TOWERFLOW_UNARY(sigmoid, "Sigmoid")
+TOWERFLOW_UNARY(tanh, "Tanh")
+TOWERFLOW_UNARY(sin, "Sin")
+TOWERFLOW_UNARY(cos, "Cos")
+TOWERFLOW_UNARY(sign, "Sign")
+TOWERFLOW_UNARY(floor, "Floor")
+TOWERFLOW_UNARY(ceil, "Ceil")
+TOWERFLOW_UNARY(is_nan, "IsNan")
+TOWERFLOW_UNARY(is_inf, "IsInf")
+TOWERFLOW_UNARY(is_finite, "IsFinite")
+TOWERFLOW_UNARY(logical_not, "LogicalNot")
+#undef TOWERFLOW_UNARY
+
+Tensor round(const Operand& x, UnaryOptions options, Site site) {
+  const Tensor* tensor = x.tensor();
+  if (tensor != nullptr && is_integer(tensor->dtype())) return *tensor;
+  return call("Round", x, options, site);
+}
+
+Tensor operator-(const Operand& x) { return call("Neg", x, {}, x.site()); }
+
+}  // namespace towerflow

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "ops/math/binary_functors.h"
+
+/// What unary ops do to one element. Integers wrap.
+namespace towerflow::functors {
+
+template <class T>
+struct Neg {
+  T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>) return -x;
+    return Sub<T>()(T(0), x);
+  }
+};
+template <class T>
+struct Abs {
+  T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
+    return x < 0 ? Neg<T>()(x) : x;
+  }
+};
+template <class T>
+struct Square {
+  T operator()(T x) const { return Mul<T>()(x, x); }
+};
+template <class T>
+struct Sqrt {
+  T operator()(T x) const { return std::sqrt(x); }
+};
+template <class T>
+struct Rsqrt {
+  T operator()(T x) const { return T(1) / std::sqrt(x); }
+};
+template <class T>
+struct Reciprocal {
+  T operator()(T x) const { return T(1) / x; }
+};
+template <class T>
+struct Exp {
+  T operator()(T x) const { return std::exp(x); }
+};
+template <class T>
+struct Expm1 {
+  T operator()(T x) const { return std::expm1(x); }
+};
+template <class T>
+struct Log {
+  T operator()(T x) const { return std::log(x); }
+};
+template <class T>
+struct Log1p {
+  T operator()(T x) const { return std::log1p(x); }
+};
+template <class T>
+struct Sigmoid {
+  T operator()(T x) const {
+    // exp of a negative number only: no overflow on either side.
+    if (x >= 0) return T(1) / (T(1) + std::exp(-x));
+    const T e = std::exp(x);
+    return e / (T(1) + e);
+  }
+};
+template <class T>
+struct Tanh {
+  T operator()(T x) const { return std::tanh(x); }
+};
+template <class T>
+struct Sin {
+  T operator()(T x) const { return std::sin(x); }
+};
+template <class T>
+struct Cos {
+  T operator()(T x) const { return std::cos(x); }
+};
+template <class T>
+struct Sign {
+  T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (x != x) return x;
+    }
+    return static_cast<T>((x > T(0)) - (x < T(0)));
+  }
+};
+template <class T>
+struct Floor {
+  T operator()(T x) const { return std::floor(x); }
+};
+template <class T>
+struct Ceil {
+  T operator()(T x) const { return std::ceil(x); }
+};
+template <class T>
+struct Round {
+  T operator()(T x) const { return std::nearbyint(x); }
+};
+template <class T>
+struct IsNan {
+  bool operator()(T x) const { return std::isnan(x); }
+};
+template <class T>
+struct IsInf {
+  bool operator()(T x) const { return std::isinf(x); }
+};
+template <class T>
+struct IsFinite {
+  bool operator()(T x) const { return std::isfinite(x); }
+};
+template <class T>
+struct LogicalNot {
+  bool operator()(T x) const { return !x; }
+};
+
+}  // namespace towerflow::functors
