@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/operand.h"
+#include "ops/nn/window_args.h"
+
+namespace towerflow::nn {
+
+struct Conv2DOptions {
+  std::string data_format = "NHWC";        ///< or "NCHW", for which the CPU has no kernel
+  std::vector<int> dilations{1, 1, 1, 1};  ///< all 1
+  std::string name{};
+};
+
+/// 2-D convolution (in truth a correlation).
+///
+///   y[n, p, q, k] = sum over r, s, c of x[n, p sh + r - top, q sw + s - left, c] w[r, s, c, k]
+///
+/// shapes   input [N,H,W,C], filter [R,S,C,K] -> [N,P,Q,K]; SAME: P = ceil(H / sh), the odd element
+///          of padding at the bottom and right; VALID: P = ceil((H - R + 1) / sh)
+/// dtypes   float32 (oneDNN), float64 and int32 (reference)
+/// grads    input: conv2d_backprop_input; filter: conv2d_backprop_filter
+/// errors   ValueError: ranks, channels that differ, stride < 1, a VALID filter larger than the
+///          image, unknown padding or format; UnimplementedError: dilations, groups
+/// source   tf.nn.conv2d
+Tensor conv2d(const Operand& input, const Operand& filter, const Extents& strides,
+              const std::string& padding, Conv2DOptions options = {}, Site site = Site::current());
+
+/// The gradient of conv2d with respect to its input.
+///
+/// shapes   input_sizes [4] (int32), filter [R,S,C,K], out_backprop [N,P,Q,K] -> [N,H,W,C]
+/// dtypes   as conv2d
+/// grads    filter: conv2d_backprop_filter; out_backprop: conv2d
+/// errors   ValueError: sizes that do not belong together
+/// source   tf.nn.conv2d_backprop_input
+Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
+                             const Operand& out_backprop, const Extents& strides,
+                             const std::string& padding, Conv2DOptions options = {},
+                             Site site = Site::current());
+
+/// The gradient of conv2d with respect to its filter.
+///
+/// shapes   input [N,H,W,C], filter_sizes [4] (int32), out_backprop [N,P,Q,K] -> [R,S,C,K]
+/// dtypes   as conv2d
+/// grads    input: conv2d_backprop_input; out_backprop: conv2d
+/// errors   ValueError: sizes that do not belong together
+/// source   tf.nn.conv2d_backprop_filter
+Tensor conv2d_backprop_filter(const Operand& input, const Operand& filter_sizes,
+                              const Operand& out_backprop, const Extents& strides,
+                              const std::string& padding, Conv2DOptions options = {},
+                              Site site = Site::current());
+
+}  // namespace towerflow::nn

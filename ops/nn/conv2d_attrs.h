@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+
+#include "core/graph/shape.h"
+#include "ops/nn/window_args.h"
+
+namespace towerflow::nn {
+
+/// Attributes of Conv2D, Conv2DBackpropInput and Conv2DBackpropFilter.
+struct Conv2DAttrs {
+  std::array<int, 4> strides{1, 1, 1, 1};  ///< in the order of `format`
+  Padding padding = Padding::valid;
+  DataFormat format = DataFormat::nhwc;
+  bool operator==(const Conv2DAttrs&) const = default;
+};
+
+/// Attributes of _FusedConv2D, which is what a rewrite makes of Conv2D, BiasAdd and Relu.
+struct FusedConv2DAttrs {
+  Conv2DAttrs conv;
+  bool relu = false;
+  bool operator==(const FusedConv2DAttrs&) const = default;
+};
+
+/// The geometry of NHWC images under a filter, both of known shape.
+ConvGeometry conv_geometry(const Conv2DAttrs& attrs, const Shape& images, const Shape& filter);
+
+}  // namespace towerflow::nn

@@ -1,0 +1,109 @@
+#include "core/device/cpu/launch.h"
+#include "ops/nn/conv2d_attrs.h"
+#include "ops/nn/families.h"
+#include "ops/nn/kernels.h"
+#include "ops/onednn/conv.h"
+#include "ops/reference/conv.h"
+
+namespace towerflow::nn {
+namespace {
+
+enum class Part { forward, input, filter };
+
+// Operands of the three ops: images, filter, result; in Conv2D and its gradients they are inputs or
+// output 0.
+ConvGeometry geometry_of(Part part, const KernelRequest& request) {
+  const auto& attrs = request.attributes<Conv2DAttrs>();
+  const Shape& made = request.outputs[0].shape;
+  switch (part) {
+    case Part::forward:
+      return conv_geometry(attrs, request.inputs[0].shape, request.inputs[1].shape);
+    case Part::input:
+      return conv_geometry(attrs, made, request.inputs[1].shape);
+    case Part::filter:
+      break;
+  }
+  return conv_geometry(attrs, request.inputs[0].shape, made);
+}
+
+template <Part kPart>
+std::unique_ptr<PreparedKernel> onednn_kernel(const KernelRequest& request) {
+  const ConvGeometry geometry = geometry_of(kPart, request);
+  if constexpr (kPart == Part::forward) return sliced_kernel(onednn::make_conv2d(geometry));
+  using Picked = std::initializer_list<std::size_t>;  // all but the vector of sizes
+  if constexpr (kPart == Part::input) {
+    return sliced_kernel(
+        std::make_unique<PickedInputs>(onednn::make_conv2d_backprop_input(geometry), Picked{1, 2}));
+  }
+  return sliced_kernel(
+      std::make_unique<PickedInputs>(onednn::make_conv2d_backprop_filter(geometry), Picked{0, 2}));
+}
+
+template <Part kPart, class T>
+std::unique_ptr<PreparedKernel> reference_of(const ConvGeometry& geometry) {
+  return function_kernel([geometry](const LaunchArgs& args) {
+    T* made = args.output<T>(0);
+    if constexpr (kPart == Part::forward)
+      reference::conv2d<T, T>(geometry, args.input<T>(0), args.input<T>(1), nullptr, made);
+    if constexpr (kPart == Part::input)
+      reference::conv2d_backprop_input<T, T>(geometry, args.input<T>(1), args.input<T>(2), made);
+    if constexpr (kPart == Part::filter)
+      reference::conv2d_backprop_filter<T, T>(geometry, args.input<T>(0), args.input<T>(2), made,
+                                              nullptr);
+  });
+}
+
+template <Part kPart>
+std::unique_ptr<PreparedKernel> reference_kernel(const KernelRequest& request) {
+  const ConvGeometry geometry = geometry_of(kPart, request);
+  switch (request.outputs[0].dtype) {
+    case DType::float32:
+      return reference_of<kPart, float>(geometry);
+    case DType::float64:
+      return reference_of<kPart, double>(geometry);
+    default:
+      return reference_of<kPart, std::int32_t>(geometry);
+  }
+}
+
+std::unique_ptr<PreparedKernel> fused_kernel(const KernelRequest& request) {
+  const auto& attrs = request.attributes<FusedConv2DAttrs>();
+  return sliced_kernel(onednn::make_conv2d(
+      conv_geometry(attrs.conv, request.inputs[0].shape, request.inputs[1].shape),
+      {.bias = true, .relu = attrs.relu}));
+}
+
+bool is_nhwc(const KernelRequest& request) {
+  return request.attributes<Conv2DAttrs>().format == DataFormat::nhwc;
+}
+
+template <Part kPart>
+void add(KernelTable& table, const char* op) {
+  table.add({.op = op,
+             .label = "oneDNN",
+             .accepts =
+                 [](const KernelRequest& request) {
+                   return is_nhwc(request) && request.outputs[0].dtype == DType::float32;
+                 },
+             .prepare = onednn_kernel<kPart>});
+  table.add({.op = op,
+             .label = "reference",
+             .accepts =
+                 [](const KernelRequest& request) {
+                   const DType dtype = request.outputs[0].dtype;
+                   return is_nhwc(request) && (dtype == DType::float32 || dtype == DType::float64 ||
+                                               dtype == DType::int32);
+                 },
+             .prepare = reference_kernel<kPart>});
+}
+
+}  // namespace
+
+void register_conv2d_kernels(KernelTable& table) {
+  add<Part::forward>(table, "Conv2D");
+  add<Part::input>(table, "Conv2DBackpropInput");
+  add<Part::filter>(table, "Conv2DBackpropFilter");
+  table.add({.op = "_FusedConv2D", .label = "oneDNN", .accepts = {}, .prepare = fused_kernel});
+}
+
+}  // namespace towerflow::nn

@@ -1,0 +1,47 @@
+// Rewrites of a convolution and what follows it.
+#include "ops/fusion.h"
+#include "ops/nn/bias_add_attrs.h"
+#include "ops/nn/conv2d_attrs.h"
+#include "ops/nn/rules.h"
+
+namespace towerflow::nn {
+namespace {
+
+/// BiasAdd(Conv2D(x, filter), bias) -> _FusedConv2D(x, filter, bias)
+bool fuse_bias(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (node.op->name != "BiasAdd") return false;
+  const PlanNode* conv = only_for(graph, node.inputs[0], id, "Conv2D");
+  if (conv == nullptr || !is_float32(graph, node.inputs[0])) return false;
+  const auto attrs = conv->attrs.as<Conv2DAttrs>();
+  if (attrs.format != DataFormat::nhwc || node.attrs.as<BiasAddAttrs>().format != attrs.format)
+    return false;
+  node.op = &OpRegistry::global().get("_FusedConv2D");
+  node.inputs = {conv->inputs[0], conv->inputs[1], node.inputs[1]};
+  node.attrs = FusedConv2DAttrs{attrs, false};
+  return true;
+}
+
+/// Relu(_FusedConv2D) -> _FusedConv2D with relu
+bool fuse_relu(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (node.op->name != "Relu") return false;
+  const PlanNode* conv = only_for(graph, node.inputs[0], id, "_FusedConv2D");
+  if (conv == nullptr) return false;
+  auto attrs = conv->attrs.as<FusedConv2DAttrs>();
+  if (attrs.relu) return false;
+  attrs.relu = true;
+  node.op = conv->op;
+  node.inputs = conv->inputs;
+  node.attrs = attrs;
+  return true;
+}
+
+}  // namespace
+
+void register_conv2d_rules(std::vector<RewriteRule>& rules) {
+  rules.push_back({"convolution and bias", RewriteKind::convolution, fuse_bias});
+  rules.push_back({"convolution and relu", RewriteKind::convolution, fuse_relu});
+}
+
+}  // namespace towerflow::nn

@@ -1,0 +1,85 @@
+// MatMul with the bias and relu that follow it: an op of plans, its kernel and its rules.
+#include "core/device/cpu/launch.h"
+#include "ops/fusion.h"
+#include "ops/math/matmul_attrs.h"
+#include "ops/nn/families.h"
+#include "ops/nn/rules.h"
+#include "ops/onednn/matmul.h"
+
+namespace towerflow::nn {
+namespace {
+
+struct FusedMatMulAttrs {
+  MatMulAttrs product;
+  bool relu = false;
+  bool operator==(const FusedMatMulAttrs&) const = default;
+};
+
+void fused_shape(InferenceContext& context) {
+  const auto& attrs = context.attrs<FusedMatMulAttrs>().product;
+  context.add_output(context.dtype(0), Shape{context.shape(0)[attrs.transpose_a ? 1 : 0],
+                                             context.shape(1)[attrs.transpose_b ? 0 : 1]});
+}
+
+std::unique_ptr<PreparedKernel> fused_kernel(const KernelRequest& request) {
+  const auto& attrs = request.attributes<FusedMatMulAttrs>();
+  const Shape& product = request.outputs[0].shape;
+  const bool turned = attrs.product.transpose_a;
+  return sliced_kernel(onednn::make_matmul({.rows = product.size(0),
+                                            .inner = request.inputs[0].shape.size(turned ? 0 : 1),
+                                            .columns = product.size(1),
+                                            .transpose_a = turned,
+                                            .transpose_b = attrs.product.transpose_b},
+                                           {.bias = true, .relu = attrs.relu}));
+}
+
+/// Add(MatMul(a, b), bias) with a row of numbers -> _FusedMatMul(a, b, bias)
+bool fuse_bias(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const bool adds =
+      node.op->name == "AddV2" || node.op->name == "Add" || node.op->name == "BiasAdd";
+  if (!adds || !is_float32(graph, node.inputs[0])) return false;
+  const PlanNode* product = only_for(graph, node.inputs[0], id, "MatMul");
+  if (product == nullptr) return false;
+  const Shape& row = graph.spec(node.inputs[1]).shape;
+  const Shape& made = graph.spec(node.inputs[0]).shape;
+  if (!row.fully_known() || row.rank() != 1 || !made.has_rank() || made[1] != row[0]) return false;
+  node.op = &OpRegistry::global().get("_FusedMatMul");
+  node.attrs = FusedMatMulAttrs{product->attrs.as<MatMulAttrs>(), false};
+  node.inputs = {product->inputs[0], product->inputs[1], node.inputs[1]};
+  return true;
+}
+
+/// Relu(_FusedMatMul) -> _FusedMatMul with relu
+bool fuse_relu(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (node.op->name != "Relu") return false;
+  const PlanNode* product = only_for(graph, node.inputs[0], id, "_FusedMatMul");
+  if (product == nullptr) return false;
+  auto attrs = product->attrs.as<FusedMatMulAttrs>();
+  if (attrs.relu) return false;
+  attrs.relu = true;
+  node.op = product->op;
+  node.inputs = product->inputs;
+  node.attrs = attrs;
+  return true;
+}
+
+}  // namespace
+
+void register_fused_matmul_ops(OpRegistry& registry) {
+  registry.add({.name = "_FusedMatMul",
+                .shape = fused_shape,
+                .gradient = NoGradient{"plans alone hold it, gradients are taken before"}});
+}
+
+void register_fused_matmul_kernels(KernelTable& table) {
+  table.add({.op = "_FusedMatMul", .label = "oneDNN", .accepts = {}, .prepare = fused_kernel});
+}
+
+void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {
+  rules.push_back({"product and bias", RewriteKind::convolution, fuse_bias});
+  rules.push_back({"product and relu", RewriteKind::convolution, fuse_relu});
+}
+
+}  // namespace towerflow::nn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "core/graph/operand.h"
+
+namespace towerflow::nn {
+
+struct InTopKOptions {
+  std::string name{};
+};
+
+/// Whether the prediction of the target class is among the k largest of its row. Classes that tie
+/// with the k-th count as within; a row with a number that is not finite, or a target out of range,
+/// gives false.
+///
+/// shapes   predictions [N, C], targets [N], k [] -> [N] (bool)
+/// dtypes   predictions float32; targets and k int32 or int64
+/// grads    none: the result is a truth value
+/// errors   ValueError: ranks, N that differ; TypeError: dtypes
+/// source   tf.nn.in_top_k
+Tensor in_top_k(const Operand& predictions, const Operand& targets, const Operand& k,
+                InTopKOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow::nn

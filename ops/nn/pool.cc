@@ -1,0 +1,184 @@
+#include "ops/nn/pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/graph/op_builder.h"
+#include "ops/array/shape_of.h"
+#include "ops/nn/families.h"
+#include "ops/nn/pool_attrs.h"
+
+namespace towerflow::nn {
+namespace {
+
+Shape result_shape(const InferenceContext& context, const Shape& images) {
+  const auto& attrs = context.attrs<PoolAttrs>();
+  const ImageAxes axes = image_axes(attrs.format);
+  for (const std::size_t axis : {std::size_t{0}, axes.channels}) {
+    if (attrs.ksize[axis] != 1 || attrs.strides[axis] != 1) {
+      fail_with_shapes(context,
+                       "Pooling over the batch or the channels: the window and the stride "
+                       "there must be 1");
+    }
+  }
+  std::vector<Dim> dims = images.has_rank() ? images.dims() : std::vector<Dim>(4, None);
+  for (const std::size_t axis : {axes.rows, axes.columns}) {
+    dims[axis] =
+        window_output(context, dims[axis], attrs.ksize[axis], attrs.strides[axis], attrs.padding);
+  }
+  return Shape(std::move(dims));
+}
+
+void max_pool_shape(InferenceContext& context) {
+  require_dtype(context, 0, "input", kRealNumbers);
+  require_rank(context, 0, 4);
+  context.add_output(context.dtype(0), result_shape(context, context.shape(0)));
+}
+
+void avg_pool_shape(InferenceContext& context) {
+  require_dtype(context, 0, "value", kFloats);
+  require_rank(context, 0, 4);
+  context.add_output(context.dtype(0), result_shape(context, context.shape(0)));
+}
+
+void need_result_shape(const InferenceContext& context, const Shape& images, std::size_t input) {
+  const Shape expected = result_shape(context, images);
+  if (expected.compatible(context.shape(input))) return;
+  fail_with_shapes(context, fmt::format("input {} must have the shape {} of the result", input,
+                                        expected.text()));
+}
+
+/// Inputs: image, result, gradient of the result.
+void max_pool_grad_shape(InferenceContext& context) {
+  require_rank(context, 0, 4);
+  need_result_shape(context, context.shape(0), 1);
+  need_result_shape(context, context.shape(0), 2);
+  context.add_output(context.dtype(0), context.shape(0));
+}
+
+/// Inputs: the relu's result, gradient of the pooled.
+void max_pool_relu_grad_shape(InferenceContext& context) {
+  const Shape& images = context.shape(0);
+  context.add_output(context.dtype(0), images);
+  if (!context.attrs<MaxPoolReluGradAttrs>().channel_sums) return;
+  context.add_output(context.dtype(0), Shape{images.has_rank() ? images[3] : Dim(None)});
+}
+
+/// Inputs: image, result, gradient of the image's gradient.
+void max_pool_grad_grad_shape(InferenceContext& context) {
+  require_rank(context, 0, 4);
+  need_result_shape(context, context.shape(0), 1);
+  if (!context.shape(2).compatible(context.shape(0))) {
+    fail_with_shapes(context, "Shapes must be equal");
+  }
+  context.add_output(context.dtype(0), result_shape(context, context.shape(0)));
+}
+
+/// Inputs: the image's sizes, gradient of the result.
+void avg_pool_grad_shape(InferenceContext& context) {
+  require_rank(context, 0, 1);
+  Shape images = Shape::of_rank(4);
+  if (const Array* sizes = context.constant(0)) {
+    if (sizes->elements() != 4) fail_with_shapes(context, "The sizes must be 4 numbers");
+    std::vector<Dim> dims;
+    for (const std::int32_t size : sizes->flat<std::int32_t>()) dims.push_back(std::max(size, 0));
+    images = Shape(std::move(dims));
+  }
+  need_result_shape(context, images, 1);
+  context.add_output(context.dtype(1), images);
+}
+
+Tensor node_of(const char* op, const Operation& like, std::initializer_list<Tensor> inputs) {
+  const Operand first(*inputs.begin(), like.site());
+  OpBuilder builder(op, "", like.site(), {&first});
+  builder.inputs(inputs, "input");
+  return builder.attrs(like.attrs()).output();
+}
+
+Tensor zeros_like(const Tensor& x, Site site) {
+  const Operand operand(x, site);
+  return OpBuilder("ZerosLike", "zeros_like", site, {&operand}).input(operand, "x").output();
+}
+
+std::vector<OptionalGradient> max_pool_gradient(const Operation& op,
+                                                const std::vector<OptionalGradient>& dys) {
+  return {node_of("MaxPoolGrad", op, {op.input(0), op.output(0), dys[0]->dense()})};
+}
+
+/// Which element is the largest does not change: image and result get zeros.
+std::vector<OptionalGradient> max_pool_grad_gradient(const Operation& op,
+                                                     const std::vector<OptionalGradient>& dys) {
+  return {zeros_like(op.input(0), op.site()), zeros_like(op.input(1), op.site()),
+          node_of("MaxPoolGradGrad", op, {op.input(0), op.input(1), dys[0]->dense()})};
+}
+
+std::vector<OptionalGradient> max_pool_grad_grad_gradient(
+    const Operation& op, const std::vector<OptionalGradient>& dys) {
+  return {zeros_like(op.input(0), op.site()), zeros_like(op.input(1), op.site()),
+          node_of("MaxPoolGrad", op, {op.input(0), op.input(1), dys[0]->dense()})};
+}
+
+std::vector<OptionalGradient> avg_pool_gradient(const Operation& op,
+                                                const std::vector<OptionalGradient>& dys) {
+  const Tensor sizes = shape(op.input(0), {}, op.site());
+  return {node_of("AvgPoolGrad", op, {sizes, dys[0]->dense()})};
+}
+
+std::vector<OptionalGradient> avg_pool_grad_gradient(const Operation& op,
+                                                     const std::vector<OptionalGradient>& dys) {
+  return {std::nullopt, node_of("AvgPool", op, {dys[0]->dense()})};
+}
+
+Tensor pool(const char* op, const char* argument, const Operand& value, const Extents& ksize,
+            const Extents& strides, const std::string& padding, const PoolOptions& options,
+            Site site) {
+  PoolAttrs attrs;
+  attrs.format = parse_data_format(op, options.data_format, site);
+  attrs.ksize = expand_extents("ksize", ksize, attrs.format, site);
+  if (std::count(attrs.ksize.begin(), attrs.ksize.end(), 0) > 0) {
+    throw ValueError(fmt::format("`ksize` cannot be zero. Received: ksize=[{}]",
+                                 fmt::join(ksize.values(), ", ")),
+                     {.site = site, .op = op});
+  }
+  attrs.strides = expand_extents("strides", strides, attrs.format, site);
+  OpBuilder builder(op, options.name, site, {&value});
+  attrs.padding = parse_padding(op, padding, site);
+  return builder.attrs(attrs).input(value, argument).output();
+}
+
+}  // namespace
+
+PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images) {
+  return {.batch = images.size(0),
+          .channels = images.size(3),
+          .rows = window_axis(images.size(1), attrs.ksize[1], attrs.strides[1], attrs.padding),
+          .columns = window_axis(images.size(2), attrs.ksize[2], attrs.strides[2], attrs.padding)};
+}
+
+void register_pool_ops(OpRegistry& registry) {
+  registry.add({.name = "MaxPool", .shape = max_pool_shape, .gradient = max_pool_gradient});
+  registry.add(
+      {.name = "MaxPoolGrad", .shape = max_pool_grad_shape, .gradient = max_pool_grad_gradient});
+  registry.add({.name = "MaxPoolGradGrad",
+                .shape = max_pool_grad_grad_shape,
+                .gradient = max_pool_grad_grad_gradient});
+  registry.add({.name = "_MaxPoolReluGrad",
+                .shape = max_pool_relu_grad_shape,
+                .gradient = NoGradient{"plans alone hold it, gradients are taken before"}});
+  registry.add({.name = "AvgPool", .shape = avg_pool_shape, .gradient = avg_pool_gradient});
+  registry.add(
+      {.name = "AvgPoolGrad", .shape = avg_pool_grad_shape, .gradient = avg_pool_grad_gradient});
+}
+
+Tensor max_pool(const Operand& value, const Extents& ksize, const Extents& strides,
+                const std::string& padding, PoolOptions options, Site site) {
+  return pool("MaxPool", "input", value, ksize, strides, padding, options, site);
+}
+
+Tensor avg_pool(const Operand& value, const Extents& ksize, const Extents& strides,
+                const std::string& padding, PoolOptions options, Site site) {
+  return pool("AvgPool", "value", value, ksize, strides, padding, options, site);
+}
+
+}  // namespace towerflow::nn

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "core/graph/operand.h"
+#include "ops/nn/window_args.h"
+
+namespace towerflow::nn {
+
+struct PoolOptions {
+  std::string data_format = "NHWC";  ///< or "NCHW", for which the CPU has no kernel
+  std::string name{};
+};
+
+/// The largest number of each window.
+///
+/// shapes   value [N,H,W,C] -> [N,P,Q,C]; SAME: P = ceil(H / sh); VALID: P = ceil((H - kh + 1) /
+/// sh) dtypes   real numbers (float32 simd, others reference); NaN never wins grads    value: dy
+/// goes to the first largest element of its window errors   ValueError: rank, window or stride < 1,
+/// a VALID window larger than the image, windows
+///          over batch or channels, unknown padding or format
+/// source   tf.nn.max_pool
+Tensor max_pool(const Operand& value, const Extents& ksize, const Extents& strides,
+                const std::string& padding, PoolOptions options = {}, Site site = Site::current());
+
+/// The mean of each window; only elements inside the image count.
+///
+/// shapes   as max_pool
+/// dtypes   float32, float64
+/// grads    value: dy spread evenly over its window
+/// errors   as max_pool
+/// source   tf.nn.avg_pool
+Tensor avg_pool(const Operand& value, const Extents& ksize, const Extents& strides,
+                const std::string& padding, PoolOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow::nn

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+
+#include "core/graph/shape.h"
+#include "ops/nn/window_args.h"
+
+namespace towerflow::nn {
+
+/// Attributes of the pooling ops and their gradients.
+struct PoolAttrs {
+  std::array<int, 4> ksize{1, 1, 1, 1};  ///< in the order of `format`
+  std::array<int, 4> strides{1, 1, 1, 1};
+  Padding padding = Padding::valid;
+  DataFormat format = DataFormat::nhwc;
+  bool operator==(const PoolAttrs&) const = default;
+};
+
+/// Attributes of _MaxPoolReluGrad, which is what a rewrite makes of MaxPoolGrad, ReluGrad and
+/// BiasAddGrad.
+struct MaxPoolReluGradAttrs {
+  PoolAttrs pool;
+  bool channel_sums = false;  ///< output 1: the sum of output 0 over all but channels
+  bool operator==(const MaxPoolReluGradAttrs&) const = default;
+};
+
+/// The geometry over NHWC images of known shape.
+PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images);
+
+}  // namespace towerflow::nn

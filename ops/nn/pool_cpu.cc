@@ -1,0 +1,130 @@
+#include "ops/nn/families.h"
+#include "ops/nn/kernels.h"
+#include "ops/nn/pool_attrs.h"
+#include "ops/reference/pool.h"
+#include "ops/simd/kernels.h"
+
+namespace towerflow::nn {
+namespace {
+
+PoolGeometry geometry_of(const KernelRequest& request) {
+  return pool_geometry(request.attributes<PoolAttrs>(), request.inputs[0].shape);
+}
+
+// The images of `range` alone, for the naive loops.
+PoolGeometry part_of(PoolGeometry geometry, SliceRange range) {
+  geometry.batch = range.size();
+  return geometry;
+}
+
+std::unique_ptr<PreparedKernel> simd_max_pool(const KernelRequest& request) {
+  return sliced_kernel(simd::make_max_pool(geometry_of(request)));
+}
+
+std::unique_ptr<PreparedKernel> simd_max_pool_grad(const KernelRequest& request) {
+  return sliced_kernel(std::make_unique<PickedInputs>(
+      simd::make_max_pool_grad(geometry_of(request)), std::initializer_list<std::size_t>{0, 2}));
+}
+
+std::unique_ptr<PreparedKernel> fused_kernel(const KernelRequest& request) {
+  const auto& attrs = request.attributes<MaxPoolReluGradAttrs>();
+  return sliced_kernel(
+      simd::make_max_pool_grad(pool_geometry(attrs.pool, request.inputs[0].shape),
+                               {.after_relu = true, .channel_sums = attrs.channel_sums}));
+}
+
+std::unique_ptr<PreparedKernel> reference_max_pool(const KernelRequest& request) {
+  const PoolGeometry g = geometry_of(request);
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return rows_kernel(g.batch, g.image_elements(),
+                       [g](SliceRange images, const void* const* inputs, void* const* outputs) {
+                         reference::max_pool(
+                             part_of(g, images),
+                             in<T>(inputs, 0) + images.begin * g.image_elements(),
+                             out<T>(outputs, 0) + images.begin * g.result_elements());
+                       });
+  });
+}
+
+std::unique_ptr<PreparedKernel> reference_max_pool_grad(const KernelRequest& request) {
+  const PoolGeometry g = geometry_of(request);
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return rows_kernel(g.batch, g.image_elements(),
+                       [g](SliceRange images, const void* const* inputs, void* const* outputs) {
+                         reference::max_pool_grad(
+                             part_of(g, images),
+                             in<T>(inputs, 0) + images.begin * g.image_elements(),
+                             in<T>(inputs, 2) + images.begin * g.result_elements(),
+                             out<T>(outputs, 0) + images.begin * g.image_elements());
+                       });
+  });
+}
+
+std::unique_ptr<PreparedKernel> reference_max_pool_grad_grad(const KernelRequest& request) {
+  const PoolGeometry g = geometry_of(request);
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return rows_kernel(g.batch, g.image_elements(),
+                       [g](SliceRange images, const void* const* inputs, void* const* outputs) {
+                         reference::max_pool_grad_grad(
+                             part_of(g, images),
+                             in<T>(inputs, 0) + images.begin * g.image_elements(),
+                             in<T>(inputs, 2) + images.begin * g.image_elements(),
+                             out<T>(outputs, 0) + images.begin * g.result_elements());
+                       });
+  });
+}
+
+std::unique_ptr<PreparedKernel> reference_avg_pool(const KernelRequest& request) {
+  const PoolGeometry g = geometry_of(request);
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return rows_kernel(g.batch, g.image_elements(),
+                       [g](SliceRange images, const void* const* inputs, void* const* outputs) {
+                         reference::avg_pool(
+                             part_of(g, images),
+                             in<T>(inputs, 0) + images.begin * g.image_elements(),
+                             out<T>(outputs, 0) + images.begin * g.result_elements());
+                       });
+  });
+}
+
+std::unique_ptr<PreparedKernel> reference_avg_pool_grad(const KernelRequest& request) {
+  const PoolGeometry g = pool_geometry(request.attributes<PoolAttrs>(), request.outputs[0].shape);
+  return for_real_type(request.outputs[0].dtype, [&]<class T>() {
+    return rows_kernel(g.batch, g.image_elements(),
+                       [g](SliceRange images, const void* const* inputs, void* const* outputs) {
+                         reference::avg_pool_grad(
+                             part_of(g, images),
+                             in<T>(inputs, 1) + images.begin * g.result_elements(),
+                             out<T>(outputs, 0) + images.begin * g.image_elements());
+                       });
+  });
+}
+
+void add(KernelTable& table, const char* op, const char* label, std::size_t typed,
+         std::initializer_list<DType> dtypes,
+         std::unique_ptr<PreparedKernel> (*prepare)(const KernelRequest&)) {
+  table.add({.op = op,
+             .label = label,
+             .accepts =
+                 [typed, allowed = std::vector<DType>(dtypes)](const KernelRequest& request) {
+                   return request.attributes<PoolAttrs>().format == DataFormat::nhwc &&
+                          std::find(allowed.begin(), allowed.end(), request.inputs[typed].dtype) !=
+                              allowed.end();
+                 },
+             .prepare = prepare});
+}
+
+}  // namespace
+
+void register_pool_kernels(KernelTable& table) {
+  add(table, "MaxPool", "simd", 0, {DType::float32}, simd_max_pool);
+  add(table, "MaxPool", "reference", 0, kRealNumbers, reference_max_pool);
+  add(table, "MaxPoolGrad", "simd", 0, {DType::float32}, simd_max_pool_grad);
+  add(table, "MaxPoolGrad", "reference", 0, kRealNumbers, reference_max_pool_grad);
+  table.add({.op = "_MaxPoolReluGrad", .label = "simd", .accepts = {}, .prepare = fused_kernel});
+  add(table, "MaxPoolGradGrad", "reference", 0, kRealNumbers, reference_max_pool_grad_grad);
+  add(table, "AvgPool", "reference", 0, kFloats, reference_avg_pool);
+  add(table, "AvgPoolGrad", "reference", 1, kFloats, reference_avg_pool_grad);
+}
+
+}  // namespace towerflow::nn

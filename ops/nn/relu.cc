@@ -1,0 +1,114 @@
+#include "ops/nn/relu.h"
+
+#include "core/graph/op_builder.h"
+#include "ops/nn/families.h"
+#include "ops/nn/kernels.h"
+#include "ops/nn/window_args.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow::nn {
+namespace {
+
+void relu_shape(InferenceContext& context) {
+  require_dtype(context, 0, "features", kRealNumbers);
+  context.add_output(context.dtype(0), context.shape(0));
+}
+
+void relu_grad_shape(InferenceContext& context) {
+  const auto merged = context.shape(0).merged(context.shape(1));
+  if (!merged) fail_with_shapes(context, "Shapes must be equal");
+  context.add_output(context.dtype(0), *merged);
+}
+
+Tensor relu_grad(const Tensor& dy, const Tensor& features, Site site) {
+  const Operand gradients(dy, site);
+  return OpBuilder("ReluGrad", "", site, {&gradients})
+      .input(gradients, "gradients")
+      .input(features, "features")
+      .output();
+}
+
+std::vector<OptionalGradient> relu_gradient(const Operation& op,
+                                            const std::vector<OptionalGradient>& dys) {
+  return {relu_grad(dys[0]->dense(), op.output(0), op.site())};
+}
+
+/// The step that the features decide has a derivative of zero.
+std::vector<OptionalGradient> relu_grad_gradient(const Operation& op,
+                                                 const std::vector<OptionalGradient>& dys) {
+  const Operand features(op.input(1), op.site());
+  return {
+      relu_grad(dys[0]->dense(), op.input(1), op.site()),
+      OpBuilder("ZerosLike", "zeros_like", op.site(), {&features}).input(features, "x").output()};
+}
+
+std::unique_ptr<PreparedKernel> simd_relu(const KernelRequest& request) {
+  return elementwise_kernel(request.inputs[0].shape.elements(),
+                            [](SliceRange range, const void* const* inputs, void* const* outputs) {
+                              simd::loops().relu(in<float>(inputs, 0) + range.begin,
+                                                 out<float>(outputs, 0) + range.begin,
+                                                 range.size());
+                            },
+                            {{0, 0}});
+}
+
+std::unique_ptr<PreparedKernel> simd_relu_grad(const KernelRequest& request) {
+  return elementwise_kernel(request.inputs[0].shape.elements(),
+                            [](SliceRange range, const void* const* inputs, void* const* outputs) {
+                              simd::loops().relu_grad(in<float>(inputs, 0) + range.begin,
+                                                      in<float>(inputs, 1) + range.begin,
+                                                      out<float>(outputs, 0) + range.begin,
+                                                      range.size());
+                            },
+                            {{0, 0}, {0, 1}});
+}
+
+std::unique_ptr<PreparedKernel> reference_relu(const KernelRequest& request) {
+  const std::int64_t elements = request.inputs[0].shape.elements();
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return elementwise_kernel(
+        elements,
+        [](SliceRange range, const void* const* inputs, void* const* outputs) {
+          const T* x = in<T>(inputs, 0);
+          T* y = out<T>(outputs, 0);
+          for (std::int64_t i = range.begin; i < range.end; ++i) y[i] = x[i] <= T(0) ? T(0) : x[i];
+        },
+        {{0, 0}});
+  });
+}
+
+std::unique_ptr<PreparedKernel> reference_relu_grad(const KernelRequest& request) {
+  const std::int64_t elements = request.inputs[0].shape.elements();
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return elementwise_kernel(
+        elements,
+        [](SliceRange range, const void* const* inputs, void* const* outputs) {
+          const T* dy = in<T>(inputs, 0);
+          const T* x = in<T>(inputs, 1);
+          T* dx = out<T>(outputs, 0);
+          for (std::int64_t i = range.begin; i < range.end; ++i)
+            dx[i] = static_cast<T>(dy[i] * (x[i] > T(0) ? T(1) : T(0)));
+        },
+        {{0, 0}, {0, 1}});
+  });
+}
+
+}  // namespace
+
+void register_relu_ops(OpRegistry& registry) {
+  registry.add({.name = "Relu", .shape = relu_shape, .gradient = relu_gradient});
+  registry.add({.name = "ReluGrad", .shape = relu_grad_shape, .gradient = relu_grad_gradient});
+}
+
+void register_relu_kernels(KernelTable& table) {
+  add_kernel(table, "Relu", "simd", 0, {DType::float32}, simd_relu);
+  add_kernel(table, "Relu", "reference", 0, kRealNumbers, reference_relu);
+  add_kernel(table, "ReluGrad", "simd", 0, {DType::float32}, simd_relu_grad);
+  add_kernel(table, "ReluGrad", "reference", 0, kRealNumbers, reference_relu_grad);
+}
+
+Tensor relu(const Operand& features, ReluOptions options, Site site) {
+  return OpBuilder("Relu", options.name, site, {&features}).input(features, "features").output();
+}
+
+}  // namespace towerflow::nn

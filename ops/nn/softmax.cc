@@ -1,0 +1,132 @@
+#include "ops/nn/softmax.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/graph/op_builder.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/math/unary.h"
+#include "ops/nn/families.h"
+#include "ops/nn/kernels.h"
+#include "ops/nn/window_args.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow::nn {
+namespace {
+
+void softmax_shape(InferenceContext& context) {
+  require_dtype(context, 0, "logits", kFloats);
+  const Shape& logits = context.shape(0);
+  if (logits.has_rank() && logits.rank() < 1) {
+    fail_with_shapes(context, "Shape must be at least rank 1 but is rank 0");
+  }
+  context.add_output(context.dtype(0), logits);
+}
+
+Tensor row_sums(const Tensor& x, Site site) { return reduce_sum(x, -1, {.keepdims = true}, site); }
+
+std::vector<OptionalGradient> softmax_gradient(const Operation& op,
+                                               const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  const Tensor y = op.output(0), dy = dys[0]->dense();
+  const Tensor sums = row_sums(multiply(dy, y, {}, site), site);
+  return {multiply(subtract(dy, sums, {}, site), y, {}, site)};
+}
+
+std::vector<OptionalGradient> log_softmax_gradient(const Operation& op,
+                                                   const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  const Tensor dy = dys[0]->dense();
+  const Tensor softmax = exp(op.output(0), {}, site);
+  return {subtract(dy, multiply(row_sums(dy, site), softmax, {}, site), {}, site)};
+}
+
+/// out[i] = e^(x[i] - m); in place where x is out.
+void shifted_exp(const float* x, float m, float* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = x[i] - m;
+  simd::loops().exp(out, out, n);
+}
+void shifted_exp(const double* x, double m, double* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i] - m);
+}
+
+template <class T>
+T largest_of(const T* x, std::int64_t n) {
+  T m = x[0];
+  for (std::int64_t i = 1; i < n; ++i) m = x[i] > m ? x[i] : m;
+  return m;
+}
+
+template <class T>
+void softmax_row(const T* x, T* y, std::int64_t classes) {
+  shifted_exp(x, largest_of(x, classes), y, classes);
+  T sum(0);
+  for (std::int64_t i = 0; i < classes; ++i) sum += y[i];
+  for (std::int64_t i = 0; i < classes; ++i) y[i] /= sum;
+}
+
+template <class T>
+void log_softmax_row(const T* x, T* y, std::int64_t classes) {
+  constexpr std::int64_t kPiece = 64;
+  T exponentials[kPiece];
+  const T m = largest_of(x, classes);
+  T sum(0);
+  for (std::int64_t begin = 0; begin < classes; begin += kPiece) {
+    const std::int64_t size = std::min(kPiece, classes - begin);
+    shifted_exp(x + begin, m, exponentials, size);
+    for (std::int64_t i = 0; i < size; ++i) sum += exponentials[i];
+  }
+  const T log_sum = static_cast<T>(std::log(static_cast<double>(sum)));
+  for (std::int64_t i = 0; i < classes; ++i) y[i] = x[i] - m - log_sum;
+}
+
+template <class T, void (*row)(const T*, T*, std::int64_t)>
+std::unique_ptr<PreparedKernel> kernel_of(const KernelRequest& request) {
+  const Shape& logits = request.inputs[0].shape;
+  const std::int64_t classes = logits.size(logits.rank() - 1);
+  const std::int64_t rows = classes == 0 ? 0 : logits.elements() / classes;
+  return rows_kernel(rows, classes,
+                     [classes](SliceRange range, const void* const* inputs, void* const* outputs) {
+                       for (std::int64_t i = range.begin; i < range.end; ++i)
+                         row(in<T>(inputs, 0) + i * classes, out<T>(outputs, 0) + i * classes,
+                             classes);
+                     },
+                     {{0, 0}});
+}
+
+Tensor build(const char* op, const Operand& logits, const SoftmaxOptions& options, Site site) {
+  // TensorFlow converts before it opens the op's scope: the constant is called "Const".
+  const Tensor* any = logits.any_tensor();
+  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  const Operand tensor(convert_operand(graph, logits, "Const", std::nullopt), site);
+  return OpBuilder(op, options.name, site, {&tensor}).input(tensor, "logits").output();
+}
+
+}  // namespace
+
+void register_softmax_ops(OpRegistry& registry) {
+  registry.add({.name = "Softmax", .shape = softmax_shape, .gradient = softmax_gradient});
+  registry.add({.name = "LogSoftmax", .shape = softmax_shape, .gradient = log_softmax_gradient});
+}
+
+void register_softmax_kernels(KernelTable& table) {
+  add_kernel(table, "Softmax", "simd", 0, {DType::float32}, kernel_of<float, softmax_row<float>>);
+  add_kernel(table, "Softmax", "reference", 0, {DType::float64},
+             kernel_of<double, softmax_row<double>>);
+  add_kernel(table, "LogSoftmax", "simd", 0, {DType::float32},
+             kernel_of<float, log_softmax_row<float>>);
+  add_kernel(table, "LogSoftmax", "reference", 0, {DType::float64},
+             kernel_of<double, log_softmax_row<double>>);
+}
+
+Tensor softmax(const Operand& logits, SoftmaxOptions options, Site site) {
+  return build("Softmax", logits, options, site);
+}
+
+Tensor log_softmax(const Operand& logits, SoftmaxOptions options, Site site) {
+  return build("LogSoftmax", logits, options, site);
+}
+
+}  // namespace towerflow::nn

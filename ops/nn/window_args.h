@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "core/graph/op_def.h"
+#include "ops/window.h"
+
+namespace towerflow::nn {
+
+/// Order of the dimensions of a batch of images.
+enum class DataFormat : std::uint8_t { nhwc, nchw };
+
+/// Sizes of a window, or its strides: one number for height and width, two numbers, or four in the
+/// order of the data format.
+class Extents {
+ public:
+  Extents(int both) : values_{both} {}                              // NOLINT: 2
+  Extents(std::initializer_list<int> values) : values_(values) {}   // NOLINT: {1, 2, 2, 1}
+  Extents(std::vector<int> values) : values_(std::move(values)) {}  // NOLINT
+  const std::vector<int>& values() const { return values_; }
+
+ private:
+  std::vector<int> values_;
+};
+
+/// Places of the dimensions of an image batch, by format.
+struct ImageAxes {
+  std::size_t rows, columns, channels;
+};
+ImageAxes image_axes(DataFormat format);
+
+/// "NHWC" or "NCHW"; anything else is a ValueError that names `op`.
+DataFormat parse_data_format(const char* op, const std::string& text, Site site);
+
+/// "SAME" or "VALID"; anything else is a ValueError that names `op`.
+Padding parse_padding(const char* op, const std::string& text, Site site);
+
+/// Four sizes in the order of the format. Throws ValueError for another count of values, calling
+/// them `what` ("strides").
+std::array<int, 4> expand_extents(const char* what, const Extents& extents, DataFormat format,
+                                  Site site);
+
+/// Height or width of the result of sliding a window, for shape rules. `window` may be unknown.
+/// Fails for stride < 1 and for a VALID window larger than the input.
+Dim window_output(const InferenceContext& context, Dim input, Dim window, int stride,
+                  Padding padding);
+
+/// Fails unless the input's rank is `rank` or unknown.
+void require_rank(const InferenceContext& context, std::size_t input, std::size_t rank);
+
+/// Fails with a TypeError unless the dtype is one of `allowed`.
+void require_dtype(const InferenceContext& context, std::size_t input, const char* argument,
+                   std::initializer_list<DType> allowed);
+
+/// Fails with `message` followed by the input shapes.
+[[noreturn]] void fail_with_shapes(const InferenceContext& context, const std::string& message);
+
+/// float32, float64 and the integers: what TensorFlow calls real numbers, as far as there are C++
+/// types for them.
+inline constexpr std::initializer_list<DType> kRealNumbers = {
+    DType::float32, DType::float64, DType::int32,  DType::uint8,  DType::int16,
+    DType::int8,    DType::int64,   DType::uint16, DType::uint32, DType::uint64};
+inline constexpr std::initializer_list<DType> kFloats = {DType::float32, DType::float64};
+
+}  // namespace towerflow::nn

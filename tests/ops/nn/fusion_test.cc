@@ -1,0 +1,164 @@
+// The rewrites of ops/nn: same values, fewer launches.
+#include <limits>
+
+#include "autodiff/gradients.h"
+#include "ops/array/view.h"
+#include "ops/math/binary.h"
+#include "ops/math/matmul.h"
+#include "ops/math/reduce.h"
+#include "ops/nn/bias_add.h"
+#include "ops/nn/conv2d.h"
+#include "ops/nn/cross_entropy.h"
+#include "ops/nn/pool.h"
+#include "ops/nn/relu.h"
+#include "ops/variables/apply.h"
+#include "ops/variables/assign.h"
+#include "ops/variables/variable.h"
+#include "tests/ops/nn/support.h"
+
+namespace towerflow {
+namespace {
+
+using namespace testing;  // NOLINT
+
+/// What a run of `fetches` gives and launches with the fusions of convolutions on or off.
+struct Ran {
+  std::vector<Array> values;
+  std::string report;
+  int launches = 0;
+};
+
+Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused) {
+  ConfigProto config = unfolded();
+  config.passes.fuse_convolutions = fused;
+  Session session(graph, config);
+  Ran ran{session.run(fetches), session.plan_report(fetches), 0};
+  for (std::size_t at = ran.report.find(" ["); at != std::string::npos;
+       at = ran.report.find(" [", at + 1))
+    ++ran.launches;
+  return ran;
+}
+
+bool contains(const Ran& ran, const char* part) {
+  return ran.report.find(part) != std::string::npos;
+}
+
+TEST_CASE("fusion: convolution, bias and relu are one kernel") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tensor_of(random_array<float>({5, 9, 9, 3}, 1));
+  const Tensor conv = nn::conv2d(x, random_array<float>({3, 3, 3, 20}, 2), 1, "SAME");
+  const Tensor biased = nn::bias_add(conv, random_array<float>({20}, 3));
+  const Tensor y = nn::relu(biased);
+  const Ran one = run(graph, {y}, true), three = run(graph, {y}, false);
+  CHECK(contains(one, "_FusedConv2D [oneDNN]"));
+  CHECK(one.launches == 1);
+  CHECK(three.launches == 3);
+  CHECK(relative_error<float, float>(one.values[0], three.values[0]) <= 1e-6);
+
+  const Ran kept = run(graph, {y, biased}, true);
+  CHECK(kept.launches == 2);  // the value before the relu is asked for as well
+  CHECK(kept.values[0] == one.values[0]);
+  CHECK(contains(run(graph, {y, conv}, true), "  Conv2D [oneDNN]"));
+}
+
+TEST_CASE("fusion: NaN survives the fused relu") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  Array x = random_array<float>({1, 4, 4, 16}, 1);
+  x.data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+  const Tensor conv = nn::conv2d(x, random_array<float>({1, 1, 16, 16}, 2), 1, "SAME");
+  const Tensor y = nn::relu(nn::bias_add(conv, random_array<float>({16}, 3)));
+  const Tensor flat = reshape(tensor_of(x), {16, 16});
+  const Tensor z =
+      nn::relu(matmul(flat, random_array<float>({16, 8}, 2)) + random_array<float>({8}, 3));
+  const Ran ran = run(graph, {y, z}, true);
+  CHECK(ran.launches == 2);
+  for (const Array& value : ran.values) {
+    CHECK(std::isnan(value.data<float>()[0]));
+    CHECK_FALSE(std::isnan(value.data<float>()[value.elements() - 1]));
+  }
+}
+
+TEST_CASE("fusion: a convolution stays before an assignment to its filter") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Array filter = random_array<float>({3, 3, 1, 2}, 2);
+  const Variable w(filter);
+  const Tensor conv = nn::conv2d(tensor_of(random_array<float>({1, 4, 4, 1}, 1)), w, 1, "SAME");
+  const Tensor changed = assign(w, Array::zeros(DType::float32, filter.shape()));
+  const Tensor y = nn::bias_add(conv, random_array<float>({2}, 3));
+  Session session(graph);
+  session.run(w.initializer());
+  const Array before = session.run(y);
+  const std::vector<Fetch> fetches{y, changed};
+  CHECK(session.plan_report(fetches).find("_FusedConv2D") == std::string::npos);
+  CHECK(relative_error<float, float>(session.run(fetches)[0], before) <= 1e-6);
+  CHECK(relative_error<float, float>(session.run(y), before) > 0.1);
+}
+
+TEST_CASE("fusion: gradients of pooling, relu and bias are one kernel with the same bits") {
+  for (const Shape& shape : {Shape{6, 8, 8, 32}, Shape{3, 7, 5, 3}}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const Tensor x = tensor_of(random_array<float>(shape, 1));
+    const Tensor bias = tensor_of(random_array<float>({shape[3]}, 2));
+    const Tensor y = nn::max_pool(nn::relu(nn::bias_add(x, bias)), 2, 2, "SAME");
+    const Tensor loss = reduce_sum(y * tensor_of(random_array<float>(y.shape(), 3)));
+    const auto gradient = gradients(loss, {x, bias});
+    const std::vector<Fetch> fetches{gradient[0]->dense(), gradient[1]->dense()};
+    const Ran one = run(graph, fetches, true), three = run(graph, fetches, false);
+    CHECK(contains(one, "_MaxPoolReluGrad [simd]"));
+    CHECK_FALSE(contains(one, "  ReluGrad ["));
+    CHECK_FALSE(contains(one, "  BiasAddGrad ["));
+    CHECK(one.launches < three.launches);
+    CHECK(one.values == three.values);
+  }
+}
+
+TEST_CASE("fusion: product, bias and relu are one kernel with the same bits") {
+  for (const bool large : {false, true}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const std::int64_t inner = large ? 300 : 7, columns = large ? 1000 : 5;
+    const Tensor a = tensor_of(random_array<float>({64, inner}, 1));
+    const Tensor product = matmul(a, random_array<float>({inner, columns}, 2));
+    const Tensor y = nn::relu(product + random_array<float>({columns}, 3));
+    const Ran one = run(graph, {y}, true), three = run(graph, {y}, false);
+    CHECK(contains(one, "_FusedMatMul [oneDNN]"));
+    CHECK(one.launches == 1);
+    CHECK(three.launches == 3);
+    CHECK(one.values == three.values);
+    // A column, or a whole matrix, is no bias.
+    CHECK_FALSE(contains(run(graph, {product + random_array<float>({64, 1}, 3)}, true), "_Fused"));
+    CHECK_FALSE(
+        contains(run(graph, {product + random_array<float>({64, columns}, 3)}, true), "_Fused"));
+  }
+}
+
+TEST_CASE("fusion: double stays on the reference kernels, unfused") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor conv = nn::conv2d(random_array<double>({1, 4, 4, 1}, 1),
+                                 random_array<double>({3, 3, 1, 2}, 2), 1, "SAME");
+  const Tensor y = nn::relu(nn::bias_add(conv, random_array<double>({2}, 3)));
+  CHECK(run(graph, {y}, true).launches == 3);
+}
+
+TEST_CASE("plan: nobody computes the data gradient of a first layer") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tensor_of(random_array<float>({2, 8, 8, 1}, 1));
+  const Variable w1(random_array<float>({3, 3, 1, 4}, 2)), w2(random_array<float>({3, 3, 4, 4}, 3));
+  const Tensor y = nn::conv2d(nn::relu(nn::conv2d(x, w1, 1, "SAME")), w2, 1, "SAME");
+  const auto gradient = gradients(reduce_sum(y * y), {w1, w2});
+  Session session(graph);
+  const std::vector<Fetch> fetches{gradient[0]->dense(), gradient[1]->dense()};
+  const std::string report = session.plan_report(fetches);
+  const auto first = report.find("Conv2DBackpropInput [");
+  REQUIRE(first != std::string::npos);  // the second layer's
+  CHECK(report.find("Conv2DBackpropInput [", first + 1) == std::string::npos);
+}
+
+}  // namespace
+}  // namespace towerflow

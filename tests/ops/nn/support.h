@@ -1,0 +1,72 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/graph/constant.h"
+#include "core/graph/graph.h"
+#include "core/runtime/session.h"
+
+/// Helpers of the tests of ops/nn.
+namespace towerflow::testing {
+
+/// Numbers drawn from -1 .. 1, the same for the same seed.
+template <class T>
+Array random_array(const Shape& shape, unsigned seed) {
+  std::mt19937_64 engine(seed);
+  std::uniform_real_distribution<double> draw(-1.0, 1.0);
+  Array array(dtype_of<T>(), shape);
+  for (std::int64_t i = 0; i < array.elements(); ++i)
+    array.data<T>()[i] = static_cast<T>(draw(engine));
+  return array;
+}
+
+/// The values in another element type.
+template <class To, class From>
+Array converted(const Array& from) {
+  Array to(dtype_of<To>(), from.shape());
+  std::copy_n(from.data<From>(), from.elements(), to.data<To>());
+  return to;
+}
+
+/// A Const that may be fed.
+inline Tensor tensor_of(const Array& value, const std::string& name = "input") {
+  return make_constant(get_default_graph(), value, name, Site::current());
+}
+
+/// Norm of the difference over norm, in double.
+template <class A, class B>
+double relative_error(const Array& a, const Array& b) {
+  REQUIRE(a.shape() == b.shape());
+  double difference = 0, norm = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    const double x = static_cast<double>(a.data<A>()[i]), y = static_cast<double>(b.data<B>()[i]);
+    difference += (x - y) * (x - y);
+    norm += y * y;
+  }
+  return std::sqrt(difference) / std::max(std::sqrt(norm), 1e-30);
+}
+
+/// Checks that `call` throws an E whose text contains `part`.
+template <class E, class Call>
+void check_error(Call call, const std::string& part) {
+  try {
+    call();
+    FAIL_CHECK("no error, expected: " << part);
+  } catch (const E& error) {
+    CHECK_MESSAGE(std::string(error.what()).find(part) != std::string::npos, error.what());
+  }
+}
+
+/// A session that folds nothing, so that kernels run in it.
+inline ConfigProto unfolded() {
+  ConfigProto config;
+  config.passes.fold_constants = false;
+  return config;
+}
+
+}  // namespace towerflow::testing
