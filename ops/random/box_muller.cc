@@ -1,0 +1,125 @@
+#include "ops/random/box_muller.h"
+
+namespace towerflow::random {
+namespace {
+
+/// An unevaluated sum: about 106 bits.
+struct Pair {
+  double high;
+  double low;
+};
+
+/// a + b exactly, for |a| >= |b| or a == 0.
+Pair ordered_sum(double a, double b) noexcept {
+  const double sum = a + b;
+  return {sum, b - (sum - a)};
+}
+
+/// a + b exactly (Knuth).
+Pair exact_sum(double a, double b) noexcept {
+  const double sum = a + b;
+  const double part = sum - a;
+  return {sum, (a - (sum - part)) + (b - part)};
+}
+
+/// a * b exactly (Dekker); std::fma would be a slow library call on processors without it.
+Pair exact_product(double a, double b) noexcept {
+  constexpr double kSplit = 0x1p27 + 1;
+  const double ta = kSplit * a;
+  const double tb = kSplit * b;
+  const double ah = ta - (ta - a);
+  const double bh = tb - (tb - b);
+  const double al = a - ah;
+  const double bl = b - bh;
+  const double product = a * b;
+  return {product, ((ah * bh - product) + ah * bl + al * bh) + al * bl};
+}
+
+Pair product(Pair a, Pair b) noexcept {
+  const Pair p = exact_product(a.high, b.high);
+  return ordered_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
+}
+
+/// c[0] + z c[1] + z^2 c[2] + ...
+template <int kTerms>
+double series(double z, const double (&c)[kTerms]) noexcept {
+  double sum = c[kTerms - 1];
+  for (int i = kTerms - 2; i >= 0; --i) sum = c[i] + z * sum;
+  return sum;
+}
+
+/// The coefficients of (atanh(s) - s) / s^3 in s^2.
+constexpr double kAtanh[] = {1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11, 1.0 / 13,
+                             1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
+/// 1/5!, -1/7!, ... and 1/4!, -1/6!, ...; denominators up to 18! are exact.
+constexpr double kSine[] = {
+    1.0 / 120,        -1.0 / 5040,          1.0 / 362880,         -1.0 / 39916800,
+    1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
+constexpr double kCosine[] = {
+    1.0 / 24,        -1.0 / 720,         1.0 / 40320,          -1.0 / 3628800,
+    1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000, -1.0 / 6402373705728000};
+
+/// Sine of r = r.high + r.low with |r| <= pi / 4 and z = r^2.
+double sine_near_zero(Pair r, Pair z) noexcept {
+  constexpr Pair kSixth{-1.0 / 6, -0x1.5555555555555p-57};
+  const Pair head = exact_sum(kSixth.high, z.high * series(z.high, kSine));
+  const Pair rest = product(r, product(z, {head.high, head.low + kSixth.low}));
+  const Pair sum = ordered_sum(r.high, rest.high);
+  return sum.high + (sum.low + (r.low + rest.low));
+}
+
+double cosine_near_zero(Pair z) noexcept {
+  const Pair sum = ordered_sum(1.0, -0.5 * z.high);
+  return sum.high + (sum.low + (z.high * z.high * series(z.high, kCosine) - 0.5 * z.low));
+}
+
+}  // namespace
+
+double log_double(double u) noexcept {
+  // As log_float, with the leading terms carried in pairs.
+  constexpr std::int64_t kSqrtHalf = 0x3fe6a09e667f3bcc;
+  const auto bits = std::bit_cast<std::int64_t>(u);
+  const std::int64_t exponent = (bits - kSqrtHalf) >> 52;
+  const double m = std::bit_cast<double>(bits - (exponent << 52));
+  const double above = m - 1.0;
+  const Pair below = exact_sum(m, 1.0);
+  const double s = above / below.high;
+  const Pair back = exact_product(s, below.high);
+  const double s_low = (((above - back.high) - back.low) - s * below.low) / below.high;
+  const double z = s * s;
+  const Pair half = ordered_sum(s, s * z * series(z, kAtanh));
+  constexpr double kLog2 = 0x1.62e42fefa38p-1;  // ends in zero bits: its multiples are exact
+  constexpr double kLog2Rest = 0x1.ef35793c7673p-45;
+  const auto e = static_cast<double>(exponent);
+  const Pair sum = exact_sum(e * kLog2, 2.0 * half.high);
+  return sum.high + (sum.low + (2.0 * (half.low + s_low) + e * kLog2Rest));
+}
+
+void sincos_double(double x, double& sine, double& cosine) noexcept {
+  // pi / 2 in pieces whose multiples up to 4 are exact, so that r keeps all its bits.
+  constexpr double kPiece0 = 0x1.921fb544p+0;
+  constexpr double kPiece1 = 0x1.0b4611a6p-34;
+  constexpr double kPiece2 = 0x1.3198a2e037073p-69;
+  const auto quadrant = static_cast<std::int32_t>(x * kTwoOverPi + 0.5);
+  const double q = quadrant;
+  const Pair reduced = exact_sum(x - q * kPiece0, -(q * kPiece1));
+  const Pair r = ordered_sum(reduced.high, reduced.low - q * kPiece2);
+  const Pair z = product(r, r);
+  const double s = sine_near_zero(r, z);
+  const double c = cosine_near_zero(z);
+  const bool swap = (quadrant & 1) != 0;
+  sine = swap ? c : s;
+  cosine = swap ? s : c;
+  if ((quadrant & 2) != 0) sine = -sine;
+  if (((quadrant + 1) & 2) != 0) cosine = -cosine;
+}
+
+void box_muller(const std::array<std::uint32_t, 4>& words, double& first, double& second) noexcept {
+  const double u = std::max(unit_double(words[0], words[1]), kSmallestUniform);
+  const double radius = std::sqrt(-2.0 * log_double(u));
+  sincos_double(kTwoPi * unit_double(words[2], words[3]), first, second);
+  first *= radius;
+  second *= radius;
+}
+
+}  // namespace towerflow::random

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include "core/device/cpu/cpu_backend.h"
+#include "core/device/cpu/cpu_kernel.h"
+#include "core/device/cpu/thread_pool.h"
+#include "ops/random/attributes.h"
+#include "ops/random/distributions.h"
+#include "ops/random/families.h"
+#include "ops/random/generator.h"
+
+namespace towerflow {
+namespace {
+
+/// 64 KiB of output: large enough to hide the hand-over, small enough to share evenly.
+constexpr std::int64_t kGroupsPerSlice = 4096;
+
+/// Reserves a run's part of the stream, then fills it in slices that depend on the count alone.
+/// `Fill` is called with (args, base, out, groups); `check(args)` before anything is reserved.
+template <class T, class Fill>
+class DrawKernel final : public PreparedKernel {
+ public:
+  DrawKernel(std::string node, random::Seeds seeds, std::int64_t count)
+      : node_(std::move(node)), seeds_(seeds), count_(count) {}
+
+  void enqueue(Queue& queue, const LaunchArgs& args) const override {
+    if (count_ == 0) return;
+    Fill::check(args);
+    const random::Philox base = random::generator_of(args, node_, seeds_).reserve_outputs(count_);
+    const std::span<T> out(args.output<T>(0), static_cast<std::size_t>(count_));
+    const std::int64_t groups = random::group_count<T>(count_);
+    const auto slices = static_cast<int>((groups + kGroupsPerSlice - 1) / kGroupsPerSlice);
+    static_cast<CpuQueue&>(queue).pool().parallel(slices, [&](int slice) {
+      const SliceRange range = slice_range(groups, slices, slice);
+      Fill::fill(args, base, out, random::GroupRange{range.begin, range.end});
+    });
+  }
+
+ private:
+  std::string node_;
+  random::Seeds seeds_;
+  std::int64_t count_;
+};
+
+template <class T>
+struct Uniform {
+  static void check(const LaunchArgs&) {}
+  static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
+                   random::GroupRange range) {
+    random::fill_uniform(base, out, range);
+  }
+};
+
+template <class T>
+struct Normal {
+  static void check(const LaunchArgs&) {}
+  static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
+                   random::GroupRange range) {
+    random::fill_normal(base, out, range);
+  }
+};
+
+template <class T>
+struct Truncated {
+  static void check(const LaunchArgs&) {}
+  static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
+                   random::GroupRange range) {
+    random::fill_truncated_normal(base, out, range);
+  }
+};
+
+template <class T>
+struct Integers {
+  static void check(const LaunchArgs& args) {
+    const T low = *args.input<T>(1), high = *args.input<T>(2);
+    if (low < high) return;
+    throw errors::InvalidArgumentError(
+        fmt::format("Need minval < maxval, got {} >= {}", low, high));
+  }
+  static void fill(const LaunchArgs& args, const random::Philox& base, std::span<T> out,
+                   random::GroupRange range) {
+    random::fill_uniform_int(base, *args.input<T>(1), *args.input<T>(2), out, range);
+  }
+};
+
+template <class T, template <class> class Fill>
+std::unique_ptr<PreparedKernel> prepare(const KernelRequest& request) {
+  const Shape& shape = request.outputs[0].shape;
+  if (!shape.fully_known()) {
+    throw errors::InvalidArgumentError(
+        fmt::format("Cannot draw numbers of shape {}: every size must be >= 0", shape.text()));
+  }
+  return std::make_unique<DrawKernel<T, Fill<T>>>(
+      request.node, request.attributes<DrawAttrs>().seeds, shape.elements());
+}
+
+template <class T, template <class> class Fill>
+void add(KernelTable& table, const char* op) {
+  table.add({.op = op,
+             .label = "philox",
+             .accepts = [](const KernelRequest& r) { return r.outputs[0].dtype == dtype_of<T>(); },
+             .prepare = prepare<T, Fill>});
+}
+
+}  // namespace
+
+void register_draw_kernels(KernelTable& table) {
+  add<float, Uniform>(table, "RandomUniform");
+  add<double, Uniform>(table, "RandomUniform");
+  add<std::int32_t, Integers>(table, "RandomUniformInt");
+  add<std::int64_t, Integers>(table, "RandomUniformInt");
+  add<float, Normal>(table, "RandomStandardNormal");
+  add<double, Normal>(table, "RandomStandardNormal");
+  add<float, Truncated>(table, "TruncatedNormal");
+  add<double, Truncated>(table, "TruncatedNormal");
+}
+
+}  // namespace towerflow
