@@ -1,0 +1,33 @@
+#pragma once
+
+#include "ops/variables/variable.h"
+
+namespace towerflow {
+
+/// The ops that optimizers make; users call the optimizers. They follow tf.raw_ops in inputs,
+/// attributes and arithmetic; none has a gradient, each writes its variable and slots.
+
+struct ApplyAttrs {
+  bool use_locking = false;
+  bool use_nesterov = false;
+  bool operator==(const ApplyAttrs&) const = default;
+};
+
+/// variable -= alpha * delta.  shapes  alpha [], delta as the variable
+Operation apply_gradient_descent(const Variable& variable, const Operand& alpha,
+                                 const Operand& delta, const std::string& name, ApplyAttrs attrs,
+                                 Site site);
+
+/// Momentum, with the slot `accum`.  shapes  rate [], momentum [], gradient as the variable
+Operation apply_momentum(const Variable& variable, const Variable& accum, const Operand& rate,
+                         const Operand& gradient, const Operand& momentum, const std::string& name,
+                         ApplyAttrs attrs, Site site);
+
+/// Momentum on the rows `indices` [n] alone, gradient [n, d1, ...]; rows that repeat count as one
+/// row with the sum of their gradients.
+Operation sparse_apply_momentum(const Variable& variable, const Variable& accum,
+                                const Operand& rate, const Operand& gradient,
+                                const Operand& indices, const Operand& momentum,
+                                const std::string& name, ApplyAttrs attrs, Site site);
+
+}  // namespace towerflow

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/device/backend.h"
+#include "core/graph/op_def.h"
+
+namespace towerflow {
+
+void register_storage_ops(OpRegistry& registry);
+void register_assign_ops(OpRegistry& registry);
+void register_assign_kernels(KernelTable& table);
+void register_apply_ops(OpRegistry& registry);
+void register_apply_kernels(KernelTable& table);
+void register_count_up_to_ops(OpRegistry& registry);
+void register_count_up_to_kernels(KernelTable& table);
+
+}  // namespace towerflow

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "ops/variables/variable.h"
+
+namespace towerflow {
+
+/// Initial values for variables; each makes the nodes TensorFlow 1.x's class of that name makes,
+/// inside the variable's `Initializer` scope.
+
+/// All zeros. (tf.zeros_initializer)
+Initializer zeros_initializer();
+/// All ones. (tf.ones_initializer)
+Initializer ones_initializer();
+/// One value everywhere, or a list of values in row-major order. (tf.constant_initializer)
+Initializer constant_initializer(Nested value);
+
+struct RandomUniformInitializerOptions {
+  double minval = -0.05;
+  double maxval = 0.05;
+  std::optional<std::int64_t> seed{};
+};
+/// (tf.random_uniform_initializer; TensorFlow's default range there is -0.05 to 0.05)
+Initializer random_uniform_initializer(RandomUniformInitializerOptions options = {});
+
+struct NormalInitializerOptions {
+  double mean = 0.0;
+  double stddev = 1.0;
+  std::optional<std::int64_t> seed{};
+};
+/// (tf.random_normal_initializer)
+Initializer random_normal_initializer(NormalInitializerOptions options = {});
+/// Normal values; those further than two standard deviations from the mean are drawn again.
+/// (tf.truncated_normal_initializer)
+Initializer truncated_normal_initializer(NormalInitializerOptions options = {});
+
+struct GlorotOptions {
+  std::optional<std::int64_t> seed{};
+};
+/// Uniform within sqrt(6 / (fan_in + fan_out)), Glorot and Bengio 2010; the default of
+/// `get_variable`. (tf.glorot_uniform_initializer)
+Initializer glorot_uniform_initializer(GlorotOptions options = {});
+
+}  // namespace towerflow

@@ -1,0 +1,169 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/variables/variable.h"
+
+namespace towerflow {
+
+/// Python's tf.AUTO_REUSE.
+struct AutoReuse {};
+inline constexpr AutoReuse AUTO_REUSE{};
+
+/// Whether `get_variable` makes a variable, finds one, or either.
+class Reuse {
+ public:
+  enum class Mode { inherit, no, yes, automatic };
+
+  constexpr Reuse(bool reuse) : mode_(reuse ? Mode::yes : Mode::no) {}  // NOLINT: {.reuse = true}
+  constexpr Reuse(std::nullopt_t) : mode_(Mode::inherit) {}             // NOLINT
+  constexpr Reuse(AutoReuse) : mode_(Mode::automatic) {}                // NOLINT
+
+  constexpr Mode mode() const { return mode_; }
+  constexpr bool operator==(const Reuse&) const = default;
+
+ private:
+  Mode mode_;
+};
+
+struct GetVariableOptions {
+  std::optional<DType> dtype{};
+  std::optional<Initializer> initializer{};
+  std::optional<bool> trainable{};
+  std::optional<std::vector<std::string>> collections{};
+  std::string caching_device{};
+  bool validate_shape = true;
+};
+
+/// The variables of a graph that `get_variable` made, by name, and how often each variable scope
+/// was opened. Kept with the graph.
+class VariableStore {
+ public:
+  Variable get(const std::string& name, const std::optional<Shape>& shape,
+               const GetVariableOptions& options, Reuse reuse, const std::string& scope, Site site);
+
+  const std::map<std::string, Variable>& variables() const { return variables_; }
+  std::map<std::string, int>& scope_counts() { return scope_counts_; }
+  /// Forgets how often the scopes below `scope` were opened, as TensorFlow does when it closes.
+  void close_subscopes(const std::string& scope);
+
+ private:
+  Variable found(const Variable& variable, const std::string& name,
+                 const std::optional<Shape>& shape, const GetVariableOptions& options,
+                 Site site) const;
+
+  std::map<std::string, Variable> variables_;
+  std::map<std::string, int> scope_counts_;
+};
+
+/// What an open variable scope says: prefix, reuse, defaults. (tf.VariableScope)
+class VariableScope {
+ public:
+  const std::string& name() const { return name_; }
+  /// The name scope it opened first, with a trailing '/'.
+  const std::string& original_name_scope() const { return original_name_scope_; }
+  Reuse reuse() const { return reuse_; }
+  const std::optional<Initializer>& initializer() const { return initializer_; }
+  DType dtype() const { return dtype_; }
+
+  /// From here on `get_variable` in this scope only finds variables. (reuse_variables)
+  void reuse_variables() { reuse_ = true; }
+  void set_initializer(Initializer initializer) { initializer_ = std::move(initializer); }
+  void set_dtype(DType dtype) { dtype_ = dtype; }
+
+ private:
+  friend class VariableScopeGuard;
+
+  std::string name_;
+  std::string original_name_scope_;
+  Reuse reuse_ = false;
+  std::optional<Initializer> initializer_;
+  std::string caching_device_;
+  DType dtype_ = DType::float32;
+
+  friend Variable get_variable(const std::string&, const std::optional<Shape>&, GetVariableOptions,
+                               Site);
+};
+
+/// A scope object that can be entered again; copies share it.
+class VariableScopeHandle {
+ public:
+  explicit VariableScopeHandle(std::shared_ptr<VariableScope> scope) : scope_(std::move(scope)) {}
+  VariableScope* operator->() const { return scope_.get(); }
+  VariableScope& operator*() const { return *scope_; }
+  const std::string& name() const { return scope_->name(); }
+  void reuse_variables() const { scope_->reuse_variables(); }
+  const std::shared_ptr<VariableScope>& shared() const { return scope_; }
+
+ private:
+  std::shared_ptr<VariableScope> scope_;
+};
+
+struct VariableScopeOptions {
+  std::string default_name{};  ///< made unique; used where no name is given
+  std::optional<Initializer> initializer{};
+  std::string caching_device{};
+  std::optional<DType> dtype{};
+  Reuse reuse = std::nullopt;
+  bool auxiliary_name_scope = true;
+};
+
+/// An open variable scope, with the name scope that goes with it; both end with the guard.
+class [[nodiscard]] VariableScopeGuard {
+ public:
+  VariableScopeGuard(Graph& graph, std::optional<std::string> name,
+                     std::shared_ptr<VariableScope> captured, const VariableScopeOptions& options,
+                     Site site);
+  ~VariableScopeGuard();
+  VariableScopeGuard(const VariableScopeGuard&) = delete;
+  VariableScopeGuard& operator=(const VariableScopeGuard&) = delete;
+
+  VariableScope* operator->() const { return scope_.get(); }
+  VariableScope& operator*() const { return *scope_; }
+  const std::string& name() const { return scope_->name(); }
+  operator VariableScopeHandle() const { return VariableScopeHandle(scope_); }  // NOLINT
+
+ private:
+  void open(const std::string& name, const VariableScope& from, const VariableScopeOptions& options,
+            Reuse reuse);
+
+  Graph& graph_;
+  std::unique_ptr<NameScope> name_scope_;
+  std::shared_ptr<VariableScope> scope_;
+  std::shared_ptr<VariableScope> outer_;
+};
+
+/// Prefixes variables that `get_variable` makes or finds, and opens a name scope of that name.
+/// (tf.variable_scope)  Throws ValueError for a name no scope may have.
+VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options = {},
+                                  Site site = Site::current());
+/// Enters a scope again: its prefix and settings, whatever is open; a fresh name scope.
+VariableScopeGuard variable_scope(const VariableScopeHandle& scope,
+                                  VariableScopeOptions options = {}, Site site = Site::current());
+/// Opens `options.default_name`, made unique.
+VariableScopeGuard variable_scope(std::nullopt_t, VariableScopeOptions options,
+                                  Site site = Site::current());
+
+/// The open variable scope of the default graph. (tf.get_variable_scope)
+VariableScopeHandle get_variable_scope();
+
+/// Makes the variable `name` in the open variable scope, or finds it: TensorFlow's rules of reuse.
+///
+/// shapes   shape must be fully known, or be left out when the initializer is a value
+/// dtypes   options.dtype, else the scope's, else float32
+/// errors   ValueError: it exists and reuse is off; it does not exist and reuse is on; shape or
+///          dtype differ from the existing one's
+/// source   tf.get_variable
+Variable get_variable(const std::string& name, const std::optional<Shape>& shape = std::nullopt,
+                      GetVariableOptions options = {}, Site site = Site::current());
+
+/// As get_variable, in LOCAL_VARIABLES and not trainable. (tf.get_local_variable)
+Variable get_local_variable(const std::string& name,
+                            const std::optional<Shape>& shape = std::nullopt,
+                            GetVariableOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow
