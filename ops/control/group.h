@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph/tensor.h"
+
+namespace towerflow {
+
+struct GroupOptions {
+  std::string name{};
+};
+
+/// An operation that does nothing, for control dependencies. (tf.no_op)
+Operation no_op(GroupOptions options = {}, Site site = Site::current());
+
+/// An operation that has run when all inputs have; one NoOp a device, as TensorFlow makes them.
+/// (tf.group)
+Operation group(std::span<const Fetch> inputs, GroupOptions options = {},
+                Site site = Site::current());
+Operation group(const std::vector<Operation>& inputs, GroupOptions options = {},
+                Site site = Site::current());
+inline Operation group(std::initializer_list<Fetch> inputs, GroupOptions options = {},
+                       Site site = Site::current()) {
+  return group(std::span<const Fetch>(inputs.begin(), inputs.size()), std::move(options), site);
+}
+
+}  // namespace towerflow

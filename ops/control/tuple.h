@@ -1,0 +1,45 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/tensor.h"
+
+namespace towerflow {
+
+struct TupleOptions {
+  std::vector<Operation> control_inputs{};  ///< must have run as well
+  std::string name{};
+};
+
+/// The same tensors, each available only when all of them are; absent ones stay absent.
+///
+/// grads    dy of each
+/// errors   ValueError: nothing that is present
+/// source   tf.tuple
+std::vector<std::optional<Tensor>> tuple(const std::vector<std::optional<Tensor>>& tensors,
+                                         TupleOptions options = {}, Site site = Site::current());
+std::vector<Tensor> tuple(const std::vector<Tensor>& tensors, TupleOptions options = {},
+                          Site site = Site::current());
+
+inline std::vector<Tensor> tuple(std::initializer_list<Tensor> tensors, TupleOptions options = {},
+                                 Site site = Site::current()) {
+  return tuple(std::vector<Tensor>(tensors), std::move(options), site);
+}
+
+/// The same for gradients: of slices the values wait, indices and shape stay.
+std::vector<OptionalGradient> tuple(const std::vector<OptionalGradient>& gradients,
+                                    TupleOptions options = {}, Site site = Site::current());
+
+struct WithDependenciesOptions {
+  std::string name{};
+};
+
+/// `output` once all `dependencies` have run: an Identity called "control_dependency" on its
+/// device. (control_flow_ops.with_dependencies)
+Tensor with_dependencies(const std::vector<Operation>& dependencies, const Tensor& output,
+                         WithDependenciesOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow
