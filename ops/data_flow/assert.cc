@@ -1,0 +1,92 @@
+#include "ops/data_flow/assert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/data_flow/families.h"
+
+namespace towerflow {
+namespace {
+
+struct AssertAttrs {
+  int summarize = 3;
+  bool operator==(const AssertAttrs&) const = default;
+};
+
+std::string summary(const TensorDesc& desc, const void* data, int limit) {
+  const std::int64_t count = desc.shape.elements();
+  const std::int64_t shown = limit < 0 ? count : std::min<std::int64_t>(limit, count);
+  std::string text;
+  const auto add = [&](const std::string& value) { text += (text.empty() ? "" : " ") + value; };
+  for (std::int64_t i = 0; i < shown; ++i) {
+    if (desc.dtype == DType::string) {
+      add(static_cast<const std::string*>(data)[i]);
+      continue;
+    }
+    const bool known = dispatch_dtype(desc.dtype, [&]<class T>() {
+      const T value = static_cast<const T*>(data)[i];
+      if constexpr (std::is_same_v<T, bool>)
+        add(value ? "1" : "0");
+      else
+        add(fmt::format("{}", value));
+    });
+    if (!known) add("?");
+  }
+  return fmt::format("[{}{}]", text, shown < count ? "..." : "");
+}
+
+std::unique_ptr<PreparedKernel> assert_kernel(const KernelRequest& request) {
+  const int limit = request.attributes<AssertAttrs>().summarize;
+  return function_kernel([descs = request.inputs, limit](const LaunchArgs& args) {
+    if (*args.input<bool>(0)) return;
+    std::string text = "assertion failed:";
+    for (std::size_t i = 1; i < descs.size(); ++i) {
+      text += " " + summary(descs[i], args.inputs[i], limit);
+    }
+    throw errors::InvalidArgumentError(text);
+  });
+}
+
+}  // namespace
+
+void register_assert_ops(OpRegistry& registry) {
+  registry.add({.name = "Assert",
+                .shape =
+                    [](InferenceContext& context) {
+                      const Shape& shape = context.shape(0);
+                      if (shape.has_rank() && shape.rank() != 0) {
+                        context.fail(
+                            fmt::format("Shape must be rank 0 but is rank {}: the "
+                                        "condition of an assertion",
+                                        shape.rank()));
+                      }
+                    },
+                .gradient = NoGradient{"an assertion has no output"},
+                .effect = Effect::stateful});
+}
+
+void register_assert_kernels(KernelTable& table) {
+  table.add({.op = "Assert", .label = "assert", .accepts = {}, .prepare = assert_kernel});
+}
+
+Operation Assert(const Operand& condition, const OperandList& data, AssertOptions options,
+                 Site site) {
+  const Tensor* inside = condition.any_tensor();
+  if (inside == nullptr) inside = data.any_tensor();
+  Graph& graph = inside != nullptr ? inside->graph() : get_default_graph();
+  const NameScope scope(graph, options.name.empty() ? "Assert" : options.name, site);
+  // TensorFlow looks at the values' dtypes first, which makes constants of them, and again below.
+  for (const Operand& item : data.items()) convert_operand(graph, item, "Const", std::nullopt);
+  const Operand here(condition);
+  OpBuilder builder("Assert", "", site, {inside != nullptr ? &here : nullptr});
+  builder.input(condition, "condition", DType::bool_);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    builder.input(data.items()[i], fmt::format("data_{}", i).c_str());
+  }
+  return builder.attrs(AssertAttrs{options.summarize}).build();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "ops/operand_list.h"
+
+namespace towerflow {
+
+struct AssertOptions {
+  int summarize = 3;  ///< elements of each tensor in the message, -1 for all
+  std::string name{};
+};
+
+/// An operation that fails unless `condition` holds, with the values of `data` in the message. Runs
+/// that should depend on it name it in `control_dependencies`.
+///
+/// shapes   condition bool [], data any     dtypes  data: all
+/// grads    none: it has no output
+/// errors   InvalidArgumentError "assertion failed: [x must be positive] [-1 2 3...]"
+/// source   tf.Assert
+Operation Assert(const Operand& condition, const OperandList& data, AssertOptions options = {},
+                 Site site = Site::current());
+
+}  // namespace towerflow

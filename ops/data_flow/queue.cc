@@ -1,0 +1,244 @@
+#include "ops/data_flow/queue.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/op_builder.h"
+#include "ops/data_flow/families.h"
+#include "ops/data_flow/queue_attrs.h"
+
+namespace towerflow {
+namespace {
+
+const NoGradient kNoGradient{"what comes out of a queue was put in by another run"};
+
+const QueueAttrs& attrs_of(const Tensor& ref) { return ref.op().attrs().as<QueueAttrs>(); }
+
+Tensor make_queue(const char* op, const std::string& name, QueueAttrs attrs, Site site) {
+  if (attrs.capacity == 0 || attrs.capacity < -1) {
+    throw ValueError(fmt::format("a queue of capacity {} could never be used", attrs.capacity),
+                     {.site = site, .op = op, .hint = "-1 sets no limit"});
+  }
+  if (attrs.component_types.empty()) {
+    throw ValueError("a queue needs at least one component", {.site = site, .op = op});
+  }
+  for (const Shape& shape : attrs.shapes) {
+    if (!shape.fully_known()) {
+      throw ValueError(fmt::format("All shapes must be fully defined: {}", shape.text()),
+                       {.site = site, .op = op});
+    }
+  }
+  const std::size_t types = attrs.component_types.size(), shapes = attrs.shapes.size();
+  const Tensor ref = OpBuilder(op, name, site).attrs(std::move(attrs)).output();
+  if (shapes != 0 && shapes != types) {  // TensorFlow finds this when it has made the node
+    throw ValueError(fmt::format("Queue shapes must have the same length as dtypes, received "
+                                 "len(shapes)={}, len(dtypes)={}",
+                                 shapes, types),
+                     {.site = site, .op = op});
+  }
+  return ref;
+}
+
+void queue_shape(InferenceContext& context) { context.add_output(DType::resource, Shape{}); }
+
+void no_output(InferenceContext&) {}
+
+void dequeue_shape(InferenceContext& context) {
+  const auto& attrs = context.attrs<DequeueAttrs>();
+  for (std::size_t i = 0; i < attrs.component_types.size(); ++i) {
+    context.add_output(attrs.component_types[i], attrs.shapes[i]);
+  }
+}
+
+void dequeue_many_shape(InferenceContext& context, bool count_holds) {
+  const auto& attrs = context.attrs<DequeueAttrs>();
+  const Array* n = context.constant(1);
+  Dim rows = None;
+  if (count_holds && n != nullptr && n->elements() == 1 && n->dtype() == DType::int32) {
+    const std::int32_t count = n->data<std::int32_t>()[0];
+    if (count >= 0) rows = Dim(count);
+  }
+  for (std::size_t i = 0; i < attrs.component_types.size(); ++i) {
+    context.add_output(attrs.component_types[i], Shape{rows}.concatenated(attrs.shapes[i]));
+  }
+}
+
+}  // namespace
+
+void register_queue_ops(OpRegistry& registry) {
+  const auto add = [&](const char* name, ShapeRule shape) {
+    registry.add({.name = name,
+                  .shape = std::move(shape),
+                  .gradient = kNoGradient,
+                  .effect = Effect::stateful});
+  };
+  add("FIFOQueueV2", queue_shape);
+  add("RandomShuffleQueueV2", queue_shape);
+  add("QueueEnqueueV2", no_output);
+  add("QueueEnqueueManyV2", no_output);
+  add("QueueDequeueV2", dequeue_shape);
+  add("QueueDequeueManyV2", [](InferenceContext& context) { dequeue_many_shape(context, true); });
+  add("QueueDequeueUpToV2", [](InferenceContext& context) { dequeue_many_shape(context, false); });
+  add("QueueCloseV2", no_output);
+  add("QueueSizeV2", [](InferenceContext& context) { context.add_output(DType::int32, Shape{}); });
+  add("QueueIsClosedV2",
+      [](InferenceContext& context) { context.add_output(DType::bool_, Shape{}); });
+}
+
+void Components::check_count(std::size_t wanted) const {
+  if (size() == wanted) return;
+  throw ValueError(
+      fmt::format("the element of the queue has {} components, {} are asked for", size(), wanted));
+}
+
+const std::vector<DType>& QueueBase::dtypes() const { return attrs_of(ref_).component_types; }
+
+std::vector<Shape> QueueBase::shapes() const {
+  const QueueAttrs& attrs = attrs_of(ref_);
+  if (!attrs.shapes.empty()) return attrs.shapes;
+  return std::vector<Shape>(attrs.component_types.size(), Shape::unknown());
+}
+
+std::string QueueBase::short_name() const { return name().substr(name().rfind('/') + 1); }
+
+Operation QueueBase::enqueue(const OperandList& values, QueueOptions options, Site site) const {
+  return add(values, false, options, site);
+}
+
+Operation QueueBase::enqueue_many(const OperandList& values, QueueOptions options,
+                                  Site site) const {
+  return add(values, true, options, site);
+}
+
+Operation QueueBase::add(const OperandList& values, bool many, const QueueOptions& options,
+                         Site site) const {
+  const Operand ref(ref_);
+  const std::string default_name = short_name() + (many ? "_EnqueueMany" : "_enqueue");
+  OpBuilder builder(many ? "QueueEnqueueManyV2" : "QueueEnqueueV2", options.name,
+                    default_name.c_str(), site, {&ref});
+  // Too few make a node that fails when it runs, as in TensorFlow.
+  if (values.size() > dtypes().size() || values.size() == 0) {
+    throw ValueError(fmt::format("queue '{}' has {} components, {} values are given", name(),
+                                 dtypes().size(), values.size()),
+                     {.site = site});
+  }
+  builder.input(ref, "handle");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string argument = fmt::format("component_{}", i);
+    builder.input(values.items()[i], argument.c_str(), dtypes()[i]);
+  }
+  const std::vector<Shape> wanted = shapes();
+  Dim rows = None;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Shape given = builder.tensors()[i + 1].shape();
+    if (many && given.has_rank()) {
+      if (given.rank() == 0) {
+        throw ValueError(fmt::format("Shape {} must have rank at least 1", given.text()),
+                         {.site = site});
+      }
+      const auto merged = Shape{rows}.merged(Shape{given[0]});
+      if (!merged) {
+        throw ValueError(
+            fmt::format("Dimensions {} and {} are not compatible", rows.size(), given.size(0)),
+            {.site = site});
+      }
+      rows = (*merged)[0];
+      given = Shape(std::vector<Dim>(given.dims().begin() + 1, given.dims().end()));
+    } else if (many) {
+      continue;
+    }
+    if (!given.compatible(wanted[i])) {
+      throw ValueError(
+          fmt::format("Shapes {} and {} are incompatible", given.text(), wanted[i].text()),
+          {.site = site, .hint = "the queue was made for elements of the second shape"});
+    }
+  }
+  return builder.build();
+}
+
+Components QueueBase::dequeue(QueueOptions options, Site site) const {
+  const Operand ref(ref_);
+  const Operation op =
+      OpBuilder("QueueDequeueV2", options.name, (short_name() + "_Dequeue").c_str(), site, {&ref})
+          .input(ref, "handle")
+          .attrs(DequeueAttrs{dtypes(), shapes()})
+          .build();
+  const auto outputs = op.outputs();
+  return Components(outputs.begin(), outputs.end());
+}
+
+Components QueueBase::take(const char* op, const char* suffix, const Operand& n,
+                           const QueueOptions& options, Site site) const {
+  const Operand ref(ref_);
+  OpBuilder builder(op, options.name, (short_name() + suffix).c_str(), site, {&ref});
+  builder.input(ref, "handle").input(n, "n", DType::int32).attrs(DequeueAttrs{dtypes(), shapes()});
+  const Array count = constant_value(builder.tensors()[1]);
+  if (!count.empty() && count.elements() == 1 && count.item<std::int32_t>() < 0) {
+    throw ValueError(fmt::format("Dimension {} must be >= 0", count.item<std::int32_t>()),
+                     {.site = site, .op = op});
+  }
+  const auto outputs = builder.build().outputs();
+  return Components(outputs.begin(), outputs.end());
+}
+
+Components QueueBase::dequeue_many(const Operand& n, QueueOptions options, Site site) const {
+  return take("QueueDequeueManyV2", "_DequeueMany", n, options, site);
+}
+
+Components QueueBase::dequeue_up_to(const Operand& n, QueueOptions options, Site site) const {
+  return take("QueueDequeueUpToV2", "_DequeueUpTo", n, options, site);
+}
+
+Operation QueueBase::close(CloseOptions options, Site site) const {
+  const Operand ref(ref_);
+  return OpBuilder("QueueCloseV2", options.name, (short_name() + "_Close").c_str(), site, {&ref})
+      .input(ref, "handle")
+      .attrs(QueueCloseAttrs{options.cancel_pending_enqueues})
+      .build();
+}
+
+Tensor QueueBase::size(QueueOptions options, Site site) const {
+  const Operand ref(ref_);
+  return OpBuilder("QueueSizeV2", options.name, (short_name() + "_Size").c_str(), site, {&ref})
+      .input(ref, "handle")
+      .output();
+}
+
+Tensor QueueBase::is_closed(QueueOptions options, Site site) const {
+  const Operand ref(ref_);
+  return OpBuilder("QueueIsClosedV2", options.name, (short_name() + "_Is_Closed").c_str(), site,
+                   {&ref})
+      .input(ref, "handle")
+      .output();
+}
+
+FIFOQueue::FIFOQueue(std::int64_t capacity, std::vector<DType> dtypes, FIFOQueueOptions options,
+                     Site site)
+    : QueueBase([&] {
+        // TensorFlow makes this one, and no other, on the CPU and outside control dependencies.
+        const auto no_control = control_dependencies(std::nullopt);
+        const auto cpu = device("CPU");
+        return make_queue("FIFOQueueV2", options.name.empty() ? "fifo_queue" : options.name,
+                          {.component_types = std::move(dtypes),
+                           .shapes = std::move(options.shapes),
+                           .capacity = capacity,
+                           .shared_name = options.shared_name},
+                          site);
+      }()) {}
+
+RandomShuffleQueue::RandomShuffleQueue(std::int64_t capacity, std::int64_t min_after_dequeue,
+                                       std::vector<DType> dtypes, RandomShuffleQueueOptions options,
+                                       Site site)
+    : QueueBase([&] {
+        Graph& graph = get_default_graph();
+        return make_queue("RandomShuffleQueueV2",
+                          options.name.empty() ? "random_shuffle_queue" : options.name,
+                          {.component_types = std::move(dtypes),
+                           .shapes = std::move(options.shapes),
+                           .capacity = capacity,
+                           .min_after_dequeue = min_after_dequeue,
+                           .seeds = random::get_seed(graph.seed, options.seed, graph.next_op_seed),
+                           .shared_name = options.shared_name},
+                          site);
+      }()) {}
+
+}  // namespace towerflow

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/graph/dtype.h"
+#include "core/graph/shape.h"
+#include "ops/random/seed.h"
+
+namespace towerflow {
+
+/// Attributes of FIFOQueueV2 and RandomShuffleQueueV2.
+struct QueueAttrs {
+  std::vector<DType> component_types;
+  std::vector<Shape> shapes;   ///< of the components; empty when elements may differ
+  std::int64_t capacity = -1;  ///< in elements; -1 for no limit
+  std::int64_t min_after_dequeue = 0;
+  random::Seeds seeds{};
+  std::string shared_name;
+  bool operator==(const QueueAttrs&) const = default;
+};
+
+/// Attributes of the dequeue ops: what the queue holds.
+struct DequeueAttrs {
+  std::vector<DType> component_types;
+  std::vector<Shape> shapes;  ///< unknown ones where elements may differ
+  bool operator==(const DequeueAttrs&) const = default;
+};
+
+/// Attributes of QueueCloseV2.
+struct QueueCloseAttrs {
+  bool cancel_pending_enqueues = false;
+  bool operator==(const QueueCloseAttrs&) const = default;
+};
+
+}  // namespace towerflow

@@ -1,0 +1,243 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+
+#include "core/device/cpu/cpu_backend.h"
+#include "ops/data_flow/families.h"
+#include "ops/data_flow/queue_attrs.h"
+#include "ops/data_flow/queue_of.h"
+#include "ops/random/guarded.h"
+
+namespace towerflow {
+namespace {
+
+std::unique_ptr<Resource> make_queue(const std::string& op, const QueueAttrs& attrs,
+                                     const std::string& node) {
+  static std::atomic<std::uint64_t> made{0};
+  const bool shuffles = op == "RandomShuffleQueueV2";
+  QueueSpec spec;
+  spec.kind = shuffles ? "RandomShuffleQueue" : "FIFOQueue";
+  spec.name = attrs.shared_name.empty() ? fmt::format("_{}_{}", made++, node) : attrs.shared_name;
+  spec.capacity = attrs.capacity < 0 ? std::numeric_limits<std::size_t>::max()
+                                     : static_cast<std::size_t>(attrs.capacity);
+  spec.dtypes = attrs.component_types;
+  spec.shapes = attrs.shapes;
+  if (!shuffles) {
+    return std::make_unique<QueueResource>(std::move(spec), std::make_unique<FifoOrder>());
+  }
+  random::GuardedPhilox generator(attrs.seeds.seed, attrs.seeds.seed2);
+  auto order = std::make_unique<ShuffleOrder>(static_cast<std::size_t>(attrs.min_after_dequeue),
+                                              generator.reserve_words(0));
+  return std::make_unique<QueueResource>(std::move(spec), std::move(order));
+}
+
+void check_held_back(const QueueAttrs& attrs) {
+  if (attrs.min_after_dequeue < 0) {
+    throw errors::InvalidArgumentError(
+        fmt::format("min_after_dequeue {} must be >= 0", attrs.min_after_dequeue));
+  }
+  if (attrs.capacity >= 0 && attrs.min_after_dequeue >= attrs.capacity) {
+    throw errors::InvalidArgumentError(fmt::format("min_after_dequeue {} must be < capacity {}",
+                                                   attrs.min_after_dequeue, attrs.capacity));
+  }
+}
+
+/// FIFOQueueV2 and RandomShuffleQueueV2: the handle of the session's queue.
+class HandleKernel final : public PreparedKernel {
+ public:
+  explicit HandleKernel(const KernelRequest& request)
+      : op_(request.op->name), attrs_(request.attributes<QueueAttrs>()), node_(request.node) {
+    check_held_back(attrs_);
+  }
+  void enqueue(towerflow::Queue&, const LaunchArgs& args) const override {
+    const std::string& key = attrs_.shared_name.empty() ? node_ : attrs_.shared_name;
+    Resource& resource =
+        args.run->resources.resource(key, [this] { return make_queue(op_, attrs_, node_); });
+    if (!attrs_.shared_name.empty()) check_same(resource);
+    *args.output<Resource*>(0) = &resource;
+  }
+
+ private:
+  void check_same(Resource& resource) const {
+    const auto* queue = dynamic_cast<const QueueResource*>(&resource);
+    const char* kind = op_ == "RandomShuffleQueueV2" ? "RandomShuffleQueue" : "FIFOQueue";
+    if (queue == nullptr || queue->spec().kind != kind ||
+        queue->spec().dtypes != attrs_.component_types || queue->spec().shapes != attrs_.shapes) {
+      throw errors::InvalidArgumentError(fmt::format(
+          "Shared resource '{}' is no {} of the same dtypes and shapes", attrs_.shared_name, kind));
+    }
+  }
+
+  std::string op_;
+  QueueAttrs attrs_;
+  std::string node_;
+};
+
+QueueCaller caller_of(towerflow::Queue& queue, const LaunchArgs& args) {
+  return {args.run->cancellation, static_cast<CpuQueue&>(queue).pool()};
+}
+
+class EnqueueKernel final : public PreparedKernel {
+ public:
+  EnqueueKernel(const KernelRequest& request, bool many)
+      : descs_(request.inputs.begin() + 1, request.inputs.end()), many_(many) {}
+  void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
+    QueueResource& target = queue_of(args, 0);
+    const QueueCaller caller = caller_of(queue, args);
+    {
+      const ThreadPool::Blocked idle(caller.pool);
+      if (!args.run->ticket.wait_turn(caller.cancellation)) {
+        throw errors::CancelledError("Enqueue operation was cancelled");
+      }
+    }
+    const QueueValues values{descs_, args.inputs + 1};
+    if (many_)
+      target.enqueue_many(values, caller);
+    else
+      target.enqueue(values, caller);
+    args.run->ticket.release();
+  }
+
+ private:
+  std::vector<TensorDesc> descs_;
+  bool many_;
+};
+
+/// Writes component `index` of the elements one after another.
+void write_component(const std::vector<QueueElement>& elements, std::size_t index, void* out) {
+  auto* bytes = static_cast<std::byte*>(out);
+  for (const QueueElement& element : elements) {
+    const Array& value = (*element)[index];
+    if (value.dtype() == DType::string) {
+      std::copy_n(value.data<std::string>(), value.elements(),
+                  reinterpret_cast<std::string*>(bytes));
+    } else if (value.bytes() > 0) {
+      std::memcpy(bytes, value.raw(), value.bytes());
+    }
+    bytes += value.bytes();
+  }
+}
+
+class DequeueKernel final : public PreparedKernel {
+ public:
+  enum class Kind { one, many, up_to };
+  DequeueKernel(const KernelRequest& request, Kind kind) : kind_(kind), outputs_(request.outputs) {}
+
+  void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
+    QueueResource& source = queue_of(args, 0);
+    const std::size_t count = kind_ == Kind::one ? 1 : wanted(source, args);
+    auto elements = source.dequeue(count, kind_ == Kind::up_to, caller_of(queue, args));
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      write_component(elements, i, memory(source, elements, i, args));
+    }
+    source.recycle(std::move(elements));
+  }
+
+ private:
+  std::size_t wanted(const QueueResource& source, const LaunchArgs& args) const {
+    if (source.spec().shapes.empty()) {
+      throw errors::InvalidArgumentError(fmt::format(
+          "{}'s DequeueMany and DequeueUpTo require the components to have specified shapes.",
+          source.spec().kind));
+    }
+    const std::int32_t n = *args.input<std::int32_t>(1);
+    if (n < 0) {
+      throw errors::InvalidArgumentError(
+          fmt::format("{} requested {} < 0 elements",
+                      kind_ == Kind::many ? "DequeueManyOp" : "DequeueUpToOp", n));
+    }
+    return static_cast<std::size_t>(n);
+  }
+
+  /// Where output `index` goes, after a look whether the elements fit what the graph said of it.
+  void* memory(const QueueResource& source, const std::vector<QueueElement>& elements,
+               std::size_t index, const LaunchArgs& args) const {
+    Shape shape = kind_ == Kind::one
+                      ? (*elements[0])[index].shape()
+                      : Shape{elements.size()}.concatenated(source.spec().shapes.at(index));
+    const TensorDesc& desc = outputs_[index];
+    if (source.spec().dtypes.at(index) != desc.dtype || !shape.compatible(desc.shape)) {
+      throw errors::InvalidArgumentError(
+          fmt::format("component {} of queue '{}' is {} {}, the graph says {} {}", index,
+                      source.spec().name, dtype_name(source.spec().dtypes[index]), shape.text(),
+                      dtype_name(desc.dtype), desc.shape.text()));
+    }
+    if (desc.shape.fully_known()) return args.outputs[index];
+    return args.late->allocate(index, shape);
+  }
+
+  Kind kind_;
+  std::vector<TensorDesc> outputs_;
+};
+
+template <class F>
+class QueueFunctionKernel final : public PreparedKernel {
+ public:
+  explicit QueueFunctionKernel(F function) : function_(std::move(function)) {}
+  void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
+    function_(queue_of(args, 0), caller_of(queue, args), args);
+  }
+
+ private:
+  F function_;
+};
+
+template <class F>
+std::unique_ptr<PreparedKernel> queue_function(F function) {
+  return std::make_unique<QueueFunctionKernel<F>>(std::move(function));
+}
+
+std::unique_ptr<PreparedKernel> close_kernel(const KernelRequest& request) {
+  const bool cancel = request.attributes<QueueCloseAttrs>().cancel_pending_enqueues;
+  return queue_function([cancel](QueueResource& queue, const QueueCaller& caller,
+                                 const LaunchArgs&) { queue.close(cancel, &caller); });
+}
+
+std::unique_ptr<PreparedKernel> size_kernel(const KernelRequest&) {
+  return queue_function([](QueueResource& queue, const QueueCaller&, const LaunchArgs& args) {
+    const std::size_t limit = std::numeric_limits<std::int32_t>::max();
+    *args.output<std::int32_t>(0) = static_cast<std::int32_t>(std::min(queue.size(), limit));
+  });
+}
+
+std::unique_ptr<PreparedKernel> is_closed_kernel(const KernelRequest&) {
+  return queue_function([](QueueResource& queue, const QueueCaller&, const LaunchArgs& args) {
+    *args.output<bool>(0) = queue.is_closed();
+  });
+}
+
+}  // namespace
+
+QueueResource& queue_of(const LaunchArgs& args, std::size_t input) {
+  auto* queue = dynamic_cast<QueueResource*>(*args.input<Resource*>(input));
+  if (queue == nullptr) throw errors::InvalidArgumentError("the resource is no queue");
+  return *queue;
+}
+
+void register_queue_kernels(KernelTable& table) {
+  const auto add = [&](const char* op, auto prepare) {
+    table.add({.op = op, .label = "queue", .accepts = {}, .prepare = prepare});
+  };
+  for (const char* op : {"FIFOQueueV2", "RandomShuffleQueueV2"}) {
+    add(op, [](const KernelRequest& request) { return std::make_unique<HandleKernel>(request); });
+  }
+  add("QueueEnqueueV2",
+      [](const KernelRequest& request) { return std::make_unique<EnqueueKernel>(request, false); });
+  add("QueueEnqueueManyV2",
+      [](const KernelRequest& request) { return std::make_unique<EnqueueKernel>(request, true); });
+  const auto add_dequeue = [&](const char* op, DequeueKernel::Kind kind) {
+    add(op, [kind](const KernelRequest& request) {
+      return std::make_unique<DequeueKernel>(request, kind);
+    });
+  };
+  add_dequeue("QueueDequeueV2", DequeueKernel::Kind::one);
+  add_dequeue("QueueDequeueManyV2", DequeueKernel::Kind::many);
+  add_dequeue("QueueDequeueUpToV2", DequeueKernel::Kind::up_to);
+  add("QueueCloseV2", close_kernel);
+  add("QueueSizeV2", size_kernel);
+  add("QueueIsClosedV2", is_closed_kernel);
+}
+
+}  // namespace towerflow

@@ -1,0 +1,328 @@
+#include "ops/data_flow/queue_resource.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/graph/error.h"
+
+namespace towerflow {
+namespace {
+
+constexpr std::size_t kMaxSpare = 1024;  // elements whose memory waits for the next ones
+
+std::string bracketed(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.sizes(), ","));
+}
+
+Shape without_rows(const Shape& shape) {
+  return Shape(std::vector<Dim>(shape.dims().begin() + 1, shape.dims().end()));
+}
+
+void copy_elements(DType dtype, const void* from, std::size_t first, Array& to) {
+  const auto count = static_cast<std::size_t>(to.elements());
+  if (dtype == DType::string) {
+    std::copy_n(static_cast<const std::string*>(from) + first, count, to.data<std::string>());
+  } else if (count > 0) {
+    std::memcpy(to.raw(), static_cast<const std::byte*>(from) + first * dtype_size(dtype),
+                to.bytes());
+  }
+}
+
+std::string describe(const std::exception_ptr& cause) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception of a type of its own";
+  }
+}
+
+}  // namespace
+
+/// A caller's place in a line; whoever comes next is woken when it is given up.
+class QueueResource::Place {
+ public:
+  /// The lock is held.
+  Place(QueueResource& queue, Line& line, Waiter& waiter)
+      : queue_(queue), line_(line), waiter_(waiter) {
+    line_.push_back(&waiter_);
+  }
+  /// The lock is not held.
+  ~Place() {
+    std::lock_guard lock(queue_.mutex_);
+    line_.erase(std::find(line_.begin(), line_.end(), &waiter_));
+    if (!line_.empty()) line_.front()->changed.notify_one();
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  bool first() const { return line_.front() == &waiter_; }
+
+ private:
+  QueueResource& queue_;
+  Line& line_;
+  Waiter& waiter_;
+};
+
+/// A dequeue under way.
+struct QueueResource::Dequeue {
+  std::size_t count;
+  bool fewer;
+  std::size_t needs;  // elements in the queue that are worth another attempt
+  std::vector<QueueOrder::Drawn> taken{};
+};
+
+/// Calls `step` under the lock whenever it may have become possible, until it returns true; `undo`
+/// when the wait is cancelled.
+template <class Step, class Undo>
+void QueueResource::serve(Line& line, const QueueCaller& caller, const char* what,
+                          const std::size_t* needs, Step&& step, Undo&& undo) {
+  std::unique_lock lock(mutex_);
+  if (shut_down_) throw errors::CancelledError(fmt::format("{} operation was cancelled", what));
+  if (line.empty() && step()) return;
+  Waiter waiter;
+  waiter.needs = needs;
+  const Place place(*this, line, waiter);
+  lock.unlock();
+  const ThreadPool::Blocked idle(caller.pool);
+  const CancellationCallback wake(caller.cancellation, [&] {
+    std::lock_guard callback_lock(mutex_);
+    waiter.cancelled = true;
+    waiter.changed.notify_one();
+  });
+  // Released before the callback ends, which waits for one in progress.
+  std::unique_lock wait_lock(mutex_);
+  while (true) {
+    if (waiter.cancelled || shut_down_) {
+      undo();
+      throw errors::CancelledError(fmt::format("{} operation was cancelled", what));
+    }
+    if (place.first() && step()) return;
+    waiter.changed.wait(wait_lock);
+  }
+}
+
+void QueueResource::enqueue(const QueueValues& values, const QueueCaller& caller) {
+  check(values, false);
+  QueueElement element = filled(values, 0, false);
+  serve(
+      enqueuers_, caller, "Enqueue", nullptr,
+      [&] {
+        check_open();
+        if (order_->size() >= spec_.capacity) return false;
+        order_->admit(std::move(element));
+        wake_dequeuer();
+        return true;
+      },
+      [] {});
+}
+
+void QueueResource::enqueue_many(const QueueValues& values, const QueueCaller& caller) {
+  check(values, true);
+  const auto rows = static_cast<std::size_t>(values.descs[0].shape.size(0));
+  std::size_t row = 0;
+  serve(
+      enqueuers_, caller, "Enqueue", nullptr,
+      [&] {
+        check_open();
+        while (row < rows && order_->size() < spec_.capacity) {
+          order_->admit(filled(values, row, true));
+          ++row;
+        }
+        wake_dequeuer();
+        return row == rows;
+      },
+      [] {});  // rows that are in stay in, as in TensorFlow
+}
+
+std::vector<QueueElement> QueueResource::dequeue(std::size_t count, bool fewer,
+                                                 const QueueCaller& caller) {
+  std::vector<QueueElement> elements;
+  if (count == 0) return elements;
+  Dequeue attempt{count, fewer, needed(count)};
+  serve(
+      dequeuers_, caller, "Dequeue", &attempt.needs, [&] { return take_some(attempt); },
+      [&] { put_back(attempt); });
+  elements.reserve(attempt.taken.size());
+  for (QueueOrder::Drawn& drawn : attempt.taken) elements.push_back(std::move(drawn.element));
+  return elements;
+}
+
+/// How many elements must be there for a dequeue of `count` to get on: all of them, unless the
+/// queue cannot hold so many at once.
+std::size_t QueueResource::needed(std::size_t count) const {
+  const std::size_t kept = order_->held_back();
+  return count < spec_.capacity - kept ? count + kept : spec_.capacity;
+}
+
+/// One attempt of a dequeue, which takes something only when `needs` are there.
+bool QueueResource::take_some(Dequeue& attempt) {
+  if (closed_ && order_->size() + attempt.taken.size() < attempt.count) {
+    put_back(attempt);
+    if (!attempt.fewer || order_->size() == 0) throw_ended(attempt.count);
+    attempt.count = order_->size();
+  }
+  if (!closed_ && order_->size() < attempt.needs) return false;
+  const std::size_t kept = closed_ ? 0 : order_->held_back();
+  std::size_t there = order_->size() > kept ? order_->size() - kept : 0;
+  there = std::min(there, attempt.count - attempt.taken.size());
+  for (; there > 0; --there) attempt.taken.push_back(order_->draw(closed_));
+  attempt.needs = needed(attempt.count - attempt.taken.size());
+  wake_enqueuer();
+  return attempt.taken.size() == attempt.count;
+}
+
+/// Leaves the queue as if the dequeue had not begun.
+void QueueResource::put_back(Dequeue& attempt) {
+  while (!attempt.taken.empty()) {
+    order_->undo(std::move(attempt.taken.back()));
+    attempt.taken.pop_back();
+  }
+}
+
+void QueueResource::throw_ended(std::size_t count) const {
+  if (cause_ != nullptr && raise_cause_) std::rethrow_exception(cause_);
+  ErrorDetail detail;
+  if (cause_ != nullptr) detail.hint = "its input failed: " + describe(cause_);
+  throw errors::OutOfRangeError(
+      fmt::format("{} '{}' is closed and has insufficient elements (requested {}, current size {})",
+                  spec_.kind, spec_.name, count, order_->size()),
+      detail);
+}
+
+void QueueResource::close(bool cancel_pending, const QueueCaller* caller) {
+  if (!cancel_pending) {
+    serve(
+        enqueuers_, *caller, "Close", nullptr,
+        [&] {
+          if (closed_) {
+            throw errors::CancelledError(fmt::format("Queue '{}' is already closed.", spec_.name));
+          }
+          closed_ = true;
+          wake_all();
+          return true;
+        },
+        [] {});
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (Waiter* waiter : enqueuers_) waiter->cancelled = true;
+  wake_all();
+}
+
+void QueueResource::set_cause(std::exception_ptr cause, bool raise) {
+  std::lock_guard lock(mutex_);
+  if (cause_ != nullptr) return;
+  cause_ = std::move(cause);
+  raise_cause_ = raise;
+}
+
+std::size_t QueueResource::size() const {
+  std::lock_guard lock(mutex_);
+  return order_->size();
+}
+
+bool QueueResource::is_closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+void QueueResource::shut_down() {
+  std::lock_guard lock(mutex_);
+  shut_down_ = true;
+  wake_all();
+}
+
+void QueueResource::check_open() const {
+  if (closed_) {
+    throw errors::CancelledError(fmt::format("{} '{}' is closed.", spec_.kind, spec_.name));
+  }
+}
+
+void QueueResource::check(const QueueValues& values, bool many) const {
+  if (values.descs.size() != spec_.dtypes.size()) {
+    throw errors::InvalidArgumentError(
+        fmt::format("Wrong number of components in tuple. Expected {}, got {}", spec_.dtypes.size(),
+                    values.descs.size()));
+  }
+  for (std::size_t i = 0; i < values.descs.size(); ++i) {
+    const TensorDesc& desc = values.descs[i];
+    if (desc.dtype != spec_.dtypes[i]) {
+      throw errors::InvalidArgumentError(
+          fmt::format("Type mismatch in tuple component {}. Expected {}, got {}", i,
+                      dtype_name(spec_.dtypes[i]), dtype_name(desc.dtype)));
+    }
+    if (many && desc.shape.rank() == 0) {
+      throw errors::InvalidArgumentError(
+          fmt::format("All components must have at least one dimension, component {} has none", i));
+    }
+    if (many && desc.shape.size(0) != values.descs[0].shape.size(0)) {
+      throw errors::InvalidArgumentError(fmt::format(
+          "All components must have the same size in the 0th dimension, component {} has {} "
+          "and component 0 has {}",
+          i, desc.shape.size(0), values.descs[0].shape.size(0)));
+    }
+    if (spec_.shapes.empty()) continue;
+    const Shape expected =
+        many ? Shape{desc.shape.size(0)}.concatenated(spec_.shapes[i]) : spec_.shapes[i];
+    if (desc.shape != expected) {
+      throw errors::InvalidArgumentError(
+          fmt::format("Shape mismatch in tuple component {}. Expected {}, got {}", i,
+                      bracketed(expected), bracketed(desc.shape)));
+    }
+  }
+}
+
+QueueElement QueueResource::filled(const QueueValues& values, std::size_t row, bool many) {
+  QueueElement element;
+  {
+    std::lock_guard lock(spare_mutex_);
+    if (!spare_.empty()) {
+      element = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  if (element == nullptr) element = std::make_unique<std::vector<Array>>(spec_.dtypes.size());
+  for (std::size_t i = 0; i < element->size(); ++i) {
+    const TensorDesc& desc = values.descs[i];
+    Array& array = (*element)[i];
+    if (!spec_.shapes.empty()) {
+      if (array.empty()) array = Array(desc.dtype, spec_.shapes[i]);
+    } else {
+      const Shape shape = many ? without_rows(desc.shape) : desc.shape;
+      if (array.empty() || array.shape() != shape) array = Array(desc.dtype, shape);
+    }
+    copy_elements(desc.dtype, values.data[i], row * static_cast<std::size_t>(array.elements()),
+                  array);
+  }
+  return element;
+}
+
+void QueueResource::recycle(std::vector<QueueElement> elements) {
+  std::lock_guard lock(spare_mutex_);
+  for (QueueElement& element : elements) {
+    if (spare_.size() < kMaxSpare) spare_.push_back(std::move(element));
+  }
+}
+
+void QueueResource::wake_dequeuer() {
+  if (!dequeuers_.empty() && (closed_ || order_->size() >= *dequeuers_.front()->needs)) {
+    dequeuers_.front()->changed.notify_one();
+  }
+}
+
+void QueueResource::wake_enqueuer() {
+  if (!enqueuers_.empty() && order_->size() < spec_.capacity) {
+    enqueuers_.front()->changed.notify_one();
+  }
+}
+
+void QueueResource::wake_all() {
+  for (Waiter* waiter : enqueuers_) waiter->changed.notify_one();
+  for (Waiter* waiter : dequeuers_) waiter->changed.notify_one();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,114 @@
+// The order in which queues give elements back, without threads.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "ops/data_flow/queue_order.h"
+
+using namespace towerflow;
+
+namespace {
+
+QueueElement element(std::int32_t value) {
+  return std::make_unique<std::vector<Array>>(1, Array::scalar(value));
+}
+
+std::int32_t value_of(const QueueElement& item) { return (*item)[0].item<std::int32_t>(); }
+
+/// Draws everything from `count` elements admitted in order; at each step as many are admitted
+/// ahead of need as `ahead` says.
+template <class Ahead>
+std::vector<std::int32_t> shuffled(std::size_t held_back, std::int32_t count, Ahead ahead) {
+  ShuffleOrder order(held_back, random::Philox(7, 11));
+  std::vector<std::int32_t> out;
+  std::int32_t admitted = 0;
+  while (out.size() < static_cast<std::size_t>(count)) {
+    int more = ahead();
+    while (admitted < count && (order.size() <= held_back || more-- > 0)) {
+      order.admit(element(admitted++));
+    }
+    out.push_back(value_of(order.draw(admitted == count).element));
+  }
+  CHECK(order.size() == 0);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what a shuffle gives does not depend on how far admission is ahead") {
+  for (const std::size_t held_back : {0U, 1U, 3U, 20U, 99U, 100U, 500U}) {
+    CAPTURE(held_back);
+    const auto lazy = shuffled(held_back, 100, [] { return 0; });
+    const auto eager = shuffled(held_back, 100, [] { return 1000; });
+    CHECK(lazy == eager);
+    std::mt19937 generator(static_cast<unsigned>(held_back));
+    for (int run = 0; run < 20; ++run) {
+      CHECK(lazy == shuffled(held_back, 100, [&] { return static_cast<int>(generator() % 7); }));
+    }
+    CHECK(std::set<std::int32_t>(lazy.begin(), lazy.end()).size() == 100);
+    // The k-th drawn is one of the first held_back + 1 that are left, hence at most k + held_back.
+    for (std::size_t k = 0; k < lazy.size(); ++k) {
+      CHECK(static_cast<std::size_t>(lazy[k]) <= k + held_back);
+    }
+    const bool in_order = std::is_sorted(lazy.begin(), lazy.end());
+    CHECK(in_order == (held_back == 0));
+  }
+}
+
+TEST_CASE("a shuffle draws evenly from its window") {
+  // The first draw from a window of 8, over many streams.
+  std::vector<int> counts(8, 0);
+  for (std::uint64_t seed = 0; seed < 8000; ++seed) {
+    ShuffleOrder order(7, random::Philox(seed, 1));
+    for (std::int32_t i = 0; i < 12; ++i) order.admit(element(i));
+    ++counts[static_cast<std::size_t>(value_of(order.draw(false).element))];
+  }
+  for (const int count : counts) CHECK(std::abs(count - 1000) < 150);  // five standard deviations
+}
+
+TEST_CASE("an undone draw leaves no trace") {
+  std::mt19937 generator(3);
+  for (int run = 0; run < 50; ++run) {
+    const std::size_t held_back = generator() % 5;
+    ShuffleOrder plain(held_back, random::Philox(5, 5)), undone(held_back, random::Philox(5, 5));
+    std::int32_t admitted = 0;
+    const auto admit = [&](int count) {
+      for (int i = 0; i < count; ++i, ++admitted) {
+        plain.admit(element(admitted));
+        undone.admit(element(admitted));
+      }
+    };
+    admit(6);
+    for (int step = 0; step < 20; ++step) {
+      std::vector<QueueOrder::Drawn> taken;
+      while (undone.size() > held_back && generator() % 3 != 0) taken.push_back(undone.draw(false));
+      admit(static_cast<int>(generator() % 3));
+      while (!taken.empty()) {
+        undone.undo(std::move(taken.back()));
+        taken.pop_back();
+      }
+      REQUIRE(undone.size() == plain.size());
+      if (plain.size() <= held_back) continue;
+      CHECK(value_of(plain.draw(false).element) == value_of(undone.draw(false).element));
+    }
+    while (plain.size() > 0) {
+      CHECK(value_of(plain.draw(true).element) == value_of(undone.draw(true).element));
+    }
+  }
+}
+
+TEST_CASE("first in, first out, and back to the front") {
+  FifoOrder order;
+  for (std::int32_t i = 0; i < 4; ++i) order.admit(element(i));
+  std::vector<QueueOrder::Drawn> taken;
+  for (int i = 0; i < 2; ++i) taken.push_back(order.draw(false));
+  CHECK(value_of(taken[1].element) == 1);
+  while (!taken.empty()) {
+    order.undo(std::move(taken.back()));
+    taken.pop_back();
+  }
+  for (std::int32_t i = 0; i < 4; ++i) CHECK(value_of(order.draw(false).element) == i);
+}
