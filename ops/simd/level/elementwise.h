@@ -1,0 +1,172 @@
+// Part of level.cc: loops without exchange between elements.
+#pragma once
+
+#include "ops/simd/level/vector.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow::simd {
+namespace {
+
+struct AddOf {
+  static SIMD_INLINE float of(float a, float b) { return a + b; }
+};
+struct SubOf {
+  static SIMD_INLINE float of(float a, float b) { return a - b; }
+};
+struct MulOf {
+  static SIMD_INLINE float of(float a, float b) { return a * b; }
+};
+struct DivOf {
+  static SIMD_INLINE float of(float a, float b) { return a / b; }
+};
+struct MaximumOf {
+  static SIMD_INLINE float of(float a, float b) { return ((a > b) | (a != a)) ? a : b; }
+};
+struct MinimumOf {
+  static SIMD_INLINE float of(float a, float b) { return ((a < b) | (a != a)) ? a : b; }
+};
+struct ReluGradOf {
+  static SIMD_INLINE float of(float g, float x) { return g * (x > 0.0f ? 1.0f : 0.0f); }
+};
+
+template <class Op>
+void binary_loop(const float* a, const float* b, float* out, Index n) {
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < n; ++i) out[i] = Op::of(a[i], b[i]);
+}
+template <class Op>
+void scalar_right_loop(const float* a, const float* b, float* out, Index n) {
+  const float y = *b;
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < n; ++i) out[i] = Op::of(a[i], y);
+}
+template <class Op>
+void scalar_left_loop(const float* a, const float* b, float* out, Index n) {
+  const float x = *a;
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < n; ++i) out[i] = Op::of(x, b[i]);
+}
+
+struct AddReluOf {
+  static SIMD_INLINE float of(float a, float b) {
+    const float x = a + b;
+    return ((x > 0.0f) | (x != x)) ? x : 0.0f;
+  }
+};
+
+template <class Op>
+void row_right_loop(const float* a, const float* b, float* out, Index rows, Index columns) {
+  for (Index r = 0; r < rows; ++r, a += columns, out += columns) {
+    SIMD_INDEPENDENT
+    for (Index c = 0; c < columns; ++c) out[c] = Op::of(a[c], b[c]);
+  }
+}
+template <class Op>
+void row_left_loop(const float* a, const float* b, float* out, Index rows, Index columns) {
+  for (Index r = 0; r < rows; ++r, b += columns, out += columns) {
+    SIMD_INDEPENDENT
+    for (Index c = 0; c < columns; ++c) out[c] = Op::of(a[c], b[c]);
+  }
+}
+
+void relu_loop(const float* x, float* out, Index n) {
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < n; ++i) out[i] = ((x[i] > 0.0f) | (x[i] != x[i])) ? x[i] : 0.0f;
+}
+void neg_loop(const float* x, float* out, Index n) {
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < n; ++i) out[i] = -x[i];
+}
+void square_loop(const float* x, float* out, Index n) {
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < n; ++i) out[i] = x[i] * x[i];
+}
+void fill_loop(float value, float* out, Index n) {
+  for (Index i = 0; i < n; ++i) out[i] = value;
+}
+
+// What the processor's truncating conversion does, spelled out because C++ leaves numbers outside
+// the range undefined. `below` is the largest number that truncates to less than the lowest To.
+template <class To, class From>
+SIMD_INLINE To truncated(From x, From below, From beyond, To out_of_range) {
+  const bool inside = (x > below) & (x < beyond);
+  const To value = static_cast<To>(inside ? x : From(0));
+  return inside ? value : out_of_range;
+}
+
+SIMD_INLINE std::int32_t to_i32(float x) {
+  return truncated<std::int32_t>(x, -2147483904.0f, 2147483648.0f, INT32_MIN);
+}
+SIMD_INLINE std::int32_t to_i32(double x) {
+  return truncated<std::int32_t>(x, -2147483649.0, 2147483648.0, INT32_MIN);
+}
+SIMD_INLINE std::int64_t to_i64(float x) {
+  return truncated<std::int64_t>(x, -9223373136366403584.0f, 9223372036854775808.0f, INT64_MIN);
+}
+SIMD_INLINE std::int64_t to_i64(double x) {
+  return truncated<std::int64_t>(x, -9223372036854777856.0, 9223372036854775808.0, INT64_MIN);
+}
+
+template <class T>
+constexpr bool kFloating = false;
+template <>
+constexpr bool kFloating<float> = true;
+template <>
+constexpr bool kFloating<double> = true;
+
+template <class From, class To>
+SIMD_INLINE To cast_of(From x) {
+  if constexpr (!kFloating<From> || kFloating<To>)
+    return static_cast<To>(x);
+  else if constexpr (sizeof(To) == 8)
+    return to_i64(x);
+  else
+    return static_cast<To>(to_i32(x));
+}
+
+template <class From, class To>
+void cast_loop(const void* in, void* out, Index n) {
+  const From* x = static_cast<const From*>(in);
+  To* y = static_cast<To*>(out);
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < n; ++i) y[i] = cast_of<From, To>(x[i]);
+}
+
+void gradient_descent_loop(float* var, const float* grad, float lr, Index n) {
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < n; ++i) var[i] -= grad[i] * lr;
+}
+
+void momentum_loop(float* var, float* accum, const float* grad, float lr, float momentum,
+                   bool nesterov, Index n) {
+  if (nesterov) {
+    SIMD_INDEPENDENT
+    for (Index i = 0; i < n; ++i) {
+      const float a = accum[i] * momentum + grad[i];
+      accum[i] = a;
+      var[i] -= grad[i] * lr + a * momentum * lr;
+    }
+  } else {
+    SIMD_INDEPENDENT
+    for (Index i = 0; i < n; ++i) {
+      const float a = accum[i] * momentum + grad[i];
+      accum[i] = a;
+      var[i] -= a * lr;
+    }
+  }
+}
+
+void transpose_loop(const float* in, Index in_stride, float* out, Index out_stride, Index rows,
+                    Index columns) {
+  constexpr Index kTile = 16;
+  for (Index r0 = 0; r0 < rows; r0 += kTile)
+    for (Index c0 = 0; c0 < columns; c0 += kTile) {
+      const Index r1 = r0 + kTile < rows ? r0 + kTile : rows;
+      const Index c1 = c0 + kTile < columns ? c0 + kTile : columns;
+      for (Index c = c0; c < c1; ++c)
+        for (Index r = r0; r < r1; ++r) out[c * out_stride + r] = in[r * in_stride + c];
+    }
+}
+
+}  // namespace
+}  // namespace towerflow::simd

@@ -1,0 +1,195 @@
+// Part of level.cc: max pooling of NHWC images and its gradient.
+#pragma once
+
+#include "ops/simd/level/sums.h"
+#include "ops/simd/level/vector.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow::simd {
+namespace {
+
+constexpr float kLowest = -3.402823466385288598e38f;
+
+// The part of a window that lies inside the image.
+struct Span {
+  Index begin, end;
+};
+SIMD_INLINE Span span_of(const WindowAxis& axis, Index position) {
+  const Index start = position * axis.stride - axis.pad_before;
+  const Index stop = start + axis.window;
+  return {start < 0 ? 0 : start, stop < axis.input ? stop : axis.input};
+}
+
+template <bool kRelu, class T>
+SIMD_INLINE T value_of(T x) {
+  if constexpr (kRelu)
+    return relu_of(x);
+  else
+    return x;
+}
+
+SIMD_INLINE Floats larger(Floats a, Floats b) { return select(b > a, b, a); }
+
+// One result position, all channels; x points to the image.
+template <bool kRelu>
+SIMD_INLINE void pool_window(const PoolGeometry& g, Span rows, Span columns, const float* x,
+                             float* y) {
+  const Index channels = g.channels;
+  Index c = 0;
+  for (; c + kWidth <= channels; c += kWidth) {
+    Floats m = splat(kLowest);
+    for (Index h = rows.begin; h < rows.end; ++h)
+      for (Index w = columns.begin; w < columns.end; ++w)
+        m = larger(m, value_of<kRelu>(load(x + (h * g.columns.input + w) * channels + c)));
+    store(y + c, m);
+  }
+  for (; c < channels; ++c) {
+    float m = kLowest;
+    for (Index h = rows.begin; h < rows.end; ++h)
+      for (Index w = columns.begin; w < columns.end; ++w) {
+        const float v = value_of<kRelu>(x[(h * g.columns.input + w) * channels + c]);
+        m = v > m ? v : m;
+      }
+    y[c] = m;
+  }
+}
+
+template <bool kRelu>
+void pool_images(const PoolGeometry& g, ImageRange images, const float* x, float* y) {
+  const Index image = g.rows.input * g.columns.input * g.channels;
+  y += images.first * g.rows.output * g.columns.output * g.channels;
+  for (Index n = images.first; n < images.first + images.count; ++n)
+    for (Index p = 0; p < g.rows.output; ++p)
+      for (Index q = 0; q < g.columns.output; ++q, y += g.channels)
+        pool_window<kRelu>(g, span_of(g.rows, p), span_of(g.columns, q), x + n * image, y);
+}
+
+void max_pool_loop(const PoolGeometry& g, ImageRange images, bool after_relu, const float* x,
+                   float* y) {
+  if (after_relu)
+    pool_images<true>(g, images, x, y);
+  else
+    pool_images<false>(g, images, x, y);
+}
+
+// Adds dy of one window to the first largest element, for channels c .. c + kWidth - 1.
+template <bool kRelu>
+SIMD_INLINE void grad_vector(const PoolGeometry& g, Span rows, Span columns, const float* x,
+                             Floats dy, float* dx) {
+  Floats m = value_of<kRelu>(load(x + (rows.begin * g.columns.input + columns.begin) * g.channels));
+  Ints best = {};
+  std::int32_t position = 0;
+  for (Index h = rows.begin; h < rows.end; ++h)
+    for (Index w = columns.begin; w < columns.end; ++w, ++position) {
+      const Floats v = value_of<kRelu>(load(x + (h * g.columns.input + w) * g.channels));
+      const Ints better = m < v;
+      m = select(better, v, m);
+      best = better ? Ints{} + position : best;
+    }
+  position = 0;
+  for (Index h = rows.begin; h < rows.end; ++h)
+    for (Index w = columns.begin; w < columns.end; ++w, ++position) {
+      float* to = dx + (h * g.columns.input + w) * g.channels;
+      store(to, load(to) + select(best == position, dy, Floats{}));
+    }
+}
+
+template <bool kRelu>
+SIMD_INLINE void grad_scalar(const PoolGeometry& g, Span rows, Span columns, const float* x,
+                             float dy, float* dx) {
+  Index best = (rows.begin * g.columns.input + columns.begin) * g.channels;
+  for (Index h = rows.begin; h < rows.end; ++h)
+    for (Index w = columns.begin; w < columns.end; ++w) {
+      const Index at = (h * g.columns.input + w) * g.channels;
+      if (value_of<kRelu>(x[best]) < value_of<kRelu>(x[at])) best = at;
+    }
+  dx[best] += dy;
+}
+
+// Any window: x and dx point to the image, which is zeroed first.
+template <bool kRelu>
+void grad_image(const PoolGeometry& g, const float* x, const float* dy, float* dx) {
+  const Index size = g.rows.input * g.columns.input * g.channels;
+  zero(dx, size);
+  for (Index p = 0; p < g.rows.output; ++p)
+    for (Index q = 0; q < g.columns.output; ++q, dy += g.channels) {
+      const Span rows = span_of(g.rows, p), columns = span_of(g.columns, q);
+      if (rows.begin >= rows.end || columns.begin >= columns.end) continue;
+      Index c = 0;
+      for (; c + kWidth <= g.channels; c += kWidth)
+        grad_vector<kRelu>(g, rows, columns, x + c, load(dy + c), dx + c);
+      for (; c < g.channels; ++c) grad_scalar<kRelu>(g, rows, columns, x + c, dy[c], dx + c);
+    }
+  if constexpr (kRelu) {
+    for (Index i = 0; i < size; ++i) dx[i] = dx[i] * (x[i] > 0.0f ? 1.0f : 0.0f);
+  }
+}
+
+// A 2 x 2 window that meets no other: every element of dx is written once, without zeroing.
+template <bool kRelu>
+SIMD_INLINE void grad_quad(const float* x, Index right, Index down, Floats dy, float* dx) {
+  const Floats zeros = {};
+  dy = dy + 0.0f;  // what adding to a zeroed dx does to a negative zero
+  Floats v[4] = {load(x), load(x + right), load(x + down), load(x + down + right)};
+  Floats r[4];
+  for (int i = 0; i < 4; ++i) r[i] = value_of<kRelu>(v[i]);
+  const Ints second = r[0] < r[1];
+  const Floats top = select(second, r[1], r[0]);
+  const Ints third = top < r[2];
+  const Floats three = select(third, r[2], top);
+  const Ints fourth = three < r[3];
+  Floats d[4];
+  d[3] = select(fourth, dy, zeros);
+  d[2] = select(third & ~fourth, dy, zeros);
+  d[1] = select(second & ~third & ~fourth, dy, zeros);
+  d[0] = select(~second & ~third & ~fourth, dy, zeros);
+  if constexpr (kRelu) {
+    for (int i = 0; i < 4; ++i) d[i] = d[i] * select(v[i] > 0.0f, splat(1.0f), zeros);
+  }
+  store(dx, d[0]);
+  store(dx + right, d[1]);
+  store(dx + down, d[2]);
+  store(dx + down + right, d[3]);
+}
+
+template <bool kRelu>
+void grad_image_quads(const PoolGeometry& g, const float* x, const float* dy, float* dx,
+                      ColumnSums* sums) {
+  const Index channels = g.channels;
+  const Index down = g.columns.input * channels;
+  for (Index p = 0; p < g.rows.output; ++p, x += 2 * down, dx += 2 * down) {
+    for (Index q = 0; q < g.columns.output; ++q, dy += channels)
+      for (Index c = 0; c < channels; c += kWidth)
+        grad_quad<kRelu>(x + 2 * q * channels + c, channels, down, load(dy + c),
+                         dx + 2 * q * channels + c);
+    if (sums != nullptr) column_sums_add(sums, dx, 2 * g.columns.input, channels);
+  }
+}
+
+template <bool kRelu>
+void grad_images(const PoolGeometry& g, ImageRange images, const float* x, const float* dy,
+                 float* dx, ColumnSums* sums) {
+  const Index image = g.rows.input * g.columns.input * g.channels;
+  const Index result = g.rows.output * g.columns.output * g.channels;
+  const bool quads = is_quads(g);
+  for (Index n = images.first; n < images.first + images.count; ++n) {
+    if (quads) {
+      grad_image_quads<kRelu>(g, x + n * image, dy + n * result, dx + n * image, sums);
+      continue;
+    }
+    grad_image<kRelu>(g, x + n * image, dy + n * result, dx + n * image);
+    if (sums != nullptr)
+      column_sums_add(sums, dx + n * image, g.rows.input * g.columns.input, g.channels);
+  }
+}
+
+void max_pool_grad_loop(const PoolGeometry& g, ImageRange images, bool after_relu, const float* x,
+                        const float* dy, float* dx, ColumnSums* sums) {
+  if (after_relu)
+    grad_images<true>(g, images, x, dy, dx, sums);
+  else
+    grad_images<false>(g, images, x, dy, dx, sums);
+}
+
+}  // namespace
+}  // namespace towerflow::simd

@@ -1,0 +1,107 @@
+// Part of level.cc: sums in an order that neither registers nor calls change.
+#pragma once
+
+#include "ops/simd/level/vector.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow::simd {
+namespace {
+
+constexpr Index kBlock = 4096;    // elements of a block of a whole sum
+constexpr Index kRowBlock = 128;  // rows of a block of a column sum
+
+void sum_arrays_loop(const float* const* in, int arrays, float divisor, float* out, Index n) {
+  constexpr Index kPiece = 2048;  // stays in the first cache while all arrays are added
+  for (Index begin = 0; begin < n; begin += kPiece) {
+    const Index size = n - begin < kPiece ? n - begin : kPiece;
+    float piece[kPiece];
+    __builtin_memcpy(piece, in[0] + begin, static_cast<unsigned long>(size) * sizeof(float));
+    for (int a = 1; a < arrays; ++a) {
+      const float* more = in[a] + begin;
+      for (Index i = 0; i < size; ++i) piece[i] += more[i];
+    }
+    float* to = out + begin;
+    if (divisor != 1.0f)
+      for (Index i = 0; i < size; ++i) to[i] = piece[i] / divisor;
+    else
+      __builtin_memcpy(to, piece, static_cast<unsigned long>(size) * sizeof(float));
+  }
+}
+
+// One block: element i goes to lane i % 16.
+template <bool kSquares>
+float block_sum(const float* x, Index n) {
+  Lanes lanes{};
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (Index p = 0; p < kParts; ++p) {
+      const Floats v = load(x + i + p * kWidth);
+      lanes.part[p] += kSquares ? v * v : v;
+    }
+  if (i < n) {
+    float rest[kLanes] = {};
+    for (Index j = i; j < n; ++j) rest[j - i] = x[j];
+    for (Index p = 0; p < kParts; ++p) {
+      const Floats v = load(rest + p * kWidth);
+      lanes.part[p] += kSquares ? v * v : v;
+    }
+  }
+  return total(lanes);
+}
+
+template <bool kSquares>
+float sum_loop(const float* x, Index n) {
+  float sum = 0.0f;
+  for (Index i = 0; i < n; i += kBlock)
+    sum += block_sum<kSquares>(x + i, n - i < kBlock ? n - i : kBlock);
+  return sum;
+}
+
+void column_sums_begin(ColumnSums* sums, Index columns) {
+  zero(sums->total, columns);
+  zero(sums->block, columns);
+  sums->block_rows = 0;
+}
+
+// Adds rows to `sum`, `kVectors` vectors of columns at a time.
+template <Index kVectors>
+SIMD_INLINE void add_rows(float* sum, const float* x, Index rows, Index columns) {
+  Floats acc[kVectors];
+  for (Index v = 0; v < kVectors; ++v) acc[v] = load(sum + v * kWidth);
+  for (Index r = 0; r < rows; ++r)
+    for (Index v = 0; v < kVectors; ++v) acc[v] += load(x + r * columns + v * kWidth);
+  for (Index v = 0; v < kVectors; ++v) store(sum + v * kWidth, acc[v]);
+}
+
+void add_row_block(float* sum, const float* x, Index rows, Index columns) {
+  Index c = 0;
+  for (; c + 4 * kWidth <= columns; c += 4 * kWidth) add_rows<4>(sum + c, x + c, rows, columns);
+  for (; c + kWidth <= columns; c += kWidth) add_rows<1>(sum + c, x + c, rows, columns);
+  for (Index r = 0; r < rows; ++r)
+    for (Index i = c; i < columns; ++i) sum[i] += x[r * columns + i];
+}
+
+void close_block(ColumnSums* sums, Index columns) {
+  for (Index c = 0; c < columns; ++c) sums->total[c] += sums->block[c];
+  zero(sums->block, columns);
+  sums->block_rows = 0;
+}
+
+void column_sums_add(ColumnSums* sums, const float* x, Index rows, Index columns) {
+  while (rows > 0) {
+    const Index room = kRowBlock - sums->block_rows;
+    const Index now = rows < room ? rows : room;
+    add_row_block(sums->block, x, now, columns);
+    sums->block_rows += now;
+    if (sums->block_rows == kRowBlock) close_block(sums, columns);
+    x += now * columns;
+    rows -= now;
+  }
+}
+
+void column_sums_end(ColumnSums* sums, Index columns) {
+  if (sums->block_rows > 0) close_block(sums, columns);
+}
+
+}  // namespace
+}  // namespace towerflow::simd
