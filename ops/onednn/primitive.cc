@@ -1,0 +1,117 @@
+#include "ops/onednn/primitive.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/graph/error.h"
+
+namespace towerflow::onednn {
+namespace {
+
+// Looked up at run time, because which OpenMP library serves oneDNN (or none) was decided when
+// oneDNN was built, not by the compiler of this file.
+struct OpenMp {
+  using SetThreads = void (*)(int);
+  using GetThreads = int (*)();
+  SetThreads set_threads = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  GetThreads get_threads = reinterpret_cast<GetThreads>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  bool present() const { return set_threads != nullptr && get_threads != nullptr; }
+};
+
+const OpenMp& open_mp() {
+  static const OpenMp functions;
+  return functions;
+}
+
+}  // namespace
+
+const dnnl::engine& cpu_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+OneThread::OneThread() : before_(open_mp().present() ? open_mp().get_threads() : 1) {
+  if (before_ != 1) open_mp().set_threads(1);
+}
+
+OneThread::~OneThread() {
+  if (before_ != 1) open_mp().set_threads(before_);
+}
+
+dnnl::primitive_attr caller_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+void rethrow_dnnl(const char* what) {
+  try {
+    throw;
+  } catch (const dnnl::error& error) {
+    const std::string text = fmt::format("oneDNN could not prepare {}: {} (status {}).", what,
+                                         error.what(), static_cast<int>(error.status));
+    if (error.status == dnnl_out_of_memory) throw errors::ResourceExhaustedError(text);
+    throw errors::InternalError(text);
+  }
+}
+
+Primitive::Primitive(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad,
+                     std::vector<Operand> operands, int concurrent)
+    : state_(std::make_unique<State>()) {
+  state_->scratch_bytes = is_empty(scratchpad) ? 0 : scratchpad.get_size();
+  if (state_->scratch_bytes > 0) operands.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
+  state_->primitive = std::move(primitive);
+  state_->operands = std::move(operands);
+  for (int i = 0; i < concurrent; ++i) state_->sets.push_back(make_set());
+}
+
+std::size_t Primitive::scratch_bytes() const { return state_ ? state_->scratch_bytes : 0; }
+
+std::unique_ptr<Primitive::MemorySet> Primitive::make_set() const {
+  auto set = std::make_unique<MemorySet>();
+  set->stream = dnnl::stream(cpu_engine());
+  for (const Operand& operand : state_->operands)
+    set->memories.emplace_back(operand.desc, cpu_engine(), static_cast<void*>(DNNL_MEMORY_NONE));
+  return set;
+}
+
+void Primitive::run(std::span<void* const> pointers, std::byte* scratch) const {
+  for (const auto& set : state_->sets) {
+    if (set->lent.exchange(true, std::memory_order_acquire)) continue;
+    execute(*set, pointers, scratch);
+    set->lent.store(false, std::memory_order_release);
+    return;
+  }
+  execute(*make_set(), pointers, scratch);
+}
+
+void Primitive::execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const {
+  const OneThread one;
+  std::array<dnnl_exec_arg_t, kMaxOperands + 1> arguments;
+  const std::size_t count = state_->operands.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    set.memories[i].set_data_handle(i == pointers.size() ? scratch : pointers[i]);
+    arguments[i] = {state_->operands[i].argument, set.memories[i].get()};
+  }
+  const dnnl_status_t status = dnnl_primitive_execute(state_->primitive.get(), set.stream.get(),
+                                                      static_cast<int>(count), arguments.data());
+  if (status == dnnl_success) return;
+  set.lent.store(false, std::memory_order_release);
+  throw errors::InternalError(
+      fmt::format("oneDNN failed while running (status {}).", static_cast<int>(status)));
+}
+
+Primitive make_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to,
+                       int concurrent) {
+  if (from == to) return {};
+  return prepare("a change of layout", [&] {
+    const dnnl::reorder::primitive_desc pd(cpu_engine(), from, cpu_engine(), to,
+                                           caller_scratchpad());
+    return Primitive(dnnl::reorder(pd), pd.scratchpad_desc(),
+                     {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, concurrent);
+  });
+}
+
+}  // namespace towerflow::onednn

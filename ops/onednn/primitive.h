@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ops/onednn/onednn.h"
+
+namespace towerflow::onednn {
+
+/// The CPU engine of the process.
+const dnnl::engine& cpu_engine();
+
+/// While it lives, oneDNN prepares and runs everything on the calling thread alone. The setting of
+/// OpenMP that it changes belongs to the thread and is restored at the end; in a build of oneDNN
+/// without OpenMP it does nothing.
+class OneThread {
+ public:
+  OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+  ~OneThread();
+
+ private:
+  int before_;
+};
+
+/// Attributes every primitive here has: scratch memory comes from the caller.
+dnnl::primitive_attr caller_scratchpad();
+
+/// Calls `make` for one thread and turns an error of oneDNN into InternalError or
+/// ResourceExhaustedError that names `what`.
+[[noreturn]] void rethrow_dnnl(const char* what);
+template <class Make>
+auto prepare(const char* what, Make make) {
+  const OneThread one;
+  try {
+    return make();
+  } catch (const dnnl::error&) {
+    rethrow_dnnl(what);
+  }
+}
+
+/// A oneDNN primitive prepared for one thread, run on raw pointers.
+///
+/// oneDNN's memory objects carry the pointers of one execution, so a few sets of them are made
+/// ahead and lent to one execution each; only when more run at once than foreseen is a set made on
+/// the fly.
+class Primitive {
+ public:
+  static constexpr std::size_t kMaxOperands = 4;
+
+  /// An operand: oneDNN's argument number and the layout in memory.
+  struct Operand {
+    int argument = 0;
+    dnnl::memory::desc desc;
+  };
+
+  Primitive() = default;
+  Primitive(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad,
+            std::vector<Operand> operands, int concurrent);
+
+  explicit operator bool() const { return state_ != nullptr; }
+  std::size_t scratch_bytes() const;
+
+  /// Runs on the calling thread; `pointers` in the order of the operands.
+  void run(std::span<void* const> pointers, std::byte* scratch) const;
+
+ private:
+  struct MemorySet {
+    std::vector<dnnl::memory> memories;
+    dnnl::stream stream;
+    std::atomic<bool> lent{false};
+  };
+  struct State {
+    dnnl::primitive primitive;
+    std::vector<Operand> operands;  // the scratchpad, where there is one, is the last
+    std::size_t scratch_bytes = 0;
+    std::vector<std::unique_ptr<MemorySet>> sets;
+  };
+  std::unique_ptr<MemorySet> make_set() const;
+  void execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const;
+
+  std::unique_ptr<State> state_;
+};
+
+/// A copy between layouts; empty (false) when both are the same.
+Primitive make_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to,
+                       int concurrent);
+
+}  // namespace towerflow::onednn
