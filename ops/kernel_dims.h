@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/device/kernel.h"
+#include "core/graph/error.h"
+
+namespace towerflow {
+
+/// Kernels keep sizes and strides on the stack: the largest rank they take.
+inline constexpr std::size_t kMaxKernelRank = 32;
+
+/// Throws UnimplementedError when an operand has more dimensions than kernels take, or an output a
+/// shape that is not known even now.
+void check_kernel_rank(const KernelRequest& request);
+
+/// How many slices a loop over `elements` independent elements gets: one below 64 Ki, at most 8.
+inline int loop_slices(std::int64_t elements) {
+  if (elements < 65536) return 1;
+  return static_cast<int>(std::min<std::int64_t>(8, elements / 32768));
+}
+
+/// Element `index` of an int32 or int64 operand.
+inline std::int64_t integer_at(DType dtype, const void* data, std::int64_t index) {
+  return dtype == DType::int32 ? static_cast<const std::int32_t*>(data)[index]
+                               : static_cast<const std::int64_t*>(data)[index];
+}
+
+/// An axis read while running, made non-negative. Throws InvalidArgumentError out of range.
+std::size_t checked_axis(std::int64_t axis, std::size_t rank);
+
+/// The elements of an int32 or int64 Array.
+std::vector<std::int64_t> integers_of(const Array& array);
+
+/// Calls `f.template operator()<T>()` with a type that copies elements of `dtype`: an unsigned
+/// integer of their size, or std::string.
+template <class F>
+void dispatch_copyable(DType dtype, F&& f) {
+  if (dtype == DType::string) return f.template operator()<std::string>();
+  switch (dtype_size(dtype)) {
+    case 1:
+      return f.template operator()<std::uint8_t>();
+    case 2:
+      return f.template operator()<std::uint16_t>();
+    case 4:
+      return f.template operator()<std::uint32_t>();
+    default:
+      return f.template operator()<std::uint64_t>();
+  }
+}
+
+}  // namespace towerflow

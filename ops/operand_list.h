@@ -1,0 +1,41 @@
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "core/graph/operand.h"
+
+namespace towerflow {
+
+/// A list of tensors, or of values that become tensors: what concat, stack and add_n take.
+class OperandList {
+ public:
+  OperandList(std::initializer_list<Operand> items) : items_(items) {}   // NOLINT: {x, y}
+  OperandList(std::vector<Operand> items) : items_(std::move(items)) {}  // NOLINT
+  /// A single tensor is a list of one, as TensorFlow's concat takes it.
+  template <class T>
+  requires std::convertible_to<const T&, Tensor> OperandList(const T& tensor,
+                                                             Site site = Site::current())  // NOLINT
+      : items_{Operand(tensor, site)} {}
+  template <class T>
+  requires std::convertible_to<const T&, Tensor> OperandList(
+      const std::vector<T>& tensors,
+      Site site = Site::current()) {  // NOLINT
+    for (const T& tensor : tensors) items_.emplace_back(tensor, site);
+  }
+
+  const std::vector<Operand>& items() const { return items_; }
+  std::size_t size() const { return items_.size(); }
+  /// The first tensor in the list, which tells graph and dtype; nullptr when there is none.
+  const Tensor* any_tensor() const {
+    for (const Operand& item : items_) {
+      if (const Tensor* tensor = item.any_tensor()) return tensor;
+    }
+    return nullptr;
+  }
+
+ private:
+  std::vector<Operand> items_;
+};
+
+}  // namespace towerflow

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/device/cpu/cpu_kernel.h"
+#include "ops/kernel_dims.h"
+
+namespace towerflow {
+
+/// Copies elements from one strided view to another of the same sizes; strides in elements.
+///
+/// What tile, concat, transpose, slice, stack and broadcast_to come down to. Lives on the stack.
+class StridedCopy {
+ public:
+  int input = 0;
+  int output = 0;
+  std::int64_t from_offset = 0;
+  std::int64_t to_offset = 0;
+
+  /// Appends a dimension, outermost first; joins it to the one before where memory allows.
+  void add(std::int64_t size, std::int64_t from_stride, std::int64_t to_stride);
+  std::int64_t elements() const;
+  /// Copies part `slice` of `slices`. T copies one element.
+  void run(DType dtype, const void* from, void* to, int slice, int slices) const;
+
+ private:
+  template <class T>
+  void run_as(const T* from, T* to, int slice, int slices) const;
+
+  int rank_ = 0;
+  std::int64_t sizes_[2 * kMaxKernelRank];
+  std::int64_t from_[2 * kMaxKernelRank];
+  std::int64_t to_[2 * kMaxKernelRank];
+};
+
+/// Fills in copy `part` of a launch whose inputs are at `inputs`.
+using CopyPlan =
+    std::function<void(const void* const* inputs, std::size_t part, StridedCopy& copy)>;
+
+/// A kernel of `parts` copies between inputs and outputs of `request`, all of the dtype of its
+/// first output. The copies are planned in each launch, since axes may be known only then.
+std::unique_ptr<PreparedKernel> strided_copy_kernel(const KernelRequest& request, std::size_t parts,
+                                                    CopyPlan plan);
+
+/// Row-major strides of `shape` in elements.
+std::vector<std::int64_t> dense_strides(const Shape& shape);
+
+}  // namespace towerflow

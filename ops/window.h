@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+namespace towerflow {
+
+/// How a window reaches over the border, as TensorFlow's `padding` argument.
+enum class Padding : std::uint8_t {
+  same,   ///< as many outputs as ceil(input / stride); of an odd padding the larger half is behind
+  valid,  ///< only windows inside the input
+};
+
+/// One spatial axis of a convolution or pooling, in elements.
+struct WindowAxis {
+  std::int64_t input = 0;
+  std::int64_t window = 1;
+  std::int64_t stride = 1;
+  std::int64_t output = 0;
+  std::int64_t pad_before = 0;
+  std::int64_t pad_after = 0;
+};
+
+/// The axis with output size and padding filled in. `same`: ceil(input / stride);
+/// `valid`: ceil((input - window + 1) / stride). Throws ValueError for a negative input, for window
+/// or stride below 1, and for `valid` when the window is larger than the input.
+WindowAxis window_axis(std::int64_t input, std::int64_t window, std::int64_t stride,
+                       Padding padding);
+
+/// A 2-D convolution: x [batch, rows.input, columns.input, in_channels] NHWC,
+/// filter [rows.window, columns.window, in_channels, out_channels] HWIO,
+/// y [batch, rows.output, columns.output, out_channels].
+struct ConvGeometry {
+  std::int64_t batch = 0;
+  std::int64_t in_channels = 0;
+  std::int64_t out_channels = 0;
+  WindowAxis rows;
+  WindowAxis columns;
+
+  std::int64_t image_elements() const { return rows.input * columns.input * in_channels; }
+  std::int64_t result_elements() const { return rows.output * columns.output * out_channels; }
+  std::int64_t filter_elements() const {
+    return rows.window * columns.window * in_channels * out_channels;
+  }
+};
+
+/// A 2-D pooling of x [batch, rows.input, columns.input, channels].
+struct PoolGeometry {
+  std::int64_t batch = 0;
+  std::int64_t channels = 0;
+  WindowAxis rows;
+  WindowAxis columns;
+
+  std::int64_t image_elements() const { return rows.input * columns.input * channels; }
+  std::int64_t result_elements() const { return rows.output * columns.output * channels; }
+};
+
+}  // namespace towerflow
