@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/data_flow/queue.h"
+
+namespace towerflow::train {
+
+struct BatchOptions {
+  std::int64_t batch_size = 0;  ///< required
+  int num_threads = 1;          ///< that enqueue; the order does not depend on it
+  std::int64_t capacity = 32;   ///< of the queue, in examples
+  bool enqueue_many = false;    ///< tensors hold several examples, one a row
+  std::vector<Shape> shapes{};  ///< of an example's components; inferred when empty
+  bool allow_smaller_final_batch = false;
+  std::string shared_name{};
+  std::string name{};
+};
+
+/// Batches of the examples that `tensors` give, in their order, through a FIFO queue whose runner
+/// is added to QUEUE_RUNNERS. Adds a summary of how full the queue is.
+///
+/// shapes   tensors [...] -> [batch_size, ...]; with enqueue_many [n, ...]; first dimension unknown
+///          with allow_smaller_final_batch
+/// errors   ValueError: no tensors, shapes that are not fully known, a batch_size or num_threads
+///          below 1; in a run OutOfRangeError when the input has ended and no full batch is left
+/// source   tf.train.batch
+Components batch(const std::vector<Tensor>& tensors, BatchOptions options,
+                 Site site = Site::current());
+template <std::size_t N>
+std::array<Tensor, N> batch(const Tensor (&tensors)[N], BatchOptions options,
+                            Site site = Site::current()) {
+  return batch(std::vector<Tensor>(tensors, tensors + N), std::move(options), site)
+      .template unpack<N>();
+}
+
+struct ShuffleBatchOptions {
+  std::int64_t batch_size = 0;         ///< required
+  std::int64_t capacity = 0;           ///< required; more than min_after_dequeue
+  std::int64_t min_after_dequeue = 0;  ///< examples that each draw chooses from, less one
+  int num_threads = 1;
+  std::optional<std::int64_t> seed{};
+  bool enqueue_many = false;
+  std::vector<Shape> shapes{};
+  bool allow_smaller_final_batch = false;
+  std::string shared_name{};
+  std::string name{};
+};
+
+/// As `batch`, in random order: through a RandomShuffleQueue.
+///
+/// errors   besides those of `batch` ValueError: a capacity that is not above min_after_dequeue
+/// source   tf.train.shuffle_batch
+Components shuffle_batch(const std::vector<Tensor>& tensors, ShuffleBatchOptions options,
+                         Site site = Site::current());
+template <std::size_t N>
+std::array<Tensor, N> shuffle_batch(const Tensor (&tensors)[N], ShuffleBatchOptions options,
+                                    Site site = Site::current()) {
+  return shuffle_batch(std::vector<Tensor>(tensors, tensors + N), std::move(options), site)
+      .template unpack<N>();
+}
+
+}  // namespace towerflow::train

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/file.h"
+
+struct z_stream_s;
+
+namespace towerflow::data {
+
+enum class Compression { none, gzip, zlib };
+
+/// zlib's levels: 1 is the fastest, 9 the smallest; the default is zlib's own (6).
+inline constexpr int kDefaultCompressionLevel = -1;
+
+/// Whether bytes begin as a gzip member does (RFC 1952: two magic bytes, then method 8).
+bool has_gzip_magic(std::span<const std::byte> bytes) noexcept;
+
+/// Sequential input with the compression taken off. Memory: two fixed buffers, whatever the file.
+class DecodingInput {
+ public:
+  /// Opens the file; nothing is decoded until `set_compression`, none until then.
+  explicit DecodingInput(std::filesystem::path path);
+  ~DecodingInput();
+  DecodingInput(const DecodingInput&) = delete;
+  DecodingInput& operator=(const DecodingInput&) = delete;
+
+  const std::filesystem::path& path() const { return file_.path(); }
+  /// The first bytes of the file as it is stored, at most `count`; only before the first `read`.
+  std::span<const std::byte> peek_stored(std::size_t count);
+  void set_compression(Compression compression);
+  Compression compression() const { return compression_; }
+
+  /// Fills `out` with the next decoded bytes; fewer than asked for only at the end. Members of gzip
+  /// follow each other as one stream. DataLossError for damaged or truncated compressed data.
+  std::size_t read(std::span<std::byte> out);
+  /// Appends `count` decoded bytes, fewer only at the end. `text` grows as bytes arrive: a count
+  /// that the file does not hold allocates no more than twice what it does hold, plus 1 MiB.
+  std::size_t read_onto(std::string& text, std::uint64_t count);
+
+  /// Decoded bytes read so far.
+  std::uint64_t position() const { return position_; }
+  /// Decoded bytes still to come, where that is known: plain files that have a size.
+  std::optional<std::uint64_t> remaining() const;
+
+ private:
+  struct InflateEnd {
+    void operator()(z_stream_s* stream) const noexcept;
+  };
+
+  bool fill();
+  std::size_t read_plain(std::span<std::byte> out);
+  std::size_t inflate_some(std::span<std::byte> out);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  InputFile file_;
+  Compression compression_ = Compression::none;
+  std::vector<std::byte> buffer_;  ///< stored bytes; [begin_, end_) are not used yet
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t position_ = 0;
+  std::unique_ptr<z_stream_s, InflateEnd> stream_;
+  bool member_open_ = false;  ///< between the first and the last byte of a gzip member
+  bool any_member_ = false;
+};
+
+/// An AtomicFile that compresses what is appended. Equal input gives equal files: the gzip header
+/// carries no time and no name.
+class EncodingFile {
+ public:
+  EncodingFile(std::filesystem::path path, Compression compression,
+               int level = kDefaultCompressionLevel);
+  ~EncodingFile();
+  EncodingFile(const EncodingFile&) = delete;
+  EncodingFile& operator=(const EncodingFile&) = delete;
+
+  const std::filesystem::path& path() const { return file_.path(); }
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view bytes) { append(bytes_of(bytes)); }
+  /// Ends the compressed stream and makes the file visible, as AtomicFile::commit.
+  void commit();
+
+ private:
+  struct DeflateEnd {
+    void operator()(z_stream_s* stream) const noexcept;
+  };
+
+  void deflate_all(std::span<const std::byte> bytes, bool last);
+
+  AtomicFile file_;
+  std::unique_ptr<z_stream_s, DeflateEnd> stream_;  ///< none when stored plain
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace towerflow::data

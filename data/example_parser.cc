@@ -1,0 +1,325 @@
+// Walks the wire format itself. Building protobuf's messages on an arena to copy two values out of
+// them takes 1.6 times as long (MNIST, 55,000 records: 0.035 s against 0.021 s), and refuses keys
+// that are not UTF-8, which TensorFlow takes. tests/data/example_test.cc holds this walk to
+// protobuf's own parser.
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "core/graph/error.h"
+#include "data/example.h"
+
+namespace towerflow::data {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+constexpr std::uint32_t tag_of(std::uint32_t field, WireFormatLite::WireType type) {
+  return field << 3 | static_cast<std::uint32_t>(type);
+}
+constexpr auto kDelimited = WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+
+// What a Feature holds, numbered as its fields.
+enum class Kind { none = 0, bytes = 1, floats = 2, ints = 3 };
+
+struct Found {
+  bool present = false;
+  std::string_view feature;  // the serialized Feature
+};
+
+// Where a message comes from, as TensorFlow says it; a single Example has neither name nor index.
+struct Origin {
+  bool in_batch = false;
+  std::size_t index = 0;
+  std::string_view name;
+
+  std::string name_text() const {
+    if (!in_batch) return "";
+    return fmt::format("Name: {}, ", name.empty() ? "<unknown>" : name);
+  }
+  std::string key_text(const std::string& key) const {
+    if (!in_batch) return fmt::format("Key: {}.  ", key);
+    return fmt::format("{}Key: {}, Index: {}.  ", name_text(), key, index);
+  }
+};
+
+CodedInputStream stream_of(std::string_view bytes) {
+  return CodedInputStream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                          static_cast<int>(bytes.size()));
+}
+
+// A length and so many bytes, which stay where they are.
+bool read_delimited(CodedInputStream& stream, std::string_view& bytes) {
+  std::uint32_t length = 0;
+  if (!stream.ReadVarint32(&length)) return false;
+  const void* start = nullptr;
+  int available = 0;
+  if (!stream.GetDirectBufferPointer(&start, &available)) available = 0;
+  if (length > static_cast<std::uint32_t>(available)) return false;
+  bytes = {static_cast<const char*>(start), length};
+  return stream.Skip(static_cast<int>(length));
+}
+
+// Calls `field(tag, stream)` for each field; it returns whether it could read it.
+template <class F>
+bool for_each_field(std::string_view message, F&& field) {
+  CodedInputStream stream = stream_of(message);
+  while (const std::uint32_t tag = stream.ReadTag())
+    if (!field(tag, stream)) return false;
+  return stream.ConsumedEntireMessage();
+}
+
+bool read_map_entry(std::string_view entry, std::string_view& key, std::string_view& feature) {
+  bool has_key = false, has_feature = false;
+  return for_each_field(entry, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag == tag_of(1, kDelimited) && !std::exchange(has_key, true))
+      return read_delimited(stream, key);
+    if (tag == tag_of(2, kDelimited) && !std::exchange(has_feature, true))
+      return read_delimited(stream, feature);
+    return false;
+  });
+}
+
+bool find_features(std::string_view example, const FixedLenFeatures& wanted,
+                   std::vector<Found>& found) {
+  found.assign(wanted.size(), {});
+  const auto read_feature = [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag != tag_of(1, kDelimited)) return WireFormatLite::SkipField(&stream, tag);
+    std::string_view entry, key, feature;
+    if (!read_delimited(stream, entry) || !read_map_entry(entry, key, feature)) return false;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i].first == key) found[i] = {true, feature};
+    return true;
+  };
+  return for_each_field(example, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag != tag_of(1, kDelimited)) return WireFormatLite::SkipField(&stream, tag);
+    std::string_view features;
+    return read_delimited(stream, features) && for_each_field(features, read_feature);
+  });
+}
+
+// The one list that a Feature holds; a Feature with two is refused, as TensorFlow refuses it.
+bool read_feature(std::string_view feature, Kind& kind, std::string_view& list) {
+  kind = Kind::none;
+  return for_each_field(feature, [&](std::uint32_t tag, CodedInputStream& stream) {
+    for (const Kind candidate : {Kind::bytes, Kind::floats, Kind::ints})
+      if (tag == tag_of(static_cast<std::uint32_t>(candidate), kDelimited)) {
+        if (kind != Kind::none) return false;
+        kind = candidate;
+        return read_delimited(stream, list);
+      }
+    return WireFormatLite::SkipField(&stream, tag);
+  });
+}
+
+// The three readers below store the first `limit` values and return all of them in `count`.
+
+bool read_bytes(std::string_view list, std::string* out, std::int64_t limit, std::int64_t& count) {
+  return for_each_field(list, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag != tag_of(1, kDelimited)) return WireFormatLite::SkipField(&stream, tag);
+    std::string_view value;
+    if (!read_delimited(stream, value)) return false;
+    if (count < limit) out[count].assign(value);
+    ++count;
+    return true;
+  });
+}
+
+bool read_floats(std::string_view list, float* out, std::int64_t limit, std::int64_t& count) {
+  return for_each_field(list, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag == tag_of(1, kDelimited)) {
+      std::string_view packed;
+      if (!read_delimited(stream, packed) || packed.size() % sizeof(float) != 0) return false;
+      const auto values = static_cast<std::int64_t>(packed.size() / sizeof(float));
+      const std::int64_t stored = std::clamp<std::int64_t>(limit - count, 0, values);
+      // Little endian on the wire and in every processor that the library is built for.
+      if (stored > 0)
+        std::memcpy(out + count, packed.data(), static_cast<std::size_t>(stored) * sizeof(float));
+      count += values;
+      return true;
+    }
+    if (tag != tag_of(1, WireFormatLite::WIRETYPE_FIXED32))
+      return WireFormatLite::SkipField(&stream, tag);
+    std::uint32_t bits = 0;
+    if (!stream.ReadLittleEndian32(&bits)) return false;
+    if (count < limit) std::memcpy(out + count, &bits, sizeof bits);
+    ++count;
+    return true;
+  });
+}
+
+bool read_ints(std::string_view list, std::int64_t* out, std::int64_t limit, std::int64_t& count) {
+  const auto read_one = [&](CodedInputStream& stream) {
+    std::uint64_t value = 0;
+    if (!stream.ReadVarint64(&value)) return false;
+    if (count < limit) out[count] = static_cast<std::int64_t>(value);
+    ++count;
+    return true;
+  };
+  return for_each_field(list, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag == tag_of(1, kDelimited)) {
+      std::string_view packed;
+      if (!read_delimited(stream, packed)) return false;
+      CodedInputStream values = stream_of(packed);
+      while (static_cast<std::size_t>(values.CurrentPosition()) < packed.size())
+        if (!read_one(values)) return false;
+      return true;
+    }
+    if (tag == tag_of(1, WireFormatLite::WIRETYPE_VARINT)) return read_one(stream);
+    return WireFormatLite::SkipField(&stream, tag);
+  });
+}
+
+// The names that TensorFlow's messages use; they are not dtype_name's.
+const char* type_text(DType dtype) { return dtype == float32 ? "float" : dtype_name(dtype); }
+DType dtype_of_kind(Kind kind) {
+  return kind == Kind::bytes ? string : kind == Kind::floats ? float32 : int64;
+}
+
+std::string bracketed(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.sizes(), ","));
+}
+
+// Fills row `row` of `out` with a feature's values.
+void decode(const Found& found, const std::pair<std::string, FixedLenFeature>& wanted,
+            std::int64_t elements, std::int64_t row, void* out, const Origin& origin) {
+  const auto& [key, spec] = wanted;
+  Kind kind = Kind::none;
+  std::string_view list;
+  if (found.present && !read_feature(found.feature, kind, list))
+    throw errors::InvalidArgumentError(origin.key_text(key) + "Can't parse serialized Example.");
+  const std::int64_t start = row * elements;
+  if (kind == Kind::none) {
+    if (!spec.default_value)
+      throw errors::InvalidArgumentError(
+          fmt::format("{}Feature: {} (data type: {}) is required but could not be found.",
+                      origin.name_text(), key, type_text(spec.dtype)));
+    if (spec.dtype == string)
+      std::copy_n(spec.default_value->data<std::string>(), elements,
+                  static_cast<std::string*>(out) + start);
+    else if (elements > 0)
+      std::memcpy(
+          static_cast<std::byte*>(out) + static_cast<std::size_t>(start) * dtype_size(spec.dtype),
+          spec.default_value->raw(), spec.default_value->bytes());
+    return;
+  }
+  if (dtype_of_kind(kind) != spec.dtype)
+    throw errors::InvalidArgumentError(
+        fmt::format("{}Data types don't match. Data type: {} but expected type: {}",
+                    origin.key_text(key), type_text(dtype_of_kind(kind)), type_text(spec.dtype)));
+  std::int64_t count = 0;
+  const bool readable =
+      kind == Kind::bytes
+          ? read_bytes(list, static_cast<std::string*>(out) + start, elements, count)
+      : kind == Kind::floats
+          ? read_floats(list, static_cast<float*>(out) + start, elements, count)
+          : read_ints(list, static_cast<std::int64_t*>(out) + start, elements, count);
+  if (!readable)
+    throw errors::InvalidArgumentError(origin.key_text(key) + "Can't parse serialized Example.");
+  if (count != elements)
+    throw errors::InvalidArgumentError(
+        fmt::format("{}Number of {} values != expected.  Values size: {} but output shape: {}",
+                    origin.key_text(key), kind == Kind::bytes ? "bytes" : type_text(spec.dtype),
+                    count, bracketed(spec.shape)));
+}
+
+// The beginning of a message that is none, printable.
+std::string shown(std::string_view bytes) {
+  constexpr std::size_t kShown = 32;
+  std::string text;
+  for (const char c : bytes.substr(0, kShown))
+    if (c >= ' ' && c <= '~' && c != '\\' && c != '\'')
+      text += c;
+    else
+      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return fmt::format(
+      "'{}'{}", text,
+      bytes.size() > kShown ? fmt::format("... ({} bytes)", bytes.size()) : std::string());
+}
+
+void parse_row(std::string_view serialized, const FixedLenFeatures& features,
+               const std::vector<std::int64_t>& elements, std::int64_t row, void* const* out,
+               std::vector<Found>& found, const Origin& origin) {
+  if (serialized.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
+      !find_features(serialized, features, found))
+    throw errors::InvalidArgumentError("Could not parse example input, value: " +
+                                       shown(serialized));
+  for (std::size_t i = 0; i < features.size(); ++i)
+    decode(found[i], features[i], elements[i], row, out[i], origin);
+}
+
+std::vector<void*> addresses(std::vector<Array>& arrays) {
+  std::vector<void*> found;
+  for (Array& array : arrays) found.push_back(array.raw());
+  return found;
+}
+
+}  // namespace
+
+ExampleParser::ExampleParser(FixedLenFeatures features) : features_(std::move(features)) {
+  if (features_.empty()) throw ValueError("features cannot be empty");
+  std::set<std::string_view> keys;
+  for (const auto& [key, spec] : features_) {
+    if (!keys.insert(key).second)
+      throw ValueError(fmt::format("feature {} is asked for twice", key));
+    if (spec.dtype != float32 && spec.dtype != int64 && spec.dtype != string)
+      throw TypeError(fmt::format(
+          "feature {} has dtype {}, which is not in the list of allowed values: float32, int64, "
+          "string",
+          key, dtype_name(spec.dtype)));
+    if (!spec.shape.fully_known())
+      throw ValueError(fmt::format("feature {} has the shape {}, which is not fully known", key,
+                                   spec.shape.text()),
+                       {.hint = "a FixedLenFeature has the same shape in every Example"});
+    elements_.push_back(spec.shape.elements());
+    if (!spec.default_value) continue;
+    if (spec.default_value->dtype() != spec.dtype)
+      throw TypeError(fmt::format("feature {} has dtype {} and a default value of dtype {}", key,
+                                  dtype_name(spec.dtype), dtype_name(spec.default_value->dtype())));
+    if (spec.default_value->elements() != elements_.back())
+      throw ValueError(fmt::format(
+          "feature {}: cannot reshape a default value with {} elements to shape {} ({} "
+          "elements)",
+          key, spec.default_value->elements(), bracketed(spec.shape), elements_.back()));
+  }
+}
+
+std::vector<Array> ExampleParser::parse_single(std::string_view serialized) const {
+  std::vector<Array> out;
+  out.reserve(features_.size());
+  for (const auto& [key, spec] : features_) out.emplace_back(spec.dtype, spec.shape);
+  parse_single_into(serialized, addresses(out).data());
+  return out;
+}
+
+void ExampleParser::parse_single_into(std::string_view serialized, void* const* out) const {
+  std::vector<Found> found;
+  parse_row(serialized, features_, elements_, 0, out, found, {});
+}
+
+std::vector<Array> ExampleParser::parse(std::span<const std::string> serialized,
+                                        std::span<const std::string> names) const {
+  if (!names.empty() && names.size() != serialized.size())
+    throw errors::InvalidArgumentError(
+        fmt::format("Expected len(names) == len(serialized), but got: {} vs. {}", names.size(),
+                    serialized.size()));
+  const Shape batch{serialized.size()};
+  std::vector<Array> out;
+  out.reserve(features_.size());
+  for (const auto& [key, spec] : features_)
+    out.emplace_back(spec.dtype, batch.concatenated(spec.shape));
+  const std::vector<void*> memory = addresses(out);
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < serialized.size(); ++i)
+    parse_row(serialized[i], features_, elements_, static_cast<std::int64_t>(i), memory.data(),
+              found, {true, i, names.empty() ? std::string_view() : std::string_view(names[i])});
+  return out;
+}
+
+}  // namespace towerflow::data

@@ -1,0 +1,266 @@
+#include "data/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+
+namespace towerflow {
+namespace {
+
+constexpr std::size_t kBufferBytes = 256 * 1024;
+// Linux moves at most about 2 GiB a call; a smaller piece keeps the arithmetic away from there.
+constexpr std::size_t kLargestTransfer = 1U << 30;
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  return folder.empty() ? std::filesystem::path(".") : folder;
+}
+
+// Hidden, so that a pattern such as *.tfrecords never finds a half-written file; shortened, so
+// that a long but legal name does not become too long.
+std::filesystem::path temporary_name(const std::filesystem::path& path) {
+  static std::atomic<unsigned> counter{0};
+  const std::string name = path.filename().string().substr(0, 200);
+  return folder_of(path) / fmt::format(".{}.{}-{}.tmp", name, ::getpid(), counter++);
+}
+
+void sync_folder(const std::filesystem::path& path) {
+  const std::filesystem::path folder = folder_of(path);
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) raise_file_error(errno, "open folder", folder);
+  const int result = ::fsync(descriptor);
+  const int error_number = errno;
+  ::close(descriptor);
+  // Some network file systems cannot sync a folder; the rename has happened all the same.
+  if (result != 0 && error_number != EINVAL && error_number != ENOTSUP)
+    raise_file_error(error_number, "write through folder", folder);
+}
+
+}  // namespace
+
+errors::Code code_of_errno(int error_number) noexcept {
+  using errors::Code;
+  switch (error_number) {
+    case 0:
+      return Code::ok;
+    case EINVAL:
+    case ENAMETOOLONG:
+    case E2BIG:
+    case EILSEQ:
+    case ENOTTY:
+    case ESPIPE:
+      return Code::invalid_argument;
+    case ETIMEDOUT:
+      return Code::deadline_exceeded;
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case ESRCH:
+      return Code::not_found;
+    case EEXIST:
+      return Code::already_exists;
+    case EPERM:
+    case EACCES:
+    case EROFS:
+      return Code::permission_denied;
+    case EISDIR:
+    case ENOTDIR:
+    case ENOTEMPTY:
+    case EBADF:
+    case EBUSY:
+    case ETXTBSY:
+    case ENOTBLK:
+    case EPIPE:
+      return Code::failed_precondition;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case EMLINK:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+    case EFBIG:
+    case EOVERFLOW:
+    case ERANGE:
+      return Code::resource_exhausted;
+    case ENOSYS:
+    case ENOTSUP:
+    case EXDEV:
+      return Code::unimplemented;
+    case EAGAIN:
+    case EINTR:
+    case ENOLCK:
+      return Code::unavailable;
+    case EDEADLK:
+    case ESTALE:
+      return Code::aborted;
+    case ECANCELED:
+      return Code::cancelled;
+    default:
+      return Code::unknown;
+  }
+}
+
+void raise_file_error(int error_number, std::string_view action, const std::filesystem::path& path,
+                      std::string hint) {
+  // The category's text is safe from several threads, strerror's is not.
+  errors::raise(code_of_errno(error_number),
+                fmt::format("cannot {} {}: {}", action, path.string(),
+                            std::generic_category().message(error_number)),
+                {.hint = std::move(hint)});
+}
+
+InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) raise_file_error(errno, "open", path_);
+  struct stat status {};
+  int error_number = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (error_number == 0 && S_ISDIR(status.st_mode)) error_number = EISDIR;
+  if (error_number != 0) {
+    ::close(descriptor_);
+    raise_file_error(error_number, "read", path_);
+  }
+  if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+std::size_t InputFile::read(std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const std::size_t wanted = std::min(out.size() - done, kLargestTransfer);
+    const ssize_t count = ::read(descriptor_, out.data() + done, wanted);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) raise_file_error(errno, "read", path_);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  position_ += done;
+  return done;
+}
+
+std::size_t InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+  // An offset that came out of a damaged file may not fit the system's signed type.
+  if (offset > static_cast<std::uint64_t>(INT64_MAX) - out.size()) return 0;
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const std::size_t wanted = std::min(out.size() - done, kLargestTransfer);
+    const ssize_t count =
+        ::pread(descriptor_, out.data() + done, wanted, static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) raise_file_error(errno, "read", path_);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+void InputFile::read_exactly_at(std::uint64_t offset, std::span<std::byte> out) const {
+  const std::size_t count = read_at(offset, out);
+  if (count != out.size())
+    throw errors::DataLossError(fmt::format("{} ends early: {} bytes wanted at byte {}, {} found",
+                                            path_.string(), out.size(), offset, count));
+}
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
+  InputFile file(path);
+  std::string text;
+  // The size is a first guess only: a pipe has none, and a file may grow while it is read.
+  std::size_t chunk = static_cast<std::size_t>(std::min(file.size().value_or(0), limit)) + 1;
+  while (true) {
+    const std::size_t start = text.size();
+    text.resize(start + chunk);
+    const std::size_t count = file.read(std::as_writable_bytes(std::span(text).subspan(start)));
+    text.resize(start + count);
+    if (text.size() > limit)
+      throw errors::ResourceExhaustedError(
+          fmt::format("{} holds more than the {} bytes allowed here", path.string(), limit));
+    if (count < chunk) return text;
+    chunk = kBufferBytes;
+  }
+}
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  if (path_.filename().empty())
+    throw errors::InvalidArgumentError(
+        fmt::format("cannot write to \"{}\": it names no file", path_.string()));
+  buffer_.reserve(kBufferBytes);
+  do {
+    temporary_ = temporary_name(path_);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    // A process with the same number may have been killed here: its leftover is not ours to use.
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0)
+    raise_file_error(errno, "create", path_,
+                     errno == ENOENT
+                         ? fmt::format("create the folder {} first", folder_of(path_).string())
+                         : std::string());
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() noexcept {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+  if (state_ != State::committed) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::check_usable() const {
+  if (state_ == State::open) return;
+  throw errors::FailedPreconditionError(
+      fmt::format("{} {}", path_.string(),
+                  state_ == State::committed ? "is already committed"
+                                             : "cannot be written on after an earlier error"));
+}
+
+void AtomicFile::append(std::string_view bytes) { append(bytes_of(bytes)); }
+
+void AtomicFile::append(std::span<const std::byte> bytes) {
+  check_usable();
+  if (buffer_.size() + bytes.size() > kBufferBytes) flush();
+  if (bytes.size() >= kBufferBytes)
+    write_out(bytes);
+  else
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  size_ += bytes.size();
+}
+
+void AtomicFile::flush() {
+  write_out(buffer_);
+  buffer_.clear();
+}
+
+void AtomicFile::write_out(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestTransfer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      state_ = State::failed;
+      raise_file_error(errno, "write to", path_);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  check_usable();
+  flush();
+  // Failed unless proven otherwise: each step below may throw.
+  state_ = State::failed;
+  if (::fsync(descriptor_) != 0) raise_file_error(errno, "write through", path_);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0 && errno != EINTR) raise_file_error(errno, "close", path_);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) raise_file_error(errno, "rename to", path_);
+  state_ = State::committed;
+  sync_folder(path_);
+}
+
+}  // namespace towerflow

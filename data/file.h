@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/error.h"
+
+namespace towerflow {
+
+/// The error code of an `errno` value, as TensorFlow maps them; two differ: a file over the size
+/// limit (EFBIG) and a value too large (EOVERFLOW, ERANGE) are ResourceExhausted, since OutOfRange
+/// means the end of the input to a training loop.
+errors::Code code_of_errno(int error_number) noexcept;
+
+/// Throws the error of `error_number`: "cannot open data/train.tfrecords: No such file or
+/// directory". `action` is the verb: "open", "read", "write to".
+[[noreturn]] void raise_file_error(int error_number, std::string_view action,
+                                   const std::filesystem::path& path, std::string hint = {});
+
+/// A file open for reading. Sequential reads keep a position; positional reads neither use nor move
+/// it and may come from several threads.
+class InputFile {
+ public:
+  /// Throws NotFoundError, PermissionDeniedError, FailedPreconditionError (a folder), ...
+  explicit InputFile(std::filesystem::path path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  /// Bytes in the file when it was opened; nothing for a pipe or a device, which has no size.
+  std::optional<std::uint64_t> size() const { return size_; }
+  /// Bytes read sequentially so far.
+  std::uint64_t position() const { return position_; }
+
+  /// Fills `out` from the position on and moves it; returns the bytes read, fewer than asked for
+  /// only at the end of the file.
+  std::size_t read(std::span<std::byte> out);
+  /// The same from `offset`, for a file that has a size.
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const;
+  /// As `read_at`, but a file that ends early is a DataLossError.
+  void read_exactly_at(std::uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::optional<std::uint64_t> size_;
+  std::uint64_t position_ = 0;
+};
+
+/// The whole file; ResourceExhaustedError when it holds more than `limit` bytes.
+std::string read_file(const std::filesystem::path& path, std::uint64_t limit = 1ULL << 30);
+
+/// A file that appears whole or not at all.
+///
+/// Bytes go to a hidden temporary file in the same folder; `commit` writes them through to the
+/// disk, renames the file over `path` and writes the folder through. Without `commit` the
+/// destructor removes the temporary file and whatever was at `path` stays. After an error the
+/// object can only be destroyed. A process that is killed may leave the temporary file behind
+/// (`.NAME.PID-N.tmp`), never a damaged `path`. Memory: one buffer of 256 KiB.
+class AtomicFile {
+ public:
+  /// Creates the temporary file; throws NotFoundError when the folder does not exist,
+  /// PermissionDeniedError, ResourceExhaustedError, ...
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  /// Bytes appended so far.
+  std::uint64_t size() const { return size_; }
+
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view bytes);
+  /// Makes the file visible; call it once. FailedPreconditionError after an error or a commit.
+  void commit();
+
+ private:
+  void write_out(std::span<const std::byte> bytes);
+  void flush();
+  void check_usable() const;
+  void discard() noexcept;
+
+  enum class State { open, committed, failed };
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+  std::vector<std::byte> buffer_;
+  std::uint64_t size_ = 0;
+  State state_ = State::open;
+};
+
+/// `text` as bytes.
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+}  // namespace towerflow

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/graph/operand.h"
+#include "ops/data_flow/queue.h"
+
+namespace towerflow::train {
+
+struct LimitEpochsOptions {
+  std::optional<std::int64_t> num_epochs{};  ///< no limit when absent
+  std::string name{};
+};
+
+/// The tensor, `num_epochs` times; then OutOfRangeError. Counts in a local variable `epochs`, which
+/// `local_variables_initializer` sets to 0.
+///
+/// shapes   tensor [...] -> [...]     dtypes  all
+/// errors   ValueError: num_epochs below 1
+/// source   tf.train.limit_epochs
+Tensor limit_epochs(const Operand& tensor, LimitEpochsOptions options = {},
+                    Site site = Site::current());
+
+struct InputProducerOptions {
+  std::optional<Shape> element_shape{};      ///< of a row; that of the tensor when absent
+  std::optional<std::int64_t> num_epochs{};  ///< how often each row is produced; no limit if absent
+  bool shuffle = true;                       ///< anew in each epoch
+  std::optional<std::int64_t> seed{};        ///< of the shuffle
+  std::int64_t capacity = 32;                ///< of the queue
+  std::string shared_name{};
+  std::string summary_name{};  ///< adds a summary of how full the queue is, when given
+  std::string name{};
+  Operation cancel_op{};
+};
+
+/// A queue of the rows of a tensor, filled by a queue runner that is added to QUEUE_RUNNERS.
+///
+/// shapes   input_tensor [n, ...] -> elements [...]     dtypes  all
+/// errors   ValueError: rows of a shape that is not fully known
+/// source   tf.train.input_producer
+FIFOQueue input_producer(const Operand& input_tensor, InputProducerOptions options = {},
+                         Site site = Site::current());
+
+struct StringInputProducerOptions {
+  std::optional<std::int64_t> num_epochs{};
+  bool shuffle = true;
+  std::optional<std::int64_t> seed{};
+  std::int64_t capacity = 32;
+  std::string shared_name{};
+  std::string name{};
+  Operation cancel_op{};
+};
+
+/// A queue of strings such as file names, as `input_producer` makes it, with a summary.
+///
+/// shapes   string_tensor [n]     dtypes  string
+/// errors   ValueError: an empty list; InvalidArgumentError in a run: a tensor without elements
+/// source   tf.train.string_input_producer
+FIFOQueue string_input_producer(const Operand& string_tensor,
+                                StringInputProducerOptions options = {},
+                                Site site = Site::current());
+
+}  // namespace towerflow::train

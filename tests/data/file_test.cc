@@ -1,0 +1,226 @@
+#include "data/file.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+#include "tests/data/support.h"
+
+namespace towerflow {
+namespace {
+
+using testing::read_raw;
+using testing::ScratchFolder;
+using testing::thrown;
+using testing::write_raw;
+
+TEST_CASE("AtomicFile: nothing at the path before commit, everything after") {
+  ScratchFolder folder;
+  const auto path = folder / "out.bin";
+  std::string expected;
+  {
+    AtomicFile file(path);
+    for (int i = 0; i < 2000; ++i) {
+      const std::string piece(static_cast<std::size_t>(i % 700), static_cast<char>('a' + i % 26));
+      file.append(piece);
+      expected += piece;
+    }
+    const std::string large(600'000, 'x');  // larger than the buffer: written past it, in order
+    file.append(large);
+    file.append("tail");
+    expected += large + "tail";
+    CHECK(file.size() == expected.size());
+    CHECK_FALSE(std::filesystem::exists(path));
+    file.commit();
+    CHECK(std::filesystem::exists(path));
+  }
+  CHECK(read_raw(path) == expected);
+  CHECK(folder.files() == 1);
+  const auto mode = std::filesystem::status(path).permissions();
+  CHECK((mode & std::filesystem::perms::owner_write) != std::filesystem::perms::none);
+}
+
+TEST_CASE("AtomicFile: without commit the old file stays and no temporary is left") {
+  ScratchFolder folder;
+  const auto path = folder / "out.bin";
+  write_raw(path, "old");
+  {
+    AtomicFile file(path);
+    file.append("new");
+    CHECK(folder.files() == 2);
+  }
+  CHECK(read_raw(path) == "old");
+  CHECK(folder.files() == 1);
+  {
+    AtomicFile file(path);
+    file.append("new");
+    file.commit();
+    CHECK(thrown([&] { file.commit(); }) ==
+          "FailedPreconditionError: " + path.string() + " is already committed");
+    CHECK(thrown([&] { file.append("more"); }) ==
+          "FailedPreconditionError: " + path.string() + " is already committed");
+  }
+  CHECK(read_raw(path) == "new");
+}
+
+TEST_CASE("AtomicFile: names") {
+  ScratchFolder folder;
+  const auto absent = folder / "no/such/out.bin";
+  CHECK(thrown([&] { AtomicFile file(absent); }) ==
+        "NotFoundError: cannot create " + absent.string() + ": No such file or directory");
+  try {
+    AtomicFile file(absent);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.detail().hint == "create the folder " + (folder / "no/such").string() + " first");
+  }
+  CHECK(thrown([&] { AtomicFile file(""); }) ==
+        "InvalidArgumentError: cannot write to \"\": it names no file");
+  CHECK(thrown([&] { AtomicFile file(folder.path() / ""); }) ==
+        "InvalidArgumentError: cannot write to \"" + (folder.path() / "").string() +
+            "\": it names no file");
+  std::filesystem::create_directory(folder / "taken");
+  CHECK(thrown([&] { AtomicFile(folder / "taken").commit(); }) ==
+        "FailedPreconditionError: cannot rename to " + (folder / "taken").string() +
+            ": Is a directory");
+  CHECK(folder.files() == 1);
+  write_raw(folder / "plain", "");
+  CHECK(thrown([&] { AtomicFile file(folder / "plain/out"); }) ==
+        "FailedPreconditionError: cannot create " + (folder / "plain/out").string() +
+            ": Not a directory");
+  const std::string longest(255, 'n');  // as long as a name may be: the temporary's must fit too
+  AtomicFile(folder / longest).commit();
+  CHECK(std::filesystem::exists(folder / longest));
+}
+
+TEST_CASE("AtomicFile: a relative name without a folder") {
+  ScratchFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  AtomicFile file("bare");
+  file.append("1");
+  file.commit();
+  std::filesystem::current_path(before);
+  CHECK(read_raw(folder / "bare") == "1");
+}
+
+TEST_CASE("AtomicFile: a write that the system refuses") {
+  // A limit on file sizes stands for the full disk: write fails the same way half-way through.
+  ScratchFolder folder;
+  const auto path = folder / "out.bin";
+  write_raw(path, "old");
+  struct rlimit before {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit small = before;
+  small.rlim_cur = 300'000;
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  std::string first, second;
+  {
+    AtomicFile file(path);
+    first = thrown([&] { file.append(std::string(400'000, 'x')); });
+    second = thrown([&] { file.commit(); });
+  }
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  CHECK(first == "ResourceExhaustedError: cannot write to " + path.string() + ": File too large");
+  CHECK(second == "FailedPreconditionError: " + path.string() +
+                      " cannot be written on after an earlier error");
+  CHECK(read_raw(path) == "old");
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("file errors: code by errno, and the text") {
+  using errors::Code;
+  CHECK(code_of_errno(ENOSPC) == Code::resource_exhausted);
+  CHECK(code_of_errno(EDQUOT) == Code::resource_exhausted);
+  CHECK(code_of_errno(ENOENT) == Code::not_found);
+  CHECK(code_of_errno(EACCES) == Code::permission_denied);
+  CHECK(code_of_errno(EROFS) == Code::permission_denied);
+  CHECK(code_of_errno(EISDIR) == Code::failed_precondition);
+  CHECK(code_of_errno(EEXIST) == Code::already_exists);
+  CHECK(code_of_errno(EIO) == Code::unknown);
+  CHECK(code_of_errno(EFBIG) == Code::resource_exhausted);
+  CHECK(thrown([] { raise_file_error(ENOSPC, "write to", "a/b"); }) ==
+        "ResourceExhaustedError: cannot write to a/b: No space left on device");
+}
+
+TEST_CASE("AtomicFile: several threads write the same name; one whole version wins") {
+  ScratchFolder folder;
+  const auto path = folder / "out.bin";
+  std::vector<std::thread> threads;
+  for (char name = 'a'; name < 'e'; ++name)
+    threads.emplace_back([&, name] {
+      for (int i = 0; i < 5; ++i) {
+        AtomicFile file(path);
+        file.append(std::string(5'000, name));
+        file.commit();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  const std::string text = read_raw(path);
+  REQUIRE(text.size() == 5'000);
+  CHECK(text == std::string(5'000, text[0]));
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("InputFile: sequential and positional reads") {
+  ScratchFolder folder;
+  const auto path = folder / "in.bin";
+  write_raw(path, "0123456789");
+  InputFile file(path);
+  CHECK(file.size() == 10);
+  std::string four(4, '?');
+  const auto out = std::as_writable_bytes(std::span(four));
+  CHECK(file.read(out) == 4);
+  CHECK(four == "0123");
+  CHECK(file.position() == 4);
+  CHECK(file.read_at(8, out) == 2);
+  CHECK(file.read_at(1, out) == 4);
+  CHECK(four == "1234");
+  CHECK(file.position() == 4);
+  CHECK(file.read_at(10, out) == 0);
+  CHECK(file.read_at(~std::uint64_t{0}, out) == 0);
+  CHECK(thrown([&] { file.read_exactly_at(8, out); }) ==
+        "DataLossError: " + path.string() + " ends early: 4 bytes wanted at byte 8, 2 found");
+  CHECK(file.read(out) == 4);
+  CHECK(file.read(out) == 2);
+  CHECK(file.read(out) == 0);
+  CHECK(file.position() == 10);
+}
+
+TEST_CASE("InputFile: what cannot be read") {
+  ScratchFolder folder;
+  const auto absent = folder / "absent";
+  CHECK(thrown([&] { InputFile file(absent); }) ==
+        "NotFoundError: cannot open " + absent.string() + ": No such file or directory");
+  CHECK(thrown([&] { InputFile file(folder.path()); }) ==
+        "FailedPreconditionError: cannot read " + folder.path().string() + ": Is a directory");
+  if (::geteuid() == 0) return;  // root reads everything
+  write_raw(folder / "secret", "x");
+  ::chmod((folder / "secret").c_str(), 0);
+  CHECK(thrown([&] { InputFile file(folder / "secret"); }) ==
+        "PermissionDeniedError: cannot open " + (folder / "secret").string() +
+            ": Permission denied");
+}
+
+TEST_CASE("read_file: whole, empty, over the limit, without a size") {
+  ScratchFolder folder;
+  write_raw(folder / "a", "12345");
+  write_raw(folder / "empty", "");
+  CHECK(read_file(folder / "a") == "12345");
+  CHECK(read_file(folder / "a", 5) == "12345");
+  CHECK(read_file(folder / "empty").empty());
+  CHECK(thrown([&] { read_file(folder / "a", 4); }) ==
+        "ResourceExhaustedError: " + (folder / "a").string() +
+            " holds more than the 4 bytes allowed here");
+  CHECK(thrown([&] { read_file("/dev/zero", 1000); }) ==
+        "ResourceExhaustedError: /dev/zero holds more than the 1000 bytes allowed here");
+  CHECK_FALSE(InputFile("/dev/zero").size().has_value());
+}
+
+}  // namespace
+}  // namespace towerflow

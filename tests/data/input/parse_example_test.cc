@@ -1,0 +1,122 @@
+// parse_single_example and decode_raw as ops; names and messages are TensorFlow 2.21's.
+#include "data/parse_example.h"
+
+#include <doctest/doctest.h>
+
+#include "core/graph/scopes.h"
+#include "ops/data_flow/decode_raw.h"
+#include "ops/data_flow/queue.h"
+#include "tests/data/input/support.h"
+
+using namespace towerflow;
+using namespace towerflow::testing;
+
+namespace {
+
+std::vector<std::string> names_of(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Operation& op : graph.get_operations()) names.push_back(op.name());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("the nodes are TensorFlow's") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const auto parsed = parse_single_example(
+      example(5), {{"label", {.shape = {}, .dtype = int64}},
+                   {"a b",
+                    {.shape = {2, 1},
+                     .dtype = float32,
+                     .default_value = Array::of<float>(Shape{2}, {1.0F, 2.0F})}}});
+  const std::string inner = "ParseSingleExample/ParseExample/";
+  CHECK(names_of(graph) == std::vector<std::string>{
+                               "ParseSingleExample/serialized", inner + "key_a_b",
+                               inner + "Reshape/shape", inner + "Reshape", inner + "Const",
+                               inner + "ParseExampleV2/names", inner + "ParseExampleV2/sparse_keys",
+                               inner + "ParseExampleV2/dense_keys",
+                               inner + "ParseExampleV2/ragged_keys", inner + "ParseExampleV2"});
+  CHECK(parsed["label"].name() == inner + "ParseExampleV2:1");
+  CHECK(parsed["a b"].shape() == Shape{2, 1});
+  CHECK_THROWS_AS(parsed["lable"], KeyError);
+  parse_single_example(example(5), {{"label", {.shape = {}, .dtype = int64}}}, {.name = "nm"});
+  CHECK(names_of(graph).back() == "nm/nm/nm");
+}
+
+TEST_CASE("values, defaults and what cannot be parsed") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const FIFOQueue records(8, {string}, {.shapes = {{}}});
+  const auto parsed = parse_single_example(
+      Tensor(records.dequeue()),
+      {{"label", {.shape = {}, .dtype = int64}},
+       {"raw", {.shape = {}, .dtype = string}},
+       {"weight",
+        {.shape = {1}, .dtype = float32, .default_value = Array::of<float>(Shape{1}, {2.5F})}}});
+  const Tensor raw = decode_raw(parsed["raw"], uint8);
+  CHECK(raw.shape() == Shape{None});
+  Session session;
+  session.run(
+      records.enqueue_many({{Nested(example(300)), Nested("no example"),
+                             Nested(data::ExampleBuilder().int64("label", 1).serialize())}}));
+  const auto [label, bytes, weight] = session.run({parsed["label"], raw, parsed["weight"]});
+  CHECK(label.item<std::int64_t>() == 300);
+  CHECK(values<std::uint8_t>(bytes) == std::vector<std::uint8_t>{300 - 256, 1, 'z'});
+  CHECK(weight.item<float>() == 2.5F);
+  CHECK_THROWS_WITH_AS(session.run(parsed["label"]),
+                       doctest::Contains("Could not parse example input, value: 'no example'"),
+                       errors::InvalidArgumentError);
+  CHECK_THROWS_WITH_AS(
+      session.run(parsed["label"]),
+      doctest::Contains("Feature: raw (data type: string) is required but could not be found."),
+      errors::InvalidArgumentError);
+}
+
+TEST_CASE("features that cannot be parsed are found while the graph is built") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  CHECK_THROWS_AS(parse_single_example("x", {}), ValueError);
+  CHECK_THROWS_AS(parse_single_example("x", {{"a", {.shape = {None}, .dtype = int64}}}),
+                  ValueError);
+  CHECK_THROWS_AS(parse_single_example("x", {{"a", {.shape = {}, .dtype = int32}}}), TypeError);
+  CHECK_THROWS_AS(parse_single_example(3, {{"a", {.shape = {}, .dtype = int64}}}), TypeError);
+  CHECK_THROWS_WITH_AS(parse_single_example({"x", "y"}, {{"a", {.shape = {}, .dtype = int64}}}),
+                       doctest::Contains("Input serialized must be a scalar"), ValueError);
+}
+
+TEST_CASE("decode_raw") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  Session session;
+  const auto run = [&](const Tensor& tensor) { return session.run(tensor); };
+  const Tensor two = decode_raw({"abcd", "efgh"}, uint8);
+  CHECK(two.shape() == Shape{2, None});
+  CHECK(run(two).shape() == Shape{2, 4});
+  CHECK(values<std::uint8_t>(run(two)) ==
+        std::vector<std::uint8_t>{'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'});
+  CHECK(values<std::int32_t>(run(decode_raw("abcd", int32))) ==
+        std::vector<std::int32_t>{1684234849});
+  CHECK(values<std::int32_t>(run(decode_raw("abcd", int32, {.little_endian = false}))) ==
+        std::vector<std::int32_t>{1633837924});
+  CHECK(run(decode_raw("", int32)).shape() == Shape{0});
+  CHECK_THROWS_WITH_AS(
+      run(decode_raw({"abc", "efgh"}, uint8)),
+      doctest::Contains("DecodeRaw requires input strings to all be the same size, "
+                        "but element 1 has size 4 != 3"),
+      errors::InvalidArgumentError);
+  CHECK_THROWS_WITH_AS(
+      run(decode_raw("abcde", int32)),
+      doctest::Contains("Input to DecodeRaw has length 5 that is not a multiple of "
+                        "4, the size of int32"),
+      errors::InvalidArgumentError);
+  Tensor told = decode_raw("abc", uint8);
+  told.set_shape({3});
+  CHECK(run(told).shape() == Shape{3});
+  Tensor wrong = decode_raw("abc", uint8);
+  wrong.set_shape({4});
+  CHECK_THROWS_WITH_AS(run(wrong), doctest::Contains("holds 3 numbers of uint8, the graph says 4"),
+                       errors::InvalidArgumentError);
+  CHECK_THROWS_AS(decode_raw("abc", string), TypeError);
+  CHECK_THROWS_AS(decode_raw(3, uint8), TypeError);
+}
