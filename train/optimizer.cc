@@ -1,0 +1,169 @@
+#include "train/optimizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "autodiff/gradients.h"
+#include "core/graph/scopes.h"
+#include "ops/control/group.h"
+#include "ops/variables/assign.h"
+#include "ops/variables/initializers.h"
+#include "ops/variables/variable_scope.h"
+
+namespace towerflow::train {
+namespace {
+
+std::string names_of(const std::vector<GradAndVar>& pairs) {
+  std::vector<std::string> names;
+  for (const GradAndVar& pair : pairs) names.push_back("'" + pair.var.name() + "'");
+  return fmt::format("[{}]", fmt::join(names, ", "));
+}
+
+bool none_present(const std::vector<GradAndVar>& pairs) {
+  return std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) { return pair.grad; });
+}
+
+}  // namespace
+
+std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
+                                                     ComputeGradientsOptions options, Site site) {
+  if (options.gate_gradients < GATE_NONE || options.gate_gradients > GATE_GRAPH) {
+    throw ValueError(
+        "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
+        "Optimizer.GATE_GRAPH. Not " +
+            std::to_string(options.gate_gradients),
+        {.site = site});
+  }
+  if (!is_floating(loss.dtype())) {
+    throw ValueError(fmt::format("Invalid type {} for {}, expected: float32, float64, float16, "
+                                 "bfloat16.",
+                                 dtype_name(loss.dtype()), loss.name()),
+                     {.site = site, .hint = "tf::cast the loss to float32"});
+  }
+  std::vector<Variable> variables;
+  if (options.var_list) {
+    variables = *options.var_list;
+  } else {
+    const Collections& collections = loss.graph().collections();
+    for (const char* key :
+         {GraphKeys::TRAINABLE_VARIABLES, GraphKeys::TRAINABLE_RESOURCE_VARIABLES}) {
+      const auto found = collections.get<Variable>(key, std::nullopt);
+      variables.insert(variables.end(), found.begin(), found.end());
+    }
+  }
+  if (variables.empty()) {
+    throw ValueError("No variables to optimize.",
+                     {.site = site,
+                      .hint = options.var_list ? "var_list is empty: a filter may have matched "
+                                                 "nothing; a name scope never prefixes get_variable"
+                                               : "make variables with tf::get_variable first"});
+  }
+  std::vector<GradientTarget> targets(variables.begin(), variables.end());
+  const auto grads =
+      gradients({loss}, targets,
+                {.grad_ys = options.grad_loss ? std::vector<OptionalGradient>{options.grad_loss}
+                                              : std::vector<OptionalGradient>{},
+                 .colocate_gradients_with_ops = options.colocate_gradients_with_ops},
+                site);
+  std::vector<GradAndVar> pairs;
+  for (std::size_t i = 0; i < variables.size(); ++i) pairs.push_back({grads[i], variables[i]});
+  return pairs;
+}
+
+Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_vars,
+                                     ApplyGradientsOptions options, Site site) {
+  if (grads_and_vars.empty()) throw ValueError("No variables provided.", {.site = site});
+  if (none_present(grads_and_vars)) {
+    throw ValueError(
+        fmt::format("No gradients provided for any variable: {}.", names_of(grads_and_vars)),
+        {.site = site, .hint = "the loss depends on none of them: every gradient is absent"});
+  }
+  Graph& graph = grads_and_vars[0].var.graph();
+  std::vector<Variable> with_gradient;
+  for (const GradAndVar& pair : grads_and_vars) {
+    if (pair.grad) with_gradient.push_back(pair.var);
+  }
+  {
+    const ControlDependencies outside(graph, std::nullopt);
+    create_slots(with_gradient, site);
+  }
+  const NameScope scope(graph, options.name.empty() ? name_ : options.name, site);
+  prepare(graph, site);
+  std::vector<Operation> updates;
+  for (const auto& [gradient, variable] : grads_and_vars) {
+    if (!gradient) continue;
+    const NameScope update_scope(graph, "update_" + variable.op().name(), site);
+    const ColocationScope beside(graph, &variable.op().node(), false);
+    updates.push_back(gradient->is_dense() ? apply_dense(gradient->dense(), variable, site)
+                                           : apply_sparse(gradient->slices(), variable, site));
+  }
+  Operation train_op;
+  if (!options.global_step) {
+    train_op = group(updates, {.name = scope.name()}, site);
+  } else {
+    const Operation done = group(updates, {.name = "update"}, site);
+    const ControlDependencies after(graph, std::vector<Node*>{&done.node()});
+    const ColocationScope beside(graph, &options.global_step->op().node(), false);
+    train_op = assign_add(*options.global_step, 1, {.name = scope.name()}, site).op();
+  }
+  graph.collections().add(GraphKeys::TRAIN_OP, CollectionItem::of(train_op));
+  return train_op;
+}
+
+Operation Optimizer::minimize(const Tensor& loss, MinimizeOptions options, Site site) {
+  const auto pairs =
+      compute_gradients(loss,
+                        {.var_list = options.var_list,
+                         .gate_gradients = options.gate_gradients,
+                         .colocate_gradients_with_ops = options.colocate_gradients_with_ops,
+                         .grad_loss = options.grad_loss},
+                        site);
+  if (none_present(pairs)) {
+    throw ValueError(fmt::format("No gradients provided for any variable, check your graph for ops "
+                                 "that do not support gradients, between variables {} and loss {}.",
+                                 names_of(pairs), loss.name()),
+                     {.site = site});
+  }
+  return apply_gradients(pairs, {.global_step = options.global_step, .name = options.name}, site);
+}
+
+std::optional<Variable> Optimizer::get_slot(const Variable& variable,
+                                            const std::string& name) const {
+  const auto slot = slots_.find(name);
+  if (slot == slots_.end()) return std::nullopt;
+  const auto found = slot->second.find(variable.name());
+  return found == slot->second.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::string> Optimizer::get_slot_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, variables] : slots_) names.push_back(name);
+  return names;
+}
+
+std::vector<Variable> Optimizer::variables() const {
+  std::vector<Variable> kept;
+  for (const auto& [name, slots] : slots_) {
+    for (const auto& [variable, slot] : slots) kept.push_back(slot);
+  }
+  std::sort(kept.begin(), kept.end(),
+            [](const Variable& a, const Variable& b) { return a.name() < b.name(); });
+  return kept;
+}
+
+Variable Optimizer::zeros_slot(const Variable& variable, const std::string& slot_name, Site site) {
+  auto& slots = slots_[slot_name];
+  const auto existing = slots.find(variable.name());
+  if (existing != slots.end()) return existing->second;
+  const auto scope =
+      variable_scope(std::nullopt, {.default_name = variable.op().name() + "/" + name_}, site);
+  const ColocationScope beside(variable.graph(), &variable.op().node(), false);
+  const Variable slot = get_variable(
+      "", variable.shape(),
+      {.dtype = variable.dtype(), .initializer = zeros_initializer(), .trainable = false}, site);
+  slots.emplace(variable.name(), slot);
+  return slot;
+}
+
+}  // namespace towerflow::train

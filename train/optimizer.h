@@ -1,0 +1,145 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/operand.h"
+#include "ops/variables/variable.h"
+
+namespace towerflow {
+
+/// A variable and what a loss says about it; an absent gradient is an empty optional.
+struct GradAndVar {
+  OptionalGradient grad;
+  Variable var;
+};
+
+namespace train {
+
+/// When the gradients of one call may be used. Runs here are in tape order and deterministic, so
+/// the three give the same numbers; they are TensorFlow's arguments.
+enum GateGradients { GATE_NONE = 0, GATE_OP = 1, GATE_GRAPH = 2 };
+
+struct ComputeGradientsOptions {
+  /// The variables to differentiate with respect to; all trainable ones when not given.
+  std::optional<std::vector<Variable>> var_list{};
+  int gate_gradients = GATE_OP;
+  bool colocate_gradients_with_ops = false;
+  OptionalGradient grad_loss{};
+};
+
+struct ApplyGradientsOptions {
+  std::optional<Variable> global_step{};  ///< incremented after the update
+  std::string name{};
+};
+
+struct MinimizeOptions {
+  std::optional<Variable> global_step{};
+  std::optional<std::vector<Variable>> var_list{};
+  int gate_gradients = GATE_OP;
+  bool colocate_gradients_with_ops = false;
+  std::string name{};
+  OptionalGradient grad_loss{};
+};
+
+/// Computes gradients and applies them. (tf.train.Optimizer)
+///
+/// A subclass says which slots a variable has and which op updates it; slots are variables named
+/// after the variable and the optimizer, `conv1/weights/Momentum`.
+class Optimizer {
+ public:
+  Optimizer(std::string name, bool use_locking)
+      : name_(std::move(name)), use_locking_(use_locking) {}
+  virtual ~Optimizer() = default;
+
+  /// One pair per variable of `var_list`, in its order; the gradient is absent where the loss does
+  /// not depend on the variable.
+  /// Throws ValueError without variables, TypeError for a loss that is not floating.
+  std::vector<GradAndVar> compute_gradients(const Tensor& loss,
+                                            ComputeGradientsOptions options = {},
+                                            Site site = Site::current());
+
+  /// Appends the update of each variable that has a gradient; one without, and its slots, stay as
+  /// they are. Throws ValueError when no gradient is present at all, and where slots would have to
+  /// be made in a variable scope that reuses.
+  Operation apply_gradients(const std::vector<GradAndVar>& grads_and_vars,
+                            ApplyGradientsOptions options = {}, Site site = Site::current());
+
+  /// compute_gradients, then apply_gradients.
+  Operation minimize(const Tensor& loss, MinimizeOptions options = {}, Site site = Site::current());
+
+  const std::string& get_name() const { return name_; }
+  /// The slot of a variable, when it exists. (get_slot)
+  std::optional<Variable> get_slot(const Variable& variable, const std::string& name) const;
+  std::vector<std::string> get_slot_names() const;
+  /// What the optimizer keeps, sorted by name. (variables)
+  std::vector<Variable> variables() const;
+
+ protected:
+  virtual void create_slots(const std::vector<Variable>& variables, Site site) = 0;
+  /// Converts hyper-parameters, inside the optimizer's name scope.
+  virtual void prepare(Graph& graph, Site site) = 0;
+  virtual Operation apply_dense(const Tensor& gradient, const Variable& variable, Site site) = 0;
+  virtual Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                                 Site site) = 0;
+
+  /// Makes a slot of zeros beside `variable`, called after it and the optimizer.
+  Variable zeros_slot(const Variable& variable, const std::string& slot_name, Site site);
+  bool use_locking() const { return use_locking_; }
+
+ private:
+  std::string name_;
+  bool use_locking_;
+  std::map<std::string, std::map<std::string, Variable>> slots_;  // slot -> variable name -> slot
+};
+
+struct GradientDescentOptions {
+  bool use_locking = false;
+  std::string name = "GradientDescent";
+};
+
+/// variable -= rate * gradient. (tf.train.GradientDescentOptimizer)
+class GradientDescentOptimizer final : public Optimizer {
+ public:
+  explicit GradientDescentOptimizer(Operand learning_rate, GradientDescentOptions options = {});
+
+ private:
+  void create_slots(const std::vector<Variable>&, Site) override {}
+  void prepare(Graph& graph, Site site) override;
+  Operation apply_dense(const Tensor& gradient, const Variable& variable, Site site) override;
+  Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                         Site site) override;
+
+  Operand learning_rate_;
+  Tensor rate_;
+};
+
+struct MomentumOptions {
+  bool use_locking = false;
+  std::string name = "Momentum";
+  bool use_nesterov = false;
+};
+
+/// slot = momentum * slot + gradient; variable -= rate * slot. (tf.train.MomentumOptimizer)
+///
+/// With Nesterov, variable -= rate * (gradient + momentum * slot): Sutskever et al. 2013.
+class MomentumOptimizer final : public Optimizer {
+ public:
+  MomentumOptimizer(Operand learning_rate, Operand momentum, MomentumOptions options = {});
+
+ private:
+  void create_slots(const std::vector<Variable>& variables, Site site) override;
+  void prepare(Graph& graph, Site site) override;
+  Operation apply_dense(const Tensor& gradient, const Variable& variable, Site site) override;
+  Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                         Site site) override;
+
+  Operand learning_rate_, momentum_;
+  bool use_nesterov_;
+  Tensor rate_, factor_;
+};
+
+}  // namespace train
+}  // namespace towerflow

@@ -1,0 +1,11 @@
+#include "ops/register_above.h"
+
+#include "train/checkpoint/save_restore.h"
+
+namespace towerflow {
+
+void register_train_ops(OpRegistry& registry) { register_checkpoint_ops(registry); }
+
+void register_train_kernels(KernelTable& table) { register_checkpoint_kernels(table); }
+
+}  // namespace towerflow

@@ -1,0 +1,238 @@
+#include "train/saver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+#include "core/graph/constant.h"
+#include "core/graph/log.h"
+#include "core/runtime/session.h"
+#include "ops/array/placeholder_with_default.h"
+#include "ops/array/view.h"
+#include "ops/control/group.h"
+#include "train/checkpoint/bundle_format.h"
+#include "train/checkpoint/checkpoint_state.h"
+#include "train/checkpoint/files.h"
+#include "train/checkpoint/save_restore.h"
+
+namespace towerflow::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Seconds since 1970.
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+struct KeptCheckpoint {
+  std::string path;
+  double saved = 0;  // seconds since 1970
+};
+
+/// The value of `filename` after the save: its identity beside it, once `save` has run.
+Tensor after_save(const Operation& save, const Tensor& filename, Site site) {
+  Graph& graph = filename.graph();
+  const NameScope scope(graph, "control_dependency", site);
+  const ColocationScope beside(graph, &filename.node(), false);
+  const ControlDependencies after(graph, std::vector<Node*>{&save.node()});
+  return identity(filename, {.name = scope.name()}, site);
+}
+
+Tensor add_save(const Tensor& filename, const std::vector<Saveable>& saveables, Site site) {
+  std::vector<std::string> names;
+  std::vector<Tensor> tensors;
+  for (const Saveable& saveable : saveables) {
+    for (const SaveSpec& spec : saveable->specs()) {
+      names.push_back(spec.name);
+      tensors.push_back(spec.tensor);
+    }
+  }
+  return after_save(save_v2(filename, names, tensors, {}, site), filename, site);
+}
+
+Operation add_restore(const Tensor& filename, const std::vector<Saveable>& saveables, Site site) {
+  std::vector<RestoreSpec> specs;
+  for (const Saveable& saveable : saveables) {
+    for (const SaveSpec& spec : saveable->specs())
+      specs.push_back({spec.name, spec.tensor.dtype(), spec.tensor.shape()});
+  }
+  std::vector<Tensor> values;
+  {
+    const DeviceScope host(filename.graph(), DeviceSpec::parse("cpu:0"));
+    values = restore_v2(filename, specs, {}, site);
+  }
+  std::vector<Operation> restored;
+  auto next = values.begin();
+  for (const Saveable& saveable : saveables) {
+    const auto end = next + static_cast<std::ptrdiff_t>(saveable->specs().size());
+    restored.push_back(saveable->restore({next, end}, site));
+    next = end;
+  }
+  return group(restored, {.name = "restore_all"}, site);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+void check_state_name(const std::string& save_path, const SaverSaveOptions& options) {
+  if (fs::path(options.latest_filename).has_parent_path())
+    throw ValueError("'latest_filename' must not contain path components",
+                     {.hint = "it lies in the folder of the checkpoints"});
+  if (!options.global_step && fs::path(save_path).filename() == options.latest_filename)
+    throw ValueError(fmt::format("'latest_filename' collides with 'save_path': '{}' and '{}'",
+                                 options.latest_filename, save_path));
+}
+
+}  // namespace
+
+struct Saver::State {
+  SaverOptions options;
+  bool empty = false;
+  Tensor filename, saved;
+  Operation restored;
+  SaverDef def;
+  std::vector<KeptCheckpoint> kept;  // oldest first
+  std::vector<KeptCheckpoint> to_be_deleted;
+  double next_preserved = 0;  // a checkpoint saved later than this one stays
+
+  void build(const std::vector<Saveable>& saveables, Site site);
+  std::string checkpoint_path(Session& session, const std::string& save_path,
+                              const SaverSaveOptions& save_options) const;
+  void record(const std::string& path);
+  void delete_old();
+};
+
+void Saver::State::build(const std::vector<Saveable>& saveables, Site site) {
+  Graph& graph = saveables[0]->specs().at(0).tensor.graph();
+  const DefaultGraphGuard guard(graph);
+  const NameScope scope(graph, options.name.empty() ? "save" : options.name, site);
+  const std::string& name = options.filename.empty() ? "model" : options.filename;
+  filename = placeholder_with_default(Operand(name, site), Shape{}, {.name = "filename"}, site);
+  filename = placeholder_with_default(filename, Shape{}, {.name = "Const"}, site);
+  saved = add_save(filename, saveables, site);
+  restored = add_restore(filename, saveables, site);
+  def = {filename.name(), saved.name(), restored.name()};
+}
+
+std::string Saver::State::checkpoint_path(Session& session, const std::string& save_path,
+                                          const SaverSaveOptions& save_options) const {
+  if (!save_options.global_step) return save_path;
+  const std::int64_t step = save_options.global_step->value(session);
+  return options.pad_step_number ? fmt::format("{}-{:08d}", save_path, step)
+                                 : fmt::format("{}-{}", save_path, step);
+}
+
+void Saver::State::record(const std::string& path) {
+  if (options.max_to_keep <= 0) return;
+  std::erase_if(kept, [&](const KeptCheckpoint& other) { return other.path == path; });
+  kept.push_back({path, now()});
+  if (kept.size() <= static_cast<std::size_t>(options.max_to_keep)) return;
+  to_be_deleted.push_back(kept.front());
+  kept.erase(kept.begin());
+}
+
+void Saver::State::delete_old() {
+  if (to_be_deleted.empty()) return;
+  const KeptCheckpoint oldest = to_be_deleted.front();
+  to_be_deleted.erase(to_be_deleted.begin());
+  if (oldest.saved > next_preserved) {
+    next_preserved += options.keep_checkpoint_every_n_hours * 3600;
+    return;
+  }
+  remove_checkpoint(oldest.path);
+}
+
+std::int64_t GlobalStep::value(Session& session) const {
+  if (const auto* step = std::get_if<std::int64_t>(&value_)) return *step;
+  const Array step = session.run(std::get<Fetch>(value_));
+  if (step.dtype() == DType::int64) return step.item<std::int64_t>();
+  if (step.dtype() == DType::int32) return step.item<std::int32_t>();
+  throw TypeError(fmt::format("global_step must be an int32 or int64, it is {}", step.text()));
+}
+
+Saver::Saver(SaverOptions options, Site site) : state_(std::make_shared<State>()) {
+  const VarList list = options.var_list ? *options.var_list : VarList::all();
+  state_->options = std::move(options);
+  state_->next_preserved = now() + state_->options.keep_checkpoint_every_n_hours * 3600;
+  state_->empty = list.empty();
+  if (!state_->empty)
+    state_->build(list.saveables(), site);
+  else if (!state_->options.allow_empty)
+    throw ValueError("No variables to save", {.site = site});
+}
+
+std::string Saver::save(Session& session, const std::string& save_path,
+                        const SaverSaveOptions& options) {
+  check_state_name(save_path, options);
+  if (state_->empty) return "";
+  const std::string path = state_->checkpoint_path(session, save_path, options);
+  const std::string folder = parent_of(save_path);
+  try {
+    const Array written = session.run(state_->saved, {{state_->filename, Array::scalar(path)}});
+    if (written.item<std::string>() != path)
+      throw errors::InternalError(fmt::format("saved {} instead of {}", written.text(), path));
+  } catch (const errors::OpError& error) {
+    const bool about_folder = error.code() == errors::Code::not_found ||
+                              error.code() == errors::Code::failed_precondition;
+    std::error_code ignored;
+    if (!about_folder || fs::is_directory(folder, ignored)) throw;
+    throw ValueError(fmt::format("Parent directory of {} doesn't exist, can't save.", save_path),
+                     error.detail());
+  }
+  if (!options.write_state) return path;
+  state_->record(path);
+  update_checkpoint_state(fs::path(save_path).parent_path(), path, last_checkpoints(),
+                          {.latest_filename = options.latest_filename,
+                           .save_relative_paths = state_->options.save_relative_paths});
+  state_->delete_old();
+  return path;
+}
+
+void Saver::restore(Session& session, const std::string& save_path) const {
+  if (state_->empty) return;
+  if (!checkpoint_exists(save_path))
+    throw ValueError(
+        "The passed save_path is not a valid checkpoint: " + save_path,
+        {.hint = fmt::format("there is no file {}", bundle_index_path(save_path).string())});
+  log_message(LogLevel::info, fmt::format("Restoring parameters from {}", save_path));
+  const auto failed = [&](const char* cause, const errors::OpError& error) {
+    return fmt::format("Restoring from checkpoint {} failed: {}. {}", save_path, cause,
+                       error.message());
+  };
+  try {
+    session.run(state_->restored, {{state_->filename, Array::scalar(save_path)}});
+  } catch (const errors::NotFoundError& error) {
+    throw errors::NotFoundError(failed("the graph has a name that the checkpoint lacks", error),
+                                error.detail());
+  } catch (const errors::InvalidArgumentError& error) {
+    throw errors::InvalidArgumentError(failed("graph and checkpoint do not belong together", error),
+                                       error.detail());
+  }
+}
+
+std::vector<std::string> Saver::last_checkpoints() const {
+  std::vector<std::string> paths;
+  for (const KeptCheckpoint& checkpoint : state_->kept) paths.push_back(checkpoint.path);
+  return paths;
+}
+
+void Saver::recover_last_checkpoints(const std::vector<std::string>& checkpoint_paths) {
+  state_->kept.clear();
+  for (const std::string& path : checkpoint_paths) {
+    std::error_code error;
+    const auto written = fs::last_write_time(bundle_index_path(path), error);
+    if (error) continue;
+    const auto age = decltype(written)::clock::now() - written;
+    state_->kept.push_back({path, now() - std::chrono::duration<double>(age).count()});
+  }
+}
+
+const SaverDef& Saver::as_saver_def() const { return state_->def; }
+
+}  // namespace towerflow::train

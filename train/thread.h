@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace towerflow::train {
+
+/// A thread with a name that never outlives its last handle: with it goes, in order, a request to
+/// end (`interrupt`) and a join. A cheap handle. (Python's threading.Thread)
+class Thread {
+ public:
+  Thread() = default;
+  /// `body` runs once `start` is called. `interrupt` makes it end soon; both may be called at the
+  /// same time. What `body` throws is logged as a warning.
+  Thread(std::string name, std::function<void()> body, std::function<void()> interrupt = {});
+
+  const std::string& name() const;
+  void start();
+  /// Started, and not yet ended.
+  bool is_alive() const;
+  void interrupt();
+  /// Waits for the end; returns at once for a thread that was not started.
+  void join();
+  /// Waits at most so long; whether it has ended.
+  bool join_for(std::chrono::duration<double> limit);
+
+  bool operator==(const Thread&) const = default;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace towerflow::train
