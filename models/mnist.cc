@@ -1,0 +1,154 @@
+#include "models/mnist.h"
+
+#include "towerflow/tf.h"
+
+namespace towerflow::models::mnist {
+namespace {
+
+/// A variable that lives in CPU memory, whatever device the tower is on.
+Variable variable_on_cpu(const std::string& name, const Shape& shape, Initializer initializer) {
+  const auto device = tf::device("/cpu:0");
+  return tf::get_variable(name, shape,
+                          {.dtype = tf::float32, .initializer = std::move(initializer)});
+}
+
+struct Record {
+  Tensor image;
+  Tensor label;
+};
+
+/// One digit: pixels scaled to -0.5 .. 0.5, and its label.
+Record read_and_decode(const tf::FIFOQueue& filename_queue) {
+  tf::TFRecordReader reader;
+  const auto [key, serialized_example] = reader.read(filename_queue);
+  auto features = tf::parse_single_example(
+      serialized_example, {{"image_raw", tf::FixedLenFeature{.shape = {}, .dtype = tf::string}},
+                           {"label", tf::FixedLenFeature{.shape = {}, .dtype = tf::int64}}});
+  Tensor image = tf::decode_raw(features["image_raw"], tf::uint8);
+  image.set_shape({kImagePixels});
+  image = tf::cast(image, tf::float32) * (1. / 255) - 0.5;
+  return {image, tf::cast(features["label"], tf::int32)};
+}
+
+}  // namespace
+
+Batch inputs(const std::string& file, InputOptions options) {
+  const auto scope = tf::name_scope("input");
+  const auto filename_queue = tf::train::string_input_producer(
+      {file}, {.num_epochs = options.num_epochs, .seed = options.seed});
+  const auto [image, label] = read_and_decode(filename_queue);
+  const auto batch =
+      tf::train::shuffle_batch({image, label}, {.batch_size = options.batch_size,
+                                                .capacity = 1000 + 3 * options.batch_size,
+                                                .min_after_dequeue = 1000,
+                                                .num_threads = options.num_threads,
+                                                .seed = options.seed});
+  return {batch[0], batch[1]};
+}
+
+Batch ordered_inputs(const std::string& file, std::int64_t batch_size) {
+  const auto scope = tf::name_scope("input");
+  const auto filename_queue =
+      tf::train::string_input_producer({file}, {.num_epochs = 1, .shuffle = false});
+  const auto [image, label] = read_and_decode(filename_queue);
+  const auto batch = tf::train::batch(
+      {image, label},
+      {.batch_size = batch_size, .capacity = 4 * batch_size, .allow_smaller_final_batch = true});
+  return {batch[0], batch[1]};
+}
+
+Tensor inference(const Tensor& images, NetOptions options) {
+  const Tensor x_image = tf::reshape(images, {-1, 28, 28, 1});
+
+  const Tensor conv1 = tf::with(tf::variable_scope("conv1"), [&](auto& scope) {
+    const Variable kernel = variable_on_cpu("weights", {5, 5, 1, 32},
+                                            tf::truncated_normal_initializer({.stddev = 5e-2}));
+    const Variable biases = variable_on_cpu("biases", {32}, tf::constant_initializer(0.0));
+    const Tensor conv = tf::nn::conv2d(x_image, kernel, {1, 1, 1, 1}, "SAME");
+    return tf::nn::relu(tf::nn::bias_add(conv, biases), {.name = scope.name()});
+  });
+  const Tensor pool1 =
+      tf::nn::max_pool(conv1, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME", {.name = "pool1"});
+
+  const Tensor conv2 = tf::with(tf::variable_scope("conv2"), [&](auto& scope) {
+    const Variable kernel = variable_on_cpu("weights", {5, 5, 32, 64},
+                                            tf::truncated_normal_initializer({.stddev = 5e-2}));
+    const Tensor conv = tf::nn::conv2d(pool1, kernel, {1, 1, 1, 1}, "SAME");
+    const Variable biases = variable_on_cpu("biases", {64}, tf::constant_initializer(0.1));
+    return tf::nn::relu(tf::nn::bias_add(conv, biases), {.name = scope.name()});
+  });
+  const Tensor pool2 =
+      tf::nn::max_pool(conv2, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME", {.name = "pool2"});
+
+  const Tensor local3 = tf::with(tf::variable_scope("local3"), [&](auto& scope) {
+    // Everything into depth, so that one matrix product does it.
+    const Tensor flat = tf::reshape(pool2, {-1, 7 * 7 * 64});
+    const Variable weights = variable_on_cpu("weights", {flat.get_shape()[1], 1024},
+                                             tf::truncated_normal_initializer({.stddev = 0.04}));
+    const Variable biases = variable_on_cpu("biases", {1024}, tf::constant_initializer(0.1));
+    return tf::nn::relu(tf::matmul(flat, weights) + biases, {.name = scope.name()});
+  });
+
+  const Tensor local4 = tf::with(tf::variable_scope("local4"), [&](auto& scope) {
+    const Variable weights =
+        variable_on_cpu("weight", {1024, 10}, tf::truncated_normal_initializer({.stddev = 0.04}));
+    const Variable biases = variable_on_cpu("biases", {10}, tf::constant_initializer(0.1));
+    if (options.relu_logits) {
+      return tf::nn::relu(tf::matmul(local3, weights) + biases, {.name = scope.name()});
+    }
+    return tf::add(tf::matmul(local3, weights), biases, {.name = scope.name()});
+  });
+
+  // No softmax here: the loss takes unscaled logits and applies it itself.
+  return tf::with(tf::variable_scope("softmax_linear"), [&](auto& scope) {
+    const Variable weights = variable_on_cpu(
+        "weight", {10, 10}, tf::truncated_normal_initializer({.stddev = 1 / 192.0}));
+    const Variable biases = variable_on_cpu("biases", {10}, tf::constant_initializer(0.0));
+    return tf::add(tf::matmul(local4, weights), biases, {.name = scope.name()});
+  });
+}
+
+Tensor loss(const Tensor& logits, const Tensor& labels) {
+  const Tensor wide_labels = tf::cast(labels, tf::int64);
+  const Tensor cross_entropy = tf::nn::sparse_softmax_cross_entropy_with_logits(
+      {.labels = wide_labels, .logits = logits, .name = "cross_entropy_per_example"});
+  const Tensor cross_entropy_mean = tf::reduce_mean(cross_entropy, {.name = "cross_entropy"});
+  tf::add_to_collection("losses", cross_entropy_mean);
+  return tf::add_n(tf::get_collection("losses"), {.name = "total_loss"});
+}
+
+Tensor tower_loss(const std::string& scope, const BatchFunction& next_batch, NetOptions options) {
+  const auto [images, labels] = next_batch();
+  const Tensor logits = inference(images, options);
+  loss(logits, labels);
+  // The losses of this tower alone.
+  return tf::add_n(tf::get_collection("losses", scope), {.name = "total_loss"});
+}
+
+Towers build_towers(const TowersOptions& options, const BatchFunction& next_batch) {
+  Towers towers;
+  const auto cpu = tf::device("/cpu:0");
+  towers.global_step = tf::get_variable(
+      "global_step", Shape{}, {.initializer = tf::constant_initializer(0), .trainable = false});
+  tf::train::MomentumOptimizer opt(options.learning_rate, options.momentum,
+                                   {.use_locking = true, .use_nesterov = true});
+  {
+    // Entering the scope again keeps reuse_variables() from outliving the loop.
+    const auto vars = tf::variable_scope(tf::get_variable_scope());
+    for (int i = 0; i < options.num_towers; ++i) {
+      const auto device = tf::device("/gpu:" + std::to_string(i));
+      const auto scope = tf::name_scope(std::string(kTowerName) + "_" + std::to_string(i));
+      const Tensor tower_total = tower_loss(scope, next_batch, options.net);
+      tf::get_variable_scope().reuse_variables();
+      towers.tower_grads.push_back(
+          opt.compute_gradients(tower_total, {.gate_gradients = tf::train::GATE_NONE}));
+      towers.losses.push_back(tower_total);
+    }
+  }
+  towers.grads = average_gradients(towers.tower_grads);
+  towers.train_op = opt.apply_gradients(towers.grads, {.global_step = towers.global_step});
+  towers.init = tf::group({tf::global_variables_initializer(), tf::local_variables_initializer()});
+  return towers;
+}
+
+}  // namespace towerflow::models::mnist

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/graph/operand.h"
+#include "train/optimizer.h"
+
+namespace towerflow::models::mnist {
+
+/// The MNIST network on towers: the program many learned multi-GPU TensorFlow from, line by line.
+/// Names of variables and nodes are those of the TensorFlow program.
+
+inline constexpr std::int64_t kImagePixels = 784;
+inline constexpr const char* kTowerName = "tower";
+
+struct NetOptions {
+  /// The source text's ReLU on the ten units of local4, which kills classes; off is the corrected
+  /// net.
+  bool relu_logits = false;
+};
+
+/// Two convolutions with pooling, two fully connected layers and a linear one.
+///
+/// shapes   images [N, 784] in -0.5 .. 0.5 -> logits [N, 10]
+Tensor inference(const Tensor& images, NetOptions options = {});
+
+/// Mean cross entropy of the batch, added to collection `losses`; returns the sum of all of
+/// `losses`.
+///
+/// shapes   logits [N, 10], labels [N] (int32) -> []
+Tensor loss(const Tensor& logits, const Tensor& labels);
+
+/// A batch: images [N, 784] float32, labels [N] int32.
+struct Batch {
+  Tensor images;
+  Tensor labels;
+};
+using BatchFunction = std::function<Batch()>;
+
+/// The loss of one tower, from the losses made under its name scope.
+Tensor tower_loss(const std::string& scope, const BatchFunction& next_batch, NetOptions options);
+
+struct InputOptions {
+  std::int64_t batch_size = 64;
+  int num_epochs = 1;
+  std::optional<std::int64_t> seed{};
+  int num_threads = 2;
+};
+
+/// A shuffled batch from a TFRecord file of Examples with `image_raw` and `label`.
+Batch inputs(const std::string& file, InputOptions options);
+
+/// Examples of a TFRecord file once, in its order; the last batch is as small as what is left.
+Batch ordered_inputs(const std::string& file, std::int64_t batch_size);
+
+struct TowersOptions {
+  int num_towers = 1;
+  NetOptions net{};
+  Operand learning_rate = 0.005;
+  double momentum = 0.9;
+};
+
+/// The whole training graph in the default graph.
+struct Towers {
+  Variable global_step;
+  std::vector<Tensor> losses;  ///< one a tower
+  std::vector<std::vector<GradAndVar>> tower_grads;
+  std::vector<GradAndVar> grads;  ///< averaged
+  Operation train_op;
+  Operation init;
+};
+
+/// Variables on the CPU, one tower a device (/gpu:0, /gpu:1, ...; soft placement sends them to
+/// logical CPUs), gradients averaged and applied on the CPU.
+Towers build_towers(const TowersOptions& options, const BatchFunction& next_batch);
+
+}  // namespace towerflow::models::mnist

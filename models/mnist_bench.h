@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include "models/mnist_train.h"
+
+namespace towerflow::models::mnist {
+
+struct BenchOptions {
+  int num_towers = 1;
+  std::int64_t batch_size = 64;  ///< per tower
+  NetOptions net{};
+  DeviceOptions devices{};
+};
+
+/// The training step on batches that lie in memory, in variables, so that no input is timed.
+class StepBench {
+ public:
+  explicit StepBench(const BenchOptions& options);
+  ~StepBench();
+  StepBench(const StepBench&) = delete;
+  StepBench& operator=(const StepBench&) = delete;
+
+  /// Runs `steps` steps and returns examples per second over all towers.
+  double window(int steps);
+  /// Loss of the last tower in the last step.
+  double loss() const;
+  /// The plan of the step in words.
+  std::string plan_report();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace towerflow::models::mnist

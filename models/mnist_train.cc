@@ -1,0 +1,159 @@
+#include "models/mnist_train.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "data/tfrecord.h"
+#include "models/run_record.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::models::mnist {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check(const TrainOptions& options) {
+  const auto need = [](bool holds, const char* what, auto value) {
+    if (!holds) throw ValueError(fmt::format("{} must be at least 1, got {}", what, value));
+  };
+  need(options.num_towers >= 1, "the number of towers", options.num_towers);
+  need(options.batch_size >= 1, "the batch size", options.batch_size);
+  need(options.num_epochs >= 1, "the number of epochs", options.num_epochs);
+  need(options.reader_threads >= 1, "the number of reader threads", options.reader_threads);
+  if (options.max_steps) need(*options.max_steps >= 1, "the number of steps", *options.max_steps);
+  if (!(options.learning_rate > 0)) {
+    throw ValueError(
+        fmt::format("the learning rate must be positive, got {}", options.learning_rate));
+  }
+}
+
+std::int64_t count_records(const std::string& file) {
+  data::TFRecordReader reader(file);
+  std::string record;
+  while (reader.next(record)) {
+  }
+  return reader.records_read();
+}
+
+/// Examples that wait in each tower's shuffle queue when training has ended.
+std::vector<std::int64_t> left_over(Session& session, int num_towers) {
+  std::vector<std::int64_t> counts;
+  for (int i = 0; i < num_towers; ++i) {
+    const Tensor size = session.graph().get_tensor_by_name(
+        fmt::format("{}_{}/input/shuffle_batch/random_shuffle_queue_Size:0", kTowerName, i));
+    counts.push_back(session.run(size).item<std::int32_t>());
+  }
+  return counts;
+}
+
+}  // namespace
+
+ConfigProto session_config(int num_towers, const DeviceOptions& options) {
+  ConfigProto config;
+  config.device_count["CPU"] = options.cpus > 0 ? options.cpus : num_towers;
+  config.intra_op_parallelism_threads = options.threads;
+  config.allow_soft_placement = true;
+  config.log_device_placement = options.log_device_placement;
+  return config;
+}
+
+std::string record_file(const std::string& folder, const std::string& name) {
+  for (const char* ending : {".tfrecords", ".tfrecords.gz"}) {
+    const auto path = std::filesystem::path(folder) / (name + ending);
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) return path.string();
+  }
+  throw errors::NotFoundError(
+      fmt::format("no {0}.tfrecords or {0}.tfrecords.gz in '{1}'", name, folder),
+      {.hint = "`towerflow convert mnist --from IDX_DIR --to D` makes them"});
+}
+
+TrainResult train(const TrainOptions& options,
+                  const std::function<bool(const StepReport&)>& on_step) {
+  check(options);
+  const std::string file = record_file(options.data_dir, "train");
+  TrainResult result;
+  result.examples_per_epoch = count_records(file);
+  const std::int64_t examples = result.examples_per_epoch * options.num_epochs;
+  if (examples < options.batch_size) {
+    throw ValueError(fmt::format("{} examples in {} epochs of '{}' do not fill one batch of {}",
+                                 examples, options.num_epochs, file, options.batch_size));
+  }
+  const std::int64_t steps =
+      std::min(examples / options.batch_size, options.max_steps.value_or(examples));
+
+  Graph graph;
+  const auto default_graph = graph.as_default();
+  if (options.seed) tf::set_random_seed(*options.seed);
+  Tensor rate;
+  {
+    const auto cpu = tf::device("/cpu:0");
+    rate = tf::placeholder(tf::float32, {.shape = Shape{}, .name = "learning_rate"});
+  }
+  const Towers towers = build_towers(
+      {.num_towers = options.num_towers, .net = options.net, .learning_rate = rate}, [&] {
+        return inputs(file, {.batch_size = options.batch_size,
+                             .num_epochs = options.num_epochs,
+                             .num_threads = options.reader_threads});
+      });
+  std::optional<tf::train::Saver> saver;
+  if (!options.train_dir.empty()) {
+    std::filesystem::create_directories(options.train_dir);
+    saver.emplace(tf::train::SaverOptions{.var_list = tf::global_variables()});
+  }
+
+  tf::Session sess(session_config(options.num_towers, options.devices));
+  sess.run(towers.init);
+  tf::train::Coordinator coord;
+  auto threads = tf::train::start_queue_runners(sess, {.coord = &coord});
+
+  std::vector<Fetch> fetches{towers.train_op};
+  fetches.insert(fetches.end(), towers.losses.begin(), towers.losses.end());
+  const auto begin = Clock::now();
+  double first_step = 0;
+  try {
+    while (!coord.should_stop() && (!options.max_steps || result.steps < *options.max_steps)) {
+      const auto start = Clock::now();
+      const bool late = result.steps >= steps * 6 / 10;
+      const std::vector<Array> values =
+          sess.run(fetches, {{rate, options.learning_rate * (late ? 0.1 : 1.0)}});
+      StepReport report{result.steps, steps, {}, seconds_since(start)};
+      for (std::size_t i = 1; i < values.size(); ++i) {
+        report.losses.push_back(values[i].item<float>());
+      }
+      if (result.steps == 0) first_step = report.seconds;
+      result.loss = report.losses.back();
+      ++result.steps;
+      if (!on_step(report)) break;
+    }
+  } catch (const tf::errors::OutOfRangeError&) {
+    // Every tower has read all its epochs.
+  } catch (...) {
+    coord.request_stop(std::current_exception());
+  }
+  const double seconds = seconds_since(begin) - first_step;
+  coord.request_stop();
+  coord.join(threads);
+
+  const std::int64_t timed = std::max<std::int64_t>(result.steps - 1, 0);
+  if (timed > 0) {
+    result.examples_per_second =
+        static_cast<double>(timed * options.batch_size * options.num_towers) / seconds;
+  }
+  result.left_over = left_over(sess, options.num_towers);
+  if (saver) {
+    result.checkpoint =
+        saver->save(sess, options.train_dir + "/model.ckpt", {.global_step = result.steps});
+    write_run_record(options, result);
+  }
+  sess.close();
+  return result;
+}
+
+}  // namespace towerflow::models::mnist

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/runtime/session.h"
+#include "models/mnist.h"
+
+namespace towerflow::models::mnist {
+
+/// Logical CPUs and compute threads of a session.
+struct DeviceOptions {
+  int cpus = 0;     ///< logical CPUs, 0 for one a tower
+  int threads = 0;  ///< compute threads in all, 0 for one per core
+  bool log_device_placement = false;
+};
+
+/// The session configuration for `num_towers` towers: soft placement, so that /gpu:i finds a CPU.
+ConfigProto session_config(int num_towers, const DeviceOptions& options);
+
+struct TrainOptions {
+  std::string data_dir;  ///< holds train.tfrecords or train.tfrecords.gz
+  int num_towers = 1;
+  std::int64_t batch_size = 64;  ///< per tower
+  int num_epochs = 5;
+  std::optional<std::int64_t> max_steps{};  ///< ends earlier
+  double learning_rate = 0.005;             ///< divided by 10 after 60 % of the steps
+  std::string train_dir;                    ///< for the checkpoint; none is written when empty
+  std::optional<std::int64_t> seed{};
+  int reader_threads = 2;  ///< per tower
+  NetOptions net{};
+  DeviceOptions devices{};
+};
+
+/// What one step showed.
+struct StepReport {
+  std::int64_t step = 0;       ///< counted from 0
+  std::int64_t steps = 0;      ///< expected in all
+  std::vector<double> losses;  ///< one a tower
+  double seconds = 0;
+};
+
+struct TrainResult {
+  std::int64_t steps = 0;
+  std::int64_t examples_per_epoch = 0;
+  std::vector<std::int64_t> left_over;  ///< per tower: examples that no full batch could take
+  double examples_per_second = 0;
+  double loss = 0;         ///< of the last tower in the last step
+  std::string checkpoint;  ///< path prefix; empty when none was written
+};
+
+/// Trains until every tower has read its epochs: the run ends by OutOfRangeError, with all input
+/// threads joined. `on_step` is called after each step; returning false ends training there.
+///
+/// errors   NotFoundError: no training file in data_dir; DataLossError: a damaged one; ValueError:
+/// an
+///          option out of range, fewer examples than one batch
+TrainResult train(const TrainOptions& options,
+                  const std::function<bool(const StepReport&)>& on_step);
+
+struct EvalOptions {
+  std::string data_dir;   ///< holds test.tfrecords or test.tfrecords.gz
+  std::string train_dir;  ///< the newest checkpoint there is used
+  std::int64_t batch_size = 100;
+  std::optional<bool> relu_logits{};  ///< as it was trained when not given
+};
+
+struct EvalResult {
+  std::string checkpoint;
+  std::int64_t step = 0;
+  std::int64_t examples = 0;
+  std::int64_t correct = 0;
+  double precision_at_1 = 0;
+};
+
+/// Counts how many test digits the newest checkpoint names right; each is read exactly once.
+EvalResult evaluate(const EvalOptions& options);
+
+/// `folder/name.tfrecords` or `folder/name.tfrecords.gz`; throws NotFoundError naming both.
+std::string record_file(const std::string& folder, const std::string& name);
+
+}  // namespace towerflow::models::mnist
