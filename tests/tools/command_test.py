@@ -1,0 +1,178 @@
+"""The towerflow command as a user meets it: help, mistakes, converting, progress on a terminal.
+
+$TOWERFLOW_COMMAND is the executable.
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+COMMAND = os.environ["TOWERFLOW_COMMAND"]
+LIMIT = 50  # seconds
+
+
+def run(*arguments, **options):
+    return subprocess.run([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, text=True,
+                          timeout=LIMIT, check=False,
+                          **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+
+
+def write_idx(folder, name, count):
+    """IDX files of `count` blank digits, the labels as gzip."""
+    images = struct.pack(">iiii", 0x803, count, 28, 28) + bytes(784 * count)
+    labels = struct.pack(">ii", 0x801, count) + bytes(i % 10 for i in range(count))
+    (folder / f"{name}-images-idx3-ubyte").write_bytes(images)
+    (folder / f"{name}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(labels))
+
+
+def count_records(data):
+    """Records in the bytes of a TFRecord file."""
+    count, at = 0, 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<Q", data, at)
+        at += 12 + length + 4
+        count += 1
+    assert at == len(data)
+    return count
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.out = self.folder / "out"
+
+    def assert_error(self, result, code, *parts):
+        """One message on stderr, nothing on stdout."""
+        self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+        self.assertRegex(result.stderr, r"\Atowerflow: [^\n]+\n\Z")
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+
+class Usage(Scratch):
+    def test_help_and_version(self):
+        for arguments in (["--help"], ["-h"], ["convert", "--help"], ["convert", "mnist", "-h"]):
+            result = run(*arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("Usage: towerflow", result.stdout)
+        self.assertIn("Example: towerflow convert mnist", run("convert", "mnist", "--help").stdout)
+        self.assertIn("convert", run("--help").stdout)
+        self.assertRegex(run("--version").stdout, r"\Atowerflow \d+\.\d+\.\d+\n\Z")
+
+    def test_mistakes(self):
+        paths = ["--from", self.folder, "--to", self.out]
+        for arguments, *parts in (
+                ([], "wants one of: bench, convert, eval, train", "see towerflow --help"),
+                (["convert"], "wants one of: mnist"),
+                (["convrt", "mnist"], "knows no 'convrt'", "'convert'"),
+                (["convert", "cifar"], "knows no 'cifar'", "known: mnist",
+                 "see towerflow convert --help"),
+                (["--jsn", "convert"], "does not take '--jsn'"),
+                (["convert", "mnist"], "--from is required", "see towerflow convert mnist --help"),
+                (["convert", "mnist", "--from"], "--from wants a value"),
+                (["convert", "mnist", *paths, "--to", "x"], "--to was given more than once"),
+                (["convert", "mnist", *paths, "--jsno"], "does not take '--jsno'", "'--json'"),
+                (["convert", "mnist", *paths, "more"], "does not take 'more'"),
+                (["convert", "mnist", *paths, "--max-train", "-1"],
+                 "--max-train: must be a whole number of at least 0, got '-1'"),
+                (["convert", "mnist", *paths, "--max-test=many"], "--max-test", "'many'"),
+                (["convert", "mnist", *paths, "--compression", "lz4"],
+                 "must be one of none, gzip, zlib, got 'lz4'")):
+            with self.subTest(arguments):
+                self.assert_error(run(*arguments), 2, *parts)
+        self.assertFalse(self.out.exists())
+
+
+class ConvertMnist(Scratch):
+    def convert(self, *more, **options):
+        return run("convert", "mnist", "--from", self.folder, "--to", self.out, *more, **options)
+
+    def records(self):
+        return {f.name: count_records(f.read_bytes()) for f in self.out.iterdir()}
+
+    def test_counts(self):
+        write_idx(self.folder, "train", 30)
+        write_idx(self.folder, "t10k", 7)
+        result = self.convert("--validation-size", 10, "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("20 training, 10 validation and 7 test digits", result.stdout)
+        self.assertEqual(json.loads(result.stdout.splitlines()[-1]),
+                         {"dataset": "mnist", "train": 20, "validation": 10, "test": 7})
+        self.assertEqual(self.records(), {"train.tfrecords": 20, "validation.tfrecords": 10,
+                                          "test.tfrecords": 7})
+
+    def test_limits_and_gzip(self):
+        write_idx(self.folder, "train", 30)
+        write_idx(self.folder, "t10k", 7)
+        result = self.convert("--validation-size", 10, "--max-train", 3, "--max-validation", 0,
+                              "--compression", "gzip")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted(f.name for f in self.out.iterdir()),
+                         ["test.tfrecords.gz", "train.tfrecords.gz"])
+        data = gzip.decompress((self.out / "train.tfrecords.gz").read_bytes())
+        self.assertEqual(count_records(data), 3)
+
+    def test_missing_empty_and_damaged_input(self):
+        self.assert_error(self.convert(), 1, "train-images-idx3-ubyte", str(self.folder))
+        write_idx(self.folder, "train", 30)
+        write_idx(self.folder, "t10k", 7)
+        self.assert_error(self.convert(), 1, "5000", "30")  # the default validation set
+        images = self.folder / "train-images-idx3-ubyte"
+        whole = images.read_bytes()
+        for damaged in (b"", whole[:10], whole[:-1], b"\xff" * len(whole)):
+            images.write_bytes(damaged)
+            self.assert_error(self.convert("--validation-size", 10), 1, "train-images-idx3-ubyte")
+        self.assertEqual(list(self.out.glob("*")), [])
+
+    def test_output_that_cannot_be_written(self):
+        write_idx(self.folder, "train", 30)
+        write_idx(self.folder, "t10k", 7)
+        self.out.write_text("a file where a folder is wanted")
+        self.assert_error(self.convert("--validation-size", 10), 1, str(self.out))
+        self.out.unlink()
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = self.convert("--validation-size", 10, stdout=full)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"\Atowerflow: cannot write to the standard output: .*\n\Z")
+
+    def test_progress_on_a_terminal(self):
+        write_idx(self.folder, "train", 2000)
+        write_idx(self.folder, "t10k", 7)
+        main, side = pty.openpty()
+        shown = []
+
+        def read():
+            try:
+                while part := os.read(main, 4096):
+                    shown.append(part)
+            except OSError:
+                pass  # the other side is closed
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        result = self.convert("--validation-size", 10, stderr=side)
+        os.close(side)
+        reader.join(LIMIT)
+        os.close(main)
+        self.assertEqual(result.returncode, 0)
+        text = b"".join(shown).decode()
+        self.assertIn("converting  [", text)
+        self.assertIn("of 2007", text)
+        self.assertTrue(text.endswith("\r\033[K"), text)
+
+
+if __name__ == "__main__":
+    signal.alarm(LIMIT)
+    sys.dont_write_bytecode = True
+    unittest.main()

@@ -1,0 +1,91 @@
+#include "tools/options.h"
+
+#include <doctest/doctest.h>
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+namespace towerflow::tools {
+namespace {
+
+/// The error of an option that `add(app)` adds when it is given `value`; "" when it is taken.
+template <class F>
+std::string given(F&& add, const std::string& value) {
+  CLI::App app;
+  add(app);
+  try {
+    app.parse(std::vector<std::string>{value, "--x"});  // CLI11 wants them last first
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("whole numbers are checked against their range and nothing else is taken") {
+  std::int64_t value = 64;
+  const auto count = [&](CLI::App& app) { add_whole(app, "--x", value, "a count"); };
+  CHECK(given(count, "1") == "");
+  CHECK(value == 1);
+  CHECK(given(count, "2147483647") == "");
+  CHECK(value == 2147483647);
+  for (const char* bad :
+       {"0", "-1", "1.5", "1e3", "0x10", "12a", "", "one", "-", "99999999999999999999999"}) {
+    CHECK(given(count, bad) ==
+          std::string("--x: must be a whole number of at least 1, got '") + bad + "'");
+    CHECK(value == 2147483647);
+  }
+  CHECK(given(count, "2147483648") == "--x: must be at most 2147483647, got '2147483648'");
+
+  const auto from_0_to_3 = [&](CLI::App& app) {
+    add_whole(app, "--x", value, "a level", {.least = 0, .most = 3});
+  };
+  CHECK(given(from_0_to_3, "0") == "");
+  CHECK(given(from_0_to_3, "-1") == "--x: must be a whole number from 0 to 3, got '-1'");
+  CHECK(given(from_0_to_3, "4") == "--x: must be at most 3, got '4'");
+}
+
+TEST_CASE("an optional number stays absent unless it is given") {
+  std::optional<std::int64_t> value;
+  const auto add = [&](CLI::App& app) { add_whole(app, "--x", value, "a limit", {.least = 0}); };
+  CHECK_FALSE(given(add, "-5") == "");
+  CHECK_FALSE(value.has_value());
+  CHECK(given(add, "0") == "");
+  CHECK(value == 0);
+}
+
+TEST_CASE("numbers above zero") {
+  double value = 0.5;
+  const auto add = [&](CLI::App& app) { add_positive(app, "--x", value, "a rate"); };
+  CHECK(given(add, "5e-3") == "");
+  CHECK(value == 5e-3);
+  for (const char* bad : {"0", "-0.1", "nan", "inf", "1e999", "fast", ""}) {
+    CHECK(given(add, bad) == std::string("--x: must be a number above 0, got '") + bad + "'");
+    CHECK(value == 5e-3);
+  }
+}
+
+TEST_CASE("a word out of a list") {
+  std::string value = "mean";
+  const auto add = [&](CLI::App& app) { add_choice(app, "--x", value, "how", {"mean", "sum"}); };
+  CHECK(given(add, "sum") == "");
+  CHECK(value == "sum");
+  CHECK(given(add, "Sum") == "--x: must be one of mean, sum, got 'Sum'");
+}
+
+TEST_CASE("the help shows what an option wants and what it is without") {
+  CLI::App app;
+  std::int64_t batch = 64;
+  double rate = 0.005;
+  bool json = false;
+  add_whole(app, "--batch-size", batch, "examples a tower takes a step");
+  add_positive(app, "--learning-rate", rate, "the first rate");
+  add_json(app, json);
+  const std::string help = app.help();
+  CHECK(help.find("--batch-size N=64") != std::string::npos);
+  CHECK(help.find("--learning-rate R=0.005") != std::string::npos);
+  app.parse("--json");
+  CHECK(json);
+}
+
+}  // namespace
+}  // namespace towerflow::tools

@@ -1,0 +1,122 @@
+// `towerflow bench`: how fast a training step is, without its input.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "models/mnist_bench.h"
+#include "tools/command.h"
+#include "tools/options.h"
+#include "tools/progress.h"
+
+namespace towerflow::tools {
+namespace {
+
+namespace mnist = models::mnist;
+
+constexpr int kWarmUpSteps = 10;
+
+struct Arguments {
+  mnist::BenchOptions options;
+  std::int64_t num_towers = 1, windows = 20, steps = 10;
+  std::optional<std::int64_t> threads, cpus;
+  bool serve = false, plan = false, json = false;
+};
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+/// Another program says when to run a window, so that two can take turns: a line with a number of
+/// steps in, a line with a rate out.
+void serve(mnist::StepBench& bench) {
+  std::string line;
+  fmt::print("ready\n");
+  flush_output();
+  while (std::getline(std::cin, line) && line != "quit") {
+    int steps = 0;
+    try {
+      steps = std::stoi(line);
+    } catch (const std::exception&) {
+      steps = 0;
+    }
+    if (steps < 1) throw UsageError(fmt::format("--serve takes numbers of steps, got '{}'", line));
+    fmt::print("{:.3f}\n", bench.window(steps));
+    flush_output();
+  }
+}
+
+void bench_mnist(Arguments arguments) {
+  mnist::BenchOptions& options = arguments.options;
+  options.num_towers = static_cast<int>(arguments.num_towers);
+  options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
+  options.devices.cpus = static_cast<int>(arguments.cpus.value_or(0));
+  mnist::StepBench bench(options);
+  bench.window(kWarmUpSteps);
+  if (arguments.plan) fmt::print("{}", bench.plan_report());
+  if (arguments.serve) return serve(bench);
+
+  Progress progress("timing");
+  std::vector<double> rates;
+  for (std::int64_t i = 0; i < arguments.windows; ++i) {
+    rates.push_back(bench.window(static_cast<int>(arguments.steps)));
+    progress.update(i + 1, arguments.windows);
+  }
+  progress.finish();
+  const double median = quantile(rates, 0.5);
+  fmt::print(
+      "mnist, {} towers of {} examples: {:.0f} examples/s ({:.0f} to {:.0f} in the middle "
+      "80 % of {} windows of {} steps), {:.2f} ms a step\n",
+      options.num_towers, options.batch_size, median, quantile(rates, 0.1), quantile(rates, 0.9),
+      arguments.windows, arguments.steps,
+      1e3 * static_cast<double>(options.num_towers * options.batch_size) / median);
+  if (arguments.json) {
+    nlohmann::ordered_json line;
+    line["model"] = "mnist";
+    line["towers"] = options.num_towers;
+    line["batch_size"] = options.batch_size;
+    line["steps"] = arguments.windows * arguments.steps;
+    line["examples_per_second"] = median;
+    line["p10"] = quantile(rates, 0.1);
+    line["p90"] = quantile(rates, 0.9);
+    line["loss"] = bench.loss();
+    fmt::print("{}\n", line.dump());
+  }
+}
+
+void add_mnist(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand("mnist", "the MNIST step on data in memory");
+  const auto arguments = std::make_shared<Arguments>();
+  add_whole(app, "--num-towers", arguments->num_towers, "towers", {.least = 1, .most = 1024});
+  add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
+  add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
+            {.least = 1, .most = 1024});
+  add_whole(app, "--cpus", arguments->cpus, "logical CPUs; one a tower when not given",
+            {.least = 1, .most = 1024});
+  add_whole(app, "--windows", arguments->windows, "timed windows");
+  add_whole(app, "--steps", arguments->steps, "steps a window");
+  app.add_flag("--relu-logits", arguments->options.net.relu_logits, "the source text's network");
+  app.add_flag("--plan", arguments->plan, "print what the planner makes of the step");
+  app.add_flag("--serve", arguments->serve,
+               "time windows when told to on standard input: a number of steps a line");
+  add_json(app, arguments->json);
+  app.callback([arguments] { bench_mnist(*arguments); });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App& bench = *app.add_subcommand("bench", "time the training step of a model");
+  bench.require_subcommand(1);
+  add_mnist(bench);
+}
+
+}  // namespace towerflow::tools

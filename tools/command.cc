@@ -1,0 +1,172 @@
+#include "tools/command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/graph/error.h"
+#include "core/graph/nearest.h"
+
+namespace towerflow::tools {
+namespace {
+
+constexpr const char* kAbout =
+    "Trains neural networks on towers: one graph, replicated on several devices that share their "
+    "variables.\nOn a machine without a GPU a tower is a logical CPU.";
+constexpr const char* kFooter =
+    "What a command takes: towerflow COMMAND --help\n"
+    "Exit code: 0 done, 1 it failed, 2 the command line is wrong.\n"
+    "TOWERFLOW_EXPLAIN=1 in the environment prints what the planner makes of each run.";
+
+void complain(const std::string& message) { fmt::print(stderr, "towerflow: {}\n", message); }
+
+/// "towerflow convert mnist", for a hint.
+std::string full_name(const CLI::App* app) {
+  return app->get_parent() == nullptr ? app->get_name()
+                                      : full_name(app->get_parent()) + " " + app->get_name();
+}
+
+/// The innermost subcommand on the command line so far.
+const CLI::App* innermost(const CLI::App* app) {
+  const std::vector<CLI::App*> used = app->get_subcommands();
+  return used.empty() ? app : innermost(used.front());
+}
+
+std::vector<const CLI::App*> all_subcommands(const CLI::App* app) {
+  return app->get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<std::string> names_of(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : all_subcommands(app)) names.push_back(sub->get_name());
+  return names;
+}
+
+std::string see_help(const CLI::App* app) {
+  return fmt::format(" (see {} --help)", full_name(app));
+}
+
+/// "'towerflow train' does not take '--foo'; nearest existing: ..."
+std::string not_taken(const CLI::App* app, const std::string& what,
+                      const std::vector<std::string>& known) {
+  const std::string hint = nearest_hint(what, known);
+  return fmt::format("'{}' does not take '{}'{}{}", full_name(app), what, hint.empty() ? "" : "; ",
+                     hint);
+}
+
+std::vector<std::string> options_of(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app->get_options()) names.push_back(option->get_name());
+  return names;
+}
+
+/// What is wrong with the command line's subcommands and the options between them, "" for nothing.
+/// CLI11 would say of all of that that a subcommand is required, which helps nobody.
+std::string subcommand_mistake(const CLI::App* app, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::vector<const CLI::App*> subcommands = all_subcommands(app);
+    if (subcommands.empty()) return "";
+    const std::string word = argv[i];
+    if (word.starts_with('-')) {
+      const std::string option = word.substr(0, word.find('='));
+      if (app->get_option_no_throw(option) != nullptr) continue;
+      return not_taken(app, option, options_of(app)) + see_help(app);
+    }
+    const auto next = std::find_if(subcommands.begin(), subcommands.end(),
+                                   [&](const CLI::App* sub) { return sub->get_name() == word; });
+    if (next == subcommands.end()) {
+      const std::string hint = nearest_hint(word, names_of(app));
+      return fmt::format(
+          "'{}' knows no '{}'; {}{}", full_name(app), word,
+          hint.empty() ? fmt::format("known: {}", fmt::join(names_of(app), ", ")) : hint,
+          see_help(app));
+    }
+    app = *next;
+  }
+  return "";
+}
+
+/// CLI11's message of a mistake in the command line, as a sentence of ours.
+std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* where = innermost(&app);
+  std::string text = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !names_of(where).empty()) {
+    text = fmt::format("'{}' wants one of: {}", full_name(where), fmt::join(names_of(where), ", "));
+  } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> extras = app.remaining(true);
+    if (!extras.empty()) text = not_taken(where, extras[0], options_of(where));
+  } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string option = text.substr(0, text.find(':'));
+    text = text.ends_with("missing") ? option + " wants a value"
+                                     : option + " was given more than once";
+  }
+  return text + see_help(where);
+}
+
+/// What went wrong in the work. Where a node of the graph failed, its name and place belong to it.
+std::string failure_text(const Error& error) {
+  const ErrorDetail& detail = error.detail();
+  if (!detail.node.empty()) return error.what();
+  return detail.hint.empty() ? error.message()
+                             : fmt::format("{} ({})", error.message(), detail.hint);
+}
+
+int run_checked(CLI::App& app, int argc, char** argv) {
+  const std::string mistake = subcommand_mistake(&app, argc, argv);
+  if (!mistake.empty()) {
+    complain(mistake);
+    return kUsage;
+  }
+  try {
+    app.parse(argc, argv);
+    flush_output();
+    return 0;
+  } catch (const CLI::Success& asked) {
+    app.exit(asked);  // prints help or version
+    flush_output();
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    complain(usage_text(app, error));
+  } catch (const UsageError& error) {
+    complain(error.what() + see_help(innermost(&app)));
+  }
+  return kUsage;
+}
+
+}  // namespace
+
+void flush_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw errors::UnknownError(
+        fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
+  }
+}
+
+int run(int argc, char** argv) {
+  try {
+    CLI::App app(kAbout, "towerflow");
+    app.set_version_flag("--version", "towerflow " TOWERFLOW_VERSION);
+    app.require_subcommand(1);
+    app.footer(kFooter);
+    add_commands(app);
+    return run_checked(app, argc, argv);
+  } catch (const Error& error) {
+    complain(failure_text(error));
+  } catch (const std::bad_alloc&) {
+    complain("out of memory");
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  return kFailed;
+}
+
+}  // namespace towerflow::tools

@@ -1,0 +1,92 @@
+// `towerflow convert`: data sets as they are published, into the TFRecord files that training
+// reads.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "data/mnist_convert.h"
+#include "tools/command.h"
+#include "tools/options.h"
+#include "tools/progress.h"
+
+namespace towerflow::tools {
+namespace {
+
+constexpr const char* kMnistHelp =
+    "IDX_DIR holds the four files of MNIST, plain or with .gz:\n"
+    "  train-images-idx3-ubyte  train-labels-idx1-ubyte\n"
+    "  t10k-images-idx3-ubyte   t10k-labels-idx1-ubyte\n"
+    "DIR gets train.tfrecords, validation.tfrecords and test.tfrecords, of 55000, 5000 and 10000\n"
+    "digits; the validation set is the start of the training set. Each record is a "
+    "tf.train.Example\n"
+    "with image_raw (784 bytes), label, height, width and depth.\n"
+    "\n"
+    "Example: towerflow convert mnist --from downloads --to data/mnist --compression gzip";
+
+struct MnistArguments {
+  std::string from, to;
+  std::string compression = "none";
+  data::MnistConvertOptions options;
+  bool without_geometry = false;
+  bool json = false;
+};
+
+data::Compression compression_named(const std::string& name) {
+  if (name == "gzip") return data::Compression::gzip;
+  return name == "zlib" ? data::Compression::zlib : data::Compression::none;
+}
+
+void convert_mnist(MnistArguments arguments) {
+  Progress progress("converting");
+  arguments.options.compression = compression_named(arguments.compression);
+  arguments.options.with_geometry = !arguments.without_geometry;
+  arguments.options.progress = [&](std::int64_t done, std::int64_t total) {
+    progress.update(done, total);
+  };
+  const data::MnistCounts counts =
+      data::convert_mnist(arguments.from, arguments.to, arguments.options);
+  progress.finish();
+  fmt::print("Wrote to {}: {} training, {} validation and {} test digits.\n", arguments.to,
+             counts.train, counts.validation, counts.test);
+  if (arguments.json) {
+    fmt::print("{{\"dataset\": \"mnist\", \"train\": {}, \"validation\": {}, \"test\": {}}}\n",
+               counts.train, counts.validation, counts.test);
+  }
+}
+
+void add_mnist(CLI::App& convert) {
+  CLI::App& app = *convert.add_subcommand("mnist", "handwritten digits, from their IDX files");
+  app.footer(kMnistHelp);
+  const auto arguments = std::make_shared<MnistArguments>();
+  app.add_option("--from", arguments->from, "folder of the IDX files")
+      ->required()
+      ->type_name("IDX_DIR");
+  app.add_option("--to", arguments->to, "folder to write to, made where absent")
+      ->required()
+      ->type_name("DIR");
+  add_choice(app, "--compression", arguments->compression,
+             "none, gzip (adds .gz to the names) or zlib", {"none", "gzip", "zlib"});
+  data::MnistConvertOptions& options = arguments->options;
+  add_whole(app, "--validation-size", options.validation_size,
+            "digits of the training set that become the validation set", {.least = 0});
+  add_whole(app, "--max-train", options.max_train, "write at most N training digits", {.least = 0});
+  add_whole(app, "--max-validation", options.max_validation, "write at most N validation digits",
+            {.least = 0});
+  add_whole(app, "--max-test", options.max_test, "write at most N test digits", {.least = 0});
+  app.add_flag("--without-geometry", arguments->without_geometry,
+               "leave height, width and depth out of the records");
+  add_json(app, arguments->json);
+  app.callback([arguments] { convert_mnist(*arguments); });
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  CLI::App& convert =
+      *app.add_subcommand("convert", "make TFRecord files of a data set as it is published");
+  convert.require_subcommand(1);
+  add_mnist(convert);
+}
+
+}  // namespace towerflow::tools

@@ -1,0 +1,64 @@
+// `towerflow eval`: how good a trained model is on the test set.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "models/mnist_train.h"
+#include "tools/command.h"
+#include "tools/options.h"
+#include "tools/sample_dir.h"
+
+namespace towerflow::tools {
+namespace {
+
+namespace mnist = models::mnist;
+
+struct Arguments {
+  mnist::EvalOptions options{.data_dir = sample_dir()};
+  bool relu_logits = false;
+  bool json = false;
+};
+
+void eval_mnist(Arguments arguments) {
+  if (arguments.relu_logits) arguments.options.relu_logits = true;
+  const mnist::EvalResult result = mnist::evaluate(arguments.options);
+  fmt::print("{}: {} of {} test digits right, precision @ 1 = {:.4f}\n", result.checkpoint,
+             result.correct, result.examples, result.precision_at_1);
+  if (arguments.json) {
+    nlohmann::ordered_json line;
+    line["model"] = "mnist";
+    line["checkpoint"] = result.checkpoint;
+    line["steps"] = result.step;
+    line["examples"] = result.examples;
+    line["correct"] = result.correct;
+    line["precision_at_1"] = result.precision_at_1;
+    fmt::print("{}\n", line.dump());
+  }
+}
+
+void add_mnist(CLI::App& eval) {
+  CLI::App& app = *eval.add_subcommand("mnist", "the newest checkpoint on the test digits");
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("--train-dir", arguments->options.train_dir, "folder with the checkpoint")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--data-dir", arguments->options.data_dir, "folder with test.tfrecords[.gz]")
+      ->type_name("DIR")
+      ->capture_default_str();
+  add_whole(app, "--batch-size", arguments->options.batch_size, "examples a run");
+  app.add_flag("--relu-logits", arguments->relu_logits,
+               "the checkpoint was trained so; known already where `run.json` lies beside it");
+  add_json(app, arguments->json);
+  app.callback([arguments] { eval_mnist(*arguments); });
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app) {
+  CLI::App& eval = *app.add_subcommand("eval", "evaluate a trained model");
+  eval.require_subcommand(1);
+  add_mnist(eval);
+}
+
+}  // namespace towerflow::tools

@@ -1,0 +1,91 @@
+#include "tools/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace towerflow::tools {
+namespace {
+
+/// The text as a number of type T and nothing else.
+template <class T>
+std::optional<T> parsed(const std::string& text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+std::string wanted(Whole range) {
+  return range.most < Whole{}.most
+             ? fmt::format("must be a whole number from {} to {}", range.least, range.most)
+             : fmt::format("must be a whole number of at least {}", range.least);
+}
+
+CLI::Validator whole_number(Whole range) {
+  return CLI::Validator(
+      [range](std::string& text) -> std::string {
+        const auto value = parsed<std::int64_t>(text);
+        if (value && *value >= range.least && *value <= range.most) return "";
+        if (value && *value > range.most) {
+          return fmt::format("must be at most {}, got '{}'", range.most, text);
+        }
+        return fmt::format("{}, got '{}'", wanted(range), text);
+      },
+      "");
+}
+
+CLI::Validator positive_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        const auto value = parsed<double>(text);
+        if (value && std::isfinite(*value) && *value > 0) return "";
+        return fmt::format("must be a number above 0, got '{}'", text);
+      },
+      "");
+}
+
+}  // namespace
+
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
+                       const std::string& about, Whole range) {
+  return app.add_option(name, value, about)
+      ->check(whole_number(range))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
+                       const std::string& about, Whole range) {
+  return app.add_option(name, value, about)->check(whole_number(range))->type_name("N");
+}
+
+CLI::Option* add_positive(CLI::App& app, const std::string& name, double& value,
+                          const std::string& about) {
+  return app.add_option(name, value, about)
+      ->check(positive_number())
+      ->type_name("R")
+      ->capture_default_str();
+}
+
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
+                        const std::string& about, std::vector<std::string> choices) {
+  const std::string shown = fmt::format("{}", fmt::join(choices, ", "));
+  const auto check = [choices = std::move(choices), shown](std::string& text) -> std::string {
+    if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
+    return fmt::format("must be one of {}, got '{}'", shown, text);
+  };
+  return app.add_option(name, value, about)
+      ->check(CLI::Validator(check, ""))
+      ->type_name("WORD")
+      ->capture_default_str();
+}
+
+CLI::Option* add_json(CLI::App& app, bool& json) {
+  return app.add_flag("--json", json, "also print the result as JSON, as the last line");
+}
+
+}  // namespace towerflow::tools

@@ -1,0 +1,153 @@
+// `towerflow train`: trains a model on towers.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "models/mnist_train.h"
+#include "tools/command.h"
+#include "tools/options.h"
+#include "tools/progress.h"
+#include "tools/sample_dir.h"
+
+namespace towerflow::tools {
+namespace {
+
+namespace mnist = models::mnist;
+
+constexpr const char* kMnistHelp =
+    "Every tower reads all training digits once an epoch, shuffled by a queue of its own; "
+    "gradients\n"
+    "are averaged and applied on the CPU. Tower i asks for /gpu:i; without GPUs it runs on a "
+    "logical\n"
+    "CPU. The rate is divided by 10 after 60 % of the steps.\n"
+    "\n"
+    "Example: towerflow train mnist --num-towers 2 --train-dir runs/mnist";
+
+struct Arguments {
+  std::string data_dir = sample_dir();
+  std::string train_dir;
+  std::int64_t num_towers = 1, num_epochs = 5, reader_threads = 2;
+  std::optional<std::int64_t> cpus, threads;
+  std::optional<std::int64_t> epochs_given, max_steps, seed;
+  mnist::TrainOptions options;
+  bool json = false;
+};
+
+/// "2026-01-31 12:34:56.789012", local time.
+std::string now() {
+  const auto time = std::chrono::system_clock::now();
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count() %
+      1000000;
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:06}",
+                     fmt::localtime(std::chrono::system_clock::to_time_t(time)), micros);
+}
+
+/// The log line of the program this one is a port of.
+void print_step(const mnist::StepReport& report, const mnist::TrainOptions& options) {
+  const double examples = static_cast<double>(options.batch_size * options.num_towers);
+  fmt::print("{}: step {}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)\n", now(),
+             report.step, report.losses.back(), examples / report.seconds,
+             report.seconds / options.num_towers);
+}
+
+void print_left_over(const mnist::TrainResult& result) {
+  for (std::size_t tower = 0; tower < result.left_over.size(); ++tower) {
+    fmt::print("tower_{}: {} examples left that fill no batch.\n", tower, result.left_over[tower]);
+  }
+}
+
+void train_mnist(Arguments arguments) {
+  mnist::TrainOptions& options = arguments.options;
+  if (arguments.epochs_given && arguments.max_steps) {
+    throw UsageError("--num-epochs and --max-steps exclude each other; give one");
+  }
+  options.data_dir = arguments.data_dir;
+  options.train_dir = arguments.train_dir;
+  options.num_towers = static_cast<int>(arguments.num_towers);
+  options.num_epochs = static_cast<int>(arguments.epochs_given.value_or(
+      arguments.max_steps ? std::numeric_limits<std::int32_t>::max() : 5));
+  options.max_steps = arguments.max_steps;
+  options.seed = arguments.seed;
+  options.reader_threads = static_cast<int>(arguments.reader_threads);
+  options.devices.cpus = static_cast<int>(arguments.cpus.value_or(0));
+  options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
+
+  Progress progress("training");
+  const mnist::TrainResult result = mnist::train(options, [&](const mnist::StepReport& report) {
+    if (report.step % 100 == 0) {
+      progress.finish();
+      print_step(report, options);
+      flush_output();
+    }
+    progress.update(report.step + 1, report.steps);
+    return true;
+  });
+  progress.finish();
+  if (options.max_steps) {
+    fmt::print("Done training for {} steps.\n", result.steps);
+  } else {
+    fmt::print("Done training for {} epochs, {} steps.\n", options.num_epochs, result.steps);
+    print_left_over(result);
+  }
+  if (!result.checkpoint.empty()) fmt::print("Checkpoint: {}\n", result.checkpoint);
+  if (arguments.json) {
+    nlohmann::ordered_json line;
+    line["model"] = "mnist";
+    line["towers"] = options.num_towers;
+    line["steps"] = result.steps;
+    line["examples_per_second"] = result.examples_per_second;
+    line["loss"] = result.loss;
+    line["left_over"] = result.left_over;
+    fmt::print("{}\n", line.dump());
+  }
+}
+
+void add_mnist(CLI::App& train) {
+  CLI::App& app = *train.add_subcommand("mnist", "two convolutions and three dense layers");
+  app.footer(kMnistHelp);
+  const auto arguments = std::make_shared<Arguments>();
+  mnist::TrainOptions& options = arguments->options;
+  app.add_option("--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]")
+      ->type_name("DIR")
+      ->capture_default_str();
+  add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
+            {.least = 1, .most = 1024});
+  add_whole(app, "--batch-size", options.batch_size, "examples a step for each tower");
+  add_whole(app, "--num-epochs", arguments->epochs_given,
+            "how often each tower reads the data; 5 when not given");
+  add_whole(app, "--max-steps", arguments->max_steps, "end after N steps instead");
+  add_positive(app, "--learning-rate", options.learning_rate,
+               "rate of the first 60 % of the steps");
+  app.add_option("--train-dir", arguments->train_dir,
+                 "folder for the checkpoint; none is written when not given")
+      ->type_name("DIR");
+  add_whole(app, "--seed", arguments->seed, "makes the run repeat bit for bit",
+            {.least = 0, .most = std::numeric_limits<std::int32_t>::max()});
+  app.add_flag("--relu-logits", options.net.relu_logits,
+               "the ReLU on local4 of the source text, a mistake kept for teaching");
+  add_whole(app, "--reader-threads", arguments->reader_threads,
+            "input threads a tower; the order of examples does not depend on it",
+            {.least = 1, .most = 64});
+  add_whole(app, "--cpus", arguments->cpus, "logical CPUs; one a tower when not given",
+            {.least = 1, .most = 1024});
+  add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
+            {.least = 1, .most = 1024});
+  app.add_flag("--log-device-placement", options.devices.log_device_placement,
+               "say which device each node is placed on");
+  add_json(app, arguments->json);
+  app.callback([arguments] { train_mnist(*arguments); });
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  CLI::App& train = *app.add_subcommand("train", "train a model on towers");
+  train.require_subcommand(1);
+  add_mnist(train);
+}
+
+}  // namespace towerflow::tools
