@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Times two programs in turns and prints the ratio of their rates.
+
+    compare.py --tf-python PYTHON --command build/towerflow [--num-towers N] [--batch-size B]
+               [--windows W] [--steps K] [--json]
+
+Ours is `towerflow bench mnist --serve`; the peer is bench/tf_mnist_step.py --serve, once with one
+thread and once with two: the better of both counts. Windows alternate, so that whatever else the
+machine does hits all alike. The ratio is that of the medians; its spread is the middle half of the
+ratios of neighbouring windows.
+"""
+
+import argparse
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Program:
+    """A program that runs a window of steps when it is told to."""
+
+    def __init__(self, name, command):
+        self.name = name
+        self.rates = []
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        if not self.process.stdout.readline():
+            sys.exit("%s did not start: %s" % (name, " ".join(command)))
+
+    def window(self, steps):
+        self.process.stdin.write("%d\n" % steps)
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("%s ended early" % self.name)
+        line = line.strip()
+        rate = json.loads(line)
+        return rate["examples_per_second"] if isinstance(rate, dict) else float(rate)
+
+    def close(self):
+        self.process.stdin.write("quit\n")
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def quartiles(values):
+    ordered = sorted(values)
+    return ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
+
+
+def commit():
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, text=True,
+                          capture_output=True)
+    return done.stdout.strip() or "unknown"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tf-python", required=True)
+    parser.add_argument("--command", required=True)
+    parser.add_argument("--num-towers", type=int, default=1)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--windows", type=int, default=15)
+    parser.add_argument("--steps", type=int, default=15)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    shape = ["--num-towers", str(options.num_towers), "--batch-size", str(options.batch_size)]
+    ours = Program("towerflow", [options.command, "bench", "mnist", "--serve"] + shape)
+    peers = [Program("tensorflow, %d thread%s" % (threads, "s" if threads > 1 else ""),
+                     [options.tf_python, str(HERE / "tf_mnist_step.py"), "--serve", "--threads",
+                      str(threads), "--devices", str(options.num_towers)] + shape)
+             for threads in (1, 2)]
+    programs = [ours] + peers
+    for program in programs:
+        program.window(options.steps)
+    for index in range(options.windows):
+        for program in programs:
+            program.rates.append(program.window(options.steps))
+        print("window %d of %d: %s" % (index + 1, options.windows, ", ".join(
+            "%s %.0f" % (program.name, program.rates[-1]) for program in programs)), flush=True)
+    for program in programs:
+        program.close()
+        low, high = quartiles(program.rates)
+        print("%-24s %6.0f examples/s (middle half %.0f to %.0f)"
+              % (program.name, statistics.median(program.rates), low, high))
+    peer = max(peers, key=lambda program: statistics.median(program.rates))
+    ratio = statistics.median(ours.rates) / statistics.median(peer.rates)
+    low, high = quartiles([a / b for a, b in zip(ours.rates, peer.rates)])
+    print("ratio to %s: %.2f (middle half %.2f to %.2f), %d towers, batch %d"
+          % (peer.name, ratio, low, high, options.num_towers, options.batch_size))
+    if options.json:
+        print(json.dumps({"model": "mnist", "towers": options.num_towers,
+                          "batch_size": options.batch_size, "ratio": ratio, "low": low,
+                          "high": high, "peer": peer.name, "commit": commit(),
+                          "machine": platform.processor() or platform.machine(),
+                          "examples_per_second": statistics.median(ours.rates),
+                          "peer_examples_per_second": statistics.median(peer.rates)}))
+
+
+if __name__ == "__main__":
+    main()
