@@ -1,0 +1,64 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/runtime/session.h"
+#include "tests/golden/value.h"
+
+namespace towerflow::golden {
+
+/// The arguments of a call. What is not there, or None, has TensorFlow's default, which the caller
+/// of a getter gives. Remembers what was asked for, so that an argument nobody read is an error.
+class Args {
+ public:
+  explicit Args(std::map<std::string, Value> values) : values_(std::move(values)) {}
+
+  /// Whether it is given; None counts as given.
+  bool has(const char* name) const;
+  /// None when it is missing.
+  const Value& value(const char* name) const;
+
+  bool flag(const char* name, bool missing = false) const;
+  std::int64_t integer(const char* name, std::int64_t missing = 0) const;
+  double number(const char* name, double missing = 0) const;
+  std::string text(const char* name, const char* missing = "") const;
+  std::optional<std::int64_t> optional_integer(const char* name) const;
+  std::optional<std::string> optional_text(const char* name) const;
+  std::optional<bool> optional_flag(const char* name) const;
+  std::optional<std::vector<std::string>> texts(const char* name) const;
+  DType dtype(const char* name, DType missing = DType::float32) const;
+  std::optional<DType> optional_dtype(const char* name) const;
+  std::optional<Shape> shape(const char* name) const;
+
+  Operand operand(const char* name) const { return to_operand(value(name)); }
+  Tensor tensor(const char* name) const;
+  Variable variable(const char* name) const;
+  std::optional<Variable> optional_variable(const char* name) const;
+  std::vector<Variable> variables(const char* name) const;
+  std::vector<Tensor> tensors(const char* name) const;
+  const List& list(const char* name) const;
+  const Object& object(const char* name) const;
+  template <class T>
+  T object_as(const char* name) const {
+    return std::any_cast<T>(object(name).object);
+  }
+
+  /// Throws BadProgram for an argument that no getter asked for.
+  void check_all_read() const;
+
+ private:
+  [[noreturn]] void wrong(const char* name, const char* wanted) const;
+
+  std::map<std::string, Value> values_;
+  mutable std::set<std::string> read_;
+};
+
+/// A tensor, or a variable's value; BadProgram for anything else.
+Tensor to_tensor(const Value& value);
+/// What a session can be asked for.
+Fetch to_fetch(const Value& value);
+
+}  // namespace towerflow::golden

@@ -1,0 +1,81 @@
+// The recorded programs, run over the library: README.md.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "tests/golden/programs.h"
+#include "tests/support/data_dir.h"
+
+namespace {
+
+using namespace towerflow::golden;
+
+const std::filesystem::path& folder() {
+  static const std::filesystem::path path = towerflow::test::source_root() / "tests/golden";
+  return path;
+}
+
+/// Programs that are left out: lines `FILE/PROGRAM: REASON` of skips.txt.
+std::map<std::string, std::string> skips() {
+  std::map<std::string, std::string> skipped;
+  std::ifstream stream(folder() / "skips.txt");
+  for (std::string line; std::getline(stream, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::size_t colon = line.find(": ");
+    REQUIRE_MESSAGE(colon != std::string::npos, "skips.txt, a line without a reason: ", line);
+    skipped[line.substr(0, colon)] = line.substr(colon + 2);
+  }
+  return skipped;
+}
+
+void check_file(const std::string& name) {
+  static const auto skipped = skips();
+  const auto programs = read_program_file(folder() / "programs" / (name + ".json"));
+  REQUIRE(!programs.empty());
+  int left_out = 0;
+  for (const Json& program : programs) {
+    const std::string full_name = name + "/" + program["name"].get<std::string>();
+    const auto skip = skipped.find(full_name);
+    if (skip != skipped.end()) {
+      ++left_out;
+      std::printf("left out %s: %s\n", full_name.c_str(), skip->second.c_str());
+      continue;
+    }
+    const auto found = check_program(program);
+    std::string text;
+    for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 3); ++i) {
+      text += found[i].message() + "\n";
+    }
+    CHECK_MESSAGE(found.empty(), full_name, ": ", found.size(), " disagreements\n", text);
+  }
+  std::printf("%s: %zu programs, %d left out\n", name.c_str(), programs.size(), left_out);
+}
+
+TEST_CASE("naming") { check_file("naming"); }
+TEST_CASE("scopes") { check_file("scopes"); }
+TEST_CASE("devices") { check_file("devices"); }
+TEST_CASE("collected") { check_file("collected"); }
+TEST_CASE("shapes") { check_file("shapes"); }
+TEST_CASE("numerics") { check_file("numerics"); }
+TEST_CASE("randoms") { check_file("randoms"); }
+TEST_CASE("training") { check_file("training"); }
+TEST_CASE("absent") { check_file("absent"); }
+TEST_CASE("queues") { check_file("queues"); }
+TEST_CASE("mnist") { check_file("mnist"); }
+
+TEST_CASE("every file of programs has a test case, every skip names a program") {
+  std::size_t files = 0, named = 0;
+  const auto skipped = skips();
+  for (const auto& entry : std::filesystem::directory_iterator(folder() / "programs")) {
+    ++files;
+    const std::string stem = entry.path().stem();
+    for (const Json& program : read_program_file(entry.path())) {
+      named += skipped.count(stem + "/" + program["name"].get<std::string>());
+    }
+  }
+  CHECK(files == 11);
+  CHECK(named == skipped.size());
+}
+
+}  // namespace

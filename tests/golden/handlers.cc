@@ -1,0 +1,29 @@
+#include "tests/golden/handlers.h"
+
+namespace towerflow::golden {
+namespace {
+
+HandlerTable make_table() {
+  HandlerTable table;
+  add_scope_handlers(table);
+  add_variable_handlers(table);
+  add_collection_handlers(table);
+  add_array_handlers(table);
+  add_math_handlers(table);
+  add_nn_handlers(table);
+  add_random_handlers(table);
+  add_input_handlers(table);
+  add_train_handlers(table);
+  add_session_handlers(table);
+  return table;
+}
+
+}  // namespace
+
+const Handler* find_handler(const std::string& op) {
+  static const HandlerTable table = make_table();
+  const auto found = table.find(op);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+}  // namespace towerflow::golden

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "tests/golden/interpreter.h"
+
+namespace towerflow::golden {
+
+/// Runs the call of one op over the public API.
+using Handler = std::function<Value(Interpreter&, const Args&)>;
+using HandlerTable = std::unordered_map<std::string, Handler>;
+
+/// nullptr for an op the C++ side does not know.
+const Handler* find_handler(const std::string& op);
+
+// Each adds the ops of one subject.
+void add_scope_handlers(HandlerTable& table);
+void add_variable_handlers(HandlerTable& table);
+void add_collection_handlers(HandlerTable& table);
+void add_array_handlers(HandlerTable& table);
+void add_math_handlers(HandlerTable& table);
+void add_nn_handlers(HandlerTable& table);
+void add_random_handlers(HandlerTable& table);
+void add_input_handlers(HandlerTable& table);
+void add_train_handlers(HandlerTable& table);
+void add_session_handlers(HandlerTable& table);
+
+}  // namespace towerflow::golden

@@ -1,0 +1,163 @@
+// Queues, readers, records and batches.
+#include "data/batch.h"
+#include "data/input_producer.h"
+#include "data/parse_example.h"
+#include "data/record_reader.h"
+#include "ops/data_flow/decode_raw.h"
+#include "ops/data_flow/queue.h"
+#include "tests/golden/handlers.h"
+
+namespace towerflow::golden {
+namespace {
+
+QueueBase queue_of(const Args& args) { return args.object_as<QueueBase>("queue"); }
+
+std::vector<DType> dtypes(const Args& args) {
+  std::vector<DType> list;
+  const auto names = args.texts("dtypes");
+  for (const std::string& name : *names) list.push_back(to_dtype(name));
+  return list;
+}
+
+std::vector<Shape> shapes(const Args& args) {
+  std::vector<Shape> list;
+  if (args.value("shapes").none()) return list;
+  for (const Value& item : args.list("shapes")) list.push_back(*to_shape(item));
+  return list;
+}
+
+/// A queue of one component takes a value, one of several a list.
+OperandList components(const Args& args) {
+  if (queue_of(args).dtypes().size() == 1 && args.value("vals").list() == nullptr) {
+    return OperandList{args.operand("vals")};
+  }
+  std::vector<Operand> items;
+  for (const Value& item : args.list("vals")) items.push_back(to_operand(item));
+  return items;
+}
+
+Value taken(const Components& components) {
+  if (components.size() == 1) return components[0];
+  return List(components.begin(), components.end());
+}
+
+Value fifo_queue(Interpreter&, const Args& args) {
+  FIFOQueueOptions options;
+  options.shapes = shapes(args);
+  options.name = args.text("name");
+  return Object{"FIFOQueue", QueueBase(FIFOQueue(args.integer("capacity"), dtypes(args), options))};
+}
+
+Value random_shuffle_queue(Interpreter&, const Args& args) {
+  RandomShuffleQueueOptions options;
+  options.shapes = shapes(args);
+  options.seed = args.optional_integer("seed");
+  options.name = args.text("name");
+  return Object{
+      "RandomShuffleQueue",
+      QueueBase(RandomShuffleQueue(args.integer("capacity"), args.integer("min_after_dequeue"),
+                                   dtypes(args), options))};
+}
+
+Value parse(Interpreter&, const Args& args) {
+  Features features;
+  for (const Value& feature : args.list("features")) {
+    const List& row = *feature.list();
+    features.emplace(*row.at(0).get_if<std::string>(),
+                     FixedLenFeature{.shape = *to_shape(row.at(1)),
+                                     .dtype = to_dtype(*row.at(2).get_if<std::string>())});
+  }
+  const ParsedFeatures parsed =
+      parse_single_example(args.operand("serialized"), features, {.name = args.text("name")});
+  Dict dict;
+  for (const auto& [key, tensor] : parsed.tensors()) dict.emplace(key, tensor);
+  return dict;
+}
+
+Value read(Interpreter&, const Args& args) {
+  const auto reader = args.object_as<std::shared_ptr<TFRecordReader>>("reader");
+  const KeyValue record = reader->read(queue_of(args), {.name = args.text("name")});
+  return List{record.key, record.value};
+}
+
+Value string_input_producer(Interpreter&, const Args& args) {
+  train::StringInputProducerOptions options;
+  options.num_epochs = args.optional_integer("num_epochs");
+  options.shuffle = args.flag("shuffle", true);
+  options.seed = args.optional_integer("seed");
+  options.capacity = args.integer("capacity", 32);
+  options.name = args.text("name");
+  return Object{"FIFOQueue",
+                QueueBase(train::string_input_producer(args.operand("string_tensor"), options))};
+}
+
+Value batch(Interpreter&, const Args& args) {
+  train::BatchOptions options;
+  options.batch_size = args.integer("batch_size");
+  options.num_threads = static_cast<int>(args.integer("num_threads", 1));
+  options.capacity = args.integer("capacity", 32);
+  options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
+  options.name = args.text("name");
+  return taken(train::batch(args.tensors("tensors"), options));
+}
+
+Value shuffle_batch(Interpreter&, const Args& args) {
+  train::ShuffleBatchOptions options;
+  options.batch_size = args.integer("batch_size");
+  options.capacity = args.integer("capacity");
+  options.min_after_dequeue = args.integer("min_after_dequeue");
+  options.num_threads = static_cast<int>(args.integer("num_threads", 1));
+  options.seed = args.optional_integer("seed");
+  options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
+  options.name = args.text("name");
+  return taken(train::shuffle_batch(args.tensors("tensors"), options));
+}
+
+void add_queues(HandlerTable& table) {
+  table["FIFOQueue"] = fifo_queue;
+  table["RandomShuffleQueue"] = random_shuffle_queue;
+  table["enqueue"] = [](Interpreter&, const Args& args) -> Value {
+    return queue_of(args).enqueue(components(args), {.name = args.text("name")});
+  };
+  table["enqueue_many"] = [](Interpreter&, const Args& args) -> Value {
+    return queue_of(args).enqueue_many(components(args), {.name = args.text("name")});
+  };
+  table["dequeue"] = [](Interpreter&, const Args& args) -> Value {
+    return taken(queue_of(args).dequeue({.name = args.text("name")}));
+  };
+  table["dequeue_many"] = [](Interpreter&, const Args& args) -> Value {
+    return taken(queue_of(args).dequeue_many(args.operand("n"), {.name = args.text("name")}));
+  };
+  table["dequeue_up_to"] = [](Interpreter&, const Args& args) -> Value {
+    return taken(queue_of(args).dequeue_up_to(args.operand("n"), {.name = args.text("name")}));
+  };
+  table["close_queue"] = [](Interpreter&, const Args& args) -> Value {
+    return queue_of(args).close({.cancel_pending_enqueues = args.flag("cancel_pending_enqueues"),
+                                 .name = args.text("name")});
+  };
+  table["queue_size"] = [](Interpreter&, const Args& args) -> Value {
+    return queue_of(args).size({.name = args.text("name")});
+  };
+}
+
+}  // namespace
+
+void add_input_handlers(HandlerTable& table) {
+  add_queues(table);
+  table["TFRecordReader"] = [](Interpreter&, const Args& args) -> Value {
+    return Object{"TFRecordReader",
+                  std::make_shared<TFRecordReader>(RecordReaderOptions{.name = args.text("name")})};
+  };
+  table["reader_read"] = read;
+  table["parse_single_example"] = parse;
+  table["decode_raw"] = [](Interpreter&, const Args& args) -> Value {
+    DecodeRawOptions options;
+    options.name = args.text("name");
+    return decode_raw(args.operand("input_bytes"), args.dtype("out_type"), options);
+  };
+  table["string_input_producer"] = string_input_producer;
+  table["batch"] = batch;
+  table["shuffle_batch"] = shuffle_batch;
+}
+
+}  // namespace towerflow::golden

@@ -1,0 +1,118 @@
+// Arithmetic, comparisons, reductions, products.
+#include "ops/math/add_n.h"
+#include "ops/math/argmax.h"
+#include "ops/math/binary.h"
+#include "ops/math/matmul.h"
+#include "ops/math/reduce.h"
+#include "ops/math/unary.h"
+#include "tests/golden/handlers.h"
+
+namespace towerflow::golden {
+namespace {
+
+template <auto kFunction>
+Value binary(Interpreter&, const Args& args) {
+  return kFunction(args.operand("x"), args.operand("y"), {.name = args.text("name")},
+                   Site::current());
+}
+
+template <auto kFunction>
+Value unary(Interpreter&, const Args& args) {
+  return kFunction(args.operand("x"), {.name = args.text("name")}, Site::current());
+}
+
+/// A number, a list of numbers or a tensor.
+Axis axis_of(const Args& args) {
+  const Value& axis = args.value("axis");
+  if (axis.none()) return None;
+  if (const auto* number = axis.get_if<std::int64_t>()) return *number;
+  if (axis.list() == nullptr) return args.tensor("axis");
+  std::vector<int> axes;
+  for (const Value& item : *axis.list()) {
+    axes.push_back(static_cast<int>(*item.get_if<std::int64_t>()));
+  }
+  return axes;
+}
+
+using Reduction = Tensor (*)(const Operand&, Axis, ReduceOptions, Site);
+
+template <Reduction kFunction>
+Value reduction(Interpreter&, const Args& args) {
+  return kFunction(args.operand("input_tensor"), axis_of(args),
+                   {.keepdims = args.flag("keepdims"), .name = args.text("name")}, Site::current());
+}
+
+/// `a operator b`, at least one of which is a tensor or variable.
+Tensor applied(const std::string& name, const Operand& a, const Operand& b) {
+  if (name == "+") return a + b;
+  if (name == "-") return a - b;
+  if (name == "*") return a * b;
+  if (name == "/") return a / b;
+  if (name == "%") return a % b;
+  if (name == "<") return a < b;
+  if (name == "<=") return a <= b;
+  if (name == ">") return a > b;
+  if (name == ">=") return a >= b;
+  if (name == "//") return floordiv(a, b);
+  if (name == "**") return pow(a, b);
+  throw BadProgram("no operator " + name);
+}
+
+Value operator_of(Interpreter&, const Args& args) {
+  const std::string name = args.text("operator");
+  if (!args.has("b")) {
+    if (name != "neg") throw BadProgram("no operator " + name + " of one operand");
+    return -args.operand("a");
+  }
+  return applied(name, args.operand("a"), args.operand("b"));
+}
+
+Value argmax_of(Interpreter&, const Args& args) {
+  const ArgMaxOptions options{.output_type = args.dtype("output_type", int64),
+                              .name = args.text("name")};
+  return args.value("axis").none() ? argmax(args.operand("input"), 0, options)
+                                   : argmax(args.operand("input"), args.operand("axis"), options);
+}
+
+}  // namespace
+
+void add_math_handlers(HandlerTable& table) {
+  table["add"] = binary<add>;
+  table["subtract"] = binary<subtract>;
+  table["multiply"] = binary<multiply>;
+  table["divide"] = binary<divide>;
+  table["truediv"] = binary<truediv>;
+  table["equal"] = binary<equal>;
+  table["not_equal"] = binary<not_equal>;
+  table["greater"] = binary<greater>;
+  table["greater_equal"] = binary<greater_equal>;
+  table["less"] = binary<less>;
+  table["less_equal"] = binary<less_equal>;
+  table["maximum"] = binary<maximum>;
+  table["minimum"] = binary<minimum>;
+  table["pow"] = binary<pow>;
+  table["negative"] = unary<negative>;
+  table["square"] = unary<square>;
+  table["sqrt"] = unary<sqrt>;
+  table["exp"] = unary<exp>;
+  table["log"] = unary<log>;
+  table["tanh"] = unary<tanh>;
+  table["sigmoid"] = unary<sigmoid>;
+  table["abs"] = unary<abs>;
+  table["reduce_sum"] = reduction<reduce_sum>;
+  table["reduce_mean"] = reduction<reduce_mean>;
+  table["reduce_max"] = reduction<reduce_max>;
+  table["argmax"] = argmax_of;
+  table["operator"] = operator_of;
+  table["matmul"] = [](Interpreter&, const Args& args) -> Value {
+    return matmul(args.operand("a"), args.operand("b"),
+                  {.transpose_a = args.flag("transpose_a"),
+                   .transpose_b = args.flag("transpose_b"),
+                   .name = args.text("name")});
+  };
+  table["add_n"] = [](Interpreter&, const Args& args) -> Value {
+    return add_n(args.tensors("inputs"), {.name = args.text("name")});
+  };
+}
+
+}  // namespace towerflow::golden

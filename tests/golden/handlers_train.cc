@@ -1,0 +1,128 @@
+// Gradients and optimizers.
+#include "autodiff/gradients.h"
+#include "tests/golden/handlers.h"
+#include "train/global_step.h"
+#include "train/optimizer.h"
+
+namespace towerflow::golden {
+namespace {
+
+using OptimizerPointer = std::shared_ptr<train::Optimizer>;
+
+OptionalGradient gradient_of(const Value& value) {
+  if (value.none()) return std::nullopt;
+  if (const auto* slices = value.get_if<IndexedSlices>()) return Gradient(*slices);
+  return Gradient(to_tensor(value));
+}
+
+Value gradients_of(Interpreter&, const Args& args) {
+  std::vector<GradientTarget> xs;
+  for (const Value& x : args.list("xs")) {
+    if (const auto* variable = x.get_if<Variable>()) {
+      xs.emplace_back(*variable);
+    } else {
+      xs.emplace_back(to_tensor(x));
+    }
+  }
+  GradientsOptions options;
+  options.name = args.text("name", "gradients");
+  if (!args.value("grad_ys").none()) {
+    for (const Value& grad : args.list("grad_ys")) options.grad_ys.push_back(gradient_of(grad));
+  }
+  if (!args.value("stop_gradients").none()) options.stop_gradients = args.tensors("stop_gradients");
+  List list;
+  for (const auto& gradient : gradients(args.tensors("ys"), xs, options)) {
+    list.push_back(Value::of(gradient));
+  }
+  return list;
+}
+
+OptimizerPointer optimizer_of(const Args& args) {
+  return args.object_as<OptimizerPointer>("optimizer");
+}
+
+Value compute_gradients(Interpreter&, const Args& args) {
+  train::ComputeGradientsOptions options;
+  if (!args.value("var_list").none()) options.var_list = args.variables("var_list");
+  options.gate_gradients = static_cast<int>(args.integer("gate_gradients", train::GATE_OP));
+  List pairs;
+  for (const auto& [grad, var] :
+       optimizer_of(args)->compute_gradients(args.tensor("loss"), options)) {
+    pairs.push_back(List{Value::of(grad), var});
+  }
+  return pairs;
+}
+
+Value apply_gradients(Interpreter&, const Args& args) {
+  std::vector<GradAndVar> pairs;
+  for (const Value& pair : args.list("grads_and_vars")) {
+    const auto* variable = pair.list()->at(1).get_if<Variable>();
+    if (variable == nullptr) throw BadProgram("no variable in a pair of grads_and_vars");
+    pairs.push_back({gradient_of(pair.list()->at(0)), *variable});
+  }
+  train::ApplyGradientsOptions options;
+  options.global_step = args.optional_variable("global_step");
+  options.name = args.text("name");
+  return optimizer_of(args)->apply_gradients(pairs, options);
+}
+
+Value minimize(Interpreter&, const Args& args) {
+  train::MinimizeOptions options;
+  options.global_step = args.optional_variable("global_step");
+  if (!args.value("var_list").none()) options.var_list = args.variables("var_list");
+  options.gate_gradients = static_cast<int>(args.integer("gate_gradients", train::GATE_OP));
+  options.name = args.text("name");
+  return optimizer_of(args)->minimize(args.tensor("loss"), options);
+}
+
+Value momentum(Interpreter&, const Args& args) {
+  train::MomentumOptions options;
+  options.use_locking = args.flag("use_locking");
+  options.name = args.text("name", "Momentum");
+  options.use_nesterov = args.flag("use_nesterov");
+  const OptimizerPointer optimizer = std::make_shared<train::MomentumOptimizer>(
+      args.operand("learning_rate"), args.operand("momentum"), options);
+  return Object{"MomentumOptimizer", optimizer};
+}
+
+Value gradient_descent(Interpreter&, const Args& args) {
+  train::GradientDescentOptions options;
+  options.use_locking = args.flag("use_locking");
+  options.name = args.text("name", "GradientDescent");
+  const OptimizerPointer optimizer =
+      std::make_shared<train::GradientDescentOptimizer>(args.operand("learning_rate"), options);
+  return Object{"GradientDescentOptimizer", optimizer};
+}
+
+}  // namespace
+
+void add_train_handlers(HandlerTable& table) {
+  table["gradients"] = gradients_of;
+  table["GradientDescentOptimizer"] = gradient_descent;
+  table["MomentumOptimizer"] = momentum;
+  table["compute_gradients"] = compute_gradients;
+  table["apply_gradients"] = apply_gradients;
+  table["minimize"] = minimize;
+  table["get_slot"] = [](Interpreter&, const Args& args) -> Value {
+    const auto slot = optimizer_of(args)->get_slot(args.variable("var"), args.text("name"));
+    return slot ? Value(*slot) : Value();
+  };
+  table["get_global_step"] = [](Interpreter&, const Args&) -> Value {
+    const auto step = train::get_global_step();
+    return step ? Value(*step) : Value();
+  };
+  table["get_or_create_global_step"] = [](Interpreter&, const Args&) -> Value {
+    return train::get_or_create_global_step();
+  };
+  table["get_slot_names"] = [](Interpreter&, const Args& args) -> Value {
+    List names;
+    for (const std::string& name : optimizer_of(args)->get_slot_names()) names.emplace_back(name);
+    return names;
+  };
+  table["optimizer_variables"] = [](Interpreter&, const Args& args) -> Value {
+    const std::vector<Variable> kept = optimizer_of(args)->variables();
+    return List(kept.begin(), kept.end());
+  };
+}
+
+}  // namespace towerflow::golden

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/runtime/session.h"
+#include "tests/golden/args.h"
+
+namespace towerflow::golden {
+
+/// A scope guard of any type, kept on the stack of open scopes.
+struct OpenScope {
+  virtual ~OpenScope() = default;
+};
+
+/// State of one run of a program: graph, results by name, open scopes, session.
+class Interpreter {
+ public:
+  Interpreter();
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  /// Runs a call and returns its outcome in the form that README.md gives. Throws BadProgram.
+  Json step(const Json& call);
+  /// Closes the scopes that are still open and returns collections and listings.
+  Json finish();
+
+  /// Opens the scope that `make()` returns, until the `exit` that belongs to it.
+  template <class Make>
+  auto& enter(Make&& make) {
+    using Guard = decltype(make());
+    struct Holder : OpenScope {
+      explicit Holder(Make& make_guard) : guard(make_guard()) {}
+      Guard guard;
+    };
+    auto holder = std::make_unique<Holder>(make);
+    Guard& guard = holder->guard;
+    open_.push_back(std::move(holder));
+    return guard;
+  }
+  void exit();
+
+  Graph& graph() { return graph_; }
+  /// The session, opened by its first use.
+  Session& session();
+  void close_session();
+
+ private:
+  Json outcome_of(Json outcome);
+
+  Graph graph_;
+  DefaultGraphGuard default_graph_;
+  std::map<std::string, Value> bound_;
+  std::vector<std::unique_ptr<OpenScope>> open_;
+  int skip_depth_ = 0;  // > 0 inside a scope whose entry failed or was skipped
+  std::unique_ptr<Session> session_;
+  std::size_t seen_ = 0;
+};
+
+}  // namespace towerflow::golden

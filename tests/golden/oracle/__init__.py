@@ -1,0 +1,1 @@
+"""TensorFlow's side of the golden programs; the format is described in ../README.md."""

@@ -1,0 +1,42 @@
+"""Small records of large tensors; README.md, "MNIST parity"."""
+
+import functools
+
+import numpy as np
+
+from . import generator
+
+PROBES = 24
+PROJECTIONS = 16
+SIGN_STREAM, PROBE_STREAM = 98, 99
+
+
+@functools.lru_cache(maxsize=None)
+def signs(size):
+    """[PROJECTIONS, size] of +1 where bit k of h(SIGN_STREAM, i) is 0, else -1."""
+    h = generator.hashes(SIGN_STREAM, size)
+    return np.stack([1.0 - 2.0 * ((h >> np.uint64(k)) & np.uint64(1)).astype(np.float64)
+                     for k in range(PROJECTIONS)])
+
+
+def nine(value):
+    return float("%.9g" % value)
+
+
+def summary(tensor):
+    """{"norm", "sum", "projections", "probes"} in float64 of a tensor."""
+    flat = np.asarray(tensor).reshape(-1)
+    wide = flat.astype(np.float64)
+    where = generator.integers(PROBE_STREAM, [PROBES], flat.size, np.int64)
+    return {
+        "norm": nine(np.sqrt(np.sum(wide * wide))),
+        "sum": nine(np.sum(wide)),
+        "projections": [nine(p) for p in signs(flat.size) @ wide],
+        "probes": [float(str(x)) for x in flat[where]],
+    }
+
+
+def distance(a, b):
+    """Estimate of |a - b| / |b| from two summaries; 0 when both are zero."""
+    d = np.sqrt(np.mean(np.square(np.subtract(a["projections"], b["projections"]))))
+    return d / b["norm"] if b["norm"] else d

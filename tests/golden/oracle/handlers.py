@@ -1,0 +1,48 @@
+"""The table: op name of a program -> parameters and the function that runs it."""
+
+import inspect
+
+import tensorflow.compat.v1 as tf
+
+OPS = {}  # name -> (parameter names in order, function(interpreter, **args))
+DTYPE_PARAMETERS = {"dtype", "out_type", "output_type"}
+
+
+class BadProgram(Exception):
+    """The program itself is wrong: unknown op or parameter."""
+
+
+def call(interpreter, name, args):
+    if name not in OPS:
+        raise BadProgram("no such op: " + name)
+    parameters, function = OPS[name]
+    unknown = set(args) - set(parameters)
+    if unknown:
+        raise BadProgram("%s takes no %s" % (name, sorted(unknown)))
+    for key in DTYPE_PARAMETERS & set(args):
+        args[key] = args[key] and tf.as_dtype(args[key])
+    return function(interpreter, **args)
+
+
+def handler(function):
+    """Registers `function(interpreter, ...)` under its own name."""
+    parameters = list(inspect.signature(function).parameters)[1:]
+    OPS[function.__name__.rstrip("_")] = (parameters, function)
+    return function
+
+
+def plain(name, function, parameters):
+    """Registers a TensorFlow function whose arguments are passed on as they are."""
+    OPS[name] = (parameters.split(), lambda interpreter, **args: function(**args))
+
+
+def method(name, receiver, method_name, parameters):
+    """Registers a method of the object in the first parameter, `receiver`."""
+
+    def run(interpreter, **args):
+        return getattr(args.pop(receiver), method_name)(**args)
+
+    OPS[name] = ([receiver] + parameters.split(), run)
+
+
+from . import handlers_graph, handlers_ops, handlers_train  # noqa: E402,F401  they fill OPS

@@ -1,0 +1,19 @@
+"""Gradients and optimizers."""
+
+import tensorflow.compat.v1 as tf
+
+from .handlers import method, plain
+
+plain("gradients", tf.gradients, "ys xs grad_ys name stop_gradients")
+plain("GradientDescentOptimizer", tf.train.GradientDescentOptimizer,
+      "learning_rate use_locking name")
+plain("MomentumOptimizer", tf.train.MomentumOptimizer,
+      "learning_rate momentum use_locking name use_nesterov")
+method("compute_gradients", "optimizer", "compute_gradients", "loss var_list gate_gradients")
+method("apply_gradients", "optimizer", "apply_gradients", "grads_and_vars global_step name")
+method("minimize", "optimizer", "minimize", "loss global_step var_list gate_gradients name")
+method("get_slot", "optimizer", "get_slot", "var name")
+method("get_slot_names", "optimizer", "get_slot_names", "")
+method("optimizer_variables", "optimizer", "variables", "")
+plain("get_or_create_global_step", tf.train.get_or_create_global_step, "")
+plain("get_global_step", tf.train.get_global_step, "")

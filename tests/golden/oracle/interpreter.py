@@ -1,0 +1,83 @@
+"""Runs one program over TensorFlow and fills in what each call did; README.md, "Running"."""
+
+import tensorflow.compat.v1 as tf
+
+from . import handlers, values
+
+tf.disable_v2_behavior()
+tf.disable_resource_variables()
+
+LISTINGS = (
+    "global_variables",
+    "local_variables",
+    "trainable_variables",
+    "model_variables",
+    "moving_average_variables",
+)
+
+
+class Interpreter:
+    """State of one run: graph, results by name, open scopes, session."""
+
+    def __init__(self):
+        self.graph = tf.Graph()
+        self.bound = {}
+        self.open = []  # context managers, innermost last
+        self.skip_depth = 0  # > 0 inside a scope whose entry failed or was skipped
+        self.session = None
+        self.seen = 0
+
+    def run(self, program):
+        """The program with "expect" in every call and "final" filled in."""
+        calls = []
+        with self.graph.as_default():
+            for call in program["calls"]:
+                bare = {key: part for key, part in call.items() if key != "expect"}
+                calls.append(dict(bare, expect=self.step(bare)))
+            while self.open:
+                self.open.pop().__exit__(None, None, None)
+            final = self.final()
+        if self.session is not None:
+            self.session.close()
+        return dict(program, calls=calls, final=final)
+
+    def step(self, call):
+        entering = call["op"].startswith("enter_")
+        if self.skip_depth:
+            self.skip_depth += entering - (call["op"] == "exit")
+            return {"skipped": True}
+        try:
+            args = {k: values.decode(v, self.bound) for k, v in call.get("args", {}).items()}
+        except values.Unbound:
+            self.skip_depth += entering
+            return {"skipped": True}
+        try:
+            result = handlers.call(self, call["op"], args)
+        except handlers.BadProgram:
+            raise
+        except Exception as error:  # the class is what is recorded
+            self.skip_depth += entering
+            return self.outcome({"error": type(error).__name__})
+        if isinstance(call.get("out"), str):
+            self.bound[call["out"]] = result
+        outcome = {} if result is None else {"result": values.describe(result)}
+        if call["op"] == "run":
+            keep = call["args"].get("compare") != "shape"
+            outcome = {"values": [None if v is None else values.array(v, keep) for v in result]}
+        return self.outcome(outcome)
+
+    def outcome(self, outcome):
+        operations = self.graph.get_operations()
+        made, self.seen = operations[self.seen :], len(operations)
+        if made:
+            outcome["nodes"] = [values.node(operation) for operation in made]
+        return outcome
+
+    def final(self):
+        collections = {
+            key: [values.collected(item) for item in self.graph.get_collection_ref(key)]
+            for key in self.graph.get_all_collection_keys()
+            if isinstance(key, str)
+        }
+        listings = {name: [v.name for v in getattr(tf, name)()] for name in LISTINGS}
+        return {"collections": dict(sorted(collections.items())), "listings": listings}

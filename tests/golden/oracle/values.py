@@ -1,0 +1,148 @@
+"""JSON forms of arguments, results and arrays; README.md, "Values"."""
+
+import base64
+import math
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from . import generator
+
+
+class Unbound(Exception):
+    """A reference to something that an earlier, failed call did not make."""
+
+
+INITIALIZERS = {
+    "constant": tf.constant_initializer,
+    "zeros": tf.zeros_initializer,
+    "ones": tf.ones_initializer,
+    "random_uniform": tf.random_uniform_initializer,
+    "random_normal": tf.random_normal_initializer,
+    "truncated_normal": tf.truncated_normal_initializer,
+}
+
+
+def decode(value, bound):
+    """The Python value of a JSON argument; `bound` maps names to results of earlier calls."""
+    if isinstance(value, list):
+        return [decode(item, bound) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "ref" in value:
+        if value["ref"] not in bound:
+            raise Unbound(value["ref"])
+        result = bound[value["ref"]]
+        for key in value.get("path", []):
+            result = result[key]
+        return result
+    if "generate" in value:
+        return generator.generate(**value["generate"])
+    if "float" in value:
+        return float(value["float"])
+    if "initializer" in value:
+        args = {k: decode(v, bound) for k, v in value.items() if k != "initializer"}
+        if "dtype" in args:
+            args["dtype"] = tf.as_dtype(args["dtype"])
+        return INITIALIZERS[value["initializer"]](**args)
+    raise KeyError("no such argument form: %r" % value)
+
+
+def number(value):
+    """A float as the shortest JSON number that gives it back; "nan", "inf", "-inf" as strings."""
+    wide = float(value)
+    if math.isnan(wide) or math.isinf(wide):
+        return str(wide)
+    if isinstance(value, np.float32):
+        short = float(str(value))
+        if np.float32(short) == value:
+            return short
+    return wide
+
+
+def element(value):
+    if isinstance(value, (bytes, str)):
+        raw = value if isinstance(value, bytes) else value.encode()
+        text = raw.decode("latin-1")
+        if all(32 <= ord(c) < 127 for c in text):
+            return text
+        return {"base64": base64.b64encode(raw).decode()}
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, np.integer):
+        return int(value)
+    return number(value)
+
+
+def array(value, with_values=True):
+    """{"dtype", "shape", "values": flat, in row-major order} of what Session.run gave."""
+    value = np.asarray(value)
+    dtype = "string" if value.dtype.kind in "OSU" else value.dtype.name
+    record = {"dtype": dtype, "shape": list(value.shape)}
+    if with_values:
+        record["values"] = [element(v) for v in value.reshape(-1)]
+    return record
+
+
+def shape(static):
+    return None if static.rank is None else static.as_list()
+
+
+def reuse(flag):
+    return "AUTO_REUSE" if flag is tf.AUTO_REUSE else bool(flag)
+
+
+def describe(value):
+    """The JSON form of what a call returned."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return {"string": value}
+    if isinstance(value, (list, tuple)):
+        return [describe(item) for item in value]
+    if isinstance(value, dict):
+        return {"dict": {key: describe(item) for key, item in value.items()}}
+    if isinstance(value, tf.Variable):
+        return {"variable": value.name, "dtype": value.dtype.name, "shape": shape(value.shape)}
+    if isinstance(value, tf.Tensor):
+        return {"tensor": value.name}
+    if isinstance(value, tf.Operation):
+        return {"operation": value.name}
+    if isinstance(value, tf.IndexedSlices):
+        return {"indexed_slices": [value.values.name, value.indices.name]}
+    if isinstance(value, tf.TensorShape):
+        return {"shape": shape(value)}
+    if isinstance(value, tf.VariableScope):
+        return {
+            "scope": value.name,
+            "original_name_scope": value.original_name_scope,
+            "reuse": reuse(value.reuse),
+        }
+    return {"object": type(value).__name__, "name": getattr(value, "name", None)}
+
+
+def node(operation):
+    """The record of one node; empty parts are left out."""
+    record = {
+        "name": operation.name,
+        "op": operation.type,
+        "outputs": [[t.dtype.name, shape(t.shape)] for t in operation.outputs],
+        "device": operation.device,
+        "inputs": [t.name for t in operation.inputs],
+        "control_inputs": sorted(o.name for o in operation.control_inputs),
+        "colocated": sorted(
+            group[5:].decode()
+            for group in operation.colocation_groups()
+            if group != b"loc:@" + operation.name.encode()
+        ),
+    }
+    return {key: part for key, part in record.items() if part}
+
+
+def collected(item):
+    """A member of a collection: its name, or for another object {"object", "name"}."""
+    if isinstance(item, (tf.Variable, tf.Tensor, tf.Operation)):
+        return item.name
+    if isinstance(item, (str, int, float, bool)):
+        return describe(item)
+    return {"object": type(item).__name__, "name": getattr(item, "name", None)}

@@ -1,0 +1,1 @@
+"""The programs, by subject; each module has `programs()`."""

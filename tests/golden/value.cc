@@ -1,0 +1,203 @@
+#include "tests/golden/value.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "ops/variables/initializers.h"
+#include "tests/support/exact_array.h"
+
+namespace towerflow::golden {
+namespace {
+
+constexpr std::array kKinds{"None",        "bool",          "int",    "float",
+                            "str",         "array",         "tensor", "variable",
+                            "operation",   "IndexedSlices", "shape",  "VariableScope",
+                            "initializer", "list",          "dict",   "object"};
+
+Array generated(const Json& form) {
+  const auto stream = form.at("stream").get<std::uint64_t>();
+  std::vector<std::int64_t> sizes = form.at("shape").get<std::vector<std::int64_t>>();
+  const Shape shape{std::span<const std::int64_t>(sizes)};
+  for (const auto& [key, part] : form.items()) {
+    if (key != "stream" && key != "shape" && key != "exponent" && key != "kind" &&
+        key != "modulo" && key != "dtype") {
+      throw BadProgram("generate takes no " + key);
+    }
+  }
+  const DType dtype = to_dtype(form.value("dtype", "float32"));
+  if (form.contains("modulo")) {
+    return test::exact_integers(stream, shape, form["modulo"].get<std::uint64_t>(), dtype);
+  }
+  const std::string kind = form.value("kind", "uniform");
+  if (kind != "uniform" && kind != "positive") throw BadProgram("generate: no kind " + kind);
+  return test::exact_array(
+      stream, shape,
+      {.exponent = form.value("exponent", 0),
+       .kind = kind == "positive" ? test::ExactKind::positive : test::ExactKind::uniform,
+       .dtype = dtype});
+}
+
+Initializer initializer_of(const Json& form, const std::map<std::string, Value>& bound) {
+  const std::string kind = form["initializer"];
+  const auto number = [&](const char* key, double missing) { return form.value(key, missing); };
+  std::optional<std::int64_t> seed;
+  if (form.contains("seed") && !form["seed"].is_null()) seed = form["seed"].get<std::int64_t>();
+  const auto only = [&](std::initializer_list<const char*> known) {
+    for (const auto& [key, part] : form.items()) {
+      if (key == "initializer") continue;
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        throw BadProgram("initializer " + kind + " takes no " + key);
+      }
+    }
+  };
+  if (kind == "constant") {
+    only({"value"});
+    return constant_initializer(to_nested(decode(form.at("value"), bound)));
+  }
+  if (kind == "zeros" || kind == "ones") {
+    only({});
+    return kind == "zeros" ? zeros_initializer() : ones_initializer();
+  }
+  if (kind == "random_uniform") {
+    only({"minval", "maxval", "seed"});
+    return random_uniform_initializer(
+        {.minval = number("minval", -0.05), .maxval = number("maxval", 0.05), .seed = seed});
+  }
+  only({"mean", "stddev", "seed"});
+  const NormalInitializerOptions options{
+      .mean = number("mean", 0.0), .stddev = number("stddev", 1.0), .seed = seed};
+  if (kind == "random_normal") return random_normal_initializer(options);
+  if (kind == "truncated_normal") return truncated_normal_initializer(options);
+  throw BadProgram("no initializer " + kind);
+}
+
+Value reference(const Json& form, const std::map<std::string, Value>& bound) {
+  const auto found = bound.find(form["ref"].get<std::string>());
+  if (found == bound.end()) throw Unbound(form["ref"].get<std::string>());
+  Value value = found->second;
+  for (const Json& key : form.value("path", Json::array())) {
+    if (key.is_string()) {
+      if (value.dict() == nullptr || !value.dict()->contains(key.get<std::string>())) {
+        throw BadProgram("no part " + key.dump() + " in " + form.dump());
+      }
+      value = Value(value.dict()->at(key.get<std::string>()));
+    } else {
+      const auto index = key.get<std::size_t>();
+      if (value.list() == nullptr || index >= value.list()->size()) {
+        throw BadProgram("no part " + key.dump() + " in " + form.dump());
+      }
+      value = Value((*value.list())[index]);
+    }
+  }
+  return value;
+}
+
+Value decode_object(const Json& json, const std::map<std::string, Value>& bound) {
+  if (json.contains("ref")) return reference(json, bound);
+  if (json.contains("generate")) return generated(json["generate"]);
+  if (json.contains("initializer")) return initializer_of(json, bound);
+  if (json.contains("float")) {
+    const std::string text = json["float"];
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (text == "inf") return kInfinity;
+    if (text == "-inf") return -kInfinity;
+  }
+  throw BadProgram("no such form of an argument: " + json.dump());
+}
+
+}  // namespace
+
+Value::Value(List list) : held_(std::make_shared<const List>(std::move(list))) {}
+Value::Value(Dict dict) : held_(std::make_shared<const Dict>(std::move(dict))) {}
+
+Value Value::of(const OptionalGradient& gradient) {
+  if (!gradient) return {};
+  if (gradient->is_dense()) return gradient->dense();
+  return gradient->slices();
+}
+
+const List* Value::list() const {
+  const auto* list = get_if<std::shared_ptr<const List>>();
+  return list == nullptr ? nullptr : list->get();
+}
+
+const Dict* Value::dict() const {
+  const auto* dict = get_if<std::shared_ptr<const Dict>>();
+  return dict == nullptr ? nullptr : dict->get();
+}
+
+std::string Value::kind() const { return kKinds.at(held_.index()); }
+
+Value decode(const Json& json, const std::map<std::string, Value>& bound) {
+  switch (json.type()) {
+    case Json::value_t::null:
+      return {};
+    case Json::value_t::boolean:
+      return json.get<bool>();
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned:
+      return json.get<std::int64_t>();
+    case Json::value_t::number_float:
+      return json.get<double>();
+    case Json::value_t::string:
+      return json.get<std::string>();
+    case Json::value_t::array: {
+      List list;
+      for (const Json& item : json) list.push_back(decode(item, bound));
+      return list;
+    }
+    default:
+      return decode_object(json, bound);
+  }
+}
+
+Nested to_nested(const Value& value) {
+  if (const auto* flag = value.get_if<bool>()) return *flag;
+  if (const auto* number = value.get_if<std::int64_t>()) return *number;
+  if (const auto* number = value.get_if<double>()) return *number;
+  if (const auto* text = value.get_if<std::string>()) return *text;
+  if (const auto* tensor = value.get_if<Tensor>()) return *tensor;
+  if (const auto* variable = value.get_if<Variable>()) return variable->value();
+  if (value.list() != nullptr) {
+    std::vector<Nested> items;
+    for (const Value& item : *value.list()) items.push_back(to_nested(item));
+    return items;
+  }
+  if (value.none()) throw DoesNotCompile("no tensor is made of std::nullopt");
+  throw BadProgram("cannot make a tensor of " + value.kind());
+}
+
+Operand to_operand(const Value& value) {
+  if (const auto* array = value.get_if<Array>()) return *array;
+  if (const auto* tensor = value.get_if<Tensor>()) return *tensor;
+  if (const auto* variable = value.get_if<Variable>()) return *variable;
+  return to_nested(value);
+}
+
+std::optional<Shape> to_shape(const Value& value) {
+  if (value.none()) return std::nullopt;
+  if (value.list() == nullptr) throw BadProgram("no shape: " + value.kind());
+  std::vector<Dim> dims;
+  for (const Value& size : *value.list()) {
+    if (size.none()) {
+      dims.push_back(None);
+    } else if (const auto* number = size.get_if<std::int64_t>()) {
+      dims.push_back(*number);
+    } else {
+      throw BadProgram("no size in a shape: " + size.kind());
+    }
+  }
+  return Shape(std::move(dims));
+}
+
+DType to_dtype(const std::string& name) {
+  for (int number = 1; number <= static_cast<int>(DType::uint64); ++number) {
+    const auto dtype = static_cast<DType>(number);
+    if (name == dtype_name(dtype)) return dtype;
+  }
+  throw BadProgram("no dtype " + name);
+}
+
+}  // namespace towerflow::golden

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <any>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/graph/array.h"
+#include "core/graph/operand.h"
+#include "ops/variables/variable_scope.h"
+
+namespace towerflow::golden {
+
+using Json = nlohmann::json;
+
+/// The program itself is wrong, or asks for what the C++ side does not know: unknown op, argument
+/// or form of a value. Never an outcome of a call.
+class BadProgram : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A reference to something that an earlier call, which failed or was skipped, did not make.
+class Unbound : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A call that C++ does not let a user write: the compiler rejects it where Python raises.
+class DoesNotCompile : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Value;
+using List = std::vector<Value>;
+using Dict = std::map<std::string, Value>;
+
+/// An optimizer, queue or reader: an object with methods.
+struct Object {
+  std::string type;
+  std::any object;
+};
+
+/// Python's None.
+struct NoneType {};
+
+template <class T, class... Kinds>
+concept OneOf = (std::is_same_v<T, Kinds> || ...);
+
+/// What a Value can be, besides None, lists and dicts.
+template <class T>
+concept SingleValue =
+    OneOf<T, bool, std::int64_t, double, std::string, Array, Tensor, Variable, Operation,
+          IndexedSlices, Shape, VariableScopeHandle, Initializer, Object>;
+
+/// An argument of a call, or what a call gave.
+class Value {
+ public:
+  using Held =
+      std::variant<NoneType, bool, std::int64_t, double, std::string, Array, Tensor, Variable,
+                   Operation, IndexedSlices, Shape, VariableScopeHandle, Initializer,
+                   std::shared_ptr<const List>, std::shared_ptr<const Dict>, Object>;
+
+  Value() = default;
+  template <SingleValue T>
+  Value(T value) : held_(std::in_place_type<T>, std::move(value)) {}  // NOLINT
+  Value(const char* text) : held_(std::string(text)) {}               // NOLINT
+  Value(List list);                                                   // NOLINT
+  Value(Dict dict);                                                   // NOLINT
+
+  /// A gradient, or None where it is absent.
+  static Value of(const OptionalGradient& gradient);
+
+  template <class T>
+  const T* get_if() const {
+    return std::get_if<T>(&held_);
+  }
+  bool none() const { return get_if<NoneType>() != nullptr; }
+  const List* list() const;
+  const Dict* dict() const;
+  const Held& held() const { return held_; }
+  /// What kind of value this is, for messages.
+  std::string kind() const;
+
+ private:
+  Held held_;
+};
+
+/// The value of an argument in JSON; `bound` maps names to results of earlier calls. Throws Unbound
+/// and BadProgram. (README.md, "Values")
+Value decode(const Json& json, const std::map<std::string, Value>& bound);
+
+/// Numbers, strings, tensors and lists of them as an operand of an op.
+Operand to_operand(const Value& value);
+/// The same as nested braces; a variable stands for its value.
+Nested to_nested(const Value& value);
+/// A list of sizes, or nothing for None.
+std::optional<Shape> to_shape(const Value& value);
+/// "float32"; throws BadProgram for a name that no dtype has.
+DType to_dtype(const std::string& name);
+
+}  // namespace towerflow::golden
