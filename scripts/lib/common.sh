@@ -11,6 +11,8 @@ jobs=$(nproc 2>/dev/null || echo 2)
 # shellcheck disable=SC2034
 build_failed=2
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}"
+# With a precompiled header ccache has to be told that its time stamps do not matter.
+export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
   bold=$'\e[1m' red=$'\e[31m' green=$'\e[32m' yellow=$'\e[33m' plain=$'\e[0m'

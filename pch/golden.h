@@ -1,0 +1,9 @@
+#ifndef TOWERFLOW_PCH_GOLDEN_H
+#define TOWERFLOW_PCH_GOLDEN_H
+// Precompiled for the golden tests: JSON and the whole public API.
+
+#include <nlohmann/json.hpp>
+
+#include "towerflow/tf.h"
+
+#endif  // TOWERFLOW_PCH_GOLDEN_H
