@@ -23,7 +23,7 @@ constexpr int kWarmUpSteps = 10;
 struct Arguments {
   mnist::BenchOptions options;
   std::int64_t num_towers = 1, windows = 20, steps = 10;
-  std::optional<std::int64_t> threads, cpus;
+  std::optional<std::int64_t> threads;
   bool serve = false, plan = false, json = false;
 };
 
@@ -58,7 +58,6 @@ void bench_mnist(Arguments arguments) {
   mnist::BenchOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
-  options.devices.cpus = static_cast<int>(arguments.cpus.value_or(0));
   mnist::StepBench bench(options);
   bench.window(kWarmUpSteps);
   if (arguments.plan) fmt::print("{}", bench.plan_report());
@@ -99,8 +98,7 @@ void add_mnist(CLI::App& parent) {
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
-  add_whole(app, "--cpus", arguments->cpus, "logical CPUs; one a tower when not given",
-            {.least = 1, .most = 1024});
+  add_devices(app, "--devices", arguments->options.devices.cpus);
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--steps", arguments->steps, "steps a window");
   app.add_flag("--relu-logits", arguments->options.net.relu_logits, "the source text's network");

@@ -63,6 +63,24 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std
   return app.add_option(name, value, about)->check(whole_number(range))->type_name("N");
 }
 
+CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus) {
+  static constexpr std::int64_t kMost = 1024;
+  const auto count = [](const std::string& text) {
+    return text.starts_with("cpu:") ? parsed<std::int64_t>(text.substr(4)) : std::nullopt;
+  };
+  const auto check = [count](std::string& text) -> std::string {
+    const auto value = count(text);
+    if (value && *value >= 1 && *value <= kMost) return "";
+    return fmt::format("must be cpu:N with N from 1 to {}, got '{}'", kMost, text);
+  };
+  return app
+      .add_option_function<std::string>(
+          name, [count, &cpus](const std::string& text) { cpus = static_cast<int>(*count(text)); },
+          "cpu:N for N logical CPUs; one a tower when not given")
+      ->check(CLI::Validator(check, ""))
+      ->type_name("cpu:N");
+}
+
 CLI::Option* add_positive(CLI::App& app, const std::string& name, double& value,
                           const std::string& about) {
   return app.add_option(name, value, about)

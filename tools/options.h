@@ -25,6 +25,9 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& val
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                        const std::string& about, Whole range = {});
 
+/// Adds the devices to run on: `--devices cpu:2` makes `cpus` 2; it stays as it is when not given.
+CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus);
+
 /// Adds a finite number above 0: `--learning-rate R`.
 CLI::Option* add_positive(CLI::App& app, const std::string& name, double& value,
                           const std::string& about);

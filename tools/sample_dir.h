@@ -10,7 +10,9 @@ namespace towerflow::tools {
 inline std::string sample_dir() {
   std::error_code error;
   const std::filesystem::path here = std::filesystem::path("samples") / "mnist";
-  return std::filesystem::exists(here, error) ? here.string() : TOWERFLOW_SAMPLE_DIR;
+  // A build folder has a samples/mnist too, without digits.
+  return std::filesystem::exists(here / "train.tfrecords.gz", error) ? here.string()
+                                                                     : TOWERFLOW_SAMPLE_DIR;
 }
 
 }  // namespace towerflow::tools

@@ -30,7 +30,7 @@ struct Arguments {
   std::string data_dir = sample_dir();
   std::string train_dir;
   std::int64_t num_towers = 1, num_epochs = 5, reader_threads = 2;
-  std::optional<std::int64_t> cpus, threads;
+  std::optional<std::int64_t> threads;
   std::optional<std::int64_t> epochs_given, max_steps, seed;
   mnist::TrainOptions options;
   bool json = false;
@@ -73,7 +73,6 @@ void train_mnist(Arguments arguments) {
   options.max_steps = arguments.max_steps;
   options.seed = arguments.seed;
   options.reader_threads = static_cast<int>(arguments.reader_threads);
-  options.devices.cpus = static_cast<int>(arguments.cpus.value_or(0));
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
 
   Progress progress("training");
@@ -132,8 +131,7 @@ void add_mnist(CLI::App& train) {
   add_whole(app, "--reader-threads", arguments->reader_threads,
             "input threads a tower; the order of examples does not depend on it",
             {.least = 1, .most = 64});
-  add_whole(app, "--cpus", arguments->cpus, "logical CPUs; one a tower when not given",
-            {.least = 1, .most = 1024});
+  add_devices(app, "--devices", options.devices.cpus);
   add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
   app.add_flag("--log-device-placement", options.devices.log_device_placement,

@@ -1,6 +1,7 @@
 #include "tools/options.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -51,6 +52,19 @@ TEST_CASE("an optional number stays absent unless it is given") {
   CHECK_FALSE(value.has_value());
   CHECK(given(add, "0") == "");
   CHECK(value == 0);
+}
+
+TEST_CASE("devices are a count of logical CPUs") {
+  int cpus = 0;
+  const auto add = [&](CLI::App& app) { add_devices(app, "--x", cpus); };
+  CHECK(given(add, "cpu:3") == "");
+  CHECK(cpus == 3);
+  for (const char* bad :
+       {"", "cpu", "cpu:", "cpu:0", "cpu:-1", "cpu:1025", "gpu:2", "3", "cpu:2x"}) {
+    CHECK(given(add, bad) ==
+          fmt::format("--x: must be cpu:N with N from 1 to 1024, got '{}'", bad));
+  }
+  CHECK(cpus == 3);
 }
 
 TEST_CASE("numbers above zero") {

@@ -1,0 +1,175 @@
+"""`towerflow train`, `eval` and `bench`: a run from one seed repeats bit for bit, epochs end by
+themselves with what is left over counted, and wrong input ends in one message.
+
+$TOWERFLOW_COMMAND is the executable.
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COMMAND = os.environ["TOWERFLOW_COMMAND"]
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
+LIMIT = 200  # seconds
+
+
+def run(*arguments):
+    return subprocess.run([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT,
+                          check=False)
+
+
+def first_records(count, name="train"):
+    """The first records of the sample as TFRecord bytes."""
+    data, at = gzip.decompress((SAMPLE / f"{name}.tfrecords.gz").read_bytes()), 0
+    for _ in range(count):
+        at += 16 + struct.unpack_from("<Q", data, at)[0]
+    return data[:at]
+
+
+def masked_crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def record(content):
+    """A TFRecord with its checksums."""
+    length = struct.pack("<Q", len(content))
+    return (length + struct.pack("<I", masked_crc32c(length)) + content +
+            struct.pack("<I", masked_crc32c(content)))
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "train.tfrecords"
+
+    def train(self, *more):
+        result = run("train", "mnist", *more)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def assert_error(self, result, code, *parts):
+        """One error, last on standard error."""
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.assertRegex(result.stderr, r"(?s)(\A|\n)towerflow: .+\n\Z")
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+
+class Training(Scratch):
+    def variables(self, name, *more):
+        folder = self.folder / name
+        self.train("--num-towers", 2, "--batch-size", 16, "--max-steps", 8, "--train-dir", folder,
+                   *more)
+        return [(folder / f"model.ckpt-8.{part}").read_bytes()
+                for part in ("index", "data-00000-of-00001")]
+
+    def test_one_seed_repeats_bit_for_bit(self):
+        first = self.variables("a", "--seed", 7)
+        self.assertEqual(first, self.variables("b", "--seed", 7))
+        self.assertEqual(first, self.variables("c", "--seed", 7, "--reader-threads", 1))
+        self.assertEqual(first, self.variables("d", "--seed", 7, "--reader-threads", 5))
+        self.assertNotEqual(first[1], self.variables("e", "--seed", 8)[1])
+
+    def test_epochs_end_and_what_is_left_is_counted(self):
+        self.file.write_bytes(first_records(150))
+        (self.folder / "test.tfrecords").write_bytes(first_records(70, "test"))
+        output = self.train("--data-dir", self.folder, "--num-towers", 2, "--num-epochs", 2,
+                            "--batch-size", 32, "--devices", "cpu:2", "--json", "--train-dir",
+                            self.folder)
+        self.assertRegex(output, r"\A\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: step 0, loss = \d\.\d\d "
+                         r"\(\d+\.\d examples/sec; \d+\.\d{3} sec/batch\)\n")
+        self.assertIn("Done training for 2 epochs, 9 steps.\n", output)
+        for tower in range(2):
+            self.assertIn(f"tower_{tower}: 12 examples left that fill no batch.\n", output)
+        line = json.loads(output.splitlines()[-1])
+        self.assertEqual((line["model"], line["towers"], line["steps"], line["left_over"]),
+                         ("mnist", 2, 9, [12, 12]))
+        self.assertGreater(line["examples_per_second"], 0)
+        result = run("eval", "mnist", "--train-dir", self.folder, "--data-dir", self.folder,
+                     "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        line = json.loads(result.stdout.splitlines()[-1])
+        self.assertEqual((line["steps"], line["examples"]), (9, 70))
+        self.assertEqual(line["precision_at_1"], line["correct"] / 70)
+
+
+class Mistakes(Scratch):
+    def test_options(self):
+        for subcommand in ("train", "bench"):
+            for option, value in (("--num-towers", "0"), ("--batch-size", "-1"),
+                                  ("--threads", "0"), ("--devices", "gpu:1")):
+                self.assert_error(run(subcommand, "mnist", option, value), 2, option, f"'{value}'")
+            self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: mnist")
+        self.assert_error(run("train", "mnist", "--learning-rate", "nan"), 2, "'nan'")
+        self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: mnist")
+
+    def test_training_files(self):
+        train = ["train", "mnist", "--data-dir", self.folder, "--num-epochs", 1]
+        self.assert_error(run(*train), 1, "no train.tfrecords", str(self.folder))
+        whole = first_records(100)
+        flipped = bytearray(whole)
+        flipped[500] ^= 1
+        for damaged, part in ((b"", "0 examples"), (whole[:-5], "truncated"),
+                              (bytes(flipped), "checksum"), (b"no record at all", "record 0"),
+                              (whole[:9], "record 0"), (whole + b"\0" * 30, "record 100")):
+            self.file.write_bytes(damaged)
+            self.assert_error(run(*train), 1, str(self.file), part)
+        self.file.write_bytes(first_records(20))
+        self.assert_error(run(*train), 1, "20 examples", "64")
+        self.file.unlink()
+        packed = gzip.compress(whole)
+        self.file = self.folder / "train.tfrecords.gz"
+        for damaged in (packed[:-20], b"\x1f\x8b" + bytes(50), packed[:200] + b"?" + packed[201:]):
+            self.file.write_bytes(damaged)
+            self.assert_error(run(*train), 1, str(self.file))
+        self.file.unlink()
+        self.file.mkdir()
+        self.assert_error(run(*train), 1, str(self.file))
+
+    def test_records_that_hold_something_else(self):
+        train = ["train", "mnist", "--data-dir", self.folder, "--num-epochs", 1]
+        whole = first_records(80)
+        length = struct.unpack_from("<Q", whole)[0]
+        example = whole[12:12 + length]
+        for content, part in ((b"no Example", "Example"), (b"", "image_raw"),
+                              (example.replace(b"image_raw", b"image_RAW"), "image_raw"),
+                              (example.replace(b"label", b"lable"), "label")):
+            self.file.write_bytes(b"".join(map(record, [content] * 80)))
+            self.assert_error(run(*train), 1, part)
+
+    def test_eval(self):
+        evaluate = ["eval", "mnist", "--data-dir", SAMPLE, "--train-dir"]
+        self.assert_error(run(*evaluate, self.folder / "none"), 1, "no checkpoint")
+        (self.folder / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-1"\n')
+        self.assert_error(run(*evaluate, self.folder), 1, "model.ckpt-1")
+        for ending in ("index", "data-00000-of-00001"):
+            (self.folder / f"model.ckpt-1.{ending}").write_bytes(b"damaged" * 20)
+        self.assert_error(run(*evaluate, self.folder), 1, "model.ckpt-1")
+
+    def test_train_dir_that_is_a_file(self):
+        taken = self.folder / "taken"
+        taken.write_text("x")
+        self.assert_error(run("train", "mnist", "--max-steps", 1, "--train-dir", taken), 1,
+                          str(taken))
+
+
+if __name__ == "__main__":
+    signal.alarm(LIMIT)
+    sys.dont_write_bytecode = True
+    unittest.main()
