@@ -100,9 +100,9 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
   }
   Operation train_op;
   if (!options.global_step) {
-    train_op = group(updates, {.name = scope.name()}, site);
+    train_op = finish(updates, scope.name(), site);
   } else {
-    const Operation done = group(updates, {.name = "update"}, site);
+    const Operation done = finish(updates, "update", site);
     const ControlDependencies after(graph, std::vector<Node*>{&done.node()});
     const ColocationScope beside(graph, &options.global_step->op().node(), false);
     train_op = assign_add(*options.global_step, 1, {.name = scope.name()}, site).op();
@@ -147,23 +147,45 @@ std::vector<Variable> Optimizer::variables() const {
   for (const auto& [name, slots] : slots_) {
     for (const auto& [variable, slot] : slots) kept.push_back(slot);
   }
+  for (const auto& [name, variable] : non_slots_) kept.push_back(variable);
   std::sort(kept.begin(), kept.end(),
             [](const Variable& a, const Variable& b) { return a.name() < b.name(); });
   return kept;
 }
 
-Variable Optimizer::zeros_slot(const Variable& variable, const std::string& slot_name, Site site) {
+Operation Optimizer::finish(const std::vector<Operation>& updates, const std::string& name,
+                            Site site) {
+  return group(updates, {.name = name}, site);
+}
+
+Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
+                         Initializer initializer, Site site) {
   auto& slots = slots_[slot_name];
   const auto existing = slots.find(variable.name());
   if (existing != slots.end()) return existing->second;
   const auto scope =
       variable_scope(std::nullopt, {.default_name = variable.op().name() + "/" + name_}, site);
+  if (!strict_slots_) scope->stop_reuse();
   const ColocationScope beside(variable.graph(), &variable.op().node(), false);
-  const Variable slot = get_variable(
+  const Variable made = get_variable(
       "", variable.shape(),
-      {.dtype = variable.dtype(), .initializer = zeros_initializer(), .trainable = false}, site);
-  slots.emplace(variable.name(), slot);
-  return slot;
+      {.dtype = variable.dtype(), .initializer = std::move(initializer), .trainable = false}, site);
+  slots.emplace(variable.name(), made);
+  return made;
+}
+
+Variable Optimizer::zeros_slot(const Variable& variable, const std::string& slot_name, Site site) {
+  return slot(variable, slot_name, zeros_initializer(), site);
+}
+
+Variable Optimizer::non_slot_variable(const std::string& name, const Operand& initial_value,
+                                      const Variable& beside, Site site) {
+  const auto existing = non_slots_.find(name);
+  if (existing != non_slots_.end()) return existing->second;
+  const ColocationScope colocated(beside.graph(), &beside.op().node(), false);
+  const Variable made(initial_value, {.trainable = false, .name = name}, site);
+  non_slots_.emplace(name, made);
+  return made;
 }
 
 }  // namespace towerflow::train

@@ -62,8 +62,7 @@ class Optimizer {
                                             Site site = Site::current());
 
   /// Appends the update of each variable that has a gradient; one without, and its slots, stay as
-  /// they are. Throws ValueError when no gradient is present at all, and where slots would have to
-  /// be made in a variable scope that reuses.
+  /// they are. Throws ValueError when no gradient is present at all.
   Operation apply_gradients(const std::vector<GradAndVar>& grads_and_vars,
                             ApplyGradientsOptions options = {}, Site site = Site::current());
 
@@ -77,6 +76,10 @@ class Optimizer {
   /// What the optimizer keeps, sorted by name. (variables)
   std::vector<Variable> variables() const;
 
+  /// Slots are made whether or not the open variable scope reuses. With `strict` they are not, as
+  /// in TensorFlow: `apply_gradients` then fails where it fails there.
+  void set_strict_slots(bool strict) { strict_slots_ = strict; }
+
  protected:
   virtual void create_slots(const std::vector<Variable>& variables, Site site) = 0;
   /// Converts hyper-parameters, inside the optimizer's name scope.
@@ -85,14 +88,26 @@ class Optimizer {
   virtual Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
                                  Site site) = 0;
 
-  /// Makes a slot of zeros beside `variable`, called after it and the optimizer.
+  /// What the updates end in, an operation called `name`: their group, unless a subclass has more
+  /// to do when all of them have run.
+  virtual Operation finish(const std::vector<Operation>& updates, const std::string& name,
+                           Site site);
+
+  /// Makes a slot beside `variable`, called after it and the optimizer, or finds it.
+  Variable slot(const Variable& variable, const std::string& slot_name, Initializer initializer,
+                Site site);
   Variable zeros_slot(const Variable& variable, const std::string& slot_name, Site site);
+  /// Makes a variable that belongs to the optimizer alone, beside `beside`, or finds it.
+  Variable non_slot_variable(const std::string& name, const Operand& initial_value,
+                             const Variable& beside, Site site);
   bool use_locking() const { return use_locking_; }
 
  private:
   std::string name_;
   bool use_locking_;
+  bool strict_slots_ = false;
   std::map<std::string, std::map<std::string, Variable>> slots_;  // slot -> variable name -> slot
+  std::map<std::string, Variable> non_slots_;
 };
 
 struct GradientDescentOptions {

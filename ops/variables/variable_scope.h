@@ -72,6 +72,9 @@ class VariableScope {
 
   /// From here on `get_variable` in this scope only finds variables. (reuse_variables)
   void reuse_variables() { reuse_ = true; }
+  /// From here on `get_variable` in this scope makes variables again, which TensorFlow has no call
+  /// for: optimizers make their slots so.
+  void stop_reuse() { reuse_ = false; }
   void set_initializer(Initializer initializer) { initializer_ = std::move(initializer); }
   void set_dtype(DType dtype) { dtype_ = dtype; }
 

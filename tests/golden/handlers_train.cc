@@ -1,6 +1,7 @@
 // Gradients and optimizers.
 #include "autodiff/gradients.h"
 #include "tests/golden/handlers.h"
+#include "train/adaptive_optimizers.h"
 #include "train/global_step.h"
 #include "train/optimizer.h"
 
@@ -94,12 +95,58 @@ Value gradient_descent(Interpreter&, const Args& args) {
   return Object{"GradientDescentOptimizer", optimizer};
 }
 
+Value adam(Interpreter&, const Args& args) {
+  train::AdamOptions options;
+  options.use_locking = args.flag("use_locking");
+  options.name = args.text("name", "Adam");
+  if (args.has("beta1")) options.beta1 = args.operand("beta1");
+  if (args.has("beta2")) options.beta2 = args.operand("beta2");
+  if (args.has("epsilon")) options.epsilon = args.operand("epsilon");
+  const Operand rate = args.has("learning_rate") ? args.operand("learning_rate") : Operand(0.001);
+  const OptimizerPointer optimizer = std::make_shared<train::AdamOptimizer>(rate, options);
+  return Object{"AdamOptimizer", optimizer};
+}
+
+Value rms_prop(Interpreter&, const Args& args) {
+  train::RMSPropOptions options;
+  options.use_locking = args.flag("use_locking");
+  options.centered = args.flag("centered");
+  options.name = args.text("name", "RMSProp");
+  if (args.has("decay")) options.decay = args.operand("decay");
+  if (args.has("momentum")) options.momentum = args.operand("momentum");
+  if (args.has("epsilon")) options.epsilon = args.operand("epsilon");
+  const OptimizerPointer optimizer =
+      std::make_shared<train::RMSPropOptimizer>(args.operand("learning_rate"), options);
+  return Object{"RMSPropOptimizer", optimizer};
+}
+
+Value adagrad(Interpreter&, const Args& args) {
+  train::AdagradOptions options;
+  options.use_locking = args.flag("use_locking");
+  options.name = args.text("name", "Adagrad");
+  options.initial_accumulator_value = args.number("initial_accumulator_value", 0.1);
+  const OptimizerPointer optimizer =
+      std::make_shared<train::AdagradOptimizer>(args.operand("learning_rate"), options);
+  return Object{"AdagradOptimizer", optimizer};
+}
+
+/// An optimizer that makes its slots where TensorFlow does.
+template <Value (*kMake)(Interpreter&, const Args&)>
+Value strict(Interpreter& interpreter, const Args& args) {
+  const Value made = kMake(interpreter, args);
+  std::any_cast<OptimizerPointer>(made.get_if<Object>()->object)->set_strict_slots(true);
+  return made;
+}
+
 }  // namespace
 
 void add_train_handlers(HandlerTable& table) {
   table["gradients"] = gradients_of;
-  table["GradientDescentOptimizer"] = gradient_descent;
-  table["MomentumOptimizer"] = momentum;
+  table["GradientDescentOptimizer"] = strict<gradient_descent>;
+  table["MomentumOptimizer"] = strict<momentum>;
+  table["AdamOptimizer"] = strict<adam>;
+  table["RMSPropOptimizer"] = strict<rms_prop>;
+  table["AdagradOptimizer"] = strict<adagrad>;
   table["compute_gradients"] = compute_gradients;
   table["apply_gradients"] = apply_gradients;
   table["minimize"] = minimize;

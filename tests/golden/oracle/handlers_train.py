@@ -9,6 +9,12 @@ plain("GradientDescentOptimizer", tf.train.GradientDescentOptimizer,
       "learning_rate use_locking name")
 plain("MomentumOptimizer", tf.train.MomentumOptimizer,
       "learning_rate momentum use_locking name use_nesterov")
+plain("AdamOptimizer", tf.train.AdamOptimizer,
+      "learning_rate beta1 beta2 epsilon use_locking name")
+plain("RMSPropOptimizer", tf.train.RMSPropOptimizer,
+      "learning_rate decay momentum epsilon use_locking centered name")
+plain("AdagradOptimizer", tf.train.AdagradOptimizer,
+      "learning_rate initial_accumulator_value use_locking name")
 method("compute_gradients", "optimizer", "compute_gradients", "loss var_list gate_gradients")
 method("apply_gradients", "optimizer", "apply_gradients", "grads_and_vars global_step name")
 method("minimize", "optimizer", "minimize", "loss global_step var_list gate_gradients name")

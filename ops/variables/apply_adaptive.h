@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+
+#include "ops/variables/apply.h"
+
+namespace towerflow {
+
+/// An optimizer's update op: the variable and its slots are written. The scalars are those of the
+/// op in TensorFlow's order (ops/variables/adaptive_rules.h), of the variable's dtype.
+///
+/// op       ApplyAdam, ApplyAdagrad, ApplyRMSProp, ApplyCenteredRMSProp
+/// shapes   slots and gradient as the variable, scalars []
+/// grads    none: an update is not a function of the loss
+/// errors   ValueError: a shape that does not fit
+/// source   tf.raw_ops
+Operation apply_adaptive(const char* op, const Variable& variable, std::span<const Variable> slots,
+                         std::span<const Tensor> scalars, const Tensor& gradient, ApplyAttrs attrs,
+                         Site site);
+
+/// The same for the rows `indices` [n] alone, gradient [n, d1, ...]; rows that repeat count as one
+/// row with the sum of their gradients. op: SparseApplyAdagrad, SparseApplyRMSProp,
+/// SparseApplyCenteredRMSProp.
+Operation sparse_apply_adaptive(const char* op, const Variable& variable,
+                                std::span<const Variable> slots, std::span<const Tensor> scalars,
+                                const Tensor& gradient, const Tensor& indices, ApplyAttrs attrs,
+                                Site site);
+
+}  // namespace towerflow

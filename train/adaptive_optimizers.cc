@@ -1,0 +1,191 @@
+#include "train/adaptive_optimizers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/graph/scopes.h"
+#include "ops/array/cast.h"
+#include "ops/control/group.h"
+#include "ops/math/binary.h"
+#include "ops/math/unary.h"
+#include "ops/variables/apply_adaptive.h"
+#include "ops/variables/assign.h"
+#include "ops/variables/initializers.h"
+
+namespace towerflow::train {
+namespace {
+
+/// The hyper-parameters as tensors of the variable's dtype.
+template <std::size_t N>
+std::vector<Tensor> cast_all(const std::array<Tensor, N>& tensors, DType dtype, Site site) {
+  std::vector<Tensor> made;
+  for (const Tensor& tensor : tensors) made.push_back(cast(tensor, dtype, {}, site));
+  return made;
+}
+
+}  // namespace
+
+AdamOptimizer::AdamOptimizer(Operand learning_rate, AdamOptions options)
+    : Optimizer(options.name, options.use_locking),
+      learning_rate_(std::move(learning_rate)),
+      options_(std::move(options)) {}
+
+void AdamOptimizer::create_slots(const std::vector<Variable>& variables, Site site) {
+  // The powers lie beside the variable whose name comes first, wherever it is in the list.
+  const Variable& first =
+      *std::min_element(variables.begin(), variables.end(),
+                        [](const Variable& a, const Variable& b) { return a.name() < b.name(); });
+  beta1_power_ = non_slot_variable("beta1_power", options_.beta1, first, site);
+  beta2_power_ = non_slot_variable("beta2_power", options_.beta2, first, site);
+  for (const Variable& variable : variables) {
+    zeros_slot(variable, "m", site);
+    zeros_slot(variable, "v", site);
+  }
+}
+
+void AdamOptimizer::prepare(Graph& graph, Site) {
+  rate_ = convert_operand(graph, learning_rate_, "learning_rate", std::nullopt);
+  beta1_ = convert_operand(graph, options_.beta1, "beta1", std::nullopt);
+  beta2_ = convert_operand(graph, options_.beta2, "beta2", std::nullopt);
+  epsilon_ = convert_operand(graph, options_.epsilon, "epsilon", std::nullopt);
+}
+
+Operation AdamOptimizer::apply_dense(const Tensor& gradient, const Variable& variable, Site site) {
+  const std::array slots{*get_slot(variable, "m"), *get_slot(variable, "v")};
+  const auto scalars =
+      cast_all(std::array<Tensor, 6>{beta1_power_, beta2_power_, rate_, beta1_, beta2_, epsilon_},
+               variable.dtype(), site);
+  return apply_adaptive("ApplyAdam", variable, slots, scalars, gradient,
+                        {.use_locking = use_locking()}, site);
+}
+
+Operation AdamOptimizer::apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                                      Site site) {
+  const UpdateOptions locking{.use_locking = use_locking()};
+  const DType dtype = variable.dtype();
+  const Tensor power1 = cast(beta1_power_, dtype, {}, site);
+  const Tensor power2 = cast(beta2_power_, dtype, {}, site);
+  const Tensor rate = cast(rate_, dtype, {}, site), epsilon = cast(epsilon_, dtype, {}, site);
+  const Tensor alpha =
+      divide(multiply(rate, sqrt(subtract(1, power2, {}, site), {}, site), {}, site),
+             subtract(1, power1, {}, site), {}, site);
+  // The whole slot decays, then the rows of the gradient are added.
+  const auto moved = [&](const char* name, const Tensor& raw_beta, const Tensor& values) {
+    const Variable moment = *get_slot(variable, name);
+    const Tensor beta = cast(raw_beta, dtype, {}, site);
+    const Tensor scaled = multiply(values, subtract(1, beta, {}, site), {}, site);
+    const Tensor decayed =
+        assign(moment, multiply(moment, beta, {}, site), {.use_locking = use_locking()}, site);
+    const auto after = control_dependencies({decayed});
+    return scatter_add(moment, gradient.indices, scaled, locking, site);
+  };
+  const Tensor m = moved("m", beta1_, gradient.values);
+  const Tensor v = moved("v", beta2_, multiply(gradient.values, gradient.values, {}, site));
+  const Tensor step =
+      divide(multiply(alpha, m, {}, site), add(sqrt(v, {}, site), epsilon, {}, site), {}, site);
+  const Tensor updated = assign_sub(variable, step, locking, site);
+  return group({Fetch(updated), Fetch(m), Fetch(v)}, {}, site);
+}
+
+Operation AdamOptimizer::finish(const std::vector<Operation>& updates, const std::string& name,
+                                Site site) {
+  std::vector<Operation> all = updates;
+  {
+    const ControlDependencies after = control_dependencies(updates);
+    const ColocationScope beside(beta1_power_.graph(), &beta1_power_.op().node(), false);
+    const AssignOptions locking{.use_locking = use_locking()};
+    all.push_back(
+        assign(beta1_power_, multiply(beta1_power_, beta1_, {}, site), locking, site).op());
+    all.push_back(
+        assign(beta2_power_, multiply(beta2_power_, beta2_, {}, site), locking, site).op());
+  }
+  return group(all, {.name = name}, site);
+}
+
+RMSPropOptimizer::RMSPropOptimizer(Operand learning_rate, RMSPropOptions options)
+    : Optimizer(options.name, options.use_locking),
+      learning_rate_(std::move(learning_rate)),
+      options_(std::move(options)) {}
+
+void RMSPropOptimizer::create_slots(const std::vector<Variable>& variables, Site site) {
+  for (const Variable& variable : variables) {
+    slot(variable, "rms", ones_initializer(), site);
+    if (options_.centered) zeros_slot(variable, "mg", site);
+    zeros_slot(variable, "momentum", site);
+  }
+}
+
+void RMSPropOptimizer::prepare(Graph& graph, Site) {
+  rate_ = convert_operand(graph, learning_rate_, "learning_rate", std::nullopt);
+  decay_ = convert_operand(graph, options_.decay, "decay", std::nullopt);
+  momentum_ = convert_operand(graph, options_.momentum, "momentum", std::nullopt);
+  epsilon_ = convert_operand(graph, options_.epsilon, "epsilon", std::nullopt);
+}
+
+std::vector<Variable> RMSPropOptimizer::slots_of(const Variable& variable) const {
+  std::vector<Variable> slots;
+  if (options_.centered) slots.push_back(*get_slot(variable, "mg"));
+  slots.push_back(*get_slot(variable, "rms"));
+  slots.push_back(*get_slot(variable, "momentum"));
+  return slots;
+}
+
+std::vector<Tensor> RMSPropOptimizer::scalars(DType dtype, Site site) const {
+  return cast_all(std::array{rate_, decay_, momentum_, epsilon_}, dtype, site);
+}
+
+Operation RMSPropOptimizer::apply_dense(const Tensor& gradient, const Variable& variable,
+                                        Site site) {
+  return apply_adaptive(options_.centered ? "ApplyCenteredRMSProp" : "ApplyRMSProp", variable,
+                        slots_of(variable), scalars(variable.dtype(), site), gradient,
+                        {.use_locking = use_locking()}, site);
+}
+
+Operation RMSPropOptimizer::apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                                         Site site) {
+  return sparse_apply_adaptive(
+      options_.centered ? "SparseApplyCenteredRMSProp" : "SparseApplyRMSProp", variable,
+      slots_of(variable), scalars(variable.dtype(), site), gradient.values, gradient.indices,
+      {.use_locking = use_locking()}, site);
+}
+
+AdagradOptimizer::AdagradOptimizer(Operand learning_rate, AdagradOptions options, Site site)
+    : Optimizer(options.name, options.use_locking),
+      learning_rate_(std::move(learning_rate)),
+      options_(std::move(options)) {
+  if (!(options_.initial_accumulator_value > 0)) {
+    throw ValueError(fmt::format("initial_accumulator_value must be positive: {}",
+                                 options_.initial_accumulator_value),
+                     {.site = site});
+  }
+}
+
+void AdagradOptimizer::create_slots(const std::vector<Variable>& variables, Site site) {
+  for (const Variable& variable : variables) {
+    slot(variable, "accumulator", constant_initializer(options_.initial_accumulator_value), site);
+  }
+}
+
+void AdagradOptimizer::prepare(Graph& graph, Site) {
+  rate_ = convert_operand(graph, learning_rate_, "learning_rate", std::nullopt);
+}
+
+Operation AdagradOptimizer::apply_dense(const Tensor& gradient, const Variable& variable,
+                                        Site site) {
+  const std::array slots{*get_slot(variable, "accumulator")};
+  return apply_adaptive("ApplyAdagrad", variable, slots,
+                        cast_all(std::array{rate_}, variable.dtype(), site), gradient,
+                        {.use_locking = use_locking()}, site);
+}
+
+Operation AdagradOptimizer::apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                                         Site site) {
+  const std::array slots{*get_slot(variable, "accumulator")};
+  return sparse_apply_adaptive("SparseApplyAdagrad", variable, slots,
+                               cast_all(std::array{rate_}, variable.dtype(), site), gradient.values,
+                               gradient.indices, {.use_locking = use_locking()}, site);
+}
+
+}  // namespace towerflow::train

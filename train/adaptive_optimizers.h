@@ -1,0 +1,98 @@
+#pragma once
+
+#include "train/optimizer.h"
+
+namespace towerflow::train {
+
+struct AdamOptions {
+  Operand beta1 = 0.9;
+  Operand beta2 = 0.999;
+  Operand epsilon = 1e-8;
+  bool use_locking = false;
+  std::string name = "Adam";
+};
+
+/// Moving means of the gradient (`m`) and of its square (`v`), freed of their bias towards zero;
+/// variable -= rate * m / (sqrt(v) + epsilon): Kingma and Ba 2015, with the epsilon of the formula
+/// before section 2.1. (tf.train.AdamOptimizer)
+///
+/// Slices are not lazy: every row's `m` and `v` decay and every row moves.
+class AdamOptimizer final : public Optimizer {
+ public:
+  explicit AdamOptimizer(Operand learning_rate = 0.001, AdamOptions options = {});
+
+ private:
+  void create_slots(const std::vector<Variable>& variables, Site site) override;
+  void prepare(Graph& graph, Site site) override;
+  Operation apply_dense(const Tensor& gradient, const Variable& variable, Site site) override;
+  Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                         Site site) override;
+  Operation finish(const std::vector<Operation>& updates, const std::string& name,
+                   Site site) override;
+
+  Operand learning_rate_;
+  AdamOptions options_;
+  Variable beta1_power_, beta2_power_;
+  Tensor rate_, beta1_, beta2_, epsilon_;
+};
+
+struct RMSPropOptions {
+  Operand decay = 0.9;
+  Operand momentum = 0.0;
+  Operand epsilon = 1e-10;
+  bool use_locking = false;
+  bool centered = false;
+  std::string name = "RMSProp";
+};
+
+/// The gradient over the root of a moving mean of its square (`rms`, which starts at 1), with
+/// momentum: Hinton 2012. `centered` takes the variance instead: Graves 2013.
+/// (tf.train.RMSPropOptimizer)
+///
+/// Slices touch the named rows alone.
+class RMSPropOptimizer final : public Optimizer {
+ public:
+  explicit RMSPropOptimizer(Operand learning_rate, RMSPropOptions options = {});
+
+ private:
+  void create_slots(const std::vector<Variable>& variables, Site site) override;
+  void prepare(Graph& graph, Site site) override;
+  Operation apply_dense(const Tensor& gradient, const Variable& variable, Site site) override;
+  Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                         Site site) override;
+  std::vector<Variable> slots_of(const Variable& variable) const;
+  std::vector<Tensor> scalars(DType dtype, Site site) const;
+
+  Operand learning_rate_;
+  RMSPropOptions options_;
+  Tensor rate_, decay_, momentum_, epsilon_;
+};
+
+struct AdagradOptions {
+  double initial_accumulator_value = 0.1;
+  bool use_locking = false;
+  std::string name = "Adagrad";
+};
+
+/// The gradient over the root of the sum of all its squares: Duchi, Hazan and Singer 2011.
+/// (tf.train.AdagradOptimizer)
+///
+/// Slices touch the named rows alone. Throws ValueError for a start of 0 or less.
+class AdagradOptimizer final : public Optimizer {
+ public:
+  explicit AdagradOptimizer(Operand learning_rate, AdagradOptions options = {},
+                            Site site = Site::current());
+
+ private:
+  void create_slots(const std::vector<Variable>& variables, Site site) override;
+  void prepare(Graph& graph, Site site) override;
+  Operation apply_dense(const Tensor& gradient, const Variable& variable, Site site) override;
+  Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                         Site site) override;
+
+  Operand learning_rate_;
+  AdagradOptions options_;
+  Tensor rate_;
+};
+
+}  // namespace towerflow::train
