@@ -151,7 +151,10 @@ Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& 
       throw ValueError(converted_dtype_error(tensor->dtype(), *wanted) + ": " + tensor->name(),
                        {.site = operand.site(), .hint = "tf::cast converts between dtypes"});
     }
-    return *tensor;
+    const auto& rebuilt = graph.extension<RebuiltTensors>().builders;
+    if (rebuilt.empty()) return *tensor;
+    const auto builder = rebuilt.find(tensor->name());
+    return builder == rebuilt.end() ? *tensor : builder->second();
   }
   try {
     if (const Array* array = operand.array()) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -92,6 +94,12 @@ class Operand {
  private:
   std::variant<Tensor, Array, Nested> value_;
   Site site_;
+};
+
+/// Tensors, by name, that stand for a thing to build: each use as an operand builds it again. Kept
+/// with the graph.
+struct RebuiltTensors {
+  std::map<std::string, std::function<Tensor()>> builders;
 };
 
 /// The operand as a tensor of `graph`: itself, or a Const (for a list with tensors inside a Pack)

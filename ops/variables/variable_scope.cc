@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/graph/graph.h"
 
 namespace towerflow {
@@ -25,6 +27,37 @@ std::string joined(const std::string& scope, const std::string& name) {
 Reuse inherited(Reuse wanted, Reuse outer) {
   const bool asks = wanted.mode() == Reuse::Mode::yes || wanted.mode() == Reuse::Mode::automatic;
   return asks ? wanted : outer;
+}
+
+/// `inner` as the custom getter, with `outer`, where there is one, around what it calls.
+CustomGetter around(CustomGetter outer, CustomGetter inner) {
+  if (!outer) return inner;
+  return [outer = std::move(outer), inner = std::move(inner)](
+             const VariableGetter& getter, const std::string& name,
+             const std::optional<Shape>& shape, const GetVariableOptions& options) {
+    const VariableGetter through = [&](const std::string& its_name,
+                                       const std::optional<Shape>& its_shape,
+                                       const GetVariableOptions& its_options) {
+      return outer(getter, its_name, its_shape, its_options);
+    };
+    return inner(through, name, shape, options);
+  };
+}
+
+/// A value of another dtype than the one asked for is refused. The constant that TensorFlow makes
+/// of the value to see its dtype stays in the graph there, and so here.
+void check_dtype(Graph& graph, const GetVariableOptions& options, const std::string& name,
+                 Site site) {
+  if (!options.dtype || !options.initializer || options.initializer->is_function()) return;
+  const DType given =
+      convert_operand(graph, options.initializer->value(), "Const", std::nullopt).dtype();
+  if (given == *options.dtype) return;
+  throw ValueError(fmt::format("Initializer type '{}' and explicit dtype '{}' don't match.",
+                               dtype_name(given), dtype_name(*options.dtype)),
+                   {.site = site,
+                    .node = name,
+                    .op = "get_variable",
+                    .hint = "leave the dtype out: the value has one"});
 }
 
 std::string unique_default_name(Graph& graph, const std::string& prefix) {
@@ -53,6 +86,7 @@ VariableScopeGuard::VariableScopeGuard(Graph& graph, std::optional<std::string> 
     open_names(captured->name().substr(captured->name().rfind('/') + 1));
     const Reuse reuse = inherited(options.reuse, captured->reuse());
     open(captured->name(), *captured, options, reuse);
+    counts_before_ = graph.extension<VariableStore>().scope_counts();
     scope_->original_name_scope_ = captured->original_name_scope();
     return;
   }
@@ -79,13 +113,22 @@ void VariableScopeGuard::open(const std::string& name, const VariableScope& from
   scope_->reuse_ = reuse;
   if (options.initializer) scope_->initializer_ = options.initializer;
   if (options.dtype) scope_->dtype_ = *options.dtype;
+  if (options.regularizer) scope_->regularizer_ = options.regularizer;
+  if (options.custom_getter) {
+    scope_->custom_getter_ = around(from.custom_getter_, options.custom_getter);
+  }
   if (!options.caching_device.empty()) scope_->caching_device_ = options.caching_device;
   ++graph_.extension<VariableStore>().scope_counts()[name];
   current_scope(graph_) = scope_;
 }
 
 VariableScopeGuard::~VariableScopeGuard() {
-  graph_.extension<VariableStore>().close_subscopes(scope_->name());
+  auto& store = graph_.extension<VariableStore>();
+  if (counts_before_) {
+    store.scope_counts() = *std::move(counts_before_);
+  } else {
+    store.close_subscopes(scope_->name());
+  }
   current_scope(graph_) = outer_;
 }
 
@@ -114,13 +157,24 @@ Variable get_variable(const std::string& name, const std::optional<Shape>& shape
                       GetVariableOptions options, Site site) {
   Graph& graph = get_default_graph();
   const VariableScope& scope = *current_scope(graph);
-  if (!options.initializer) options.initializer = scope.initializer_;
-  if (!options.dtype) options.dtype = scope.dtype();
+  if (!options.regularizer) options.regularizer = scope.regularizer();
+  if (!options.custom_getter) options.custom_getter = scope.custom_getter();
   if (options.caching_device.empty()) options.caching_device = scope.caching_device_;
+  if (options.reuse == Reuse(std::nullopt)) options.reuse = scope.reuse();
   // The name comes from variable scopes alone: name scopes stand aside while it is made.
   const NameScope root(graph, std::nullopt, site);
-  return graph.extension<VariableStore>().get(joined(scope.name(), name), shape, options,
-                                              scope.reuse(), scope.name(), site);
+  const std::string full_name = joined(scope.name(), name);
+  check_dtype(graph, options, full_name, site);
+  if (!options.initializer) options.initializer = scope.initializer_;
+  if (!options.dtype) options.dtype = scope.dtype();
+  const VariableGetter getter = [&](const std::string& its_name,
+                                    const std::optional<Shape>& its_shape,
+                                    const GetVariableOptions& its_options) {
+    return graph.extension<VariableStore>().get(its_name, its_shape, its_options, scope.name(),
+                                                site);
+  };
+  if (!options.custom_getter) return getter(full_name, shape, options);
+  return std::exchange(options.custom_getter, nullptr)(getter, full_name, shape, options);
 }
 
 Variable get_local_variable(const std::string& name, const std::optional<Shape>& shape,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,21 +31,41 @@ class Reuse {
   Mode mode_;
 };
 
+struct GetVariableOptions;
+
+/// A loss that belongs to a variable, or nothing. (the `regularizer` of tf.get_variable)
+using Regularizer = std::function<std::optional<Tensor>(const Variable& variable)>;
+
+/// Makes or finds the variable of a full name.
+using VariableGetter = std::function<Variable(
+    const std::string& name, const std::optional<Shape>& shape, const GetVariableOptions& options)>;
+/// Stands between `get_variable` and the variables: is given the full name and what `getter` would
+/// be called with, and returns a variable. (the `custom_getter` of tf.variable_scope)
+using CustomGetter =
+    std::function<Variable(const VariableGetter& getter, const std::string& name,
+                           const std::optional<Shape>& shape, const GetVariableOptions& options)>;
+
 struct GetVariableOptions {
   std::optional<DType> dtype{};
   std::optional<Initializer> initializer{};
+  /// Its loss is listed in REGULARIZATION_LOSSES when the variable is made. As in TensorFlow the
+  /// loss is built anew each time the listed one is used in an op.
+  Regularizer regularizer{};
   std::optional<bool> trainable{};
   std::optional<std::vector<std::string>> collections{};
   std::string caching_device{};
   bool validate_shape = true;
+  CustomGetter custom_getter{};
+  Reuse reuse = std::nullopt;  ///< the scope's; a custom getter may change it for its getter
 };
 
 /// The variables of a graph that `get_variable` made, by name, and how often each variable scope
 /// was opened. Kept with the graph.
 class VariableStore {
  public:
+  /// What the options say, and nothing else: `options.reuse` is the reuse.
   Variable get(const std::string& name, const std::optional<Shape>& shape,
-               const GetVariableOptions& options, Reuse reuse, const std::string& scope, Site site);
+               const GetVariableOptions& options, const std::string& scope, Site site);
 
   const std::map<std::string, Variable>& variables() const { return variables_; }
   std::map<std::string, int>& scope_counts() { return scope_counts_; }
@@ -75,6 +96,10 @@ class VariableScope {
   /// From here on `get_variable` in this scope makes variables again, which TensorFlow has no call
   /// for: optimizers make their slots so.
   void stop_reuse() { reuse_ = false; }
+  const Regularizer& regularizer() const { return regularizer_; }
+  const CustomGetter& custom_getter() const { return custom_getter_; }
+  void set_regularizer(Regularizer regularizer) { regularizer_ = std::move(regularizer); }
+  void set_custom_getter(CustomGetter getter) { custom_getter_ = std::move(getter); }
   void set_initializer(Initializer initializer) { initializer_ = std::move(initializer); }
   void set_dtype(DType dtype) { dtype_ = dtype; }
 
@@ -85,6 +110,8 @@ class VariableScope {
   std::string original_name_scope_;
   Reuse reuse_ = false;
   std::optional<Initializer> initializer_;
+  Regularizer regularizer_;
+  CustomGetter custom_getter_;
   std::string caching_device_;
   DType dtype_ = DType::float32;
 
@@ -109,7 +136,9 @@ class VariableScopeHandle {
 struct VariableScopeOptions {
   std::string default_name{};  ///< made unique; used where no name is given
   std::optional<Initializer> initializer{};
+  Regularizer regularizer{};
   std::string caching_device{};
+  CustomGetter custom_getter{};  ///< around the outer scopes' own: it is asked first
   std::optional<DType> dtype{};
   Reuse reuse = std::nullopt;
   bool auxiliary_name_scope = true;
@@ -138,6 +167,8 @@ class [[nodiscard]] VariableScopeGuard {
   std::unique_ptr<NameScope> name_scope_;
   std::shared_ptr<VariableScope> scope_;
   std::shared_ptr<VariableScope> outer_;
+  /// Of a scope that was entered again: how often scopes had been opened before.
+  std::optional<std::map<std::string, int>> counts_before_;
 };
 
 /// Prefixes variables that `get_variable` makes or finds, and opens a name scope of that name.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/graph/nearest.h"
+#include "core/graph/scopes.h"
 #include "ops/variables/initializers.h"
 #include "ops/variables/variable_scope.h"
 
@@ -40,6 +41,23 @@ Initializer default_initializer(const std::string& name, DType dtype, Site site)
       detail_of(name, site, "pass {.initializer = ...}"));
 }
 
+/// Lists the regularizer's loss. TensorFlow asks once whether there is one, builds the one that it
+/// lists, and builds another each time that one becomes an operand.
+void list_loss(const Variable& variable, const std::string& name, const Regularizer& regularizer,
+               Site site) {
+  if (!regularizer(variable)) return;
+  const auto build = [=] {
+    Graph& graph = variable.graph();
+    const ColocationScope beside(graph, &variable.op().node(), false);
+    const NameScope scope(graph, name + "/Regularizer/", site);
+    return *regularizer(variable);
+  };
+  const Tensor listed = build();
+  Graph& graph = variable.graph();
+  graph.collections().add(GraphKeys::REGULARIZATION_LOSSES, CollectionItem::of(listed));
+  graph.extension<RebuiltTensors>().builders.emplace(listed.name(), build);
+}
+
 }  // namespace
 
 Variable VariableStore::found(const Variable& variable, const std::string& name,
@@ -62,8 +80,8 @@ Variable VariableStore::found(const Variable& variable, const std::string& name,
 }
 
 Variable VariableStore::get(const std::string& name, const std::optional<Shape>& shape,
-                            const GetVariableOptions& options, Reuse reuse,
-                            const std::string& scope, Site site) {
+                            const GetVariableOptions& options, const std::string& scope,
+                            Site site) {
   const bool from_value = options.initializer && !options.initializer->is_function();
   if (shape && from_value) {
     throw ValueError("If initializer is a constant, do not specify shape.",
@@ -71,7 +89,7 @@ Variable VariableStore::get(const std::string& name, const std::optional<Shape>&
   }
   const auto existing = variables_.find(name);
   if (existing != variables_.end()) {
-    if (reuse.mode() == Reuse::Mode::no) {
+    if (options.reuse.mode() == Reuse::Mode::no) {
       throw ValueError(fmt::format("Variable {} already exists, disallowed. Did you mean to set "
                                    "reuse=True or reuse=tf.AUTO_REUSE in VarScope? Originally "
                                    "defined at {}",
@@ -82,7 +100,7 @@ Variable VariableStore::get(const std::string& name, const std::optional<Shape>&
     }
     return found(existing->second, name, shape, options, site);
   }
-  if (reuse.mode() == Reuse::Mode::yes) {
+  if (options.reuse.mode() == Reuse::Mode::yes) {
     throw ValueError(fmt::format("Variable {} does not exist, or was not created with "
                                  "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in "
                                  "VarScope?",
@@ -104,10 +122,10 @@ Variable VariableStore::get(const std::string& name, const std::optional<Shape>&
                                        .collections = options.collections,
                                        .validate_shape = options.validate_shape,
                                        .caching_device = options.caching_device,
-                                       .name = name,
-                                       .dtype = from_value ? options.dtype : std::nullopt},
+                                       .name = name},
                                       site);
   variables_.emplace(name, made);
+  if (options.regularizer) list_loss(made, name, options.regularizer, site);
   return made;
 }
 

@@ -59,7 +59,9 @@ TEST_CASE("collected") { check_file("collected"); }
 TEST_CASE("shapes") { check_file("shapes"); }
 TEST_CASE("numerics") { check_file("numerics"); }
 TEST_CASE("randoms") { check_file("randoms"); }
+TEST_CASE("getters") { check_file("getters"); }
 TEST_CASE("training") { check_file("training"); }
+TEST_CASE("adaptive") { check_file("adaptive"); }
 TEST_CASE("absent") { check_file("absent"); }
 TEST_CASE("queues") { check_file("queues"); }
 TEST_CASE("mnist") { check_file("mnist"); }
@@ -74,7 +76,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 11);
+  CHECK(files == 13);
   CHECK(named == skipped.size());
 }
 

@@ -1,6 +1,7 @@
 // Scopes of variables, names, devices and control dependencies; look-ups by name.
 #include "core/graph/scopes.h"
 #include "ops/variables/variable_scope.h"
+#include "tests/golden/getters.h"
 #include "tests/golden/handlers.h"
 
 namespace towerflow::golden {
@@ -22,6 +23,8 @@ Initializer initializer_of(const Value& value) {
 
 Value enter_variable_scope(Interpreter& in, const Args& args) {
   VariableScopeOptions options{.default_name = args.text("default_name"),
+                               .regularizer = regularizer_of(args),
+                               .custom_getter = custom_getter_of(args),
                                .dtype = args.optional_dtype("dtype"),
                                .reuse = reuse_of(args.value("reuse")),
                                .auxiliary_name_scope = args.flag("auxiliary_name_scope", true)};

@@ -1,6 +1,7 @@
 // Variables: making, finding, reading, assigning.
 #include "ops/variables/assign.h"
 #include "ops/variables/variable_scope.h"
+#include "tests/golden/getters.h"
 #include "tests/golden/handlers.h"
 
 namespace towerflow::golden {
@@ -24,6 +25,8 @@ GetVariableOptions options_of(const Args& args) {
 Value get_variable_of(Interpreter&, const Args& args) {
   GetVariableOptions options = options_of(args);
   options.trainable = args.optional_flag("trainable");
+  options.regularizer = regularizer_of(args);
+  options.custom_getter = custom_getter_of(args);
   return get_variable(args.text("name"), args.shape("shape"), options);
 }
 

@@ -17,11 +17,30 @@ def reuse_flag(reuse):
     return tf.AUTO_REUSE if reuse == "AUTO_REUSE" else reuse
 
 
+def suffixed(getter, name, *args, **kwargs):
+    return getter(name + "_x", *args, **kwargs)
+
+
+def frozen(getter, name, *args, **kwargs):
+    return getter(name, *args, **dict(kwargs, trainable=False))
+
+
+def found_or_made(getter, name, *args, **kwargs):
+    return getter(name, *args, **dict(kwargs, reuse=tf.AUTO_REUSE))
+
+
+# Functions as arguments go by name: those that both sides know.
+REGULARIZERS = {None: None, "l2": lambda v: 0.25 * tf.nn.l2_loss(v), "none": tf.no_regularizer}
+GETTERS = {None: None, "suffixed": suffixed, "frozen": frozen, "found_or_made": found_or_made}
+
+
 @handler
 def enter_variable_scope(interpreter, name_or_scope=None, default_name=None, values=None,
-                         initializer=None, reuse=None, dtype=None, auxiliary_name_scope=True):
+                         initializer=None, reuse=None, dtype=None, auxiliary_name_scope=True,
+                         regularizer=None, custom_getter=None):
     return entered(interpreter, tf.variable_scope(
         name_or_scope, default_name=default_name, values=values, initializer=initializer,
+        regularizer=REGULARIZERS[regularizer], custom_getter=GETTERS[custom_getter],
         reuse=reuse_flag(reuse), dtype=dtype, auxiliary_name_scope=auxiliary_name_scope))
 
 
@@ -74,8 +93,13 @@ def get_name_scope(interpreter):
     return interpreter.graph.get_name_scope()
 
 
-plain("get_variable", tf.get_variable,
-      "name shape dtype initializer trainable collections")
+@handler
+def get_variable(interpreter, name, shape=None, dtype=None, initializer=None, trainable=None,
+                 collections=None, regularizer=None, custom_getter=None):
+    return tf.get_variable(name, shape, dtype, initializer, REGULARIZERS[regularizer], trainable,
+                           collections, custom_getter=GETTERS[custom_getter])
+
+
 plain("get_local_variable", tf.get_local_variable,
       "name shape dtype initializer collections")
 plain("Variable", tf.Variable, "initial_value trainable collections name dtype")

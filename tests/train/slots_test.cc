@@ -1,0 +1,75 @@
+// Slots under variable-scope reuse, and the adaptive optimizers in float64.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/support/eager.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+using testing::numbers;
+
+namespace {
+
+/// The loss w^2 with w = 3, made in a scope that reuses from then on.
+Tensor square_of_w(DType dtype) {
+  const Variable w = tf::get_variable(
+      "w", {}, {.initializer = Initializer(testing::array_of(dtype, Shape{1}, {3}))});
+  const Tensor loss = tf::reduce_sum(tf::square(w));
+  tf::get_variable_scope().reuse_variables();
+  return loss;
+}
+
+}  // namespace
+
+TEST_CASE("slots are made in a scope that reuses, as two towers and a second optimizer need") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor loss = square_of_w(float32);
+  tf::train::AdamOptimizer adam(0.1);
+  tf::train::MomentumOptimizer momentum(0.1, 0.9);
+  CHECK_NOTHROW(adam.minimize(loss));
+  CHECK_NOTHROW(momentum.minimize(loss));
+  CHECK(tf::get_variable_scope()->reuse() == Reuse(true));  // only the slots were let off
+  std::vector<std::string> names;
+  for (const Variable& v : tf::global_variables()) names.push_back(v.op().name());
+  CHECK(names == std::vector<std::string>{"w", "beta1_power", "beta2_power", "w/Adam", "w/Adam_1",
+                                          "w/Momentum"});
+}
+
+TEST_CASE("a strict optimizer fails there as TensorFlow does") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor loss = square_of_w(float32);
+  tf::train::AdamOptimizer adam(0.1);
+  adam.set_strict_slots(true);
+  CHECK_THROWS_WITH_AS(adam.minimize(loss), doctest::Contains("w/Adam"), ValueError);
+}
+
+TEST_CASE("two steps of Adam in float64") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor loss = square_of_w(float64);
+  tf::train::AdamOptimizer adam(0.5, {.beta1 = 0.5, .beta2 = 0.75, .epsilon = 0.125});
+  const Operation step = adam.minimize(loss);
+  Session session;
+  session.run(tf::global_variables_initializer());
+  double w = 3, m = 0, v = 0;
+  for (int t = 1; t <= 2; ++t) {
+    const double g = 2 * w;
+    m = 0.5 * m + 0.5 * g;
+    v = 0.75 * v + 0.25 * g * g;
+    const double rate = 0.5 * std::sqrt(1 - std::pow(0.75, t)) / (1 - std::pow(0.5, t));
+    w -= rate * m / (std::sqrt(v) + 0.125);
+    session.run(step);
+  }
+  // The powers and hyper-parameters are float32, as TensorFlow keeps them; 0.75 and 0.5 are exact.
+  CHECK(numbers(session.run(tf::trainable_variables()[0]))[0] == doctest::Approx(w).epsilon(1e-7));
+}
+
+TEST_CASE("an accumulator that starts at nothing is refused") {
+  for (const double start : {0.0, -1.0, std::nan("")}) {
+    CHECK_THROWS_AS(tf::train::AdagradOptimizer(0.1, {.initial_accumulator_value = start}),
+                    ValueError);
+  }
+}
