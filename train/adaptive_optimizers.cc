@@ -9,7 +9,6 @@
 #include "ops/array/cast.h"
 #include "ops/control/group.h"
 #include "ops/math/binary.h"
-#include "ops/math/unary.h"
 #include "ops/variables/apply_adaptive.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/initializers.h"
@@ -23,6 +22,11 @@ std::vector<Tensor> cast_all(const std::array<Tensor, N>& tensors, DType dtype, 
   std::vector<Tensor> made;
   for (const Tensor& tensor : tensors) made.push_back(cast(tensor, dtype, {}, site));
   return made;
+}
+
+/// a * b, called as the operator's node is.
+Tensor times(const Variable& a, const Tensor& b, Site site) {
+  return multiply(a, b, {.name = "mul"}, site);
 }
 
 }  // namespace
@@ -52,41 +56,26 @@ void AdamOptimizer::prepare(Graph& graph, Site) {
   epsilon_ = convert_operand(graph, options_.epsilon, "epsilon", std::nullopt);
 }
 
+std::vector<Variable> AdamOptimizer::slots_of(const Variable& variable) const {
+  return {*get_slot(variable, "m"), *get_slot(variable, "v")};
+}
+
+std::vector<Tensor> AdamOptimizer::scalars(DType dtype, Site site) const {
+  return cast_all(
+      std::array<Tensor, 6>{beta1_power_, beta2_power_, rate_, beta1_, beta2_, epsilon_}, dtype,
+      site);
+}
+
 Operation AdamOptimizer::apply_dense(const Tensor& gradient, const Variable& variable, Site site) {
-  const std::array slots{*get_slot(variable, "m"), *get_slot(variable, "v")};
-  const auto scalars =
-      cast_all(std::array<Tensor, 6>{beta1_power_, beta2_power_, rate_, beta1_, beta2_, epsilon_},
-               variable.dtype(), site);
-  return apply_adaptive("ApplyAdam", variable, slots, scalars, gradient,
-                        {.use_locking = use_locking()}, site);
+  return apply_adaptive("ApplyAdam", variable, slots_of(variable), scalars(variable.dtype(), site),
+                        gradient, {.use_locking = use_locking()}, site);
 }
 
 Operation AdamOptimizer::apply_sparse(const IndexedSlices& gradient, const Variable& variable,
                                       Site site) {
-  const UpdateOptions locking{.use_locking = use_locking()};
-  const DType dtype = variable.dtype();
-  const Tensor power1 = cast(beta1_power_, dtype, {}, site);
-  const Tensor power2 = cast(beta2_power_, dtype, {}, site);
-  const Tensor rate = cast(rate_, dtype, {}, site), epsilon = cast(epsilon_, dtype, {}, site);
-  const Tensor alpha =
-      divide(multiply(rate, sqrt(subtract(1, power2, {}, site), {}, site), {}, site),
-             subtract(1, power1, {}, site), {}, site);
-  // The whole slot decays, then the rows of the gradient are added.
-  const auto moved = [&](const char* name, const Tensor& raw_beta, const Tensor& values) {
-    const Variable moment = *get_slot(variable, name);
-    const Tensor beta = cast(raw_beta, dtype, {}, site);
-    const Tensor scaled = multiply(values, subtract(1, beta, {}, site), {}, site);
-    const Tensor decayed =
-        assign(moment, multiply(moment, beta, {}, site), {.use_locking = use_locking()}, site);
-    const auto after = control_dependencies({decayed});
-    return scatter_add(moment, gradient.indices, scaled, locking, site);
-  };
-  const Tensor m = moved("m", beta1_, gradient.values);
-  const Tensor v = moved("v", beta2_, multiply(gradient.values, gradient.values, {}, site));
-  const Tensor step =
-      divide(multiply(alpha, m, {}, site), add(sqrt(v, {}, site), epsilon, {}, site), {}, site);
-  const Tensor updated = assign_sub(variable, step, locking, site);
-  return group({Fetch(updated), Fetch(m), Fetch(v)}, {}, site);
+  return sparse_apply_adaptive("SparseApplyAdam", variable, slots_of(variable),
+                               scalars(variable.dtype(), site), gradient.values, gradient.indices,
+                               {.use_locking = use_locking()}, site);
 }
 
 Operation AdamOptimizer::finish(const std::vector<Operation>& updates, const std::string& name,
@@ -96,10 +85,8 @@ Operation AdamOptimizer::finish(const std::vector<Operation>& updates, const std
     const ControlDependencies after = control_dependencies(updates);
     const ColocationScope beside(beta1_power_.graph(), &beta1_power_.op().node(), false);
     const AssignOptions locking{.use_locking = use_locking()};
-    all.push_back(
-        assign(beta1_power_, multiply(beta1_power_, beta1_, {}, site), locking, site).op());
-    all.push_back(
-        assign(beta2_power_, multiply(beta2_power_, beta2_, {}, site), locking, site).op());
+    all.push_back(assign(beta1_power_, times(beta1_power_, beta1_, site), locking, site).op());
+    all.push_back(assign(beta2_power_, times(beta2_power_, beta2_, site), locking, site).op());
   }
   return group(all, {.name = name}, site);
 }

@@ -29,6 +29,8 @@ class AdamOptimizer final : public Optimizer {
                          Site site) override;
   Operation finish(const std::vector<Operation>& updates, const std::string& name,
                    Site site) override;
+  std::vector<Variable> slots_of(const Variable& variable) const;
+  std::vector<Tensor> scalars(DType dtype, Site site) const;
 
   Operand learning_rate_;
   AdamOptions options_;

@@ -78,8 +78,9 @@ std::unique_ptr<PreparedKernel> dense_kernel(const KernelRequest& request) {
   return sliced_kernel(std::make_unique<AdaptiveKernel<double, Rule<double>>>(count));
 }
 
-/// Rows that repeat are summed first, as TensorFlow's optimizers do before they update.
-template <class T, class Rule>
+/// Rows that repeat are summed first, as TensorFlow's optimizers do before they update. With
+/// `every_row` the others are updated too, by a gradient of zero.
+template <class T, class Rule, bool kEveryRow>
 std::unique_ptr<PreparedKernel> rows_kernel(const KernelRequest& request) {
   const SliceRows rows = slice_rows(request.inputs[0].shape, request.inputs[kGradient<Rule> + 1]);
   return function_kernel([rows](const LaunchArgs& args) {
@@ -94,17 +95,27 @@ std::unique_ptr<PreparedKernel> rows_kernel(const KernelRequest& request) {
         sum[i] += gradient[static_cast<std::size_t>(slice) * width + i];
       }
     });
-    for (const auto& [row, sum] : sums) {
+    const auto update_row = [&](std::int64_t row, const std::vector<T>& sum) {
       update<T>(rule, args.inputs, row * rows.width, (row + 1) * rows.width, sum.data(),
                 std::make_index_sequence<Rule::kSlots>());
+    };
+    if constexpr (kEveryRow) {
+      const std::vector<T> nothing(width, T(0));
+      for (std::int64_t row = 0; row < rows.rows; ++row) {
+        const auto found = sums.find(row);
+        update_row(row, found == sums.end() ? nothing : found->second);
+      }
+    } else {
+      for (const auto& [row, sum] : sums) update_row(row, sum);
     }
   });
 }
 
-template <template <class> class Rule>
+template <template <class> class Rule, bool kEveryRow = false>
 std::unique_ptr<PreparedKernel> sparse_kernel(const KernelRequest& request) {
-  return request.inputs[0].dtype == DType::float32 ? rows_kernel<float, Rule<float>>(request)
-                                                   : rows_kernel<double, Rule<double>>(request);
+  return request.inputs[0].dtype == DType::float32
+             ? rows_kernel<float, Rule<float>, kEveryRow>(request)
+             : rows_kernel<double, Rule<double>, kEveryRow>(request);
 }
 
 void need_shape(const InferenceContext& context, std::size_t input, const Shape& wanted,
@@ -159,6 +170,7 @@ void register_adaptive_ops(OpRegistry& registry) {
   add("ApplyAdagrad", 1, 1, false);
   add("ApplyRMSProp", 2, 4, false);
   add("ApplyCenteredRMSProp", 3, 4, false);
+  add("SparseApplyAdam", 2, 6, true);
   add("SparseApplyAdagrad", 1, 1, true);
   add("SparseApplyRMSProp", 2, 4, true);
   add("SparseApplyCenteredRMSProp", 3, 4, true);
@@ -172,6 +184,7 @@ void register_adaptive_kernels(KernelTable& table) {
   add("ApplyAdagrad", "slices", dense_kernel<AdagradRule>);
   add("ApplyRMSProp", "slices", dense_kernel<RmsPropRule>);
   add("ApplyCenteredRMSProp", "slices", dense_kernel<CenteredRmsPropRule>);
+  add("SparseApplyAdam", "every row", sparse_kernel<AdamRule, true>);
   add("SparseApplyAdagrad", "rows", sparse_kernel<AdagradRule>);
   add("SparseApplyRMSProp", "rows", sparse_kernel<RmsPropRule>);
   add("SparseApplyCenteredRMSProp", "rows", sparse_kernel<CenteredRmsPropRule>);

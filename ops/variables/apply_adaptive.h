@@ -20,7 +20,8 @@ Operation apply_adaptive(const char* op, const Variable& variable, std::span<con
 
 /// The same for the rows `indices` [n] alone, gradient [n, d1, ...]; rows that repeat count as one
 /// row with the sum of their gradients. op: SparseApplyAdagrad, SparseApplyRMSProp,
-/// SparseApplyCenteredRMSProp.
+/// SparseApplyCenteredRMSProp; and SparseApplyAdam, which TensorFlow makes of a dozen ops: the
+/// slots of all rows decay and all rows move.
 Operation sparse_apply_adaptive(const char* op, const Variable& variable,
                                 std::span<const Variable> slots, std::span<const Tensor> scalars,
                                 const Tensor& gradient, const Tensor& indices, ApplyAttrs attrs,

@@ -78,6 +78,9 @@ Comparison::Comparison(const Json& program) : program_(program) {
     if (op == "gradients" && named) gradients_.insert(args["name"]);
     if (op == "GradientDescentOptimizer") optimizers_.insert("GradientDescent");
     if (op == "MomentumOptimizer") optimizers_.insert("Momentum");
+    if (op == "AdamOptimizer") optimizers_.insert("Adam");
+    if (op == "RMSPropOptimizer") optimizers_.insert("RMSProp");
+    if (op == "AdagradOptimizer") optimizers_.insert("Adagrad");
     const bool applies = op == "apply_gradients" || op == "minimize" || op.ends_with("Optimizer");
     if (applies && named) optimizers_.insert(args["name"]);
     for (const Json& node : call.value("expect", Json::object()).value("nodes", Json::array())) {

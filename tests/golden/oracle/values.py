@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from tensorflow.python.ops import variable_scope
 
 from . import generator
 
@@ -12,6 +13,9 @@ from . import generator
 class Unbound(Exception):
     """A reference to something that an earlier, failed call did not make."""
 
+
+# A regularizer's loss is a tensor to whoever uses it, though not by its type.
+TENSORS = (tf.Tensor, variable_scope._LazyEvalTensor)
 
 INITIALIZERS = {
     "constant": tf.constant_initializer,
@@ -104,7 +108,7 @@ def describe(value):
         return {"dict": {key: describe(item) for key, item in value.items()}}
     if isinstance(value, tf.Variable):
         return {"variable": value.name, "dtype": value.dtype.name, "shape": shape(value.shape)}
-    if isinstance(value, tf.Tensor):
+    if isinstance(value, TENSORS):
         return {"tensor": value.name}
     if isinstance(value, tf.Operation):
         return {"operation": value.name}
@@ -141,7 +145,7 @@ def node(operation):
 
 def collected(item):
     """A member of a collection: its name, or for another object {"object", "name"}."""
-    if isinstance(item, (tf.Variable, tf.Tensor, tf.Operation)):
+    if isinstance(item, (tf.Variable, tf.Operation) + TENSORS):
         return item.name
     if isinstance(item, (str, int, float, bool)):
         return describe(item)
