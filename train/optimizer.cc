@@ -165,7 +165,7 @@ Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
   if (existing != slots.end()) return existing->second;
   const auto scope =
       variable_scope(std::nullopt, {.default_name = variable.op().name() + "/" + name_}, site);
-  if (!strict_slots_) scope->stop_reuse();
+  if (!strict_slots_) scope->allow_new_variables();
   const ColocationScope beside(variable.graph(), &variable.op().node(), false);
   const Variable made = get_variable(
       "", variable.shape(),

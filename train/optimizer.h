@@ -76,8 +76,8 @@ class Optimizer {
   /// What the optimizer keeps, sorted by name. (variables)
   std::vector<Variable> variables() const;
 
-  /// Slots are made whether or not the open variable scope reuses. With `strict` they are not, as
-  /// in TensorFlow: `apply_gradients` then fails where it fails there.
+  /// In a variable scope that reuses, slots are found where they exist, as in TensorFlow, and made
+  /// where they do not. With `strict` they are not made: `apply_gradients` fails as it does there.
   void set_strict_slots(bool strict) { strict_slots_ = strict; }
 
  protected:

@@ -1,7 +1,5 @@
 #include "ops/variables/apply.h"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <vector>
 
@@ -10,25 +8,11 @@
 #include "core/graph/op_def.h"
 #include "ops/variables/families.h"
 #include "ops/variables/slices.h"
+#include "ops/variables/update_op.h"
 #include "ops/variables/update_rule.h"
 
 namespace towerflow {
 namespace {
-
-constexpr std::int64_t kSliceElements = 64 * 1024;
-
-int slices_for(std::int64_t count) {
-  return static_cast<int>(
-      std::max<std::int64_t>(1, std::min<std::int64_t>(64, count / kSliceElements)));
-}
-
-void need_shape(const InferenceContext& context, std::size_t input, const Shape& wanted,
-                const char* what) {
-  if (!context.shape(input).compatible(wanted)) {
-    context.fail(fmt::format("Shapes must be equal, but {} has {} where {} is needed", what,
-                             context.shape(input).text(), wanted.text()));
-  }
-}
 
 void descent_shape(InferenceContext& context) {
   need_shape(context, 1, Shape{}, "the learning rate");
@@ -55,9 +39,9 @@ template <class T>
 class DescentKernel final : public CpuKernel {
  public:
   explicit DescentKernel(std::int64_t count) : count_(count) {}
-  int slices(int) const override { return slices_for(count_); }
+  int slices(int) const override { return update_slices(count_); }
   void run(int, int slice, const void* const* inputs, void* const*, std::byte*) const override {
-    const auto range = slice_range(count_, slices_for(count_), slice, 16);
+    const auto range = slice_range(count_, update_slices(count_), slice, 16);
     T* variable = static_cast<T*>(const_cast<void*>(inputs[0]));
     const GradientDescentRule<T> rule{*static_cast<const T*>(inputs[1])};
     const T* gradient = static_cast<const T*>(inputs[2]);
@@ -72,9 +56,9 @@ template <class T>
 class MomentumKernel final : public CpuKernel {
  public:
   MomentumKernel(std::int64_t count, bool nesterov) : count_(count), nesterov_(nesterov) {}
-  int slices(int) const override { return slices_for(count_); }
+  int slices(int) const override { return update_slices(count_); }
   void run(int, int slice, const void* const* inputs, void* const*, std::byte*) const override {
-    const auto range = slice_range(count_, slices_for(count_), slice, 16);
+    const auto range = slice_range(count_, update_slices(count_), slice, 16);
     T* variable = static_cast<T*>(const_cast<void*>(inputs[0]));
     T* accum = static_cast<T*>(const_cast<void*>(inputs[1]));
     const T rate = *static_cast<const T*>(inputs[2]);
@@ -146,10 +130,6 @@ std::unique_ptr<PreparedKernel> sparse_momentum_kernel(const KernelRequest& requ
                                                    : sparse_momentum<double>(request);
 }
 
-bool is_float(const KernelRequest& request) {
-  return request.inputs[0].dtype == DType::float32 || request.inputs[0].dtype == DType::float64;
-}
-
 }  // namespace
 
 void register_apply_ops(OpRegistry& registry) {
@@ -168,7 +148,7 @@ void register_apply_ops(OpRegistry& registry) {
 
 void register_apply_kernels(KernelTable& table) {
   const auto add = [&](const char* op, const char* label, auto prepare) {
-    table.add({.op = op, .label = label, .accepts = is_float, .prepare = prepare});
+    table.add({.op = op, .label = label, .accepts = is_float_variable, .prepare = prepare});
   };
   add("ApplyGradientDescent", "slices", descent_kernel);
   add("ApplyMomentum", "slices", momentum_kernel);

@@ -1,7 +1,5 @@
 #include "ops/variables/apply_adaptive.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <map>
 #include <utility>
@@ -13,16 +11,10 @@
 #include "ops/variables/adaptive_rules.h"
 #include "ops/variables/families.h"
 #include "ops/variables/slices.h"
+#include "ops/variables/update_op.h"
 
 namespace towerflow {
 namespace {
-
-constexpr std::int64_t kSliceElements = 64 * 1024;
-
-int slices_for(std::int64_t count) {
-  return static_cast<int>(
-      std::max<std::int64_t>(1, std::min<std::int64_t>(64, count / kSliceElements)));
-}
 
 /// Inputs: the variable, its slots, the scalars, the gradient, and for rows the indices.
 template <class Rule>
@@ -57,9 +49,9 @@ template <class T, class Rule>
 class AdaptiveKernel final : public CpuKernel {
  public:
   explicit AdaptiveKernel(std::int64_t count) : count_(count) {}
-  int slices(int) const override { return slices_for(count_); }
+  int slices(int) const override { return update_slices(count_); }
   void run(int, int slice, const void* const* inputs, void* const*, std::byte*) const override {
-    const auto range = slice_range(count_, slices_for(count_), slice, 16);
+    const auto range = slice_range(count_, update_slices(count_), slice, 16);
     const T* gradient = static_cast<const T*>(inputs[kGradient<Rule>]) + range.begin;
     update<T>(rule_of<T, Rule>(inputs), inputs, range.begin, range.end, gradient,
               std::make_index_sequence<Rule::kSlots>());
@@ -118,14 +110,6 @@ std::unique_ptr<PreparedKernel> sparse_kernel(const KernelRequest& request) {
              : rows_kernel<double, Rule<double>, kEveryRow>(request);
 }
 
-void need_shape(const InferenceContext& context, std::size_t input, const Shape& wanted,
-                const char* what) {
-  if (!context.shape(input).compatible(wanted)) {
-    context.fail(fmt::format("Shapes must be equal, but {} has {} where {} is needed", what,
-                             context.shape(input).text(), wanted.text()));
-  }
-}
-
 ShapeRule shape_rule(std::size_t slots, std::size_t scalars, bool sparse) {
   return [=](InferenceContext& context) {
     for (std::size_t i = 0; i < slots; ++i) {
@@ -137,10 +121,6 @@ ShapeRule shape_rule(std::size_t slots, std::size_t scalars, bool sparse) {
     if (!sparse) need_shape(context, 1 + slots + scalars, context.shape(0), "the gradient");
     context.add_output(context.dtype(0), context.shape(0), true);
   };
-}
-
-bool is_float(const KernelRequest& request) {
-  return request.inputs[0].dtype == DType::float32 || request.inputs[0].dtype == DType::float64;
 }
 
 OpBuilder builder(const char* op, const Operand& ref, std::span<const Variable> slots,
@@ -178,7 +158,7 @@ void register_adaptive_ops(OpRegistry& registry) {
 
 void register_adaptive_kernels(KernelTable& table) {
   const auto add = [&](const char* op, const char* label, auto prepare) {
-    table.add({.op = op, .label = label, .accepts = is_float, .prepare = prepare});
+    table.add({.op = op, .label = label, .accepts = is_float_variable, .prepare = prepare});
   };
   add("ApplyAdam", "slices", dense_kernel<AdamRule>);
   add("ApplyAdagrad", "slices", dense_kernel<AdagradRule>);

@@ -7,16 +7,11 @@
 #include "core/device/cpu/launch.h"
 #include "ops/simd/loops.h"
 #include "ops/variables/apply.h"
+#include "ops/variables/update_op.h"
 #include "ops/variables/update_rule.h"
 
 namespace towerflow {
 namespace {
-
-constexpr std::int64_t kSliceElements = 64 * 1024;
-
-int slices_for(std::int64_t count) {
-  return static_cast<int>(std::clamp<std::int64_t>(count / kSliceElements, 1, 64));
-}
 
 /// What a pass does with the mean gradient of elements begin .. end - 1.
 template <class T>
@@ -70,13 +65,13 @@ class MeanKernel final : public CpuKernel {
  public:
   MeanKernel(std::int64_t count, std::size_t towers, Use use)
       : count_(count), towers_(towers), use_(use) {}
-  int slices(int) const override { return slices_for(count_); }
+  int slices(int) const override { return update_slices(count_); }
 
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     constexpr std::int64_t kPiece = 1024;
     alignas(64) std::array<T, kPiece> mean;
-    const SliceRange all = slice_range(count_, slices_for(count_), slice, 16);
+    const SliceRange all = slice_range(count_, update_slices(count_), slice, 16);
     for (std::int64_t begin = all.begin; begin < all.end; begin += kPiece) {
       const SliceRange piece{begin, std::min(begin + kPiece, all.end)};
       mean_of(piece, inputs + Use::kGradients, mean.data());

@@ -93,9 +93,11 @@ class VariableScope {
 
   /// From here on `get_variable` in this scope only finds variables. (reuse_variables)
   void reuse_variables() { reuse_ = true; }
-  /// From here on `get_variable` in this scope makes variables again, which TensorFlow has no call
-  /// for: optimizers make their slots so.
-  void stop_reuse() { reuse_ = false; }
+  /// In a scope that reuses, `get_variable` from here on makes what it does not find. TensorFlow
+  /// has no call for it; optimizers make their slots so.
+  void allow_new_variables() {
+    if (reuse_ == Reuse(true)) reuse_ = AUTO_REUSE;
+  }
   const Regularizer& regularizer() const { return regularizer_; }
   const CustomGetter& custom_getter() const { return custom_getter_; }
   void set_regularizer(Regularizer regularizer) { regularizer_ = std::move(regularizer); }

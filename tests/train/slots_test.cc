@@ -37,6 +37,17 @@ TEST_CASE("slots are made in a scope that reuses, as two towers and a second opt
                                           "w/Momentum"});
 }
 
+TEST_CASE("a second optimizer in the same scope shares the slots that it finds") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  for (const bool reuse : {false, true}) {
+    const auto scope = tf::variable_scope("net", {.reuse = reuse});
+    const Variable w = tf::get_variable("w", Shape{2});
+    tf::train::MomentumOptimizer(0.1, 0.9).minimize(tf::reduce_sum(tf::square(w)));
+  }
+  CHECK(tf::global_variables().size() == 2);  // w and its one slot
+}
+
 TEST_CASE("a strict optimizer fails there as TensorFlow does") {
   Graph graph;
   const auto guard = graph.as_default();

@@ -73,6 +73,15 @@ def adam_under_reuse():
     return p
 
 
+def shared_slots():
+    p = Program("shared_slots", "two optimizers in one scope: the second finds the first's slots")
+    for reuse in (None, True):
+        with p.variable_scope("net", reuse=reuse):
+            w = p.get_variable("w", [2])
+            p.minimize(p.MomentumOptimizer(0.1, 0.9), p.reduce_sum(p.square(w)))
+    return p
+
+
 def programs():
     return ([dense(name) for name in KINDS] +
-            [sparse(name) for name in KINDS] + [one_graph(), adam_under_reuse()])
+            [sparse(name) for name in KINDS] + [one_graph(), adam_under_reuse(), shared_slots()])

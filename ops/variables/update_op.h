@@ -1,0 +1,35 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/device/backend.h"
+#include "core/graph/op_def.h"
+
+namespace towerflow {
+
+/// What the optimizers' update ops share.
+
+/// Parts that an update of `count` elements is cut into for the threads.
+inline int update_slices(std::int64_t count) {
+  constexpr std::int64_t kSliceElements = 64 * 1024;
+  return static_cast<int>(std::clamp<std::int64_t>(count / kSliceElements, 1, 64));
+}
+
+/// Fails the op whose input is no `what` of this shape.
+inline void need_shape(const InferenceContext& context, std::size_t input, const Shape& wanted,
+                       const char* what) {
+  if (!context.shape(input).compatible(wanted)) {
+    context.fail(fmt::format("Shapes must be equal, but {} has {} where {} is needed", what,
+                             context.shape(input).text(), wanted.text()));
+  }
+}
+
+/// Whether the variable, the first input, is one that the kernels know.
+inline bool is_float_variable(const KernelRequest& request) {
+  return request.inputs[0].dtype == DType::float32 || request.inputs[0].dtype == DType::float64;
+}
+
+}  // namespace towerflow
