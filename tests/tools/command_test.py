@@ -149,7 +149,10 @@ class ConvertMnist(Scratch):
     def test_progress_on_a_terminal(self):
         write_idx(self.folder, "train", 2000)
         write_idx(self.folder, "t10k", 7)
-        main, side = pty.openpty()
+        try:
+            main, side = pty.openpty()
+        except OSError as error:  # a folder that is entered as a root may have no /dev/pts
+            self.skipTest(f"no terminal to be had: {error}")
         shown = []
 
         def read():
