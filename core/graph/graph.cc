@@ -46,6 +46,25 @@ DefaultGraphs& default_graphs() {
   return graphs;
 }
 
+/// What the rules of an op are told of a node's inputs: static specs, and values where they are
+/// constant.
+struct KnownInputs {
+  explicit KnownInputs(const Node& node) {
+    values.reserve(node.inputs.size());
+    for (const Tensor& input : node.inputs) {
+      specs.push_back(input.node().outputs[static_cast<std::size_t>(input.index())]);
+      values.push_back(constant_value(input));
+    }
+    for (const Array& value : values) constants.push_back(value.empty() ? nullptr : &value);
+  }
+  KnownInputs(const KnownInputs&) = delete;
+  KnownInputs& operator=(const KnownInputs&) = delete;
+
+  std::vector<OutputSpec> specs;
+  std::vector<Array> values;
+  std::vector<const Array*> constants;  // into `values`
+};
+
 }  // namespace
 
 Graph::Graph() : uid_(next_uid()) {}
@@ -178,16 +197,8 @@ Operation Graph::add(NodeSpec spec) {
 }
 
 void Graph::infer(Node& node, const ErrorDetail& detail) const {
-  std::vector<OutputSpec> inputs;
-  std::vector<Array> values;
-  std::vector<const Array*> constants;
-  values.reserve(node.inputs.size());
-  for (const Tensor& input : node.inputs) {
-    inputs.push_back(input.node().outputs[static_cast<std::size_t>(input.index())]);
-    values.push_back(constant_value(input));
-  }
-  for (const Array& value : values) constants.push_back(value.empty() ? nullptr : &value);
-  InferenceContext context(node.attrs, inputs, constants);
+  const KnownInputs known(node);
+  InferenceContext context(node.attrs, known.specs, known.constants);
   try {
     node.op->shape(context);
   } catch (...) {
@@ -256,16 +267,8 @@ Array constant_value(const Tensor& tensor) {
   const Node& node = tensor.node();
   if (const auto* attrs = node.attrs.get_if<ConstAttrs>()) return attrs->value;
   if (!node.op->constant) return {};
-  std::vector<OutputSpec> inputs;
-  std::vector<Array> values;
-  std::vector<const Array*> constants;
-  values.reserve(node.inputs.size());
-  for (const Tensor& input : node.inputs) {
-    inputs.push_back(input.node().outputs[static_cast<std::size_t>(input.index())]);
-    values.push_back(constant_value(input));
-  }
-  for (const Array& value : values) constants.push_back(value.empty() ? nullptr : &value);
-  const InferenceContext context(node.attrs, inputs, constants);
+  const KnownInputs known(node);
+  const InferenceContext context(node.attrs, known.specs, known.constants);
   return node.op->constant(context, node.outputs);
 }
 

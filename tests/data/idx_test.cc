@@ -8,20 +8,15 @@
 namespace towerflow::data {
 namespace {
 
+using testing::big_endian;
 using testing::ScratchFolder;
 using testing::thrown;
 using testing::write_raw;
 
-std::string big(std::uint32_t value) {
-  std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
-  return bytes;
-}
-
 std::string idx(std::uint32_t magic, const std::vector<std::uint32_t>& sizes,
                 const std::string& data) {
-  std::string bytes = big(magic);
-  for (const std::uint32_t size : sizes) bytes += big(size);
+  std::string bytes = big_endian(magic);
+  for (const std::uint32_t size : sizes) bytes += big_endian(size);
   return bytes + data;
 }
 
@@ -47,11 +42,11 @@ TEST_CASE("idx: plain and gzip, every element type") {
         Array::of<std::int8_t>(Shape{2}, std::vector<std::int8_t>{127, -128}));
   CHECK(read(idx(0xb01, {2}, std::string("\x01\x02\xff\xfe", 4))) ==
         Array::of<std::int16_t>(Shape{2}, std::vector<std::int16_t>{258, -2}));
-  CHECK(read(idx(0xc01, {2}, big(7) + big(0x80000000U))) ==
+  CHECK(read(idx(0xc01, {2}, big_endian(7) + big_endian(0x80000000U))) ==
         Array::of<std::int32_t>(Shape{2}, std::vector<std::int32_t>{7, INT32_MIN}));
-  CHECK(read(idx(0xd02, {1, 2}, big(0x3fc00000U) + big(0xc0000000U))) ==
+  CHECK(read(idx(0xd02, {1, 2}, big_endian(0x3fc00000U) + big_endian(0xc0000000U))) ==
         Array::of<float>(Shape{1, 2}, std::vector<float>{1.5F, -2.0F}));
-  CHECK(read(idx(0xe01, {1}, big(0x3ff80000U) + big(0))) ==
+  CHECK(read(idx(0xe01, {1}, big_endian(0x3ff80000U) + big_endian(0))) ==
         Array::of<double>(Shape{1}, std::vector<double>{1.5}));
   CHECK(read(idx(0x801, {0}, "")).shape() == Shape{0});
   CHECK(read(idx(0x802, {0, 28}, "")).shape() == Shape{0, 28});
@@ -116,7 +111,7 @@ TEST_CASE("idx: bad magic numbers and hostile sizes") {
     write_gzip(path, bytes);
     CHECK(thrown([&] { read_idx(path); }).find(" holds 1 bytes of data") != std::string::npos);
   }
-  write_raw(path, big(0x8ffU));  // 255 dimensions, none given
+  write_raw(path, big_endian(0x8ffU));  // 255 dimensions, none given
   CHECK(thrown([&] { read_idx(path); }) ==
         "DataLossError: " + path.string() + " ends inside its sizes, after 4 bytes");
 }

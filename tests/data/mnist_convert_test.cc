@@ -9,21 +9,16 @@
 namespace towerflow::data {
 namespace {
 
+using testing::big_endian;
 using testing::ScratchFolder;
 using testing::thrown;
 using testing::write_raw;
 
-std::string big(std::uint32_t value) {
-  std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
-  return bytes;
-}
-
 /// IDX files of `count` digits: digit i has the label i % 10 and pixels of value `base` + i.
 void write_digits(const std::filesystem::path& folder, const std::string& name, std::uint32_t count,
                   unsigned base) {
-  std::string images = big(0x803) + big(count) + big(28) + big(28);
-  std::string labels = big(0x801) + big(count);
+  std::string images = big_endian(0x803) + big_endian(count) + big_endian(28) + big_endian(28);
+  std::string labels = big_endian(0x801) + big_endian(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     images += std::string(784, static_cast<char>(base + i));
     labels += static_cast<char>(i % 10);

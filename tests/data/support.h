@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,13 @@
 #include "core/graph/error.h"
 
 namespace towerflow::testing {
+
+/// The four bytes of an IDX header's number.
+inline std::string big_endian(std::uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+  return bytes;
+}
 
 /// A folder of its own that is removed at the end.
 class ScratchFolder {

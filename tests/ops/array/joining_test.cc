@@ -1,6 +1,7 @@
 // concat, stack, unstack, tile, gather.
 #include <doctest/doctest.h>
 
+#include "tests/support/check_gradient.h"
 #include "tests/support/eager.h"
 #include "tests/support/grad_check.h"
 #include "towerflow/tf.h"
@@ -9,21 +10,13 @@ namespace towerflow {
 namespace {
 
 using testing::array_of;
+using testing::check_gradient;
 using testing::grad_check;
 using testing::numbers;
 using testing::random_doubles;
-using testing::second_grad_check;
 using testing::value_of;
 
 using Numbers = std::vector<double>;
-
-/// Checks the gradients with shapes known and unknown.
-void check_gradient(const testing::Function& f, const std::vector<Array>& xs) {
-  CHECK(grad_check(f, xs) == "");
-  CHECK(grad_check(f, xs, {.unknown_shapes = true}) == "");
-  const auto g = [&](const std::vector<Tensor>& in) { return square(f(in)); };
-  CHECK(second_grad_check(g, xs) == "");
-}
 
 TEST_CASE("concat") {
   Graph graph;
