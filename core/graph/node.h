@@ -32,6 +32,8 @@ struct Node {
   std::string device;                          ///< as requested, in canonical spelling
   std::vector<std::string> colocation_groups;  ///< names of the nodes it must be placed with
   std::vector<OutputSpec> outputs;
+  /// The name under which its gradient is looked up, where `gradient_override_map` gave it one.
+  std::string gradient_op_type;
   Site site;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -31,7 +32,8 @@ struct ScopeState {
   std::vector<Node*> colocation;     ///< outermost first
   /// A node to be made, beside which its initial value belongs.
   std::optional<std::string> future_variable;
-  std::vector<ControlLevel> control;  ///< outermost first
+  std::vector<ControlLevel> control;                      ///< outermost first
+  std::map<std::string, std::string> gradient_overrides;  ///< op type -> name of its gradient
 
   /// The device that the open scopes give a new node.
   std::string device_of(const Operation& made) const;
