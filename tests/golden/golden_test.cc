@@ -60,6 +60,7 @@ TEST_CASE("shapes") { check_file("shapes"); }
 TEST_CASE("numerics") { check_file("numerics"); }
 TEST_CASE("randoms") { check_file("randoms"); }
 TEST_CASE("getters") { check_file("getters"); }
+TEST_CASE("gradients_options") { check_file("gradients_options"); }
 TEST_CASE("training") { check_file("training"); }
 TEST_CASE("adaptive") { check_file("adaptive"); }
 TEST_CASE("absent") { check_file("absent"); }
