@@ -57,6 +57,40 @@ std::vector<const CollectionItem*> Collections::matching(
   return found;
 }
 
+std::string Collections::explain_nothing(const std::string& key,
+                                         const std::optional<std::string>& scope) const {
+  const std::vector<CollectionItem>& items = all(key);
+  std::string text = fmt::format("collection '{}'", key);
+  if (scope && !scope->empty()) text += fmt::format(" with scope '{}'", *scope);
+  if (items.empty()) return text + " is empty";
+  text += fmt::format(": 0 of {} matched; a name scope never prefixes get_variable", items.size());
+  // What would match: the filter without its outer parts, else the scope that most entries are in.
+  std::map<std::string, std::size_t> counts;
+  const auto count = [&](const std::string& filter) {
+    return filter.empty() ? 0 : matching(key, filter).size();
+  };
+  std::string best;
+  std::size_t most = 0;
+  for (auto slash = scope->find('/'); slash != std::string::npos && most == 0;
+       slash = scope->find('/', slash + 1)) {
+    best = scope->substr(slash + 1);
+    most = count(best);
+  }
+  if (most == 0) {
+    for (const CollectionItem& item : items) {
+      if (!item.name) continue;
+      const std::string first = item.name->substr(0, item.name->find_first_of("/:"));
+      const std::size_t now = counts.contains(first) ? 0 : (counts[first] = count(first));
+      if (now > most) {
+        most = now;
+        best = first;
+      }
+    }
+  }
+  if (most > 0) text += fmt::format("; the filter '{}' would match {}", best, most);
+  return text;
+}
+
 std::vector<std::string> Collections::keys() const {
   std::vector<std::string> keys;
   for (const auto& [key, items] : items_) keys.push_back(key);

@@ -2,6 +2,7 @@
 
 #include <any>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,7 +44,8 @@ struct ScopeState {
   std::vector<Node*> colocation;     ///< outermost first
   /// A node to be made, beside which its initial value belongs.
   std::optional<std::string> future_variable;
-  std::vector<ControlLevel> control;  ///< outermost first
+  std::vector<ControlLevel> control;                      ///< outermost first
+  std::map<std::string, std::string> gradient_overrides;  ///< op type -> name of its gradient
   /// Name of the open variable scope, kept by the graph; nullptr at the root.
   const std::string* variable_scope = nullptr;
 

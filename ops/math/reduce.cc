@@ -89,7 +89,7 @@ Tensor reduce_positional(const char* op, const Operand& input, const Axis& axis,
 
 const std::vector<ReduceRow>& reduce_rows() {
   namespace g = reduce_gradients;
-  static const NoGradient logic{"bools carry no gradient"};
+  static const NoGradient logic{"bools carry no gradient", false};
   static const std::vector<ReduceRow> rows = {
       {"Sum", Reduction::sum, g::sum},     {"Mean", Reduction::mean, g::mean},
       {"Prod", Reduction::prod, g::prod},  {"Max", Reduction::max, g::extreme},

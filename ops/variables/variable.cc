@@ -22,7 +22,7 @@ struct VariableAttrs {
   bool operator==(const VariableAttrs&) const = default;
 };
 
-std::vector<Variable> listed(const char* key, const std::optional<std::string>& scope) {
+Collected<Variable> listed(const char* key, const std::optional<std::string>& scope) {
   return get_collection<Variable>(key, scope);
 }
 
@@ -241,19 +241,19 @@ Tensor Variable::read_value(Site site) const {
                        : identity(ref(), {.name = "read"}, site);
 }
 
-std::vector<Variable> global_variables(const std::optional<std::string>& scope) {
+Collected<Variable> global_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::GLOBAL_VARIABLES, scope);
 }
-std::vector<Variable> local_variables(const std::optional<std::string>& scope) {
+Collected<Variable> local_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::LOCAL_VARIABLES, scope);
 }
-std::vector<Variable> trainable_variables(const std::optional<std::string>& scope) {
+Collected<Variable> trainable_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::TRAINABLE_VARIABLES, scope);
 }
-std::vector<Variable> model_variables(const std::optional<std::string>& scope) {
+Collected<Variable> model_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::MODEL_VARIABLES, scope);
 }
-std::vector<Variable> moving_average_variables(const std::optional<std::string>& scope) {
+Collected<Variable> moving_average_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::MOVING_AVERAGE_VARIABLES, scope);
 }
 

@@ -62,6 +62,7 @@ TEST_CASE("randoms") { check_file("randoms"); }
 TEST_CASE("getters") { check_file("getters"); }
 TEST_CASE("partitions") { check_file("partitions"); }
 TEST_CASE("settings") { check_file("settings"); }
+TEST_CASE("gradients_options") { check_file("gradients_options"); }
 TEST_CASE("training") { check_file("training"); }
 TEST_CASE("adaptive") { check_file("adaptive"); }
 TEST_CASE("absent") { check_file("absent"); }
@@ -78,7 +79,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 15);
+  CHECK(files == 16);
   CHECK(named == skipped.size());
 }
 

@@ -14,6 +14,7 @@ HandlerTable make_table() {
   add_nn_handlers(table);
   add_random_handlers(table);
   add_input_handlers(table);
+  add_gradient_handlers(table);
   add_train_handlers(table);
   add_session_handlers(table);
   return table;

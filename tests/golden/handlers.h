@@ -25,6 +25,7 @@ void add_math_handlers(HandlerTable& table);
 void add_nn_handlers(HandlerTable& table);
 void add_random_handlers(HandlerTable& table);
 void add_input_handlers(HandlerTable& table);
+void add_gradient_handlers(HandlerTable& table);
 void add_train_handlers(HandlerTable& table);
 void add_session_handlers(HandlerTable& table);
 

@@ -102,6 +102,8 @@ void add_math_handlers(HandlerTable& table) {
   table["reduce_sum"] = reduction<reduce_sum>;
   table["reduce_mean"] = reduction<reduce_mean>;
   table["reduce_max"] = reduction<reduce_max>;
+  table["reduce_min"] = reduction<reduce_min>;
+  table["reduce_prod"] = reduction<reduce_prod>;
   table["argmax"] = argmax_of;
   table["operator"] = operator_of;
   table["matmul"] = [](Interpreter&, const Args& args) -> Value {
