@@ -11,6 +11,7 @@
 #include "ops/control/group.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/families.h"
+#include "ops/variables/initialization.h"
 
 namespace towerflow {
 namespace {
@@ -77,7 +78,7 @@ Variable make_variable(const Initializer& initial, const Shape* shape, DType dty
   record->site = site;
   {
     // A variable is made once, before everything: open control dependencies are not for it.
-    const ControlDependencies outside(graph, std::nullopt);
+    const InitScope outside(graph);
     // get_variable("") makes its nodes at the root, under the names of their ops.
     const bool unnamed = options.name.empty() && shape != nullptr;
     const NameScope scope(graph,
@@ -99,7 +100,7 @@ Variable make_variable(const Initializer& initial, const Shape* shape, DType dty
     const Shape known = options.validate_shape ? record->initial_value.shape() : Shape::unknown();
     record->ref = storage(graph, scope.name(), record->initial_value.dtype(), known, site);
     record->initializer =
-        assign_ref(record->ref, record->initial_value,
+        assign_ref(record->ref, guarded_initial_value(record->initial_value, scope.name(), site),
                    {.validate_shape = options.validate_shape, .name = "Assign"}, site)
             .op();
     if (!options.caching_device.empty()) {
