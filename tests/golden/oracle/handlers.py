@@ -45,4 +45,5 @@ def method(name, receiver, method_name, parameters):
     OPS[name] = ([receiver] + parameters.split(), run)
 
 
-from . import handlers_graph, handlers_ops, handlers_train  # noqa: E402,F401  they fill OPS
+from . import handlers_averages, handlers_graph  # noqa: E402,F401  they fill OPS
+from . import handlers_layers, handlers_ops, handlers_train  # noqa: E402,F401
