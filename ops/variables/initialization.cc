@@ -94,6 +94,21 @@ Tensor is_initialized(const Tensor& ref, const std::string& name, Site site) {
       .output();
 }
 
+/// Whether a tensor depends on a variable. Most initial values do not: looked at first, and without
+/// recursion, since chains of nodes may be long.
+bool touches_variable(const Tensor& value) {
+  std::vector<const Node*> open{&value.node()};
+  std::unordered_map<const Node*, bool> seen;
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    if (std::exchange(seen[node], true)) continue;
+    if (node->op->effect == Effect::variable) return true;
+    for (const Tensor& input : node->inputs) open.push_back(&input.node());
+  }
+  return false;
+}
+
 /// Replaces variables in the past of an initial value by their initialised values.
 class Guard {
  public:
@@ -105,22 +120,6 @@ class Guard {
         if (variable != nullptr) variables_.try_emplace(&variable->op().node(), *variable);
       }
     }
-  }
-
-  /// Most initial values depend on no variable: looked at without recursion, since chains of nodes
-  /// may be long.
-  bool touches_variable(const Tensor& value) const {
-    std::vector<const Node*> open{&value.node()};
-    std::unordered_map<const Node*, bool> seen;
-    while (!open.empty()) {
-      const Node* node = open.back();
-      open.pop_back();
-      if (std::exchange(seen[node], true)) continue;
-      if (variables_.contains(node)) return true;
-      if (node->op->name == kIsInitialized) continue;
-      for (const Tensor& input : node->inputs) open.push_back(&input.node());
-    }
-    return false;
   }
 
   Tensor value(const Tensor& tensor) {
@@ -254,8 +253,8 @@ Operation initialize_all_variables(Site site) { return global_variables_initiali
 Operation initialize_local_variables(Site site) { return local_variables_initializer(site); }
 
 Tensor guarded_initial_value(const Tensor& initial_value, const std::string& scope, Site site) {
-  Guard guard(initial_value.graph(), scope, site);
-  return guard.touches_variable(initial_value) ? guard.value(initial_value) : initial_value;
+  if (!touches_variable(initial_value)) return initial_value;
+  return Guard(initial_value.graph(), scope, site).value(initial_value);
 }
 
 }  // namespace towerflow
