@@ -66,6 +66,7 @@ TEST_CASE("getters") { check_file("getters"); }
 TEST_CASE("training") { check_file("training"); }
 TEST_CASE("adaptive") { check_file("adaptive"); }
 TEST_CASE("absent") { check_file("absent"); }
+TEST_CASE("clipping") { check_file("clipping"); }
 TEST_CASE("averages") { check_file("averages"); }
 TEST_CASE("initialized") { check_file("initialized"); }
 TEST_CASE("step_counts") { check_file("step_counts"); }
@@ -82,7 +83,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 19);
+  CHECK(files == 20);
   CHECK(named == skipped.size());
 }
 

@@ -1,4 +1,4 @@
-"""What the models are made of besides plain ops: losses, normalisation, summaries, objects."""
+"""What models are made of besides plain ops: losses, normalisation, clipping, rates, summaries."""
 
 import tensorflow.compat.v1 as tf
 
@@ -23,3 +23,11 @@ class Plain:
 @handler
 def plain_object(interpreter):
     return Plain()
+
+
+plain("clip_by_value", tf.clip_by_value, "t clip_value_min clip_value_max name")
+plain("clip_by_norm", tf.clip_by_norm, "t clip_norm axes name")
+plain("global_norm", tf.global_norm, "t_list name")
+plain("clip_by_global_norm", tf.clip_by_global_norm, "t_list clip_norm use_norm name")
+plain("exponential_decay", tf.train.exponential_decay,
+      "learning_rate global_step decay_steps decay_rate staircase name")
