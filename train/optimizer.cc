@@ -13,7 +13,7 @@
 #include "ops/control/tuple.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/initializers.h"
-#include "ops/variables/variable_scope.h"
+#include "train/slots.h"
 
 namespace towerflow::train {
 namespace {
@@ -224,13 +224,9 @@ Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
   auto& slots = slots_[slot_name];
   const auto existing = slots.find(variable.name());
   if (existing != slots.end()) return existing->second;
-  const auto scope =
-      variable_scope(std::nullopt, {.default_name = variable.op().name() + "/" + name_}, site);
-  if (!strict_slots_) scope->allow_new_variables();
-  const ColocationScope beside(variable.graph(), &variable.op().node(), false);
-  const Variable made = get_variable(
-      "", variable.shape(),
-      {.dtype = variable.dtype(), .initializer = std::move(initializer), .trainable = false}, site);
+  const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_make;
+  const Variable made = create_slot(variable.op(), name_, initializer, variable.shape(),
+                                    variable.dtype(), true, reuse, site);
   slots.emplace(variable.name(), made);
   return made;
 }

@@ -123,16 +123,27 @@ ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing,
       colocation_(graph.scopes().colocation) {
   ScopeState& state = graph.scopes();
   state.devices.clear();
+  if (state.open_colocations++ == 0) state.devices_before_colocation = devices_;
   if (ignore_existing) state.colocation.clear();
   if (with != nullptr) state.colocation.push_back(with);
   state.opened(this, "colocate_with", site);
 }
 
 ColocationScope::~ColocationScope() {
-  graph_.scopes().closed(this);
-  graph_.scopes().devices = std::move(devices_);
-  graph_.scopes().colocation = std::move(colocation_);
+  ScopeState& state = graph_.scopes();
+  state.closed(this);
+  state.devices = std::move(devices_);
+  state.colocation = std::move(colocation_);
+  if (--state.open_colocations == 0) state.devices_before_colocation.clear();
 }
+
+InitScope::InitScope(Graph& graph)
+    : graph_(graph), devices_(graph.scopes().devices), outside_(graph, std::nullopt) {
+  ScopeState& state = graph.scopes();
+  if (state.open_colocations > 0) state.devices = state.devices_before_colocation;
+}
+
+InitScope::~InitScope() { graph_.scopes().devices = std::move(devices_); }
 
 ColocationScope colocate_with(const Operation& op, bool ignore_existing, Site site) {
   return ColocationScope(op.graph(), &op.node(), ignore_existing, site);

@@ -106,6 +106,21 @@ class [[nodiscard]] ControlDependencies {
   bool cleared_;
 };
 
+/// Where variables are made: no control dependencies, and of the device scopes those that were open
+/// before the outermost colocation began, which count there again. (init_scope)
+class [[nodiscard]] InitScope {
+ public:
+  explicit InitScope(Graph& graph);
+  ~InitScope();
+  InitScope(const InitScope&) = delete;
+  InitScope& operator=(const InitScope&) = delete;
+
+ private:
+  Graph& graph_;
+  std::vector<DeviceLevel> devices_;
+  ControlDependencies outside_;
+};
+
 /// The nodes made while the guard lives run after all of `inputs`. (tf.control_dependencies)
 ControlDependencies control_dependencies(std::span<const Fetch> inputs,
                                          Site site = Site::current());

@@ -12,6 +12,7 @@
 #include "ops/control/group.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/families.h"
+#include "ops/variables/initialization.h"
 
 namespace towerflow {
 namespace {
@@ -115,7 +116,7 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
   }
   {
     // A variable is made once, before everything: open control dependencies are not for it.
-    const ControlDependencies outside(graph, std::nullopt);
+    const InitScope outside(graph);
     // get_variable("") makes its nodes at the root, under the names of their ops.
     const bool unnamed = options.name.empty() && request.shape != nullptr;
     const NameScope scope(graph,
@@ -150,7 +151,7 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
                         .hint = "set_shape it, or pass {.validate_shape = false}"});
     }
     record->initializer =
-        assign_ref(record->ref, record->initial_value,
+        assign_ref(record->ref, guarded_initial_value(record->initial_value, scope.name(), site),
                    {.validate_shape = options.validate_shape, .name = "Assign"}, site)
             .op();
     if (options.caching_device) {

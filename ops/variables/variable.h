@@ -85,6 +85,9 @@ class Variable {
   Tensor value() const;
   Operation initializer() const;  ///< "w/Assign"
   Tensor initial_value() const;
+  /// The value where there is one already, else the initial value; for initial values of other
+  /// variables. (initialized_value)
+  Tensor initialized_value(Site site = Site::current()) const;
   /// A read that is placed on the tape here: after the writes made before it. (read_value)
   Tensor read_value(Site site = Site::current()) const;
   const Constraint& constraint() const;

@@ -12,10 +12,12 @@ HandlerTable make_table() {
   add_array_handlers(table);
   add_math_handlers(table);
   add_nn_handlers(table);
+  add_layer_handlers(table);
   add_random_handlers(table);
   add_input_handlers(table);
   add_gradient_handlers(table);
   add_train_handlers(table);
+  add_average_handlers(table);
   add_session_handlers(table);
   return table;
 }

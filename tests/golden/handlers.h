@@ -23,10 +23,12 @@ void add_function_handlers(HandlerTable& table);
 void add_array_handlers(HandlerTable& table);
 void add_math_handlers(HandlerTable& table);
 void add_nn_handlers(HandlerTable& table);
+void add_layer_handlers(HandlerTable& table);
 void add_random_handlers(HandlerTable& table);
 void add_input_handlers(HandlerTable& table);
 void add_gradient_handlers(HandlerTable& table);
 void add_train_handlers(HandlerTable& table);
+void add_average_handlers(HandlerTable& table);
 void add_session_handlers(HandlerTable& table);
 
 }  // namespace towerflow::golden

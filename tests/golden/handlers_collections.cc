@@ -13,7 +13,8 @@ void add_item(const std::string& key, const Value& value) {
       [&]<class T>(const T& held) {
         if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, Variable> ||
                       std::is_same_v<T, Operation> || std::is_same_v<T, std::string> ||
-                      std::is_same_v<T, std::int64_t> || std::is_same_v<T, double>) {
+                      std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+                      std::is_same_v<T, Object>) {
           add_to_collection(key, held);
         } else {
           throw BadProgram("cannot add to a collection: " + value.kind());

@@ -171,6 +171,9 @@ Nested to_nested(const Value& value) {
     return items;
   }
   if (value.none()) throw DoesNotCompile("no tensor is made of std::nullopt");
+  if (value.get_if<IndexedSlices>() != nullptr) {
+    throw DoesNotCompile("no tensor is made of slices but by convert_to_tensor");
+  }
   throw BadProgram("cannot make a tensor of " + value.kind());
 }
 
