@@ -28,7 +28,9 @@ struct ControlLevel {
 struct ScopeState {
   std::string name;                  ///< current name scope without trailing '/', "" at the root
   std::vector<DeviceLevel> devices;  ///< outermost first
-  std::vector<Node*> colocation;     ///< outermost first
+  /// The devices around the outermost open colocation scope, which hides them; null outside of one.
+  const std::vector<DeviceLevel>* hidden_devices = nullptr;
+  std::vector<Node*> colocation;  ///< outermost first
   /// A node to be made, beside which its initial value belongs.
   std::optional<std::string> future_variable;
   std::vector<ControlLevel> control;  ///< outermost first

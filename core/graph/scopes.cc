@@ -85,20 +85,43 @@ DeviceScope device(DeviceFunction function, Site) {
 ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing)
     : graph_(graph),
       devices_(std::move(graph.scopes().devices)),
-      colocation_(graph.scopes().colocation) {
+      colocation_(graph.scopes().colocation),
+      outermost_(graph.scopes().hidden_devices == nullptr) {
   ScopeState& state = graph.scopes();
+  if (outermost_) state.hidden_devices = &devices_;
   state.devices.clear();
   if (ignore_existing) state.colocation.clear();
   if (with != nullptr) state.colocation.push_back(with);
 }
 
 ColocationScope::~ColocationScope() {
-  graph_.scopes().devices = std::move(devices_);
-  graph_.scopes().colocation = std::move(colocation_);
+  ScopeState& state = graph_.scopes();
+  if (outermost_) state.hidden_devices = nullptr;
+  state.devices = std::move(devices_);
+  state.colocation = std::move(colocation_);
 }
 
 ColocationScope colocate_with(const Operation& op, bool ignore_existing) {
   return ColocationScope(op.graph(), &op.node(), ignore_existing);
+}
+
+ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site) {
+  if (!ignore_existing) {
+    throw ValueError("Trying to reset colocation (op is None) but ignore_existing is not True",
+                     {.site = site});
+  }
+  return ColocationScope(get_default_graph(), nullptr, true);
+}
+
+UnhiddenDevices::UnhiddenDevices(Graph& graph)
+    : graph_(graph),
+      brought_back_(graph.scopes().devices.empty() && graph.scopes().hidden_devices != nullptr) {
+  ScopeState& state = graph.scopes();
+  if (brought_back_) state.devices = *state.hidden_devices;
+}
+
+UnhiddenDevices::~UnhiddenDevices() {
+  if (brought_back_) graph_.scopes().devices.clear();
 }
 
 ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs)

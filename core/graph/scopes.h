@@ -67,11 +67,28 @@ class [[nodiscard]] ColocationScope {
   Graph& graph_;
   std::vector<DeviceLevel> devices_;
   std::vector<Node*> colocation_;
+  bool outermost_;
 };
 
 /// Places the nodes made while the guard lives beside `op`, whatever device scopes are open.
 /// (tf.colocate_with)
 ColocationScope colocate_with(const Operation& op, bool ignore_existing = false);
+/// Forgets the outer colocation scopes, and devices. Throws ValueError without `ignore_existing`.
+ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site = Site::current());
+
+/// Brings back, for the variable made while the guard lives, the devices that an open colocation
+/// scope hides, unless there are devices inside of it: TensorFlow makes variables so.
+class [[nodiscard]] UnhiddenDevices {
+ public:
+  explicit UnhiddenDevices(Graph& graph);
+  ~UnhiddenDevices();
+  UnhiddenDevices(const UnhiddenDevices&) = delete;
+  UnhiddenDevices& operator=(const UnhiddenDevices&) = delete;
+
+ private:
+  Graph& graph_;
+  bool brought_back_;
+};
 
 /// An open block of control dependencies; ends with the guard.
 class [[nodiscard]] ControlDependencies {

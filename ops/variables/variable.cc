@@ -78,6 +78,7 @@ Variable make_variable(const Initializer& initial, const Shape* shape, DType dty
   {
     // A variable is made once, before everything: open control dependencies are not for it.
     const ControlDependencies outside(graph, std::nullopt);
+    const UnhiddenDevices devices(graph);
     // get_variable("") makes its nodes at the root, under the names of their ops.
     const bool unnamed = options.name.empty() && shape != nullptr;
     const NameScope scope(graph,
@@ -98,6 +99,13 @@ Variable make_variable(const Initializer& initial, const Shape* shape, DType dty
     }
     const Shape known = options.validate_shape ? record->initial_value.shape() : Shape::unknown();
     record->ref = storage(graph, scope.name(), record->initial_value.dtype(), known, site);
+    if (options.validate_shape && !known.fully_known()) {
+      throw ValueError(fmt::format("initial_value must have a shape specified: {} has shape {}",
+                                   record->initial_value.name(), known.text()),
+                       {.site = site,
+                        .node = node_name,
+                        .hint = "set_shape fixes it, validate_shape = false leaves it open"});
+    }
     record->initializer =
         assign_ref(record->ref, record->initial_value,
                    {.validate_shape = options.validate_shape, .name = "Assign"}, site)
@@ -112,8 +120,10 @@ Variable make_variable(const Initializer& initial, const Shape* shape, DType dty
   }
   Variable variable;
   variable.record_ = std::move(record);
-  for (const std::string& key : collections) {
-    graph.collections().add(key, CollectionItem::of(variable));
+  // A collection that is named twice lists the variable once.
+  for (auto key = collections.begin(); key != collections.end(); ++key) {
+    if (std::find(collections.begin(), key, *key) != key) continue;
+    graph.collections().add(*key, CollectionItem::of(variable));
   }
   return variable;
 }

@@ -95,7 +95,8 @@ VariableScopeGuard::VariableScopeGuard(Graph& graph, std::optional<std::string> 
     open(joined(outer_->name(), *name), *outer_, options,
          inherited(options.reuse, outer_->reuse()));
   } else {
-    if (options.reuse.mode() == Reuse::Mode::yes) {
+    if (options.reuse.mode() == Reuse::Mode::yes ||
+        options.reuse.mode() == Reuse::Mode::automatic) {
       throw ValueError("reuse=True cannot be used without a name_or_scope", {.site = site});
     }
     open_names(options.default_name);

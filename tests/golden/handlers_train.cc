@@ -30,7 +30,13 @@ Value gradients_of(Interpreter&, const Args& args) {
   if (!args.value("grad_ys").none()) {
     for (const Value& grad : args.list("grad_ys")) options.grad_ys.push_back(gradient_of(grad));
   }
-  if (!args.value("stop_gradients").none()) options.stop_gradients = args.tensors("stop_gradients");
+  if (!args.value("stop_gradients").none()) {
+    // A variable stands for its storage there, not for what is read of it.
+    for (const Value& stop : args.list("stop_gradients")) {
+      const auto* variable = stop.get_if<Variable>();
+      options.stop_gradients.push_back(variable != nullptr ? variable->ref() : to_tensor(stop));
+    }
+  }
   List list;
   for (const auto& gradient : gradients(args.tensors("ys"), xs, options)) {
     list.push_back(Value::of(gradient));

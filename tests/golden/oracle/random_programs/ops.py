@@ -1,7 +1,8 @@
 """Calls of ops on what exists: arithmetic, shapes, reductions, layers, random numbers."""
 
 from . import arguments
-from .arguments import FLOATS, array, literal, number, op_name, shape, size
+from .arguments import array, literal, number, op_name, shape, size
+from .live import Held
 
 LIMIT = 400  # elements of a tensor that is worth keeping
 
@@ -137,13 +138,16 @@ def operator(live):
     other = partner(live, held)
     if isinstance(other, list):
         other = number(live, held.dtype)
-    a, b = (held, other) if live.chance(0.75) else (other, held)
-    return live.call("operator", operator=live.weighted(OPERATORS), a=a, b=b)
+    op = live.weighted(OPERATORS)
+    # A value on the left of ** and // is for Python alone: there are functions for them in C++.
+    turned = live.chance(0.25) and (op not in ("**", "//") or isinstance(other, Held))
+    a, b = (other, held) if turned else (held, other)
+    return live.call("operator", operator=op, a=a, b=b)
 
 
 def matmul(live):
     a = floating(live, 2)
-    if a is None:
+    if a is None or a.shape is None or len(a.shape) != 2:
         return None
     args = op_name(live)
     columns = a.shape[1]
@@ -158,8 +162,8 @@ def matmul(live):
     if b is None or live.chance(0.3):
         outer = live.dice.randrange(1, 5)
         b = fresh(live, a.dtype, [outer, inner] if turned else [inner, outer])
-    if live.chance(0.05):
-        b = live.recent(live.tensors)
+    if live.chance(0.05):  # of rank 2 or less: products of stacks of matrices are another op
+        b = live.recent([t for t in live.tensors if t.shape is not None and len(t.shape) <= 2])
     if turned:
         args["transpose_b"] = True
     if b is None or (hasattr(b, "ok") and not b.ok):

@@ -13,7 +13,7 @@ def variable_scope(live):
         args["name_or_scope"] = live.call("get_variable_scope")
     elif how == "default":
         args["name_or_scope"] = None
-        args["default_name"] = arguments.some(live, arguments.SCOPES, arguments.ODD_SCOPES)
+        args["default_name"] = arguments.some(live, arguments.SCOPES, arguments.ODD_SCOPES) or "d"
     elif how == "nothing":
         args["name_or_scope"] = None
     else:
@@ -40,7 +40,7 @@ def name_scope(live):
     if how == "none":
         return live.enter("name_scope", name=None)
     if how == "default":
-        return live.enter("name_scope", name=live.pick((None, None, "n", "")),
+        return live.enter("name_scope", name=live.pick((None, None, "n")),
                           default_name=live.pick(arguments.SCOPES))
     if how == "original" and live.scopes:
         name = live.call("scope_original_name_scope", scope=live.recent(live.scopes))

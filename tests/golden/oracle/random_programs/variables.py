@@ -3,6 +3,7 @@
 import tensorflow.compat.v1 as tf
 
 from . import arguments
+from .analysis import Fetched, writes
 from .arguments import array, literal, number, shape
 
 
@@ -34,6 +35,17 @@ def existing(live):
     return None if held is None else (held.value.op.name[len(prefix):], held)
 
 
+def initial_tensor(live):
+    """A tensor for an initial value; seldom one that depends on a variable."""
+    held = live.recent(live.tensors)
+    if held is None:
+        return None
+    op = held.value.op
+    if live.chance(0.03) and not any(writes(o) for o in Fetched([op], []).ops):
+        return held
+    return None if "VariableV2" in Fetched([op], []).types() else held
+
+
 def collections_of(live):
     keys = [live.pick(arguments.KEYS) for _ in range(live.weighted({0: 1, 1: 3, 2: 3}))]
     if live.chance(0.6):
@@ -61,7 +73,7 @@ def get_variable(live, op="get_variable"):
         sizes = None if live.chance(0.9) else sizes
         dtype = dtype if live.chance(0.5) else "float32"
     elif live.chance(0.08):
-        value = live.recent(live.tensors)
+        value = initial_tensor(live)
         sizes = None if live.chance(0.6) else sizes
         dtype = value.dtype if value is not None and live.chance(0.6) else dtype
     if value is not None:
@@ -91,7 +103,7 @@ def get_local_variable(live):
 def plain(live):
     args = arguments.op_name(live, 0.8)
     dtype = arguments.dtype(live)
-    tensor = live.recent(live.tensors)
+    tensor = initial_tensor(live)
     if tensor is not None and live.chance(0.2):
         args["initial_value"] = tensor
     else:
