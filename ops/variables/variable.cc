@@ -164,8 +164,10 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
   }
   Variable variable;
   variable.record_ = std::move(record);
-  for (const std::string& key : collections) {
-    graph.collections().add(key, CollectionItem::of(variable));
+  // A collection that is named twice lists the variable once.
+  for (auto key = collections.begin(); key != collections.end(); ++key) {
+    if (std::find(collections.begin(), key, *key) != key) continue;
+    graph.collections().add(*key, CollectionItem::of(variable));
   }
   return variable;
 }
