@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/mnist_bench.h"
+#include "tools/bench_graph.h"
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/progress.h"
@@ -112,9 +113,11 @@ void add_mnist(CLI::App& parent) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App& bench = *app.add_subcommand("bench", "time the training step of a model");
+  CLI::App& bench =
+      *app.add_subcommand("bench", "time the training step of a model, or a graph's making");
   bench.require_subcommand(1);
   add_mnist(bench);
+  add_bench_graph(bench);
 }
 
 }  // namespace towerflow::tools

@@ -1,0 +1,118 @@
+// `towerflow bench graph`: what recording a program costs, before anything runs.
+#include "tools/bench_graph.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "parallel/average_gradients.h"
+#include "tools/command.h"
+#include "tools/options.h"
+#include "towerflow/towerflow.h"
+
+namespace towerflow::tools {
+namespace {
+
+struct Arguments {
+  std::int64_t layers = 100, towers = 2, windows = 5;
+  bool serve = false, json = false;
+};
+
+struct Recorded {
+  std::size_t ops = 0;
+  double seconds = 0;
+  double us_per_op() const { return 1e6 * seconds / static_cast<double>(ops); }
+};
+
+/// Towers that share the variables of fully connected layers, their gradients, averages and
+/// updates: bench/tf_graph_building.py does the same.
+Recorded record(std::int64_t layers, std::int64_t towers) {
+  const auto start = std::chrono::steady_clock::now();
+  Graph graph;
+  const auto as_default = graph.as_default();
+  set_random_seed(1);
+  train::MomentumOptimizer optimizer(0.01, 0.9);
+  std::vector<std::vector<GradAndVar>> tower_grads;
+  {
+    const auto root = variable_scope(get_variable_scope());
+    for (std::int64_t tower = 0; tower < towers; ++tower) {
+      const auto on = device(fmt::format("/gpu:{}", tower));
+      const auto scope = name_scope(fmt::format("tower_{}", tower));
+      Tensor hidden = placeholder(DType::float32, {.shape = {None, 32}, .name = "x"});
+      for (std::int64_t layer = 0; layer < layers; ++layer) {
+        const auto variables = variable_scope(fmt::format("layer_{}", layer));
+        const Variable weights =
+            get_variable("weights", Shape{32, 32},
+                         {.initializer = truncated_normal_initializer({.stddev = 0.1})});
+        const Variable biases =
+            get_variable("biases", Shape{32}, {.initializer = zeros_initializer()});
+        hidden = nn::relu(matmul(hidden, weights) + biases);
+      }
+      const Tensor loss = reduce_mean(hidden);
+      add_to_collection(GraphKeys::LOSSES, loss);
+      get_variable_scope().reuse_variables();
+      tower_grads.push_back(optimizer.compute_gradients(loss));
+    }
+  }
+  optimizer.apply_gradients(parallel::average_gradients(tower_grads));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return {graph.size(), took.count()};
+}
+
+void print(const Recorded& one, bool json) {
+  if (json) {
+    nlohmann::ordered_json line;
+    line["ops"] = one.ops;
+    line["seconds"] = one.seconds;
+    line["us_per_op"] = one.us_per_op();
+    fmt::print("{}\n", line.dump());
+  } else {
+    fmt::print("{} operations in {:.1f} ms: {:.2f} us each\n", one.ops, 1e3 * one.seconds,
+               one.us_per_op());
+  }
+}
+
+void bench_graph(const Arguments& arguments) {
+  if (!arguments.serve) {
+    for (std::int64_t i = 0; i < arguments.windows; ++i) {
+      print(record(arguments.layers, arguments.towers), arguments.json);
+    }
+    return;
+  }
+  std::string line;
+  fmt::print("ready\n");
+  flush_output();
+  while (std::getline(std::cin, line) && line != "quit") {
+    std::int64_t layers = 0;
+    try {
+      layers = std::stoll(line);
+    } catch (const std::exception&) {
+      layers = 0;
+    }
+    if (layers < 1) {
+      throw UsageError(fmt::format("--serve takes numbers of layers, got '{}'", line));
+    }
+    print(record(layers, arguments.towers), true);
+    flush_output();
+  }
+}
+
+}  // namespace
+
+void add_bench_graph(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand("graph", "the recording of a graph, not its running");
+  const auto arguments = std::make_shared<Arguments>();
+  add_whole(app, "--layers", arguments->layers, "fully connected layers", {.least = 1});
+  add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 1024});
+  add_whole(app, "--windows", arguments->windows, "graphs to record");
+  app.add_flag("--serve", arguments->serve,
+               "record when told to on standard input: a number of layers a line");
+  add_json(app, arguments->json);
+  app.callback([arguments] { bench_graph(*arguments); });
+}
+
+}  // namespace towerflow::tools
