@@ -58,6 +58,8 @@
 #include "ops/variables/assign.h"
 #include "ops/variables/initialization.h"
 #include "ops/variables/initializers.h"
+#include "ops/variables/partition.h"
+#include "ops/variables/template.h"
 #include "ops/variables/variable.h"
 #include "ops/variables/variable_scope.h"
 #include "parallel/average_gradients.h"

@@ -24,6 +24,12 @@ bool none_present(const std::vector<GradAndVar>& pairs) {
   return std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) { return pair.grad; });
 }
 
+/// What the variable's constraint makes of its value after `update`, written back.
+Operation constrained(const Variable& variable, const Operation& update, Site site) {
+  const ControlDependencies after(variable.graph(), std::vector<Node*>{&update.node()});
+  return assign(variable, variable.constraint()(variable), {}, site).op();
+}
+
 }  // namespace
 
 std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
@@ -93,10 +99,18 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
   std::vector<Operation> updates;
   for (const auto& [gradient, variable] : grads_and_vars) {
     if (!gradient) continue;
+    if (variable.constraint() && !gradient->is_dense()) {
+      throw RuntimeError("Cannot use a constraint function on a sparse variable.",
+                         {.site = site,
+                          .node = variable.op().name(),
+                          .hint = "its gradient is IndexedSlices: convert_to_tensor makes it dense"});
+    }
     const NameScope update_scope(graph, "update_" + variable.op().name(), site);
     const ColocationScope beside(graph, &variable.op().node(), false);
-    updates.push_back(gradient->is_dense() ? apply_dense(gradient->dense(), variable, site)
-                                           : apply_sparse(gradient->slices(), variable, site));
+    const Operation update = gradient->is_dense()
+                                 ? apply_dense(gradient->dense(), variable, site)
+                                 : apply_sparse(gradient->slices(), variable, site);
+    updates.push_back(variable.constraint() ? constrained(variable, update, site) : update);
   }
   Operation train_op;
   if (!options.global_step) {

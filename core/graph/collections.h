@@ -81,6 +81,7 @@ class Collections {
   /// holds a metacharacter. Throws ValueError for a pattern that does not compile.
   std::vector<const CollectionItem*> matching(const std::string& key,
                                               const std::optional<std::string>& scope) const;
+  std::vector<CollectionItem>& ref(const std::string& key) { return items_[key]; }
   std::vector<std::string> keys() const;
   void clear(const std::string& key) { items_.erase(key); }
 

@@ -63,6 +63,13 @@ class LookupError : public Error {
       : Error("LookupError", std::move(message), std::move(detail)) {}
 };
 
+/// Python's NotImplementedError: something the object does not do.
+class NotImplementedError : public Error {
+ public:
+  explicit NotImplementedError(std::string message, ErrorDetail detail = {})
+      : Error("NotImplementedError", std::move(message), std::move(detail)) {}
+};
+
 /// Python's RuntimeError: a call at the wrong time, such as on a closed session.
 class RuntimeError : public Error {
  public:

@@ -27,6 +27,10 @@ void need_ref(const InferenceContext& context) {
 
 void assign_shape(InferenceContext& context) {
   need_ref(context);
+  if (!context.attrs<AssignAttrs>().validate_shape) {  // the variable takes the value's shape
+    context.add_output(context.dtype(0), context.shape(1), true);
+    return;
+  }
   const auto merged = context.shape(0).merged(context.shape(1));
   if (!merged) {
     context.fail(

@@ -63,6 +63,8 @@ TEST_CASE("shapes") { check_file("shapes"); }
 TEST_CASE("numerics") { check_file("numerics"); }
 TEST_CASE("randoms") { check_file("randoms"); }
 TEST_CASE("getters") { check_file("getters"); }
+TEST_CASE("partitions") { check_file("partitions"); }
+TEST_CASE("settings") { check_file("settings"); }
 TEST_CASE("training") { check_file("training"); }
 TEST_CASE("adaptive") { check_file("adaptive"); }
 TEST_CASE("absent") { check_file("absent"); }
@@ -83,7 +85,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 20);
+  CHECK(files == 22);
   CHECK(named == skipped.size());
 }
 

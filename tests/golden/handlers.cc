@@ -8,6 +8,7 @@ HandlerTable make_table() {
   add_scope_handlers(table);
   add_variable_handlers(table);
   add_collection_handlers(table);
+  add_function_handlers(table);
   add_array_handlers(table);
   add_math_handlers(table);
   add_nn_handlers(table);

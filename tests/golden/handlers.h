@@ -19,6 +19,7 @@ const Handler* find_handler(const std::string& op);
 void add_scope_handlers(HandlerTable& table);
 void add_variable_handlers(HandlerTable& table);
 void add_collection_handlers(HandlerTable& table);
+void add_function_handlers(HandlerTable& table);
 void add_array_handlers(HandlerTable& table);
 void add_math_handlers(HandlerTable& table);
 void add_nn_handlers(HandlerTable& table);

@@ -64,6 +64,24 @@ void add_collection_handlers(HandlerTable& table) {
     }
     return {};
   };
+  table["extend_collection_ref"] = [](Interpreter&, const Args& args) -> Value {
+    for (const Value& value : args.list("values")) add_item(args.text("key"), value);
+    return {};
+  };
+  table["clear_collection_ref"] = [](Interpreter&, const Args& args) -> Value {
+    get_collection_ref(args.text("key")).clear();
+    return {};
+  };
+  table["scope_collection"] = [](Interpreter&, const Args& args) -> Value {
+    const auto* scope = args.value("scope").get_if<VariableScopeHandle>();
+    if (scope == nullptr) throw BadProgram("argument scope should be a VariableScope");
+    const std::string listing = args.text("listing");
+    const Collected<Variable> found = listing == "global_variables" ? (*scope)->global_variables()
+                                      : listing == "local_variables"
+                                          ? (*scope)->local_variables()
+                                          : (*scope)->trainable_variables();
+    return List(found.begin(), found.end());
+  };
   table["get_collection"] = collected;
   table["get_all_collection_keys"] = keys;
 }
