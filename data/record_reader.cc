@@ -139,7 +139,7 @@ class ReadKernel final : public PreparedKernel {
   }
 };
 
-const NoGradient kNoGradient{"records are read, not computed"};
+constexpr const char* kNoGradient = "records are read, not computed";
 
 }  // namespace
 
@@ -147,7 +147,7 @@ void register_record_reader_ops(OpRegistry& registry) {
   registry.add(
       {.name = "TFRecordReaderV2",
        .shape = [](InferenceContext& context) { context.add_output(DType::resource, Shape{}); },
-       .gradient = kNoGradient,
+       .gradient = NoGradient{kNoGradient},
        .effect = Effect::stateful});
   registry.add({.name = "ReaderReadV2",
                 .shape =
@@ -155,7 +155,7 @@ void register_record_reader_ops(OpRegistry& registry) {
                       context.add_output(DType::string, Shape{});
                       context.add_output(DType::string, Shape{});
                     },
-                .gradient = kNoGradient,
+                .gradient = NoGradient{kNoGradient},
                 .effect = Effect::stateful});
 }
 

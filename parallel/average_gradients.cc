@@ -18,7 +18,8 @@ Gradient mean_of(const std::vector<Gradient>& present, Site site) {
   const bool all_slices =
       std::none_of(present.begin(), present.end(), [](const Gradient& g) { return g.is_dense(); });
   if (all_slices) {
-    const IndexedSlices sum = aggregate_gradients(present, site).slices();
+    const IndexedSlices sum =
+        aggregate_gradients(present, "", AggregationMethod::DEFAULT, site).slices();
     if (present.size() == 1) return sum;
     return IndexedSlices{divide(sum.values, static_cast<int>(present.size()), {}, site),
                          sum.indices, sum.dense_shape};

@@ -1,7 +1,10 @@
 #pragma once
 
 /// Everything a program needs; see tf.h.
+#include "autodiff/custom_gradient.h"
 #include "autodiff/gradients.h"
+#include "autodiff/why_none.h"
+#include "core/graph/gradient_registry.h"
 #include "core/graph/log.h"
 #include "core/graph/operand.h"
 #include "core/graph/scopes.h"
@@ -18,6 +21,7 @@
 #include "ops/array/constant.h"
 #include "ops/array/fill.h"
 #include "ops/array/gather.h"
+#include "ops/array/identity_n.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/placeholder.h"
 #include "ops/array/placeholder_with_default.h"

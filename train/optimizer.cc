@@ -3,16 +3,60 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "autodiff/gradients.h"
+#include "autodiff/why_none.h"
+#include "core/graph/log.h"
 #include "core/graph/scopes.h"
 #include "ops/control/group.h"
+#include "ops/control/tuple.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/initializers.h"
 #include "train/slots.h"
 
 namespace towerflow::train {
 namespace {
+
+/// Warns of variables that stand more than once: each pair counts, as in TensorFlow.
+void warn_of_duplicates(const std::vector<Variable>& variables, const char* where,
+                        const char* meaning) {
+  std::map<std::string, int> counts;
+  for (const Variable& variable : variables) ++counts[variable.name()];
+  for (const auto& [name, count] : counts) {
+    if (count < 2) continue;
+    log_message(LogLevel::warning, fmt::format("variable '{}' stands {} times in {}: {}", name,
+                                               count, where, meaning));
+  }
+}
+
+/// Why `var_list`, or the collection it is when absent, holds no variable.
+std::string why_no_variables(const std::optional<Collected<Variable>>& var_list, Graph& graph) {
+  if (!var_list) return "there are no trainable variables: make some with tf::get_variable first";
+  if (var_list->key.empty()) return "var_list is empty";
+  return "var_list: " + graph.collections().explain_nothing(var_list->key, var_list->scope);
+}
+
+/// What why_none says of the first variables.
+std::string why_no_gradients(const Tensor& loss, const std::vector<GradAndVar>& pairs,
+                             const std::optional<Collected<Variable>>& var_list, Site site) {
+  constexpr std::size_t kTold = 3;
+  std::string text;
+  for (std::size_t i = 0; i < pairs.size() && i < kTold; ++i) {
+    if (i > 0) text += "; ";
+    text += why_none(loss, pairs[i].var, {.var_list = var_list}, site).text;
+  }
+  if (pairs.size() > kTold) text += fmt::format("; and {} more", pairs.size() - kTold);
+  return text;
+}
+
+void check_floating(const Tensor& tensor, const char* hint, Site site) {
+  if (is_floating(tensor.dtype())) return;
+  throw ValueError(fmt::format("Invalid type {} for {}, expected: float32, float64, float16, "
+                               "bfloat16.",
+                               dtype_name(tensor.dtype()), tensor.name()),
+                   {.site = site, .hint = hint});
+}
 
 std::string names_of(const std::vector<GradAndVar>& pairs) {
   std::vector<std::string> names;
@@ -41,15 +85,15 @@ std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
             std::to_string(options.gate_gradients),
         {.site = site});
   }
-  if (!is_floating(loss.dtype())) {
-    throw ValueError(fmt::format("Invalid type {} for {}, expected: float32, float64, float16, "
-                                 "bfloat16.",
-                                 dtype_name(loss.dtype()), loss.name()),
-                     {.site = site, .hint = "tf::cast the loss to float32"});
+  check_floating(loss, "tf::cast the loss to float32", site);
+  if (options.grad_loss) {
+    check_floating(options.grad_loss->representative(), "tf::cast grad_loss to the loss's dtype",
+                   site);
   }
   std::vector<Variable> variables;
   if (options.var_list) {
     variables = *options.var_list;
+    warn_of_duplicates(variables, "var_list", "it gets as many gradients, each of them whole");
   } else {
     const Collections& collections = loss.graph().collections();
     for (const char* key :
@@ -60,20 +104,21 @@ std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
   }
   if (variables.empty()) {
     throw ValueError("No variables to optimize.",
-                     {.site = site,
-                      .hint = options.var_list ? "var_list is empty: a filter may have matched "
-                                                 "nothing; a name scope never prefixes get_variable"
-                                               : "make variables with tf::get_variable first"});
+                     {.site = site, .hint = why_no_variables(options.var_list, loss.graph())});
   }
-  std::vector<GradientTarget> targets(variables.begin(), variables.end());
-  const auto grads =
-      gradients({loss}, targets,
-                {.grad_ys = options.grad_loss ? std::vector<OptionalGradient>{options.grad_loss}
-                                              : std::vector<OptionalGradient>{},
-                 .colocate_gradients_with_ops = options.colocate_gradients_with_ops},
-                site);
+  const std::vector<GradientTarget> targets(variables.begin(), variables.end());
+  GradientsOptions call;
+  if (options.grad_loss) call.grad_ys = {options.grad_loss};
+  call.colocate_gradients_with_ops = options.colocate_gradients_with_ops;
+  call.gate_gradients = options.gate_gradients == GATE_OP;
+  call.aggregation_method = options.aggregation_method;
+  auto grads = gradients({loss}, targets, call, site);
+  if (options.gate_gradients == GATE_GRAPH) grads = tuple(grads, {}, site);
   std::vector<GradAndVar> pairs;
-  for (std::size_t i = 0; i < variables.size(); ++i) pairs.push_back({grads[i], variables[i]});
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (grads[i]) check_floating(variables[i].ref(), "only floating variables are trained", site);
+    pairs.push_back({grads[i], variables[i]});
+  }
   return pairs;
 }
 
@@ -83,13 +128,14 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
   if (none_present(grads_and_vars)) {
     throw ValueError(
         fmt::format("No gradients provided for any variable: {}.", names_of(grads_and_vars)),
-        {.site = site, .hint = "the loss depends on none of them: every gradient is absent"});
+        {.site = site, .hint = "every gradient is absent: tf::why_none(loss, variable) says why"});
   }
   Graph& graph = grads_and_vars[0].var.graph();
   std::vector<Variable> with_gradient;
   for (const GradAndVar& pair : grads_and_vars) {
     if (pair.grad) with_gradient.push_back(pair.var);
   }
+  warn_of_duplicates(with_gradient, "apply_gradients", "each of its gradients is applied");
   {
     const ControlDependencies outside(graph, std::nullopt);
     create_slots(with_gradient, site);
@@ -130,6 +176,7 @@ Operation Optimizer::minimize(const Tensor& loss, MinimizeOptions options, Site 
       compute_gradients(loss,
                         {.var_list = options.var_list,
                          .gate_gradients = options.gate_gradients,
+                         .aggregation_method = options.aggregation_method,
                          .colocate_gradients_with_ops = options.colocate_gradients_with_ops,
                          .grad_loss = options.grad_loss},
                         site);
@@ -137,7 +184,7 @@ Operation Optimizer::minimize(const Tensor& loss, MinimizeOptions options, Site 
     throw ValueError(fmt::format("No gradients provided for any variable, check your graph for ops "
                                  "that do not support gradients, between variables {} and loss {}.",
                                  names_of(pairs), loss.name()),
-                     {.site = site});
+                     {.site = site, .hint = why_no_gradients(loss, pairs, options.var_list, site)});
   }
   return apply_gradients(pairs, {.global_step = options.global_step, .name = options.name}, site);
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "autodiff/gradients.h"
+#include "core/graph/collections.h"
 #include "core/graph/operand.h"
 #include "ops/variables/variable.h"
 
@@ -18,14 +20,16 @@ struct GradAndVar {
 
 namespace train {
 
-/// When the gradients of one call may be used. Runs here are in tape order and deterministic, so
-/// the three give the same numbers; they are TensorFlow's arguments.
+/// When the gradients of one call may be used: each as soon as it is there, after the other inputs'
+/// gradients of its op, or after all of them. Runs here are in tape order and deterministic, so the
+/// three give the same numbers; they make TensorFlow's nodes.
 enum GateGradients { GATE_NONE = 0, GATE_OP = 1, GATE_GRAPH = 2 };
 
 struct ComputeGradientsOptions {
   /// The variables to differentiate with respect to; all trainable ones when not given.
-  std::optional<std::vector<Variable>> var_list{};
+  std::optional<Collected<Variable>> var_list{};
   int gate_gradients = GATE_OP;
+  AggregationMethod aggregation_method = AggregationMethod::DEFAULT;
   bool colocate_gradients_with_ops = false;
   OptionalGradient grad_loss{};
 };
@@ -37,8 +41,9 @@ struct ApplyGradientsOptions {
 
 struct MinimizeOptions {
   std::optional<Variable> global_step{};
-  std::optional<std::vector<Variable>> var_list{};
+  std::optional<Collected<Variable>> var_list{};
   int gate_gradients = GATE_OP;
+  AggregationMethod aggregation_method = AggregationMethod::DEFAULT;
   bool colocate_gradients_with_ops = false;
   std::string name{};
   OptionalGradient grad_loss{};
@@ -51,18 +56,22 @@ struct MinimizeOptions {
 class Optimizer {
  public:
   Optimizer(std::string name, bool use_locking)
-      : name_(std::move(name)), use_locking_(use_locking) {}
+      : name_(std::move(name)), use_locking_(use_locking) {
+    if (name_.empty()) throw ValueError("Must specify the optimizer name");
+  }
   virtual ~Optimizer() = default;
 
   /// One pair per variable of `var_list`, in its order; the gradient is absent where the loss does
-  /// not depend on the variable.
-  /// Throws ValueError without variables, TypeError for a loss that is not floating.
+  /// not depend on the variable. A variable that stands twice gets two pairs, and a warning.
+  /// Throws ValueError without variables (saying which filter found none), for a loss that is not
+  /// floating and for a variable of another graph.
   std::vector<GradAndVar> compute_gradients(const Tensor& loss,
                                             ComputeGradientsOptions options = {},
                                             Site site = Site::current());
 
   /// Appends the update of each variable that has a gradient; one without, and its slots, stay as
-  /// they are. Throws ValueError when no gradient is present at all.
+  /// they are. A variable that stands twice is updated twice, with a warning.
+  /// Throws ValueError when no gradient is present at all; `minimize` says why.
   Operation apply_gradients(const std::vector<GradAndVar>& grads_and_vars,
                             ApplyGradientsOptions options = {}, Site site = Site::current());
 

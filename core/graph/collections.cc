@@ -47,14 +47,48 @@ std::vector<const CollectionItem*> Collections::matching(
   const bool literal = scope && scope->find_first_of(".^$*+?{}[]\\|()") == std::string::npos;
   const Pattern pattern = scope && !literal ? compile(*scope) : Pattern(nullptr, pcre2_code_free);
   for (const CollectionItem& item : all(key)) {
-    // TensorFlow applies the filter only where a scope is given and not empty.
-    if (scope && !scope->empty()) {
+    // An empty scope is a filter too: what has no name does not pass it.
+    if (scope) {
       if (!item.name) continue;
       if (literal ? !item.name->starts_with(*scope) : !matches(pattern.get(), *item.name)) continue;
     }
     found.push_back(&item);
   }
   return found;
+}
+
+std::string Collections::explain_nothing(const std::string& key,
+                                         const std::optional<std::string>& scope) const {
+  const std::vector<CollectionItem>& items = all(key);
+  std::string text = fmt::format("collection '{}'", key);
+  if (scope && !scope->empty()) text += fmt::format(" with scope '{}'", *scope);
+  if (items.empty()) return text + " is empty";
+  text += fmt::format(": 0 of {} matched; a name scope never prefixes get_variable", items.size());
+  // What would match: the filter without its outer parts, else the scope that most entries are in.
+  std::map<std::string, std::size_t> counts;
+  const auto count = [&](const std::string& filter) {
+    return filter.empty() ? 0 : matching(key, filter).size();
+  };
+  std::string best;
+  std::size_t most = 0;
+  for (auto slash = scope->find('/'); slash != std::string::npos && most == 0;
+       slash = scope->find('/', slash + 1)) {
+    best = scope->substr(slash + 1);
+    most = count(best);
+  }
+  if (most == 0) {
+    for (const CollectionItem& item : items) {
+      if (!item.name) continue;
+      const std::string first = item.name->substr(0, item.name->find_first_of("/:"));
+      const std::size_t now = counts.contains(first) ? 0 : (counts[first] = count(first));
+      if (now > most) {
+        most = now;
+        best = first;
+      }
+    }
+  }
+  if (most > 0) text += fmt::format("; the filter '{}' would match {}", best, most);
+  return text;
 }
 
 std::vector<std::string> Collections::keys() const {

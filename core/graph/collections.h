@@ -1,6 +1,7 @@
 #pragma once
 
 #include <any>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -63,9 +64,14 @@ struct CollectionItem {
   }
 };
 
-/// What `get_collection` returns: the objects, with the key and scope that found them.
+/// Objects, with the key and scope that found them: what `get_collection` returns, and what is
+/// taken where a filter that found nothing is worth explaining. A list made by hand has no key.
 template <class T>
 struct Collected : std::vector<T> {
+  Collected() = default;
+  Collected(std::vector<T> items) : std::vector<T>(std::move(items)) {}  // NOLINT: given by hand
+  Collected(std::initializer_list<T> items) : std::vector<T>(items) {}   // NOLINT
+
   std::string key;
   std::optional<std::string> scope;
   std::size_t total = 0;  ///< entries under the key, whatever the scope
@@ -82,6 +88,10 @@ class Collections {
   std::vector<const CollectionItem*> matching(const std::string& key,
                                               const std::optional<std::string>& scope) const;
   std::vector<CollectionItem>& ref(const std::string& key) { return items_[key]; }
+  /// Why `scope` found nothing under `key`: how many entries there are, and which filter would
+  /// match how many. One sentence or two, for the hint of an error.
+  std::string explain_nothing(const std::string& key,
+                              const std::optional<std::string>& scope) const;
   std::vector<std::string> keys() const;
   void clear(const std::string& key) { items_.erase(key); }
 

@@ -146,4 +146,8 @@ using DataLossError = CodedError<Code::data_loss>;
 /// exception from outside the library becomes an InternalError. Call it inside a catch block only.
 [[noreturn]] void rethrow_with(const ErrorDetail& detail);
 
+/// Throws the error being handled as one of a run: what a call that builds a graph would refuse
+/// (ValueError, TypeError) is an errors::InvalidArgumentError there.
+[[noreturn]] void rethrow_from_run();
+
 }  // namespace towerflow

@@ -185,6 +185,10 @@ Operation Graph::add(NodeSpec spec) {
   if (state.colocation.empty() && state.future_variable) {
     node.colocation_groups.push_back("loc:@" + *state.future_variable);
   }
+  if (!state.gradient_overrides.empty()) {
+    const auto other = state.gradient_overrides.find(def.name);
+    if (other != state.gradient_overrides.end()) node.gradient_op_type = other->second;
+  }
   for (Node* other : state.colocation) {
     const auto& groups = other->colocation_groups;
     if (groups.empty())
@@ -311,6 +315,23 @@ DefaultGraphGuard::~DefaultGraphGuard() {
   auto& stack = default_graphs().stack;
   const auto it = std::find(stack.rbegin(), stack.rend(), graph_);
   if (it != stack.rend()) stack.erase(std::next(it).base());
+}
+
+GradientOverrideScope Graph::gradient_override_map(
+    const std::map<std::string, std::string>& op_type_map) {
+  return GradientOverrideScope(*this, op_type_map);
+}
+
+GradientOverrideScope::GradientOverrideScope(Graph& graph,
+                                             const std::map<std::string, std::string>& op_type_map)
+    : graph_(graph), before_(graph.scopes().gradient_overrides) {
+  for (const auto& [op_type, name] : op_type_map) {
+    graph_.scopes().gradient_overrides[op_type] = name;
+  }
+}
+
+GradientOverrideScope::~GradientOverrideScope() {
+  graph_.scopes().gradient_overrides = std::move(before_);
 }
 
 }  // namespace towerflow

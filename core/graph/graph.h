@@ -2,6 +2,7 @@
 
 #include <any>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,7 @@
 namespace towerflow {
 
 class DefaultGraphGuard;
+class GradientOverrideScope;
 
 /// What a new node is made of; the graph adds its name, devices, control inputs and shapes.
 struct NodeSpec {
@@ -44,6 +46,12 @@ class Graph {
 
   /// Makes this the graph that calls on this thread add to, until the guard ends.
   [[nodiscard]] DefaultGraphGuard as_default();
+
+  /// Ops made while the guard lives take their gradient from another name: one given to
+  /// `RegisterGradient`, or another op's type. The name is looked up when a gradient is asked for.
+  /// (tf.Graph.gradient_override_map)
+  [[nodiscard]] GradientOverrideScope gradient_override_map(
+      const std::map<std::string, std::string>& op_type_map);
 
   /// Appends a node. Throws ValueError or TypeError of the op's shape rule, with node and site.
   Operation add(NodeSpec spec);
@@ -96,6 +104,8 @@ class Graph {
   std::uint64_t uid() const { return uid_; }
 
  private:
+  friend class GraphTrial;
+
   std::string node_name(const std::string& name, Site site);
   void infer(Node& node, const ErrorDetail& detail) const;
 
@@ -127,6 +137,19 @@ class [[nodiscard]] DefaultGraphGuard {
 
  private:
   Graph* graph_;
+};
+
+/// Restores the former gradient names when it ends.
+class [[nodiscard]] GradientOverrideScope {
+ public:
+  GradientOverrideScope(Graph& graph, const std::map<std::string, std::string>& op_type_map);
+  ~GradientOverrideScope();
+  GradientOverrideScope(const GradientOverrideScope&) = delete;
+  GradientOverrideScope& operator=(const GradientOverrideScope&) = delete;
+
+ private:
+  Graph& graph_;
+  std::map<std::string, std::string> before_;
 };
 
 /// The value of a tensor that is known without running the graph; an empty Array otherwise.

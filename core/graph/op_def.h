@@ -71,7 +71,13 @@ using GradientRule = std::function<std::vector<OptionalGradient>(
 /// Why an op has no gradient, in words a user reads: "the index of a maximum is an integer".
 struct NoGradient {
   std::string reason;
+  /// Whether TensorFlow says so too. Where it has forgotten the op, gradients that reach it are a
+  /// LookupError, there and here.
+  bool declared = true;
 };
+
+/// How an op passes gradients on, or why it does not.
+using OpGradient = std::variant<NoGradient, GradientRule>;
 
 /// The value of an output without running anything, where inputs and shapes allow it (Shape, Size,
 /// Rank, Pack of constants); an empty Array when it is not known.
@@ -90,7 +96,7 @@ using CostRule =
 struct OpDef {
   std::string name;
   ShapeRule shape;
-  std::variant<NoGradient, GradientRule> gradient;
+  OpGradient gradient;
   Effect effect = Effect::pure;
   std::vector<int> written{};  ///< inputs whose variables a writes_variable op changes
   bool overwrites = false;     ///< the variables it writes need not be initialised before

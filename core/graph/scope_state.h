@@ -2,6 +2,7 @@
 
 #include <any>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,13 +41,13 @@ struct OpenGuard {
 struct ScopeState {
   std::string name;                  ///< current name scope without trailing '/', "" at the root
   std::vector<DeviceLevel> devices;  ///< outermost first
-  std::vector<Node*> colocation;     ///< outermost first
-  /// The device levels that were open when the outermost open colocation began; empty without one.
-  std::vector<DeviceLevel> devices_before_colocation;
-  int open_colocations = 0;
+  /// The devices around the outermost open colocation scope, which hides them; null outside of one.
+  const std::vector<DeviceLevel>* hidden_devices = nullptr;
+  std::vector<Node*> colocation;  ///< outermost first
   /// A node to be made, beside which its initial value belongs.
   std::optional<std::string> future_variable;
-  std::vector<ControlLevel> control;  ///< outermost first
+  std::vector<ControlLevel> control;                      ///< outermost first
+  std::map<std::string, std::string> gradient_overrides;  ///< op type -> name of its gradient
   /// Name of the open variable scope, kept by the graph; nullptr at the root.
   const std::string* variable_scope = nullptr;
 

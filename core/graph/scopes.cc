@@ -120,10 +120,11 @@ DeviceScope device(DeviceFunction function, Site site) {
 ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing, Site site)
     : graph_(graph),
       devices_(std::move(graph.scopes().devices)),
-      colocation_(graph.scopes().colocation) {
+      colocation_(graph.scopes().colocation),
+      outermost_(graph.scopes().hidden_devices == nullptr) {
   ScopeState& state = graph.scopes();
+  if (outermost_) state.hidden_devices = &devices_;
   state.devices.clear();
-  if (state.open_colocations++ == 0) state.devices_before_colocation = devices_;
   if (ignore_existing) state.colocation.clear();
   if (with != nullptr) state.colocation.push_back(with);
   state.opened(this, "colocate_with", site);
@@ -132,21 +133,33 @@ ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing,
 ColocationScope::~ColocationScope() {
   ScopeState& state = graph_.scopes();
   state.closed(this);
+  if (outermost_) state.hidden_devices = nullptr;
   state.devices = std::move(devices_);
   state.colocation = std::move(colocation_);
-  if (--state.open_colocations == 0) state.devices_before_colocation.clear();
 }
 
 InitScope::InitScope(Graph& graph)
-    : graph_(graph), devices_(graph.scopes().devices), outside_(graph, std::nullopt) {
+    : graph_(graph),
+      brought_back_(graph.scopes().devices.empty() && graph.scopes().hidden_devices != nullptr),
+      outside_(graph, std::nullopt) {
   ScopeState& state = graph.scopes();
-  if (state.open_colocations > 0) state.devices = state.devices_before_colocation;
+  if (brought_back_) state.devices = *state.hidden_devices;
 }
 
-InitScope::~InitScope() { graph_.scopes().devices = std::move(devices_); }
+InitScope::~InitScope() {
+  if (brought_back_) graph_.scopes().devices.clear();
+}
 
 ColocationScope colocate_with(const Operation& op, bool ignore_existing, Site site) {
   return ColocationScope(op.graph(), &op.node(), ignore_existing, site);
+}
+
+ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site) {
+  if (!ignore_existing) {
+    throw ValueError("Trying to reset colocation (op is None) but ignore_existing is not True",
+                     {.site = site});
+  }
+  return ColocationScope(get_default_graph(), nullptr, true, site);
 }
 
 ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs,

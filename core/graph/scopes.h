@@ -85,12 +85,15 @@ class [[nodiscard]] ColocationScope {
   Graph& graph_;
   std::vector<DeviceLevel> devices_;
   std::vector<Node*> colocation_;
+  bool outermost_;
 };
 
 /// Places the nodes made while the guard lives beside `op`, whatever device scopes are open.
 /// (tf.colocate_with)
 ColocationScope colocate_with(const Operation& op, bool ignore_existing = false,
                               Site site = Site::current());
+/// Forgets the outer colocation scopes, and devices. Throws ValueError without `ignore_existing`.
+ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site = Site::current());
 
 /// An open block of control dependencies; ends with the guard.
 class [[nodiscard]] ControlDependencies {
@@ -106,8 +109,8 @@ class [[nodiscard]] ControlDependencies {
   bool cleared_;
 };
 
-/// Where variables are made: no control dependencies, and of the device scopes those that were open
-/// before the outermost colocation began, which count there again. (init_scope)
+/// Where variables are made: without control dependencies, and where an open colocation hides the
+/// device scopes around it and there are none inside, with those again. (init_scope)
 class [[nodiscard]] InitScope {
  public:
   explicit InitScope(Graph& graph);
@@ -117,7 +120,7 @@ class [[nodiscard]] InitScope {
 
  private:
   Graph& graph_;
-  std::vector<DeviceLevel> devices_;
+  bool brought_back_;
   ControlDependencies outside_;
 };
 

@@ -36,6 +36,8 @@ void register_tile_ops(OpRegistry& registry);
 void register_tile_kernels(KernelTable& table);
 void register_transpose_ops(OpRegistry& registry);
 void register_transpose_kernels(KernelTable& table);
+void register_identity_n_ops(OpRegistry& registry);
+void register_identity_n_kernels(KernelTable& table);
 void register_view_ops(OpRegistry& registry);
 void register_view_kernels(KernelTable& table);
 

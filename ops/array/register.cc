@@ -11,6 +11,7 @@ void register_array_ops(OpRegistry& registry) {
   register_concat_ops(registry);
   register_fill_ops(registry);
   register_gather_ops(registry);
+  register_identity_n_ops(registry);
   register_placeholder_ops(registry);
   register_rank_size_ops(registry);
   register_select_ops(registry);
@@ -31,6 +32,7 @@ void register_array_kernels(KernelTable& table) {
   register_concat_kernels(table);
   register_fill_kernels(table);
   register_gather_kernels(table);
+  register_identity_n_kernels(table);
   register_placeholder_kernels(table);
   register_rank_size_kernels(table);
   register_select_kernels(table);

@@ -22,10 +22,11 @@ std::vector<OptionalGradient> tuple(const std::vector<OptionalGradient>& gradien
   for (const OptionalGradient& gradient : gradients) {
     if (gradient) gate.push_back(gradient->representative().op());
   }
+  Graph& graph = gate.empty() ? get_default_graph() : gate[0].graph();
+  const NameScope scope(graph, options.name.empty() ? "tuple" : options.name, site);
   if (gate.empty()) {
     throw ValueError("'tensors' must have at least one Tensor, all are absent.", {.site = site});
   }
-  const NameScope scope(gate[0].graph(), options.name.empty() ? "tuple" : options.name, site);
   gate.insert(gate.end(), options.control_inputs.begin(), options.control_inputs.end());
   const Operation all = group(gate, {}, site);
   std::vector<OptionalGradient> result;

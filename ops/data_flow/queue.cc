@@ -9,7 +9,7 @@
 namespace towerflow {
 namespace {
 
-const NoGradient kNoGradient{"what comes out of a queue was put in by another run"};
+constexpr const char* kNoGradient = "what comes out of a queue was put in by another run";
 
 const QueueAttrs& attrs_of(const Tensor& ref) { return ref.op().attrs().as<QueueAttrs>(); }
 
@@ -68,7 +68,7 @@ void register_queue_ops(OpRegistry& registry) {
   const auto add = [&](const char* name, ShapeRule shape) {
     registry.add({.name = name,
                   .shape = std::move(shape),
-                  .gradient = kNoGradient,
+                  .gradient = NoGradient{kNoGradient},
                   .effect = Effect::stateful});
   };
   add("FIFOQueueV2", queue_shape);

@@ -64,36 +64,36 @@ BinaryLoops simd_loops() {
           }};
 }
 
-const NoGradient kCompares{"a comparison gives bools"};
-const NoGradient kLogic{"bools carry no gradient"};
-const NoGradient kSteps{"a floor is constant wherever it has a derivative"};
-
 }  // namespace
 
 const std::vector<BinaryRow>& binary_rows() {
   namespace g = binary_gradients;
   namespace f = functors;
   using simd::Binary;
+  // Here, since a program may register a gradient before main begins.
+  static const NoGradient compares{"a comparison gives bools"};
+  static const NoGradient logic{"bools carry no gradient"};
+  static const NoGradient steps{"a floor is constant wherever it has a derivative"};
   static const std::vector<BinaryRow> rows = {
       {"AddV2", number, false, g::add, number_loops<f::Add>, simd_loops<Binary::add>},
       {"Sub", number, false, g::sub, number_loops<f::Sub>, simd_loops<Binary::sub>},
       {"Mul", number, false, g::mul, number_loops<f::Mul>, simd_loops<Binary::mul>},
       {"RealDiv", number, false, g::real_div, number_loops<f::RealDiv>, simd_loops<Binary::div>},
-      {"FloorDiv", number, false, kSteps, number_loops<f::FloorDiv>, nullptr},
+      {"FloorDiv", number, false, steps, number_loops<f::FloorDiv>, nullptr},
       {"FloorMod", number, false, g::floor_mod, number_loops<f::FloorMod>, nullptr},
       {"Maximum", number, false, g::maximum, number_loops<f::Maximum>, simd_loops<Binary::maximum>},
       {"Minimum", number, false, g::minimum, number_loops<f::Minimum>, simd_loops<Binary::minimum>},
       {"Pow", number, false, g::pow, number_loops<f::Pow>, nullptr},
       {"SquaredDifference", number, false, g::squared_difference,
        number_loops<f::SquaredDifference>, nullptr},
-      {"Equal", comparable, true, kCompares, bool_loops<f::Equal>, nullptr},
-      {"NotEqual", comparable, true, kCompares, bool_loops<f::NotEqual>, nullptr},
-      {"Greater", number, true, kCompares, bool_loops<f::Greater>, nullptr},
-      {"GreaterEqual", number, true, kCompares, bool_loops<f::GreaterEqual>, nullptr},
-      {"Less", number, true, kCompares, bool_loops<f::Less>, nullptr},
-      {"LessEqual", number, true, kCompares, bool_loops<f::LessEqual>, nullptr},
-      {"LogicalAnd", boolean, true, kLogic, logic_loops<f::LogicalAnd>, nullptr},
-      {"LogicalOr", boolean, true, kLogic, logic_loops<f::LogicalOr>, nullptr},
+      {"Equal", comparable, true, compares, bool_loops<f::Equal>, nullptr},
+      {"NotEqual", comparable, true, compares, bool_loops<f::NotEqual>, nullptr},
+      {"Greater", number, true, compares, bool_loops<f::Greater>, nullptr},
+      {"GreaterEqual", number, true, compares, bool_loops<f::GreaterEqual>, nullptr},
+      {"Less", number, true, compares, bool_loops<f::Less>, nullptr},
+      {"LessEqual", number, true, compares, bool_loops<f::LessEqual>, nullptr},
+      {"LogicalAnd", boolean, true, logic, logic_loops<f::LogicalAnd>, nullptr},
+      {"LogicalOr", boolean, true, logic, logic_loops<f::LogicalOr>, nullptr},
       {"SigmoidGrad", floating, false, g::sigmoid_grad, floating_loops<f::SigmoidGrad>, nullptr},
       {"TanhGrad", floating, false, g::tanh_grad, floating_loops<f::TanhGrad>, nullptr},
       {"SqrtGrad", floating, false, g::sqrt_grad, floating_loops<f::SqrtGrad>, nullptr},

@@ -1,10 +1,21 @@
+#include <array>
+#include <string>
+#include <vector>
+
 #include "core/device/cpu/launch.h"
+#include "core/graph/graph.h"
+#include "ops/array/indexed_slices.h"
 #include "ops/math/binary_functors.h"
 #include "ops/math/reduce_ops.h"
 #include "ops/math/reduction_dims.h"
 
 namespace towerflow {
 namespace {
+
+using Gradients = std::vector<OptionalGradient>;
+
+/// Each derivative of a product has one factor more; so many are enough for the fifth.
+constexpr std::size_t kMostFactors = 4;
 
 /// The products before an element, then times those behind it.
 template <class T>
@@ -28,12 +39,59 @@ void products(const ReductionDims& dims, const T* x, T* out) {
   }
 }
 
+/// One number for each set of factors: the sum over all ways to let each factor of the set stand
+/// for another element of a range, of the product of the range.
+template <class T>
+using BySet = std::array<T, std::size_t{1} << kMostFactors>;
+
+/// A range followed by one element.
+template <class T>
+void append(BySet<T>& range, unsigned sets, T x, const T* const* factors, std::int64_t at) {
+  for (unsigned set = sets; set-- > 0;) {  // larger sets read smaller ones of before
+    T sum = static_cast<T>(range[set] * x);
+    for (unsigned a = 0; (1u << a) < sets; ++a) {
+      if ((set >> a & 1u) != 0) sum = static_cast<T>(sum + range[set ^ 1u << a] * factors[a][at]);
+    }
+    range[set] = sum;
+  }
+}
+
+/// The same with factors: element j is the sum over distinct i1, i2, .. other than j of
+/// v1[i1] v2[i2] .. times the product of the remaining x.
+template <class T>
+void products_with_factors(const ReductionDims& dims, const T* x, const T* const* factors,
+                           unsigned sets, T* out) {
+  const std::int64_t count = dims.count(true);
+  std::vector<BySet<T>> before(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < dims.count(false); ++i) {
+    const std::int64_t base = dims.offset(i, false, dims.rank);
+    BySet<T> range{T(1)};
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t at = base + dims.offset(k, true, dims.rank);
+      before[static_cast<std::size_t>(k)] = range;
+      append(range, sets, x[at], factors, at);
+    }
+    range = {T(1)};
+    for (std::int64_t k = count; k-- > 0;) {
+      const std::int64_t at = base + dims.offset(k, true, dims.rank);
+      T sum(0);
+      for (unsigned set = 0; set < sets; ++set) {
+        sum = static_cast<T>(sum +
+                             before[static_cast<std::size_t>(k)][set] * range[(sets - 1) ^ set]);
+      }
+      out[at] = sum;
+      append(range, sets, x[at], factors, at);
+    }
+  }
+}
+
 std::unique_ptr<PreparedKernel> kernel(const KernelRequest& request) {
   check_kernel_rank(request);
   const Shape shape = request.inputs[0].shape;
   const DType dtype = request.inputs[0].dtype;
   const DType axis_dtype = request.inputs[1].dtype;
   const std::int64_t axes = request.inputs[1].shape.elements();
+  const std::size_t factors = request.inputs.size() - 2;
   return function_kernel([=](const LaunchArgs& args) {
     if (shape.elements() == 0) return;
     bool flags[kMaxKernelRank] = {};
@@ -42,17 +100,52 @@ std::unique_ptr<PreparedKernel> kernel(const KernelRequest& request) {
     }
     const ReductionDims dims(shape, flags);
     dispatch_dtype(dtype, [&]<class T>() {
-      if constexpr (!std::is_same_v<T, bool>) products(dims, args.input<T>(0), args.output<T>(0));
+      if constexpr (!std::is_same_v<T, bool>) {
+        if (factors == 0) return products(dims, args.input<T>(0), args.output<T>(0));
+        const T* given[kMostFactors] = {};
+        for (std::size_t a = 0; a < factors; ++a) given[a] = args.input<T>(2 + a);
+        products_with_factors(dims, args.input<T>(0), given, 1u << factors, args.output<T>(0));
+      }
     });
   });
+}
+
+void others_shape(InferenceContext& context) {
+  if (context.num_inputs() > 2 + kMostFactors) {
+    context.fail("a product over axes has no more than " + std::to_string(kMostFactors + 1) +
+                 " derivatives");
+  }
+  context.add_output(context.dtype(0), context.shape(0));
+}
+
+/// The sums are symmetric in their factors: dy takes the place of one of them, or comes on top.
+Gradients back(const Operation& op, const Gradients& dys) {
+  const std::vector<Tensor> inputs = op.inputs();
+  const Tensor dy = dense_gradient(dys[0], op.site());
+  const auto with = [&](std::vector<Tensor> changed) {
+    return op.graph()
+        .add({.op = "ProductOfOthers",
+              .name = "ProductOfOthers",
+              .inputs = std::move(changed),
+              .site = op.site()})
+        .output(0);
+  };
+  Gradients dxs(inputs.size());
+  std::vector<Tensor> more = inputs;
+  more.push_back(dy);
+  dxs[0] = with(std::move(more));
+  for (std::size_t a = 2; a < inputs.size(); ++a) {
+    std::vector<Tensor> other = inputs;
+    other[a] = dy;
+    dxs[a] = with(std::move(other));
+  }
+  return dxs;
 }
 
 }  // namespace
 
 void register_product_of_others(OpRegistry& registry) {
-  registry.add({.name = "ProductOfOthers",
-                .shape = [](InferenceContext& c) { c.add_output(c.dtype(0), c.shape(0)); },
-                .gradient = NoGradient{"a product over axes has a first derivative only"}});
+  registry.add({.name = "ProductOfOthers", .shape = others_shape, .gradient = back});
 }
 
 void register_product_of_others_kernels(KernelTable& table) {

@@ -57,7 +57,8 @@ void reduce_shape(InferenceContext& context, bool of_bools) {
 /// caller's scope, before that of the reduction.
 Operand all_axes(const Operand& input, Site site) {
   const Tensor* tensor = input.tensor();
-  if (tensor != nullptr && tensor->shape().has_rank()) {
+  // A scalar has its (no) axes computed too.
+  if (tensor != nullptr && tensor->shape().has_rank() && tensor->shape().rank() > 0) {
     std::vector<std::int32_t> axes(tensor->shape().rank());
     std::iota(axes.begin(), axes.end(), 0);
     return make_constant(tensor->graph(), Array::of(Shape{axes.size()}, axes), "Const", site);
@@ -89,7 +90,7 @@ Tensor reduce_positional(const char* op, const Operand& input, const Axis& axis,
 
 const std::vector<ReduceRow>& reduce_rows() {
   namespace g = reduce_gradients;
-  static const NoGradient logic{"bools carry no gradient"};
+  static const NoGradient logic{"bools carry no gradient", false};
   static const std::vector<ReduceRow> rows = {
       {"Sum", Reduction::sum, g::sum},     {"Mean", Reduction::mean, g::mean},
       {"Prod", Reduction::prod, g::prod},  {"Max", Reduction::max, g::extreme},

@@ -24,7 +24,8 @@ void register_reduced_shape(OpRegistry& registry);
 void register_reduced_shape_kernels(KernelTable& table);
 
 /// For each element the product of all others that a product over some axes joins it with: op
-/// ProductOfOthers of x and axes, exact where elements are zero.
+/// ProductOfOthers of x and axes, exact where elements are zero. Its own gradients are of the same
+/// op with further inputs, see product_of_others.cc.
 void register_product_of_others(OpRegistry& registry);
 void register_product_of_others_kernels(KernelTable& table);
 

@@ -118,6 +118,7 @@ const std::vector<UnaryRow>& unary_rows() {
   namespace f = functors;
   static const NoGradient steps{"it is constant wherever it has a derivative"};
   static const NoGradient bools{"it gives bools"};
+  static const NoGradient tests{"it gives bools", false};
   static const std::vector<UnaryRow> rows = {
       {"Neg", Takes::signed_number, false, d_negative, signed_loop<f::Neg>,
        simd_loop<&simd::Loops::neg>},
@@ -139,9 +140,9 @@ const std::vector<UnaryRow>& unary_rows() {
       {"Floor", Takes::floating, false, steps, floating_loop<f::Floor>},
       {"Ceil", Takes::floating, false, steps, floating_loop<f::Ceil>},
       {"Round", Takes::floating, false, steps, floating_loop<f::Round>},
-      {"IsNan", Takes::floating, true, bools, test_loop<f::IsNan>},
-      {"IsInf", Takes::floating, true, bools, test_loop<f::IsInf>},
-      {"IsFinite", Takes::floating, true, bools, test_loop<f::IsFinite>},
+      {"IsNan", Takes::floating, true, tests, test_loop<f::IsNan>},
+      {"IsInf", Takes::floating, true, tests, test_loop<f::IsInf>},
+      {"IsFinite", Takes::floating, true, tests, test_loop<f::IsFinite>},
       {"LogicalNot", Takes::boolean, true, bools, not_loop},
   };
   return rows;

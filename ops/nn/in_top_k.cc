@@ -56,7 +56,7 @@ std::unique_ptr<PreparedKernel> kernel_of(const KernelRequest& request) {
 void register_in_top_k_ops(OpRegistry& registry) {
   registry.add({.name = "InTopKV2",
                 .shape = in_top_k_shape,
-                .gradient = NoGradient{"the result is a truth value"}});
+                .gradient = NoGradient{"the result is a truth value", false}});
 }
 
 void register_in_top_k_kernels(KernelTable& table) {

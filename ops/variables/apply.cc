@@ -133,7 +133,7 @@ std::unique_ptr<PreparedKernel> sparse_momentum_kernel(const KernelRequest& requ
 }  // namespace
 
 void register_apply_ops(OpRegistry& registry) {
-  const NoGradient reason{"an optimizer's update is not a function of the loss"};
+  const NoGradient reason{"an optimizer's update is not a function of the loss", false};
   const auto add = [&](const char* name, ShapeRule rule, std::vector<int> written) {
     registry.add({.name = name,
                   .shape = std::move(rule),

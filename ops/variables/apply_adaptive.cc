@@ -136,7 +136,7 @@ OpBuilder builder(const char* op, const Operand& ref, std::span<const Variable> 
 }  // namespace
 
 void register_adaptive_ops(OpRegistry& registry) {
-  const NoGradient reason{"an optimizer's update is not a function of the loss"};
+  const NoGradient reason{"an optimizer's update is not a function of the loss", false};
   const auto add = [&](const char* name, std::size_t slots, std::size_t scalars, bool sparse) {
     std::vector<int> writes;
     for (std::size_t i = 0; i <= slots; ++i) writes.push_back(static_cast<int>(i));

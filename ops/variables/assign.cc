@@ -41,6 +41,15 @@ void assign_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0), true);
 }
 
+void update_shape(InferenceContext& context) {
+  const DType dtype = context.dtype(0);
+  if (dtype == DType::bool_ || dtype == DType::string) {
+    context.fail_type(fmt::format(
+        "Value passed to parameter 'ref' has DataType {}, which has no sum", dtype_name(dtype)));
+  }
+  assign_shape(context);
+}
+
 void scatter_shape(InferenceContext& context) {
   need_ref(context);
   const Shape &ref = context.shape(0), &indices = context.shape(1), &updates = context.shape(2);
@@ -162,7 +171,7 @@ void register_assign_ops(OpRegistry& registry) {
                 .overwrites = true});
   for (const char* op : {"AssignAdd", "AssignSub"}) {
     registry.add({.name = op,
-                  .shape = assign_shape,
+                  .shape = update_shape,
                   .gradient = reason,
                   .effect = Effect::writes_variable,
                   .written = {0}});

@@ -42,7 +42,7 @@ void count_shape(InferenceContext& context) {
 void register_count_up_to_ops(OpRegistry& registry) {
   registry.add({.name = "CountUpTo",
                 .shape = count_shape,
-                .gradient = NoGradient{"a count is an integer"},
+                .gradient = NoGradient{"a count is an integer", false},
                 .effect = Effect::writes_variable,
                 .written = {0}});
 }

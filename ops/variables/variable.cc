@@ -23,7 +23,7 @@ struct VariableAttrs {
   bool operator==(const VariableAttrs&) const = default;
 };
 
-std::vector<Variable> listed(const char* key, const std::optional<std::string>& scope) {
+Collected<Variable> listed(const char* key, const std::optional<std::string>& scope) {
   return get_collection<Variable>(key, scope);
 }
 
@@ -164,8 +164,10 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
   }
   Variable variable;
   variable.record_ = std::move(record);
-  for (const std::string& key : collections) {
-    graph.collections().add(key, CollectionItem::of(variable));
+  // A collection that is named twice lists the variable once.
+  for (auto key = collections.begin(); key != collections.end(); ++key) {
+    if (std::find(collections.begin(), key, *key) != key) continue;
+    graph.collections().add(*key, CollectionItem::of(variable));
   }
   return variable;
 }
@@ -242,19 +244,19 @@ Tensor Variable::read_value(Site site) const {
                        : identity(ref(), {.name = "read"}, site);
 }
 
-std::vector<Variable> global_variables(const std::optional<std::string>& scope) {
+Collected<Variable> global_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::GLOBAL_VARIABLES, scope);
 }
-std::vector<Variable> local_variables(const std::optional<std::string>& scope) {
+Collected<Variable> local_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::LOCAL_VARIABLES, scope);
 }
-std::vector<Variable> trainable_variables(const std::optional<std::string>& scope) {
+Collected<Variable> trainable_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::TRAINABLE_VARIABLES, scope);
 }
-std::vector<Variable> model_variables(const std::optional<std::string>& scope) {
+Collected<Variable> model_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::MODEL_VARIABLES, scope);
 }
-std::vector<Variable> moving_average_variables(const std::optional<std::string>& scope) {
+Collected<Variable> moving_average_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::MOVING_AVERAGE_VARIABLES, scope);
 }
 

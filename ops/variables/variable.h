@@ -152,11 +152,11 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
 Variable partitioned_variable(PartitionedParts parts, Site site);
 
 /// All variables but local ones, in the order of their creation. (tf.global_variables)
-std::vector<Variable> global_variables(const std::optional<std::string>& scope = std::nullopt);
-std::vector<Variable> local_variables(const std::optional<std::string>& scope = std::nullopt);
-std::vector<Variable> trainable_variables(const std::optional<std::string>& scope = std::nullopt);
-std::vector<Variable> model_variables(const std::optional<std::string>& scope = std::nullopt);
-std::vector<Variable> moving_average_variables(
+Collected<Variable> global_variables(const std::optional<std::string>& scope = std::nullopt);
+Collected<Variable> local_variables(const std::optional<std::string>& scope = std::nullopt);
+Collected<Variable> trainable_variables(const std::optional<std::string>& scope = std::nullopt);
+Collected<Variable> model_variables(const std::optional<std::string>& scope = std::nullopt);
+Collected<Variable> moving_average_variables(
     const std::optional<std::string>& scope = std::nullopt);
 
 /// An operation that runs the initializers of the variables. (tf.variables_initializer)

@@ -55,11 +55,12 @@ def generate(page):
         expected = "" if block.said is None else block.said[2]
         out += ['TEST_CASE(%s) {' % json.dumps("%s, line %d" % (block.heading, block.line)),
                 '  const std::string expected = R"said(%s)said";' % expected,
-                "  CHECK(towerflow::said(%d, [&] {" % block.line,
+                "  const auto program = [&] {",
                 '#line %d "%s"' % (block.line, name),
                 block.code,
                 '#line 1 "generated"',
-                "  }) == expected);",
+                "  };",
+                "  CHECK(towerflow::said(%d, program) == expected);" % block.line,
                 "}", ""]
     return "\n".join(out)
 

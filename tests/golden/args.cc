@@ -137,6 +137,16 @@ Tensor to_tensor(const Value& value) {
   throw BadProgram("should be a tensor, not " + value.kind());
 }
 
+OptionalGradient gradient_of(const Value& value) {
+  if (value.none()) return std::nullopt;
+  if (const auto* slices = value.get_if<IndexedSlices>()) return Gradient(*slices);
+  return Gradient(to_tensor(value));
+}
+
+AggregationMethod aggregation_method_of(const Args& args) {
+  return static_cast<AggregationMethod>(args.integer("aggregation_method"));
+}
+
 Fetch to_fetch(const Value& value) {
   if (const auto* tensor = value.get_if<Tensor>()) return *tensor;
   if (const auto* variable = value.get_if<Variable>()) return *variable;

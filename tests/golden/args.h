@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "autodiff/gradients.h"
 #include "core/runtime/session.h"
 #include "tests/golden/value.h"
 
@@ -58,6 +59,10 @@ class Args {
 
 /// A tensor, or a variable's value; BadProgram for anything else.
 Tensor to_tensor(const Value& value);
+/// Slices, or what to_tensor takes; None is an absent gradient.
+OptionalGradient gradient_of(const Value& value);
+/// The argument "aggregation_method".
+AggregationMethod aggregation_method_of(const Args& args);
 /// What a session can be asked for.
 Fetch to_fetch(const Value& value);
 

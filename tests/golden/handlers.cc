@@ -15,6 +15,7 @@ HandlerTable make_table() {
   add_layer_handlers(table);
   add_random_handlers(table);
   add_input_handlers(table);
+  add_gradient_handlers(table);
   add_train_handlers(table);
   add_average_handlers(table);
   add_session_handlers(table);

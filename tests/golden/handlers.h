@@ -26,6 +26,7 @@ void add_nn_handlers(HandlerTable& table);
 void add_layer_handlers(HandlerTable& table);
 void add_random_handlers(HandlerTable& table);
 void add_input_handlers(HandlerTable& table);
+void add_gradient_handlers(HandlerTable& table);
 void add_train_handlers(HandlerTable& table);
 void add_average_handlers(HandlerTable& table);
 void add_session_handlers(HandlerTable& table);

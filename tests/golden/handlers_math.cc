@@ -54,7 +54,7 @@ Tensor applied(const std::string& name, const Operand& a, const Operand& b) {
   if (name == ">") return a > b;
   if (name == ">=") return a >= b;
   if (name == "//") return floordiv(a, b);
-  if (name == "**") return pow(a, b);
+  if (name == "**") return pow(a, b, {.name = "pow"});
   throw BadProgram("no operator " + name);
 }
 
@@ -102,6 +102,8 @@ void add_math_handlers(HandlerTable& table) {
   table["reduce_sum"] = reduction<reduce_sum>;
   table["reduce_mean"] = reduction<reduce_mean>;
   table["reduce_max"] = reduction<reduce_max>;
+  table["reduce_min"] = reduction<reduce_min>;
+  table["reduce_prod"] = reduction<reduce_prod>;
   table["argmax"] = argmax_of;
   table["operator"] = operator_of;
   table["matmul"] = [](Interpreter&, const Args& args) -> Value {

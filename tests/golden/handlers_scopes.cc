@@ -89,7 +89,7 @@ Value enter_control_dependencies(Interpreter& in, const Args& args) {
 Value enter_colocate_with(Interpreter& in, const Args& args) {
   const bool ignore_existing = args.flag("ignore_existing");
   if (args.value("op").none()) {
-    in.enter([&] { return ColocationScope(in.graph(), nullptr, ignore_existing); });
+    in.enter([&] { return colocate_with(None, ignore_existing); });
     return {};
   }
   const Operation op = to_fetch(args.value("op")).operation();

@@ -1,5 +1,4 @@
-// Gradients and optimizers.
-#include "autodiff/gradients.h"
+// Optimizers.
 #include "tests/golden/handlers.h"
 #include "train/adaptive_optimizers.h"
 #include "train/global_step.h"
@@ -10,34 +9,6 @@ namespace {
 
 using OptimizerPointer = std::shared_ptr<train::Optimizer>;
 
-OptionalGradient gradient_of(const Value& value) {
-  if (value.none()) return std::nullopt;
-  if (const auto* slices = value.get_if<IndexedSlices>()) return Gradient(*slices);
-  return Gradient(to_tensor(value));
-}
-
-Value gradients_of(Interpreter&, const Args& args) {
-  std::vector<GradientTarget> xs;
-  for (const Value& x : args.list("xs")) {
-    if (const auto* variable = x.get_if<Variable>()) {
-      xs.emplace_back(*variable);
-    } else {
-      xs.emplace_back(to_tensor(x));
-    }
-  }
-  GradientsOptions options;
-  options.name = args.text("name", "gradients");
-  if (!args.value("grad_ys").none()) {
-    for (const Value& grad : args.list("grad_ys")) options.grad_ys.push_back(gradient_of(grad));
-  }
-  if (!args.value("stop_gradients").none()) options.stop_gradients = args.tensors("stop_gradients");
-  List list;
-  for (const auto& gradient : gradients(args.tensors("ys"), xs, options)) {
-    list.push_back(Value::of(gradient));
-  }
-  return list;
-}
-
 OptimizerPointer optimizer_of(const Args& args) {
   return args.object_as<OptimizerPointer>("optimizer");
 }
@@ -46,6 +17,9 @@ Value compute_gradients(Interpreter&, const Args& args) {
   train::ComputeGradientsOptions options;
   if (!args.value("var_list").none()) options.var_list = args.variables("var_list");
   options.gate_gradients = static_cast<int>(args.integer("gate_gradients", train::GATE_OP));
+  options.aggregation_method = aggregation_method_of(args);
+  options.colocate_gradients_with_ops = args.flag("colocate_gradients_with_ops");
+  options.grad_loss = gradient_of(args.value("grad_loss"));
   List pairs;
   for (const auto& [grad, var] :
        optimizer_of(args)->compute_gradients(args.tensor("loss"), options)) {
@@ -72,6 +46,9 @@ Value minimize(Interpreter&, const Args& args) {
   options.global_step = args.optional_variable("global_step");
   if (!args.value("var_list").none()) options.var_list = args.variables("var_list");
   options.gate_gradients = static_cast<int>(args.integer("gate_gradients", train::GATE_OP));
+  options.aggregation_method = aggregation_method_of(args);
+  options.colocate_gradients_with_ops = args.flag("colocate_gradients_with_ops");
+  options.grad_loss = gradient_of(args.value("grad_loss"));
   options.name = args.text("name");
   return optimizer_of(args)->minimize(args.tensor("loss"), options);
 }
@@ -141,7 +118,6 @@ Value strict(Interpreter& interpreter, const Args& args) {
 }  // namespace
 
 void add_train_handlers(HandlerTable& table) {
-  table["gradients"] = gradients_of;
   table["GradientDescentOptimizer"] = strict<gradient_descent>;
   table["MomentumOptimizer"] = strict<momentum>;
   table["AdamOptimizer"] = strict<adam>;

@@ -45,5 +45,6 @@ def method(name, receiver, method_name, parameters):
     OPS[name] = ([receiver] + parameters.split(), run)
 
 
-from . import handlers_averages, handlers_graph  # noqa: E402,F401  they fill OPS
-from . import handlers_layers, handlers_ops, handlers_train  # noqa: E402,F401
+from . import (  # noqa: E402,F401  they fill OPS
+    handlers_averages, handlers_gradients, handlers_graph, handlers_layers, handlers_ops,
+    handlers_train)

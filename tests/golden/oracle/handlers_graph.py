@@ -235,5 +235,8 @@ def run(interpreter, fetches, feeds=(), compare="close"):
         # One thread for an op, so that sums keep their order and a second recording is equal.
         config = tf.ConfigProto(allow_soft_placement=True, device_count={"CPU": 1},
                                 intra_op_parallelism_threads=1)
+        # What the graph says, as it says it; a tenth of a program's time is saved as well.
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
+        config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
         interpreter.session = tf.Session(graph=interpreter.graph, config=config)
     return interpreter.session.run(list(fetches), {key: value for key, value in feeds})

@@ -1,10 +1,9 @@
-"""Gradients and optimizers."""
+"""Optimizers."""
 
 import tensorflow.compat.v1 as tf
 
 from .handlers import method, plain
 
-plain("gradients", tf.gradients, "ys xs grad_ys name stop_gradients")
 plain("GradientDescentOptimizer", tf.train.GradientDescentOptimizer,
       "learning_rate use_locking name")
 plain("MomentumOptimizer", tf.train.MomentumOptimizer,
@@ -15,9 +14,12 @@ plain("RMSPropOptimizer", tf.train.RMSPropOptimizer,
       "learning_rate decay momentum epsilon use_locking centered name")
 plain("AdagradOptimizer", tf.train.AdagradOptimizer,
       "learning_rate initial_accumulator_value use_locking name")
-method("compute_gradients", "optimizer", "compute_gradients", "loss var_list gate_gradients")
+method("compute_gradients", "optimizer", "compute_gradients",
+       "loss var_list gate_gradients aggregation_method colocate_gradients_with_ops grad_loss")
 method("apply_gradients", "optimizer", "apply_gradients", "grads_and_vars global_step name")
-method("minimize", "optimizer", "minimize", "loss global_step var_list gate_gradients name")
+method("minimize", "optimizer", "minimize",
+       "loss global_step var_list gate_gradients aggregation_method colocate_gradients_with_ops "
+       "name grad_loss")
 method("get_slot", "optimizer", "get_slot", "var name")
 method("get_slot_names", "optimizer", "get_slot_names", "")
 method("optimizer_variables", "optimizer", "variables", "")

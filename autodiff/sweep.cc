@@ -1,0 +1,245 @@
+#include "autodiff/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "autodiff/aggregate.h"
+#include "core/graph/gradient_registry.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/fill.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/view.h"
+#include "ops/control/tuple.h"
+
+namespace towerflow {
+namespace {
+
+using TensorKey = std::pair<Node*, int>;
+
+TensorKey key(const Tensor& tensor) { return {&tensor.node(), tensor.index()}; }
+
+/// Adds `node` and what it is computed from, as far as `wanted` says so.
+template <class Wanted>
+void add_ancestors(Node* node, std::unordered_set<const Node*>& seen, std::vector<Node*>& order,
+                   const Wanted& wanted) {
+  std::vector<Node*> stack;
+  const auto visit = [&](Node* next) {
+    if (!wanted(next) || !seen.insert(next).second) return;
+    order.push_back(next);
+    stack.push_back(next);
+  };
+  visit(node);
+  while (!stack.empty()) {
+    const Node* next = stack.back();
+    stack.pop_back();
+    for (const Tensor& input : next->inputs) visit(&input.node());
+  }
+}
+
+class Sweep {
+ public:
+  Sweep(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
+        const GradientsOptions& options, Site site, FlowRecord* record)
+      : ys_(ys), xs_(xs), options_(options), site_(site), record_(record), between_(ys, xs) {
+    for (const Tensor& x : xs) {
+      const auto& inputs = x.node().inputs;
+      if (std::none_of(inputs.begin(), inputs.end(),
+                       [&](const Tensor& input) { return between_.contains(&input.node()); })) {
+        ends_.insert(&x.node());
+      }
+    }
+    for (const GradientTarget& stop : options.stop_gradients) {
+      stops_.insert(&stop.tensor().node());
+    }
+  }
+
+  std::vector<OptionalGradient> run() {
+    for (std::size_t i = 0; i < ys_.size(); ++i) {
+      received_[key(ys_[i])].push_back(gradient_of_y(i));
+    }
+    for (Node* node : between_.backwards()) step(*node);
+    std::vector<OptionalGradient> result;
+    for (const Tensor& x : xs_) result.push_back(aggregated(x));
+    return result;
+  }
+
+ private:
+  Gradient gradient_of_y(std::size_t i) {
+    const Tensor& y = ys_[i];
+    const std::unique_ptr<ColocationScope> beside = colocation(y.node());
+    const std::string name = fmt::format("grad_ys_{}", i);
+    const bool number = is_differentiable(y.dtype()) || is_integer(y.dtype());
+    const bool given = i < options_.grad_ys.size() && options_.grad_ys[i].has_value();
+    if (!number && (given || y.dtype() != DType::bool_)) {
+      throw TypeError(fmt::format("Tensor {} with type {} must be numeric to obtain a default "
+                                  "gradient",
+                                  y.name(), dtype_name(y.dtype())),
+                      {.site = site_, .hint = "tf::cast it before, or leave it out of ys"});
+    }
+    if (!given) return ones(y, name);
+    const Gradient& gradient = *options_.grad_ys[i];
+    if (gradient.dtype() != y.dtype()) {
+      throw TypeError(fmt::format("Gradient type {} generated for tensor {} of type {}",
+                                  dtype_name(gradient.dtype()), y.name(), dtype_name(y.dtype())),
+                      {.site = site_, .hint = "tf::cast the grad_y to the dtype of y"});
+    }
+    if (gradient.is_dense()) return identity(gradient.dense(), {.name = name}, site_);
+    IndexedSlices slices = gradient.slices();
+    slices.indices = identity(slices.indices, {.name = name + "_indices"}, site_);
+    slices.values = identity(slices.values, {.name = name + "_values"}, site_);
+    if (slices.dense_shape) {
+      slices.dense_shape = identity(*slices.dense_shape, {.name = name + "_shape"}, site_);
+    }
+    return slices;
+  }
+
+  Gradient ones(const Tensor& y, const std::string& name) const {
+    const Tensor shape = towerflow::shape(y, {}, site_);
+    const Operand dims(shape, site_);
+    OpBuilder fill("Fill", name, site_, {&dims});
+    fill.input(dims, "dims");
+    if (y.dtype() == DType::bool_) {
+      fill.input(true, "Const", y.dtype());
+    } else {
+      fill.input(1, "Const", y.dtype());
+    }
+    return fill.output();
+  }
+
+  std::unique_ptr<ColocationScope> colocation(Node& node) const {
+    if (!options_.colocate_gradients_with_ops) return nullptr;
+    return std::make_unique<ColocationScope>(*node.graph, &node, true);
+  }
+
+  void step(Node& node) {
+    const std::unique_ptr<ColocationScope> beside = colocation(node);
+    std::vector<OptionalGradient> dys;
+    bool any = false;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      dys.push_back(aggregated(Tensor(&node, static_cast<int>(i))));
+      any = any || dys.back().has_value();
+    }
+    if (!any || ends_.contains(&node)) return;
+    FlowRecord::Step seen;
+    seen.stopped = stops_.contains(&node);
+    if (!seen.stopped) pass_on(node, dys, seen);
+    if (record_ != nullptr) record_->steps[&node] = std::move(seen);
+  }
+
+  void pass_on(Node& node, std::vector<OptionalGradient>& dys, FlowRecord::Step& seen) {
+    const OpGradient* gradient = gradient_function(node);
+    if (gradient == nullptr) {
+      seen.undefined = true;
+      if (record_ != nullptr) return;
+      throw_no_gradient_defined(node, site_);
+    }
+    const auto* rule = std::get_if<GradientRule>(gradient);
+    if (rule == nullptr) return;  // its reason is what why_none tells
+    fill_in_zeros(node, gradient != &node.op->gradient, dys);
+    const NameScope scope(*node.graph, node.name + "_grad", site_);
+    std::vector<OptionalGradient> dxs = (*rule)(Operation(&node), dys);
+    if (dxs.size() != node.inputs.size()) {
+      throw ValueError(
+          fmt::format("Num gradients {} generated for op {} do not match num inputs {}", dxs.size(),
+                      node.name, node.inputs.size()),
+          {.site = site_, .node = node.name, .op = node.op->name});
+    }
+    if (options_.gate_gradients) gate(*node.graph, dxs);
+    for (std::size_t i = 0; i < dxs.size(); ++i) {
+      seen.gave.push_back(dxs[i].has_value());
+      if (!dxs[i]) continue;
+      if (dxs[i]->is_dense()) take_shape(dxs[i]->dense(), node, i);
+      received_[key(node.inputs[i])].push_back(*dxs[i]);
+    }
+  }
+
+  /// Where an output has received nothing while another has, TensorFlow says zeros: to the rule,
+  /// which matters to those that the op did not bring, and to an x that is this output.
+  void fill_in_zeros(Node& node, bool foreign, std::vector<OptionalGradient>& dys) {
+    for (std::size_t i = 0; i < dys.size(); ++i) {
+      const Tensor output(&node, static_cast<int>(i));
+      if (dys[i] || !is_differentiable(output.dtype())) continue;
+      const bool asked = std::find(xs_.begin(), xs_.end(), output) != xs_.end();
+      if (!foreign && !asked) continue;
+      dys[i] = zeros_like(output, {}, site_);
+      if (asked) received_[key(output)] = {*dys[i]};
+    }
+  }
+
+  void gate(Graph& graph, std::vector<OptionalGradient>& dxs) const {
+    if (std::count_if(dxs.begin(), dxs.end(), [](const auto& dx) { return dx.has_value(); }) < 2) {
+      return;
+    }
+    const ColocationScope anywhere(graph, nullptr, true);
+    dxs = tuple(dxs, {}, site_);
+  }
+
+  void take_shape(Tensor gradient, const Node& node, std::size_t i) const {
+    try {
+      gradient.set_shape(node.inputs[i].shape(), site_);
+    } catch (const ValueError&) {
+      throw ValueError(
+          fmt::format("Incompatible shapes between op input and calculated input gradient. "
+                      "Forward operation: {}. Input index: {}. Original input shape: {}. "
+                      "Calculated input gradient shape: {}",
+                      node.name, i, node.inputs[i].shape().text(), gradient.shape().text()),
+          {.site = site_, .node = node.name, .op = node.op->name});
+    }
+  }
+
+  /// What a tensor has received, added up; the sum replaces its parts.
+  OptionalGradient aggregated(const Tensor& tensor) {
+    const auto it = received_.find(key(tensor));
+    if (it == received_.end()) return std::nullopt;
+    it->second = {
+        aggregate_gradients(it->second, tensor.op().name(), options_.aggregation_method, site_)};
+    return it->second.front();
+  }
+
+  const std::vector<Tensor>& ys_;
+  const std::vector<Tensor>& xs_;
+  const GradientsOptions& options_;
+  Site site_;
+  FlowRecord* record_;
+  Between between_;
+  std::unordered_set<const Node*> ends_;   // xs behind which nothing is asked for
+  std::unordered_set<const Node*> stops_;  // the call's stop_gradients
+  std::map<TensorKey, std::vector<Gradient>> received_;
+};
+
+}  // namespace
+
+Between::Between(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs) {
+  std::unordered_set<const Node*> seen, reached;
+  std::vector<Node*> ancestors;
+  for (const Tensor& y : ys) {
+    add_ancestors(&y.node(), seen, ancestors, [](const Node*) { return true; });
+  }
+  const auto by_id = [](const Node* a, const Node* b) { return a->id < b->id; };
+  std::sort(ancestors.begin(), ancestors.end(), by_id);  // inputs before consumers
+  for (const Tensor& x : xs) reached.insert(&x.node());
+  for (const Node* node : ancestors) {
+    if (std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Tensor& input) {
+          return is_differentiable(input.dtype()) && reached.contains(&input.node());
+        })) {
+      reached.insert(node);
+    }
+  }
+  // Of the reached ones those count from which a y is reached through reached nodes.
+  for (const Tensor& y : ys) {
+    add_ancestors(&y.node(), between_, order_,
+                  [&](const Node* node) { return reached.contains(node); });
+  }
+  std::sort(order_.rbegin(), order_.rend(), by_id);
+}
+
+std::vector<OptionalGradient> sweep(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
+                                    const GradientsOptions& options, Site site,
+                                    FlowRecord* record) {
+  return Sweep(ys, xs, options, site, record).run();
+}
+
+}  // namespace towerflow

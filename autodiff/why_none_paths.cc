@@ -1,0 +1,199 @@
+#include "autodiff/why_none_paths.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "core/graph/gradient_registry.h"
+#include "core/graph/graph.h"
+#include "core/graph/op_def.h"
+
+namespace towerflow {
+namespace {
+
+bool carries_no_gradient(const Node& node) {
+  return std::none_of(node.outputs.begin(), node.outputs.end(),
+                      [](const OutputSpec& output) { return is_differentiable(output.dtype); });
+}
+
+/// Why a node passes nothing on to its inputs, whatever it receives; by its op alone.
+std::optional<Cut> cut_of_op(const Node& node) {
+  const OpGradient* gradient = gradient_function(node);
+  if (gradient == nullptr) {
+    const auto* none = std::get_if<NoGradient>(&node.op->gradient);
+    return Cut{NoneCause::no_gradient_op, &node, nullptr,
+               !node.gradient_op_type.empty()
+                   ? "nobody has registered the gradient '" + node.gradient_op_type + "'"
+                   : none->reason};
+  }
+  const auto* none = std::get_if<NoGradient>(gradient);
+  if (none == nullptr) return std::nullopt;
+  const OpDef& op = *node.op;
+  NoneCause cause = NoneCause::no_gradient_op;
+  if (op.name == "StopGradient") cause = NoneCause::stop_gradient;
+  if (op.effect == Effect::writes_variable) cause = NoneCause::assignment;
+  // An integer that is known without running anything tells of shapes alone.
+  if (op.constant && carries_no_gradient(node)) cause = NoneCause::indices_or_shape;
+  return Cut{cause, &node, nullptr, none->reason};
+}
+
+}  // namespace
+
+Paths::Paths(const Tensor& y, const Tensor& x) : y_(y), x_(x) {
+  // Ids grow along the tape: first down to what y is made of, then up again from x.
+  std::unordered_set<const Node*> seen;
+  std::deque<const Node*> queue{&y.node()};
+  seen.insert(&y.node());
+  while (!queue.empty()) {
+    const Node* node = queue.front();
+    queue.pop_front();
+    ancestors_.push_back(node);
+    for (const Tensor& input : node->inputs) {
+      if (seen.insert(&input.node()).second) queue.push_back(&input.node());
+    }
+  }
+  std::sort(ancestors_.begin(), ancestors_.end(),
+            [](const Node* a, const Node* b) { return a->id < b->id; });
+  for (const Node* node : ancestors_) {
+    for (const Tensor& input : node->inputs) {
+      if (comes_from_x(input, on_path_)) on_path_.insert(node);
+    }
+  }
+}
+
+const Node* Paths::consumer(const Node* node) const {
+  for (const Node* next : ancestors_) {
+    for (const Tensor& input : next->inputs) {
+      if (&input.node() == node) return next;
+    }
+  }
+  return nullptr;
+}
+
+Cut Paths::cut(const FlowRecord& record, const WhyNoneOptions& options) const {
+  if (!is_differentiable(x_.dtype())) return cut_of_integer();
+  std::unordered_set<const Node*> open;  // from which a gradient would come back to x
+  std::optional<Cut> best;
+  for (const Node* node : ancestors_) {
+    for (std::size_t i = 0; i < node->inputs.size(); ++i) {
+      const Tensor& input = node->inputs[i];
+      if (!comes_from_x(input, open)) continue;
+      std::optional<Cut> here = cut_at(*node, i, record, options);
+      if (!here) {
+        open.insert(node);
+        continue;
+      }
+      if (here->towards_x == nullptr) here->towards_x = &input.node();
+      if (!best || here->cause < best->cause) best = here;
+    }
+  }
+  return best.value();
+}
+
+std::optional<Cut> Paths::cut_at(const Node& node, std::size_t input, const FlowRecord& record,
+                                 const WhyNoneOptions& options) const {
+  const Tensor& from = node.inputs[input];
+  if (!is_differentiable(from.dtype())) {  // the op that made integers of its inputs is named
+    Cut made{NoneCause::integer, &from.node(), nullptr};
+    for (const Tensor& before : from.node().inputs) {
+      if (comes_from_x(before, on_path_)) made.towards_x = &before.node();
+    }
+    return made;
+  }
+  const auto& stops = options.stop_gradients;
+  if (std::any_of(stops.begin(), stops.end(),
+                  [&](const GradientTarget& stop) { return &stop.tensor().node() == &node; })) {
+    return Cut{NoneCause::stop_gradients_argument, &node, nullptr};
+  }
+  if (auto by_op = cut_of_op(node)) return by_op;
+  const auto step = record.steps.find(&node);
+  if (step == record.steps.end() || step->second.gave.at(input)) return std::nullopt;
+  if (carries_no_gradient(node)) return Cut{NoneCause::integer, &node, nullptr};
+  return Cut{NoneCause::no_gradient_op, &node, nullptr,
+             "its gradient gives nothing for input " + std::to_string(input)};
+}
+
+/// x holds integers or bools: the place where these enter what carries gradients.
+Cut Paths::cut_of_integer() const {
+  std::unordered_set<const Node*> integers;
+  const Node* first = nullptr;
+  for (const Node* node : ancestors_) {
+    for (const Tensor& input : node->inputs) {
+      if (!comes_from_x(input, integers)) continue;
+      if (first == nullptr) first = node;
+      if (carries_no_gradient(*node)) {
+        integers.insert(node);
+        continue;
+      }
+      return {node->op->name == "Cast" ? NoneCause::integer : NoneCause::indices_or_shape, node,
+              &input.node()};
+    }
+  }
+  return {NoneCause::integer, first, &x_.node()};
+}
+
+Detour::Detour(const Tensor& y, const Tensor& x, bool control) : control_(control) {
+  find_writers(*y.node().graph);
+  std::deque<const Node*> queue{&y.node()};
+  came_from_[&y.node()] = {nullptr, Edge::data};
+  while (!queue.empty()) {
+    const Node* at = queue.front();
+    queue.pop_front();
+    // x's op is reached by its effects; by data only where x itself, not its sibling, is used.
+    const auto visit = [&](const Node* next, Edge edge) {
+      if (next == &x.node() && edge != Edge::data) return true;
+      if (came_from_.try_emplace(next, Step{at, edge}).second) queue.push_back(next);
+      return false;
+    };
+    std::optional<Edge> arrived;
+    for (const Tensor& input : at->inputs) {
+      visit(&input.node(), Edge::data);
+      if (input == x) arrived = Edge::data;
+    }
+    const auto writers = writers_.find(at);
+    if (writers != writers_.end()) {
+      for (const Node* writer : writers->second) {
+        if (visit(writer, Edge::assignment)) arrived = Edge::assignment;
+      }
+    }
+    if (control_) {
+      for (const Node* before : at->control_inputs) {
+        if (visit(before, Edge::control)) arrived = Edge::control;
+      }
+    }
+    if (arrived) {
+      name(&x.node(), {at, *arrived});
+      return;
+    }
+  }
+}
+
+void Detour::find_writers(Graph& graph) {
+  for (const Operation& op : graph.get_operations()) {
+    for (const int written : op.node().op->written) {
+      const Node& variable = op.node().inputs[static_cast<std::size_t>(written)].node();
+      writers_[&variable].push_back(&op.node());
+    }
+  }
+}
+
+/// The last crossing on the way from x, whose first step is given, to y.
+void Detour::name(const Node* x, Step first) {
+  const Node* before = x;
+  Step step = first;
+  for (const Node* at = x; at != nullptr;) {
+    if (step.edge == Edge::control) {
+      node = step.to;
+      towards_x = at;
+      towards_y = came_from_.at(step.to).to;
+    } else if (step.edge == Edge::assignment && !control_) {
+      node = at;
+      towards_x = before;
+      towards_y = step.to;
+    }
+    before = at;
+    at = step.to;
+    if (at != nullptr) step = came_from_.at(at);
+  }
+}
+
+}  // namespace towerflow

@@ -1,0 +1,35 @@
+#include "core/graph/trial.h"
+
+#include <utility>
+
+namespace towerflow {
+
+GraphTrial::GraphTrial(Graph& graph)
+    : graph_(graph),
+      size_(graph.size()),
+      finalized_(graph.finalized_),
+      names_(graph.names_in_use_),
+      collections_(graph.collections_),
+      seed_(graph.seed),
+      next_op_seed_(graph.next_op_seed),
+      scopes_(std::exchange(graph.scopes(), {})) {
+  graph_.finalized_ = false;
+}
+
+GraphTrial::~GraphTrial() {
+  {
+    const std::lock_guard lock(graph_.mutex_);
+    while (graph_.nodes_.size() > size_) {
+      graph_.by_name_.erase(graph_.nodes_.back().name);
+      graph_.nodes_.pop_back();
+    }
+  }
+  graph_.names_in_use_ = std::move(names_);
+  graph_.collections_ = std::move(collections_);
+  graph_.seed = seed_;
+  graph_.next_op_seed = next_op_seed_;
+  graph_.finalized_ = finalized_;
+  graph_.scopes() = std::move(scopes_);
+}
+
+}  // namespace towerflow

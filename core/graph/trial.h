@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace towerflow {
+
+/// Takes back what is added to a graph while it lives: nodes, names, collections, default seeds.
+/// It is how a question such as "would this have a gradient" is answered by asking for it.
+///
+/// Scopes that are open on this thread are closed meanwhile; a finalized graph may be tried too.
+/// Handles of what was made in a trial are invalid after it.
+class [[nodiscard]] GraphTrial {
+ public:
+  explicit GraphTrial(Graph& graph);
+  ~GraphTrial();
+  GraphTrial(const GraphTrial&) = delete;
+  GraphTrial& operator=(const GraphTrial&) = delete;
+
+ private:
+  Graph& graph_;
+  std::size_t size_;
+  bool finalized_;
+  std::unordered_map<std::string, int> names_;
+  Collections collections_;
+  std::optional<std::int64_t> seed_;
+  std::int64_t next_op_seed_;
+  ScopeState scopes_;
+};
+
+}  // namespace towerflow
