@@ -15,9 +15,12 @@ std::optional<Variable> find_global_step() {
   // Several are as good as none, as in TensorFlow.
   if (!listed.empty()) return std::nullopt;
   for (const Variable& variable : global_variables()) {
-    if (variable.op().name() == GraphKeys::GLOBAL_STEP) return variable;
+    if (variable.name() == std::string(GraphKeys::GLOBAL_STEP) + ":0") return variable;
   }
-  return std::nullopt;
+  // One that is in no collection is known to get_variable still.
+  const auto& known = get_default_graph().extension<VariableStore>().variables();
+  const auto found = known.find(GraphKeys::GLOBAL_STEP);
+  return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace

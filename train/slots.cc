@@ -7,6 +7,7 @@ Variable create_slot(const Operation& primary, const std::string& name, const In
   const auto scope =
       variable_scope(std::nullopt, {.default_name = primary.name() + "/" + name}, site);
   if (reuse == SlotReuse::find_or_make) scope->allow_new_variables();
+  scope->set_partitioner({});  // a slot is whole, or belongs to one part of its variable
   std::optional<ColocationScope> beside;
   if (colocate) beside.emplace(primary.graph(), &primary.node(), false);
   GetVariableOptions options;
@@ -14,7 +15,7 @@ Variable create_slot(const Operation& primary, const std::string& name, const In
   options.trainable = false;
   options.validate_shape = shape.fully_known();
   // A value has its own shape and dtype: TensorFlow says neither then.
-  if (!initial.is_function()) return get_variable("", std::nullopt, std::move(options), site);
+  if (initial.is_value()) return get_variable("", std::nullopt, std::move(options), site);
   options.dtype = dtype;
   return get_variable("", shape, std::move(options), site);
 }

@@ -29,12 +29,6 @@ Value batch_normalized(Interpreter&, const Args& args) {
                                  args.operand("variance_epsilon"), {.name = args.text("name")});
 }
 
-OptionalGradient gradient_of(const Value& value) {
-  if (value.none()) return std::nullopt;
-  if (const auto* slices = value.get_if<IndexedSlices>()) return Gradient(*slices);
-  return Gradient(to_tensor(value));
-}
-
 std::vector<OptionalGradient> gradients_of(const Args& args) {
   std::vector<OptionalGradient> list;
   for (const Value& item : args.list("t_list")) list.push_back(gradient_of(item));
