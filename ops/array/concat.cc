@@ -114,6 +114,10 @@ Tensor begin_of(const Operation& op, std::size_t index) {
 std::vector<OptionalGradient> concat_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
   std::vector<OptionalGradient> dxs(op.num_inputs());
+  if (op.num_inputs() == 2) {  // of a single value: slices stay slices
+    dxs[0] = dys[0];
+    return dxs;
+  }
   const Tensor dy = dense_gradient(dys[0], op.site());
   for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
     dxs[i] =
