@@ -22,18 +22,34 @@ std::optional<Variable> find_global_step() {
 
 }  // namespace
 
+void assert_global_step(const Variable& global_step, Site site) {
+  if (!is_integer(global_step.dtype())) {
+    throw TypeError(fmt::format("Existing \"global_step\" does not have integer type: {}",
+                                dtype_name(global_step.dtype())),
+                    {.site = site, .node = global_step.op().name()});
+  }
+  if (global_step.shape().fully_known() && global_step.shape().rank() != 0) {
+    throw TypeError(
+        fmt::format("Existing \"global_step\" is not scalar: {}", global_step.shape().text()),
+        {.site = site, .node = global_step.op().name()});
+  }
+}
+
+std::int64_t global_step(Session& session, const Variable& global_step) {
+  const Array value = session.run(global_step);
+  std::int64_t steps = 0;
+  const bool number = dispatch_dtype(
+      value.dtype(), [&]<class T>() { steps = static_cast<std::int64_t>(value.flat<T>()[0]); });
+  if (!number || value.elements() != 1) {
+    throw TypeError(fmt::format("{} is no count of steps", global_step.name()),
+                    {.node = global_step.op().name()});
+  }
+  return steps;
+}
+
 std::optional<Variable> get_global_step(Site site) {
   const auto step = find_global_step();
-  if (!step) return std::nullopt;
-  if (!is_integer(step->dtype())) {
-    throw TypeError(fmt::format("Existing \"global_step\" does not have integer type: {}",
-                                dtype_name(step->dtype())),
-                    {.site = site, .node = step->op().name()});
-  }
-  if (step->shape().has_rank() && step->shape().rank() != 0) {
-    throw TypeError(fmt::format("Existing \"global_step\" is not scalar: {}", step->shape().text()),
-                    {.site = site, .node = step->op().name()});
-  }
+  if (step) assert_global_step(*step, site);
   return step;
 }
 

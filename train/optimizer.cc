@@ -13,7 +13,7 @@
 #include "ops/control/tuple.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/initializers.h"
-#include "ops/variables/variable_scope.h"
+#include "train/slots.h"
 
 namespace towerflow::train {
 namespace {
@@ -66,6 +66,12 @@ std::string names_of(const std::vector<GradAndVar>& pairs) {
 
 bool none_present(const std::vector<GradAndVar>& pairs) {
   return std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) { return pair.grad; });
+}
+
+/// What the variable's constraint makes of its value after `update`, written back.
+Operation constrained(const Variable& variable, const Operation& update, Site site) {
+  const ControlDependencies after(variable.graph(), std::vector<Node*>{&update.node()});
+  return assign(variable, variable.constraint()(variable), {}, site).op();
 }
 
 }  // namespace
@@ -139,10 +145,18 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
   std::vector<Operation> updates;
   for (const auto& [gradient, variable] : grads_and_vars) {
     if (!gradient) continue;
+    if (variable.constraint() && !gradient->is_dense()) {
+      throw RuntimeError("Cannot use a constraint function on a sparse variable.",
+                         {.site = site,
+                          .node = variable.op().name(),
+                          .hint = "its gradient is IndexedSlices: convert_to_tensor makes it dense"});
+    }
     const NameScope update_scope(graph, "update_" + variable.op().name(), site);
     const ColocationScope beside(graph, &variable.op().node(), false);
-    updates.push_back(gradient->is_dense() ? apply_dense(gradient->dense(), variable, site)
-                                           : apply_sparse(gradient->slices(), variable, site));
+    const Operation update = gradient->is_dense()
+                                 ? apply_dense(gradient->dense(), variable, site)
+                                 : apply_sparse(gradient->slices(), variable, site);
+    updates.push_back(variable.constraint() ? constrained(variable, update, site) : update);
   }
   Operation train_op;
   if (!options.global_step) {
@@ -210,13 +224,9 @@ Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
   auto& slots = slots_[slot_name];
   const auto existing = slots.find(variable.name());
   if (existing != slots.end()) return existing->second;
-  const auto scope =
-      variable_scope(std::nullopt, {.default_name = variable.op().name() + "/" + name_}, site);
-  if (!strict_slots_) scope->allow_new_variables();
-  const ColocationScope beside(variable.graph(), &variable.op().node(), false);
-  const Variable made = get_variable(
-      "", variable.shape(),
-      {.dtype = variable.dtype(), .initializer = std::move(initializer), .trainable = false}, site);
+  const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_make;
+  const Variable made = create_slot(variable.op(), name_, initializer, variable.shape(),
+                                    variable.dtype(), true, reuse, site);
   slots.emplace(variable.name(), made);
   return made;
 }

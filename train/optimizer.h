@@ -56,7 +56,9 @@ struct MinimizeOptions {
 class Optimizer {
  public:
   Optimizer(std::string name, bool use_locking)
-      : name_(std::move(name)), use_locking_(use_locking) {}
+      : name_(std::move(name)), use_locking_(use_locking) {
+    if (name_.empty()) throw ValueError("Must specify the optimizer name");
+  }
   virtual ~Optimizer() = default;
 
   /// One pair per variable of `var_list`, in its order; the gradient is absent where the loss does

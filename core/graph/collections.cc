@@ -47,8 +47,8 @@ std::vector<const CollectionItem*> Collections::matching(
   const bool literal = scope && scope->find_first_of(".^$*+?{}[]\\|()") == std::string::npos;
   const Pattern pattern = scope && !literal ? compile(*scope) : Pattern(nullptr, pcre2_code_free);
   for (const CollectionItem& item : all(key)) {
-    // TensorFlow applies the filter only where a scope is given and not empty.
-    if (scope && !scope->empty()) {
+    // An empty scope is a filter too: what has no name does not pass it.
+    if (scope) {
       if (!item.name) continue;
       if (literal ? !item.name->starts_with(*scope) : !matches(pattern.get(), *item.name)) continue;
     }

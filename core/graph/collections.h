@@ -87,6 +87,7 @@ class Collections {
   /// holds a metacharacter. Throws ValueError for a pattern that does not compile.
   std::vector<const CollectionItem*> matching(const std::string& key,
                                               const std::optional<std::string>& scope) const;
+  std::vector<CollectionItem>& ref(const std::string& key) { return items_[key]; }
   /// Why `scope` found nothing under `key`: how many entries there are, and which filter would
   /// match how many. One sentence or two, for the hint of an error.
   std::string explain_nothing(const std::string& key,

@@ -28,14 +28,22 @@ std::string upper(std::string_view text) {
   return out;
 }
 
+/// Any integer, as in TensorFlow: a run says which of them exist.
 int number(std::string_view digits, std::string_view text, Site site) {
   int value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size() || value < 0) {
+  std::string_view bare = digits;
+  if (bare.size() > 1 && bare[0] == '+' && bare[1] != '-') bare.remove_prefix(1);
+  const auto [end, error] = std::from_chars(bare.data(), bare.data() + bare.size(), value);
+  if (error != std::errc{} || end != bare.data() + bare.size()) {
     throw ValueError(fmt::format("'{}' is no number in device '{}'", digits, text),
                      {.site = site, .hint = "write it as in \"/gpu:0\" or \"/job:a/task:1\""});
   }
   return value;
+}
+
+/// The types that may stand without "device:".
+bool known_type(std::string_view type) {
+  return type == "CPU" || type == "GPU" || type == "TPU" || type == "CUSTOM" || type == "EPU";
 }
 
 /// The index of a device part; "*" leaves it open.
@@ -48,10 +56,19 @@ std::optional<int> device_index(std::string_view digits, std::string_view text, 
 
 DeviceSpec DeviceSpec::parse(std::string_view text, Site site) {
   DeviceSpec spec;
+  const auto set_type = [&](std::string type) {
+    if (spec.type) {
+      throw ValueError(fmt::format("Multiple device types are not allowed while parsing the "
+                                   "device spec: {}.",
+                                   text),
+                       {.site = site});
+    }
+    spec.type = std::move(type);
+  };
   for (std::string_view part : split(text, '/')) {
     const auto words = split(part, ':');
     const std::size_t count = words.size();
-    if (part.empty()) continue;
+    if (words[0].empty()) continue;
     if (count == 2 && words[0] == "job") {
       spec.job = std::string(words[1]);
     } else if (count == 2 && words[0] == "replica") {
@@ -59,16 +76,11 @@ DeviceSpec DeviceSpec::parse(std::string_view text, Site site) {
     } else if (count == 2 && words[0] == "task") {
       spec.task = number(words[1], text, site);
     } else if (count == 3 && words[0] == "device") {
-      spec.type = std::string(words[1]);
+      const bool lower = words[1] == "cpu" || words[1] == "gpu";
+      set_type(lower ? upper(words[1]) : std::string(words[1]));
       spec.index = device_index(words[2], text, site);
-    } else if (count <= 2 && (upper(words[0]) == "CPU" || upper(words[0]) == "GPU")) {
-      if (spec.type) {
-        throw ValueError(fmt::format("Multiple device types are not allowed while parsing the "
-                                     "device spec: {}.",
-                                     text),
-                         {.site = site});
-      }
-      spec.type = upper(words[0]);
+    } else if (count <= 2 && known_type(upper(words[0]))) {
+      set_type(upper(words[0]));
       if (count == 2) spec.index = device_index(words[1], text, site);
     } else {
       throw ValueError(fmt::format("Unknown attribute '{}' is encountered while parsing the device "

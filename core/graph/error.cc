@@ -115,6 +115,16 @@ void raise(Code code, std::string message, ErrorDetail detail) {
 
 }  // namespace errors
 
+void rethrow_from_run() {
+  try {
+    throw;
+  } catch (const ValueError& error) {
+    throw errors::InvalidArgumentError(error.message(), error.detail());
+  } catch (const TypeError& error) {
+    throw errors::InvalidArgumentError(error.message(), error.detail());
+  }
+}
+
 void rethrow_with(const ErrorDetail& detail) {
   try {
     throw;

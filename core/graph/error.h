@@ -63,6 +63,13 @@ class LookupError : public Error {
       : Error("LookupError", std::move(message), std::move(detail)) {}
 };
 
+/// Python's NotImplementedError: something the object does not do.
+class NotImplementedError : public Error {
+ public:
+  explicit NotImplementedError(std::string message, ErrorDetail detail = {})
+      : Error("NotImplementedError", std::move(message), std::move(detail)) {}
+};
+
 /// Python's RuntimeError: a call at the wrong time, such as on a closed session.
 class RuntimeError : public Error {
  public:
@@ -138,5 +145,9 @@ using DataLossError = CodedError<Code::data_loss>;
 /// Throws again the error being handled with `detail` filled in where it was still empty; an
 /// exception from outside the library becomes an InternalError. Call it inside a catch block only.
 [[noreturn]] void rethrow_with(const ErrorDetail& detail);
+
+/// Throws the error being handled as one of a run: what a call that builds a graph would refuse
+/// (ValueError, TypeError) is an errors::InvalidArgumentError there.
+[[noreturn]] void rethrow_from_run();
 
 }  // namespace towerflow

@@ -73,15 +73,16 @@ Graph::~Graph() = default;
 ScopeState& Graph::scopes() {
   struct Entry {
     std::uint64_t uid = 0;
+    std::weak_ptr<const int> graph;
     std::unique_ptr<ScopeState> state;
   };
   thread_local std::vector<Entry> entries;
-  for (Entry& entry : entries) {
-    if (entry.uid == uid_) return *entry.state;
+  for (std::size_t i = entries.size(); i-- > 0;) {  // the newest graph is asked most
+    if (entries[i].uid == uid_) return *entries[i].state;
   }
-  // A graph that is gone leaves its entry behind: keep the list short.
-  if (entries.size() >= 64) entries.erase(entries.begin(), entries.begin() + 32);
-  entries.push_back({uid_, std::make_unique<ScopeState>()});
+  // A graph that is gone leaves its entry behind.
+  std::erase_if(entries, [](const Entry& entry) { return entry.graph.expired(); });
+  entries.push_back({uid_, alive_, std::make_unique<ScopeState>()});
   return *entries.back().state;
 }
 
@@ -99,6 +100,16 @@ std::string Graph::unique_name(const std::string& name, bool mark_as_used) {
   } while (names_in_use_.contains(candidate));
   if (mark_as_used) names_in_use_[candidate] = 1;
   return fmt::format("{}_{}", full, count - 1);
+}
+
+std::optional<Site> Graph::first_reuse(const Node& variable) const {
+  const auto found = first_reuse_.find(&variable);
+  return found == first_reuse_.end() ? std::nullopt : std::optional(found->second);
+}
+
+const std::string* Graph::interned(const std::string& text) {
+  std::lock_guard lock(mutex_);
+  return &*texts_.insert(text).first;
 }
 
 bool Graph::name_in_use(const std::string& full_name) const {
@@ -131,6 +142,8 @@ Operation Graph::add(NodeSpec spec) {
     throw RuntimeError("Graph is finalized and cannot be modified.",
                        {.site = spec.site, .op = spec.op});
   }
+  ScopeState& state = scopes();
+  state.check_nesting();
   const OpDef& def = OpRegistry::global().get(spec.op);
   for (const Tensor& input : spec.inputs) {
     if (input.node().graph != this) {
@@ -149,9 +162,9 @@ Operation Graph::add(NodeSpec spec) {
   node.attrs = std::move(spec.attrs);
   node.site = spec.site;
   const ErrorDetail detail{.site = node.site, .node = node.name, .op = def.name};
+  node.variable_scope = state.variable_scope;
   infer(node, detail);
 
-  ScopeState& state = scopes();
   // What writes a variable belongs beside it, whatever devices are asked for around it.
   std::optional<ColocationScope> beside;
   if (!def.written.empty()) beside.emplace(*this, nullptr, false);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <typeindex>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 
 #include "core/graph/array.h"
 #include "core/graph/collections.h"
+#include "core/graph/describe.h"
 #include "core/graph/node.h"
 #include "core/graph/scope_state.h"
 
@@ -79,6 +81,15 @@ class Graph {
   void finalize() { finalized_ = true; }
   bool finalized() const { return finalized_; }
 
+  /// Every operation with its scopes, device, collections and the line that made it.
+  GraphDescription describe() const { return GraphDescription(*this); }
+  /// Notes that a variable was found at `site`; only the first time counts.
+  void note_reuse(const Node& variable, Site site) { first_reuse_.emplace(&variable, site); }
+  std::optional<Site> first_reuse(const Node& variable) const;
+
+  /// A copy of `text` that lives as long as the graph; equal texts share it.
+  const std::string* interned(const std::string& text);
+
   /// This thread's open scopes in this graph.
   ScopeState& scopes();
 
@@ -99,12 +110,15 @@ class Graph {
   void infer(Node& node, const ErrorDetail& detail) const;
 
   const std::uint64_t uid_;
+  const std::shared_ptr<const int> alive_ = std::make_shared<const int>(0);  // ends with the graph
   mutable std::mutex mutex_;  // guards nodes_ and by_name_ against sessions that read
   std::deque<Node> nodes_;
   std::unordered_map<std::string, Node*> by_name_;
   std::unordered_map<std::string, int> names_in_use_;  // keys in lower case
   Collections collections_;
   std::unordered_map<std::type_index, std::any> extensions_;
+  std::set<std::string> texts_;
+  std::unordered_map<const Node*, Site> first_reuse_;
   bool finalized_ = false;
 };
 

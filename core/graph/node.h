@@ -32,6 +32,7 @@ struct Node {
   std::string device;                          ///< as requested, in canonical spelling
   std::vector<std::string> colocation_groups;  ///< names of the nodes it must be placed with
   std::vector<OutputSpec> outputs;
+  const std::string* variable_scope = nullptr;  ///< open when it was made; nullptr at the root
   /// The name under which its gradient is looked up, where `gradient_override_map` gave it one.
   std::string gradient_op_type;
   Site site;

@@ -44,20 +44,17 @@ OpBuilder& OpBuilder::input(const Operand& operand, const char* argument, const 
       }
     }
   }
-  const Tensor made = convert_value(operand, argument, wanted);
+  const Tensor made = convert_operand(*graph_, operand, argument, wanted);
   if (type != nullptr) types_.try_emplace(type, made.dtype(), argument);
   inputs_.push_back(made);
   return *this;
 }
 
-Tensor OpBuilder::convert_value(const Operand& operand, const char* argument,
-                                std::optional<DType> wanted) {
+OpBuilder& OpBuilder::eager_input(const Operand& operand, const char* argument, const char* type) {
   try {
-    return convert_operand(*graph_, operand, argument, wanted);
+    return input(operand, argument, type);
   } catch (const TypeError&) {
-    // A value that the dtype cannot hold still becomes a constant in TensorFlow, which then says
-    // that its dtype does not match; the node takes up its name.
-    if (operand.nested() != nullptr && !operand.nested()->holds_tensor() && wanted) {
+    if (operand.any_tensor() == nullptr) {
       convert_operand(*graph_, operand, argument, std::nullopt);
     }
     throw;

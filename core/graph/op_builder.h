@@ -28,6 +28,9 @@ class OpBuilder {
   /// Adds an input. Inputs with the same `type` must agree in dtype: the first fixes it, literals
   /// after it are converted, tensors of another dtype are a TypeError.
   OpBuilder& input(const Operand& operand, const char* argument, const char* type = nullptr);
+  /// The same, for the ops whose Python function makes a constant of a value before it looks at the
+  /// dtype: one that the dtype cannot hold leaves its constant behind, and its name used up.
+  OpBuilder& eager_input(const Operand& operand, const char* argument, const char* type);
   /// Adds an input that must have `dtype`.
   OpBuilder& input(const Operand& operand, const char* argument, DType dtype);
   /// Adds an int32 input from literals, or an int32 / int64 tensor as it is.
@@ -47,8 +50,6 @@ class OpBuilder {
   const std::string& scope() const { return scope_->name(); }
 
  private:
-  Tensor convert_value(const Operand& operand, const char* argument, std::optional<DType> wanted);
-
   const char* op_;
   Site site_;
   Graph* graph_;

@@ -100,6 +100,8 @@ struct OpDef {
   Effect effect = Effect::pure;
   std::vector<int> written{};  ///< inputs whose variables a writes_variable op changes
   bool overwrites = false;     ///< the variables it writes need not be initialised before
+  /// Inputs whose variables it looks at though they may have no value yet.
+  std::vector<int> maybe_unset{};
   /// Inputs whose values a kernel is prepared for, such as axes: known when it is prepared.
   std::vector<int> static_inputs{};
   ConstantRule constant{};  ///< optional

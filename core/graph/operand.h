@@ -84,6 +84,12 @@ class Operand {
       : value_(Nested(std::vector<Nested>(items.begin(), items.end()))), site_(site) {}
 
   Site site() const { return site_; }
+  /// The same, written elsewhere: where a conversion could not see the caller.
+  Operand at(Site site) const {
+    Operand moved = *this;
+    moved.site_ = site;
+    return moved;
+  }
   /// The tensor, where the operand is one already.
   const Tensor* tensor() const { return std::get_if<Tensor>(&value_); }
   /// A tensor inside, which tells the graph to add to; nullptr when there is none.

@@ -1,10 +1,37 @@
 #include "core/graph/scope_state.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "core/graph/error.h"
 #include "core/graph/node.h"
 
 namespace towerflow {
+
+void ScopeState::check_nesting() {
+  if (!misplaced_) return;
+  const auto [outer, inner] = *std::exchange(misplaced_, std::nullopt);
+  throw RuntimeError(
+      fmt::format("Improper nesting of scopes: the {} opened at {} was closed while the {} opened "
+                  "at {} was still open inside it.",
+                  outer.kind, outer.site.text(), inner.kind, inner.site.text()),
+      {.site = outer.site,
+       .hint = "let each guard end with its block, or close the inner one first"});
+}
+
+void ScopeState::opened(const void* guard, const char* kind, Site site) {
+  open_.push_back({guard, kind, site});
+}
+
+void ScopeState::closed(const void* guard) noexcept {
+  const auto it = std::find_if(open_.rbegin(), open_.rend(),
+                               [&](const OpenGuard& open) { return open.guard == guard; });
+  if (it == open_.rend()) return;  // opened on another thread, whose scopes these are not
+  if (it != open_.rbegin() && !misplaced_) misplaced_ = {*it, *std::prev(it)};
+  open_.erase(std::next(it).base());
+}
 
 std::string ScopeState::device_of(const Operation& made) const {
   // Innermost first; an outer level only fills in what is still open, a function decides anew.
@@ -14,7 +41,10 @@ std::string ScopeState::device_of(const Operation& made) const {
     if (const auto* spec = std::get_if<DeviceSpec>(&*level)) {
       node.device = spec->merged(DeviceSpec::parse(node.device)).text();
     } else {
-      node.device = DeviceSpec::parse(std::get<DeviceFunction>(*level)(made)).text();
+      // As the function spells it, unless an outer level is merged with it.
+      std::string chosen = std::get<DeviceFunction>(*level)(made);
+      DeviceSpec::parse(chosen);  // throws for an unknown spelling
+      node.device = std::move(chosen);
     }
   }
   for (auto other = colocation.rbegin(); other != colocation.rend(); ++other) {

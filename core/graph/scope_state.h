@@ -1,7 +1,9 @@
 #pragma once
 
+#include <any>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -16,6 +18,9 @@ namespace towerflow {
 /// Chooses a device for an operation; what it returns replaces the device asked for so far.
 using DeviceFunction = std::function<std::string(const Operation&)>;
 
+/// A device as `device(...)` takes it: a spelling, or a function.
+using DeviceOrFunction = std::variant<std::string, DeviceFunction>;
+
 /// One level of `device(...)`: a spec to merge, a function, or nullopt, which stops at this level.
 using DeviceLevel = std::variant<std::monostate, DeviceSpec, DeviceFunction>;
 
@@ -25,21 +30,50 @@ struct ControlLevel {
   std::unordered_set<const Node*> made_inside;  ///< nodes made in the block: they depend already
 };
 
+/// A scope guard that lives on this thread.
+struct OpenGuard {
+  const void* guard = nullptr;
+  const char* kind = "";  ///< "name_scope"
+  Site site;
+};
+
 /// The stacks that the scope guards of one thread keep for one graph.
 struct ScopeState {
   std::string name;                  ///< current name scope without trailing '/', "" at the root
   std::vector<DeviceLevel> devices;  ///< outermost first
-  std::vector<Node*> colocation;     ///< outermost first
+  /// The devices around the outermost open colocation scope, which hides them; null outside of one.
+  const std::vector<DeviceLevel>* hidden_devices = nullptr;
+  std::vector<Node*> colocation;  ///< outermost first
   /// A node to be made, beside which its initial value belongs.
   std::optional<std::string> future_variable;
   std::vector<ControlLevel> control;                      ///< outermost first
   std::map<std::string, std::string> gradient_overrides;  ///< op type -> name of its gradient
+  /// Name of the open variable scope, kept by the graph; nullptr at the root.
+  const std::string* variable_scope = nullptr;
+
+  /// What a part above keeps for this thread and graph, made on first use: variable scopes.
+  template <class T>
+  T& extension() {
+    if (!extension_.has_value()) extension_ = std::make_shared<T>();
+    return *std::any_cast<std::shared_ptr<T>&>(extension_);
+  }
+
+  /// Guards close innermost first. One that does not cannot say so in its destructor: the next
+  /// call that opens a scope or makes a node throws RuntimeError.
+  void check_nesting();
+  void opened(const void* guard, const char* kind, Site site);
+  void closed(const void* guard) noexcept;
 
   /// The device that the open scopes give a new node.
   std::string device_of(const Operation& made) const;
   /// The nodes that must run before a new node with these data inputs: those of each open level,
   /// unless an input was made inside that level and so waits for them already.
   std::vector<Node*> control_inputs_for(const std::vector<Tensor>& inputs) const;
+
+ private:
+  std::any extension_;
+  std::vector<OpenGuard> open_;
+  std::optional<std::pair<OpenGuard, OpenGuard>> misplaced_;  ///< closed, and still open inside it
 };
 
 }  // namespace towerflow

@@ -29,11 +29,15 @@ std::vector<Node*> nodes_of(std::span<const Fetch> inputs) {
 
 }  // namespace
 
-NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site)
-    : graph_(graph), before_(graph.scopes().name) {
-  std::string& current = graph.scopes().name;
+NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site,
+                     std::unique_ptr<DefaultGraphGuard> default_graph)
+    : default_graph_(std::move(default_graph)), graph_(graph), before_(graph.scopes().name) {
+  ScopeState& state = graph.scopes();
+  state.check_nesting();
+  std::string& current = state.name;
   if (!name || name->empty()) {
     current.clear();
+    state.opened(this, "name_scope", site);
     return;
   }
   if (!valid_scope_name(*name, current.empty())) {
@@ -50,20 +54,51 @@ NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site)
     current = graph.unique_name(*name);
     name_ = current + "/";
   }
+  state.opened(this, "name_scope", site);
 }
 
-NameScope::~NameScope() { graph_.scopes().name = before_; }
-
-NameScope name_scope(std::optional<std::string> name, Site site) {
-  return NameScope(get_default_graph(), std::move(name), site);
+NameScope::~NameScope() {
+  ScopeState& state = graph_.scopes();
+  state.closed(this);
+  state.name = before_;
 }
 
-DeviceScope::DeviceScope(Graph& graph, DeviceLevel level)
+NameScope name_scope(std::optional<std::string> name, NameScopeOptions options, Site site) {
+  if (!name) name = options.default_name;
+  if (!name && options.values) {
+    throw ValueError("At least one of name (None) and default_name (None) must be provided.",
+                     {.site = site, .op = "name_scope"});
+  }
+  if (!options.values) return NameScope(get_default_graph(), std::move(name), site);
+  Graph& graph = graph_of(*options.values, site);
+  return NameScope(graph, std::move(name), site, std::make_unique<DefaultGraphGuard>(graph));
+}
+
+Graph& graph_of(const std::vector<Tensor>& values, Site site) {
+  for (const Tensor& value : values) {
+    if (&value.graph() == &values[0].graph()) continue;
+    throw ValueError(
+        fmt::format("{} must be from the same graph as {}.", value.name(), values[0].name()),
+        {.site = site, .hint = "build the whole program under one graph.as_default()"});
+  }
+  return values.empty() ? get_default_graph() : values[0].graph();
+}
+
+DeviceLevel device_level(const DeviceOrFunction& device, Site site) {
+  if (const auto* spec = std::get_if<std::string>(&device)) return DeviceSpec::parse(*spec, site);
+  return std::get<DeviceFunction>(device);
+}
+
+DeviceScope::DeviceScope(Graph& graph, DeviceLevel level, Site site)
     : graph_(graph), depth_(graph.scopes().devices.size()) {
-  graph.scopes().devices.push_back(std::move(level));
+  ScopeState& state = graph.scopes();
+  state.check_nesting();
+  state.devices.push_back(std::move(level));
+  state.opened(this, "device", site);
 }
 
 DeviceScope::~DeviceScope() {
+  graph_.scopes().closed(this);
   auto& devices = graph_.scopes().devices;
   if (depth_ < devices.size()) {
     devices.erase(devices.begin() + static_cast<std::ptrdiff_t>(depth_), devices.end());
@@ -71,46 +106,75 @@ DeviceScope::~DeviceScope() {
 }
 
 DeviceScope device(const std::string& spec, Site site) {
-  return DeviceScope(get_default_graph(), DeviceSpec::parse(spec, site));
+  return DeviceScope(get_default_graph(), DeviceSpec::parse(spec, site), site);
 }
 
-DeviceScope device(std::nullopt_t, Site) {
-  return DeviceScope(get_default_graph(), std::monostate{});
+DeviceScope device(std::nullopt_t, Site site) {
+  return DeviceScope(get_default_graph(), std::monostate{}, site);
 }
 
-DeviceScope device(DeviceFunction function, Site) {
-  return DeviceScope(get_default_graph(), std::move(function));
+DeviceScope device(DeviceFunction function, Site site) {
+  return DeviceScope(get_default_graph(), std::move(function), site);
 }
 
-ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing)
+ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing, Site site)
     : graph_(graph),
       devices_(std::move(graph.scopes().devices)),
-      colocation_(graph.scopes().colocation) {
+      colocation_(graph.scopes().colocation),
+      outermost_(graph.scopes().hidden_devices == nullptr) {
   ScopeState& state = graph.scopes();
+  if (outermost_) state.hidden_devices = &devices_;
   state.devices.clear();
   if (ignore_existing) state.colocation.clear();
   if (with != nullptr) state.colocation.push_back(with);
+  state.opened(this, "colocate_with", site);
 }
 
 ColocationScope::~ColocationScope() {
-  graph_.scopes().devices = std::move(devices_);
-  graph_.scopes().colocation = std::move(colocation_);
+  ScopeState& state = graph_.scopes();
+  state.closed(this);
+  if (outermost_) state.hidden_devices = nullptr;
+  state.devices = std::move(devices_);
+  state.colocation = std::move(colocation_);
 }
 
-ColocationScope colocate_with(const Operation& op, bool ignore_existing) {
-  return ColocationScope(op.graph(), &op.node(), ignore_existing);
+InitScope::InitScope(Graph& graph)
+    : graph_(graph),
+      brought_back_(graph.scopes().devices.empty() && graph.scopes().hidden_devices != nullptr),
+      outside_(graph, std::nullopt) {
+  ScopeState& state = graph.scopes();
+  if (brought_back_) state.devices = *state.hidden_devices;
 }
 
-ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs)
+InitScope::~InitScope() {
+  if (brought_back_) graph_.scopes().devices.clear();
+}
+
+ColocationScope colocate_with(const Operation& op, bool ignore_existing, Site site) {
+  return ColocationScope(op.graph(), &op.node(), ignore_existing, site);
+}
+
+ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site) {
+  if (!ignore_existing) {
+    throw ValueError("Trying to reset colocation (op is None) but ignore_existing is not True",
+                     {.site = site});
+  }
+  return ColocationScope(get_default_graph(), nullptr, true, site);
+}
+
+ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs,
+                                         Site site)
     : graph_(graph), cleared_(!inputs) {
   auto& control = graph.scopes().control;
   if (cleared_)
     outer_ = std::exchange(control, {});
   else
     control.push_back({std::move(*inputs), {}});
+  graph.scopes().opened(this, "control_dependencies", site);
 }
 
 ControlDependencies::~ControlDependencies() {
+  graph_.scopes().closed(this);
   auto& control = graph_.scopes().control;
   if (cleared_)
     control = std::move(outer_);
@@ -118,18 +182,18 @@ ControlDependencies::~ControlDependencies() {
     control.pop_back();
 }
 
-ControlDependencies control_dependencies(std::span<const Fetch> inputs) {
+ControlDependencies control_dependencies(std::span<const Fetch> inputs, Site site) {
   Graph& graph = inputs.empty() ? get_default_graph() : inputs[0].operation().graph();
-  return ControlDependencies(graph, nodes_of(inputs));
+  return ControlDependencies(graph, nodes_of(inputs), site);
 }
 
-ControlDependencies control_dependencies(const std::vector<Operation>& inputs) {
+ControlDependencies control_dependencies(const std::vector<Operation>& inputs, Site site) {
   const std::vector<Fetch> fetches(inputs.begin(), inputs.end());
-  return control_dependencies(std::span<const Fetch>(fetches));
+  return control_dependencies(std::span<const Fetch>(fetches), site);
 }
 
-ControlDependencies control_dependencies(std::nullopt_t) {
-  return ControlDependencies(get_default_graph(), std::nullopt);
+ControlDependencies control_dependencies(std::nullopt_t, Site site) {
+  return ControlDependencies(get_default_graph(), std::nullopt, site);
 }
 
 }  // namespace towerflow

@@ -30,11 +30,17 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
       return static_cast<int>(i);
     }
   }
-  if (!soft) {
+  // Another process's devices are never here, whatever stands in for a missing one.
+  const DeviceSpec first = DeviceSpec::parse(devices_.at(0).name);
+  const bool elsewhere = (spec.job && spec.job != first.job) ||
+                         (spec.replica && spec.replica != first.replica) ||
+                         (spec.task && spec.task != first.task) || spec.index.value_or(0) < 0;
+  if (!soft || elsewhere) {
     std::string names;
     for (const Device& device : devices_) names += (names.empty() ? "" : ", ") + device.name;
     ErrorDetail full = detail;
-    full.hint = "set allow_soft_placement, or ask for a device that exists";
+    full.hint = elsewhere ? "the devices of this session are those of its own process"
+                          : "set allow_soft_placement, or ask for a device that exists";
     throw errors::InvalidArgumentError(
         fmt::format("Cannot assign a device for operation {}: Operation was explicitly assigned to "
                     "{} but available devices are [ {} ].",

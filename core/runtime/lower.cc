@@ -235,10 +235,12 @@ class Lowering {
       if (root < 0) continue;
       VariableUse& use = uses[variable_index(root)];
       use.variable = variable_index(root);
-      const bool writes = std::find(node.op->written.begin(), node.op->written.end(),
-                                    static_cast<int>(i)) != node.op->written.end();
+      const auto listed = [i](const std::vector<int>& inputs) {
+        return std::find(inputs.begin(), inputs.end(), static_cast<int>(i)) != inputs.end();
+      };
+      const bool writes = listed(node.op->written);
       use.writes = use.writes || writes;
-      if (writes && node.op->overwrites) use.needs_value = false;
+      if ((writes && node.op->overwrites) || listed(node.op->maybe_unset)) use.needs_value = false;
     }
     for (const auto& [index, use] : uses) made.variables.push_back(use);
   }

@@ -72,7 +72,7 @@ class Session::Impl {
       execute(compiled.plan, *frame, context, kernels_, workers_);
     } catch (...) {
       give_back(compiled, std::move(frame));
-      throw;
+      rethrow_from_run();
     }
     std::vector<Array> results = frame->take_results();
     give_back(compiled, std::move(frame));
@@ -83,6 +83,7 @@ class Session::Impl {
     check_open();
     check(fetches, feeds);
     std::lock_guard lock(mutex_);
+    check_devices();
     int same_fetches = 0;
     for (auto it = plans_.begin(); it != plans_.end(); ++it) {
       if (!matches_fetches(**it, fetches)) continue;
@@ -171,6 +172,20 @@ class Session::Impl {
     }
   }
 
+  /// A session places its whole graph, also what no run needs: throws for a device that cannot be
+  /// given. Looks at what is new since the last run.
+  void check_devices() {
+    std::string last, why;
+    for (const std::size_t size = graph_.size(); placed_ < size; ++placed_) {
+      const Operation operation = graph_.operation(placed_);
+      if (operation.device() == last) continue;
+      last = operation.device();
+      devices_.choose(last, config_.allow_soft_placement,
+                      {.site = operation.site(), .node = operation.name(), .op = operation.type()},
+                      why);
+    }
+  }
+
   static bool matches_fetches(const CompiledRun& run, std::span<const Fetch> fetches) {
     return std::equal(run.fetches.begin(), run.fetches.end(), fetches.begin(), fetches.end(),
                       [](const auto& key, const Fetch& fetch) { return key == key_of(fetch); });
@@ -197,9 +212,13 @@ class Session::Impl {
       compiled->fed_shapes.emplace_back(feed.value().dtype(), feed.value().shape());
       specs.push_back({feed.tensor(), feed.value().dtype(), feed.value().shape()});
     }
-    compiled->plan =
-        compile_plan(fetches, specs, devices_, kernels_,
-                     {.soft_placement = config_.allow_soft_placement, .passes = config_.passes});
+    try {
+      compiled->plan =
+          compile_plan(fetches, specs, devices_, kernels_,
+                       {.soft_placement = config_.allow_soft_placement, .passes = config_.passes});
+    } catch (const Error&) {
+      rethrow_from_run();
+    }
     if (config_.log_device_placement) log_placements(compiled->plan);
     static const bool explain = [] {
       const char* wanted = std::getenv("TOWERFLOW_EXPLAIN");
@@ -241,8 +260,9 @@ class Session::Impl {
   KernelCache kernels_;
   ArenaPool arenas_;
   Workers workers_;
-  std::mutex mutex_;  // guards plans_
+  std::mutex mutex_;  // guards plans_ and placed_
   std::list<std::shared_ptr<CompiledRun>> plans_;
+  std::size_t placed_ = 0;   // nodes whose devices were looked at
   std::mutex active_mutex_;  // guards active_ and closed_
   std::set<ActiveRun*> active_;
   bool closed_ = false;

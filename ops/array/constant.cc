@@ -41,6 +41,7 @@ Array with_shape(const Array& value, const Shape& shape) {
     throw ValueError(fmt::format("the shape {} of a constant is not fully known", shape.text()));
   }
   if (value.elements() == shape.elements()) return value.reshaped(shape);
+  if (shape.elements() == 0) return Array(value.dtype(), shape);  // whatever the value
   if (value.elements() > shape.elements()) {
     throw ValueError(fmt::format("Too many elements provided. Takes at most {}, but got {}.",
                                  shape.elements(), value.elements()));

@@ -4,6 +4,8 @@
 
 namespace towerflow {
 
+void register_boolean_mask_ops(OpRegistry& registry);
+void register_boolean_mask_kernels(KernelTable& table);
 void register_broadcast_to_ops(OpRegistry& registry);
 void register_broadcast_to_kernels(KernelTable& table);
 void register_cast_ops(OpRegistry& registry);

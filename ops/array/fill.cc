@@ -98,6 +98,18 @@ Tensor fill_of(Graph& graph, const NameScope& scope, const Tensor& dims, const A
       .output(0);
 }
 
+/// A constant under the scope's name; where there is a node of that name already, TensorFlow tries
+/// a Fill, which fails for the same reason but leaves its operands behind.
+Tensor small_constant(Graph& graph, const NameScope& scope, const Shape& shape, DType dtype,
+                      bool one, const char* dims_name, Site site) {
+  try {
+    return make_constant(graph, filled(dtype, shape, one), scope.name(), site);
+  } catch (const ValueError&) {
+    const Tensor dims = make_constant(graph, shape_vector(shape, DType::int32), dims_name, site);
+    return fill_of(graph, scope, dims, scalar_of(dtype, one), site);
+  }
+}
+
 Tensor constant_fill(const Shape& shape, const char* kind, bool one, const ZerosOptions& options,
                      Site site) {
   Graph& graph = get_default_graph();
@@ -108,7 +120,7 @@ Tensor constant_fill(const Shape& shape, const char* kind, bool one, const Zeros
                        {.hint = "pass tf::shape(x) to take over a shape known only in a run"});
     }
     if (shape.elements() < kLargestConstant) {
-      return make_constant(graph, filled(options.dtype, shape, one), scope.name(), site);
+      return small_constant(graph, scope, shape, options.dtype, one, "Const", site);
     }
     const Array value = scalar_of(options.dtype, one);
     const Tensor dims =
@@ -177,7 +189,7 @@ Tensor zeros_like(const Operand& operand, LikeOptions options, Site site) {
   if (tensor.shape().fully_known()) {
     const Shape& shape = tensor.shape();
     if (shape.elements() < kLargestConstant) {
-      return make_constant(graph, filled(dtype, shape, false), scope.name(), site);
+      return small_constant(graph, scope, shape, dtype, false, "shape_as_tensor", site);
     }
     const Tensor dims =
         make_constant(graph, shape_vector(shape, DType::int32), "shape_as_tensor", site);

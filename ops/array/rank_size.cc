@@ -8,6 +8,11 @@
 namespace towerflow {
 namespace {
 
+/// Of a rank that is not to be known before the run.
+struct InRun {
+  bool operator==(const InRun&) const = default;
+};
+
 struct SizeAttrs {
   DType out_type = DType::int32;
   bool operator==(const SizeAttrs&) const = default;
@@ -20,7 +25,7 @@ Array integer(std::int64_t value, DType dtype) {
 
 Array known_rank(const InferenceContext& context, std::span<const OutputSpec>) {
   const Shape& shape = context.shape(0);
-  if (!shape.has_rank()) return {};
+  if (!shape.has_rank() || context.all_attrs().get_if<InRun>() != nullptr) return {};
   return integer(static_cast<std::int64_t>(shape.rank()), DType::int32);
 }
 
@@ -89,6 +94,14 @@ Tensor rank(const Operand& input, RankOptions options, Site site) {
     return shape.has_rank() ? integer(static_cast<std::int64_t>(shape.rank()), DType::int32)
                             : Array();
   });
+}
+
+Tensor rank_in_run(const Tensor& input, RankOptions options, Site site) {
+  const Operand operand(input, site);
+  return OpBuilder("Rank", options.name, site, {&operand})
+      .input(operand, "input")
+      .attrs(InRun{})
+      .output();
 }
 
 Tensor size(const Operand& input, SizeOptions options, Site site) {

@@ -11,6 +11,9 @@ struct RankOptions {
 /// The number of dimensions; a constant where it is known when the graph is built.
 /// shapes   input [...] -> []     dtypes  any -> int32     grads  none     source  tf.rank
 Tensor rank(const Operand& input, RankOptions options = {}, Site site = Site::current());
+/// The same, always counted in the run: whoever fetches it waits for the input, and fails where the
+/// input does. (array_ops.rank_internal with optimize=False)
+Tensor rank_in_run(const Tensor& input, RankOptions options = {}, Site site = Site::current());
 
 struct SizeOptions {
   std::string name{};

@@ -5,6 +5,7 @@
 namespace towerflow {
 
 void register_array_ops(OpRegistry& registry) {
+  register_boolean_mask_ops(registry);
   register_broadcast_to_ops(registry);
   register_cast_ops(registry);
   register_concat_ops(registry);
@@ -25,6 +26,7 @@ void register_array_ops(OpRegistry& registry) {
 }
 
 void register_array_kernels(KernelTable& table) {
+  register_boolean_mask_kernels(table);
   register_broadcast_to_kernels(table);
   register_cast_kernels(table);
   register_concat_kernels(table);

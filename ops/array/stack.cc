@@ -180,13 +180,24 @@ Tensor stack(const OperandList& values, StackOptions options, Site site) {
       return make_constant(graph, to_array(Nested(std::move(items))), name, site);
     }
   }
+  if (options.axis != 0) {
+    // The first value's rank says whether there is such an axis, before the op takes up its name.
+    const Tensor first = convert_operand(graph, values.items()[0], name, std::nullopt);
+    const Shape& shape = first.shape();
+    if (shape.has_rank() && !normalized_axis(options.axis, shape.rank() + 1)) {
+      throw ValueError(fmt::format("Argument `axis` = {} not in range [-{}, {})", options.axis,
+                                   shape.rank() + 1, shape.rank() + 1),
+                       {.site = site, .op = "Pack"});
+    }
+  }
   const NameScope scope(graph, name, site);
   check_same_dtype(values, "Pack", "values", site);
   std::optional<DType> dtype;
   if (const Tensor* first = values.any_tensor()) dtype = first->dtype();
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    inputs.push_back(convert_operand(graph, values.items()[i], fmt::format("{}", i), dtype));
+    const std::string item = options.axis == 0 ? fmt::format("{}", i) : fmt::format("values_{}", i);
+    inputs.push_back(convert_operand(graph, values.items()[i], item, dtype));
     dtype = inputs[0].dtype();
   }
   return graph

@@ -17,7 +17,7 @@ struct ArgMaxAttrs {
 
 void argmax_shape(InferenceContext& context) {
   const DType dtype = context.dtype(0);
-  if (dtype == DType::bool_ || !dispatch_dtype(dtype, []<class T>() {})) {
+  if (!dispatch_dtype(dtype, []<class T>() {})) {
     context.fail_type(
         fmt::format("Value passed to parameter 'input' has DataType {}, which the op "
                     "does not take",
@@ -37,6 +37,8 @@ void argmax_shape(InferenceContext& context) {
     return context.add_output(
         out, input.rank() > 0 ? Shape::of_rank(input.rank() - 1) : Shape::unknown());
   }
+  // Of a vector or a scalar the axis is looked at when the graph runs.
+  if (input.rank() <= 1) return context.add_output(out, Shape{});
   const std::int64_t wanted = integers_of(*axis).at(0);
   const auto at = normalized_axis(wanted, input.rank());
   if (!at) {

@@ -33,13 +33,18 @@ ShapeRule shape_rule(const BinaryRow& row) {
   };
 }
 
+/// Python's sum (and quotient) makes tensors of its operands before the op sees them.
+Tensor built(OpBuilder& builder, std::string_view op, const Operand& x, const Operand& y) {
+  builder.input(x, "x", "T");
+  if (op == "AddV2") return builder.eager_input(y, "y", "T").output();
+  return builder.input(y, "y", "T").output();
+}
+
 /// An op whose operands agree in dtype; the first fixes it.
 Tensor call(const char* op, const char* default_name, const Operand& x, const Operand& y,
             const BinaryOptions& options, Site site) {
-  return OpBuilder(op, options.name, default_name, site, {&x, &y})
-      .input(x, "x", "T")
-      .input(y, "y", "T")
-      .output();
+  OpBuilder builder(op, options.name, default_name, site, {&x, &y});
+  return built(builder, op, x, y);
 }
 
 /// An operator: a value on the left takes the dtype of the tensor on the right.
@@ -47,9 +52,9 @@ Tensor call_operator(const char* op, const char* name, const Operand& x, const O
   OpBuilder builder(op, "", name, x.site(), {&x, &y});
   if (x.any_tensor() == nullptr && y.tensor() != nullptr) {
     const Tensor left = convert_operand(builder.graph(), x, "x", y.tensor()->dtype());
-    return builder.input(left, "x", "T").input(y, "y", "T").output();
+    return built(builder, op, left, y);
   }
-  return builder.input(x, "x", "T").input(y, "y", "T").output();
+  return built(builder, op, x, y);
 }
 
 /// The floating type in which integers are divided.
@@ -65,7 +70,7 @@ Tensor real_quotient(const Operand& x, const Operand& y, const BinaryOptions& op
     builder.input(convert_operand(builder.graph(), x, "x", *left), "x", "T");
   else
     builder.input(x, "x", "T");
-  builder.input(y, "y", "T");
+  builder.eager_input(y, "y", "T");
   const std::vector<Tensor> operands = builder.tensors();
   const DType dtype = operands[0].dtype();
   const DType wanted = quotient_dtype(dtype);
@@ -136,10 +141,13 @@ Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options, Site s
   return real_quotient(x, y, options, std::nullopt, site);
 }
 Tensor divide(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
-  if (x.any_tensor() != nullptr) return real_quotient(x, y, options, std::nullopt, site);
+  if (x.any_tensor() != nullptr || !options.name.empty()) {
+    return real_quotient(x, y, options, std::nullopt, site);
+  }
   // Python's x / y needs a tensor on the left.
-  return real_quotient(convert_operand(get_default_graph(), x, "Const", std::nullopt), y, options,
-                       std::nullopt, site);
+  const auto dtype = y.tensor() != nullptr ? std::optional(y.tensor()->dtype()) : std::nullopt;
+  const Tensor left = convert_operand(get_default_graph(), x, "Const", dtype);
+  return real_quotient(left, y, options, std::nullopt, site);
 }
 
 Tensor operator/(const Operand& x, const Operand& y) {

@@ -57,7 +57,8 @@ void reduce_shape(InferenceContext& context, bool of_bools) {
 /// caller's scope, before that of the reduction.
 Operand all_axes(const Operand& input, Site site) {
   const Tensor* tensor = input.tensor();
-  if (tensor != nullptr && tensor->shape().has_rank()) {
+  // A scalar has its (no) axes computed too.
+  if (tensor != nullptr && tensor->shape().has_rank() && tensor->shape().rank() > 0) {
     std::vector<std::int32_t> axes(tensor->shape().rank());
     std::iota(axes.begin(), axes.end(), 0);
     return make_constant(tensor->graph(), Array::of(Shape{axes.size()}, axes), "Const", site);

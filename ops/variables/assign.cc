@@ -27,6 +27,10 @@ void need_ref(const InferenceContext& context) {
 
 void assign_shape(InferenceContext& context) {
   need_ref(context);
+  if (!context.attrs<AssignAttrs>().validate_shape) {  // the variable takes the value's shape
+    context.add_output(context.dtype(0), context.shape(1), true);
+    return;
+  }
   const auto merged = context.shape(0).merged(context.shape(1));
   if (!merged) {
     context.fail(
@@ -35,6 +39,15 @@ void assign_shape(InferenceContext& context) {
                     context.shape(0).text(), context.shape(1).text()));
   }
   context.add_output(context.dtype(0), context.shape(0), true);
+}
+
+void update_shape(InferenceContext& context) {
+  const DType dtype = context.dtype(0);
+  if (dtype == DType::bool_ || dtype == DType::string) {
+    context.fail_type(fmt::format(
+        "Value passed to parameter 'ref' has DataType {}, which has no sum", dtype_name(dtype)));
+  }
+  assign_shape(context);
 }
 
 void scatter_shape(InferenceContext& context) {
@@ -158,7 +171,7 @@ void register_assign_ops(OpRegistry& registry) {
                 .overwrites = true});
   for (const char* op : {"AssignAdd", "AssignSub"}) {
     registry.add({.name = op,
-                  .shape = assign_shape,
+                  .shape = update_shape,
                   .gradient = reason,
                   .effect = Effect::writes_variable,
                   .written = {0}});

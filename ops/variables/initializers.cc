@@ -51,10 +51,9 @@ Initializer constant_initializer(Nested value) {
 
 Initializer random_uniform_initializer(RandomUniformInitializerOptions options) {
   return InitializerFunction([options](const Shape& shape, DType dtype, Site site) {
-    return random_uniform(
-        sizes(shape, site),
-        {.minval = options.minval, .maxval = options.maxval, .dtype = dtype, .seed = options.seed},
-        site);
+    RandomUniformOptions draw{.minval = options.minval, .dtype = dtype, .seed = options.seed};
+    if (options.maxval) draw.maxval = Operand(*options.maxval);
+    return random_uniform(sizes(shape, site), draw, site);
   });
 }
 
@@ -77,8 +76,9 @@ Initializer truncated_normal_initializer(NormalInitializerOptions options) {
 }
 
 Initializer glorot_uniform_initializer(GlorotOptions options) {
-  return InitializerFunction([options](const Shape& shape, DType dtype, Site site) {
-    const auto [fan_in, fan_out] = fans(shape);
+  return PartInitializerFunction([options](const Shape& shape, DType dtype,
+                                           const PartitionInfo* partition, Site site) {
+    const auto [fan_in, fan_out] = fans(partition != nullptr ? partition->full_shape : shape);
     const double limit = std::sqrt(3.0 / std::max(1.0, (fan_in + fan_out) / 2.0));
     return random_uniform(sizes(shape, site),
                           {.minval = -limit, .maxval = limit, .dtype = dtype, .seed = options.seed},

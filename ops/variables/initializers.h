@@ -15,11 +15,11 @@ Initializer ones_initializer();
 Initializer constant_initializer(Nested value);
 
 struct RandomUniformInitializerOptions {
-  double minval = -0.05;
-  double maxval = 0.05;
+  Nested minval = 0.0;
+  std::optional<Nested> maxval{};  ///< 1, for a floating dtype
   std::optional<std::int64_t> seed{};
 };
-/// (tf.random_uniform_initializer; TensorFlow's default range there is -0.05 to 0.05)
+/// Values from minval up to maxval. (tf.random_uniform_initializer)
 Initializer random_uniform_initializer(RandomUniformInitializerOptions options = {});
 
 struct NormalInitializerOptions {

@@ -7,10 +7,12 @@
 
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
+#include "ops/array/concat.h"
 #include "ops/array/view.h"
 #include "ops/control/group.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/families.h"
+#include "ops/variables/initialization.h"
 
 namespace towerflow {
 namespace {
@@ -49,6 +51,23 @@ Tensor storage(Graph& graph, const std::string& scope, DType dtype, const Shape&
       .output(0);
 }
 
+/// The value of all parts; independent of open control dependencies, as a variable's read is.
+Tensor put_together(const PartitionedParts& whole, Site site) {
+  Graph& graph = whole.variables[0].graph();
+  const ControlDependencies outside(graph, std::nullopt);
+  Tensor value = whole.variables[0].value();
+  if (whole.variables.size() > 1) {
+    const auto axis = std::find_if(whole.partitions.begin(), whole.partitions.end(),
+                                   [](int parts) { return parts > 1; }) -
+                      whole.partitions.begin();
+    const NameScope scope(graph, whole.name + "/ConcatPartitions/", site);
+    value = concat(std::vector<Tensor>(whole.variables.begin(), whole.variables.end()),
+                   static_cast<int>(axis), {}, site);
+  }
+  const NameScope root(graph, std::nullopt, site);
+  return identity(value, {.name = whole.name}, site);
+}
+
 }  // namespace
 
 void register_storage_ops(OpRegistry& registry) {
@@ -62,24 +81,44 @@ void register_storage_ops(OpRegistry& registry) {
                 .effect = Effect::variable});
 }
 
-Variable make_variable(const Initializer& initial, const Shape* shape, DType dtype,
+Tensor Initializer::make(const Shape* shape, DType dtype, const PartitionInfo* partition,
+                         Site site) const {
+  if (make_value_) {
+    if (shape == nullptr) return make_value_();
+    throw TypeError("The initializer takes no shape, but a shape was given.",
+                    {.site = site, .hint = "leave the shape out: the value has one"});
+  }
+  return function_(*shape, dtype, partition, site);
+}
+
+Variable make_variable(const Initializer& initial, const VariableRequest& request,
                        const VariableOptions& options, Site site) {
+  if (options.use_resource.value_or(false)) {
+    throw NotImplementedError("Resource variables are not supported.",
+                              {.site = site,
+                               .node = options.name,
+                               .hint = "leave use_resource out: reads of a variable are ordered "
+                                       "with its writes anyway"});
+  }
   Graph& graph = get_default_graph();
   std::vector<std::string> collections =
       options.collections.value_or(std::vector<std::string>{GraphKeys::GLOBAL_VARIABLES});
   const bool listed_already = std::find(collections.begin(), collections.end(),
                                         GraphKeys::TRAINABLE_VARIABLES) != collections.end();
-  if (options.trainable && !listed_already) {
+  auto record = std::make_shared<VariableRecord>();
+  record->trainable =
+      options.trainable.value_or(options.synchronization != VariableSynchronization::ON_READ);
+  record->constraint = options.constraint;
+  record->save_slice_info = request.save_slice_info;
+  record->site = site;
+  if (record->trainable && !listed_already) {
     collections.push_back(GraphKeys::TRAINABLE_VARIABLES);
   }
-  auto record = std::make_shared<VariableRecord>();
-  record->trainable = options.trainable;
-  record->site = site;
   {
     // A variable is made once, before everything: open control dependencies are not for it.
-    const ControlDependencies outside(graph, std::nullopt);
+    const InitScope outside(graph);
     // get_variable("") makes its nodes at the root, under the names of their ops.
-    const bool unnamed = options.name.empty() && shape != nullptr;
+    const bool unnamed = options.name.empty() && request.shape != nullptr;
     const NameScope scope(graph,
                           unnamed                ? ""
                           : options.name.empty() ? "Variable"
@@ -87,23 +126,36 @@ Variable make_variable(const Initializer& initial, const Shape* shape, DType dty
                           site);
     const std::string node_name = scope.name().substr(0, scope.name().rfind('/'));
     std::optional<FutureColocation> beside;
-    if (initial.is_function()) {
+    if (initial.is_value()) {
+      record->initial_value =
+          convert_operand(graph, initial.value().at(site), "initial_value", options.dtype);
+    } else {
       beside.emplace(graph, node_name);
       const NameScope inner(graph, "Initializer", site);
       const DeviceScope anywhere(graph, std::monostate{});
-      record->initial_value = initial.function()(*shape, dtype, site);
-    } else {
+      const Tensor made = initial.make(request.shape, request.dtype, request.partition, site);
       record->initial_value =
-          convert_operand(graph, initial.value(), "initial_value", options.dtype);
+          convert_operand(graph, Operand(made, site), "initial_value",
+                          request.shape != nullptr ? request.dtype : options.dtype);
     }
-    const Shape known = options.validate_shape ? record->initial_value.shape() : Shape::unknown();
+    const Shape known = options.shape            ? *options.shape
+                        : options.validate_shape ? record->initial_value.shape()
+                                                 : Shape::unknown();
     record->ref = storage(graph, scope.name(), record->initial_value.dtype(), known, site);
+    beside.reset();
+    if (options.validate_shape && !record->initial_value.shape().fully_known()) {
+      throw ValueError(fmt::format("initial_value must have a shape specified: {}",
+                                   record->initial_value.name()),
+                       {.site = site,
+                        .node = record->ref.op().name(),
+                        .hint = "set_shape it, or pass {.validate_shape = false}"});
+    }
     record->initializer =
-        assign_ref(record->ref, record->initial_value,
+        assign_ref(record->ref, guarded_initial_value(record->initial_value, scope.name(), site),
                    {.validate_shape = options.validate_shape, .name = "Assign"}, site)
             .op();
-    if (!options.caching_device.empty()) {
-      const DeviceScope cache(graph, DeviceSpec::parse(options.caching_device, site));
+    if (options.caching_device) {
+      const DeviceScope cache(graph, device_level(*options.caching_device, site), site);
       record->snapshot = identity(record->ref, {.name = "read"}, site);
     } else {
       const ColocationScope with_ref(graph, &record->ref.node(), false);
@@ -112,15 +164,29 @@ Variable make_variable(const Initializer& initial, const Shape* shape, DType dty
   }
   Variable variable;
   variable.record_ = std::move(record);
-  for (const std::string& key : collections) {
-    graph.collections().add(key, CollectionItem::of(variable));
+  // A collection that is named twice lists the variable once.
+  for (auto key = collections.begin(); key != collections.end(); ++key) {
+    if (std::find(collections.begin(), key, *key) != key) continue;
+    graph.collections().add(*key, CollectionItem::of(variable));
   }
   return variable;
 }
 
+Variable partitioned_variable(PartitionedParts parts, Site site) {
+  auto record = std::make_shared<VariableRecord>();
+  record->trainable = parts.variables.at(0).trainable();
+  record->site = site;
+  record->parts = std::move(parts);
+  Variable variable;
+  variable.record_ = std::move(record);
+  return variable;
+}
+
 Variable::Variable(const Operand& initial_value, VariableOptions options, Site site)
-    : Variable(make_variable(Initializer(initial_value), nullptr,
-                             options.dtype.value_or(DType::float32), options, site)) {}
+    : Variable(make_variable(Initializer(initial_value), {}, options, site)) {}
+
+Variable::Variable(InitialValueFunction initial_value, VariableOptions options, Site site)
+    : Variable(make_variable(Initializer(std::move(initial_value)), {}, options, site)) {}
 
 const VariableRecord& Variable::record() const {
   if (record_ == nullptr) {
@@ -130,20 +196,53 @@ const VariableRecord& Variable::record() const {
   return *record_;
 }
 
-std::string Variable::name() const { return ref().name(); }
-DType Variable::dtype() const { return ref().dtype(); }
-const Shape& Variable::shape() const { return ref().shape(); }
+std::string Variable::name() const { return partitioned() ? record().parts->name : ref().name(); }
+DType Variable::dtype() const { return partitioned() ? parts()[0].dtype() : ref().dtype(); }
+const Shape& Variable::shape() const {
+  return partitioned() ? record().parts->shape : ref().shape();
+}
 const std::string& Variable::device() const { return ref().device(); }
-Graph& Variable::graph() const { return ref().graph(); }
+Graph& Variable::graph() const { return partitioned() ? parts()[0].graph() : ref().graph(); }
 Operation Variable::op() const { return ref().op(); }
 bool Variable::trainable() const { return record().trainable; }
 Site Variable::site() const { return record().site; }
-Tensor Variable::ref() const { return record().ref; }
-Tensor Variable::value() const { return record().snapshot; }
-Operation Variable::initializer() const { return record().initializer; }
-Tensor Variable::initial_value() const { return record().initial_value; }
+Operation Variable::initializer() const { return whole().initializer; }
+Tensor Variable::initial_value() const { return whole().initial_value; }
+Tensor Variable::ref() const { return whole().ref; }
+const Constraint& Variable::constraint() const { return record().constraint; }
+bool Variable::partitioned() const { return record().parts.has_value(); }
 
-Tensor Variable::read_value(Site site) const { return identity(ref(), {.name = "read"}, site); }
+Tensor Variable::value() const {
+  return partitioned() ? put_together(*record().parts, site()) : record().snapshot;
+}
+
+const std::vector<Variable>& Variable::parts() const {
+  static const std::vector<Variable> none;
+  return partitioned() ? record().parts->variables : none;
+}
+
+const std::vector<int>& Variable::partitions() const {
+  static const std::vector<int> none;
+  return partitioned() ? record().parts->partitions : none;
+}
+
+const std::optional<SaveSliceInfo>& Variable::save_slice_info() const {
+  return record().save_slice_info;
+}
+
+const VariableRecord& Variable::whole() const {
+  if (partitioned()) {
+    throw NotImplementedError(
+        "PartitionedVariable doesn't support being used as a reference.",
+        {.node = record().parts->name, .hint = "use its parts(), each of which is a variable"});
+  }
+  return record();
+}
+
+Tensor Variable::read_value(Site site) const {
+  return partitioned() ? put_together(*record().parts, site)
+                       : identity(ref(), {.name = "read"}, site);
+}
 
 Collected<Variable> global_variables(const std::optional<std::string>& scope) {
   return listed(GraphKeys::GLOBAL_VARIABLES, scope);

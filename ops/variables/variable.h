@@ -8,54 +8,69 @@
 
 #include "core/graph/operand.h"
 #include "core/graph/scopes.h"
+#include "ops/variables/initial_value.h"
+#include "ops/variables/partition.h"
 
 namespace towerflow {
 
-struct VariableRecord;
+/// When the copies of a variable that several devices hold are brought together; the variables here
+/// have one copy, so that it only decides whether one is trainable. (tf.VariableSynchronization)
+enum class VariableSynchronization { AUTO, NONE, ON_WRITE, ON_READ };
+/// How they are; kept for TensorFlow's signature. (tf.VariableAggregation)
+enum class VariableAggregation { NONE, SUM, MEAN, ONLY_FIRST_REPLICA };
 
-/// Makes an initial value of a shape and dtype inside the variable's `Initializer` scope.
-using InitializerFunction = std::function<Tensor(const Shape& shape, DType dtype, Site site)>;
-
-/// How a variable is initialised: by a function of shape and dtype, or by a value.
-class Initializer {
- public:
-  Initializer(InitializerFunction function) : function_(std::move(function)) {}  // NOLINT
-  Initializer(Operand value) : value_(std::move(value)) {}                       // NOLINT
-  Initializer(Array value) : value_(Operand(std::move(value))) {}                // NOLINT
-
-  bool is_function() const { return function_ != nullptr; }
-  const InitializerFunction& function() const { return function_; }
-  const Operand& value() const { return *value_; }
-
- private:
-  InitializerFunction function_;
-  std::optional<Operand> value_;
-};
+/// What an updated variable is replaced by, a projection of its value: a norm or range that it has
+/// to keep. Optimizers apply it after each update. (the `constraint` of tf.get_variable)
+using Constraint = std::function<Tensor(const Tensor& value)>;
 
 struct VariableOptions {
-  bool trainable = true;
+  std::optional<bool> trainable{};  ///< true, but with ON_READ
   /// Collections it is added to; GLOBAL_VARIABLES when not given. TRAINABLE_VARIABLES comes on top
   /// for a trainable one.
   std::optional<std::vector<std::string>> collections{};
   bool validate_shape = true;
-  std::string caching_device{};
+  std::optional<DeviceOrFunction> caching_device{};  ///< where `w/read` is placed
   std::string name{};
   std::optional<DType> dtype{};
+  Constraint constraint{};
+  /// true is refused: resource variables are not here, and reads of these are ordered already.
+  std::optional<bool> use_resource{};
+  VariableSynchronization synchronization = VariableSynchronization::AUTO;
+  VariableAggregation aggregation = VariableAggregation::NONE;
+  /// Of the storage, where it is not the initial value's: Shape::unknown() takes values of any.
+  std::optional<Shape> shape{};
+};
+
+struct VariableRecord;
+struct VariableRequest;
+struct PartitionedParts;
+class Variable;
+
+/// Where a part of a partitioned variable lies in the whole. (tf.Variable.SaveSliceInfo)
+struct SaveSliceInfo {
+  std::string full_name;
+  Shape full_shape;
+  PartSlice slice;
 };
 
 /// A value that lives in a session and that runs read and change. A cheap handle; in an expression
 /// it stands for its value. (tf.Variable, reference variables)
 ///
-/// Made of the nodes `w` (the storage), `w/Assign` (its initializer), `w/read` (its value).
+/// Made of the nodes `w` (the storage), `w/Assign` (its initializer), `w/read` (its value). A
+/// partitioned one consists of variables instead, its parts, and has no storage of its own: what
+/// needs that throws NotImplementedError.
 class Variable {
  public:
   Variable() = default;
   /// A variable with this initial value, in the current name scope.
   explicit Variable(const Operand& initial_value, VariableOptions options = {},
                     Site site = Site::current());
+  /// With the value that the function makes, inside the variable's `Initializer` scope.
+  explicit Variable(InitialValueFunction initial_value, VariableOptions options = {},
+                    Site site = Site::current());
 
   bool valid() const { return record_ != nullptr; }
-  std::string name() const;  ///< "conv1/weights:0"
+  std::string name() const;  ///< "conv1/weights:0"; of a partitioned one "conv1/weights"
   DType dtype() const;
   const Shape& shape() const;
   const Shape& get_shape() const { return shape(); }
@@ -65,41 +80,76 @@ class Variable {
   bool trainable() const;
   Site site() const;  ///< where it was created
 
-  Tensor ref() const;             ///< the storage itself, for ops that write it
-  Tensor value() const;           ///< "w/read:0"
+  Tensor ref() const;  ///< the storage itself, for ops that write it
+  /// "w/read:0"; of a partitioned one its parts put together, by nodes that each call adds.
+  Tensor value() const;
   Operation initializer() const;  ///< "w/Assign"
   Tensor initial_value() const;
+  /// The value where there is one already, else the initial value; for initial values of other
+  /// variables. (initialized_value)
+  Tensor initialized_value(Site site = Site::current()) const;
   /// A read that is placed on the tape here: after the writes made before it. (read_value)
   Tensor read_value(Site site = Site::current()) const;
+  const Constraint& constraint() const;
+
+  bool partitioned() const;
+  /// The variables that a partitioned one consists of, in order; none of another.
+  const std::vector<Variable>& parts() const;
+  const std::vector<int>& partitions() const;  ///< one number for each dimension
+  /// Of a part: where it belongs.
+  const std::optional<SaveSliceInfo>& save_slice_info() const;
 
   operator Tensor() const { return value(); }      // NOLINT: an operand like any tensor
   operator Fetch() const { return Fetch(ref()); }  // NOLINT: sess.run(w) reads it last
   bool operator==(const Variable& other) const { return record_ == other.record_; }
 
  private:
-  friend Variable make_variable(const Initializer& initial, const Shape* shape, DType dtype,
+  friend Variable make_variable(const Initializer& initial, const VariableRequest& request,
                                 const VariableOptions& options, Site site);
+  friend Variable partitioned_variable(PartitionedParts parts, Site site);
   const VariableRecord& record() const;
+  const VariableRecord& whole() const;  ///< throws for a partitioned variable
 
   std::shared_ptr<const VariableRecord> record_;
 };
 
 inline std::string collection_name(const Variable& variable) { return variable.name(); }
 
-/// The parts of a variable.
+/// What a partitioned variable is made of.
+struct PartitionedParts {
+  std::string name;
+  Shape shape;
+  std::vector<int> partitions;
+  std::vector<Variable> variables;
+};
+
+/// What a handle stands for: nodes, or the parts of a partitioned variable.
 struct VariableRecord {
   Tensor ref;
   Tensor snapshot;
   Operation initializer;
   Tensor initial_value;
   bool trainable = true;
+  Constraint constraint;
+  std::optional<SaveSliceInfo> save_slice_info;
+  std::optional<PartitionedParts> parts;
   Site site;
 };
 
+/// What an initializer is asked for, besides the options.
+struct VariableRequest {
+  DType dtype = DType::float32;
+  const Shape* shape = nullptr;  ///< where the initializer takes one
+  const PartitionInfo* partition = nullptr;
+  std::optional<SaveSliceInfo> save_slice_info{};
+};
+
 /// Makes the nodes of a variable called `options.name` in the current name scope and adds it to its
-/// collections. `shape` is given when `initial` is a function.
-Variable make_variable(const Initializer& initial, const Shape* shape, DType dtype,
+/// collections.
+Variable make_variable(const Initializer& initial, const VariableRequest& request,
                        const VariableOptions& options, Site site);
+/// The handle of variables that are parts of one.
+Variable partitioned_variable(PartitionedParts parts, Site site);
 
 /// All variables but local ones, in the order of their creation. (tf.global_variables)
 Collected<Variable> global_variables(const std::optional<std::string>& scope = std::nullopt);

@@ -9,15 +9,20 @@
 namespace towerflow {
 namespace {
 
-/// The variable scope that is open on this thread, for each graph that has one.
-std::shared_ptr<VariableScope>& current_scope(Graph& graph) {
-  thread_local std::vector<std::pair<std::uint64_t, std::shared_ptr<VariableScope>>> scopes;
-  for (auto& [uid, scope] : scopes) {
-    if (uid == graph.uid()) return scope;
+/// What a thread has open of a graph, and how often it opened scopes of each name.
+struct ThreadScopes {
+  std::shared_ptr<VariableScope> current = std::make_shared<VariableScope>();
+  std::map<std::string, int> counts;
+
+  /// Forgets how often the scopes below `scope` were opened, as TensorFlow does when it closes.
+  void close_subscopes(const std::string& scope) {
+    for (auto& [name, count] : counts) {
+      if (name.starts_with(scope + "/")) count = 0;
+    }
   }
-  if (scopes.size() >= 64) scopes.erase(scopes.begin(), scopes.begin() + 32);
-  return scopes.emplace_back(graph.uid(), std::make_shared<VariableScope>()).second;
-}
+};
+
+ThreadScopes& scopes_of(Graph& graph) { return graph.scopes().extension<ThreadScopes>(); }
 
 std::string joined(const std::string& scope, const std::string& name) {
   return scope.empty() ? name : scope + "/" + name;
@@ -48,7 +53,7 @@ CustomGetter around(CustomGetter outer, CustomGetter inner) {
 /// of the value to see its dtype stays in the graph there, and so here.
 void check_dtype(Graph& graph, const GetVariableOptions& options, const std::string& name,
                  Site site) {
-  if (!options.dtype || !options.initializer || options.initializer->is_function()) return;
+  if (!options.dtype || !options.initializer || !options.initializer->is_value()) return;
   const DType given =
       convert_operand(graph, options.initializer->value(), "Const", std::nullopt).dtype();
   if (given == *options.dtype) return;
@@ -61,117 +66,145 @@ void check_dtype(Graph& graph, const GetVariableOptions& options, const std::str
 }
 
 std::string unique_default_name(Graph& graph, const std::string& prefix) {
-  auto& counts = graph.extension<VariableStore>().scope_counts();
-  const std::string name = joined(current_scope(graph)->name(), prefix);
+  auto& [current, counts] = scopes_of(graph);
+  const std::string name = joined(current->name(), prefix);
   if (counts[name] == 0) return prefix;
   int index = 1;
   while (counts[fmt::format("{}_{}", name, index)] > 0) ++index;
   return fmt::format("{}_{}", prefix, index);
 }
 
+/// The graph a scope is opened in. Throws where it has no name.
+Graph& graph_of_scope(const VariableScopeOptions& options, bool named, Site site) {
+  if (!named && !options.default_name) {
+    throw TypeError("If default_name is None then name_or_scope is required", {.site = site});
+  }
+  return graph_of(options.values, site);
+}
+
 }  // namespace
 
-VariableScopeGuard::VariableScopeGuard(Graph& graph, std::optional<std::string> name,
+VariableScopeGuard::VariableScopeGuard(std::optional<std::string> name,
                                        std::shared_ptr<VariableScope> captured,
                                        const VariableScopeOptions& options, Site site)
-    : graph_(graph), outer_(current_scope(graph)) {
+    : default_graph_(graph_of_scope(options, name || captured != nullptr, site)),
+      graph_(get_default_graph()),
+      outer_(scopes_of(graph_).current),
+      outer_name_(graph_.scopes().variable_scope) {
+  graph_.scopes().check_nesting();
   const auto open_names = [&](const std::string& own) {
     if (options.auxiliary_name_scope) {
-      if (!own.empty()) name_scope_ = std::make_unique<NameScope>(graph, own, site);
-    } else if (const std::string& now = graph.scopes().name; !now.empty()) {
-      name_scope_ = std::make_unique<NameScope>(graph, now + "/", site);
+      if (!own.empty()) name_scope_ = std::make_unique<NameScope>(graph_, own, site);
+    } else if (const std::string& now = graph_.scopes().name; !now.empty()) {
+      name_scope_ = std::make_unique<NameScope>(graph_, now + "/", site);
     }
   };
   if (captured != nullptr) {
     open_names(captured->name().substr(captured->name().rfind('/') + 1));
-    const Reuse reuse = inherited(options.reuse, captured->reuse());
-    open(captured->name(), *captured, options, reuse);
-    counts_before_ = graph.extension<VariableStore>().scope_counts();
+    open(captured->name(), *captured, options, site);
+    counts_before_ = scopes_of(graph_).counts;
     scope_->original_name_scope_ = captured->original_name_scope();
-    return;
-  }
-  if (name) {
-    open_names(*name);
-    open(joined(outer_->name(), *name), *outer_, options,
-         inherited(options.reuse, outer_->reuse()));
   } else {
-    if (options.reuse.mode() == Reuse::Mode::yes) {
+    if (!name && options.reuse != Reuse(std::nullopt) && options.reuse != Reuse(false)) {
       throw ValueError("reuse=True cannot be used without a name_or_scope", {.site = site});
     }
-    open_names(options.default_name);
-    const std::string unique = unique_default_name(graph, options.default_name);
-    open(joined(outer_->name(), unique), *outer_, options,
-         inherited(options.reuse, outer_->reuse()));
+    open_names(name ? *name : *options.default_name);
+    const std::string own = name ? *name : unique_default_name(graph_, *options.default_name);
+    open(joined(outer_->name(), own), *outer_, options, site);
+    scope_->original_name_scope_ = name_scope_ != nullptr ? name_scope_->name() : "";
   }
-  scope_->original_name_scope_ = name_scope_ != nullptr ? name_scope_->name() : "";
+  graph_.scopes().opened(this, "variable_scope", site);
 }
 
 void VariableScopeGuard::open(const std::string& name, const VariableScope& from,
-                              const VariableScopeOptions& options, Reuse reuse) {
+                              const VariableScopeOptions& options, Site site) {
   scope_ = std::make_shared<VariableScope>(from);
   scope_->name_ = name;
-  scope_->reuse_ = reuse;
+  scope_->reuse_ = inherited(options.reuse, from.reuse());
+  if (scope_->reuse_ != from.reuse()) scope_->reuse_site_ = site;
+  scope_->constraint_ = options.constraint;
   if (options.initializer) scope_->initializer_ = options.initializer;
-  if (options.dtype) scope_->dtype_ = *options.dtype;
   if (options.regularizer) scope_->regularizer_ = options.regularizer;
+  if (options.caching_device) scope_->caching_device_ = options.caching_device;
+  if (options.partitioner) scope_->partitioner_ = options.partitioner;
   if (options.custom_getter) {
     scope_->custom_getter_ = around(from.custom_getter_, options.custom_getter);
   }
-  if (!options.caching_device.empty()) scope_->caching_device_ = options.caching_device;
-  ++graph_.extension<VariableStore>().scope_counts()[name];
-  current_scope(graph_) = scope_;
+  if (options.dtype) scope_->dtype_ = *options.dtype;
+  if (options.use_resource) scope_->use_resource_ = options.use_resource;
+  ThreadScopes& scopes = scopes_of(graph_);
+  ++scopes.counts[name];
+  scopes.current = scope_;
+  graph_.scopes().variable_scope = graph_.interned(name);
 }
 
 VariableScopeGuard::~VariableScopeGuard() {
-  auto& store = graph_.extension<VariableStore>();
+  ThreadScopes& scopes = scopes_of(graph_);
   if (counts_before_) {
-    store.scope_counts() = *std::move(counts_before_);
+    scopes.counts = *std::move(counts_before_);
   } else {
-    store.close_subscopes(scope_->name());
+    scopes.close_subscopes(scope_->name());
   }
-  current_scope(graph_) = outer_;
+  scopes.current = outer_;
+  graph_.scopes().variable_scope = outer_name_;
+  graph_.scopes().closed(this);
 }
 
 VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options,
                                   Site site) {
-  return VariableScopeGuard(get_default_graph(), name, nullptr, options, site);
+  return VariableScopeGuard(name, nullptr, options, site);
 }
 
 VariableScopeGuard variable_scope(const VariableScopeHandle& scope, VariableScopeOptions options,
                                   Site site) {
-  return VariableScopeGuard(get_default_graph(), std::nullopt, scope.shared(), options, site);
+  return VariableScopeGuard(std::nullopt, scope.shared(), options, site);
 }
 
 VariableScopeGuard variable_scope(std::nullopt_t, VariableScopeOptions options, Site site) {
-  if (options.default_name.empty()) {
-    throw TypeError("If default_name is None then name_or_scope is required", {.site = site});
-  }
-  return VariableScopeGuard(get_default_graph(), std::nullopt, nullptr, options, site);
+  return VariableScopeGuard(std::nullopt, nullptr, options, site);
+}
+
+VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stands,
+                                        CustomGetter custom_getter, Site site) {
+  Graph& graph = get_default_graph();
+  const std::string own = as_it_stands ? name : unique_default_name(graph, name);
+  // Entering a scope again would reset the name scope: stay in the one that is open.
+  const VariableScopeGuard scope(
+      own, nullptr, {.custom_getter = std::move(custom_getter), .auxiliary_name_scope = false},
+      site);
+  scope->original_name_scope_ = own;
+  return scope;
 }
 
 VariableScopeHandle get_variable_scope() {
-  return VariableScopeHandle(current_scope(get_default_graph()));
+  return VariableScopeHandle(scopes_of(get_default_graph()).current);
 }
 
 Variable get_variable(const std::string& name, const std::optional<Shape>& shape,
                       GetVariableOptions options, Site site) {
   Graph& graph = get_default_graph();
-  const VariableScope& scope = *current_scope(graph);
+  const VariableScope& scope = *scopes_of(graph).current;
+  const OpenScopes open{scope.name(), graph.scopes().name, scope.reuse_site()};
   if (!options.regularizer) options.regularizer = scope.regularizer();
+  if (!options.caching_device) options.caching_device = scope.caching_device();
+  if (!options.partitioner) options.partitioner = scope.partitioner();
   if (!options.custom_getter) options.custom_getter = scope.custom_getter();
-  if (options.caching_device.empty()) options.caching_device = scope.caching_device_;
   if (options.reuse == Reuse(std::nullopt)) options.reuse = scope.reuse();
+  if (!options.use_resource) options.use_resource = scope.use_resource();
   // The name comes from variable scopes alone: name scopes stand aside while it is made.
   const NameScope root(graph, std::nullopt, site);
   const std::string full_name = joined(scope.name(), name);
   check_dtype(graph, options, full_name, site);
-  if (!options.initializer) options.initializer = scope.initializer_;
+  if (!options.initializer) options.initializer = scope.initializer();
+  if (!options.constraint) options.constraint = scope.constraint();
   if (!options.dtype) options.dtype = scope.dtype();
+  if (!options.trainable) {
+    options.trainable = options.synchronization != VariableSynchronization::ON_READ;
+  }
   const VariableGetter getter = [&](const std::string& its_name,
                                     const std::optional<Shape>& its_shape,
                                     const GetVariableOptions& its_options) {
-    return graph.extension<VariableStore>().get(its_name, its_shape, its_options, scope.name(),
-                                                site);
+    return graph.extension<VariableStore>().get(its_name, its_shape, its_options, open, site);
   };
   if (!options.custom_getter) return getter(full_name, shape, options);
   return std::exchange(options.custom_getter, nullptr)(getter, full_name, shape, options);

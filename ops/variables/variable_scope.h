@@ -1,85 +1,16 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ops/variables/variable.h"
+#include "ops/variables/variable_store.h"
 
 namespace towerflow {
 
-/// Python's tf.AUTO_REUSE.
-struct AutoReuse {};
-inline constexpr AutoReuse AUTO_REUSE{};
-
-/// Whether `get_variable` makes a variable, finds one, or either.
-class Reuse {
- public:
-  enum class Mode { inherit, no, yes, automatic };
-
-  constexpr Reuse(bool reuse) : mode_(reuse ? Mode::yes : Mode::no) {}  // NOLINT: {.reuse = true}
-  constexpr Reuse(std::nullopt_t) : mode_(Mode::inherit) {}             // NOLINT
-  constexpr Reuse(AutoReuse) : mode_(Mode::automatic) {}                // NOLINT
-
-  constexpr Mode mode() const { return mode_; }
-  constexpr bool operator==(const Reuse&) const = default;
-
- private:
-  Mode mode_;
-};
-
-struct GetVariableOptions;
-
-/// A loss that belongs to a variable, or nothing. (the `regularizer` of tf.get_variable)
-using Regularizer = std::function<std::optional<Tensor>(const Variable& variable)>;
-
-/// Makes or finds the variable of a full name.
-using VariableGetter = std::function<Variable(
-    const std::string& name, const std::optional<Shape>& shape, const GetVariableOptions& options)>;
-/// Stands between `get_variable` and the variables: is given the full name and what `getter` would
-/// be called with, and returns a variable. (the `custom_getter` of tf.variable_scope)
-using CustomGetter =
-    std::function<Variable(const VariableGetter& getter, const std::string& name,
-                           const std::optional<Shape>& shape, const GetVariableOptions& options)>;
-
-struct GetVariableOptions {
-  std::optional<DType> dtype{};
-  std::optional<Initializer> initializer{};
-  /// Its loss is listed in REGULARIZATION_LOSSES when the variable is made. As in TensorFlow the
-  /// loss is built anew each time the listed one is used in an op.
-  Regularizer regularizer{};
-  std::optional<bool> trainable{};
-  std::optional<std::vector<std::string>> collections{};
-  std::string caching_device{};
-  bool validate_shape = true;
-  CustomGetter custom_getter{};
-  Reuse reuse = std::nullopt;  ///< the scope's; a custom getter may change it for its getter
-};
-
-/// The variables of a graph that `get_variable` made, by name, and how often each variable scope
-/// was opened. Kept with the graph.
-class VariableStore {
- public:
-  /// What the options say, and nothing else: `options.reuse` is the reuse.
-  Variable get(const std::string& name, const std::optional<Shape>& shape,
-               const GetVariableOptions& options, const std::string& scope, Site site);
-
-  const std::map<std::string, Variable>& variables() const { return variables_; }
-  std::map<std::string, int>& scope_counts() { return scope_counts_; }
-  /// Forgets how often the scopes below `scope` were opened, as TensorFlow does when it closes.
-  void close_subscopes(const std::string& scope);
-
- private:
-  Variable found(const Variable& variable, const std::string& name,
-                 const std::optional<Shape>& shape, const GetVariableOptions& options,
-                 Site site) const;
-
-  std::map<std::string, Variable> variables_;
-  std::map<std::string, int> scope_counts_;
-};
+class VariableScopeHandle;
 
 /// What an open variable scope says: prefix, reuse, defaults. (tf.VariableScope)
 class VariableScope {
@@ -89,36 +20,62 @@ class VariableScope {
   const std::string& original_name_scope() const { return original_name_scope_; }
   Reuse reuse() const { return reuse_; }
   const std::optional<Initializer>& initializer() const { return initializer_; }
+  const Regularizer& regularizer() const { return regularizer_; }
+  const std::optional<DeviceOrFunction>& caching_device() const { return caching_device_; }
+  const Partitioner& partitioner() const { return partitioner_; }
+  const CustomGetter& custom_getter() const { return custom_getter_; }
+  const Constraint& constraint() const { return constraint_; }
+  std::optional<bool> use_resource() const { return use_resource_; }
   DType dtype() const { return dtype_; }
 
   /// From here on `get_variable` in this scope only finds variables. (reuse_variables)
-  void reuse_variables() { reuse_ = true; }
+  void reuse_variables(Site site = Site::current()) {
+    reuse_ = true;
+    reuse_site_ = site;
+  }
   /// In a scope that reuses, `get_variable` from here on makes what it does not find. TensorFlow
   /// has no call for it; optimizers make their slots so.
   void allow_new_variables() {
     if (reuse_ == Reuse(true)) reuse_ = AUTO_REUSE;
   }
-  const Regularizer& regularizer() const { return regularizer_; }
-  const CustomGetter& custom_getter() const { return custom_getter_; }
-  void set_regularizer(Regularizer regularizer) { regularizer_ = std::move(regularizer); }
-  void set_custom_getter(CustomGetter getter) { custom_getter_ = std::move(getter); }
+  Site reuse_site() const { return reuse_site_; }  ///< where reuse was turned on
   void set_initializer(Initializer initializer) { initializer_ = std::move(initializer); }
+  void set_regularizer(Regularizer regularizer) { regularizer_ = std::move(regularizer); }
+  void set_caching_device(DeviceOrFunction device) { caching_device_ = std::move(device); }
+  void set_partitioner(Partitioner partitioner) { partitioner_ = std::move(partitioner); }
+  void set_custom_getter(CustomGetter getter) { custom_getter_ = std::move(getter); }
   void set_dtype(DType dtype) { dtype_ = dtype; }
+  void set_use_resource(bool use_resource) { use_resource_ = use_resource; }
+
+  /// What the collection `key` holds below this scope.
+  template <class T = Variable>
+  Collected<T> get_collection(const std::string& key) const {
+    return towerflow::get_collection<T>(key, name_.empty() ? "" : name_ + "/");
+  }
+  Collected<Variable> trainable_variables() const {
+    return get_collection(GraphKeys::TRAINABLE_VARIABLES);
+  }
+  Collected<Variable> global_variables() const {
+    return get_collection(GraphKeys::GLOBAL_VARIABLES);
+  }
+  Collected<Variable> local_variables() const { return get_collection(GraphKeys::LOCAL_VARIABLES); }
 
  private:
   friend class VariableScopeGuard;
+  friend VariableScopeHandle make_variable_scope(const std::string&, bool, CustomGetter, Site);
 
   std::string name_;
   std::string original_name_scope_;
   Reuse reuse_ = false;
+  Site reuse_site_;
   std::optional<Initializer> initializer_;
   Regularizer regularizer_;
+  std::optional<DeviceOrFunction> caching_device_;
+  Partitioner partitioner_;
   CustomGetter custom_getter_;
-  std::string caching_device_;
+  Constraint constraint_;
+  std::optional<bool> use_resource_;
   DType dtype_ = DType::float32;
-
-  friend Variable get_variable(const std::string&, const std::optional<Shape>&, GetVariableOptions,
-                               Site);
 };
 
 /// A scope object that can be entered again; copies share it.
@@ -128,7 +85,7 @@ class VariableScopeHandle {
   VariableScope* operator->() const { return scope_.get(); }
   VariableScope& operator*() const { return *scope_; }
   const std::string& name() const { return scope_->name(); }
-  void reuse_variables() const { scope_->reuse_variables(); }
+  void reuse_variables(Site site = Site::current()) const { scope_->reuse_variables(site); }
   const std::shared_ptr<VariableScope>& shared() const { return scope_; }
 
  private:
@@ -136,22 +93,27 @@ class VariableScopeHandle {
 };
 
 struct VariableScopeOptions {
-  std::string default_name{};  ///< made unique; used where no name is given
+  /// Made unique; used where no name is given.
+  std::optional<std::string> default_name{};
+  std::vector<Tensor> values{};  ///< they choose the graph, which becomes the default one
   std::optional<Initializer> initializer{};
   Regularizer regularizer{};
-  std::string caching_device{};
+  std::optional<DeviceOrFunction> caching_device{};
+  Partitioner partitioner{};
   CustomGetter custom_getter{};  ///< around the outer scopes' own: it is asked first
-  std::optional<DType> dtype{};
   Reuse reuse = std::nullopt;
+  std::optional<DType> dtype{};
+  std::optional<bool> use_resource{};
+  Constraint constraint{};  ///< as in TensorFlow, the scopes inside do not inherit it
   bool auxiliary_name_scope = true;
 };
 
 /// An open variable scope, with the name scope that goes with it; both end with the guard.
 class [[nodiscard]] VariableScopeGuard {
  public:
-  VariableScopeGuard(Graph& graph, std::optional<std::string> name,
-                     std::shared_ptr<VariableScope> captured, const VariableScopeOptions& options,
-                     Site site);
+  /// A name, or a captured scope, or neither: then `options.default_name`.
+  VariableScopeGuard(std::optional<std::string> name, std::shared_ptr<VariableScope> captured,
+                     const VariableScopeOptions& options, Site site);
   ~VariableScopeGuard();
   VariableScopeGuard(const VariableScopeGuard&) = delete;
   VariableScopeGuard& operator=(const VariableScopeGuard&) = delete;
@@ -163,12 +125,14 @@ class [[nodiscard]] VariableScopeGuard {
 
  private:
   void open(const std::string& name, const VariableScope& from, const VariableScopeOptions& options,
-            Reuse reuse);
+            Site site);
 
+  DefaultGraphGuard default_graph_;
   Graph& graph_;
   std::unique_ptr<NameScope> name_scope_;
   std::shared_ptr<VariableScope> scope_;
   std::shared_ptr<VariableScope> outer_;
+  const std::string* outer_name_ = nullptr;
   /// Of a scope that was entered again: how often scopes had been opened before.
   std::optional<std::map<std::string, int>> counts_before_;
 };
@@ -183,6 +147,11 @@ VariableScopeGuard variable_scope(const VariableScopeHandle& scope,
 /// Opens `options.default_name`, made unique.
 VariableScopeGuard variable_scope(std::nullopt_t, VariableScopeOptions options,
                                   Site site = Site::current());
+
+/// A scope called `name`, made unique among the variable scopes of this one unless `as_it_stands`,
+/// that opens no name scope and is not entered: it can be later.
+VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stands,
+                                        CustomGetter custom_getter, Site site);
 
 /// The open variable scope of the default graph. (tf.get_variable_scope)
 VariableScopeHandle get_variable_scope();

@@ -3,7 +3,7 @@
 #include "core/graph/nearest.h"
 #include "core/graph/scopes.h"
 #include "ops/variables/initializers.h"
-#include "ops/variables/variable_scope.h"
+#include "ops/variables/variable_store.h"
 
 namespace towerflow {
 namespace {
@@ -12,22 +12,34 @@ ErrorDetail detail_of(const std::string& name, Site site, std::string hint) {
   return {.site = site, .node = name, .op = "get_variable", .hint = std::move(hint)};
 }
 
-/// What to do about a variable that reuse did not find.
-std::string missing_hint(const std::string& name, const std::string& scope,
-                         const std::map<std::string, Variable>& variables) {
-  std::vector<std::string> names;
-  std::string same_leaf;
+/// The existing names nearest to `name`, failing that one that ends as it does; best first.
+std::vector<std::string> near(const std::string& name,
+                              const std::map<std::string, Variable>& variables) {
+  std::vector<std::string> names, same_leaf;
   const std::string leaf = name.substr(name.rfind('/') + 1);
   for (const auto& [known, variable] : variables) {
     names.push_back(known);
-    if (same_leaf.empty() && known.substr(known.rfind('/') + 1) == leaf) same_leaf = known;
+    if (known.substr(known.rfind('/') + 1) == leaf) same_leaf.push_back(known);
   }
-  std::string hint =
-      fmt::format("reuse looks for exactly '{}' (open variable scope: '{}')", name, scope);
-  std::string nearest = nearest_hint(name, names);
-  if (nearest.empty() && !same_leaf.empty())
-    nearest = fmt::format("nearest existing: '{}'", same_leaf);
-  if (!nearest.empty()) hint += "; " + nearest;
+  auto nearest = nearest_names(name, names);
+  if (nearest.empty() && !same_leaf.empty()) nearest.push_back(same_leaf[0]);
+  return nearest;
+}
+
+/// What to do about a variable that reuse did not find.
+std::string missing_hint(const std::string& name, const OpenScopes& open,
+                         const std::map<std::string, Variable>& variables) {
+  std::string hint = fmt::format("reuse looks for exactly '{}' (open variable scope: '{}'", name,
+                                 open.variable_scope);
+  if (!open.name_scope.empty() && open.name_scope != open.variable_scope) {
+    hint += fmt::format("; name scope '{}', which names no variable", open.name_scope);
+  }
+  if (open.reuse.known()) hint += "; reuse since " + open.reuse.text();
+  hint += ")";
+  if (const auto nearest = near(name, variables); !nearest.empty()) {
+    hint += fmt::format("; nearest existing: '{}', created at {}", fmt::join(nearest, "', '"),
+                        variables.at(nearest[0]).site().text());
+  }
   return hint + "; to share variables open the same variable scope name both times";
 }
 
@@ -64,25 +76,51 @@ Variable VariableStore::found(const Variable& variable, const std::string& name,
                               const std::optional<Shape>& shape, const GetVariableOptions& options,
                               Site site) const {
   const std::string first = fmt::format("first created at {}", variable.site().text());
+  const char* what = variable.partitioned() ? "reuse partitioned" : "share";
   if (shape && !shape->compatible(variable.shape())) {
-    throw ValueError(fmt::format("Trying to share variable {}, but specified shape {} and found "
+    throw ValueError(fmt::format("Trying to {} variable {}, but specified shape {} and found "
                                  "shape {}.",
-                                 name, shape->text(), variable.shape().text()),
+                                 what, name, shape->text(), variable.shape().text()),
                      detail_of(name, site, first));
   }
   if (options.dtype && *options.dtype != variable.dtype()) {
-    throw ValueError(fmt::format("Trying to share variable {}, but specified dtype {} and found "
-                                 "dtype {}.",
-                                 name, dtype_name(*options.dtype), dtype_name(variable.dtype())),
-                     detail_of(name, site, first));
+    throw ValueError(
+        fmt::format("Trying to {} variable {}, but specified dtype {} and found dtype {}.", what,
+                    name, dtype_name(*options.dtype), dtype_name(variable.dtype())),
+        detail_of(name, site, first));
+  }
+  if (variable.partitioned()) {
+    for (const Variable& part : variable.parts()) {
+      part.graph().note_reuse(part.op().node(), site);
+    }
+  } else {
+    variable.graph().note_reuse(variable.op().node(), site);
   }
   return variable;
 }
 
 Variable VariableStore::get(const std::string& name, const std::optional<Shape>& shape,
-                            const GetVariableOptions& options, const std::string& scope,
-                            Site site) {
-  const bool from_value = options.initializer && !options.initializer->is_function();
+                            const GetVariableOptions& options, const OpenScopes& open, Site site) {
+  const bool scalar = shape && shape->has_rank() && shape->rank() == 0;
+  const bool cut = options.partitioner && !scalar;
+  const bool cut_before = options.reuse == Reuse(true) && partitioned_.contains(name);
+  if (cut || (cut_before && !options.partitioner)) {
+    return partitioned(name, shape, options, open, site);
+  }
+  if (variables_.contains(name + "/part_0")) {
+    throw ValueError(fmt::format("No partitioner was provided, but a partitioned version of the "
+                                 "variable was found: {}/part_0. Perhaps a variable of the same "
+                                 "name was already created with partitioning?",
+                                 name),
+                     detail_of(name, site, "pass the same partitioner, or reuse"));
+  }
+  return single(name, shape, options, nullptr, open, site);
+}
+
+Variable VariableStore::single(const std::string& name, const std::optional<Shape>& shape,
+                               const GetVariableOptions& options, const Part* part,
+                               const OpenScopes& open, Site site) {
+  const bool from_value = options.initializer && options.initializer->is_value();
   if (shape && from_value) {
     throw ValueError("If initializer is a constant, do not specify shape.",
                      detail_of(name, site, "leave the shape out: the value has one"));
@@ -105,34 +143,44 @@ Variable VariableStore::get(const std::string& name, const std::optional<Shape>&
                                  "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in "
                                  "VarScope?",
                                  name),
-                     detail_of(name, site, missing_hint(name, scope, variables_)));
+                     detail_of(name, site, missing_hint(name, open, variables_)));
   }
-  const Shape wanted = shape.value_or(Shape::unknown());
-  if (!from_value && !wanted.fully_known()) {
-    throw ValueError(fmt::format("Shape of a new variable ({}) must be fully defined, but instead "
-                                 "was {}.",
-                                 name, wanted.text()),
-                     detail_of(name, site, "give every dimension a size"));
+  if (!options.initializer && !shape) {
+    throw ValueError(fmt::format("Variable {} did not get an initializer, so its `shape` argument "
+                                 "must be specified.",
+                                 name),
+                     detail_of(name, site, "pass a shape, or a value as the initializer"));
   }
   const DType dtype = options.dtype.value_or(DType::float32);
   const Initializer initializer =
       options.initializer ? *options.initializer : default_initializer(name, dtype, site);
-  const Variable made = make_variable(initializer, &wanted, dtype,
-                                      {.trainable = options.trainable.value_or(true),
+  if (initializer.takes_shape() && !(shape && shape->fully_known())) {
+    throw ValueError(
+        fmt::format("The initializer passed is not valid. It needs a `shape` that is fully "
+                    "defined, but that of {} is {}.",
+                    name, shape.value_or(Shape::unknown()).text()),
+        detail_of(name, site, "give every dimension a size"));
+  }
+  VariableRequest request{.dtype = dtype, .shape = shape ? &*shape : nullptr};
+  if (part != nullptr) {
+    request.partition = &part->info;
+    request.save_slice_info = part->slice;
+  }
+  const Variable made = make_variable(initializer, request,
+                                      {.trainable = options.trainable,
                                        .collections = options.collections,
                                        .validate_shape = options.validate_shape,
                                        .caching_device = options.caching_device,
-                                       .name = name},
+                                       .name = name,
+                                       .constraint = options.constraint,
+                                       .use_resource = options.use_resource,
+                                       .synchronization = options.synchronization,
+                                       .aggregation = options.aggregation,
+                                       .shape = shape},
                                       site);
   variables_.emplace(name, made);
   if (options.regularizer) list_loss(made, name, options.regularizer, site);
   return made;
-}
-
-void VariableStore::close_subscopes(const std::string& scope) {
-  for (auto& [name, count] : scope_counts_) {
-    if (name.starts_with(scope + "/")) count = 0;
-  }
 }
 
 }  // namespace towerflow

@@ -84,7 +84,9 @@ Comparison::Comparison(const Json& program) : program_(program) {
     const bool applies = op == "apply_gradients" || op == "minimize" || op.ends_with("Optimizer");
     if (applies && named) optimizers_.insert(args["name"]);
     for (const Json& node : call.value("expect", Json::object()).value("nodes", Json::array())) {
-      if (node["op"] == "VariableV2") variables_.insert(node["name"].get<std::string>());
+      const std::string name = node["name"];
+      if (node["op"] == "VariableV2") variables_.insert(name);
+      if (node["op"] == "Merge") conditionals_.insert(name.substr(0, name.rfind("/Merge")));
     }
   }
 }
@@ -93,6 +95,7 @@ bool Comparison::is_inner(const std::string& node) const {
   const std::vector<std::string> parts = parts_of(node);
   std::string before;
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (conditionals_.contains(before + (before.empty() ? "" : "/") + parts[i])) return true;
     const std::string plain = without_suffix(parts[i]);
     if (gradients_.contains(parts[i]) || gradients_.contains(plain)) return true;
     // `conv1/weights/Momentum/read` belongs to a slot, `Momentum/update` to an optimizer.
@@ -213,6 +216,7 @@ std::vector<Disagreement> Comparison::final(const Json& ours) const {
     for (const Json* side : {&theirs, &ours}) {
       for (const auto& [key, members] : (*side)[part].items()) keys.insert(key);
     }
+    keys.erase("cond_context");  // TensorFlow's own record of its conditionals
     for (const std::string& key : keys) {
       const auto members = [&](const Json& side) {
         Json list = side[part].value(key, Json::array());

@@ -19,7 +19,8 @@ struct Disagreement {
   std::string message() const;
 };
 
-/// Compares outcomes as README.md promises: below gradients and optimizers only variables count.
+/// Compares outcomes as README.md promises: below gradients and optimizers only variables count,
+/// inside a conditional nothing does.
 class Comparison {
  public:
   /// Optimizers' names and variables are taken from the program's own record.
@@ -40,9 +41,10 @@ class Comparison {
   Json visible_node(const Json& node) const;
 
   const Json& program_;
-  std::set<std::string> variables_;   // names of variables, as far as TensorFlow made them
-  std::set<std::string> optimizers_;  // names of optimizers and of updates
-  std::set<std::string> gradients_;   // names of gradient scopes
+  std::set<std::string> variables_;     // names of variables, as far as TensorFlow made them
+  std::set<std::string> optimizers_;    // names of optimizers and of updates
+  std::set<std::string> gradients_;     // names of gradient scopes
+  std::set<std::string> conditionals_;  // names of tf.cond's scopes, "tower_0/cond"
 };
 
 /// Empty when the arrays agree in the way asked for, else what is wrong.

@@ -86,6 +86,7 @@ struct Describe {
   Json operator()(const Array& array) const { return describe_array(array, true); }
   Json operator()(const Tensor& tensor) const { return {{"tensor", tensor.name()}}; }
   Json operator()(const Variable& variable) const {
+    if (variable.partitioned()) return {{"object", "PartitionedVariable"}};
     return {{"variable", variable.name()},
             {"dtype", dtype_text(variable.dtype(), true)},
             {"shape", describe_shape(variable.shape())}};

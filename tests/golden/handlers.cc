@@ -8,13 +8,16 @@ HandlerTable make_table() {
   add_scope_handlers(table);
   add_variable_handlers(table);
   add_collection_handlers(table);
+  add_function_handlers(table);
   add_array_handlers(table);
   add_math_handlers(table);
   add_nn_handlers(table);
+  add_layer_handlers(table);
   add_random_handlers(table);
   add_input_handlers(table);
   add_gradient_handlers(table);
   add_train_handlers(table);
+  add_average_handlers(table);
   add_session_handlers(table);
   return table;
 }

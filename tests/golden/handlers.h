@@ -19,13 +19,16 @@ const Handler* find_handler(const std::string& op);
 void add_scope_handlers(HandlerTable& table);
 void add_variable_handlers(HandlerTable& table);
 void add_collection_handlers(HandlerTable& table);
+void add_function_handlers(HandlerTable& table);
 void add_array_handlers(HandlerTable& table);
 void add_math_handlers(HandlerTable& table);
 void add_nn_handlers(HandlerTable& table);
+void add_layer_handlers(HandlerTable& table);
 void add_random_handlers(HandlerTable& table);
 void add_input_handlers(HandlerTable& table);
 void add_gradient_handlers(HandlerTable& table);
 void add_train_handlers(HandlerTable& table);
+void add_average_handlers(HandlerTable& table);
 void add_session_handlers(HandlerTable& table);
 
 }  // namespace towerflow::golden

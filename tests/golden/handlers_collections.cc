@@ -13,7 +13,8 @@ void add_item(const std::string& key, const Value& value) {
       [&]<class T>(const T& held) {
         if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, Variable> ||
                       std::is_same_v<T, Operation> || std::is_same_v<T, std::string> ||
-                      std::is_same_v<T, std::int64_t> || std::is_same_v<T, double>) {
+                      std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+                      std::is_same_v<T, Object>) {
           add_to_collection(key, held);
         } else {
           throw BadProgram("cannot add to a collection: " + value.kind());
@@ -57,11 +58,30 @@ void add_collection_handlers(HandlerTable& table) {
   };
   table["add_to_collections"] = [](Interpreter&, const Args& args) -> Value {
     const auto names = args.texts("names");
+    args.value("value");  // read even where no collection takes it
     // A set of names, as TensorFlow takes it: an object enters each of them once.
     for (const std::string& name : std::set(names->begin(), names->end())) {
       add_item(name, args.value("value"));
     }
     return {};
+  };
+  table["extend_collection_ref"] = [](Interpreter&, const Args& args) -> Value {
+    for (const Value& value : args.list("values")) add_item(args.text("key"), value);
+    return {};
+  };
+  table["clear_collection_ref"] = [](Interpreter&, const Args& args) -> Value {
+    get_collection_ref(args.text("key")).clear();
+    return {};
+  };
+  table["scope_collection"] = [](Interpreter&, const Args& args) -> Value {
+    const auto* scope = args.value("scope").get_if<VariableScopeHandle>();
+    if (scope == nullptr) throw BadProgram("argument scope should be a VariableScope");
+    const std::string listing = args.text("listing");
+    const Collected<Variable> found = listing == "global_variables" ? (*scope)->global_variables()
+                                      : listing == "local_variables"
+                                          ? (*scope)->local_variables()
+                                          : (*scope)->trainable_variables();
+    return List(found.begin(), found.end());
   };
   table["get_collection"] = collected;
   table["get_all_collection_keys"] = keys;

@@ -54,7 +54,7 @@ Tensor applied(const std::string& name, const Operand& a, const Operand& b) {
   if (name == ">") return a > b;
   if (name == ">=") return a >= b;
   if (name == "//") return floordiv(a, b);
-  if (name == "**") return pow(a, b);
+  if (name == "**") return pow(a, b, {.name = "pow"});
   throw BadProgram("no operator " + name);
 }
 

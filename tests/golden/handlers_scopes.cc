@@ -1,7 +1,7 @@
 // Scopes of variables, names, devices and control dependencies; look-ups by name.
 #include "core/graph/scopes.h"
 #include "ops/variables/variable_scope.h"
-#include "tests/golden/getters.h"
+#include "tests/golden/functions.h"
 #include "tests/golden/handlers.h"
 
 namespace towerflow::golden {
@@ -22,13 +22,18 @@ Initializer initializer_of(const Value& value) {
 }
 
 Value enter_variable_scope(Interpreter& in, const Args& args) {
-  VariableScopeOptions options{.default_name = args.text("default_name"),
+  VariableScopeOptions options{.default_name = args.optional_text("default_name"),
+                               .values = args.has("values") && !args.value("values").none()
+                                             ? args.tensors("values")
+                                             : std::vector<Tensor>{},
                                .regularizer = regularizer_of(args),
+                               .caching_device = args.optional_text("caching_device"),
+                               .partitioner = partitioner_of(args),
                                .custom_getter = custom_getter_of(args),
-                               .dtype = args.optional_dtype("dtype"),
                                .reuse = reuse_of(args.value("reuse")),
+                               .dtype = args.optional_dtype("dtype"),
+                               .constraint = constraint_of(args),
                                .auxiliary_name_scope = args.flag("auxiliary_name_scope", true)};
-  args.value("values");  // They choose a graph, and there is one.
   if (!args.value("initializer").none()) {
     options.initializer = initializer_of(args.value("initializer"));
   }
@@ -45,11 +50,10 @@ Value enter_variable_scope(Interpreter& in, const Args& args) {
 }
 
 Value enter_name_scope(Interpreter& in, const Args& args) {
-  auto name = args.optional_text("name");
-  const auto default_name = args.optional_text("default_name");
-  args.value("values");
-  if (!name) name = default_name;
-  return in.enter([&] { return name_scope(name); }).name();
+  const auto name = args.optional_text("name");
+  NameScopeOptions options{.default_name = args.optional_text("default_name")};
+  if (!args.value("values").none()) options.values = args.tensors("values");
+  return in.enter([&] { return name_scope(name, options); }).name();
 }
 
 Value enter_device(Interpreter& in, const Args& args) {
@@ -59,6 +63,12 @@ Value enter_device(Interpreter& in, const Args& args) {
   } else {
     in.enter([] { return device(None); });
   }
+  return {};
+}
+
+Value enter_device_function(Interpreter& in, const Args& args) {
+  const DeviceFunction function = device_function_of(args);
+  in.enter([&] { return device(function); });
   return {};
 }
 
@@ -79,7 +89,7 @@ Value enter_control_dependencies(Interpreter& in, const Args& args) {
 Value enter_colocate_with(Interpreter& in, const Args& args) {
   const bool ignore_existing = args.flag("ignore_existing");
   if (args.value("op").none()) {
-    in.enter([&] { return ColocationScope(in.graph(), nullptr, ignore_existing); });
+    in.enter([&] { return colocate_with(None, ignore_existing); });
     return {};
   }
   const Operation op = to_fetch(args.value("op")).operation();
@@ -115,6 +125,7 @@ void add_scope_handlers(HandlerTable& table) {
   table["enter_variable_scope"] = enter_variable_scope;
   table["enter_name_scope"] = enter_name_scope;
   table["enter_device"] = enter_device;
+  table["enter_device_function"] = enter_device_function;
   table["enter_control_dependencies"] = enter_control_dependencies;
   table["enter_colocate_with"] = enter_colocate_with;
   table["exit"] = exit_scope;

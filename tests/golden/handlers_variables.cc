@@ -1,7 +1,7 @@
 // Variables: making, finding, reading, assigning.
 #include "ops/variables/assign.h"
 #include "ops/variables/variable_scope.h"
-#include "tests/golden/getters.h"
+#include "tests/golden/functions.h"
 #include "tests/golden/handlers.h"
 
 namespace towerflow::golden {
@@ -27,6 +27,13 @@ Value get_variable_of(Interpreter&, const Args& args) {
   options.trainable = args.optional_flag("trainable");
   options.regularizer = regularizer_of(args);
   options.custom_getter = custom_getter_of(args);
+  options.caching_device = args.optional_text("caching_device");
+  options.partitioner = partitioner_of(args);
+  options.validate_shape = args.flag("validate_shape", true);
+  options.constraint = constraint_of(args);
+  if (args.text("synchronization") == "ON_READ") {
+    options.synchronization = VariableSynchronization::ON_READ;
+  }
   return get_variable(args.text("name"), args.shape("shape"), options);
 }
 
@@ -36,10 +43,13 @@ Value get_local_variable_of(Interpreter&, const Args& args) {
 
 Value plain_variable(Interpreter&, const Args& args) {
   VariableOptions options;
-  options.trainable = args.flag("trainable", true);
+  options.trainable = args.optional_flag("trainable");
   options.collections = args.texts("collections");
+  options.validate_shape = args.flag("validate_shape", true);
+  options.caching_device = args.optional_text("caching_device");
   options.name = args.text("name");
   options.dtype = args.optional_dtype("dtype");
+  options.constraint = constraint_of(args);
   return Variable(args.operand("initial_value"), options);
 }
 
@@ -60,6 +70,14 @@ void add_variable_handlers(HandlerTable& table) {
   table["Variable"] = plain_variable;
   table["initializer_of"] = [](Interpreter&, const Args& args) -> Value {
     return args.variable("variable").initializer();
+  };
+  table["parts"] = [](Interpreter&, const Args& args) -> Value {
+    const Variable variable = args.variable("variable");
+    if (!variable.partitioned()) throw DoesNotCompile("a Variable is no list");
+    return list_of(variable.parts());
+  };
+  table["as_tensor"] = [](Interpreter&, const Args& args) -> Value {
+    return args.variable("variable").value();
   };
   table["read_value"] = [](Interpreter&, const Args& args) -> Value {
     return args.variable("variable").value();

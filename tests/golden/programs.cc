@@ -1,7 +1,9 @@
 #include "tests/golden/programs.h"
 
-#include <fstream>
-#include <sstream>
+#include <zlib.h>
+
+#include <array>
+#include <memory>
 
 #include "tests/golden/interpreter.h"
 
@@ -18,11 +20,16 @@ std::vector<Json> read_programs(const std::string& text) {
 }
 
 std::vector<Json> read_program_file(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) throw BadProgram("cannot read " + file.string());
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return read_programs(text.str());
+  const std::unique_ptr<gzFile_s, decltype(&gzclose)> stream(gzopen(file.c_str(), "rb"), &gzclose);
+  if (stream == nullptr) throw BadProgram("cannot read " + file.string());
+  std::string text;
+  std::array<char, 1 << 16> part{};
+  int count = 0;
+  while ((count = gzread(stream.get(), part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+  if (count < 0) throw BadProgram("cannot unpack " + file.string());
+  return read_programs(text);
 }
 
 std::vector<Disagreement> check_program(const Json& program) {

@@ -11,6 +11,7 @@ namespace towerflow::golden {
 
 /// A file of programs, or one program alone. Throws BadProgram for anything else.
 std::vector<Json> read_programs(const std::string& text);
+/// The same of a file, which may be packed by gzip.
 std::vector<Json> read_program_file(const std::filesystem::path& file);
 
 /// Runs a recorded program in a graph of its own; every disagreement, in order. A call or a form

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Records what TensorFlow does with golden programs.
 
-    run_tf.py --regenerate [GROUP...]   runs sources/*.py, writes programs/*.json
+    run_tf.py --regenerate [GROUP...]   runs sources/*.py, writes programs/*.json (or .json.gz)
     run_tf.py FILE.json                 runs the programs of FILE, prints FILE with expectations
-    run_tf.py --check                   fails if programs/*.json are not what TensorFlow does
+    run_tf.py --check [GROUP...]        fails if programs/*.json are not what TensorFlow does
     run_tf.py --list                    the op table
 """
 
 import argparse
+import gzip
 import importlib
 import json
 import os
@@ -64,9 +65,21 @@ def groups(chosen):
     names = sorted(path.stem for path in (HERE / "sources").glob("[a-z]*.py"))
     for name in names:
         if not chosen or name in chosen:
-            programs = [p.json() for p in importlib.import_module("sources." + name).programs()]
+            module = importlib.import_module("sources." + name)
+            programs = [p if isinstance(p, dict) else p.json() for p in module.programs()]
             assert len({p["name"] for p in programs}) == len(programs), name
-            yield name, programs
+            packed = getattr(module, "COMPRESSED", False)
+            yield HERE / "programs" / (name + (".json.gz" if packed else ".json")), programs
+
+
+def read(path):
+    raw = path.read_bytes()
+    return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
+
+
+def write(path, text):
+    raw = text.encode()
+    path.write_bytes(gzip.compress(raw, 9, mtime=0) if path.suffix == ".gz" else raw)
 
 
 def main():
@@ -87,11 +100,11 @@ def main():
             sys.stdout.write(record(json.loads(pathlib.Path(name).read_text())["programs"]))
         return 0
     stale = 0
-    for name, programs in groups(options.names):
-        path, text = HERE / "programs" / (name + ".json"), record(programs)
+    for path, programs in groups(options.names):
+        text = record(programs)
         if options.regenerate:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
+            write(path, text)
+        elif not path.exists() or read(path) != text:
             stale += 1
             print("%s: differs" % path.name)
         print("%s: %d programs, %d bytes" % (path.name, len(programs), len(text)))

@@ -61,8 +61,13 @@ Initializer initializer_of(const Json& form, const std::map<std::string, Value>&
   }
   if (kind == "random_uniform") {
     only({"minval", "maxval", "seed"});
-    return random_uniform_initializer(
-        {.minval = number("minval", -0.05), .maxval = number("maxval", 0.05), .seed = seed});
+    const auto bound_of = [&](const char* key) -> std::optional<Nested> {
+      if (!form.contains(key)) return std::nullopt;
+      return to_nested(decode(form.at(key), bound));
+    };
+    return random_uniform_initializer({.minval = bound_of("minval").value_or(Nested(0.0)),
+                                       .maxval = bound_of("maxval"),
+                                       .seed = seed});
   }
   only({"mean", "stddev", "seed"});
   const NormalInitializerOptions options{
@@ -166,6 +171,9 @@ Nested to_nested(const Value& value) {
     return items;
   }
   if (value.none()) throw DoesNotCompile("no tensor is made of std::nullopt");
+  if (value.get_if<IndexedSlices>() != nullptr) {
+    throw DoesNotCompile("no tensor is made of slices but by convert_to_tensor");
+  }
   throw BadProgram("cannot make a tensor of " + value.kind());
 }
 

@@ -5,9 +5,9 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/collections.h"
 #include "core/graph/constant.h"
-#include "core/graph/log.h"
 #include "core/graph/op_builder.h"
 #include "train/summary/summary.pb.h"
+#include "train/summary/tag.h"
 
 namespace towerflow {
 namespace {
@@ -34,21 +34,6 @@ std::unique_ptr<PreparedKernel> scalar_kernel(const KernelRequest& request) {
   });
 }
 
-/// TensorFlow's clean_tag: a name that a node may have.
-std::string clean(const std::string& name, Site site) {
-  std::string cleaned = name;
-  for (char& c : cleaned) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!letter && c != '-' && c != '/' && c != '_' && c != '.') c = '_';
-  }
-  cleaned.erase(0, cleaned.find_first_not_of('/'));
-  if (cleaned != name) {
-    log_message(LogLevel::info, fmt::format("Summary name {} is illegal; using {} instead. ({})",
-                                            name, cleaned, site.text()));
-  }
-  return cleaned;
-}
-
 }  // namespace
 
 void register_scalar_summary_ops(OpRegistry& registry) {
@@ -72,8 +57,8 @@ void register_scalar_summary_kernels(KernelTable& table) {
 namespace summary {
 
 Tensor scalar(const std::string& name, const Operand& tensor, ScalarOptions options, Site site) {
-  const std::string node = clean(name, site);
-  const std::string family = clean(options.family, site);
+  const std::string node = clean_tag(name, site);
+  const std::string family = clean_tag(options.family, site);
   const std::string base = family.empty() ? node : family + "/" + node;
   OpBuilder builder("ScalarSummary", base, site, {&tensor});
   std::string tag = builder.scope().substr(0, builder.scope().size() - 1);

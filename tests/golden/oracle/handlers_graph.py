@@ -4,6 +4,8 @@ import operator as py
 
 import tensorflow.compat.v1 as tf
 
+from .functions import (CONSTRAINTS, DEVICE_FUNCTIONS, GETTERS, REGULARIZERS, TEMPLATES,
+                        partitioner_of)
 from .handlers import handler, method, plain
 
 
@@ -17,31 +19,17 @@ def reuse_flag(reuse):
     return tf.AUTO_REUSE if reuse == "AUTO_REUSE" else reuse
 
 
-def suffixed(getter, name, *args, **kwargs):
-    return getter(name + "_x", *args, **kwargs)
-
-
-def frozen(getter, name, *args, **kwargs):
-    return getter(name, *args, **dict(kwargs, trainable=False))
-
-
-def found_or_made(getter, name, *args, **kwargs):
-    return getter(name, *args, **dict(kwargs, reuse=tf.AUTO_REUSE))
-
-
-# Functions as arguments go by name: those that both sides know.
-REGULARIZERS = {None: None, "l2": lambda v: 0.25 * tf.nn.l2_loss(v), "none": tf.no_regularizer}
-GETTERS = {None: None, "suffixed": suffixed, "frozen": frozen, "found_or_made": found_or_made}
-
-
 @handler
 def enter_variable_scope(interpreter, name_or_scope=None, default_name=None, values=None,
                          initializer=None, reuse=None, dtype=None, auxiliary_name_scope=True,
-                         regularizer=None, custom_getter=None):
+                         regularizer=None, custom_getter=None, caching_device=None,
+                         partitioner=None, constraint=None):
     return entered(interpreter, tf.variable_scope(
         name_or_scope, default_name=default_name, values=values, initializer=initializer,
         regularizer=REGULARIZERS[regularizer], custom_getter=GETTERS[custom_getter],
-        reuse=reuse_flag(reuse), dtype=dtype, auxiliary_name_scope=auxiliary_name_scope))
+        caching_device=caching_device, partitioner=partitioner_of(partitioner),
+        constraint=CONSTRAINTS[constraint], reuse=reuse_flag(reuse), dtype=dtype,
+        auxiliary_name_scope=auxiliary_name_scope))
 
 
 @handler
@@ -52,6 +40,11 @@ def enter_name_scope(interpreter, name=None, default_name=None, values=None):
 @handler
 def enter_device(interpreter, device_name_or_function=None):
     return entered(interpreter, tf.device(device_name_or_function)) and None
+
+
+@handler
+def enter_device_function(interpreter, function):
+    return entered(interpreter, tf.device(DEVICE_FUNCTIONS[function])) and None
 
 
 @handler
@@ -95,14 +88,69 @@ def get_name_scope(interpreter):
 
 @handler
 def get_variable(interpreter, name, shape=None, dtype=None, initializer=None, trainable=None,
-                 collections=None, regularizer=None, custom_getter=None):
+                 collections=None, regularizer=None, custom_getter=None, caching_device=None,
+                 partitioner=None, validate_shape=True, constraint=None, synchronization="AUTO"):
     return tf.get_variable(name, shape, dtype, initializer, REGULARIZERS[regularizer], trainable,
-                           collections, custom_getter=GETTERS[custom_getter])
+                           collections, caching_device, partitioner_of(partitioner),
+                           validate_shape, custom_getter=GETTERS[custom_getter],
+                           constraint=CONSTRAINTS[constraint],
+                           synchronization=tf.VariableSynchronization[synchronization])
+
+
+@handler
+def make_template(interpreter, name, function, create_scope_now=False, unique_name=None,
+                  custom_getter=None):
+    return tf.make_template(name, TEMPLATES[function], create_scope_now, unique_name,
+                            GETTERS[custom_getter])
+
+
+@handler
+def call_template(interpreter, template, x):
+    return template(x)
+
+
+@handler
+def template_scope(interpreter, template):
+    return template.variable_scope
+
+
+@handler
+def parts(interpreter, variable):
+    """The variables that a partitioned one consists of."""
+    return list(variable)
+
+
+@handler
+def as_tensor(interpreter, variable):
+    return tf.convert_to_tensor(variable)
 
 
 plain("get_local_variable", tf.get_local_variable,
       "name shape dtype initializer collections")
-plain("Variable", tf.Variable, "initial_value trainable collections name dtype")
+
+
+@handler
+def Variable(interpreter, initial_value, trainable=None, collections=None, name=None, dtype=None,
+             caching_device=None, validate_shape=True, constraint=None):
+    return tf.Variable(initial_value=initial_value, trainable=trainable, collections=collections,
+                       validate_shape=validate_shape, caching_device=caching_device, name=name,
+                       dtype=dtype, constraint=CONSTRAINTS[constraint])
+
+
+@handler
+def extend_collection_ref(interpreter, key, values):
+    """The list itself, changed in place."""
+    tf.get_collection_ref(key).extend(values)
+
+
+@handler
+def clear_collection_ref(interpreter, key):
+    del tf.get_collection_ref(key)[:]
+
+
+@handler
+def scope_collection(interpreter, scope, listing):
+    return list(getattr(scope, listing)())
 
 
 @handler
@@ -187,5 +235,8 @@ def run(interpreter, fetches, feeds=(), compare="close"):
         # One thread for an op, so that sums keep their order and a second recording is equal.
         config = tf.ConfigProto(allow_soft_placement=True, device_count={"CPU": 1},
                                 intra_op_parallelism_threads=1)
+        # What the graph says, as it says it; a tenth of a program's time is saved as well.
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
+        config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
         interpreter.session = tf.Session(graph=interpreter.graph, config=config)
     return interpreter.session.run(list(fetches), {key: value for key, value in feeds})

@@ -1,0 +1,122 @@
+#include "models/collected_towers.h"
+
+#include "towerflow/tf.h"
+
+namespace towerflow::models::collected_towers {
+namespace {
+
+/// x w + b with variables of its own.
+Tensor dense(const std::string& name, const Tensor& x, int inputs, int outputs) {
+  return tf::with(tf::variable_scope(name), [&](auto&) {
+    const Variable w = tf::get_variable("w", Shape{inputs, outputs});
+    const Variable b =
+        tf::get_variable("b", Shape{outputs}, {.initializer = tf::zeros_initializer()});
+    return tf::matmul(x, w) + b;
+  });
+}
+
+/// A gradient as one slice of a stack of them.
+Tensor expanded(const OptionalGradient& gradient) {
+  const Tensor dense =
+      gradient->is_dense() ? gradient->dense() : tf::convert_to_tensor(gradient->slices());
+  return tf::expand_dims(dense, 0);
+}
+
+}  // namespace
+
+Model::Model(bool is_training, const Config& config) {
+  x = tf::placeholder(tf::float32, {.shape = {None, config.features}, .name = "x"});
+  y = tf::placeholder(tf::int64, {.shape = {None}, .name = "y"});
+  const Tensor hidden = tf::tanh(dense("hidden", x, config.features, config.hidden));
+  const Tensor logits = dense("output", hidden, config.hidden, config.classes);
+  loss = tf::reduce_mean(
+      tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = y, .logits = logits}),
+      {.name = "loss"});
+  predict = tf::argmax(logits, 1, {.name = "predict"});
+  merge_summary = tf::summary::merge({tf::summary::scalar("loss_summary", loss)});
+  if (is_training) {
+    const std::vector<Variable> variables = tf::trainable_variables();
+    grad = tf::gradients(loss, {variables.begin(), variables.end()});
+  }
+  tf::add_to_collection("loss", loss);
+  tf::add_to_collection("predict", predict);
+  tf::add_to_collection("merge_summary", merge_summary);
+}
+
+std::vector<Tensor> average_gradients(const std::vector<std::vector<OptionalGradient>>& gradients) {
+  std::vector<Tensor> averaged;
+  for (std::size_t variable = 0; variable < gradients[0].size(); ++variable) {
+    std::vector<Tensor> towers;
+    for (const auto& tower : gradients) towers.push_back(expanded(tower[variable]));
+    averaged.push_back(tf::reduce_mean(tf::concat(towers, 0), 0));
+  }
+  return averaged;
+}
+
+std::vector<Tensor> average_packed(const std::vector<std::vector<OptionalGradient>>& gradients) {
+  std::vector<Tensor> averaged;
+  for (std::size_t variable = 0; variable < gradients[0].size(); ++variable) {
+    std::vector<Nested> towers;
+    for (const auto& tower : gradients) towers.emplace_back(tower[variable]->dense());
+    averaged.push_back(tf::reduce_mean(Nested(towers), 0));
+  }
+  return averaged;
+}
+
+Operation multi_gpu_model(const TowersOptions& options) {
+  std::vector<std::vector<OptionalGradient>> gradients;
+  {
+    // Entering the scope again keeps reuse_variables() from outliving the loop.
+    const auto vars = tf::variable_scope(tf::get_variable_scope());
+    for (int i = 0; i < options.num_gpus; ++i) {
+      const auto device = tf::device("/gpu:" + std::to_string(i));
+      const auto scope = tf::name_scope("tower_" + std::to_string(i));
+      const Model model(true, options.config);
+      tf::add_to_collection("train_model", model);
+      gradients.push_back(model.grad);
+      if (options.reuse) tf::get_variable_scope().reuse_variables();
+    }
+  }
+  const auto cpu = tf::device("cpu:0");
+  const auto averaged = options.packed ? average_packed(gradients) : average_gradients(gradients);
+  tf::train::GradientDescentOptimizer opt(options.config.learning_rate);
+  const std::vector<Variable> variables = tf::trainable_variables();
+  std::vector<GradAndVar> pairs;
+  for (std::size_t i = 0; i < averaged.size(); ++i) pairs.push_back({averaged[i], variables[i]});
+  return opt.apply_gradients(pairs);
+}
+
+Program build(const TowersOptions& options) {
+  Program program;
+  {
+    const auto train_scope = tf::name_scope("train");
+    program.train_scope = train_scope.name();
+    program.train_op = multi_gpu_model(options);
+  }
+  const auto test_scope = tf::name_scope("test");
+  program.test_scope = test_scope.name();
+  const auto vars = tf::variable_scope(tf::get_variable_scope(), {.reuse = true});
+  tf::add_to_collection("test_model", Model(false, options.config));
+  return program;
+}
+
+std::vector<float> run_step(Session& session, const std::string& models, const std::string& scope,
+                            const BatchFunction& next_batch,
+                            const std::optional<Operation>& train_op) {
+  Feeds feeds;
+  for (const Model& model : tf::get_collection<Model>(models)) {
+    auto [x, y] = next_batch();
+    feeds.emplace_back(model.x, std::move(x));
+    feeds.emplace_back(model.y, std::move(y));
+  }
+  std::vector<Fetch> fetches;
+  for (const Tensor& loss : tf::get_collection("loss", scope)) fetches.emplace_back(loss);
+  const std::size_t losses = fetches.size();
+  if (train_op) fetches.emplace_back(*train_op);
+  const std::vector<Array> values = session.run(std::span<const Fetch>(fetches), feeds);
+  std::vector<float> result;
+  for (std::size_t i = 0; i < losses; ++i) result.push_back(values[i].item<float>());
+  return result;
+}
+
+}  // namespace towerflow::models::collected_towers

@@ -1,0 +1,142 @@
+#include "ops/array/boolean_mask.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "core/graph/scopes.h"
+#include "ops/array/concat.h"
+#include "ops/array/families.h"
+#include "ops/array/gather.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/strided_slice.h"
+#include "ops/array/view.h"
+#include "ops/math/reduce.h"
+
+namespace towerflow {
+namespace {
+
+void where_shape(InferenceContext& context) {
+  if (context.dtype(0) == DType::string) {
+    context.fail_type("Value passed to parameter 'condition' has DataType string");
+  }
+  const Shape& condition = context.shape(0);
+  const Dim rank =
+      condition.has_rank() ? Dim(static_cast<std::int64_t>(condition.rank())) : Dim(std::nullopt);
+  context.add_output(DType::int64, Shape(std::vector<Dim>{Dim(std::nullopt), rank}));
+}
+
+std::unique_ptr<PreparedKernel> where_kernel(const KernelRequest& request) {
+  const std::vector<std::int64_t> sizes = request.inputs[0].shape.sizes();
+  const std::int64_t elements = request.inputs[0].shape.elements();
+  std::unique_ptr<PreparedKernel> kernel;
+  dispatch_dtype(request.inputs[0].dtype, [&]<class T>() {
+    kernel = function_kernel([sizes, elements](const LaunchArgs& args) {
+      const T* condition = args.input<T>(0);
+      const std::int64_t found = elements - std::count(condition, condition + elements, T{});
+      const Shape shape{found, static_cast<std::int64_t>(sizes.size())};
+      void* memory = args.outputs[0] != nullptr ? args.outputs[0] : args.late->allocate(0, shape);
+      auto* place = static_cast<std::int64_t*>(memory);
+      for (std::int64_t i = 0; i < elements; ++i) {
+        if (condition[i] == T{}) continue;
+        std::int64_t rest = i;
+        for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) place[d] = rest % sizes[d];
+        place += sizes.size();
+      }
+    });
+  });
+  return kernel;
+}
+
+/// x[begin:end] of a vector, a missing end being Python's.
+Tensor part(const Tensor& vector, std::optional<int> begin, std::optional<int> end, Site site) {
+  const NameScope scope(vector.graph(), "strided_slice", site);
+  const Tensor from = convert_operand(vector.graph(), {begin.value_or(0)}, "stack", std::nullopt);
+  const Tensor to = convert_operand(vector.graph(), {end.value_or(0)}, "stack_1", std::nullopt);
+  const Tensor step = convert_operand(vector.graph(), {1}, "stack_2", std::nullopt);
+  return strided_slice(vector, from, to, step,
+                       {.begin_mask = begin ? 0 : 1, .end_mask = end ? 0 : 1, .name = scope.name()},
+                       site);
+}
+
+void check_mask(const Shape& tensor, const Shape& mask, std::size_t axis, Site site) {
+  if (!mask.has_rank()) {
+    throw ValueError(
+        "Number of mask dimensions must be specified, even if some dimensions are "
+        "None.  E.g. shape=[None] is ok, but shape=None is not.",
+        {.site = site, .op = "boolean_mask"});
+  }
+  if (mask.rank() == 0) {
+    throw ValueError("mask cannot be scalar.", {.site = site, .op = "boolean_mask"});
+  }
+  if (!tensor.has_rank()) return;
+  std::vector<Dim> sizes;
+  for (std::size_t i = axis; i < std::min(tensor.rank(), axis + mask.rank()); ++i) {
+    sizes.push_back(tensor[i]);
+  }
+  if (!Shape(sizes).compatible(mask)) {
+    throw ValueError(
+        fmt::format("Shapes {} and {} are incompatible", Shape(sizes).text(), mask.text()),
+        {.site = site, .op = "boolean_mask"});
+  }
+}
+
+/// The shape once the masked dimensions have become one.
+Shape joined(const Shape& tensor, std::size_t axis, std::size_t rank) {
+  if (!tensor.has_rank()) return Shape::unknown();
+  std::vector<Dim> dims(tensor.dims().begin(), tensor.dims().end());
+  Dim masked(1);
+  for (std::size_t i = axis; i < axis + rank; ++i) {
+    masked =
+        masked.known() && dims[i].known() ? Dim(masked.size() * dims[i].size()) : Dim(std::nullopt);
+  }
+  const auto first = dims.begin() + static_cast<std::ptrdiff_t>(axis);
+  dims.erase(first, first + static_cast<std::ptrdiff_t>(rank));
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), masked);
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+void register_boolean_mask_ops(OpRegistry& registry) {
+  registry.add({.name = "Where",
+                .shape = where_shape,
+                .gradient = NoGradient{"a place of an element is an integer"}});
+}
+
+void register_boolean_mask_kernels(KernelTable& table) {
+  table.add({.op = "Where", .label = "loop", .accepts = {}, .prepare = where_kernel});
+}
+
+Tensor where(const Operand& condition, WhereOptions options, Site site) {
+  return OpBuilder("Where", options.name, site, {&condition})
+      .input(condition, "condition")
+      .output();
+}
+
+Tensor boolean_mask(const Operand& tensor, const Operand& mask, BooleanMaskOptions options,
+                    Site site) {
+  const Tensor* any = tensor.any_tensor() != nullptr ? tensor.any_tensor() : mask.any_tensor();
+  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  const NameScope scope(graph, options.name, site);
+  const Tensor values = convert_operand(graph, tensor, "tensor", std::nullopt);
+  const Tensor chosen = convert_operand(graph, mask, "mask", std::nullopt);
+  const auto axis = static_cast<std::size_t>(options.axis);
+  check_mask(values.shape(), chosen.shape(), axis, site);
+  const int end = options.axis + static_cast<int>(chosen.shape().rank());
+  // Made in the order in which TensorFlow evaluates its expressions.
+  const Tensor masked = part(shape(values, {}, site), options.axis, end, site);
+  const Tensor count = reduce_prod(masked, std::vector<int>{0}, {}, site);
+  const Tensor before = part(shape(values, {}, site), std::nullopt, options.axis, site);
+  const Tensor after = part(shape(values, {}, site), end, std::nullopt, site);
+  const Tensor sizes = concat({before, Operand(Nested{Nested(count)}), after}, 0, {}, site);
+  Tensor rows = reshape(values, sizes, {}, site);
+  rows.set_shape(joined(values.shape(), axis, chosen.shape().rank()), site);
+  const Tensor flat = reshape(chosen, {-1}, {}, site);
+  const Tensor places = squeeze(where(flat, {}, site), {.axis = {1}}, site);
+  return gather(rows, places, {.axis = options.axis}, site);
+}
+
+}  // namespace towerflow

@@ -1,0 +1,50 @@
+#include "ops/nn/batch_normalization.h"
+
+#include "core/graph/graph.h"
+#include "core/graph/scopes.h"
+#include "ops/array/cast.h"
+#include "ops/array/view.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/math/unary.h"
+
+namespace towerflow::nn {
+namespace {
+
+Graph& graph_of(const Operand& x) {
+  return x.any_tensor() != nullptr ? x.any_tensor()->graph() : get_default_graph();
+}
+
+Operand at(const Tensor& tensor, Site site) { return {tensor, site}; }
+
+}  // namespace
+
+Moments moments(const Operand& x, const std::vector<int>& axes, MomentsOptions options, Site site) {
+  const NameScope scope(graph_of(x), options.name.empty() ? "moments" : options.name, site);
+  Moments found;
+  found.mean = reduce_mean(x, axes, {.keepdims = true, .name = "mean"}, site);
+  const Tensor fixed = stop_gradient(found.mean, {}, site);
+  const Tensor distance = squared_difference(x, fixed, {}, site);
+  found.variance = reduce_mean(distance, axes, {.keepdims = true, .name = "variance"}, site);
+  if (!options.keepdims) {
+    found.mean = squeeze(found.mean, {.axis = axes}, site);
+    found.variance = squeeze(found.variance, {.axis = axes}, site);
+  }
+  return found;
+}
+
+Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand& variance,
+                           const std::optional<Operand>& offset,
+                           const std::optional<Operand>& scale, const Operand& variance_epsilon,
+                           BatchNormalizationOptions options, Site site) {
+  const NameScope scope(graph_of(x), options.name.empty() ? "batchnorm" : options.name, site);
+  // One expression a line, in the order in which TensorFlow makes the nodes.
+  Tensor inverse = rsqrt(variance + variance_epsilon, {}, site);
+  if (scale) inverse = at(inverse, site) * *scale;
+  const Tensor scaled = x * at(inverse, site);
+  const Operand shift = offset ? mean : at(-mean, site);
+  const Tensor moved = shift * at(inverse, site);
+  return at(scaled, site) + at(offset ? *offset - at(moved, site) : moved, site);
+}
+
+}  // namespace towerflow::nn

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/operand.h"
+
+namespace towerflow::nn {
+
+/// Mean and variance of a tensor along some of its dimensions.
+struct Moments {
+  Tensor mean;
+  Tensor variance;
+};
+
+struct MomentsOptions {
+  std::string name{};
+  bool keepdims = false;  ///< reduced dimensions stay, with size 1
+};
+
+/// The mean, and the mean squared distance from it: the variance that divides by n, not by n - 1.
+///
+/// shapes   x [d0, ..] -> without `axes`, or 1 in their place     dtypes  floating
+/// grads    x; the variance's does not go through the mean, whose part in it is zero
+/// errors   ValueError: an axis out of range
+/// source   tf.nn.moments
+Moments moments(const Operand& x, const std::vector<int>& axes, MomentsOptions options = {},
+                Site site = Site::current());
+
+struct BatchNormalizationOptions {
+  std::string name{};
+};
+
+/// scale * (x - mean) / sqrt(variance + variance_epsilon) + offset, as TensorFlow computes it:
+/// x * inv + (offset - mean * inv) with inv = scale / sqrt(variance + variance_epsilon).
+///
+/// shapes   x [.., C]; the others [C] or anything else that broadcasts -> as x
+/// dtypes   floating, all the same
+/// grads    of the ops it is made of
+/// source   tf.nn.batch_normalization
+Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand& variance,
+                           const std::optional<Operand>& offset,
+                           const std::optional<Operand>& scale, const Operand& variance_epsilon,
+                           BatchNormalizationOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow::nn

@@ -1,0 +1,260 @@
+#include "ops/variables/initialization.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <unordered_map>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "core/graph/op_def.h"
+#include "ops/array/boolean_mask.h"
+#include "ops/array/constant.h"
+#include "ops/array/rank_size.h"
+#include "ops/array/stack.h"
+#include "ops/math/unary.h"
+#include "ops/variables/families.h"
+
+namespace towerflow {
+namespace {
+
+constexpr const char* kIsInitialized = "IsVariableInitialized";
+constexpr const char* kInitializedValue = "InitializedValue";
+
+/// Which variable: the storage is found by name in the session.
+struct VariableName {
+  std::string name;
+  bool operator==(const VariableName&) const = default;
+};
+
+std::unique_ptr<PreparedKernel> is_initialized_kernel(const KernelRequest& request) {
+  const std::string name = request.attributes<VariableName>().name;
+  return function_kernel([name](const LaunchArgs& args) {
+    const VariableStorage* storage = args.run->resources.find_variable(name);
+    *args.output<bool>(0) =
+        storage != nullptr && storage->initialized.load(std::memory_order_acquire);
+  });
+}
+
+void initialized_value_shape(InferenceContext& context) {
+  const auto merged = context.shape(2).merged(context.shape(1));
+  context.add_output(context.dtype(1), merged ? *merged : Shape::unknown());
+}
+
+std::unique_ptr<PreparedKernel> initialized_value_kernel(const KernelRequest& request) {
+  const std::int64_t count = request.inputs[1].shape.elements();
+  if (request.inputs[1].dtype == DType::string) {
+    return function_kernel([count](const LaunchArgs& args) {
+      const std::size_t taken = *args.input<bool>(0) ? 2 : 1;
+      std::copy_n(args.input<std::string>(taken), count, args.output<std::string>(0));
+    });
+  }
+  const std::size_t bytes = request.inputs[1].bytes();
+  return function_kernel([bytes](const LaunchArgs& args) {
+    const std::size_t taken = *args.input<bool>(0) ? 2 : 1;
+    if (bytes > 0) std::memcpy(args.outputs[0], args.inputs[taken], bytes);
+  });
+}
+
+/// A variable's storage and the tensor that stands for its value.
+struct Storage {
+  Tensor ref, value;
+};
+
+std::vector<Storage> storages(const std::vector<Variable>& variables) {
+  std::vector<Storage> found;
+  for (const Variable& variable : variables) found.push_back({variable.ref(), variable.value()});
+  return found;
+}
+
+/// All that the graph has, listed in a collection or not.
+std::vector<Storage> all_storages() {
+  std::vector<Storage> found;
+  for (const Operation& op : get_default_graph().get_operations()) {
+    if (op.type() == "VariableV2") found.push_back({op.output(0), op.output(0)});
+  }
+  return found;
+}
+
+/// The variables given, else the global and local ones.
+std::vector<Variable> given_or_listed(const std::optional<std::vector<Variable>>& var_list) {
+  if (var_list) return *var_list;
+  std::vector<Variable> variables = global_variables();
+  const std::vector<Variable> local = local_variables();
+  variables.insert(variables.end(), local.begin(), local.end());
+  return variables;
+}
+
+Tensor is_initialized(const Tensor& ref, const std::string& name, Site site) {
+  const ColocationScope beside(ref.graph(), &ref.node(), false);
+  const Operand operand(ref, site);
+  return OpBuilder(kIsInitialized, name, site, {&operand})
+      .input(operand, "ref")
+      .attrs(VariableName{ref.op().name()})
+      .output();
+}
+
+/// Whether a tensor depends on a variable. Most initial values do not: looked at first, and without
+/// recursion, since chains of nodes may be long.
+bool touches_variable(const Tensor& value) {
+  std::vector<const Node*> open{&value.node()};
+  std::unordered_map<const Node*, bool> seen;
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    if (std::exchange(seen[node], true)) continue;
+    if (node->op->effect == Effect::variable) return true;
+    for (const Tensor& input : node->inputs) open.push_back(&input.node());
+  }
+  return false;
+}
+
+/// Replaces variables in the past of an initial value by their initialised values.
+class Guard {
+ public:
+  Guard(Graph& graph, std::string scope, Site site)
+      : graph_(graph), scope_(std::move(scope)), site_(site) {
+    for (const char* key : {GraphKeys::GLOBAL_VARIABLES, GraphKeys::LOCAL_VARIABLES}) {
+      for (const CollectionItem& item : graph.collections().all(key)) {
+        const auto* variable = std::any_cast<Variable>(&item.value);
+        if (variable != nullptr) variables_.try_emplace(&variable->op().node(), *variable);
+      }
+    }
+  }
+
+  Tensor value(const Tensor& tensor) {
+    Node* node = &tensor.node();
+    const auto known = made_.find(node);
+    const Operation op = known != made_.end() ? known->second : replaced(node);
+    made_.insert_or_assign(node, op);
+    return op.output(static_cast<std::size_t>(tensor.index()));
+  }
+
+ private:
+  Operation replaced(Node* node) {
+    if (node->op->name == kIsInitialized) return Operation(node);
+    const auto variable = variables_.find(node);
+    if (variable != variables_.end()) return variable->second.initialized_value(site_).op();
+    std::vector<Tensor> inputs;
+    for (const Tensor& input : node->inputs) inputs.push_back(value(input));
+    if (inputs == node->inputs) return Operation(node);
+    const Operation copy = graph_.add({.op = node->op->name,
+                                       .name = node->name + "_" + scope_,
+                                       .inputs = inputs,
+                                       .attrs = node->attrs,
+                                       .site = site_});
+    // The copy has the node's attributes, and colocation is one of them.
+    if (graph_.scopes().colocation.empty()) {
+      copy.node().colocation_groups = node->colocation_groups;
+    }
+    return copy;
+  }
+
+  Graph& graph_;
+  std::string scope_;
+  Site site_;
+  std::unordered_map<const Node*, Variable> variables_;
+  std::unordered_map<Node*, Operation> made_;
+};
+
+}  // namespace
+
+void register_initialization_ops(OpRegistry& registry) {
+  registry.add({.name = kIsInitialized,
+                .shape =
+                    [](InferenceContext& context) {
+                      if (!context.is_ref(0)) {
+                        context.fail_type(
+                            "Input 'ref' of the op requires a variable (l-value) input");
+                      }
+                      context.add_output(DType::bool_, Shape{});
+                    },
+                .gradient = NoGradient{"whether there is a value is no number"},
+                .maybe_unset = {0}});
+  registry.add({.name = kInitializedValue,
+                .shape = initialized_value_shape,
+                .gradient = NoGradient{"an initial value is not a function of a loss"},
+                .maybe_unset = {2}});
+}
+
+void register_initialization_kernels(KernelTable& table) {
+  table.add(
+      {.op = kIsInitialized, .label = "look", .accepts = {}, .prepare = is_initialized_kernel});
+  table.add({.op = kInitializedValue,
+             .label = "copy",
+             .accepts = {},
+             .prepare = initialized_value_kernel});
+}
+
+Tensor is_variable_initialized(const Variable& variable, IsVariableInitializedOptions options,
+                               Site site) {
+  return is_initialized(variable.ref(), options.name, site);
+}
+
+/// TensorFlow's conditional, as one node in the place of its Merge. The names of the others are
+/// taken, so that what comes later is called what it is called there.
+Tensor Variable::initialized_value(Site site) const {
+  Graph& graph = this->graph();
+  const InitScope outside(graph);
+  const Tensor initialized = is_variable_initialized(*this, {}, site);
+  const NameScope scope(graph, "cond", site);
+  for (const char* name : {"Switch", "switch_t", "switch_f", "pred_id", "read", "Switch"}) {
+    graph.unique_name(name);
+  }
+  return graph
+      .add({.op = kInitializedValue,
+            .name = "Merge",
+            .inputs = {initialized, initial_value(), ref()},
+            .site = site})
+      .output(0);
+}
+
+Tensor report_uninitialized_variables(const std::optional<std::vector<Variable>>& var_list,
+                                      ReportUninitializedVariablesOptions options, Site site) {
+  std::vector<Storage> watched = storages(given_or_listed(var_list));
+  if (!var_list && watched.empty()) watched = all_storages();
+  Graph& graph = get_default_graph();
+  const NameScope scope(graph, options.name, site);
+  std::vector<Tensor> initialized;
+  std::vector<Nested> names;
+  for (const Storage& storage : watched) {
+    initialized.push_back(is_initialized(storage.ref, "", site));
+    names.emplace_back(storage.ref.op().name());
+  }
+  const DeviceScope reported_on = device("/cpu:0", site);
+  if (watched.empty()) return constant(Array(DType::string, Shape{0}), {}, site);
+  const Tensor missing = logical_not(stack(initialized, {}, site), {}, site);
+  return boolean_mask(constant(Nested(std::move(names)), {}, site), missing, {}, site);
+}
+
+std::optional<Tensor> assert_variables_initialized(
+    const std::optional<std::vector<Variable>>& var_list, Site site) {
+  std::vector<Storage> watched = storages(given_or_listed(var_list));
+  if (watched.empty()) watched = all_storages();
+  std::vector<Tensor> ranks;
+  for (const Storage& storage : watched) {
+    const ColocationScope beside(storage.ref.graph(), &storage.ref.node(), false);
+    ranks.push_back(rank_in_run(storage.value, {}, site));
+  }
+  if (ranks.empty()) return std::nullopt;
+  if (ranks.size() == 1) return ranks[0];
+  return stack(ranks, {}, site);
+}
+
+std::vector<Variable> all_variables() { return global_variables(); }
+
+Operation initialize_variables(const std::vector<Variable>& variables, std::string name,
+                               Site site) {
+  return variables_initializer(variables, std::move(name), site);
+}
+
+Operation initialize_all_variables(Site site) { return global_variables_initializer(site); }
+
+Operation initialize_local_variables(Site site) { return local_variables_initializer(site); }
+
+Tensor guarded_initial_value(const Tensor& initial_value, const std::string& scope, Site site) {
+  if (!touches_variable(initial_value)) return initial_value;
+  return Guard(initial_value.graph(), scope, site).value(initial_value);
+}
+
+}  // namespace towerflow

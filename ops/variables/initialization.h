@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/variables/variable.h"
+
+namespace towerflow {
+
+struct IsVariableInitializedOptions {
+  std::string name{};
+};
+
+/// Whether the session has a value for the variable.
+///
+/// shapes   variable [...] -> []     dtypes  any -> bool
+/// grads    none: it gives bool
+/// source   tf.is_variable_initialized
+Tensor is_variable_initialized(const Variable& variable, IsVariableInitializedOptions options = {},
+                               Site site = Site::current());
+
+struct ReportUninitializedVariablesOptions {
+  std::string name = "report_uninitialized_variables";
+};
+
+/// The names of the variables that have no value in the session; of the global and local ones when
+/// none are given. Where there are none at all, every variable of the graph counts.
+///
+/// shapes   [n], known in the run     dtypes  string
+/// grads    none
+/// source   tf.report_uninitialized_variables
+Tensor report_uninitialized_variables(
+    const std::optional<std::vector<Variable>>& var_list = std::nullopt,
+    ReportUninitializedVariablesOptions options = {}, Site site = Site::current());
+
+/// A tensor whose computation fails with FailedPreconditionError unless all variables have values:
+/// their ranks. Nothing where there is no variable. (tf.assert_variables_initialized)
+std::optional<Tensor> assert_variables_initialized(
+    const std::optional<std::vector<Variable>>& var_list = std::nullopt,
+    Site site = Site::current());
+
+/// The older names of TensorFlow 1.x: tf.all_variables, tf.initialize_variables, ...
+std::vector<Variable> all_variables();
+Operation initialize_variables(const std::vector<Variable>& variables, std::string name = "init",
+                               Site site = Site::current());
+Operation initialize_all_variables(Site site = Site::current());
+Operation initialize_local_variables(Site site = Site::current());
+
+/// An initial value that may be used whatever has been initialised yet: what depends on other
+/// variables depends on their `initialized_value` instead. The nodes in between are made again,
+/// called after the old ones and `scope` ("v/"), as TensorFlow does when it makes a variable.
+Tensor guarded_initial_value(const Tensor& initial_value, const std::string& scope, Site site);
+
+}  // namespace towerflow

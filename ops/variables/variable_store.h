@@ -1,0 +1,105 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/variables/variable.h"
+
+namespace towerflow {
+
+/// Python's tf.AUTO_REUSE.
+struct AutoReuse {};
+inline constexpr AutoReuse AUTO_REUSE{};
+
+/// Whether `get_variable` makes a variable, finds one, or either.
+class Reuse {
+ public:
+  enum class Mode { inherit, no, yes, automatic };
+
+  constexpr Reuse(bool reuse) : mode_(reuse ? Mode::yes : Mode::no) {}  // NOLINT: {.reuse = true}
+  constexpr Reuse(std::nullopt_t) : mode_(Mode::inherit) {}             // NOLINT
+  constexpr Reuse(AutoReuse) : mode_(Mode::automatic) {}                // NOLINT
+
+  constexpr Mode mode() const { return mode_; }
+  constexpr bool operator==(const Reuse&) const = default;
+
+ private:
+  Mode mode_;
+};
+
+struct GetVariableOptions;
+
+/// A loss that belongs to a variable, or nothing. (the `regularizer` of tf.get_variable)
+using Regularizer = std::function<std::optional<Tensor>(const Variable& variable)>;
+
+/// Makes or finds the variable of a full name.
+using VariableGetter = std::function<Variable(
+    const std::string& name, const std::optional<Shape>& shape, const GetVariableOptions& options)>;
+/// Stands between `get_variable` and the variables: is given the full name and what `getter` would
+/// be called with, and returns a variable. (the `custom_getter` of tf.variable_scope)
+using CustomGetter =
+    std::function<Variable(const VariableGetter& getter, const std::string& name,
+                           const std::optional<Shape>& shape, const GetVariableOptions& options)>;
+
+struct GetVariableOptions {
+  std::optional<DType> dtype{};
+  std::optional<Initializer> initializer{};
+  /// Its loss is listed in REGULARIZATION_LOSSES when the variable is made. As in TensorFlow the
+  /// loss is built anew each time the listed one is used in an op.
+  Regularizer regularizer{};
+  std::optional<bool> trainable{};  ///< true, but with ON_READ
+  std::optional<std::vector<std::string>> collections{};
+  std::optional<DeviceOrFunction> caching_device{};
+  /// Cuts the variable into parts: the result is a partitioned variable.
+  Partitioner partitioner{};
+  bool validate_shape = true;
+  std::optional<bool> use_resource{};  ///< true is refused, see VariableOptions
+  CustomGetter custom_getter{};
+  Constraint constraint{};
+  VariableSynchronization synchronization = VariableSynchronization::AUTO;
+  VariableAggregation aggregation = VariableAggregation::NONE;
+  Reuse reuse = std::nullopt;  ///< the scope's; a custom getter may change it for its getter
+};
+
+/// What was open where a variable was asked for, for messages.
+struct OpenScopes {
+  std::string variable_scope;
+  std::string name_scope;
+  Site reuse;  ///< where reuse was turned on
+};
+
+/// The variables of a graph that `get_variable` made, by name. Kept with the graph.
+class VariableStore {
+ public:
+  /// What the options say, and nothing else: `options.reuse` is the reuse.
+  Variable get(const std::string& name, const std::optional<Shape>& shape,
+               const GetVariableOptions& options, const OpenScopes& open, Site site);
+
+  const std::map<std::string, Variable>& variables() const { return variables_; }
+
+ private:
+  struct Part {
+    PartitionInfo info;
+    SaveSliceInfo slice;
+  };
+  Variable single(const std::string& name, const std::optional<Shape>& shape,
+                  const GetVariableOptions& options, const Part* part, const OpenScopes& open,
+                  Site site);
+  Variable found(const Variable& variable, const std::string& name,
+                 const std::optional<Shape>& shape, const GetVariableOptions& options,
+                 Site site) const;
+  /// The options hold a partitioner, or a partitioned variable of that name is to be found.
+  Variable partitioned(const std::string& name, const std::optional<Shape>& shape,
+                       const GetVariableOptions& options, const OpenScopes& open, Site site);
+  Variable make_parts(const std::string& name, const Shape& shape,
+                      const GetVariableOptions& options, const std::vector<int>& partitions,
+                      const OpenScopes& open, Site site);
+
+  std::map<std::string, Variable> variables_;
+  std::map<std::string, Variable> partitioned_;
+};
+
+}  // namespace towerflow

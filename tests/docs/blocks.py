@@ -1,0 +1,136 @@
+"""The programs in a page of docs/, and what the page says they print.
+
+A ```cpp block is a program over the public API, a ```python block one over TensorFlow 1.x; a
+```text block after one is the error that it ends in. Without a text block it runs to its end.
+
+  blocks.py generate PAGE          the C++ tests of a page
+  blocks.py fill PAGE --said FILE [--tensorflow]
+                                   writes what the programs said into the page: FILE is what the
+                                   test wrote to $TOWERFLOW_SAID, TensorFlow is asked here
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Block:
+    def __init__(self, language, code, line, heading):
+        self.language, self.code, self.line, self.heading = language, code, line, heading
+        self.said = None  # the text block after it: (first line, last line + 1, text)
+
+
+def blocks_of(text):
+    found, heading, lines = [], "", text.split("\n")
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith("#"):
+            heading = line.lstrip("# ")
+        fence = re.match(r"```(\w+)$", line)
+        if fence:
+            end = lines.index("```", at + 1)
+            code = "\n".join(lines[at + 1 : end])
+            if fence.group(1) == "text" and found and found[-1].said is None:
+                found[-1].said = (at + 1, end, code)
+            elif fence.group(1) in ("cpp", "python"):
+                found.append(Block(fence.group(1), code, at + 2, heading))
+            at = end
+        at += 1
+    return found
+
+
+def generate(page):
+    name = page.relative_to(ROOT).as_posix()
+    out = ['// Made by tests/docs/blocks.py from %s.' % name, '#include "tests/docs/said.h"', ""]
+    for block in blocks_of(page.read_text()):
+        if block.language != "cpp":
+            continue
+        expected = "" if block.said is None else block.said[2]
+        out += ['TEST_CASE(%s) {' % json.dumps("%s, line %d" % (block.heading, block.line)),
+                '  const std::string expected = R"said(%s)said";' % expected,
+                "  const auto program = [&] {",
+                '#line %d "%s"' % (block.line, name),
+                block.code,
+                '#line 1 "generated"',
+                "  };",
+                "  CHECK(towerflow::said(%d, program) == expected);" % block.line,
+                "}", ""]
+    return "\n".join(out)
+
+
+def tensorflow_says(code):
+    """The error that a Python program ends in."""
+    import tensorflow.compat.v1 as tf
+
+    with tf.Graph().as_default():
+        try:
+            exec(compile(code, "<page>", "exec"), {"tf": tf})
+        except Exception as error:
+            message = getattr(error, "message", None) or str(error.args[0])
+            return "%s: %s" % (type(error).__name__, first_sentence(message))
+    return "no error"
+
+
+def first_sentence(message):
+    """Without tracebacks and addresses, which belong to the machine."""
+    if message.startswith("Graph execution error"):
+        # After the stack of the node that failed stands what it said, then the node again.
+        message = message.split("[[{{node")[0].rstrip().split("\n")[-1]
+    text = message.strip().split("\n\n")[0]
+    text = re.split(r"\s+Originally defined at:|\n\s*\[\[", text)[0]
+    return re.sub(r" \(graphs are .*\)", "", text).rstrip()
+
+
+def fill(page, said, ask_tensorflow):
+    text = page.read_text()
+    lines = text.split("\n")
+    for block in reversed(blocks_of(text)):
+        if block.said is None:
+            continue
+        first, end, _ = block.said
+        if block.language == "cpp" and str(block.line) in said:
+            lines[first:end] = said[str(block.line)].split("\n")
+        elif block.language == "python" and ask_tensorflow:
+            lines[first:end] = tensorflow_says(block.code).split("\n")
+    write(page, "\n".join(lines))
+
+
+def write(path, text):
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as new:
+        new.write(text)
+    os.chmod(new.name, 0o644)
+    os.replace(new.name, path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=["generate", "fill"])
+    parser.add_argument("page", type=pathlib.Path)
+    parser.add_argument("--said", type=pathlib.Path, help="JSON of the C++ programs' errors")
+    parser.add_argument("--tensorflow", action="store_true", help="ask TensorFlow as well")
+    args = parser.parse_args()
+    if args.action == "generate":
+        print(generate(args.page.resolve()))
+        return
+    if args.tensorflow:
+        import tensorflow.compat.v1 as tf
+
+        tf.disable_v2_behavior()
+        tf.disable_resource_variables()
+    said = {}
+    if args.said:
+        said = dict(json.loads(line) for line in args.said.read_text().splitlines())
+    fill(args.page.resolve(), said, args.tensorflow)
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    main()

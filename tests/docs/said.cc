@@ -1,0 +1,27 @@
+#include "tests/docs/said.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace towerflow {
+
+std::string said(int line, const std::function<void()>& program) {
+  std::string text;
+  {
+    Graph graph;
+    const auto as_default = graph.as_default();
+    try {
+      program();
+    } catch (const Error& error) {
+      text = error.what();
+    }
+  }
+  if (const char* file = std::getenv("TOWERFLOW_SAID")) {
+    std::ofstream(file, std::ios::app)
+        << nlohmann::json::array({std::to_string(line), text}).dump() << "\n";
+  }
+  return text;
+}
+
+}  // namespace towerflow

@@ -1,0 +1,33 @@
+"""What models are made of besides plain ops: losses, normalisation, clipping, rates, summaries."""
+
+import tensorflow.compat.v1 as tf
+
+from .handlers import handler, plain
+
+plain("moments", tf.nn.moments, "x axes name keepdims")
+plain("batch_normalization", tf.nn.batch_normalization,
+      "x mean variance offset scale variance_epsilon name")
+plain("summary_scalar", tf.summary.scalar, "name tensor collections")
+plain("summary_merge", tf.summary.merge, "inputs collections name")
+
+
+@handler
+def sigmoid_cross_entropy_with_logits(interpreter, labels=None, logits=None, name=None):
+    return tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
+
+
+class Plain:
+    """An object that a program keeps in a collection: no tensor, no name."""
+
+
+@handler
+def plain_object(interpreter):
+    return Plain()
+
+
+plain("clip_by_value", tf.clip_by_value, "t clip_value_min clip_value_max name")
+plain("clip_by_norm", tf.clip_by_norm, "t clip_norm axes name")
+plain("global_norm", tf.global_norm, "t_list name")
+plain("clip_by_global_norm", tf.clip_by_global_norm, "t_list clip_norm use_norm name")
+plain("exponential_decay", tf.train.exponential_decay,
+      "learning_rate global_step decay_steps decay_rate staircase name")

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device/backend.h"
+#include "core/graph/operand.h"
+
+namespace towerflow {
+
+void register_merge_summary_ops(OpRegistry& registry);
+void register_merge_summary_kernels(KernelTable& table);
+
+namespace summary {
+
+struct MergeOptions {
+  std::vector<std::string> collections{};  ///< none when not given
+  std::string name{};
+};
+
+/// Serialized tf.Summary messages in one.
+///
+/// shapes   inputs [...] -> []     dtypes  string
+/// grads    none: the result is a message
+/// errors   ValueError: no inputs; in a run InvalidArgumentError: a tag twice, or no message
+/// source   tf.summary.merge
+Tensor merge(const std::vector<Tensor>& inputs, MergeOptions options = {},
+             Site site = Site::current());
+
+}  // namespace summary
+}  // namespace towerflow
