@@ -160,6 +160,8 @@ TEST_CASE("slices stay slices through sums, signs and casts, and are made dense 
   is(slope(tf::cast(tf::cast(x, DType::float64), DType::float32)), false, plus);
   is(slope(add_n({x})), false, plus);
   is(slope(concat({x}, 0)), false, plus);
+  is(slope(concat({ones_like(x), x}, 1)), false, plus);
+  is(slope(concat({x, x}, 0)), true, plus);
   is(slope(x * 1.0f), true, plus);
   is(slope(nn::relu(x)), true, plus);
   is(slope(nn::bias_add(x, row)), false, plus);
