@@ -63,6 +63,10 @@ std::string Collections::explain_nothing(const std::string& key,
   std::string text = fmt::format("collection '{}'", key);
   if (scope && !scope->empty()) text += fmt::format(" with scope '{}'", *scope);
   if (items.empty()) return text + " is empty";
+  const std::size_t matched = matching(key, scope).size();
+  if (matched > 0) {  // and the program has taken them out of its list
+    return text + fmt::format(": {} of {} matched, none of which is left", matched, items.size());
+  }
   text += fmt::format(": 0 of {} matched; a name scope never prefixes get_variable", items.size());
   // What would match: the filter without its outer parts, else the scope that most entries are in.
   std::map<std::string, std::size_t> counts;

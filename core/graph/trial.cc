@@ -10,6 +10,7 @@ GraphTrial::GraphTrial(Graph& graph)
       finalized_(graph.finalized_),
       names_(graph.names_in_use_),
       collections_(graph.collections_),
+      first_reuse_(graph.first_reuse_),
       seed_(graph.seed),
       next_op_seed_(graph.next_op_seed),
       scopes_(std::exchange(graph.scopes(), {})) {
@@ -26,6 +27,7 @@ GraphTrial::~GraphTrial() {
   }
   graph_.names_in_use_ = std::move(names_);
   graph_.collections_ = std::move(collections_);
+  graph_.first_reuse_ = std::move(first_reuse_);
   graph_.seed = seed_;
   graph_.next_op_seed = next_op_seed_;
   graph_.finalized_ = finalized_;

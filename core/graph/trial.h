@@ -28,6 +28,7 @@ class [[nodiscard]] GraphTrial {
   bool finalized_;
   std::unordered_map<std::string, int> names_;
   Collections collections_;
+  std::unordered_map<const Node*, Site> first_reuse_;
   std::optional<std::int64_t> seed_;
   std::int64_t next_op_seed_;
   ScopeState scopes_;

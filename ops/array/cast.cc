@@ -26,6 +26,11 @@ std::vector<OptionalGradient> cast_gradient(const Operation& op,
                                             const std::vector<OptionalGradient>& dys) {
   const DType from = op.input(0).dtype();
   if (!is_differentiable(from) || !is_differentiable(op.output(0).dtype())) return {std::nullopt};
+  if (!dys[0]->is_dense()) {
+    IndexedSlices slices = dys[0]->slices();
+    slices.values = cast(slices.values, from, {}, op.site());
+    return {slices};
+  }
   return {cast(dense_gradient(dys[0], op.site()), from, {}, op.site())};
 }
 

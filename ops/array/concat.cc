@@ -111,9 +111,37 @@ Tensor begin_of(const Operation& op, std::size_t index) {
   return known.empty() ? begin : make_constant(op.graph(), known, "offset", op.site());
 }
 
+/// The slices of value `index`: all rows, of each the part that lies in it. For an axis behind
+/// rows.
+IndexedSlices part_of_slices(const Operation& op, std::size_t index, const IndexedSlices& slices) {
+  const Site site = op.site();
+  const Tensor shape = towerflow::shape(op.input(index), {}, site);
+  const Tensor sizes =
+      concat({Operand({-1}, site), slice(shape, {1}, {-1}, {}, site)}, 0, {}, site);
+  return {slice(slices.values, begin_of(op, index), sizes, {}, site), slices.indices, shape};
+}
+
+/// Whether the axis is known to lie behind the rows, so that slices of rows stay slices.
+bool behind_rows(const Operation& op) {
+  const Array axis = constant_value(op.input(op.num_inputs() - 1));
+  if (axis.empty() || !op.input(0).shape().has_rank()) return false;
+  const auto at = normalized_axis(integers_of(axis).at(0), op.input(0).shape().rank());
+  return at && *at > 0;
+}
+
 std::vector<OptionalGradient> concat_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
   std::vector<OptionalGradient> dxs(op.num_inputs());
+  if (op.num_inputs() == 2) {  // of a single value: slices stay slices
+    dxs[0] = dys[0];
+    return dxs;
+  }
+  if (!dys[0]->is_dense() && behind_rows(op)) {
+    for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
+      dxs[i] = part_of_slices(op, i, dys[0]->slices());
+    }
+    return dxs;
+  }
   const Tensor dy = dense_gradient(dys[0], op.site());
   for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
     dxs[i] =

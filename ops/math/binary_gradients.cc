@@ -24,14 +24,42 @@ struct Parts {
   Tensor x, y, dy;
 };
 
+/// Whether an operand of shape `x` has certainly been used whole, nothing of it repeated, beside
+/// one of shape `y`.
+bool used_whole(const Shape& x, const Shape& y) {
+  if (!x.fully_known() || !y.has_rank() || x.rank() < y.rank()) return false;
+  const std::size_t more = x.rank() - y.rank();
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const Dim other = i < more ? Dim(1) : y[i - more];
+    if (!other.known() || (x.size(i) == 1 && other.size() != 1)) return false;
+  }
+  return true;
+}
+
+/// The gradients of both operands where they are slices: they stay so where nothing is summed.
+Gradients of_slices(const Operation& op, const IndexedSlices& dx, const IndexedSlices& dy) {
+  const auto reduced = [&](const IndexedSlices& slices, std::size_t i) -> OptionalGradient {
+    const Tensor x = op.input(i);
+    if (used_whole(x.shape(), op.input(1 - i).shape())) return slices;
+    return sum_to_shape_of(convert_to_tensor(slices, {}, op.site()), x, op.site());
+  };
+  return {reduced(dx, 0), reduced(dy, 1)};
+}
+
 }  // namespace
 
 Gradients add(const Operation& op, const Gradients& dys) {
+  if (!dys[0]->is_dense()) return of_slices(op, dys[0]->slices(), dys[0]->slices());
   const Parts p(op, dys);
   return p.both(p.dy, p.dy);
 }
 
 Gradients sub(const Operation& op, const Gradients& dys) {
+  if (!dys[0]->is_dense()) {
+    IndexedSlices minus = dys[0]->slices();
+    minus.values = negative(minus.values, {}, op.site());
+    return of_slices(op, dys[0]->slices(), minus);
+  }
   const Parts p(op, dys);
   return {sum_to_shape_of(p.dy, p.x, p.site),
           sum_to_shape_of(negative(p.dy, {}, p.site), p.y, p.site)};

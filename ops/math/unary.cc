@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include <cmath>
 
 #include "core/graph/op_builder.h"
@@ -151,8 +153,15 @@ const std::vector<UnaryRow>& unary_rows() {
 std::variant<NoGradient, GradientRule> gradient_of(const UnaryRow& row) {
   if (const auto* none = std::get_if<NoGradient>(&row.derivative)) return *none;
   const Derivative derivative = std::get<Derivative>(row.derivative);
-  return GradientRule([derivative](const Operation& op, const std::vector<OptionalGradient>& dys)
+  const bool negates = std::string_view(row.op) == "Neg";
+  return GradientRule([derivative, negates](const Operation& op,
+                                            const std::vector<OptionalGradient>& dys)
                           -> std::vector<OptionalGradient> {
+    if (negates && !dys[0]->is_dense()) {  // slices stay slices
+      IndexedSlices slices = dys[0]->slices();
+      slices.values = negative(slices.values, {}, op.site());
+      return {slices};
+    }
     return {derivative(op.input(0), op.output(0), dense_gradient(dys[0], op.site()), op.site())};
   });
 }

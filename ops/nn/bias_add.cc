@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
+#include "ops/array/indexed_slices.h"
 #include "ops/nn/bias_add_attrs.h"
 #include "ops/nn/families.h"
 #include "ops/nn/kernels.h"
@@ -51,7 +52,7 @@ void bias_add_grad_shape(InferenceContext& context) {
 
 std::vector<OptionalGradient> bias_add_gradient(const Operation& op,
                                                 const std::vector<OptionalGradient>& dys) {
-  const Operand dy(dys[0]->dense(), op.site());
+  const Operand dy(dense_gradient(dys[0], op.site()), op.site());
   return {dys[0], OpBuilder("BiasAddGrad", "", op.site(), {&dy})
                       .input(dy, "out_backprop")
                       .attrs(op.attrs())
@@ -66,7 +67,7 @@ std::vector<OptionalGradient> bias_add_grad_gradient(const Operation& op,
       OpBuilder("ZerosLike", "zeros_like", op.site(), {&dy}).input(dy, "x").output();
   return {OpBuilder("BiasAdd", "", op.site(), {&dy})
               .input(zeros, "value")
-              .input(dys[0]->dense(), "bias")
+              .input(dense_gradient(dys[0], op.site()), "bias")
               .attrs(op.attrs())
               .output()};
 }

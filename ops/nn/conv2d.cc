@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/graph/op_builder.h"
+#include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
 #include "ops/nn/conv2d_attrs.h"
 #include "ops/nn/families.h"
@@ -119,7 +120,7 @@ Tensor again(const char* op, const Operation& like, const Tensor& a, const Tenso
 
 std::vector<OptionalGradient> conv2d_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
-  const Tensor dy = dys[0]->dense();
+  const Tensor dy = dense_gradient(dys[0], op.site());
   const Tensor sizes = shape(op.input(0), {}, op.site());
   const Tensor filter = op.input(1);
   const Tensor filter_sizes = shape(filter, {}, op.site());
@@ -129,7 +130,7 @@ std::vector<OptionalGradient> conv2d_gradient(const Operation& op,
 
 std::vector<OptionalGradient> backprop_input_gradient(const Operation& op,
                                                       const std::vector<OptionalGradient>& dys) {
-  const Tensor dx = dys[0]->dense();
+  const Tensor dx = dense_gradient(dys[0], op.site());
   const Tensor filter_sizes = shape(op.input(1), {}, op.site());
   const Tensor dy = op.input(2);
   return {std::nullopt, again("Conv2DBackpropFilter", op, dx, filter_sizes, &dy),
@@ -138,7 +139,7 @@ std::vector<OptionalGradient> backprop_input_gradient(const Operation& op,
 
 std::vector<OptionalGradient> backprop_filter_gradient(const Operation& op,
                                                        const std::vector<OptionalGradient>& dys) {
-  const Tensor dfilter = dys[0]->dense();
+  const Tensor dfilter = dense_gradient(dys[0], op.site());
   const Tensor sizes = shape(op.input(0), {}, op.site());
   const Tensor dy = op.input(2);
   return {again("Conv2DBackpropInput", op, sizes, dfilter, &dy), std::nullopt,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
+#include "ops/array/indexed_slices.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/stack.h"
@@ -45,11 +46,11 @@ std::vector<OptionalGradient> sparse_gradient(const Operation& op,
   const Site site = op.site();
   OptionalGradient dlogits;
   if (dys[0]) {
-    const Tensor column = expand_dims(dys[0]->dense(), -1, {}, site);
+    const Tensor column = expand_dims(dense_gradient(dys[0], op.site()), -1, {}, site);
     dlogits = multiply(column, op.output(1), {}, site);
   }
   if (dys[1]) {
-    const Tensor dy = dys[1]->dense();
+    const Tensor dy = dense_gradient(dys[1], op.site());
     const Tensor y = softmax(op.input(0), {}, site);
     const Tensor sums = reduce_sum(multiply(dy, y, {}, site), -1, {.keepdims = true}, site);
     const Tensor through = multiply(subtract(dy, sums, {}, site), y, {}, site);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/graph/op_builder.h"
+#include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
 #include "ops/nn/families.h"
 #include "ops/nn/pool_attrs.h"
@@ -103,31 +104,34 @@ Tensor zeros_like(const Tensor& x, Site site) {
 
 std::vector<OptionalGradient> max_pool_gradient(const Operation& op,
                                                 const std::vector<OptionalGradient>& dys) {
-  return {node_of("MaxPoolGrad", op, {op.input(0), op.output(0), dys[0]->dense()})};
+  return {
+      node_of("MaxPoolGrad", op, {op.input(0), op.output(0), dense_gradient(dys[0], op.site())})};
 }
 
 /// Which element is the largest does not change: image and result get zeros.
 std::vector<OptionalGradient> max_pool_grad_gradient(const Operation& op,
                                                      const std::vector<OptionalGradient>& dys) {
   return {zeros_like(op.input(0), op.site()), zeros_like(op.input(1), op.site()),
-          node_of("MaxPoolGradGrad", op, {op.input(0), op.input(1), dys[0]->dense()})};
+          node_of("MaxPoolGradGrad", op,
+                  {op.input(0), op.input(1), dense_gradient(dys[0], op.site())})};
 }
 
 std::vector<OptionalGradient> max_pool_grad_grad_gradient(
     const Operation& op, const std::vector<OptionalGradient>& dys) {
-  return {zeros_like(op.input(0), op.site()), zeros_like(op.input(1), op.site()),
-          node_of("MaxPoolGrad", op, {op.input(0), op.input(1), dys[0]->dense()})};
+  return {
+      zeros_like(op.input(0), op.site()), zeros_like(op.input(1), op.site()),
+      node_of("MaxPoolGrad", op, {op.input(0), op.input(1), dense_gradient(dys[0], op.site())})};
 }
 
 std::vector<OptionalGradient> avg_pool_gradient(const Operation& op,
                                                 const std::vector<OptionalGradient>& dys) {
   const Tensor sizes = shape(op.input(0), {}, op.site());
-  return {node_of("AvgPoolGrad", op, {sizes, dys[0]->dense()})};
+  return {node_of("AvgPoolGrad", op, {sizes, dense_gradient(dys[0], op.site())})};
 }
 
 std::vector<OptionalGradient> avg_pool_grad_gradient(const Operation& op,
                                                      const std::vector<OptionalGradient>& dys) {
-  return {std::nullopt, node_of("AvgPool", op, {dys[0]->dense()})};
+  return {std::nullopt, node_of("AvgPool", op, {dense_gradient(dys[0], op.site())})};
 }
 
 Tensor pool(const char* op, const char* argument, const Operand& value, const Extents& ksize,

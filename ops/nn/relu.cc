@@ -1,6 +1,7 @@
 #include "ops/nn/relu.h"
 
 #include "core/graph/op_builder.h"
+#include "ops/array/indexed_slices.h"
 #include "ops/nn/families.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/window_args.h"
@@ -30,7 +31,7 @@ Tensor relu_grad(const Tensor& dy, const Tensor& features, Site site) {
 
 std::vector<OptionalGradient> relu_gradient(const Operation& op,
                                             const std::vector<OptionalGradient>& dys) {
-  return {relu_grad(dys[0]->dense(), op.output(0), op.site())};
+  return {relu_grad(dense_gradient(dys[0], op.site()), op.output(0), op.site())};
 }
 
 /// The step that the features decide has a derivative of zero.
@@ -38,7 +39,7 @@ std::vector<OptionalGradient> relu_grad_gradient(const Operation& op,
                                                  const std::vector<OptionalGradient>& dys) {
   const Operand features(op.input(1), op.site());
   return {
-      relu_grad(dys[0]->dense(), op.input(1), op.site()),
+      relu_grad(dense_gradient(dys[0], op.site()), op.input(1), op.site()),
       OpBuilder("ZerosLike", "zeros_like", op.site(), {&features}).input(features, "x").output()};
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/graph/op_builder.h"
+#include "ops/array/indexed_slices.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
@@ -30,7 +31,7 @@ Tensor row_sums(const Tensor& x, Site site) { return reduce_sum(x, -1, {.keepdim
 std::vector<OptionalGradient> softmax_gradient(const Operation& op,
                                                const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
-  const Tensor y = op.output(0), dy = dys[0]->dense();
+  const Tensor y = op.output(0), dy = dense_gradient(dys[0], op.site());
   const Tensor sums = row_sums(multiply(dy, y, {}, site), site);
   return {multiply(subtract(dy, sums, {}, site), y, {}, site)};
 }
@@ -38,7 +39,7 @@ std::vector<OptionalGradient> softmax_gradient(const Operation& op,
 std::vector<OptionalGradient> log_softmax_gradient(const Operation& op,
                                                    const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
-  const Tensor dy = dys[0]->dense();
+  const Tensor dy = dense_gradient(dys[0], op.site());
   const Tensor softmax = exp(op.output(0), {}, site);
   return {subtract(dy, multiply(row_sums(dy, site), softmax, {}, site), {}, site)};
 }

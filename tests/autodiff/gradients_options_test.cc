@@ -142,3 +142,31 @@ TEST_CASE("the default graph does not matter: the nodes stand beside ys") {
   CHECK(&gradients({y}, {x})[0]->dense().graph() == &graph);
   CHECK(elsewhere.size() == 0);
 }
+
+TEST_CASE("slices stay slices through sums, signs and casts, and are made dense elsewhere") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = constant({{1.0f, -2.0f}, {3.0f, 4.0f}, {5.0f, 6.0f}});
+  const Tensor row = constant({1.0f, 1.0f});
+  const auto slope = [&](const Tensor& y) { return *gradients({gather(y, {2, 2})}, {x})[0]; };
+  const auto is = [&](const Gradient& found, bool dense, const std::vector<double>& wanted) {
+    CHECK(found.is_dense() == dense);
+    CHECK(numbers(convert_to_tensor(found)) == wanted);
+  };
+  const std::vector<double> plus{0, 0, 0, 0, 2, 2}, minus{0, 0, 0, 0, -2, -2};
+  is(slope(x + row), false, plus);
+  is(slope(row - x), false, minus);
+  is(slope(-x), false, minus);
+  is(slope(tf::cast(tf::cast(x, DType::float64), DType::float32)), false, plus);
+  is(slope(add_n({x})), false, plus);
+  is(slope(concat({x}, 0)), false, plus);
+  is(slope(concat({ones_like(x), x}, 1)), false, plus);
+  is(slope(concat({x, x}, 0)), true, plus);
+  is(slope(x * 1.0f), true, plus);
+  is(slope(nn::relu(x)), true, plus);
+  is(slope(nn::bias_add(x, row)), false, plus);
+  // Where x itself is repeated, rows are added up.
+  const Tensor one = constant({{1.0f, 2.0f}});
+  is(*gradients({gather(one + x, {0, 2})}, {one})[0], true, {2, 2});
+  CHECK_NOTHROW(slope(nn::softmax(x)));
+}

@@ -85,7 +85,7 @@ def first_sentence(message):
         message = message.split("[[{{node")[0].rstrip().split("\n")[-1]
     text = message.strip().split("\n\n")[0]
     text = re.split(r"\s+Originally defined at:|\n\s*\[\[", text)[0]
-    return re.sub(r" \(graphs are .*\)", "", text).rstrip()
+    return re.sub(r" \((graphs are|Previous registration) .*\)", "", text).rstrip()
 
 
 def fill(page, said, ask_tensorflow):

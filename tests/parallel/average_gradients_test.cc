@@ -41,7 +41,10 @@ struct Net {
   TowerGrads gradients(train::Optimizer& opt, std::optional<std::vector<Variable>> vars = {}) {
     TowerGrads all;
     for (const Tensor& loss : losses) {
-      all.push_back(opt.compute_gradients(loss, {.var_list = vars}));
+      // Not gated, so that a gradient runs without the variables that others read.
+      train::ComputeGradientsOptions options{.gate_gradients = train::GATE_NONE};
+      if (vars) options.var_list = *vars;
+      all.push_back(opt.compute_gradients(loss, options));
     }
     return all;
   }

@@ -71,6 +71,10 @@ TEST_CASE("an empty var_list from a filter says which filter it was and which wo
   CHECK(hint_of<ValueError>([&] {
           opt.compute_gradients(loss, {.var_list = std::vector<Variable>{}});
         }) == "var_list is empty");
+  auto emptied = trainable_variables();
+  emptied.clear();
+  CHECK(hint_of<ValueError>([&] { opt.compute_gradients(loss, {.var_list = emptied}); }) ==
+        "var_list: collection 'trainable_variables': 8 of 8 matched, none of which is left");
   CHECK(opt.compute_gradients(loss).size() == 8);
   CHECK(opt.compute_gradients(loss, {.var_list = trainable_variables("conv1")}).size() == 4);
 }
