@@ -76,8 +76,9 @@ ColocationScope colocate_with(const Operation& op, bool ignore_existing = false)
 /// Forgets the outer colocation scopes, and devices. Throws ValueError without `ignore_existing`.
 ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site = Site::current());
 
-/// Brings back, for the variable made while the guard lives, the devices that an open colocation
-/// scope hides, unless there are devices inside of it: TensorFlow makes variables so.
+/// Brings back, for the variable made while the guard lives, the devices that the open colocation
+/// scopes hide, unless there are devices inside of them or a variable scope was opened there:
+/// TensorFlow makes variables so.
 class [[nodiscard]] UnhiddenDevices {
  public:
   explicit UnhiddenDevices(Graph& graph);

@@ -121,6 +121,7 @@ void VariableScopeGuard::open(const std::string& name, const VariableScope& from
   if (!options.caching_device.empty()) scope_->caching_device_ = options.caching_device;
   ++graph_.extension<VariableStore>().scope_counts()[name];
   current_scope(graph_) = scope_;
+  hidden_devices_ = std::exchange(graph_.scopes().hidden_devices, nullptr);
 }
 
 VariableScopeGuard::~VariableScopeGuard() {
@@ -131,6 +132,7 @@ VariableScopeGuard::~VariableScopeGuard() {
     store.close_subscopes(scope_->name());
   }
   current_scope(graph_) = outer_;
+  graph_.scopes().hidden_devices = hidden_devices_;
 }
 
 VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options,

@@ -167,6 +167,7 @@ class [[nodiscard]] VariableScopeGuard {
 
   Graph& graph_;
   std::unique_ptr<NameScope> name_scope_;
+  const std::vector<DeviceLevel>* hidden_devices_ = nullptr;  // around; see UnhiddenDevices
   std::shared_ptr<VariableScope> scope_;
   std::shared_ptr<VariableScope> outer_;
   /// Of a scope that was entered again: how often scopes had been opened before.

@@ -166,7 +166,7 @@ def matmul(live):
         b = live.recent([t for t in live.tensors if t.shape is not None and len(t.shape) <= 2])
     if turned:
         args["transpose_b"] = True
-    if b is None or (hasattr(b, "ok") and not b.ok):
+    if b is None or (hasattr(b, "ok") and not b.ok) or b.shape is None:
         return None
     return live.call("matmul", a=a, b=b, **args)
 

@@ -48,7 +48,7 @@ def initialize(live):
     made = live.call("global_variables_initializer")
     if made.ok:
         run(live, [made])
-    if live.graph.get_collection_ref("local_variables"):
+    if live.graph.get_collection("local_variables"):
         made = live.call("local_variables_initializer")
         if made.ok:
             run(live, [made])
