@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -101,6 +102,33 @@ std::string converted_dtype_error(DType have, DType wanted) {
                      dtype_name(wanted), dtype_name(have));
 }
 
+template <class To, class From>
+To cast_element(From value) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                !std::is_same_v<To, bool>) {
+    // What does not fit becomes the lowest integer, as the hardware has it.
+    const auto lowest = static_cast<double>(std::numeric_limits<To>::min());
+    const auto beyond = 2.0 * (static_cast<double>(std::numeric_limits<To>::max() / 2) + 1.0);
+    const auto wide = std::trunc(static_cast<double>(value));
+    if (!(wide >= lowest && wide < beyond)) return std::numeric_limits<To>::min();
+  }
+  return static_cast<To>(value);
+}
+
+Array cast_elements(const Array& array, DType wanted) {
+  Array out(wanted, array.shape());
+  bool done = false;
+  dispatch_dtype(array.dtype(), [&]<class From>() {
+    done = dispatch_dtype(wanted, [&]<class To>() {
+      const From* in = array.data<From>();
+      To* to = out.data<To>();
+      for (std::int64_t i = 0; i < array.elements(); ++i) to[i] = cast_element<To>(in[i]);
+    });
+  });
+  if (!done) throw TypeError(converted_dtype_error(array.dtype(), wanted));
+  return out;
+}
+
 }  // namespace
 
 bool Nested::holds_tensor() const { return first_tensor(*this) != nullptr; }
@@ -158,10 +186,9 @@ Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& 
   }
   try {
     if (const Array* array = operand.array()) {
-      if (wanted && array->dtype() != *wanted) {
-        throw TypeError(converted_dtype_error(array->dtype(), *wanted));
-      }
-      return make_constant(graph, *array, name, operand.site());
+      const bool as_it_is = !wanted || array->dtype() == *wanted;
+      return make_constant(graph, as_it_is ? *array : cast_elements(*array, *wanted), name,
+                           operand.site());
     }
     const Nested& nested = *operand.nested();
     if (const auto* leaf = std::get_if<Tensor>(&nested.value())) {

@@ -60,8 +60,9 @@ class Operand {
   template <class T>
   requires(std::convertible_to<const T&, Tensor> && !std::same_as<T, Tensor>)
       Operand(const T& tensor, Site site = Site::current())  // NOLINT: a Variable
-      : value_(static_cast<Tensor>(tensor)), site_(site) {}
-  Operand(Array array, Site site = Site::current())  // NOLINT: keeps its dtype
+      : value_(static_cast<Tensor>(tensor)), site_(site), is_variable_(true) {}
+  /// Keeps its dtype, unless another one is asked for: then it is cast, as NumPy's arrays are.
+  Operand(Array array, Site site = Site::current())  // NOLINT
       : value_(std::move(array)), site_(site) {}
   /// The sizes as an int32 vector (int64 where one does not fit); ValueError unless all are known.
   template <std::same_as<Shape> T>
@@ -92,6 +93,8 @@ class Operand {
   }
   /// The tensor, where the operand is one already.
   const Tensor* tensor() const { return std::get_if<Tensor>(&value_); }
+  /// Whether that tensor is what a variable was read as.
+  bool is_variable() const { return is_variable_; }
   /// A tensor inside, which tells the graph to add to; nullptr when there is none.
   const Tensor* any_tensor() const;
   const Nested* nested() const { return std::get_if<Nested>(&value_); }
@@ -100,6 +103,7 @@ class Operand {
  private:
   std::variant<Tensor, Array, Nested> value_;
   Site site_;
+  bool is_variable_ = false;
 };
 
 /// Tensors, by name, that stand for a thing to build: each use as an operand builds it again. Kept

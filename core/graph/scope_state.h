@@ -41,7 +41,8 @@ struct OpenGuard {
 struct ScopeState {
   std::string name;                  ///< current name scope without trailing '/', "" at the root
   std::vector<DeviceLevel> devices;  ///< outermost first
-  /// The devices around the outermost open colocation scope, which hides them; null outside of one.
+  /// The devices around the outermost colocation scope since the last variable scope was opened,
+  /// which hides them; null where there is none.
   const std::vector<DeviceLevel>* hidden_devices = nullptr;
   std::vector<Node*> colocation;  ///< outermost first
   /// A node to be made, beside which its initial value belongs.

@@ -17,7 +17,8 @@ DeviceSet::DeviceSet(std::vector<std::shared_ptr<Backend>> backends)
 
 int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& detail,
                       std::string& why) const {
-  const DeviceSpec spec = DeviceSpec::parse(asked, detail.site);
+  DeviceSpec spec = DeviceSpec::parse(asked, detail.site);
+  if (spec.job == "*") spec.job.reset();
   const auto fits = [&](const Device& device) {
     const DeviceSpec own = DeviceSpec::parse(device.name);
     return (!spec.job || spec.job == own.job) && (!spec.replica || spec.replica == own.replica) &&

@@ -135,11 +135,16 @@ void register_cast_kernels(KernelTable& table) {
 }
 
 Tensor cast(const Operand& x, DType dtype, CastOptions options, Site site) {
+  // A reference (the output of an assign) is of another dtype than what is behind it.
+  const auto same = [dtype](const Tensor& tensor) {
+    return tensor.dtype() == dtype &&
+           !tensor.node().outputs[static_cast<std::size_t>(tensor.index())].is_ref;
+  };
   const Tensor* given = x.tensor();
-  if (given != nullptr && given->dtype() == dtype) return *given;
-  OpBuilder builder("Cast", options.name, site, {&x});
+  if (given != nullptr && !x.is_variable() && same(*given)) return *given;
+  OpBuilder builder("Cast", options.name, site, {&x});  // uses up a name for a variable or a value
   builder.input(x, "x");
-  if (builder.tensors()[0].dtype() == dtype) return builder.tensors()[0];
+  if (same(builder.tensors()[0])) return builder.tensors()[0];
   return builder.attrs(CastAttrs{dtype}).output();
 }
 

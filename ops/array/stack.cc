@@ -165,6 +165,32 @@ void register_stack_kernels(KernelTable& table) {
   table.add({.op = "Unpack", .label = "copy", .accepts = {}, .prepare = unpack_kernel});
 }
 
+namespace {
+
+Tensor stack_once(const OperandList& values, const std::string& name, const StackOptions& options,
+                  Site site) {
+  Graph& graph = graph_of(values);
+  const NameScope scope(graph, name, site);
+  check_same_dtype(values, "Pack", "values", site);
+  std::optional<DType> dtype;
+  if (const Tensor* first = values.any_tensor()) dtype = first->dtype();
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string item = options.axis == 0 ? fmt::format("{}", i) : fmt::format("values_{}", i);
+    inputs.push_back(convert_operand(graph, values.items()[i], item, dtype));
+    dtype = inputs[0].dtype();
+  }
+  return graph
+      .add({.op = "Pack",
+            .name = scope.name(),
+            .inputs = inputs,
+            .attrs = PackAttrs{options.axis},
+            .site = site})
+      .output(0);
+}
+
+}  // namespace
+
 Tensor stack(const OperandList& values, StackOptions options, Site site) {
   const std::string name = options.name.empty() ? "stack" : options.name;
   if (values.size() == 0) {
@@ -190,23 +216,14 @@ Tensor stack(const OperandList& values, StackOptions options, Site site) {
                        {.site = site, .op = "Pack"});
     }
   }
-  const NameScope scope(graph, name, site);
-  check_same_dtype(values, "Pack", "values", site);
-  std::optional<DType> dtype;
-  if (const Tensor* first = values.any_tensor()) dtype = first->dtype();
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string item = options.axis == 0 ? fmt::format("{}", i) : fmt::format("values_{}", i);
-    inputs.push_back(convert_operand(graph, values.items()[i], item, dtype));
-    dtype = inputs[0].dtype();
+  if (options.axis != 0) return stack_once(values, name, options, site);
+  try {
+    return stack_once(values, name, options, site);
+  } catch (const Error&) {
+    // Along the first axis TensorFlow tries to make one tensor of the list first, and then again to
+    // pack it: what is wrong uses up two names.
+    return stack_once(values, name, options, site);
   }
-  return graph
-      .add({.op = "Pack",
-            .name = scope.name(),
-            .inputs = inputs,
-            .attrs = PackAttrs{options.axis},
-            .site = site})
-      .output(0);
 }
 
 std::vector<Tensor> unstack(const Operand& value, std::optional<int> num, UnstackOptions options,

@@ -33,9 +33,20 @@ ShapeRule shape_rule(const BinaryRow& row) {
   };
 }
 
+void check_dtype(std::string_view op, DType dtype) {
+  for (const BinaryRow& row : binary_rows()) {
+    if (op != row.op || row.accepts(dtype)) continue;
+    throw TypeError(
+        fmt::format("Value passed to parameter 'x' has DataType {}, which the op does "
+                    "not take",
+                    dtype_name(dtype)));
+  }
+}
+
 /// Python's sum (and quotient) makes tensors of its operands before the op sees them.
 Tensor built(OpBuilder& builder, std::string_view op, const Operand& x, const Operand& y) {
   builder.input(x, "x", "T");
+  if (op != "AddV2") check_dtype(op, builder.tensors()[0].dtype());  // before y becomes a constant
   if (op == "AddV2") return builder.eager_input(y, "y", "T").output();
   return builder.input(y, "y", "T").output();
 }

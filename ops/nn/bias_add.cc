@@ -182,11 +182,21 @@ void register_bias_add_kernels(KernelTable& table) {
 
 Tensor bias_add(const Operand& value, const Operand& bias, BiasAddOptions options, Site site) {
   const DataFormat format = parse_channels(options.data_format, site);
-  return OpBuilder("BiasAdd", options.name, site, {&value, &bias})
-      .attrs(BiasAddAttrs{format})
-      .input(value, "input", "T")
-      .input(bias, "bias", "T")
-      .output();
+  OpBuilder builder("BiasAdd", options.name, site, {&value, &bias});
+  builder.attrs(BiasAddAttrs{format}).input(value, "input", "T");
+  // The bias is converted to the dtype of the value first, which no tensor of another one can be; a
+  // reference (the output of an assign) is a dtype of its own.
+  const Tensor& input = builder.tensors()[0];
+  const bool is_ref = input.node().outputs[static_cast<std::size_t>(input.index())].is_ref;
+  if (const Tensor* given = bias.tensor();
+      given != nullptr && (is_ref || given->dtype() != input.dtype())) {
+    throw ValueError(
+        fmt::format("Tensor conversion requested dtype {}{} for Tensor with dtype {}: {}",
+                    dtype_name(input.dtype()), is_ref ? "_ref" : "", dtype_name(given->dtype()),
+                    given->name()),
+        {.site = site, .op = "BiasAdd", .hint = "tf::cast the bias; tf::identity an assignment"});
+  }
+  return builder.input(bias, "bias", "T").output();
 }
 
 }  // namespace towerflow::nn

@@ -41,15 +41,6 @@ void assign_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0), true);
 }
 
-void update_shape(InferenceContext& context) {
-  const DType dtype = context.dtype(0);
-  if (dtype == DType::bool_ || dtype == DType::string) {
-    context.fail_type(fmt::format(
-        "Value passed to parameter 'ref' has DataType {}, which has no sum", dtype_name(dtype)));
-  }
-  assign_shape(context);
-}
-
 void scatter_shape(InferenceContext& context) {
   need_ref(context);
   const Shape &ref = context.shape(0), &indices = context.shape(1), &updates = context.shape(2);
@@ -141,8 +132,14 @@ bool has_arithmetic(const KernelRequest& request) {
 Tensor update(const char* op, const Variable& variable, const Operand& value,
               const UpdateOptions& options, Site site) {
   const Operand ref(variable.ref(), site);
-  return OpBuilder(op, options.name, site, {&ref})
-      .input(ref, "ref", "T")
+  OpBuilder builder(op, options.name, site, {&ref});
+  const DType dtype = variable.dtype();
+  if (dtype == DType::bool_ || dtype == DType::string) {  // before the value becomes a constant
+    throw TypeError(fmt::format("Value passed to parameter 'ref' has DataType {}, which has no sum",
+                                dtype_name(dtype)),
+                    {.site = site, .node = variable.op().name(), .op = op});
+  }
+  return builder.input(ref, "ref", "T")
       .input(value, "value", "T")
       .attrs(AssignAttrs{true, options.use_locking})
       .output();
@@ -171,7 +168,7 @@ void register_assign_ops(OpRegistry& registry) {
                 .overwrites = true});
   for (const char* op : {"AssignAdd", "AssignSub"}) {
     registry.add({.name = op,
-                  .shape = update_shape,
+                  .shape = assign_shape,
                   .gradient = reason,
                   .effect = Effect::writes_variable,
                   .written = {0}});

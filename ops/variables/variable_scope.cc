@@ -136,6 +136,7 @@ void VariableScopeGuard::open(const std::string& name, const VariableScope& from
   ++scopes.counts[name];
   scopes.current = scope_;
   graph_.scopes().variable_scope = graph_.interned(name);
+  hidden_devices_ = std::exchange(graph_.scopes().hidden_devices, nullptr);
 }
 
 VariableScopeGuard::~VariableScopeGuard() {
@@ -147,6 +148,7 @@ VariableScopeGuard::~VariableScopeGuard() {
   }
   scopes.current = outer_;
   graph_.scopes().variable_scope = outer_name_;
+  graph_.scopes().hidden_devices = hidden_devices_;
   graph_.scopes().closed(this);
 }
 

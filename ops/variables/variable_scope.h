@@ -130,6 +130,7 @@ class [[nodiscard]] VariableScopeGuard {
   DefaultGraphGuard default_graph_;
   Graph& graph_;
   std::unique_ptr<NameScope> name_scope_;
+  const std::vector<DeviceLevel>* hidden_devices_ = nullptr;  // around; see InitScope
   std::shared_ptr<VariableScope> scope_;
   std::shared_ptr<VariableScope> outer_;
   const std::string* outer_name_ = nullptr;

@@ -31,9 +31,9 @@ std::map<std::string, std::string> skips() {
 
 void check_file(const std::string& name) {
   static const auto skipped = skips();
-  const auto plain = folder() / "programs" / (name + ".json");
-  const auto programs =
-      read_program_file(std::filesystem::exists(plain) ? plain : plain.string() + ".gz");
+  std::filesystem::path path = folder() / "programs" / (name + ".json");
+  if (!std::filesystem::exists(path)) path += ".gz";
+  const auto programs = read_program_file(path);
   REQUIRE(!programs.empty());
   int left_out = 0;
   for (const Json& program : programs) {

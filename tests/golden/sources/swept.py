@@ -214,9 +214,56 @@ def powers():
     return p
 
 
+def biases():
+    p = Program("biases", "a bias of another dtype; a value that is a reference")
+    x = p.placeholder("float32", [1, 2], name="x")
+    p.bias_add(x, p.placeholder("int64", [2])), p.bias_add(x, [1, 2]), p.bias_add(x, [1.0, 2.0])
+    w = p.get_variable("w", [1, 2])
+    p.bias_add(p.assign(w, [[1.0, 2.0]]), p.constant([1.0, 2.0]))
+    p.bias_add(w, p.get_variable("b", [2]))
+    return p
+
+
+def casts():
+    p = Program("casts", "tf.cast to the same dtype: of a tensor, a variable, a reference, a value")
+    w = p.get_variable("w", [2])
+    p.cast(p.constant(1.0), "float32"), p.cast(w, "float32"), p.cast(w, "int32")
+    p.cast(p.assign(w, [1.0, 2.0]), "float32"), p.cast(p.read_value(w), "float32")
+    p.cast(1.0, "float32"), p.cast(1.5, "int32"), p.cast(generate(1, [2]), "float32")
+    return p
+
+
+def devices_of_scopes():
+    p = Program("devices_of_scopes", "a variable scope inside a colocation scope hides the devices")
+    anchor = p.get_variable("anchor", [2])
+    with p.device("/gpu:1"):
+        with p.colocate_with(anchor):
+            p.Variable(1.0, name="before")
+            with p.variable_scope("a"):
+                p.get_variable("inside", [2]), p.Variable(1.0, name="plain")
+                with p.device("/cpu:0"):
+                    p.get_variable("placed", [2])
+                    with p.colocate_with(anchor):
+                        p.get_variable("deeper", [2])
+            with p.variable_scope("a b"):
+                pass
+            p.Variable(1.0, name="after")
+    return p
+
+
+def fed_and_fetched():
+    p = Program("fed_and_fetched", "what is fed alone needs no device")
+    with p.device("/job:ps"):
+        x = p.placeholder("float32", [2], name="x")
+    p.run([x], [[x, [1.0, 2.0]]])
+    p.run([x * 2.0], [[x, [1.0, 2.0]]])
+    return p
+
+
 def programs():
     return [scalar_reductions(), variables_beside(), slots_on_devices(), colocation_reset(),
             collections_named_twice(), initial_shapes(), default_scopes_and_reuse(),
             updates_of_bools(), device_spellings(), other_processes(), shapes_when_run(),
             quotients(), leftovers(), argmax_of_vectors(), stacks(), optimizers_without_name(),
-            stopped_variables(), powers()]
+            stopped_variables(), powers(), biases(), casts(), devices_of_scopes(),
+            fed_and_fetched()]

@@ -137,5 +137,6 @@ class Fetched:
                 return True
         return False
 
-    def random(self):
-        return any(t in RANDOM for t in self.types())
+    def leaves_traces(self):
+        """Whether a run changes variables or the states of random ops."""
+        return any(writes(op) is not None or op.type in RANDOM for op in self.ops)

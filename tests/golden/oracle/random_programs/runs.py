@@ -29,7 +29,11 @@ def run(live, fetches):
     args = {"feeds": feeds} if feeds else {}
     if part.undecided() or (not live.seeded and uses_random(live)):
         args["compare"] = "shape"
-    return live.call("run", fetches=fetches, **args)
+    result = live.call("run", fetches=fetches, **args)
+    if not result.ok and part.leaves_traces():
+        # How far a run came before it failed is not defined.
+        live.call("new_session")
+    return result
 
 
 def uses_random(live):
@@ -48,7 +52,7 @@ def initialize(live):
     made = live.call("global_variables_initializer")
     if made.ok:
         run(live, [made])
-    if live.graph.get_collection_ref("local_variables"):
+    if live.graph.get_collection("local_variables"):
         made = live.call("local_variables_initializer")
         if made.ok:
             run(live, [made])

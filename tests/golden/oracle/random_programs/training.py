@@ -35,7 +35,7 @@ def optimizer(live):
         args["use_locking"] = True
     if live.chance(0.3):
         args["name"] = arguments.some(live, ("train", "opt", "Adam", "Momentum", "sgd"),
-                                      ("a/b", "x/", "a b", ""), 0.06)
+                                      ("a b", "", "1"), 0.06)
     return live.call(op, **args)
 
 
@@ -187,7 +187,7 @@ def global_step(live):
 
 
 def update_name(live):
-    return {"name": live.pick(("train", "update", "Momentum", "x/train"))} if live.chance(0.2) else {}
+    return {"name": live.pick(("train", "update", "Momentum"))} if live.chance(0.2) else {}
 
 
 def apply_gradients(live):
