@@ -58,7 +58,7 @@ Recorded record(std::int64_t layers, std::int64_t towers) {
       tower_grads.push_back(optimizer.compute_gradients(loss));
     }
   }
-  optimizer.apply_gradients(parallel::average_gradients(tower_grads));
+  optimizer.apply_gradients(average_gradients(tower_grads));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   return {graph.size(), took.count()};
 }

@@ -25,12 +25,13 @@ void ScopeState::opened(const void* guard, const char* kind, Site site) {
   open_.push_back({guard, kind, site});
 }
 
-void ScopeState::closed(const void* guard) noexcept {
+bool ScopeState::closed(const void* guard) noexcept {
   const auto it = std::find_if(open_.rbegin(), open_.rend(),
                                [&](const OpenGuard& open) { return open.guard == guard; });
-  if (it == open_.rend()) return;  // opened on another thread, whose scopes these are not
+  if (it == open_.rend()) return false;
   if (it != open_.rbegin() && !misplaced_) misplaced_ = {*it, *std::prev(it)};
   open_.erase(std::next(it).base());
+  return true;
 }
 
 std::string ScopeState::device_of(const Operation& made) const {

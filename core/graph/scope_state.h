@@ -63,7 +63,8 @@ struct ScopeState {
   /// call that opens a scope or makes a node throws RuntimeError.
   void check_nesting();
   void opened(const void* guard, const char* kind, Site site);
-  void closed(const void* guard) noexcept;
+  /// Whether it was opened on this thread; another thread's scopes are not to be touched.
+  bool closed(const void* guard) noexcept;
 
   /// The device that the open scopes give a new node.
   std::string device_of(const Operation& made) const;

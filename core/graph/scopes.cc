@@ -59,8 +59,7 @@ NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site,
 
 NameScope::~NameScope() {
   ScopeState& state = graph_.scopes();
-  state.closed(this);
-  state.name = before_;
+  if (state.closed(this)) state.name = before_;
 }
 
 NameScope name_scope(std::optional<std::string> name, NameScopeOptions options, Site site) {
@@ -98,7 +97,7 @@ DeviceScope::DeviceScope(Graph& graph, DeviceLevel level, Site site)
 }
 
 DeviceScope::~DeviceScope() {
-  graph_.scopes().closed(this);
+  if (!graph_.scopes().closed(this)) return;
   auto& devices = graph_.scopes().devices;
   if (depth_ < devices.size()) {
     devices.erase(devices.begin() + static_cast<std::ptrdiff_t>(depth_), devices.end());
@@ -132,7 +131,7 @@ ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing,
 
 ColocationScope::~ColocationScope() {
   ScopeState& state = graph_.scopes();
-  state.closed(this);
+  if (!state.closed(this)) return;
   if (outermost_) state.hidden_devices = nullptr;
   state.devices = std::move(devices_);
   state.colocation = std::move(colocation_);
@@ -174,7 +173,7 @@ ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector
 }
 
 ControlDependencies::~ControlDependencies() {
-  graph_.scopes().closed(this);
+  if (!graph_.scopes().closed(this)) return;
   auto& control = graph_.scopes().control;
   if (cleared_)
     control = std::move(outer_);

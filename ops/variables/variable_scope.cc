@@ -140,6 +140,7 @@ void VariableScopeGuard::open(const std::string& name, const VariableScope& from
 }
 
 VariableScopeGuard::~VariableScopeGuard() {
+  if (!graph_.scopes().closed(this)) return;
   ThreadScopes& scopes = scopes_of(graph_);
   if (counts_before_) {
     scopes.counts = *std::move(counts_before_);
@@ -149,7 +150,6 @@ VariableScopeGuard::~VariableScopeGuard() {
   scopes.current = outer_;
   graph_.scopes().variable_scope = outer_name_;
   graph_.scopes().hidden_devices = hidden_devices_;
-  graph_.scopes().closed(this);
 }
 
 VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options,
@@ -182,8 +182,9 @@ VariableScopeHandle get_variable_scope() {
   return VariableScopeHandle(scopes_of(get_default_graph()).current);
 }
 
-Variable get_variable(const std::string& name, const std::optional<Shape>& shape,
+Variable get_variable(const std::string& name, const VariableShape& asked,
                       GetVariableOptions options, Site site) {
+  const std::optional<Shape>& shape = asked.get();
   Graph& graph = get_default_graph();
   const VariableScope& scope = *scopes_of(graph).current;
   const OpenScopes open{scope.name(), graph.scopes().name, scope.reuse_site()};
@@ -212,7 +213,7 @@ Variable get_variable(const std::string& name, const std::optional<Shape>& shape
   return std::exchange(options.custom_getter, nullptr)(getter, full_name, shape, options);
 }
 
-Variable get_local_variable(const std::string& name, const std::optional<Shape>& shape,
+Variable get_local_variable(const std::string& name, const VariableShape& shape,
                             GetVariableOptions options, Site site) {
   options.trainable = false;
   if (!options.collections) options.collections.emplace();

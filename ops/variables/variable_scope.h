@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -157,6 +158,19 @@ VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stan
 /// The open variable scope of the default graph. (tf.get_variable_scope)
 VariableScopeHandle get_variable_scope();
 
+/// The shape that a variable is asked for: `{5, 5, 1, 32}`, `{}` for a scalar, or none.
+class VariableShape {
+ public:
+  VariableShape(std::initializer_list<Dim> dims) : shape_(Shape(dims)) {}  // NOLINT
+  VariableShape(Shape shape) : shape_(std::move(shape)) {}                 // NOLINT
+  VariableShape(std::nullopt_t) {}                                         // NOLINT
+  VariableShape(std::optional<Shape> shape) : shape_(std::move(shape)) {}  // NOLINT
+  const std::optional<Shape>& get() const { return shape_; }
+
+ private:
+  std::optional<Shape> shape_;
+};
+
 /// Makes the variable `name` in the open variable scope, or finds it: TensorFlow's rules of reuse.
 ///
 /// shapes   shape must be fully known, or be left out when the initializer is a value
@@ -164,12 +178,11 @@ VariableScopeHandle get_variable_scope();
 /// errors   ValueError: it exists and reuse is off; it does not exist and reuse is on; shape or
 ///          dtype differ from the existing one's
 /// source   tf.get_variable
-Variable get_variable(const std::string& name, const std::optional<Shape>& shape = std::nullopt,
+Variable get_variable(const std::string& name, const VariableShape& shape = std::nullopt,
                       GetVariableOptions options = {}, Site site = Site::current());
 
 /// As get_variable, in LOCAL_VARIABLES and not trainable. (tf.get_local_variable)
-Variable get_local_variable(const std::string& name,
-                            const std::optional<Shape>& shape = std::nullopt,
+Variable get_local_variable(const std::string& name, const VariableShape& shape = std::nullopt,
                             GetVariableOptions options = {}, Site site = Site::current());
 
 }  // namespace towerflow
