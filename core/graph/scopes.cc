@@ -127,10 +127,17 @@ UnhiddenDevices::~UnhiddenDevices() {
 ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs)
     : graph_(graph), cleared_(!inputs) {
   auto& control = graph.scopes().control;
-  if (cleared_)
+  if (cleared_) {
     outer_ = std::exchange(control, {});
-  else
-    control.push_back({std::move(*inputs), {}});
+    return;
+  }
+  // What an outer block waits for already is no input of this one.
+  for (const ControlLevel& level : control) {
+    std::erase_if(*inputs, [&](const Node* input) {
+      return std::find(level.inputs.begin(), level.inputs.end(), input) != level.inputs.end();
+    });
+  }
+  control.push_back({std::move(*inputs), {}});
 }
 
 ControlDependencies::~ControlDependencies() {
