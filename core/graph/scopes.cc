@@ -165,10 +165,18 @@ ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector
                                          Site site)
     : graph_(graph), cleared_(!inputs) {
   auto& control = graph.scopes().control;
-  if (cleared_)
+  if (cleared_) {
     outer_ = std::exchange(control, {});
-  else
-    control.push_back({std::move(*inputs), {}});
+    graph.scopes().opened(this, "control_dependencies", site);
+    return;
+  }
+  // What an outer block waits for already is no input of this one.
+  for (const ControlLevel& level : control) {
+    std::erase_if(*inputs, [&](const Node* input) {
+      return std::find(level.inputs.begin(), level.inputs.end(), input) != level.inputs.end();
+    });
+  }
+  control.push_back({std::move(*inputs), {}});
   graph.scopes().opened(this, "control_dependencies", site);
 }
 

@@ -69,11 +69,19 @@ Operand all_axes(const Operand& input, Site site) {
 Tensor reduce(const char* op, const Operand& input, const Axis& axis, const ReduceOptions& options,
               Site site) {
   const Operand axes = axis.value() ? *axis.value() : all_axes(input, site);
-  Tensor result = OpBuilder(op, options.name, site, {&input, &axes})
-                      .input(input, "input")
-                      .index_input(axes, "reduction_indices")
-                      .attrs(ReduceAttrs{options.keepdims})
-                      .output();
+  OpBuilder builder(op, options.name, site, {&input, &axes});
+  builder.input(input, "input");
+  const DType dtype = builder.tensors()[0].dtype();
+  const bool of_bools = op == std::string_view("All") || op == std::string_view("Any");
+  if (!of_bools && (dtype == DType::bool_ || dtype == DType::string)) {
+    // Before the axes become a constant.
+    throw TypeError(fmt::format("Value passed to parameter 'input' has DataType {}, which the op "
+                                "does not take",
+                                dtype_name(dtype)),
+                    {.site = site, .op = op});
+  }
+  Tensor result =
+      builder.index_input(axes, "reduction_indices").attrs(ReduceAttrs{options.keepdims}).output();
   if (!axis.value() && !options.keepdims) result.set_shape(Shape{}, site);
   return result;
 }

@@ -260,10 +260,33 @@ def fed_and_fetched():
     return p
 
 
+def blocks_again():
+    p = Program("blocks_again", "what an outer block waits for is no input of an inner one")
+    x, y = p.constant(1.0, name="x"), p.constant(2.0, name="y")
+    with p.control_dependencies([x]):
+        made = p.placeholder("float32", name="made")
+        with p.control_dependencies([x, y]):
+            p.square(made), p.square(x), p.no_op()
+            with p.control_dependencies([y]):
+                p.square(made), p.no_op()
+            with p.control_dependencies(None):
+                with p.control_dependencies([x]):
+                    p.square(made), p.no_op()
+    return p
+
+
+def reductions_of_bools():
+    p = Program("reductions_of_bools", "bools have no sum: no constant of the axes is left")
+    flags = p.less(p.placeholder("float32", [2, 2]), 1.0)
+    p.reduce_sum(flags, [], True), p.reduce_mean(flags, 0), p.reduce_max(flags)
+    p.reduce_sum(p.constant([1, 2]), 0)
+    return p
+
+
 def programs():
     return [scalar_reductions(), variables_beside(), slots_on_devices(), colocation_reset(),
             collections_named_twice(), initial_shapes(), default_scopes_and_reuse(),
             updates_of_bools(), device_spellings(), other_processes(), shapes_when_run(),
             quotients(), leftovers(), argmax_of_vectors(), stacks(), optimizers_without_name(),
             stopped_variables(), powers(), biases(), casts(), devices_of_scopes(),
-            fed_and_fetched()]
+            fed_and_fetched(), blocks_again(), reductions_of_bools()]
