@@ -29,7 +29,7 @@ bool ScopeState::closed(const void* guard) noexcept {
   const auto it = std::find_if(open_.rbegin(), open_.rend(),
                                [&](const OpenGuard& open) { return open.guard == guard; });
   if (it == open_.rend()) return false;
-  if (it != open_.rbegin() && !misplaced_) misplaced_ = {*it, *std::prev(it)};
+  if (it != open_.rbegin() && !misplaced_) misplaced_ = {*it, open_.back()};
   open_.erase(std::next(it).base());
   return true;
 }

@@ -164,6 +164,13 @@ ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site) {
 ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs,
                                          Site site)
     : graph_(graph), cleared_(!inputs) {
+  for (const Node* input : inputs.value_or(std::vector<Node*>{})) {
+    if (input->graph == &graph) continue;
+    throw ValueError(fmt::format("Operation {} is not an element of this graph.", input->name),
+                     {.site = site,
+                      .op = "control_dependencies",
+                      .hint = "build the whole program under one graph.as_default()"});
+  }
   auto& control = graph.scopes().control;
   if (cleared_) {
     outer_ = std::exchange(control, {});
@@ -190,8 +197,7 @@ ControlDependencies::~ControlDependencies() {
 }
 
 ControlDependencies control_dependencies(std::span<const Fetch> inputs, Site site) {
-  Graph& graph = inputs.empty() ? get_default_graph() : inputs[0].operation().graph();
-  return ControlDependencies(graph, nodes_of(inputs), site);
+  return ControlDependencies(get_default_graph(), nodes_of(inputs), site);
 }
 
 ControlDependencies control_dependencies(const std::vector<Operation>& inputs, Site site) {

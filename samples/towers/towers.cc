@@ -17,9 +17,8 @@ int main() {
       const auto device = tf::device("/gpu:" + std::to_string(i));
       const auto scope = tf::name_scope("tower_" + std::to_string(i));
       const tf::Tensor x = tf::random_uniform({64, 1}, {.minval = -1, .maxval = 1, .seed = i});
-      const tf::Variable w = tf::get_variable("w", tf::Shape{1, 1});
-      const tf::Variable b =
-          tf::get_variable("b", tf::Shape{1}, {.initializer = tf::zeros_initializer()});
+      const tf::Variable w = tf::get_variable("w", {1, 1});
+      const tf::Variable b = tf::get_variable("b", {1}, {.initializer = tf::zeros_initializer()});
       loss = tf::reduce_mean(tf::square(tf::matmul(x, w) + b - (3.0 * x - 1.0)), {.name = "loss"});
       tf::get_variable_scope().reuse_variables();  // the next tower finds w and b
       tower_grads.push_back(opt.compute_gradients(loss));
