@@ -62,6 +62,7 @@ struct FeedSpec {
 /// Which passes run; each can be switched off to see what it is worth. Values stay equal bit for
 /// bit, but for `fuse_convolutions` (within 1e-5).
 struct PassOptions {
+  bool drop_unread = true;
   bool fold_constants = true;
   bool share_subexpressions = true;
   bool fuse_convolutions = true;

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
-#include <set>
+#include <memory>
 
 #include "core/graph/constant.h"
 #include "core/runtime/passes.h"
@@ -65,34 +66,80 @@ bool reads_variable(const PlanGraph& graph, ValueId value) {
   return node.op->view && !node.inputs.empty() && reads_variable(graph, node.inputs[0]);
 }
 
-/// Takes the inputs off a node whose value is known, but not what must run before them: their
-/// control inputs and those further back, and ops with an effect, which act whoever reads them.
-void drop_inputs(const PlanGraph& graph, PlanNode& node) {
-  std::set<int> seen, before(node.control.begin(), node.control.end());
-  std::vector<int> open;
-  const auto look_at = [&](const PlanNode& reader) {
-    for (ValueId input : reader.inputs) {
-      if (seen.insert(input.node).second) open.push_back(input.node);
+/// For each node what acts behind it, whoever reads it: itself where it has an effect, else the ops
+/// with an effect behind its inputs and control inputs. Sorted; nodes of one kind share a list.
+class EffectsBehind {
+ public:
+  using Ids = std::shared_ptr<const std::vector<int>>;
+
+  explicit EffectsBehind(const PlanGraph& graph) : found_(graph.nodes.size()) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const PlanNode& node = graph.nodes[i];
+      if (node.dead || node.feed >= 0 || node.op->effect == Effect::variable) continue;
+      if (node.op->effect == Effect::pure) {
+        std::vector<int> behind = node.control;
+        for (ValueId input : node.inputs) behind.push_back(input.node);
+        found_[i] = together(behind);
+      } else {
+        found_[i] = std::make_shared<const std::vector<int>>(1, static_cast<int>(i));
+      }
     }
-  };
-  look_at(node);
-  while (!open.empty()) {
-    const int id = open.back();
-    open.pop_back();
-    const PlanNode& producer = graph.nodes[static_cast<std::size_t>(id)];
-    if (producer.feed >= 0 || producer.op->effect == Effect::variable) continue;
-    if (producer.op->effect != Effect::pure) {
-      before.insert(id);
-      continue;
-    }
-    before.insert(producer.control.begin(), producer.control.end());
-    look_at(producer);
   }
-  node.control.assign(before.begin(), before.end());
+
+  /// Of several nodes, all that stand before the one that asks.
+  Ids together(const std::vector<int>& nodes) const {
+    Ids all;
+    for (int node : nodes) {
+      const Ids& more = found_[static_cast<std::size_t>(node)];
+      if (more == nullptr || more == all) continue;
+      if (all == nullptr) {
+        all = more;
+        continue;
+      }
+      std::vector<int> both;
+      std::set_union(all->begin(), all->end(), more->begin(), more->end(),
+                     std::back_inserter(both));
+      if (both.size() == more->size()) {
+        all = more;
+      } else if (both.size() != all->size()) {
+        all = std::make_shared<const std::vector<int>>(std::move(both));
+      }
+    }
+    return all;
+  }
+
+ private:
+  std::vector<Ids> found_;
+};
+
+void wait_for(PlanNode& node, const EffectsBehind::Ids& effects) {
+  node.control = effects == nullptr ? std::vector<int>{} : *effects;
+}
+
+/// Takes the inputs off a node whose value is known, but not what must run before them.
+void drop_inputs(const EffectsBehind& effects, PlanNode& node) {
+  std::vector<int> behind = node.control;
+  for (ValueId input : node.inputs) behind.push_back(input.node);
+  wait_for(node, effects.together(behind));
   node.inputs.clear();
 }
 
 }  // namespace
+
+void drop_unread(PlanGraph& graph, PassLog& log) {
+  const auto living = [&] {
+    return std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                         [](const PlanNode& node) { return !node.dead; });
+  };
+  const auto all = living();
+  const EffectsBehind effects(graph);
+  for (PlanNode& node : graph.nodes) {
+    if (node.dead || node.control.empty()) continue;
+    wait_for(node, effects.together(node.control));
+  }
+  graph.remove_unneeded();
+  log.add(fmt::format("unread: {} nodes that others only waited for", all - living()));
+}
 
 void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
   int folded = 0;
@@ -110,11 +157,12 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
     }
     ++folded;
   }
+  const EffectsBehind effects(graph);
   for (PlanNode& node : graph.nodes) {
     if (!node.dead && node.op->effect == Effect::pure && !node.values.empty() &&
         std::all_of(node.values.begin(), node.values.end(),
                     [](const Array& value) { return !value.empty(); })) {
-      drop_inputs(graph, node);
+      drop_inputs(effects, node);
     }
   }
   graph.remove_unneeded();

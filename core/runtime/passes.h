@@ -8,6 +8,10 @@ namespace towerflow {
 /// Pass 2: a device for every node, by what was asked, colocation and the kernels there are.
 std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool soft, PassLog& log);
 
+/// Pass: a node that must wait for a pure one waits for the effects behind that one instead, so
+/// that what is awaited but read by nobody is not computed: `gate_gradients` asks for such.
+void drop_unread(PlanGraph& graph, PassLog& log);
+
 /// Pass: computes what depends on constants alone, up to `kFoldedBytes` an output.
 inline constexpr std::size_t kFoldedBytes = 64 * 1024;
 void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log);
