@@ -1,7 +1,8 @@
 """The programs in a page of docs/, and what the page says they print.
 
 A ```cpp block is a program over the public API, a ```python block one over TensorFlow 1.x; a
-```text block after one is the error that it ends in. Without a text block it runs to its end.
+```text block after one is the error that it ends in, or what a C++ program returns. Without a text
+block it runs to its end.
 
   blocks.py generate PAGE          the C++ tests of a page
   blocks.py fill PAGE --said FILE [--tensorflow]

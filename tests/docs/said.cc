@@ -6,13 +6,14 @@
 
 namespace towerflow {
 
-std::string said(int line, const std::function<void()>& program) {
+std::string said(int line, const std::function<std::string()>& program) {
   std::string text;
   {
     Graph graph;
     const auto as_default = graph.as_default();
     try {
-      program();
+      text = program();
+      while (text.ends_with('\n')) text.pop_back();
     } catch (const Error& error) {
       text = error.what();
     }
