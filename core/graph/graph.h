@@ -60,6 +60,8 @@ class Graph {
   /// (tf.Graph.unique_name)
   std::string unique_name(const std::string& name, bool mark_as_used = true);
   bool name_in_use(const std::string& full_name) const;
+  /// The open name scope without its trailing '/', "" at the root. (tf.Graph.get_name_scope)
+  const std::string& get_name_scope() { return scopes().name; }
 
   std::size_t size() const;
   Operation operation(std::size_t id) const;

@@ -216,6 +216,19 @@ Tensor assign(const Variable& variable, const Operand& value, AssignOptions opti
   return assign_ref(variable.ref(), value, options, site);
 }
 
+Tensor Variable::assign(const Operand& value, UpdateOptions options, Site site) const {
+  return towerflow::assign(
+      *this, value, {.use_locking = options.use_locking, .name = std::move(options.name)}, site);
+}
+
+Tensor Variable::assign_add(const Operand& delta, UpdateOptions options, Site site) const {
+  return towerflow::assign_add(*this, delta, std::move(options), site);
+}
+
+Tensor Variable::assign_sub(const Operand& delta, UpdateOptions options, Site site) const {
+  return towerflow::assign_sub(*this, delta, std::move(options), site);
+}
+
 Tensor assign_add(const Variable& variable, const Operand& value, UpdateOptions options,
                   Site site) {
   return update("AssignAdd", variable, value, options, site);

@@ -19,11 +19,6 @@ struct AssignOptions {
 Tensor assign(const Variable& variable, const Operand& value, AssignOptions options = {},
               Site site = Site::current());
 
-struct UpdateOptions {
-  bool use_locking = false;
-  std::string name{};
-};
-
 /// variable += value. (tf.assign_add)
 Tensor assign_add(const Variable& variable, const Operand& value, UpdateOptions options = {},
                   Site site = Site::current());

@@ -41,6 +41,11 @@ struct VariableOptions {
   std::optional<Shape> shape{};
 };
 
+struct UpdateOptions {
+  bool use_locking = false;  ///< writes are always whole here; kept for TensorFlow's signature
+  std::string name{};
+};
+
 struct VariableRecord;
 struct VariableRequest;
 struct PartitionedParts;
@@ -90,6 +95,13 @@ class Variable {
   Tensor initialized_value(Site site = Site::current()) const;
   /// A read that is placed on the tape here: after the writes made before it. (read_value)
   Tensor read_value(Site site = Site::current()) const;
+  /// As tf::assign and its like, which say the rest.
+  Tensor assign(const Operand& value, UpdateOptions options = {},
+                Site site = Site::current()) const;
+  Tensor assign_add(const Operand& delta, UpdateOptions options = {},
+                    Site site = Site::current()) const;
+  Tensor assign_sub(const Operand& delta, UpdateOptions options = {},
+                    Site site = Site::current()) const;
   const Constraint& constraint() const;
 
   bool partitioned() const;

@@ -16,8 +16,10 @@ struct ThreadScopes {
 
   /// Forgets how often the scopes below `scope` were opened, as TensorFlow does when it closes.
   void close_subscopes(const std::string& scope) {
-    for (auto& [name, count] : counts) {
-      if (name.starts_with(scope + "/")) count = 0;
+    const std::string inside = scope + "/";
+    for (auto it = counts.lower_bound(inside); it != counts.end() && it->first.starts_with(inside);
+         ++it) {
+      it->second = 0;
     }
   }
 };

@@ -141,7 +141,7 @@ void add_scope_handlers(HandlerTable& table) {
   };
   table["scope_reuse"] = scope_reuse;
   table["get_name_scope"] = [](Interpreter& in, const Args&) -> Value {
-    return in.graph().scopes().name;
+    return in.graph().get_name_scope();
   };
   table["get_tensor_by_name"] = [](Interpreter& in, const Args& args) -> Value {
     return in.graph().get_tensor_by_name(args.text("name"));
