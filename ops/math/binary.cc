@@ -74,9 +74,10 @@ DType quotient_dtype(DType dtype) {
   return dtype_size(dtype) <= 2 ? DType::float32 : DType::float64;
 }
 
-Tensor real_quotient(const Operand& x, const Operand& y, const BinaryOptions& options,
-                     std::optional<DType> left, Site site) {
-  OpBuilder builder("RealDiv", options.name, "truediv", site, {&x, &y});
+/// A quotient of real numbers, op RealDiv or DivNoNan.
+Tensor real_quotient(const char* op, const char* default_name, const Operand& x, const Operand& y,
+                     const BinaryOptions& options, std::optional<DType> left, Site site) {
+  OpBuilder builder(op, options.name, default_name, site, {&x, &y});
   if (left)
     builder.input(convert_operand(builder.graph(), x, "x", *left), "x", "T");
   else
@@ -88,10 +89,12 @@ Tensor real_quotient(const Operand& x, const Operand& y, const BinaryOptions& op
   if (wanted == dtype) return builder.output();
   const Tensor a = cast(operands[0], wanted, {}, site);
   const Tensor b = cast(operands[1], wanted, {}, site);
-  return OpBuilder("RealDiv", builder.scope(), site, {})
-      .input(a, "x", "T")
-      .input(b, "y", "T")
-      .output();
+  return OpBuilder(op, builder.scope(), site, {}).input(a, "x", "T").input(b, "y", "T").output();
+}
+
+Tensor true_quotient(const Operand& x, const Operand& y, const BinaryOptions& options,
+                     std::optional<DType> left, Site site) {
+  return real_quotient("RealDiv", "truediv", x, y, options, left, site);
 }
 
 }  // namespace
@@ -149,21 +152,26 @@ TOWERFLOW_BINARY(logical_or, "LogicalOr", "LogicalOr")
 #undef TOWERFLOW_BINARY
 
 Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
-  return real_quotient(x, y, options, std::nullopt, site);
+  return true_quotient(x, y, options, std::nullopt, site);
+}
+Tensor div_no_nan(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
+  const bool value_left = x.any_tensor() == nullptr && y.tensor() != nullptr;
+  return real_quotient("DivNoNan", "div_no_nan", x, y, options,
+                       value_left ? std::optional(y.tensor()->dtype()) : std::nullopt, site);
 }
 Tensor divide(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
   if (x.any_tensor() != nullptr || !options.name.empty()) {
-    return real_quotient(x, y, options, std::nullopt, site);
+    return true_quotient(x, y, options, std::nullopt, site);
   }
   // Python's x / y needs a tensor on the left.
   const auto dtype = y.tensor() != nullptr ? std::optional(y.tensor()->dtype()) : std::nullopt;
   const Tensor left = convert_operand(get_default_graph(), x, "Const", dtype);
-  return real_quotient(left, y, options, std::nullopt, site);
+  return true_quotient(left, y, options, std::nullopt, site);
 }
 
 Tensor operator/(const Operand& x, const Operand& y) {
   const bool value_left = x.any_tensor() == nullptr && y.tensor() != nullptr;
-  return real_quotient(x, y, {}, value_left ? std::optional(y.tensor()->dtype()) : std::nullopt,
+  return true_quotient(x, y, {}, value_left ? std::optional(y.tensor()->dtype()) : std::nullopt,
                        x.site());
 }
 Tensor operator+(const Operand& x, const Operand& y) { return call_operator("AddV2", "add", x, y); }

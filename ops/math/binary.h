@@ -33,6 +33,9 @@ Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options = {},
 /// The same as `truediv`. (tf.divide)
 Tensor divide(const Operand& x, const Operand& y, BinaryOptions options = {},
               Site site = Site::current());
+/// x / y as `truediv`, but 0 where y is 0. (tf.div_no_nan)
+Tensor div_no_nan(const Operand& x, const Operand& y, BinaryOptions options = {},
+                  Site site = Site::current());
 /// The largest integer not above x / y; op FloorDiv called "floordiv". (tf.floordiv)
 Tensor floordiv(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());

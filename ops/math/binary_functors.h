@@ -88,6 +88,10 @@ struct RealDiv {
   }
 };
 template <class T>
+struct DivNoNan {
+  T operator()(T a, T b) const { return b == T(0) ? T(0) : a / b; }
+};
+template <class T>
 struct Maximum {
   T operator()(T a, T b) const { return a > b || a != a ? a : b; }
 };

@@ -76,6 +76,13 @@ Gradients real_div(const Operation& op, const Gradients& dys) {
   return p.both(truediv(p.dy, p.y, {}, p.site), p.times(p.dy, truediv(minus, p.y, {}, p.site)));
 }
 
+Gradients div_no_nan(const Operation& op, const Gradients& dys) {
+  const Parts p(op, dys);
+  const auto quotient = [&](const Tensor& a) { return towerflow::div_no_nan(a, p.y, {}, p.site); };
+  const Tensor minus = quotient(negative(p.x, {}, p.site));
+  return p.both(quotient(p.dy), p.times(p.dy, quotient(minus)));
+}
+
 Gradients floor_mod(const Operation& op, const Gradients& dys) {
   const Parts p(op, dys);
   const Tensor steps = negative(floordiv(p.x, p.y, {}, p.site), {}, p.site);

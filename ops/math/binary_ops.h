@@ -25,6 +25,7 @@ Gradients add(const Operation& op, const Gradients& dys);
 Gradients sub(const Operation& op, const Gradients& dys);
 Gradients mul(const Operation& op, const Gradients& dys);
 Gradients real_div(const Operation& op, const Gradients& dys);
+Gradients div_no_nan(const Operation& op, const Gradients& dys);
 Gradients floor_mod(const Operation& op, const Gradients& dys);
 Gradients maximum(const Operation& op, const Gradients& dys);
 Gradients minimum(const Operation& op, const Gradients& dys);

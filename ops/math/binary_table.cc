@@ -79,6 +79,7 @@ const std::vector<BinaryRow>& binary_rows() {
       {"Sub", number, false, g::sub, number_loops<f::Sub>, simd_loops<Binary::sub>},
       {"Mul", number, false, g::mul, number_loops<f::Mul>, simd_loops<Binary::mul>},
       {"RealDiv", number, false, g::real_div, number_loops<f::RealDiv>, simd_loops<Binary::div>},
+      {"DivNoNan", floating, false, g::div_no_nan, floating_loops<f::DivNoNan>, nullptr},
       {"FloorDiv", number, false, steps, number_loops<f::FloorDiv>, nullptr},
       {"FloorMod", number, false, g::floor_mod, number_loops<f::FloorMod>, nullptr},
       {"Maximum", number, false, g::maximum, number_loops<f::Maximum>, simd_loops<Binary::maximum>},
