@@ -1,8 +1,5 @@
 #include "ops/variables/initializers.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/graph/constant.h"
 #include "ops/array/constant.h"
 #include "ops/array/fill.h"
@@ -10,17 +7,6 @@
 
 namespace towerflow {
 namespace {
-
-/// Inputs and outputs that one unit of a weight tensor sees: the last two dimensions times the
-/// receptive field.
-std::pair<double, double> fans(const Shape& shape) {
-  if (shape.rank() == 0) return {1, 1};
-  if (shape.rank() == 1) return {shape.size(0), shape.size(0)};
-  double field = 1;
-  for (std::size_t i = 0; i + 2 < shape.rank(); ++i) field *= static_cast<double>(shape.size(i));
-  return {static_cast<double>(shape.size(shape.rank() - 2)) * field,
-          static_cast<double>(shape.size(shape.rank() - 1)) * field};
-}
 
 Operand sizes(const Shape& shape, Site site) {
   std::vector<Nested> items;
@@ -72,17 +58,6 @@ Initializer truncated_normal_initializer(NormalInitializerOptions options) {
         sizes(shape, site),
         {.mean = options.mean, .stddev = options.stddev, .dtype = dtype, .seed = options.seed},
         site);
-  });
-}
-
-Initializer glorot_uniform_initializer(GlorotOptions options) {
-  return PartInitializerFunction([options](const Shape& shape, DType dtype,
-                                           const PartitionInfo* partition, Site site) {
-    const auto [fan_in, fan_out] = fans(partition != nullptr ? partition->full_shape : shape);
-    const double limit = std::sqrt(3.0 / std::max(1.0, (fan_in + fan_out) / 2.0));
-    return random_uniform(sizes(shape, site),
-                          {.minval = -limit, .maxval = limit, .dtype = dtype, .seed = options.seed},
-                          site);
   });
 }
 

@@ -33,11 +33,4 @@ Initializer random_normal_initializer(NormalInitializerOptions options = {});
 /// (tf.truncated_normal_initializer)
 Initializer truncated_normal_initializer(NormalInitializerOptions options = {});
 
-struct GlorotOptions {
-  std::optional<std::int64_t> seed{};
-};
-/// Uniform within sqrt(6 / (fan_in + fan_out)), Glorot and Bengio 2010; the default of
-/// `get_variable`. (tf.glorot_uniform_initializer)
-Initializer glorot_uniform_initializer(GlorotOptions options = {});
-
 }  // namespace towerflow

@@ -3,6 +3,7 @@
 #include "core/graph/nearest.h"
 #include "core/graph/scopes.h"
 #include "ops/variables/initializers.h"
+#include "ops/variables/scaling_initializers.h"
 #include "ops/variables/variable_store.h"
 
 namespace towerflow {
