@@ -94,6 +94,7 @@ std::map<std::string, Case> elementwise() {
   binary("Maximum", [](const Tensor& x, const Tensor& y) { return maximum(x, y); });
   binary("Minimum", [](const Tensor& x, const Tensor& y) { return minimum(x, y); });
   binary("Pow", [](const Tensor& x, const Tensor& y) { return tf::pow(x, y); });
+  binary("DivNoNan", [](const Tensor& x, const Tensor& y) { return div_no_nan(x, y); });
   binary("SquaredDifference",
          [](const Tensor& x, const Tensor& y) { return squared_difference(x, y); });
   binary("SelectV2", [](const Tensor& x, const Tensor& y) { return where_v2(x > y, x, y); });
@@ -177,6 +178,11 @@ std::map<std::string, Case> layers() {
         return nn::sparse_softmax_cross_entropy_with_logits({.labels = {2, 0}, .logits = in[0]});
       },
       {some({2, 3}, 1)});
+  cases["SoftmaxCrossEntropyWithLogits"] = squared(
+      [](const Tensors& in) {
+        return nn::softmax_cross_entropy_with_logits_v2({.labels = in[1], .logits = in[0]});
+      },
+      {some({2, 3}, 1), some({2, 3}, 2)});
   return cases;
 }
 

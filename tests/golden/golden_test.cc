@@ -76,6 +76,8 @@ TEST_CASE("averages") { check_file("averages"); }
 TEST_CASE("initialized") { check_file("initialized"); }
 TEST_CASE("step_counts") { check_file("step_counts"); }
 TEST_CASE("queues") { check_file("queues"); }
+TEST_CASE("initial_values") { check_file("initial_values"); }
+TEST_CASE("losses") { check_file("losses"); }
 TEST_CASE("mnist") { check_file("mnist"); }
 TEST_CASE("scoping") { check_file("scoping"); }
 TEST_CASE("op_names") { check_file("op_names"); }
@@ -94,7 +96,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 28);
+  CHECK(files == 30);
   CHECK(named == skipped.size());
 }
 

@@ -13,6 +13,7 @@ HandlerTable make_table() {
   add_math_handlers(table);
   add_nn_handlers(table);
   add_layer_handlers(table);
+  add_loss_handlers(table);
   add_random_handlers(table);
   add_input_handlers(table);
   add_gradient_handlers(table);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/variables/initializers.h"
+#include "ops/variables/scaling_initializers.h"
 #include "tests/support/exact_array.h"
 
 namespace towerflow::golden {
@@ -38,6 +39,17 @@ Array generated(const Json& form) {
        .dtype = dtype});
 }
 
+/// Those that take nothing but a seed, by name; nullptr for any other.
+Initializer (*seeded_initializer(const std::string& kind))(ScalingInitializerOptions) {
+  if (kind == "glorot_uniform") return glorot_uniform_initializer;
+  if (kind == "glorot_normal") return glorot_normal_initializer;
+  if (kind == "he_normal") return initializers::he_normal;
+  if (kind == "he_uniform") return initializers::he_uniform;
+  if (kind == "lecun_normal") return initializers::lecun_normal;
+  if (kind == "lecun_uniform") return initializers::lecun_uniform;
+  return nullptr;
+}
+
 Initializer initializer_of(const Json& form, const std::map<std::string, Value>& bound) {
   const std::string kind = form["initializer"];
   const auto number = [&](const char* key, double missing) { return form.value(key, missing); };
@@ -68,6 +80,22 @@ Initializer initializer_of(const Json& form, const std::map<std::string, Value>&
     return random_uniform_initializer({.minval = bound_of("minval").value_or(Nested(0.0)),
                                        .maxval = bound_of("maxval"),
                                        .seed = seed});
+  }
+  if (kind == "variance_scaling") {
+    only({"scale", "mode", "distribution", "seed"});
+    return variance_scaling_initializer(
+        {.scale = number("scale", 1.0),
+         .mode = form.value("mode", "fan_in"),
+         .distribution = form.value("distribution", "truncated_normal"),
+         .seed = seed});
+  }
+  if (kind == "uniform_unit_scaling") {
+    only({"factor", "seed"});
+    return uniform_unit_scaling_initializer({.factor = number("factor", 1.0), .seed = seed});
+  }
+  if (const auto make = seeded_initializer(kind)) {
+    only({"seed"});
+    return make({.seed = seed});
   }
   only({"mean", "stddev", "seed"});
   const NormalInitializerOptions options{

@@ -24,6 +24,14 @@ INITIALIZERS = {
     "random_uniform": tf.random_uniform_initializer,
     "random_normal": tf.random_normal_initializer,
     "truncated_normal": tf.truncated_normal_initializer,
+    "variance_scaling": tf.variance_scaling_initializer,
+    "uniform_unit_scaling": tf.uniform_unit_scaling_initializer,
+    "glorot_uniform": tf.glorot_uniform_initializer,
+    "glorot_normal": tf.glorot_normal_initializer,
+    "he_normal": tf.initializers.he_normal,
+    "he_uniform": tf.initializers.he_uniform,
+    "lecun_normal": tf.initializers.lecun_normal,
+    "lecun_uniform": tf.initializers.lecun_uniform,
 }
 
 

@@ -1,0 +1,220 @@
+#include "ops/nn/losses.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/scopes.h"
+#include "ops/array/cast.h"
+#include "ops/array/fill.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/strided_slice.h"
+#include "ops/array/view.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/math/unary.h"
+#include "ops/nn/cross_entropy.h"
+#include "ops/nn/relu.h"
+#include "ops/nn/sigmoid_cross_entropy.h"
+#include "ops/nn/soft_cross_entropy.h"
+
+namespace towerflow::losses {
+namespace {
+
+Operand at(const Tensor& tensor, Site site) { return {tensor, site}; }
+
+/// The scope of a loss, in the graph of what it works on.
+template <class Options>
+NameScope opened(const char* default_name, const Options& options, const Operand& predictions,
+                 const Operand& labels, Site site) {
+  std::vector<Tensor> values;
+  const Operand& weights = options.weights;
+  for (const Operand* operand : {&predictions, &labels, &weights}) {
+    if (const Tensor* tensor = operand->any_tensor()) values.push_back(*tensor);
+  }
+  return name_scope(options.scope, {.default_name = default_name, .values = values}, site);
+}
+
+/// Weighs and reduces in the loss's own scope.
+template <class Options>
+Tensor weighted(const Tensor& losses, const Options& options, const NameScope& scope, Site site) {
+  return compute_weighted_loss(losses,
+                               {.weights = options.weights,
+                                .scope = scope.name(),
+                                .loss_collection = options.loss_collection,
+                                .reduction = options.reduction},
+                               site);
+}
+
+void check_same_shape(const Tensor& predictions, const Tensor& labels, Site site) {
+  if (predictions.shape().compatible(labels.shape())) return;
+  throw ValueError(fmt::format("Shapes {} and {} are incompatible", predictions.shape().text(),
+                               labels.shape().text()),
+                   {.site = site, .hint = "labels and predictions of a loss have one shape"});
+}
+
+struct Pair {
+  Tensor predictions, labels;
+};
+
+Pair as_floats(const Operand& predictions, const Operand& labels, Site site) {
+  Pair pair;
+  pair.predictions = cast(predictions, DType::float32, {}, site);
+  pair.labels = cast(labels, DType::float32, {}, site);
+  check_same_shape(pair.predictions, pair.labels, site);
+  return pair;
+}
+
+/// Logits as they are, labels of their dtype.
+Pair as_logits(const Operand& logits, const Operand& labels, Site site) {
+  Pair pair;
+  pair.predictions = convert_operand(get_default_graph(), logits, "Const", std::nullopt);
+  pair.labels = cast(labels, pair.predictions.dtype(), {}, site);
+  check_same_shape(pair.predictions, pair.labels, site);
+  return pair;
+}
+
+bool may_be_one(const Dim& dim) { return !dim.known() || dim.size() == 1; }
+
+Tensor without_last(const Tensor& tensor, Site site) {
+  return squeeze(tensor, {.axis = {-1}}, site);
+}
+
+/// Logits of one dimension more than labels: a last dimension of size 1 that either has too much
+/// goes away.
+Pair one_rank_apart(const Operand& logits, const Operand& labels, Site site) {
+  Pair pair;
+  const NameScope scope(get_default_graph(), "remove_squeezable_dimensions", site);
+  pair.predictions = convert_operand(get_default_graph(), logits, "Const", std::nullopt);
+  pair.labels = convert_operand(get_default_graph(), labels, "Const", std::nullopt);
+  const Shape& wide = pair.predictions.shape();
+  const Shape& narrow = pair.labels.shape();
+  if (!wide.has_rank() || !narrow.has_rank()) {
+    throw errors::UnimplementedError(
+        fmt::format("sparse_softmax_cross_entropy needs known ranks, got labels {} and logits {}",
+                    narrow.text(), wide.text()),
+        {.site = site, .hint = "set_shape tells what is known"});
+  }
+  if (wide.rank() == narrow.rank() + 2 && may_be_one(wide[wide.rank() - 1])) {
+    pair.predictions = without_last(pair.predictions, site);
+  } else if (wide.rank() == narrow.rank() && wide.rank() > 0 &&
+             may_be_one(narrow[narrow.rank() - 1])) {
+    pair.labels = without_last(pair.labels, site);
+  }
+  return pair;
+}
+
+}  // namespace
+
+Tensor absolute_difference(const Operand& labels, const Operand& predictions, LossOptions options,
+                           Site site) {
+  const NameScope scope = opened("absolute_difference", options, predictions, labels, site);
+  const Pair p = as_floats(predictions, labels, site);
+  const Tensor losses = abs(subtract(p.predictions, p.labels, {}, site), {}, site);
+  return weighted(losses, options, scope, site);
+}
+
+Tensor mean_squared_error(const Operand& labels, const Operand& predictions, LossOptions options,
+                          Site site) {
+  const NameScope scope = opened("mean_squared_error", options, predictions, labels, site);
+  const Pair p = as_floats(predictions, labels, site);
+  return weighted(squared_difference(p.predictions, p.labels, {}, site), options, scope, site);
+}
+
+Tensor cosine_distance(const Operand& labels, const Operand& predictions, int axis,
+                       LossOptions options, Site site) {
+  const NameScope scope = opened("cosine_distance_loss", options, predictions, labels, site);
+  const Pair p = as_floats(predictions, labels, site);
+  const Tensor products = multiply(p.predictions, p.labels, {}, site);
+  const Tensor sums = reduce_sum(products, {axis}, {.keepdims = true}, site);
+  return weighted(Operand(1, site) - at(sums, site), options, scope, site);
+}
+
+Tensor hinge_loss(const Operand& labels, const Operand& logits, LossOptions options, Site site) {
+  const NameScope scope = opened("hinge_loss", options, logits, labels, site);
+  const Pair p = as_floats(logits, labels, site);
+  const Tensor ones = ones_like(p.labels, {}, site);
+  const Tensor doubled = Operand(2, site) * at(p.labels, site);
+  const Tensor signs = subtract(doubled, ones, {}, site);
+  const Tensor margins = multiply(signs, p.predictions, {}, site);
+  const Tensor losses = nn::relu(subtract(ones, margins, {}, site), {}, site);
+  return weighted(losses, options, scope, site);
+}
+
+Tensor huber_loss(const Operand& labels, const Operand& predictions, HuberLossOptions options,
+                  Site site) {
+  const NameScope scope = opened("huber_loss", options, predictions, labels, site);
+  const Pair p = as_floats(predictions, labels, site);
+  const Tensor error = abs(subtract(p.predictions, p.labels, {}, site), {}, site);
+  const Tensor quadratic = minimum(error, options.delta, {}, site);
+  const Tensor linear = subtract(error, quadratic, {}, site);
+  const Tensor half =
+      convert_operand(get_default_graph(), Operand(0.5, site), "Const", DType::float32);
+  const Tensor square = multiply(quadratic, quadratic, {}, site);
+  const Tensor near = multiply(half, square, {}, site);
+  const Tensor far = multiply(options.delta, linear, {}, site);
+  return weighted(add(near, far, {}, site), options, scope, site);
+}
+
+Tensor log_loss(const Operand& labels, const Operand& predictions, LogLossOptions options,
+                Site site) {
+  const NameScope scope = opened("log_loss", options, predictions, labels, site);
+  const Pair p = as_floats(predictions, labels, site);
+  const Operand epsilon(options.epsilon, site), one(1, site);
+  const Tensor log_true = log(at(p.predictions, site) + epsilon, {}, site);
+  const Tensor if_true = -at(multiply(p.labels, log_true, {}, site), site);
+  const Tensor others = one - at(p.labels, site);
+  const Tensor rest = one - at(p.predictions, site);
+  const Tensor log_false = log(at(rest, site) + epsilon, {}, site);
+  const Tensor if_false = multiply(others, log_false, {}, site);
+  return weighted(at(if_true, site) - at(if_false, site), options, scope, site);
+}
+
+Tensor sigmoid_cross_entropy(const Operand& multi_class_labels, const Operand& logits,
+                             CrossEntropyLossOptions options, Site site) {
+  const NameScope scope =
+      opened("sigmoid_cross_entropy_loss", options, logits, multi_class_labels, site);
+  Pair p = as_logits(logits, multi_class_labels, site);
+  if (options.label_smoothing > 0) {
+    const Tensor kept = at(p.labels, site) * Operand(1 - options.label_smoothing, site);
+    p.labels = at(kept, site) + Operand(0.5 * options.label_smoothing, site);
+  }
+  const Tensor losses = nn::sigmoid_cross_entropy_with_logits(
+      {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
+  return weighted(losses, options, scope, site);
+}
+
+Tensor softmax_cross_entropy(const Operand& onehot_labels, const Operand& logits,
+                             CrossEntropyLossOptions options, Site site) {
+  const NameScope scope =
+      opened("softmax_cross_entropy_loss", options, logits, onehot_labels, site);
+  Pair p = as_logits(logits, onehot_labels, site);
+  if (options.label_smoothing > 0) {
+    const Tensor last = take_index(shape(p.labels, {}, site), -1, site);
+    const Tensor classes = cast(last, p.predictions.dtype(), {}, site);
+    const Tensor spread = Operand(options.label_smoothing, site) / at(classes, site);
+    const Tensor kept = at(p.labels, site) * Operand(1.0 - options.label_smoothing, site);
+    p.labels = at(kept, site) + at(spread, site);
+  }
+  p.labels = stop_gradient(p.labels, {.name = "labels_stop_gradient"}, site);
+  const Tensor losses = nn::softmax_cross_entropy_with_logits_v2(
+      {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
+  return weighted(losses, options, scope, site);
+}
+
+Tensor sparse_softmax_cross_entropy(const Operand& labels, const Operand& logits,
+                                    LossOptions options, Site site) {
+  const NameScope scope =
+      opened("sparse_softmax_cross_entropy_loss", options, logits, labels, site);
+  const Pair p = one_rank_apart(logits, labels, site);
+  Tensor weights =
+      convert_operand(get_default_graph(), options.weights.at(site), "Const", std::nullopt);
+  const Shape& known = weights.shape();
+  if (known.has_rank() && known.rank() == p.labels.shape().rank() + 1) {
+    weights = without_last(weights, site);
+  }
+  options.weights = at(weights, site);
+  const Tensor losses = nn::sparse_softmax_cross_entropy_with_logits(
+      {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
+  return weighted(losses, options, scope, site);
+}
+
+}  // namespace towerflow::losses

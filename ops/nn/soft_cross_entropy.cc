@@ -1,0 +1,207 @@
+#include "ops/nn/soft_cross_entropy.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/graph/op_builder.h"
+#include "ops/array/cast.h"
+#include "ops/array/concat.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/rank_size.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/slice.h"
+#include "ops/array/view.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/math/unary.h"
+#include "ops/nn/families.h"
+#include "ops/nn/kernels.h"
+#include "ops/nn/softmax.h"
+#include "ops/nn/window_args.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow::nn {
+namespace {
+
+constexpr const char* kOp = "SoftmaxCrossEntropyWithLogits";
+
+void soft_shape(InferenceContext& context) {
+  require_dtype(context, 0, "features", kFloats);
+  require_dtype(context, 1, "labels", {context.dtype(0)});
+  require_rank(context, 0, 2);
+  require_rank(context, 1, 2);
+  const Shape& logits = context.shape(0);
+  const Shape& labels = context.shape(1);
+  if (!logits.compatible(labels)) {
+    fail_with_shapes(context, "logits and labels must have the same shape");
+  }
+  const auto dim = [&](std::size_t axis) {
+    const Dim known = logits.has_rank() ? logits[axis] : Dim(None);
+    return known.known() || !labels.has_rank() ? known : labels[axis];
+  };
+  context.add_output(context.dtype(0), Shape{dim(0)});
+  context.add_output(context.dtype(0), Shape{dim(0), dim(1)});
+}
+
+/// Of the loss: the rows of output 1, softmax - labels, each times its dy. Of output 1 itself: back
+/// through the softmax.
+std::vector<OptionalGradient> soft_gradient(const Operation& op,
+                                            const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  const auto times_rows = [&](const Tensor& rows) {
+    const Tensor column = expand_dims(dense_gradient(dys[0], site), -1, {}, site);
+    return multiply(column, rows, {}, site);
+  };
+  OptionalGradient dlogits, dlabels;
+  if (dys[0]) dlogits = times_rows(op.output(1));
+  if (dys[1]) {
+    const Tensor dy = dense_gradient(dys[1], site);
+    const Tensor y = softmax(op.input(0), {}, site);
+    const Tensor sums = reduce_sum(multiply(dy, y, {}, site), -1, {.keepdims = true}, site);
+    const Tensor through = multiply(subtract(dy, sums, {}, site), y, {}, site);
+    dlogits = dlogits ? add(dlogits->dense(), through, {}, site) : through;
+    dlabels = negative(dy, {}, site);
+  }
+  if (dys[0]) {
+    const Tensor of_loss = times_rows(negative(log_softmax(op.input(0), {}, site), {}, site));
+    dlabels = dlabels ? add(dlabels->dense(), of_loss, {}, site) : of_loss;
+  }
+  return {dlogits, dlabels};
+}
+
+void exponentials(float* x, std::int64_t n) { simd::loops().exp(x, x, n); }
+void exponentials(double* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) x[i] = std::exp(x[i]);
+}
+
+/// The loss of one row, and its gradient by the logits in `dlogits`.
+template <class T>
+T loss_of_row(const T* logits, const T* labels, T* dlogits, std::int64_t classes) {
+  T largest = logits[0];
+  for (std::int64_t j = 1; j < classes; ++j) largest = std::max(largest, logits[j]);
+  for (std::int64_t j = 0; j < classes; ++j) dlogits[j] = logits[j] - largest;
+  exponentials(dlogits, classes);
+  T sum(0);
+  for (std::int64_t j = 0; j < classes; ++j) sum += dlogits[j];
+  const T log_sum = std::log(sum);
+  T loss(0);
+  for (std::int64_t j = 0; j < classes; ++j) {
+    loss += labels[j] * (log_sum - (logits[j] - largest));
+    dlogits[j] = dlogits[j] / sum - labels[j];
+  }
+  return loss;
+}
+
+template <class T>
+std::unique_ptr<PreparedKernel> soft_kernel(const KernelRequest& request) {
+  const Shape& logits = request.inputs[0].shape;
+  const std::int64_t classes = logits.size(1);
+  return rows_kernel(logits.size(0), classes,
+                     [classes](SliceRange range, const void* const* inputs, void* const* outputs) {
+                       for (std::int64_t i = range.begin; i < range.end; ++i) {
+                         const std::int64_t at = i * classes;
+                         out<T>(outputs, 0)[i] =
+                             classes == 0
+                                 ? T(0)
+                                 : loss_of_row(in<T>(inputs, 0) + at, in<T>(inputs, 1) + at,
+                                               out<T>(outputs, 1) + at, classes);
+                       }
+                     });
+}
+
+/// [N.., C] as [product of N.., C], with TensorFlow's nodes.
+Tensor rows_of(const Tensor& x, Site site) {
+  const Operand dims(rank(x, {}, site), site);
+  const Tensor sizes = shape(x, {}, site);
+  const Tensor last = subtract(dims, 1, {}, site);
+  const Tensor classes = slice(sizes, Operand(Nested{Nested(last)}, site), {1}, {}, site);
+  const Tensor rows_and_classes =
+      concat({Operand({-1}, site), Operand(classes, site)}, 0, {}, site);
+  Tensor rows = reshape(x, rows_and_classes, {}, site);
+  const Shape& known = x.shape();
+  if (!known.has_rank()) return rows;
+  std::int64_t product = 1;
+  for (std::size_t i = 0; i + 1 < known.rank(); ++i) {
+    if (!known[i].known()) return rows;
+    product *= known.size(i);
+  }
+  rows.set_shape(Shape{Dim(product), known[known.rank() - 1]}, site);
+  return rows;
+}
+
+bool is_missing(const Operand& operand) {
+  return operand.array() != nullptr && operand.array()->empty();
+}
+
+std::vector<Tensor> given(const SoftmaxCrossEntropyOptions& options, const char* op, Site site) {
+  if (is_missing(options.labels) || is_missing(options.logits)) {
+    throw ValueError(
+        fmt::format("Both `labels` and `logits` must be provided. Received: {} missing",
+                    is_missing(options.labels) ? "labels" : "logits"),
+        {.site = site, .op = op});
+  }
+  std::vector<Tensor> tensors;
+  for (const Operand* operand : {&options.logits, &options.labels}) {
+    if (const Tensor* tensor = operand->any_tensor()) tensors.push_back(*tensor);
+  }
+  return tensors;
+}
+
+std::optional<std::string> named(const std::string& name) {
+  return name.empty() ? std::nullopt : std::optional(name);
+}
+
+}  // namespace
+
+void register_soft_cross_entropy_ops(OpRegistry& registry) {
+  registry.add({.name = kOp, .shape = soft_shape, .gradient = soft_gradient});
+}
+
+void register_soft_cross_entropy_kernels(KernelTable& table) {
+  add_kernel(table, kOp, "simd", 0, {DType::float32}, soft_kernel<float>);
+  add_kernel(table, kOp, "reference", 0, {DType::float64}, soft_kernel<double>);
+}
+
+Tensor softmax_cross_entropy_with_logits_v2(SoftmaxCrossEntropyOptions options, Site site) {
+  const char* op = "softmax_cross_entropy_with_logits";
+  const NameScope scope = name_scope(
+      named(options.name), {.default_name = op, .values = given(options, op, site)}, site);
+  Graph& graph = get_default_graph();
+  const Tensor logits = convert_operand(graph, options.logits, "logits", std::nullopt);
+  Tensor labels = convert_operand(graph, options.labels, "labels", std::nullopt);
+  labels = cast(labels, logits.dtype(), {}, site);
+  const Operand dims(rank(logits, {}, site), site);
+  const Tensor sizes = shape(logits, {}, site);
+  const Tensor logit_rows = rows_of(logits, site);
+  const Tensor label_rows = rows_of(labels, site);
+  const Operand features(logit_rows, site);
+  const Tensor losses = OpBuilder(kOp, scope.name(), site, {&features})
+                            .input(features, "features")
+                            .input(label_rows, "labels")
+                            .output();
+  const Tensor outer = subtract(dims, 1, {}, site);
+  const Tensor outer_sizes = slice(sizes, {0}, Operand(Nested{Nested(outer)}, site), {}, site);
+  Tensor shaped = reshape(losses, outer_sizes, {}, site);
+  if (logits.shape().has_rank()) {
+    const auto& all = logits.shape().dims();
+    shaped.set_shape(Shape(std::vector<Dim>(all.begin(), all.end() - 1)), site);
+  }
+  return shaped;
+}
+
+Tensor softmax_cross_entropy_with_logits(SoftmaxCrossEntropyOptions options, Site site) {
+  const char* op = "softmax_cross_entropy_with_logits_sg";
+  std::string within;
+  {
+    const NameScope scope = name_scope(
+        named(options.name), {.default_name = op, .values = given(options, op, site)}, site);
+    within = scope.name();
+    options.labels =
+        Operand(stop_gradient(options.labels, {.name = "labels_stop_gradient"}, site), site);
+  }
+  options.name = within;
+  return softmax_cross_entropy_with_logits_v2(std::move(options), site);
+}
+
+}  // namespace towerflow::nn

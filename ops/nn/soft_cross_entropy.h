@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "core/graph/operand.h"
+
+namespace towerflow::nn {
+
+struct SoftmaxCrossEntropyOptions {
+  Operand labels = Array();  ///< a probability for each class; must be given
+  Operand logits = Array();  ///< before the softmax; must be given
+  std::string name{};
+};
+
+/// The cross entropy of the probabilities `labels` under softmax(logits), computed together so that
+/// it is exact for large logits.
+///
+///   loss[i] = sum over j of labels[i, j] (log(sum over k of exp(logits[i, k])) - logits[i, j])
+///
+/// shapes   labels, logits [N.., C] equal -> [N..]
+/// dtypes   float32 (simd), float64 (reference); labels are cast to the dtype of logits
+/// grads    logits: dy (softmax(logits) - labels); labels: -dy log_softmax(logits). Once more too,
+///          where TensorFlow leaves out what the first gradient owes to labels
+/// errors   ValueError: labels or logits missing, shapes that differ
+/// source   tf.nn.softmax_cross_entropy_with_logits_v2, along the last dimension
+Tensor softmax_cross_entropy_with_logits_v2(SoftmaxCrossEntropyOptions options,
+                                            Site site = Site::current());
+
+/// The same, but no gradient flows into the labels. (tf.nn.softmax_cross_entropy_with_logits)
+Tensor softmax_cross_entropy_with_logits(SoftmaxCrossEntropyOptions options,
+                                         Site site = Site::current());
+
+}  // namespace towerflow::nn

@@ -1,0 +1,77 @@
+#include "ops/nn/weighted_loss.h"
+
+#include "core/graph/scopes.h"
+#include "ops/array/cast.h"
+#include "ops/array/fill.h"
+#include "ops/array/rank_size.h"
+#include "ops/array/select.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/nn/loss_collections.h"
+#include "ops/nn/weights_broadcast.h"
+
+namespace towerflow::losses {
+namespace {
+
+/// A sum by how many it is of, 0 where that is 0. TensorFlow sums what is one number already.
+Tensor safe_mean(const Tensor& sum, const Tensor& present, Site site) {
+  const Tensor total = reduce_sum(sum, {}, site);
+  return div_no_nan(total, present, {.name = "value"}, site);
+}
+
+/// How many losses have a weight that is not 0.
+Tensor num_present(const Tensor& losses, const Tensor& weights, Site site) {
+  const NameScope scope(losses.graph(), "num_present", site);
+  const Tensor none = equal(weights, 0.0, {}, site);
+  const Tensor zeros = zeros_like(weights, {}, site);
+  const Tensor ones = ones_like(weights, {}, site);
+  const Tensor present = where(none, zeros, ones, {}, site);
+  return reduce_sum(broadcast_weights(present, losses, site), {.name = scope.name()}, site);
+}
+
+Tensor num_elements(const Tensor& losses, Site site) {
+  const NameScope scope(losses.graph(), "num_elements", site);
+  return cast(size(losses, {.name = scope.name()}, site), losses.dtype(), {}, site);
+}
+
+Tensor reduced(const Tensor& losses, const Tensor& weights, Reduction reduction, Site site) {
+  const Tensor weighted = multiply(losses, weights, {}, site);
+  if (reduction == Reduction::NONE) return weighted;
+  const Tensor sum = reduce_sum(weighted, {}, site);
+  switch (reduction) {
+    case Reduction::MEAN: {
+      const Tensor ones = ones_like(losses, {}, site);
+      const Tensor repeated = Operand(ones, site) * Operand(weights, site);
+      return safe_mean(sum, reduce_sum(repeated, {}, site), site);
+    }
+    case Reduction::SUM_BY_NONZERO_WEIGHTS:
+      return safe_mean(sum, num_present(losses, weights, site), site);
+    case Reduction::SUM_OVER_BATCH_SIZE:
+      return safe_mean(sum, num_elements(losses, site), site);
+    default:
+      return sum;
+  }
+}
+
+}  // namespace
+
+Tensor compute_weighted_loss(const Operand& losses, LossOptions options, Site site) {
+  std::vector<Tensor> values;
+  for (const Operand* operand : {&losses, static_cast<const Operand*>(&options.weights)}) {
+    if (const Tensor* tensor = operand->any_tensor()) values.push_back(*tensor);
+  }
+  const NameScope scope =
+      name_scope(options.scope, {.default_name = "weighted_loss", .values = values}, site);
+  const Operand weights = options.weights.at(site);
+  const Operation checked = assert_broadcastable(weights, losses, site);
+  const ControlDependencies after = control_dependencies({checked}, site);
+  const Tensor given = convert_operand(get_default_graph(), losses, "Const", std::nullopt);
+  const Tensor each = cast(given, DType::float32, {}, site);
+  const Tensor factors = cast(weights, DType::float32, {}, site);
+  const Tensor loss =
+      cast(reduced(each, factors, options.reduction, site), given.dtype(), {}, site);
+  add_loss(loss, options.loss_collection);
+  return loss;
+}
+
+}  // namespace towerflow::losses

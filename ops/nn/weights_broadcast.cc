@@ -1,0 +1,110 @@
+#include "ops/nn/weights_broadcast.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/scopes.h"
+#include "ops/array/fill.h"
+#include "ops/array/rank_size.h"
+#include "ops/array/shape_of.h"
+#include "ops/control/group.h"
+#include "ops/data_flow/assert.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+
+namespace towerflow::losses {
+namespace {
+
+constexpr const char* kPrefix = "weights can not be broadcast to values.";
+constexpr const char* kHint =
+    "weights are a scalar, or have the rank of the values, with size 1 where they are repeated";
+
+std::vector<Tensor> tensors_in(const Operand& a, const Operand& b) {
+  std::vector<Tensor> tensors;
+  for (const Operand* operand : {&a, &b}) {
+    if (const Tensor* tensor = operand->any_tensor()) tensors.push_back(*tensor);
+  }
+  return tensors;
+}
+
+/// A tensor with its sizes and their number as nodes of a scope called `name`.
+struct Measured {
+  Measured(const Operand& operand, const char* name, Site site) {
+    const NameScope scope(get_default_graph(), name, site);
+    // The constant of a value is called as the scope is.
+    const std::string& path = scope.name();
+    tensor = convert_operand(get_default_graph(), operand, path, std::nullopt);
+    sizes = shape(tensor, {.name = "shape"}, site);
+    rank = towerflow::rank(tensor, {.name = "rank"}, site);
+  }
+  const Shape& known() const { return tensor.shape(); }
+
+  Tensor tensor, sizes, rank;
+};
+
+void check_ranks(const Shape& weights, const Shape& values, Site site) {
+  if (weights.rank() == values.rank()) return;
+  throw ValueError(
+      fmt::format("{} values.rank={}. weights.rank={}. values.shape={}. "
+                  "weights.shape={}.",
+                  kPrefix, values.rank(), weights.rank(), values.text(), weights.text()),
+      {.site = site, .op = "assert_broadcastable", .hint = kHint});
+}
+
+void check_sizes(const Shape& weights, const Shape& values, Site site) {
+  for (std::size_t i = 0; i < values.rank(); ++i) {
+    if (weights.size(i) == 1 || weights.size(i) == values.size(i)) continue;
+    throw ValueError(fmt::format("{} Mismatch at dim {}. values.shape={}, weights.shape={}.",
+                                 kPrefix, i, values.text(), weights.text()),
+                     {.site = site, .op = "assert_broadcastable", .hint = kHint});
+  }
+}
+
+/// Whether sizes of equal number fit. TensorFlow finds out in a conditional of this name.
+Tensor fit_in_run(const Measured& weights, const Measured& values, Site site) {
+  const NameScope scope(weights.tensor.graph(), "is_valid_shape", site);
+  const Tensor repeated = equal(weights.sizes, 1, {}, site);
+  const Tensor same = equal(weights.sizes, values.sizes, {}, site);
+  return reduce_all(logical_or(repeated, same, {}, site), {}, site);
+}
+
+}  // namespace
+
+Operation assert_broadcastable(const Operand& weights, const Operand& values, Site site) {
+  const NameScope scope = name_scope(
+      std::nullopt, {.default_name = "assert_broadcastable", .values = tensors_in(weights, values)},
+      site);
+  const Measured small(weights, "weights", site);
+  const Measured large(values, "values", site);
+  if (!small.known().has_rank() || !large.known().has_rank()) {
+    throw errors::UnimplementedError(
+        fmt::format("Weights of a loss need a known rank, and so does what they weigh: got {} and "
+                    "{}",
+                    small.known().text(), large.known().text()),
+        {.site = site, .op = "assert_broadcastable", .hint = "set_shape tells what is known"});
+  }
+  if (small.known().rank() == 0) return no_op({.name = "static_scalar_check_success"}, site);
+  check_ranks(small.known(), large.known(), site);
+  if (small.known().fully_known() && large.known().fully_known()) {
+    check_sizes(small.known(), large.known(), site);
+    return no_op({.name = "static_dims_check_success"}, site);
+  }
+  const Tensor is_scalar = equal(0, small.rank, {.name = "is_scalar"}, site);
+  const Tensor fits = fit_in_run(small, large, site);
+  return Assert(fits,
+                {kPrefix, "weights.shape=", small.tensor.name(), Operand(small.sizes, site),
+                 "values.shape=", large.tensor.name(), Operand(large.sizes, site),
+                 "is_scalar=", Operand(is_scalar, site)},
+                {.name = scope.name()}, site);
+}
+
+Tensor broadcast_weights(const Tensor& weights, const Tensor& values, Site site) {
+  const NameScope scope = name_scope(
+      std::nullopt, {.default_name = "broadcast_weights", .values = {{weights, values}}}, site);
+  const bool known = weights.shape().fully_known() && values.shape().fully_known();
+  if (known && weights.shape().compatible(values.shape())) return weights;
+  const Operation checked = assert_broadcastable(weights, values, site);
+  const ControlDependencies after = control_dependencies({checked}, site);
+  return multiply(weights, ones_like(values, {}, site), {.name = scope.name()}, site);
+}
+
+}  // namespace towerflow::losses
