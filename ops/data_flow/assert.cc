@@ -79,7 +79,14 @@ Operation Assert(const Operand& condition, const OperandList& data, AssertOption
   Graph& graph = inside != nullptr ? inside->graph() : get_default_graph();
   const NameScope scope(graph, options.name.empty() ? "Assert" : options.name, site);
   // TensorFlow looks at the values' dtypes first, which makes constants of them, and again below.
-  for (const Operand& item : data.items()) convert_operand(graph, item, "Const", std::nullopt);
+  bool guarded = false;
+  for (const Operand& item : data.items()) {
+    const DType dtype = convert_operand(graph, item, "Const", std::nullopt).dtype();
+    guarded |= dtype != DType::string && dtype != DType::int32;
+  }
+  // Data that may be on a device TensorFlow fetches in a conditional of this name.
+  std::optional<NameScope> guard;
+  if (guarded) guard.emplace(graph, "AssertGuard", site);
   const Operand here(condition);
   OpBuilder builder("Assert", "", site, {inside != nullptr ? &here : nullptr});
   builder.input(condition, "condition", DType::bool_);

@@ -181,7 +181,10 @@ Tensor softmax_cross_entropy_with_logits_v2(SoftmaxCrossEntropyOptions options, 
                             .input(label_rows, "labels")
                             .output();
   const Tensor outer = subtract(dims, 1, {}, site);
-  const Tensor outer_sizes = slice(sizes, {0}, Operand(Nested{Nested(outer)}, site), {}, site);
+  Tensor outer_sizes = slice(sizes, {0}, Operand(Nested{Nested(outer)}, site), {}, site);
+  if (logits.shape().has_rank()) {
+    outer_sizes.set_shape(Shape{static_cast<std::int64_t>(logits.shape().rank()) - 1}, site);
+  }
   Tensor shaped = reshape(losses, outer_sizes, {}, site);
   if (logits.shape().has_rank()) {
     const auto& all = logits.shape().dims();
