@@ -21,7 +21,8 @@ using FedTensors = std::map<std::pair<const Node*, int>, int>;
 
 /// A placeholder that is fed: to wait for it means nothing, and it must not run.
 bool is_fed_source(const Node& node, const FedTensors& fed) {
-  if (node.op->effect != Effect::pure || !node.inputs.empty() || node.outputs.empty()) return false;
+  const bool source = node.op->effect == Effect::pure || node.op->effect == Effect::io;
+  if (!source || !node.inputs.empty() || node.outputs.empty()) return false;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!fed.contains({&node, static_cast<int>(i)})) return false;
   }

@@ -45,7 +45,9 @@ void register_placeholder_ops(OpRegistry& registry) {
                       const auto& attrs = context.attrs<PlaceholderAttrs>();
                       context.add_output(attrs.dtype, attrs.shape);
                     },
-                .gradient = NoGradient{"nothing lies behind a placeholder"}});
+                .gradient = NoGradient{"nothing lies behind a placeholder"},
+                // To wait for one that is not fed is an error, though nobody reads it.
+                .effect = Effect::io});
 }
 
 void register_placeholder_kernels(KernelTable& table) {

@@ -134,7 +134,7 @@ void register_matmul_kernels(KernelTable& table) {
 Tensor matmul(const Operand& a, const Operand& b, MatMulOptions options, Site site) {
   return OpBuilder("MatMul", options.name, site, {&a, &b})
       .input(a, "a", "T")
-      .input(b, "b", "T")
+      .eager_input(b, "b", "T")
       .attrs(MatMulAttrs{options.transpose_a, options.transpose_b})
       .output();
 }

@@ -180,7 +180,8 @@ std::map<std::string, Case> layers() {
       {some({2, 3}, 1)});
   cases["SoftmaxCrossEntropyWithLogits"] = squared(
       [](const Tensors& in) {
-        return nn::softmax_cross_entropy_with_logits_v2({.labels = in[1], .logits = in[0]});
+        const Tensor labels = nn::softmax(in[1]);  // probabilities: they add up to 1
+        return nn::softmax_cross_entropy_with_logits_v2({.labels = labels, .logits = in[0]});
       },
       {some({2, 3}, 1), some({2, 3}, 2)});
   return cases;

@@ -12,7 +12,7 @@ using testing::numbers;
 namespace {
 
 Variable make_w(DType dtype = float32) {
-  return tf::get_variable("w", {},
+  return tf::get_variable("w", None,
                           {.initializer = Initializer(testing::array_of(dtype, Shape{2}, {1, 2}))});
 }
 

@@ -14,7 +14,7 @@ namespace {
 /// The loss w^2 with w = 3, made in a scope that reuses from then on.
 Tensor square_of_w(DType dtype) {
   const Variable w = tf::get_variable(
-      "w", {}, {.initializer = Initializer(testing::array_of(dtype, Shape{1}, {3}))});
+      "w", None, {.initializer = Initializer(testing::array_of(dtype, Shape{1}, {3}))});
   const Tensor loss = tf::reduce_sum(tf::square(w));
   tf::get_variable_scope().reuse_variables();
   return loss;
