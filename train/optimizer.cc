@@ -146,10 +146,11 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
   for (const auto& [gradient, variable] : grads_and_vars) {
     if (!gradient) continue;
     if (variable.constraint() && !gradient->is_dense()) {
-      throw RuntimeError("Cannot use a constraint function on a sparse variable.",
-                         {.site = site,
-                          .node = variable.op().name(),
-                          .hint = "its gradient is IndexedSlices: convert_to_tensor makes it dense"});
+      throw RuntimeError(
+          "Cannot use a constraint function on a sparse variable.",
+          {.site = site,
+           .node = variable.op().name(),
+           .hint = "its gradient is IndexedSlices: convert_to_tensor makes it dense"});
     }
     const NameScope update_scope(graph, "update_" + variable.op().name(), site);
     const ColocationScope beside(graph, &variable.op().node(), false);
