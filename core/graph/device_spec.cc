@@ -56,14 +56,14 @@ std::optional<int> device_index(std::string_view digits, std::string_view text, 
 
 DeviceSpec DeviceSpec::parse(std::string_view text, Site site) {
   DeviceSpec spec;
-  const auto set_type = [&](std::string type) {
+  const auto set_type = [&](std::string given) {
     if (spec.type) {
       throw ValueError(fmt::format("Multiple device types are not allowed while parsing the "
                                    "device spec: {}.",
                                    text),
                        {.site = site});
     }
-    spec.type = std::move(type);
+    spec.type = std::move(given);
   };
   for (std::string_view part : split(text, '/')) {
     const auto words = split(part, ':');
