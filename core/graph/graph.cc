@@ -19,13 +19,6 @@ std::uint64_t next_uid() {
   return counter.fetch_add(1);
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 bool valid_op_name(const std::string& name) {
   const auto letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -45,25 +38,6 @@ DefaultGraphs& default_graphs() {
   thread_local DefaultGraphs graphs;
   return graphs;
 }
-
-/// What the rules of an op are told of a node's inputs: static specs, and values where they are
-/// constant.
-struct KnownInputs {
-  explicit KnownInputs(const Node& node) {
-    values.reserve(node.inputs.size());
-    for (const Tensor& input : node.inputs) {
-      specs.push_back(input.node().outputs[static_cast<std::size_t>(input.index())]);
-      values.push_back(constant_value(input));
-    }
-    for (const Array& value : values) constants.push_back(value.empty() ? nullptr : &value);
-  }
-  KnownInputs(const KnownInputs&) = delete;
-  KnownInputs& operator=(const KnownInputs&) = delete;
-
-  std::vector<OutputSpec> specs;
-  std::vector<Array> values;
-  std::vector<const Array*> constants;  // into `values`
-};
 
 }  // namespace
 
@@ -88,18 +62,8 @@ ScopeState& Graph::scopes() {
 
 std::string Graph::unique_name(const std::string& name, bool mark_as_used) {
   const std::string& scope = scopes().name;
-  std::string full = scope.empty() ? name : scope + "/" + name;
-  std::string key = lower(full);
-  const auto used = names_in_use_.find(key);
-  int count = used == names_in_use_.end() ? 0 : used->second;
-  if (mark_as_used) names_in_use_[key] = count + 1;
-  if (count == 0) return full;
-  std::string candidate;
-  do {
-    candidate = fmt::format("{}_{}", key, count++);
-  } while (names_in_use_.contains(candidate));
-  if (mark_as_used) names_in_use_[candidate] = 1;
-  return fmt::format("{}_{}", full, count - 1);
+  std::lock_guard lock(mutex_);
+  return names_.unique(scope.empty() ? name : scope + "/" + name, mark_as_used);
 }
 
 std::optional<Site> Graph::first_reuse(const Node& variable) const {
@@ -113,7 +77,8 @@ const std::string* Graph::interned(const std::string& text) {
 }
 
 bool Graph::name_in_use(const std::string& full_name) const {
-  return names_in_use_.contains(lower(full_name));
+  std::lock_guard lock(mutex_);
+  return names_.taken(full_name);
 }
 
 std::string Graph::node_name(const std::string& name, Site site) {
@@ -129,7 +94,11 @@ std::string Graph::node_name(const std::string& name, Site site) {
                       .hint = "a name starts with a letter, digit or '.', then also _ \\ / > - "
                               "are allowed"});
   }
-  if (by_name_.contains(full)) {
+  const bool duplicate = [&] {
+    std::lock_guard lock(mutex_);
+    return names_.find(full) != nullptr;
+  }();
+  if (duplicate) {
     throw ValueError(fmt::format("Duplicate node name in graph: '{}'", full),
                      {.site = site,
                       .hint = "a name that ends with '/' is taken as it stands, without a suffix"});
@@ -161,9 +130,8 @@ Operation Graph::add(NodeSpec spec) {
   node.inputs = std::move(spec.inputs);
   node.attrs = std::move(spec.attrs);
   node.site = spec.site;
-  const ErrorDetail detail{.site = node.site, .node = node.name, .op = def.name};
   node.variable_scope = state.variable_scope;
-  infer(node, detail);
+  infer(node);
 
   // What writes a variable belongs beside it, whatever devices are asked for around it.
   std::optional<ColocationScope> beside;
@@ -206,20 +174,19 @@ Operation Graph::add(NodeSpec spec) {
     std::lock_guard lock(mutex_);
     node.id = static_cast<int>(nodes_.size());
     made = &nodes_.emplace_back(std::move(node));
-    by_name_.emplace(made->name, made);
+    names_.add(made);
   }
   state.device_of(Operation(made));  // device functions look at the finished operation
   for (ControlLevel& level : state.control) level.made_inside.insert(made);
   return Operation(made);
 }
 
-void Graph::infer(Node& node, const ErrorDetail& detail) const {
-  const KnownInputs known(node);
-  InferenceContext context(node.attrs, known.specs, known.constants);
+void Graph::infer(Node& node) const {
+  InferenceContext context(node);
   try {
     node.op->shape(context);
   } catch (...) {
-    rethrow_with(detail);
+    rethrow_with({.site = node.site, .node = node.name, .op = node.op->name});
   }
   node.outputs = context.take_outputs();
 }
@@ -244,14 +211,13 @@ std::vector<Operation> Graph::get_operations() const {
 
 Operation Graph::get_operation_by_name(const std::string& name) const {
   std::lock_guard lock(mutex_);
-  const auto it = by_name_.find(name);
-  if (it != by_name_.end()) return Operation(it->second);
+  if (Node* found = names_.find(name)) return Operation(found);
   if (name.find(':') != std::string::npos) {
     throw ValueError(fmt::format("Name '{}' appears to refer to a Tensor, not an Operation.", name),
                      {.hint = "get_tensor_by_name takes a name with an output index"});
   }
   std::vector<std::string> names;
-  for (const auto& [known, node] : by_name_) names.push_back(known);
+  for (const Node& node : nodes_) names.push_back(node.name);
   throw KeyError(fmt::format("The name '{}' refers to an Operation not in the graph.", name),
                  {.hint = nearest_hint(name, names)});
 }
@@ -284,8 +250,7 @@ Array constant_value(const Tensor& tensor) {
   const Node& node = tensor.node();
   if (const auto* attrs = node.attrs.get_if<ConstAttrs>()) return attrs->value;
   if (!node.op->constant) return {};
-  const KnownInputs known(node);
-  const InferenceContext context(node.attrs, known.specs, known.constants);
+  const InferenceContext context(node);
   return node.op->constant(context, node.outputs);
 }
 

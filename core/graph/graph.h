@@ -15,6 +15,7 @@
 #include "core/graph/array.h"
 #include "core/graph/collections.h"
 #include "core/graph/describe.h"
+#include "core/graph/name_table.h"
 #include "core/graph/node.h"
 #include "core/graph/scope_state.h"
 
@@ -109,14 +110,13 @@ class Graph {
   friend class GraphTrial;
 
   std::string node_name(const std::string& name, Site site);
-  void infer(Node& node, const ErrorDetail& detail) const;
+  void infer(Node& node) const;
 
   const std::uint64_t uid_;
   const std::shared_ptr<const int> alive_ = std::make_shared<const int>(0);  // ends with the graph
-  mutable std::mutex mutex_;  // guards nodes_ and by_name_ against sessions that read
+  mutable std::mutex mutex_;  // guards nodes_ and names_ against sessions that read
   std::deque<Node> nodes_;
-  std::unordered_map<std::string, Node*> by_name_;
-  std::unordered_map<std::string, int> names_in_use_;  // keys in lower case
+  NameTable names_;
   Collections collections_;
   std::unordered_map<std::type_index, std::any> extensions_;
   std::set<std::string> texts_;

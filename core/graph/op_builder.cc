@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace towerflow {
 namespace {
 
@@ -21,31 +23,33 @@ OpBuilder::OpBuilder(const char* op, const std::string& name, Site site,
 
 OpBuilder::OpBuilder(const char* op, const std::string& name, const char* default_name, Site site,
                      std::initializer_list<const Operand*> operands)
-    : op_(op), site_(site), graph_(&graph_of(operands)) {
-  scope_ = std::make_unique<NameScope>(*graph_, name.empty() ? default_name : name, site);
-}
+    : op_(op),
+      site_(site),
+      graph_(&graph_of(operands)),
+      scope_(*graph_, name.empty() ? std::string(default_name) : name, site) {}
 
 OpBuilder& OpBuilder::input(const Operand& operand, const char* argument, const char* type) {
   std::optional<DType> wanted;
   if (type != nullptr) {
-    const auto known = types_.find(type);
+    const auto known = std::find_if(types_.begin(), types_.end(),
+                                    [&](const FixedType& fixed) { return fixed.type == type; });
     if (known != types_.end()) {
-      wanted = known->second.first;
+      wanted = known->dtype;
       const Tensor* tensor = operand.tensor();
       if (tensor != nullptr && tensor->dtype() != *wanted) {
         throw TypeError(fmt::format("Input '{}' of '{}' Op has type {} that does not match type {} "
                                     "of argument '{}'.",
                                     argument, op_, dtype_name(tensor->dtype()), dtype_name(*wanted),
-                                    known->second.second),
+                                    known->argument),
                         {.site = site_,
-                         .node = scope_->name().substr(0, scope_->name().size() - 1),
+                         .node = scope().substr(0, scope().size() - 1),
                          .op = op_,
                          .hint = "tf::cast converts between dtypes"});
       }
     }
   }
   const Tensor made = convert_operand(*graph_, operand, argument, wanted);
-  if (type != nullptr) types_.try_emplace(type, made.dtype(), argument);
+  if (type != nullptr && !wanted) types_.push_back({type, made.dtype(), argument});
   inputs_.push_back(made);
   return *this;
 }
@@ -88,10 +92,18 @@ OpBuilder& OpBuilder::index_input(const Operand& operand, const char* argument) 
   const Nested* nested = operand.nested();
   const bool value = nested != nullptr && !nested->holds_tensor();
   const Array array = value ? to_array(*nested) : Array();
-  // An empty list becomes float32 first and, since that is no index, int32 then: TensorFlow's two
-  // constants, of which the first is left over.
-  if (value && array.elements() == 0) {
+  const bool index = array.dtype() == DType::int32 || array.dtype() == DType::int64;
+  // What is no index is tried a second time: TensorFlow's two constants, of which the first is left
+  // over. An empty list is float32 first and int32 then, bools become int32.
+  if (value && !index) {
     convert_operand(*graph_, operand, argument, std::nullopt);
+    if (array.elements() > 0 && array.dtype() != DType::bool_) {
+      convert_operand(*graph_, operand, argument, std::nullopt);
+      throw TypeError(fmt::format("Value passed to parameter '{}' has DataType {} not in list of "
+                                  "allowed values: int32, int64",
+                                  argument, dtype_name(array.dtype())),
+                      {.site = site_, .op = op_});
+    }
   }
   const bool needs_int32 = value && array.dtype() != DType::int64;
   inputs_.push_back(convert_operand(*graph_, operand, argument,
@@ -100,7 +112,7 @@ OpBuilder& OpBuilder::index_input(const Operand& operand, const char* argument) 
 }
 
 OpBuilder& OpBuilder::type(const char* type, DType dtype) {
-  types_.insert_or_assign(type, std::pair(dtype, std::string("dtype")));
+  types_.push_back({type, dtype, "dtype"});
   return *this;
 }
 
@@ -121,10 +133,10 @@ OpBuilder& OpBuilder::control_inputs(const std::vector<Operation>& operations) {
 
 Operation OpBuilder::build() {
   return graph_->add({.op = op_,
-                      .name = scope_->name(),
-                      .inputs = inputs_,
-                      .control_inputs = control_inputs_,
-                      .attrs = attrs_,
+                      .name = scope(),
+                      .inputs = std::move(inputs_),
+                      .control_inputs = std::move(control_inputs_),
+                      .attrs = std::move(attrs_),
                       .site = site_});
 }
 

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <initializer_list>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/operand.h"
@@ -41,22 +40,29 @@ class OpBuilder {
   OpBuilder& attrs(Attrs attrs);
   OpBuilder& control_inputs(const std::vector<Operation>& operations);
 
+  /// Adds the node; once.
   Operation build();
   Tensor output() { return build().output(0); }
 
   Graph& graph() { return *graph_; }
   const std::vector<Tensor>& tensors() const { return inputs_; }
   /// The open scope, "tower_0/conv1/Conv2D/".
-  const std::string& scope() const { return scope_->name(); }
+  const std::string& scope() const { return scope_.name(); }
 
  private:
   const char* op_;
   Site site_;
   Graph* graph_;
-  std::unique_ptr<NameScope> scope_;
+  NameScope scope_;
   std::vector<Tensor> inputs_;
   std::vector<Node*> control_inputs_;
-  std::map<std::string, std::pair<DType, std::string>> types_;  // type -> dtype, first argument
+  /// A type that inputs share, once it is fixed.
+  struct FixedType {
+    std::string_view type;
+    DType dtype = DType::invalid;
+    const char* argument = "";  ///< which fixed it
+  };
+  std::vector<FixedType> types_;
   Attrs attrs_;
 };
 

@@ -4,7 +4,26 @@
 
 #include <algorithm>
 
+#include "core/graph/evaluate.h"
+#include "core/graph/graph.h"
+
 namespace towerflow {
+const OutputSpec& InferenceContext::spec(std::size_t input) const {
+  if (node_ == nullptr) return inputs_[input];
+  const Tensor& tensor = node_->inputs[input];
+  return tensor.node().outputs[static_cast<std::size_t>(tensor.index())];
+}
+
+const Array* InferenceContext::constant(std::size_t input) const {
+  if (node_ == nullptr) return constants_[input];
+  if (asked_.empty()) asked_.resize(node_->inputs.size());
+  std::optional<Array>& value = asked_[input];
+  if (!value) {
+    value = constant_value(node_->inputs[input]);
+    if (value->empty()) value = evaluate_constant(node_->inputs[input]);
+  }
+  return value->empty() ? nullptr : &*value;
+}
 
 OpRegistry& OpRegistry::global() {
   static OpRegistry* registry = [] {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -26,9 +27,12 @@ enum class Effect {
 /// The question a shape rule answers; used both while a graph is built and when a plan is made.
 class InferenceContext {
  public:
+  /// In a plan.
   InferenceContext(const Attrs& attrs, std::span<const OutputSpec> inputs,
                    std::span<const Array* const> constants)
       : attrs_(attrs), inputs_(inputs), constants_(constants) {}
+  /// On the tape: what its inputs say, constants worked out when a rule asks for them.
+  explicit InferenceContext(const Node& node) : attrs_(node.attrs), node_(&node) {}
 
   template <class T>
   const T& attrs() const {
@@ -36,12 +40,12 @@ class InferenceContext {
   }
   /// The attributes of whatever type, for ops that may have none.
   const Attrs& all_attrs() const { return attrs_; }
-  std::size_t num_inputs() const { return inputs_.size(); }
-  DType dtype(std::size_t input) const { return inputs_[input].dtype; }
-  const Shape& shape(std::size_t input) const { return inputs_[input].shape; }
-  bool is_ref(std::size_t input) const { return inputs_[input].is_ref; }
+  std::size_t num_inputs() const { return node_ ? node_->inputs.size() : inputs_.size(); }
+  DType dtype(std::size_t input) const { return spec(input).dtype; }
+  const Shape& shape(std::size_t input) const { return spec(input).shape; }
+  bool is_ref(std::size_t input) const { return spec(input).is_ref; }
   /// The value of an input where it is known already, nullptr otherwise.
-  const Array* constant(std::size_t input) const { return constants_[input]; }
+  const Array* constant(std::size_t input) const;
 
   void add_output(DType dtype, Shape shape, bool is_ref = false) {
     outputs_.push_back({dtype, std::move(shape), is_ref});
@@ -54,9 +58,13 @@ class InferenceContext {
   [[noreturn]] void fail_type(std::string message) const { throw TypeError(std::move(message)); }
 
  private:
+  const OutputSpec& spec(std::size_t input) const;
+
   const Attrs& attrs_;
+  const Node* node_ = nullptr;
   std::span<const OutputSpec> inputs_;
   std::span<const Array* const> constants_;
+  mutable std::vector<std::optional<Array>> asked_;  // of a node on the tape, empty if not known
   std::vector<OutputSpec> outputs_;
 };
 

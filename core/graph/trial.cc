@@ -8,7 +8,7 @@ GraphTrial::GraphTrial(Graph& graph)
     : graph_(graph),
       size_(graph.size()),
       finalized_(graph.finalized_),
-      names_(graph.names_in_use_),
+      names_(graph.names_),
       collections_(graph.collections_),
       first_reuse_(graph.first_reuse_),
       seed_(graph.seed),
@@ -20,12 +20,9 @@ GraphTrial::GraphTrial(Graph& graph)
 GraphTrial::~GraphTrial() {
   {
     const std::lock_guard lock(graph_.mutex_);
-    while (graph_.nodes_.size() > size_) {
-      graph_.by_name_.erase(graph_.nodes_.back().name);
-      graph_.nodes_.pop_back();
-    }
+    while (graph_.nodes_.size() > size_) graph_.nodes_.pop_back();
+    graph_.names_ = std::move(names_);
   }
-  graph_.names_in_use_ = std::move(names_);
   graph_.collections_ = std::move(collections_);
   graph_.first_reuse_ = std::move(first_reuse_);
   graph_.seed = seed_;

@@ -26,7 +26,7 @@ class [[nodiscard]] GraphTrial {
   Graph& graph_;
   std::size_t size_;
   bool finalized_;
-  std::unordered_map<std::string, int> names_;
+  NameTable names_;
   Collections collections_;
   std::unordered_map<const Node*, Site> first_reuse_;
   std::optional<std::int64_t> seed_;

@@ -71,13 +71,8 @@ Tensor in_top_k(const Operand& predictions, const Operand& targets, const Operan
   Graph& graph = any != nullptr ? any->graph() : get_default_graph();
   const NameScope scope(graph, options.name.empty() ? "in_top_k" : options.name, site);
   OpBuilder builder("InTopKV2", options.name, site, {&predictions, &targets, &k});
-  builder.input(predictions, "predictions", DType::float32).input(targets, "targets", "T");
-  const DType index = builder.tensors()[1].dtype();
-  if (index != DType::int32 && index != DType::int64) {
-    throw TypeError(fmt::format("targets are int32 or int64, not {}", dtype_name(index)),
-                    {.site = site, .op = "InTopKV2", .hint = "tf::cast them to int64"});
-  }
-  return builder.input(k, "k", "T").output();
+  builder.input(predictions, "predictions", DType::float32).index_input(targets, "targets");
+  return builder.type("T", builder.tensors()[1].dtype()).input(k, "k", "T").output();
 }
 
 }  // namespace towerflow::nn

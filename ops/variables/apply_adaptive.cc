@@ -123,14 +123,12 @@ ShapeRule shape_rule(std::size_t slots, std::size_t scalars, bool sparse) {
   };
 }
 
-OpBuilder builder(const char* op, const Operand& ref, std::span<const Variable> slots,
-                  std::span<const Tensor> scalars, const Tensor& gradient, Site site) {
-  OpBuilder made(op, "", site, {&ref});
-  made.input(ref, "var", "T");
-  for (const Variable& slot : slots) made.input(slot.ref(), "slot", "T");
-  for (const Tensor& scalar : scalars) made.input(scalar, "scalar", "T");
-  made.input(gradient, "grad", "T");
-  return made;
+void add_inputs(OpBuilder& builder, const Operand& ref, std::span<const Variable> slots,
+                std::span<const Tensor> scalars, const Tensor& gradient) {
+  builder.input(ref, "var", "T");
+  for (const Variable& slot : slots) builder.input(slot.ref(), "slot", "T");
+  for (const Tensor& scalar : scalars) builder.input(scalar, "scalar", "T");
+  builder.input(gradient, "grad", "T");
 }
 
 }  // namespace
@@ -174,7 +172,9 @@ Operation apply_adaptive(const char* op, const Variable& variable, std::span<con
                          std::span<const Tensor> scalars, const Tensor& gradient, ApplyAttrs attrs,
                          Site site) {
   const Operand ref(variable.ref(), site);
-  return builder(op, ref, slots, scalars, gradient, site).attrs(attrs).build();
+  OpBuilder builder(op, "", site, {&ref});
+  add_inputs(builder, ref, slots, scalars, gradient);
+  return builder.attrs(attrs).build();
 }
 
 Operation sparse_apply_adaptive(const char* op, const Variable& variable,
@@ -182,10 +182,9 @@ Operation sparse_apply_adaptive(const char* op, const Variable& variable,
                                 const Tensor& gradient, const Tensor& indices, ApplyAttrs attrs,
                                 Site site) {
   const Operand ref(variable.ref(), site);
-  return builder(op, ref, slots, scalars, gradient, site)
-      .index_input(indices, "indices")
-      .attrs(attrs)
-      .build();
+  OpBuilder builder(op, "", site, {&ref});
+  add_inputs(builder, ref, slots, scalars, gradient);
+  return builder.index_input(indices, "indices").attrs(attrs).build();
 }
 
 }  // namespace towerflow
