@@ -137,7 +137,7 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
   }
   warn_of_duplicates(with_gradient, "apply_gradients", "each of its gradients is applied");
   {
-    const ControlDependencies outside(graph, std::nullopt);
+    const InitScope outside(graph);
     create_slots(with_gradient, site);
   }
   const NameScope scope(graph, options.name.empty() ? name_ : options.name, site);

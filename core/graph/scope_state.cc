@@ -34,13 +34,21 @@ bool ScopeState::closed(const void* guard) noexcept {
   return true;
 }
 
+const std::vector<DeviceLevel>* ScopeState::remembered() const {
+  if (!devices.empty() || hidden_devices.empty()) return nullptr;
+  const std::size_t place = remembered_devices.empty() ? 0 : remembered_devices.back();
+  if (place >= hidden_devices.size() || hidden_devices[place]->empty()) return nullptr;
+  return hidden_devices[place];
+}
+
 std::string ScopeState::device_of(const Operation& made) const {
   // Innermost first; an outer level only fills in what is still open, a function decides anew.
   Node& node = made.node();
   for (auto level = devices.rbegin(); level != devices.rend(); ++level) {
     if (std::holds_alternative<std::monostate>(*level)) break;
     if (const auto* spec = std::get_if<DeviceSpec>(&*level)) {
-      node.device = spec->merged(DeviceSpec::parse(node.device)).text();
+      node.device =
+          node.device.empty() ? spec->text() : spec->merged(DeviceSpec::parse(node.device)).text();
     } else {
       // As the function spells it, unless an outer level is merged with it.
       std::string chosen = std::get<DeviceFunction>(*level)(made);

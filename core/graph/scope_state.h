@@ -41,9 +41,11 @@ struct OpenGuard {
 struct ScopeState {
   std::string name;                  ///< current name scope without trailing '/', "" at the root
   std::vector<DeviceLevel> devices;  ///< outermost first
-  /// The devices around the outermost colocation scope since the last variable scope was opened,
-  /// which hides them; null where there is none.
-  const std::vector<DeviceLevel>* hidden_devices = nullptr;
+  /// Lists of devices that colocation scopes hide, outermost first; `devices` comes after them.
+  std::vector<const std::vector<DeviceLevel>*> hidden_devices;
+  /// The lists, as places in those, that were `devices` when a variable scope or an InitScope was
+  /// opened: where a colocation leaves none, the innermost of them counts for variables.
+  std::vector<std::size_t> remembered_devices;
   std::vector<Node*> colocation;  ///< outermost first
   /// A node to be made, beside which its initial value belongs.
   std::optional<std::string> future_variable;
@@ -66,6 +68,9 @@ struct ScopeState {
   /// Whether it was opened on this thread; another thread's scopes are not to be touched.
   bool closed(const void* guard) noexcept;
 
+  /// The innermost remembered list, the root's where none is; nullptr where it is empty or
+  /// `devices` is not.
+  const std::vector<DeviceLevel>* remembered() const;
   /// The device that the open scopes give a new node.
   std::string device_of(const Operation& made) const;
   /// The nodes that must run before a new node with these data inputs: those of each open level,

@@ -119,10 +119,9 @@ DeviceScope device(DeviceFunction function, Site site) {
 ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing, Site site)
     : graph_(graph),
       devices_(std::move(graph.scopes().devices)),
-      colocation_(graph.scopes().colocation),
-      outermost_(graph.scopes().hidden_devices == nullptr) {
+      colocation_(graph.scopes().colocation) {
   ScopeState& state = graph.scopes();
-  if (outermost_) state.hidden_devices = &devices_;
+  state.hidden_devices.push_back(&devices_);
   state.devices.clear();
   if (ignore_existing) state.colocation.clear();
   if (with != nullptr) state.colocation.push_back(with);
@@ -132,21 +131,29 @@ ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing,
 ColocationScope::~ColocationScope() {
   ScopeState& state = graph_.scopes();
   if (!state.closed(this)) return;
-  if (outermost_) state.hidden_devices = nullptr;
+  std::erase(state.hidden_devices, &devices_);
   state.devices = std::move(devices_);
   state.colocation = std::move(colocation_);
 }
 
-InitScope::InitScope(Graph& graph)
-    : graph_(graph),
-      brought_back_(graph.scopes().devices.empty() && graph.scopes().hidden_devices != nullptr),
-      outside_(graph, std::nullopt) {
+InitScope::InitScope(Graph& graph) : graph_(graph), outside_(graph, std::nullopt) {
   ScopeState& state = graph.scopes();
-  if (brought_back_) state.devices = *state.hidden_devices;
+  const std::vector<DeviceLevel>* found = state.remembered();
+  state.remembered_devices.push_back(state.hidden_devices.size());
+  if (found == nullptr) return;
+  brought_back_ = true;
+  const std::vector<DeviceLevel> devices = *found;
+  devices_ = std::move(state.devices);
+  state.hidden_devices.push_back(&devices_);
+  state.devices = devices;
 }
 
 InitScope::~InitScope() {
-  if (brought_back_) graph_.scopes().devices.clear();
+  ScopeState& state = graph_.scopes();
+  if (!state.remembered_devices.empty()) state.remembered_devices.pop_back();
+  if (!brought_back_) return;
+  std::erase(state.hidden_devices, &devices_);
+  state.devices = std::move(devices_);
 }
 
 ColocationScope colocate_with(const Operation& op, bool ignore_existing, Site site) {

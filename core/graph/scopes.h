@@ -85,7 +85,6 @@ class [[nodiscard]] ColocationScope {
   Graph& graph_;
   std::vector<DeviceLevel> devices_;
   std::vector<Node*> colocation_;
-  bool outermost_;
 };
 
 /// Places the nodes made while the guard lives beside `op`, whatever device scopes are open.
@@ -110,7 +109,8 @@ class [[nodiscard]] ControlDependencies {
 };
 
 /// Where variables are made: without control dependencies, and where an open colocation hides the
-/// device scopes around it and there are none inside, with those again. (init_scope)
+/// device scopes around it and there are none inside, with those that stood when the innermost
+/// variable scope or InitScope was opened, or at the root. (init_scope)
 class [[nodiscard]] InitScope {
  public:
   explicit InitScope(Graph& graph);
@@ -120,7 +120,8 @@ class [[nodiscard]] InitScope {
 
  private:
   Graph& graph_;
-  bool brought_back_;
+  std::vector<DeviceLevel> devices_;  ///< hidden by those that were brought back
+  bool brought_back_ = false;
   ControlDependencies outside_;
 };
 

@@ -138,7 +138,9 @@ void VariableScopeGuard::open(const std::string& name, const VariableScope& from
   ++scopes.counts[name];
   scopes.current = scope_;
   graph_.scopes().variable_scope = graph_.interned(name);
-  hidden_devices_ = std::exchange(graph_.scopes().hidden_devices, nullptr);
+  ScopeState& state = graph_.scopes();
+  remembered_devices_ = state.remembered_devices.size();
+  state.remembered_devices.push_back(state.hidden_devices.size());
 }
 
 VariableScopeGuard::~VariableScopeGuard() {
@@ -151,7 +153,8 @@ VariableScopeGuard::~VariableScopeGuard() {
   }
   scopes.current = outer_;
   graph_.scopes().variable_scope = outer_name_;
-  graph_.scopes().hidden_devices = hidden_devices_;
+  auto& remembered = graph_.scopes().remembered_devices;
+  remembered.resize(std::min(remembered.size(), remembered_devices_));
 }
 
 VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options,
@@ -174,7 +177,10 @@ VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stan
   const std::string own = as_it_stands ? name : unique_default_name(graph, name);
   // Entering a scope again would reset the name scope: stay in the one that is open.
   const VariableScopeGuard scope(
-      own, nullptr, {.custom_getter = std::move(custom_getter), .auxiliary_name_scope = false},
+      own, nullptr,
+      {.custom_getter = std::move(custom_getter),
+       .dtype = DType::float32,  // of a scope that is made apart, whatever is around it
+       .auxiliary_name_scope = false},
       site);
   scope->original_name_scope_ = own;
   return scope;

@@ -131,10 +131,10 @@ class [[nodiscard]] VariableScopeGuard {
   DefaultGraphGuard default_graph_;
   Graph& graph_;
   std::unique_ptr<NameScope> name_scope_;
-  const std::vector<DeviceLevel>* hidden_devices_ = nullptr;  // around; see InitScope
   std::shared_ptr<VariableScope> scope_;
   std::shared_ptr<VariableScope> outer_;
   const std::string* outer_name_ = nullptr;
+  std::size_t remembered_devices_ = 0;  ///< around; see InitScope
   /// Of a scope that was entered again: how often scopes had been opened before.
   std::optional<std::map<std::string, int>> counts_before_;
 };
