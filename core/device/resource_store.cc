@@ -6,6 +6,10 @@
 
 namespace towerflow {
 
+bool starts_initialized(const Shape& shape) {
+  return shape.fully_known() && shape.rank() > 0 && shape.elements() == 0;
+}
+
 ResourceStore::~ResourceStore() { shut_down(); }
 
 VariableStorage& ResourceStore::variable(const std::string& name, DType dtype, const Shape& shape) {
@@ -15,6 +19,7 @@ VariableStorage& ResourceStore::variable(const std::string& name, DType dtype, c
     storage = std::make_unique<VariableStorage>();
     storage->name = name;
     storage->value = Array(dtype, shape);
+    storage->initialized.store(starts_initialized(shape), std::memory_order_release);
   } else if (storage->value.dtype() != dtype || storage->value.shape() != shape) {
     throw errors::InvalidArgumentError(
         fmt::format("variable '{}' holds {} {} in this session, the graph now says {} {}", name,

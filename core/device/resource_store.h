@@ -33,6 +33,10 @@ struct VariableStorage {
   std::shared_mutex mutex;
 };
 
+/// Whether a variable of this shape needs no initial value, since it has no elements. (As in
+/// TensorFlow, whose empty buffers count as initialized.)
+bool starts_initialized(const Shape& shape);
+
 /// Owns the variables and stateful resources of a session, by name. Safe from several threads.
 class ResourceStore {
  public:

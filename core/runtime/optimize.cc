@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "core/graph/constant.h"
 #include "core/runtime/passes.h"
@@ -116,6 +117,18 @@ void wait_for(PlanNode& node, const EffectsBehind::Ids& effects) {
   node.control = effects == nullptr ? std::vector<int>{} : *effects;
 }
 
+/// What a fetched group waits for is asked for as if it were fetched itself.
+void ask_for_grouped(PlanGraph& graph) {
+  std::set<int> asked(graph.targets.begin(), graph.targets.end());
+  for (std::size_t i = 0; i < graph.targets.size(); ++i) {
+    const PlanNode& node = graph.nodes[static_cast<std::size_t>(graph.targets[i])];
+    if (node.op->effect != Effect::pure || !node.outputs.empty()) continue;
+    for (const int member : node.control) {
+      if (asked.insert(member).second) graph.targets.push_back(member);
+    }
+  }
+}
+
 /// Takes the inputs off a node whose value is known, but not what must run before them.
 void drop_inputs(const EffectsBehind& effects, PlanNode& node) {
   std::vector<int> behind = node.control;
@@ -127,6 +140,7 @@ void drop_inputs(const EffectsBehind& effects, PlanNode& node) {
 }  // namespace
 
 void drop_unread(PlanGraph& graph, PassLog& log) {
+  ask_for_grouped(graph);
   const auto living = [&] {
     return std::count_if(graph.nodes.begin(), graph.nodes.end(),
                          [](const PlanNode& node) { return !node.dead; });

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/device/cpu/launch.h"
+#include "core/device/resource_store.h"
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
 #include "ops/array/boolean_mask.h"
@@ -29,10 +30,11 @@ struct VariableName {
 
 std::unique_ptr<PreparedKernel> is_initialized_kernel(const KernelRequest& request) {
   const std::string name = request.attributes<VariableName>().name;
-  return function_kernel([name](const LaunchArgs& args) {
+  const bool untouched = starts_initialized(request.inputs[0].shape);
+  return function_kernel([name, untouched](const LaunchArgs& args) {
     const VariableStorage* storage = args.run->resources.find_variable(name);
     *args.output<bool>(0) =
-        storage != nullptr && storage->initialized.load(std::memory_order_acquire);
+        storage == nullptr ? untouched : storage->initialized.load(std::memory_order_acquire);
   });
 }
 
