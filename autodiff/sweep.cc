@@ -139,6 +139,7 @@ class Sweep {
     const auto* rule = std::get_if<GradientRule>(gradient);
     if (rule == nullptr) return;  // its reason is what why_none tells
     fill_in_zeros(node, gradient != &node.op->gradient, dys);
+    for (std::size_t i = 0; i < dys.size(); ++i) check_fits(node, i, dys[i]);
     const NameScope scope(*node.graph, node.name + "_grad", site_);
     std::vector<OptionalGradient> dxs = (*rule)(Operation(&node), dys);
     if (dxs.size() != node.inputs.size()) {
@@ -154,6 +155,21 @@ class Sweep {
       if (dxs[i]->is_dense()) take_shape(dxs[i]->dense(), node, i);
       received_[key(node.inputs[i])].push_back(*dxs[i]);
     }
+  }
+
+  /// A gradient that could be neither repeated nor reshaped to the output's shape fits no rule.
+  void check_fits(const Node& node, std::size_t i, const OptionalGradient& dy) const {
+    if (!dy || !dy->is_dense()) return;
+    const Shape& given = dy->dense().shape();
+    const Shape& wanted = node.outputs[i].shape;
+    if (!given.fully_known() || !wanted.fully_known()) return;
+    if (given.elements() == wanted.elements() || broadcast_shapes(given, wanted) == wanted) return;
+    throw ValueError(fmt::format("The gradient of '{}:{}' has the shape {}, the tensor itself {}",
+                                 node.name, i, given.text(), wanted.text()),
+                     {.site = site_,
+                      .node = node.name,
+                      .op = node.op->name,
+                      .hint = "each of grad_ys has the shape of its y"});
   }
 
   /// Where an output has received nothing while another has, TensorFlow says zeros: to the rule,

@@ -148,4 +148,8 @@ Tensor cast(const Operand& x, DType dtype, CastOptions options, Site site) {
   return builder.attrs(CastAttrs{dtype}).output();
 }
 
+Tensor cast_always(const Operand& x, DType dtype, Site site) {
+  return OpBuilder("Cast", "", site, {&x}).input(x, "x").attrs(CastAttrs{dtype}).output();
+}
+
 }  // namespace towerflow

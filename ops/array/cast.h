@@ -19,5 +19,7 @@ struct CastOptions {
 /// errors   TypeError: strings
 /// source   tf.cast
 Tensor cast(const Operand& x, DType dtype, CastOptions options = {}, Site site = Site::current());
+/// The same with a node of its own in any case.
+Tensor cast_always(const Operand& x, DType dtype, Site site = Site::current());
 
 }  // namespace towerflow

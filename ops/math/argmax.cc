@@ -110,6 +110,9 @@ class ArgMaxKernel final : public CpuKernel {
 
 Tensor call(const char* op, const Operand& input, const Operand& axis, const ArgMaxOptions& options,
             Site site) {
+  if (axis.nested() != nullptr && !std::holds_alternative<std::int64_t>(axis.nested()->value())) {
+    throw TypeError("axis must be int or Tensor with integer datatype", {.site = site, .op = op});
+  }
   return OpBuilder(op, options.name, site, {&input, &axis})
       .input(input, "input")
       .index_input(axis, "dimension")

@@ -68,6 +68,23 @@ Tensor call_operator(const char* op, const char* name, const Operand& x, const O
   return built(builder, op, x, y);
 }
 
+/// Whether Python's `*` sees a tensor of bools.
+bool is_truth(const Operand& x) {
+  return x.tensor() != nullptr && x.tensor()->dtype() == DType::bool_;
+}
+
+/// `x * y` of which one is bool: whether both are not 0.
+Tensor truth_product(const Operand& x, const Operand& y) {
+  OpBuilder builder("Mul", "", "mul", x.site(), {&x, &y});
+  Operand left = x;
+  if (x.any_tensor() == nullptr) left = convert_operand(builder.graph(), x, "x", DType::bool_);
+  const Tensor a = cast_always(left, DType::int32, x.site());
+  const Tensor b = cast_always(y, DType::int32, x.site());
+  builder.input(a, "x", "T").input(b, "y", "T");
+  const Tensor product = builder.output();
+  return cast_always(product, DType::bool_, x.site());
+}
+
 /// The floating type in which integers are divided.
 DType quotient_dtype(DType dtype) {
   if (!is_integer(dtype)) return dtype;
@@ -176,7 +193,10 @@ Tensor operator/(const Operand& x, const Operand& y) {
 }
 Tensor operator+(const Operand& x, const Operand& y) { return call_operator("AddV2", "add", x, y); }
 Tensor operator-(const Operand& x, const Operand& y) { return call_operator("Sub", "sub", x, y); }
-Tensor operator*(const Operand& x, const Operand& y) { return call_operator("Mul", "mul", x, y); }
+Tensor operator*(const Operand& x, const Operand& y) {
+  if (is_truth(x) || (is_truth(y) && !y.is_variable())) return truth_product(x, y);
+  return call_operator("Mul", "mul", x, y);
+}
 Tensor operator%(const Operand& x, const Operand& y) {
   return call_operator("FloorMod", "mod", x, y);
 }

@@ -79,7 +79,7 @@ Tensor logical_or(const Operand& x, const Operand& y, BinaryOptions options = {}
 
 /// Python's operators: `x * 2 - b`, `1.0 / x`, `x > 0`. A number beside a tensor takes the tensor's
 /// dtype. operator+ makes an AddV2 called "add", operator/ a RealDiv called "truediv", operator% a
-/// FloorMod called "mod".
+/// FloorMod called "mod". A product with bools is bool: both are cast to int32 first.
 Tensor operator+(const Operand& x, const Operand& y);
 Tensor operator-(const Operand& x, const Operand& y);
 Tensor operator*(const Operand& x, const Operand& y);

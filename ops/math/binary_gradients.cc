@@ -9,21 +9,6 @@
 namespace towerflow::binary_gradients {
 namespace {
 
-/// What every rule starts from.
-struct Parts {
-  explicit Parts(const Operation& op, const Gradients& dys)
-      : site(op.site()), x(op.input(0)), y(op.input(1)), dy(dense_gradient(dys[0], site)) {}
-  /// The gradients of both operands, summed over what was repeated.
-  Gradients both(const Tensor& dx, const Tensor& dz) const {
-    return {sum_to_shape_of(dx, x, site), sum_to_shape_of(dz, y, site)};
-  }
-  Tensor number(double value) const { return scalar_like(x, value, site); }
-  Tensor times(const Tensor& a, const Tensor& b) const { return multiply(a, b, {}, site); }
-
-  Site site;
-  Tensor x, y, dy;
-};
-
 /// Whether an operand of shape `x` has certainly been used whole, nothing of it repeated, beside
 /// one of shape `y`.
 bool used_whole(const Shape& x, const Shape& y) {
@@ -35,6 +20,24 @@ bool used_whole(const Shape& x, const Shape& y) {
   }
   return true;
 }
+
+/// What every rule starts from.
+struct Parts {
+  explicit Parts(const Operation& op, const Gradients& dys)
+      : site(op.site()), x(op.input(0)), y(op.input(1)), dy(dense_gradient(dys[0], site)) {}
+  /// The gradients of both operands, summed over what was repeated.
+  Gradients both(const Tensor& dx, const Tensor& dz) const {
+    return {summed(dx, x, y), summed(dz, y, x)};
+  }
+  Tensor summed(const Tensor& dx, const Tensor& of, const Tensor& other) const {
+    return used_whole(of.shape(), other.shape()) ? dx : sum_to_shape_of(dx, of, site);
+  }
+  Tensor number(double value) const { return scalar_like(x, value, site); }
+  Tensor times(const Tensor& a, const Tensor& b) const { return multiply(a, b, {}, site); }
+
+  Site site;
+  Tensor x, y, dy;
+};
 
 /// The gradients of both operands where they are slices: they stay so where nothing is summed.
 Gradients of_slices(const Operation& op, const IndexedSlices& dx, const IndexedSlices& dy) {
@@ -61,8 +64,7 @@ Gradients sub(const Operation& op, const Gradients& dys) {
     return of_slices(op, dys[0]->slices(), minus);
   }
   const Parts p(op, dys);
-  return {sum_to_shape_of(p.dy, p.x, p.site),
-          sum_to_shape_of(negative(p.dy, {}, p.site), p.y, p.site)};
+  return p.both(p.dy, negative(p.dy, {}, p.site));
 }
 
 Gradients mul(const Operation& op, const Gradients& dys) {

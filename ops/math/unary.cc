@@ -19,7 +19,7 @@
 namespace towerflow {
 namespace {
 
-enum class Takes { floating, signed_number, boolean };
+enum class Takes { floating, signed_number, number, boolean };
 
 /// dx from x, y and dy.
 using Derivative = Tensor (*)(const Tensor& x, const Tensor& y, const Tensor& dy, Site site);
@@ -37,6 +37,7 @@ bool accepts(Takes takes, DType dtype) {
   if (takes == Takes::boolean) return dtype == DType::bool_;
   const bool floating = dtype == DType::float32 || dtype == DType::float64;
   if (takes == Takes::floating) return floating;
+  if (takes == Takes::number && dtype == DType::uint8) return true;
   return floating || dtype == DType::int8 || dtype == DType::int16 || dtype == DType::int32 ||
          dtype == DType::int64;
 }
@@ -54,6 +55,12 @@ UnaryLoop signed_loop(DType dtype) {
     if constexpr (std::is_signed_v<T>) loop = unary_loop<T, T, F<T>>();
   });
   return loop;
+}
+
+template <template <class> class F>
+UnaryLoop number_loop(DType dtype) {
+  return dtype == DType::uint8 ? unary_loop<std::uint8_t, std::uint8_t, F<std::uint8_t>>()
+                               : signed_loop<F>(dtype);
 }
 
 template <template <class> class F>
@@ -125,11 +132,11 @@ const std::vector<UnaryRow>& unary_rows() {
       {"Neg", Takes::signed_number, false, d_negative, signed_loop<f::Neg>,
        simd_loop<&simd::Loops::neg>},
       {"Abs", Takes::signed_number, false, d_abs, signed_loop<f::Abs>},
-      {"Square", Takes::signed_number, false, d_square, signed_loop<f::Square>,
+      {"Square", Takes::number, false, d_square, number_loop<f::Square>,
        simd_loop<&simd::Loops::square>},
       {"Sqrt", Takes::floating, false, from_result<kSqrtGrad>, floating_loop<f::Sqrt>},
       {"Rsqrt", Takes::floating, false, from_result<kRsqrtGrad>, floating_loop<f::Rsqrt>},
-      {"Reciprocal", Takes::floating, false, d_reciprocal, floating_loop<f::Reciprocal>},
+      {"Reciprocal", Takes::signed_number, false, d_reciprocal, signed_loop<f::Reciprocal>},
       {"Exp", Takes::floating, false, d_exp, floating_loop<f::Exp>, simd_loop<&simd::Loops::exp>},
       {"Expm1", Takes::floating, false, d_expm1, floating_loop<f::Expm1>},
       {"Log", Takes::floating, false, d_log, floating_loop<f::Log>},

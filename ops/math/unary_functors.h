@@ -36,7 +36,10 @@ struct Rsqrt {
 };
 template <class T>
 struct Reciprocal {
-  T operator()(T x) const { return T(1) / x; }
+  T operator()(T x) const {
+    if constexpr (std::is_integral_v<T>) return x == 0 ? T(0) : static_cast<T>(T(1) / x);
+    return static_cast<T>(T(1) / x);
+  }
 };
 template <class T>
 struct Exp {

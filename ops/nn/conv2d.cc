@@ -162,8 +162,18 @@ Cost conv_cost(const Shape& filter, const Shape& result, std::span<const OutputS
   return cost;
 }
 
-Conv2DAttrs make_attrs(const char* op, const Extents& strides, const std::string& padding,
-                       const Conv2DOptions& options, Site site) {
+/// The strides, said for each dimension: checked before the node takes its name.
+std::array<int, 4> all_strides(const Extents& strides, const Conv2DOptions& options, Site site) {
+  return expand_extents("strides", strides, likely_format(options.data_format), site);
+}
+
+/// The rest, checked after the tensors.
+Conv2DAttrs make_attrs(const char* op, const std::array<int, 4>& strides,
+                       const std::string& padding, const Conv2DOptions& options, Site site) {
+  Conv2DAttrs attrs;
+  attrs.strides = strides;
+  attrs.padding = parse_padding(op, padding, site);
+  attrs.format = parse_data_format(op, options.data_format, site);
   for (const int dilation : options.dilations) {
     if (dilation < 1) {
       throw ValueError(fmt::format("Dilations must be > 0, but got {}", dilation),
@@ -174,10 +184,6 @@ Conv2DAttrs make_attrs(const char* op, const Extents& strides, const std::string
                                        {.site = site, .op = op});
     }
   }
-  Conv2DAttrs attrs;
-  attrs.format = parse_data_format(op, options.data_format, site);
-  attrs.padding = parse_padding(op, padding, site);
-  attrs.strides = expand_extents("strides", strides, attrs.format, site);
   return attrs;
 }
 
@@ -220,33 +226,34 @@ void register_conv2d_ops(OpRegistry& registry) {
 
 Tensor conv2d(const Operand& input, const Operand& filter, const Extents& strides,
               const std::string& padding, Conv2DOptions options, Site site) {
+  const auto steps = all_strides(strides, options, site);
   OpBuilder builder("Conv2D", options.name, site, {&input, &filter});
-  builder.attrs(make_attrs("Conv2D", strides, padding, options, site));
-  return builder.input(input, "input", "T").input(filter, "filter", "T").output();
+  builder.input(input, "input", "T").input(filter, "filter", "T");
+  return builder.attrs(make_attrs("Conv2D", steps, padding, options, site)).output();
 }
 
 Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
                              const Operand& out_backprop, const Extents& strides,
                              const std::string& padding, Conv2DOptions options, Site site) {
   const char* op = "Conv2DBackpropInput";
+  const auto steps = all_strides(strides, options, site);
   OpBuilder builder(op, options.name, site, {&input_sizes, &filter, &out_backprop});
-  builder.attrs(make_attrs(op, strides, padding, options, site));
-  return builder.index_input(input_sizes, "input_sizes")
+  builder.index_input(input_sizes, "input_sizes")
       .input(filter, "filter", "T")
-      .input(out_backprop, "out_backprop", "T")
-      .output();
+      .input(out_backprop, "out_backprop", "T");
+  return builder.attrs(make_attrs(op, steps, padding, options, site)).output();
 }
 
 Tensor conv2d_backprop_filter(const Operand& input, const Operand& filter_sizes,
                               const Operand& out_backprop, const Extents& strides,
                               const std::string& padding, Conv2DOptions options, Site site) {
   const char* op = "Conv2DBackpropFilter";
+  const auto steps = all_strides(strides, options, site);
   OpBuilder builder(op, options.name, site, {&input, &filter_sizes, &out_backprop});
-  builder.attrs(make_attrs(op, strides, padding, options, site));
-  return builder.input(input, "input", "T")
+  builder.input(input, "input", "T")
       .index_input(filter_sizes, "filter_sizes")
-      .input(out_backprop, "out_backprop", "T")
-      .output();
+      .input(out_backprop, "out_backprop", "T");
+  return builder.attrs(make_attrs(op, steps, padding, options, site)).output();
 }
 
 }  // namespace towerflow::nn

@@ -137,18 +137,20 @@ std::vector<OptionalGradient> avg_pool_grad_gradient(const Operation& op,
 Tensor pool(const char* op, const char* argument, const Operand& value, const Extents& ksize,
             const Extents& strides, const std::string& padding, const PoolOptions& options,
             Site site) {
+  OpBuilder builder(op, options.name, site, {&value});
   PoolAttrs attrs;
-  attrs.format = parse_data_format(op, options.data_format, site);
-  attrs.ksize = expand_extents("ksize", ksize, attrs.format, site);
+  const DataFormat likely = likely_format(options.data_format);
+  attrs.ksize = expand_extents("ksize", ksize, likely, site);
   if (std::count(attrs.ksize.begin(), attrs.ksize.end(), 0) > 0) {
     throw ValueError(fmt::format("`ksize` cannot be zero. Received: ksize=[{}]",
                                  fmt::join(ksize.values(), ", ")),
                      {.site = site, .op = op});
   }
-  attrs.strides = expand_extents("strides", strides, attrs.format, site);
-  OpBuilder builder(op, options.name, site, {&value});
+  attrs.strides = expand_extents("strides", strides, likely, site);
+  builder.input(value, argument);
   attrs.padding = parse_padding(op, padding, site);
-  return builder.attrs(attrs).input(value, argument).output();
+  attrs.format = parse_data_format(op, options.data_format, site);
+  return builder.attrs(attrs).output();
 }
 
 }  // namespace

@@ -121,6 +121,11 @@ Tensor rows_of(const Tensor& x, Site site) {
   Tensor rows = reshape(x, rows_and_classes, {}, site);
   const Shape& known = x.shape();
   if (!known.has_rank()) return rows;
+  if (known.rank() == 0) {
+    throw ValueError(
+        fmt::format("logits and labels have at least one dimension, {} has none", x.name()),
+        {.site = site, .op = kOp});
+  }
   std::int64_t product = 1;
   for (std::size_t i = 0; i + 1 < known.rank(); ++i) {
     if (!known[i].known()) return rows;

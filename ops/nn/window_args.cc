@@ -10,6 +10,10 @@ ImageAxes image_axes(DataFormat format) {
   return format == DataFormat::nhwc ? ImageAxes{1, 2, 3} : ImageAxes{2, 3, 1};
 }
 
+DataFormat likely_format(const std::string& text) {
+  return text.rfind("NC", 0) == 0 ? DataFormat::nchw : DataFormat::nhwc;
+}
+
 DataFormat parse_data_format(const char* op, const std::string& text, Site site) {
   if (text == "NHWC") return DataFormat::nhwc;
   if (text == "NCHW") return DataFormat::nchw;

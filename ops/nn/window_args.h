@@ -32,6 +32,8 @@ struct ImageAxes {
 };
 ImageAxes image_axes(DataFormat format);
 
+/// The order that a text seems to mean, before it is checked.
+DataFormat likely_format(const std::string& text);
 /// "NHWC" or "NCHW"; anything else is a ValueError that names `op`.
 DataFormat parse_data_format(const char* op, const std::string& text, Site site);
 

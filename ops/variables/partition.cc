@@ -86,6 +86,13 @@ std::vector<PartSlice> cut(const Shape& shape, const std::vector<int>& partition
     throw ValueError(fmt::format("Partitioner returned zero partitions for some axes: [{}]",
                                  fmt::join(partitions, ", ")));
   }
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (shape.size(i) > 0) continue;
+    throw ValueError(
+        fmt::format("A variable of the shape {} has nothing to part: dimension {} is "
+                    "empty",
+                    shape.text(), i));
+  }
   const auto cut_axis = [](int parts) { return parts > 1; };
   if (std::count_if(partitions.begin(), partitions.end(), cut_axis) > 1) {
     throw ValueError(

@@ -118,12 +118,8 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
     // A variable is made once, before everything: open control dependencies are not for it.
     const InitScope outside(graph);
     // get_variable("") makes its nodes at the root, under the names of their ops.
-    const bool unnamed = options.name.empty() && request.shape != nullptr;
-    const NameScope scope(graph,
-                          unnamed                ? ""
-                          : options.name.empty() ? "Variable"
-                                                 : options.name,
-                          site);
+    const bool unnamed = options.name.empty() && !request.named;
+    const NameScope scope(graph, unnamed ? "Variable" : options.name, site);
     const std::string node_name = scope.name().substr(0, scope.name().rfind('/'));
     std::optional<FutureColocation> beside;
     if (initial.is_value()) {

@@ -154,6 +154,7 @@ struct VariableRequest {
   const Shape* shape = nullptr;  ///< where the initializer takes one
   const PartitionInfo* partition = nullptr;
   std::optional<SaveSliceInfo> save_slice_info{};
+  bool named = false;  ///< by get_variable: no name then means the scope itself, not "Variable"
 };
 
 /// Makes the nodes of a variable called `options.name` in the current name scope and adds it to its

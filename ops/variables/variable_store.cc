@@ -162,7 +162,7 @@ Variable VariableStore::single(const std::string& name, const std::optional<Shap
                     name, shape.value_or(Shape::unknown()).text()),
         detail_of(name, site, "give every dimension a size"));
   }
-  VariableRequest request{.dtype = dtype, .shape = shape ? &*shape : nullptr};
+  VariableRequest request{.dtype = dtype, .shape = shape ? &*shape : nullptr, .named = true};
   if (part != nullptr) {
     request.partition = &part->info;
     request.save_slice_info = part->slice;
