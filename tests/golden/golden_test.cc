@@ -82,6 +82,7 @@ TEST_CASE("mnist") { check_file("mnist"); }
 TEST_CASE("scoping") { check_file("scoping"); }
 TEST_CASE("op_names") { check_file("op_names"); }
 TEST_CASE("swept") { check_file("swept"); }
+TEST_CASE("swept again") { check_file("swept_again"); }
 TEST_CASE("random_known") { check_file("random_known"); }
 TEST_CASE("random_fresh") { check_file("random_fresh"); }
 
@@ -96,7 +97,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 30);
+  CHECK(files == 31);
   CHECK(named == skipped.size());
 }
 

@@ -4,7 +4,7 @@ A program is written while TensorFlow runs it (live.py); what it is about decide
 subject has the word.
 """
 
-from . import collected, ops, queues, runs, scopes, towers, training, variables
+from . import collected, ops, queues, runs, scopes, towers, training, variables, wide
 from .live import Live
 
 OPENERS = {scopes.variable_scope: 6, scopes.name_scope: 4, scopes.device: 3,
@@ -55,7 +55,7 @@ def speak(live, about, subject):
         runs.some_run(live)
     else:
         {"variable": variables.plain, "assign": variables.assign, "op": ops.any_op,
-         "collect": collected.any_call, "train": training.any_call,
+         "collect": collected.any_call, "train": training.any_call, "wide": wide.any_call,
          "ask": live.pick((scopes.ask, variables.ask))}[subject](live)
 
 
@@ -69,6 +69,8 @@ def write(live, about):
         queues.story(live)
     calls = live.weighted({6: 1, 12: 3, 20: 4, 30: 3, 45: 1})
     profile = PROFILES.get(about, PROFILES["everything"])
+    if live.wide:
+        profile = dict(profile, wide=sum(profile.values()) / 3)
     if about in ("towers", "queues"):
         calls = live.dice.randrange(0, 6)
     while len(live.calls) < calls or (about in ("towers", "queues") and calls > 0):
@@ -78,9 +80,9 @@ def write(live, about):
         runs.episode(live)
 
 
-def generate(seed, name=None):
-    """The program of a seed, with what TensorFlow does."""
-    live = Live(seed)
+def generate(seed, name=None, wide=False):
+    """The program of a seed, with what TensorFlow does; a wide one has the words of wide.py too."""
+    live = Live(seed, wide)
     about = live.weighted(WEIGHTS)
     with live.graph.as_default():
         write(live, about)

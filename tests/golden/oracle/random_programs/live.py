@@ -45,13 +45,15 @@ class Result(Held):
 class Live:
     """The dice, the calls so far, and all results by kind, oldest first."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, wide=False):
+        self.wide = wide  # the vocabulary of wide.py as well
         self.dice = random.Random(seed)
         self.interpreter = Interpreter()
         self.calls = []
         self.depth = 0  # open scopes
         self.tensors, self.variables, self.operations = [], [], []
         self.scopes, self.slices, self.optimizers, self.pairs = [], [], [], []
+        self.averages, self.templates, self.themes = [], [], {}
         self.seeded = False  # a graph seed was set before anything random was made
 
     def chance(self, probability):

@@ -2,7 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
-from . import arguments, ops
+from . import arguments, ops, wide
 from .arguments import op_name
 
 OPTIMIZERS = {"GradientDescentOptimizer": 4, "MomentumOptimizer": 4, "AdamOptimizer": 4,
@@ -121,7 +121,11 @@ def gradients(live):
                                   if x is not None]
     if live.chance(0.1):
         args["name"] = live.pick(("grads", "g", "gradients"))
-    return live.call("gradients", ys=ys, xs=xs, **args)
+    if live.wide and live.chance(0.2):
+        args["gate_gradients"] = True
+    if live.wide and live.chance(0.15):
+        args["unconnected_gradients"] = "zero"
+    return live.call("gradients", ys=ys, xs=xs, **args, **wide.gradient_options(live))
 
 
 def grad_y(live, y):
@@ -152,7 +156,9 @@ def compute_gradients(live):
     target, chosen = loss(live), chosen_optimizer(live)
     if target is None or chosen is None:
         return None
-    result = live.call("compute_gradients", optimizer=chosen, loss=target, **var_list(live))
+    gate = {"gate_gradients": live.pick((0, 1, 2))} if live.wide and live.chance(0.3) else {}
+    result = live.call("compute_gradients", optimizer=chosen, loss=target, **var_list(live), **gate,
+                       **wide.gradient_options(live))
     if result.ok and isinstance(result.value, list):
         live.pairs.append(result)
     return result
@@ -206,7 +212,7 @@ def minimize(live):
     if target is None or chosen is None:
         return None
     return live.call("minimize", optimizer=chosen, loss=target, **global_step(live),
-                     **var_list(live), **update_name(live))
+                     **var_list(live), **update_name(live), **wide.gradient_options(live))
 
 
 def ask(live):

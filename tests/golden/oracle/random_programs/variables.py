@@ -2,7 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
-from . import arguments
+from . import arguments, wide
 from .analysis import Fetched, writes
 from .arguments import array, literal, number, shape
 
@@ -93,6 +93,7 @@ def get_variable(live, op="get_variable"):
             args["regularizer"] = live.pick(("l2", "l2", "none"))
         if live.chance(0.06):
             args["custom_getter"] = live.pick(("suffixed", "frozen", "found_or_made"))
+        args.update(wide.variable_options(live))
     return live.call(op, name=name, **args)
 
 
