@@ -5,6 +5,7 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/shape_input.h"
 #include "ops/math/sum_to_shape.h"
 #include "ops/strided_copy.h"
 
@@ -75,10 +76,11 @@ void register_broadcast_to_kernels(KernelTable& table) {
 
 Tensor broadcast_to(const Operand& input, const Operand& shape, BroadcastOptions options,
                     Site site) {
-  return OpBuilder("BroadcastTo", options.name, site, {&input, &shape})
-      .input(input, "input")
-      .index_input(shape, "shape")
-      .output();
+  const Tensor made = OpBuilder("BroadcastTo", options.name, site, {&input, &shape})
+                          .input(input, "input")
+                          .index_input(shape, "shape")
+                          .output();
+  return with_described_shape(made, made.op().input(1), site);
 }
 
 }  // namespace towerflow

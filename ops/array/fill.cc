@@ -7,6 +7,7 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
 #include "ops/math/reduce.h"
 #include "ops/strided_copy.h"
@@ -94,8 +95,10 @@ constexpr std::int64_t kLargestConstant = 1000;  // elements, as in TensorFlow
 Tensor fill_of(Graph& graph, const NameScope& scope, const Tensor& dims, const Array& value,
                Site site) {
   const Tensor constant = make_constant(graph, value, "Const", site);
-  return graph.add({.op = "Fill", .name = scope.name(), .inputs = {dims, constant}, .site = site})
-      .output(0);
+  const Tensor made =
+      graph.add({.op = "Fill", .name = scope.name(), .inputs = {dims, constant}, .site = site})
+          .output(0);
+  return with_described_shape(made, dims, site);
 }
 
 /// A constant under the scope's name; where there is a node of that name already, TensorFlow tries
@@ -161,10 +164,11 @@ void register_fill_kernels(KernelTable& table) {
 }
 
 Tensor fill(const Operand& dims, const Operand& value, FillOptions options, Site site) {
-  return OpBuilder("Fill", options.name, site, {&dims, &value})
-      .index_input(dims, "dims")
-      .input(value, "value")
-      .output();
+  const Tensor made = OpBuilder("Fill", options.name, site, {&dims, &value})
+                          .index_input(dims, "dims")
+                          .input(value, "value")
+                          .output();
+  return with_described_shape(made, made.op().input(0), site);
 }
 
 Tensor zeros(const Shape& shape, ZerosOptions options, Site site) {

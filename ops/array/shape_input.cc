@@ -72,6 +72,16 @@ Shape static_shape_value(const Tensor& sizes) {
     for (const Tensor& element : op.inputs()) dims.push_back(scalar_size(element));
     return Shape(std::move(dims));
   }
+  if (op.type() == "Cast") return static_shape_value(op.input(0));
+  if (op.type() == "ConcatV2") {
+    Shape whole;
+    for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
+      const Shape part = static_shape_value(op.input(i));
+      if (!part.has_rank()) return Shape::unknown();
+      whole = whole.concatenated(part);
+    }
+    return whole;
+  }
   const Shape& vector = sizes.shape();
   const Array value = constant_value(sizes);
   if (!value.empty() && is_index(value.dtype()) && value.shape().rank() == 1) {
@@ -82,6 +92,11 @@ Shape static_shape_value(const Tensor& sizes) {
   return vector.rank() == 1 && vector[0].known()
              ? Shape::of_rank(static_cast<std::size_t>(vector.size(0)))
              : Shape::unknown();
+}
+
+Tensor with_described_shape(Tensor made, const Tensor& sizes, Site site) {
+  if (!made.shape().fully_known()) made.set_shape(static_shape_value(sizes), site);
+  return made;
 }
 
 }  // namespace towerflow

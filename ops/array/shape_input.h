@@ -17,4 +17,8 @@ Shape shape_from_input(const InferenceContext& context, std::size_t input);
 /// (tensor_util.constant_value_as_shape)
 Shape static_shape_value(const Tensor& sizes);
 
+/// `made` with what is known of its shape from its operand `sizes` on the tape, where a shape rule
+/// sees whole values only.
+Tensor with_described_shape(Tensor made, const Tensor& sizes, Site site);
+
 }  // namespace towerflow

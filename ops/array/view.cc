@@ -8,6 +8,7 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
 #include "ops/kernel_dims.h"
 
@@ -186,10 +187,11 @@ Tensor stop_gradient(const Operand& input, NameOption options, Site site) {
 }
 
 Tensor reshape(const Operand& tensor, const Operand& shape, NameOption options, Site site) {
-  return OpBuilder("Reshape", options.name, site, {&tensor, &shape})
-      .input(tensor, "tensor")
-      .index_input(shape, "shape")
-      .output();
+  const Tensor made = OpBuilder("Reshape", options.name, site, {&tensor, &shape})
+                          .input(tensor, "tensor")
+                          .index_input(shape, "shape")
+                          .output();
+  return with_described_shape(made, made.op().input(1), site);
 }
 
 Tensor expand_dims(const Operand& input, const Operand& axis, NameOption options, Site site) {
