@@ -61,6 +61,7 @@ Variable create_global_step(Site site) {
     throw ValueError("\"global_step\" already exists.",
                      {.site = site, .hint = "get_or_create_global_step finds it"});
   }
+  const DefaultGraphGuard inside = get_default_graph().as_default();
   GetVariableOptions options;
   options.dtype = DType::int64;
   options.initializer = zeros_initializer();

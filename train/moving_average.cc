@@ -166,7 +166,8 @@ Operation ExponentialMovingAverage::apply(const AveragedList& var_list, Site sit
 }
 
 ExponentialMovingAverage::Key ExponentialMovingAverage::key_of(const Averaged& var) {
-  const Tensor source = var.variable() ? var.variable()->ref() : var.value();
+  if (var.variable()) return {&var.variable()->ref().node(), -1};
+  const Tensor source = var.value();
   return {&source.node(), source.index()};
 }
 

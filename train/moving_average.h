@@ -94,7 +94,7 @@ class ExponentialMovingAverage {
   void set_strict_slots(bool strict) { strict_slots_ = strict; }
 
  private:
-  using Key = std::pair<const Node*, int>;  // the storage of a variable, or a tensor
+  using Key = std::pair<const Node*, int>;  // a tensor; of a variable its storage and -1
   static Key key_of(const Averaged& var);
   Variable make_shadow(const Averaged& var, Site site);
 

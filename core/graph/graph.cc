@@ -274,12 +274,17 @@ void reset_default_graph() {
 
 DefaultGraphGuard::DefaultGraphGuard(Graph& graph) : graph_(&graph) {
   default_graphs().stack.push_back(graph_);
+  ScopeState& state = graph.scopes();
+  state.remembered_devices.push_back(state.hidden_devices.size());
 }
 
 DefaultGraphGuard::~DefaultGraphGuard() {
   auto& stack = default_graphs().stack;
   const auto it = std::find(stack.rbegin(), stack.rend(), graph_);
-  if (it != stack.rend()) stack.erase(std::next(it).base());
+  if (it == stack.rend()) return;
+  stack.erase(std::next(it).base());
+  auto& remembered = graph_->scopes().remembered_devices;
+  if (!remembered.empty()) remembered.pop_back();
 }
 
 GradientOverrideScope Graph::gradient_override_map(

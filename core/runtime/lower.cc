@@ -347,8 +347,9 @@ class Lowering {
     const Device& device = devices_[node.device];
     static const OpDef& identity = OpRegistry::global().get("Identity");
     Slot result;
-    result.kind = Slot::Kind::output;
     result.desc = plan_.slots[static_cast<std::size_t>(slot)].desc;
+    const bool late = !result.desc.shape.fully_known();
+    result.kind = late ? Slot::Kind::late : Slot::Kind::output;
     Instruction copy;
     copy.op = &identity;
     copy.detail = {.site = node.origin->site,
@@ -357,7 +358,8 @@ class Lowering {
                    .device = device.name};
     KernelRequest request{&identity, &copy.attrs, {result.desc}, {result.desc}, {}, ""};
     copy.entry = device.backend->find_kernel(request);
-    copy.kernel = kernels_.get(*copy.entry, request);
+    copy.late = late;
+    if (!late) copy.kernel = kernels_.get(*copy.entry, request);
     copy.inputs = {slot};
     copy.outputs = {add_slot(result)};
     std::vector<Place> before = after_[fetch.node];

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "core/graph/evaluate.h"
 #include "core/graph/graph.h"
 
 namespace towerflow {
@@ -20,7 +21,8 @@ std::int64_t integer_at(const Array& array, std::int64_t index) {
 bool is_index(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
 
 Dim scalar_size(const Tensor& element) {
-  const Array value = constant_value(element);
+  Array value = constant_value(element);
+  if (value.empty()) value = evaluate_constant(element);
   if (value.empty() || !is_index(value.dtype()) || value.elements() != 1) return None;
   const std::int64_t size = integer_at(value, 0);
   return size < 0 ? Dim(None) : Dim(size);
@@ -81,6 +83,16 @@ Shape static_shape_value(const Tensor& sizes) {
       whole = whole.concatenated(part);
     }
     return whole;
+  }
+  if (op.type() == "Slice") {
+    const Shape whole = static_shape_value(op.input(0));
+    const std::int64_t begin = scalar_size(op.input(1)).size();
+    const std::int64_t count = scalar_size(op.input(2)).size();
+    if (whole.has_rank() && begin >= 0 && count >= 0 &&
+        begin + count <= static_cast<std::int64_t>(whole.rank())) {
+      const auto first = whole.dims().begin() + begin;
+      return Shape(std::vector<Dim>(first, first + count));
+    }
   }
   const Shape& vector = sizes.shape();
   const Array value = constant_value(sizes);

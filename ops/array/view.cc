@@ -87,7 +87,8 @@ void reshape_shape(InferenceContext& context) {
     context.fail(fmt::format("Cannot reshape a tensor with {} elements to shape [{}] ({} elements)",
                              elements, fmt::join(sizes, ","), known));
   }
-  if (open.size() == 1 && elements >= 0) dims[open[0]] = Dim(known == 0 ? 0 : elements / known);
+  // Beside a size of 0 any other would do: a run refuses to choose.
+  if (open.size() == 1 && elements >= 0 && known > 0) dims[open[0]] = Dim(elements / known);
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
 

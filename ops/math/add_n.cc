@@ -119,7 +119,6 @@ Tensor add_n(const OperandList& inputs, AddNOptions options, Site site) {
         {.site = site, .op = "AddN"});
   }
   Graph& graph = graph_of(inputs);
-  check_same_dtype(inputs, "AddN", "inputs", site);
   // Values become constants of the caller's scope, as TensorFlow's do.
   std::vector<Tensor> tensors;
   for (const Operand& item : inputs.items()) {
@@ -129,7 +128,9 @@ Tensor add_n(const OperandList& inputs, AddNOptions options, Site site) {
     return options.name.empty() ? tensors[0] : identity(tensors[0], {.name = options.name}, site);
   }
   const Operand first(tensors[0], site);
-  return OpBuilder("AddN", options.name, site, {&first}).inputs(tensors, "inputs").output();
+  OpBuilder builder("AddN", options.name, site, {&first});
+  check_same_dtype(inputs, "AddN", "inputs", site);
+  return builder.inputs(tensors, "inputs").output();
 }
 
 }  // namespace towerflow
