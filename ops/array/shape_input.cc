@@ -84,16 +84,6 @@ Shape static_shape_value(const Tensor& sizes) {
     }
     return whole;
   }
-  if (op.type() == "Slice") {
-    const Shape whole = static_shape_value(op.input(0));
-    const std::int64_t begin = scalar_size(op.input(1)).size();
-    const std::int64_t count = scalar_size(op.input(2)).size();
-    if (whole.has_rank() && begin >= 0 && count >= 0 &&
-        begin + count <= static_cast<std::int64_t>(whole.rank())) {
-      const auto first = whole.dims().begin() + begin;
-      return Shape(std::vector<Dim>(first, first + count));
-    }
-  }
   const Shape& vector = sizes.shape();
   const Array value = constant_value(sizes);
   if (!value.empty() && is_index(value.dtype()) && value.shape().rank() == 1) {
