@@ -159,6 +159,26 @@ std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
 
 constexpr const char* kViewOps[] = {"Identity", "StopGradient", "Reshape", "ExpandDims", "Squeeze"};
 
+/// A reshaped tensor of which all sizes but one are known, and that one follows from the elements.
+Tensor with_last_size(Tensor made, Site site) {
+  const std::int64_t elements = made.op().input(0).shape().elements();
+  std::vector<Dim> dims = made.shape().dims();
+  std::int64_t known = 1;
+  for (const Dim& dim : dims) {
+    if (dim.known() && __builtin_mul_overflow(known, dim.size(), &known)) return made;
+  }
+  const auto open = [](const Dim& dim) { return !dim.known(); };
+  if (elements < 0 || known == 0 || std::count_if(dims.begin(), dims.end(), open) != 1) return made;
+  if (elements % known != 0) {
+    throw ValueError(fmt::format("Cannot reshape a tensor with {} elements to shape {}", elements,
+                                 made.shape().text()),
+                     {.site = site, .node = made.op().name(), .op = "Reshape"});
+  }
+  *std::find_if(dims.begin(), dims.end(), open) = Dim(elements / known);
+  made.set_shape(Shape(std::move(dims)), site);
+  return made;
+}
+
 }  // namespace
 
 void register_view_ops(OpRegistry& registry) {
@@ -192,7 +212,7 @@ Tensor reshape(const Operand& tensor, const Operand& shape, NameOption options, 
                           .input(tensor, "tensor")
                           .index_input(shape, "shape")
                           .output();
-  return with_described_shape(made, made.op().input(1), site);
+  return with_last_size(with_described_shape(made, made.op().input(1), site), site);
 }
 
 Tensor expand_dims(const Operand& input, const Operand& axis, NameOption options, Site site) {

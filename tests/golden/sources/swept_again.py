@@ -95,6 +95,61 @@ def groups_that_are_run():
     return p
 
 
+def late_values():
+    p = Program("late_values", "a value whose size a run finds out, fetched more than once")
+    x = p.placeholder("float32", [None, 2], name="x")
+    kept = p.boolean_mask(x, p.greater(p.reduce_sum(x, 1), 0.0))
+    fed = [(x, [[1.0, 2.0], [-3.0, 1.0], [0.5, 0.5]])]
+    p.run([kept, kept], fed)
+    p.run([p.boolean_mask(p.constant([[True, False], [False, True]]), [True, False])] * 2)
+    w = p.get_variable("w", [2, 2], initializer=initializer("ones"))
+    p.run([p.matmul(x, w)] * 2)
+    return p
+
+
+def step_beside():
+    p = Program("step_beside", "a step count in a colocation scope inside a device scope")
+    anchor = p.constant(1.0, name="anchor")
+    with p.device("/gpu:1"):
+        with p.colocate_with(anchor):
+            p.get_or_create_global_step()
+            p.get_variable("beside", [2])
+    return p
+
+
+def failed_sums():
+    p = Program("failed_sums", "a sum of different dtypes uses up its name")
+    p.add_n([p.constant(1), p.constant(1.0)], "loss")
+    p.square(2.0, "loss")
+    return p
+
+
+def tensors_of_variables():
+    p = Program("tensors_of_variables", "an average of a variable's tensor is not the variable's")
+    v = p.Variable(0.0, name="v")
+    average = p.ExponentialMovingAverage(0.5)
+    storage = p.get_tensor_by_name("v:0")
+    p.ema_apply(average, [storage])
+    p.ema_average_name(average, v), p.ema_average_name(average, storage)
+    p.ema_average(average, v)
+    return p
+
+
+def folded_shapes():
+    p = Program("folded_shapes", "shapes that are computed from constants")
+    x = p.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    p.reshape(x, p.constant([3]) * p.constant([2]))
+    p.reshape(x, p.stack([p.argmax(p.constant([0, 0, 5]), 0), p.constant(3, "int64")]))
+    p.reshape(x, p.cast(p.constant([3.0, 2.0]), "int32"))
+    p.fill(p.add(p.shape(x), 1), 0.5)
+    p.reshape(x, p.constant([2]) * p.constant([2]))
+    part = p.placeholder("float32", [None, 3], name="part")
+    p.fill(p.shape(part), 0.5), p.reshape(x, p.shape(part))
+    p.reshape(part, p.concat([[-1], p.shape(x)], 0))
+    return p
+
+
 def programs():
-    return [devices_around_updates(), products_of_bools(), variables_without_elements(),
+    return [late_values(), step_beside(), failed_sums(), tensors_of_variables(), folded_shapes(),
+            devices_around_updates(), products_of_bools(), variables_without_elements(),
             names_before_values(), shapes_of_grad_ys(), groups_that_are_run()]
