@@ -131,7 +131,7 @@ Tensor boolean_mask(const Operand& tensor, const Operand& mask, BooleanMaskOptio
   const Tensor count = reduce_prod(masked, std::vector<int>{0}, {}, site);
   const Tensor before = part(shape(values, {}, site), std::nullopt, options.axis, site);
   const Tensor after = part(shape(values, {}, site), end, std::nullopt, site);
-  const Tensor sizes = concat({before, Operand(Nested{Nested(count)}), after}, 0, {}, site);
+  const Tensor sizes = concat({before, Operand(std::vector<Tensor>{count}), after}, 0, {}, site);
   Tensor rows = reshape(values, sizes, {}, site);
   rows.set_shape(joined(values.shape(), axis, chosen.shape().rank()), site);
   const Tensor flat = reshape(chosen, {-1}, {}, site);

@@ -115,7 +115,7 @@ Tensor rows_of(const Tensor& x, Site site) {
   const Operand dims(rank(x, {}, site), site);
   const Tensor sizes = shape(x, {}, site);
   const Tensor last = subtract(dims, 1, {}, site);
-  const Tensor classes = slice(sizes, Operand(Nested{Nested(last)}, site), {1}, {}, site);
+  const Tensor classes = slice(sizes, Operand(std::vector<Tensor>{last}, site), {1}, {}, site);
   const Tensor rows_and_classes =
       concat({Operand({-1}, site), Operand(classes, site)}, 0, {}, site);
   Tensor rows = reshape(x, rows_and_classes, {}, site);
@@ -186,7 +186,7 @@ Tensor softmax_cross_entropy_with_logits_v2(SoftmaxCrossEntropyOptions options, 
                             .input(label_rows, "labels")
                             .output();
   const Tensor outer = subtract(dims, 1, {}, site);
-  Tensor outer_sizes = slice(sizes, {0}, Operand(Nested{Nested(outer)}, site), {}, site);
+  Tensor outer_sizes = slice(sizes, {0}, Operand(std::vector<Tensor>{outer}, site), {}, site);
   if (logits.shape().has_rank()) {
     outer_sizes.set_shape(Shape{static_cast<std::int64_t>(logits.shape().rank()) - 1}, site);
   }
