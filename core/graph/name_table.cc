@@ -1,5 +1,7 @@
 #include "core/graph/name_table.h"
 
+#include <functional>
+
 namespace towerflow {
 namespace {
 
@@ -10,15 +12,56 @@ std::string lower(std::string text) {
   return text;
 }
 
+std::uint64_t hash_of(const std::string& key) { return std::hash<std::string>()(key); }
+
 }  // namespace
+
+std::size_t NameTable::slot_of(const std::string& key, std::uint64_t hash) const {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t place = hash & mask;
+  while (slots_[place].use != 0) {
+    if (slots_[place].hash == hash && uses_[slots_[place].use - 1].key == key) break;
+    place = (place + 1) & mask;
+  }
+  return place;
+}
+
+void NameTable::grow() {
+  std::vector<Slot> before(slots_.empty() ? 64 : 2 * slots_.size());
+  before.swap(slots_);
+  const std::size_t mask = slots_.size() - 1;
+  for (const Slot& slot : before) {
+    if (slot.use == 0) continue;
+    std::size_t place = slot.hash & mask;
+    while (slots_[place].use != 0) place = (place + 1) & mask;
+    slots_[place] = slot;
+  }
+}
+
+NameTable::Use& NameTable::made(std::string key) {
+  if (3 * (uses_.size() + 1) > 2 * slots_.size()) grow();
+  const std::uint64_t hash = hash_of(key);
+  Slot& slot = slots_[slot_of(key, hash)];
+  if (slot.use == 0) {
+    uses_.push_back({.key = std::move(key)});
+    slot = {hash, uses_.size()};
+  }
+  return uses_[slot.use - 1];
+}
+
+const NameTable::Use* NameTable::known(const std::string& key) const {
+  if (slots_.empty()) return nullptr;
+  const Slot& slot = slots_[slot_of(key, hash_of(key))];
+  return slot.use == 0 ? nullptr : &uses_[slot.use - 1];
+}
 
 std::string NameTable::unique(const std::string& full, bool mark) {
   std::string key = lower(full);
   int count = 0;
   if (mark) {
-    count = uses_[key].count++;
-  } else if (const auto used = uses_.find(key); used != uses_.end()) {
-    count = used->second.count;
+    count = made(key).count++;
+  } else if (const Use* use = known(key)) {
+    count = use->count;
   }
   if (count == 0) return full;
   key += '_';
@@ -26,20 +69,21 @@ std::string NameTable::unique(const std::string& full, bool mark) {
   for (;; ++count) {
     key.resize(stem);
     key += std::to_string(count);
-    const auto used = uses_.find(key);
-    if (used == uses_.end() || used->second.count == 0) break;
+    const Use* use = known(key);
+    if (use == nullptr || use->count == 0) break;
   }
-  if (mark) uses_[key].count = 1;
-  return full + key.substr(stem - 1);
+  const std::string suffix = key.substr(stem - 1);
+  if (mark) made(std::move(key)).count = 1;
+  return full + suffix;
 }
 
 bool NameTable::taken(const std::string& full) const {
-  const auto used = uses_.find(lower(full));
-  return used != uses_.end() && used->second.count > 0;
+  const Use* use = known(lower(full));
+  return use != nullptr && use->count > 0;
 }
 
 void NameTable::add(Node* node) {
-  Use& use = uses_[lower(node->name)];
+  Use& use = made(lower(node->name));
   if (use.node == nullptr)
     use.node = node;
   else
@@ -47,9 +91,9 @@ void NameTable::add(Node* node) {
 }
 
 Node* NameTable::find(const std::string& name) const {
-  const auto used = uses_.find(lower(name));
-  if (used == uses_.end() || used->second.node == nullptr) return nullptr;
-  if (used->second.node->name == name) return used->second.node;
+  const Use* use = known(lower(name));
+  if (use == nullptr || use->node == nullptr) return nullptr;
+  if (use->node->name == name) return use->node;
   const auto other = others_.find(name);
   return other == others_.end() ? nullptr : other->second;
 }

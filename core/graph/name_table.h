@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "core/graph/node.h"
 
@@ -10,7 +13,8 @@ namespace towerflow {
 /// The full names of a graph: which are taken, by scopes or by nodes, and the nodes that have them.
 ///
 /// As in TensorFlow a name is taken whatever the case of its letters, while nodes are found by
-/// their exact names. One table holds both, so that a new node costs one place in memory.
+/// their exact names. One table holds both, and a new name costs it one look into memory: recording
+/// a graph makes little else but names.
 class NameTable {
  public:
   /// `full` itself where it is free, else with the first free suffix `_1`, `_2`, ..; `mark` takes
@@ -25,11 +29,25 @@ class NameTable {
 
  private:
   struct Use {
-    int count = 0;  ///< how often the name was asked for; 0 for one that is free
+    std::string key;  ///< in lower case
+    int count = 0;    ///< how often the name was asked for; 0 for one that is free
     Node* node = nullptr;
   };
-  std::unordered_map<std::string, Use> uses_;      // keys in lower case
-  std::unordered_map<std::string, Node*> others_;  // whose place in `uses_` another node has
+  /// A place of the table, found by the hash of a key, or the next that is free.
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::size_t use = 0;  ///< its number in `uses_` from 1 on; 0 for an empty place
+  };
+
+  /// The place of a key, or the empty one where it belongs; the table is never full.
+  std::size_t slot_of(const std::string& key, std::uint64_t hash) const;
+  Use& made(std::string key);
+  const Use* known(const std::string& key) const;
+  void grow();
+
+  std::vector<Slot> slots_;  // a power of two of them, at most two thirds taken
+  std::deque<Use> uses_;
+  std::unordered_map<std::string, Node*> others_;  // whose place in the table another node has
 };
 
 }  // namespace towerflow
