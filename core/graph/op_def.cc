@@ -8,6 +8,7 @@
 #include "core/graph/graph.h"
 
 namespace towerflow {
+
 const OutputSpec& InferenceContext::spec(std::size_t input) const {
   if (node_ == nullptr) return inputs_[input];
   const Tensor& tensor = node_->inputs[input];
