@@ -5,18 +5,10 @@
 
 namespace towerflow {
 
-int variable_behind(const PlanGraph& graph, ValueId value) {
-  const PlanNode& node = graph.node(value);
-  if (node.op->effect == Effect::variable) return value.node;
-  const bool passes_on = node.op->view || graph.spec(value).is_ref;
-  if (!passes_on || node.inputs.empty() || node.is_known(0)) return -1;
-  return variable_behind(graph, node.inputs[0]);
-}
-
 bool can_wait(const PlanGraph& graph, int first, int last) {
   std::vector<int> read;
   for (const ValueId input : graph.nodes[static_cast<std::size_t>(first)].inputs) {
-    const int variable = variable_behind(graph, input);
+    const int variable = graph.variable_behind(input);
     if (variable >= 0) read.push_back(variable);
   }
   if (read.empty()) return true;
@@ -24,8 +16,7 @@ bool can_wait(const PlanGraph& graph, int first, int last) {
     const PlanNode& between = graph.nodes[static_cast<std::size_t>(i)];
     if (between.dead) continue;
     for (const int written : between.op->written) {
-      const int variable =
-          variable_behind(graph, between.inputs[static_cast<std::size_t>(written)]);
+      const int variable = graph.variable_behind(between.inputs[static_cast<std::size_t>(written)]);
       if (std::find(read.begin(), read.end(), variable) != read.end()) return false;
     }
   }

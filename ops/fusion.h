@@ -4,9 +4,6 @@
 
 namespace towerflow {
 
-/// The node of the variable whose storage `value` is or looks into, -1 for none.
-int variable_behind(const PlanGraph& graph, ValueId value);
-
 /// Whether a node at `first` may as well compute its result where `last` stands: no variable that
 /// its inputs look into is written between the two.
 bool can_wait(const PlanGraph& graph, int first, int last);

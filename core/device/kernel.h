@@ -97,6 +97,9 @@ struct KernelEntry {
   /// Whether it takes these operands; shapes may be unknown here.
   std::function<bool(const KernelRequest&)> accepts;
   std::function<std::unique_ptr<PreparedKernel>(const KernelRequest&)> prepare;
+  /// Whether a launch may end in an error, or wait for something. A run changes its first variable
+  /// only after all of these, so that a step that fails leaves nothing half done.
+  bool may_fail = true;
 };
 
 }  // namespace towerflow

@@ -2,9 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "core/device/pinned_memory.h"
 #include "core/graph/error.h"
 
 namespace towerflow {
+namespace {
+
+Array pinned_array(DType dtype, const Shape& shape) {
+  if (dtype == DType::string) return Array(dtype, shape);
+  const auto bytes = static_cast<std::size_t>(shape.elements()) * dtype_size(dtype);
+  return Array(dtype, shape, allocate_pinned(bytes));
+}
+
+}  // namespace
 
 bool starts_initialized(const Shape& shape) {
   return shape.fully_known() && shape.rank() > 0 && shape.elements() == 0;
@@ -18,13 +28,28 @@ VariableStorage& ResourceStore::variable(const std::string& name, DType dtype, c
   if (storage == nullptr) {
     storage = std::make_unique<VariableStorage>();
     storage->name = name;
-    storage->value = Array(dtype, shape);
+    storage->value = pinned_array(dtype, shape);
     storage->initialized.store(starts_initialized(shape), std::memory_order_release);
   } else if (storage->value.dtype() != dtype || storage->value.shape() != shape) {
     throw errors::InvalidArgumentError(
         fmt::format("variable '{}' holds {} {} in this session, the graph now says {} {}", name,
                     dtype_name(storage->value.dtype()), storage->value.shape().text(),
                     dtype_name(dtype), shape.text()));
+  }
+  return *storage;
+}
+
+VariableStorage& ResourceStore::replica(
+    const std::string& name, MemorySpace space, DType dtype, const Shape& shape,
+    const std::function<std::shared_ptr<void>(std::size_t)>& allocate) {
+  std::lock_guard lock(mutex_);
+  auto& storage = replicas_[{name, space}];
+  if (storage == nullptr) {
+    const auto bytes = static_cast<std::size_t>(shape.elements()) * dtype_size(dtype);
+    auto memory = allocate(bytes);  // may throw: nothing is kept half made
+    storage = std::make_unique<VariableStorage>();
+    storage->name = name;
+    storage->value = Array(dtype, shape, std::move(memory));
   }
   return *storage;
 }

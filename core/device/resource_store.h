@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device/tensor_desc.h"
 #include "core/graph/array.h"
 
 namespace towerflow {
@@ -21,15 +22,16 @@ class Resource {
   virtual void shut_down() {}
 };
 
-/// The storage of one variable in one session: one master in logical order on the host.
+/// The storage of one variable in one session: one master in logical order in pinned host memory,
+/// or a device's replica of it.
 ///
 /// The address never changes once the variable exists, so a frame may hold it. `mutex` is held
 /// shared while an instruction reads the variable and exclusively while one writes it.
 struct VariableStorage {
   std::string name;
-  Array value;
+  Array value;  ///< of a replica: an address in the device's memory
   std::atomic<bool> initialized{false};
-  std::atomic<std::uint64_t> version{0};  ///< writes so far
+  std::atomic<std::uint64_t> version{0};  ///< writes so far; of a replica: the master's, it holds
   std::shared_mutex mutex;
 };
 
@@ -45,6 +47,11 @@ class ResourceStore {
   /// The storage of variable `name`, made uninitialised on first use. Throws InvalidArgumentError
   /// when it exists with another dtype or shape.
   VariableStorage& variable(const std::string& name, DType dtype, const Shape& shape);
+  /// What memory `space` holds of variable `name`, uninitialised and in memory that `allocate`
+  /// gives on first use.
+  VariableStorage& replica(const std::string& name, MemorySpace space, DType dtype,
+                           const Shape& shape,
+                           const std::function<std::shared_ptr<void>(std::size_t)>& allocate);
   /// nullptr when the session has not touched it yet.
   VariableStorage* find_variable(const std::string& name);
   std::vector<std::string> variable_names() const;
@@ -59,6 +66,7 @@ class ResourceStore {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<VariableStorage>> variables_;
+  std::map<std::pair<std::string, MemorySpace>, std::unique_ptr<VariableStorage>> replicas_;
   std::map<std::string, std::unique_ptr<Resource>> resources_;
   bool shut_down_ = false;
 };

@@ -26,6 +26,23 @@ const Array* InferenceContext::constant(std::size_t input) const {
   return value->empty() ? nullptr : &*value;
 }
 
+Cost cost_of(const OpDef& op, std::span<const OutputSpec> inputs,
+             std::span<const OutputSpec> outputs) {
+  Cost cost;
+  bool known = true;
+  for (const auto specs : {inputs, outputs}) {
+    for (const OutputSpec& spec : specs) {
+      if (!spec.shape.fully_known()) {
+        known = false;
+      } else if (spec.dtype != DType::string && spec.dtype != DType::resource) {
+        cost.bytes += static_cast<double>(spec.shape.elements()) *
+                      static_cast<double>(dtype_size(spec.dtype));
+      }
+    }
+  }
+  return known && op.cost ? op.cost(inputs, outputs) : cost;
+}
+
 OpRegistry& OpRegistry::global() {
   static OpRegistry* registry = [] {
     auto* made = new OpRegistry;  // lives as long as the process: nodes point into it

@@ -118,6 +118,11 @@ struct OpDef {
   bool view = false;
 };
 
+/// The work of a node; without a rule of the op no flops and the bytes of inputs and outputs. What
+/// has an unknown shape counts nothing.
+Cost cost_of(const OpDef& op, std::span<const OutputSpec> inputs,
+             std::span<const OutputSpec> outputs);
+
 /// All known ops by name. Ops of the library enter through `register_builtin_ops`; a program adds
 /// its own with `add`.
 class OpRegistry {

@@ -74,6 +74,14 @@ int PlanGraph::uses(ValueId value) const {
   return count;
 }
 
+int PlanGraph::variable_behind(ValueId value) const {
+  const PlanNode& at = node(value);
+  if (at.op->effect == Effect::variable) return value.node;
+  const bool passes_on = at.op->view || at.replica || spec(value).is_ref;
+  if (!passes_on || at.inputs.empty() || at.is_known(0)) return -1;
+  return variable_behind(at.inputs[0]);
+}
+
 void PlanGraph::remove_unneeded() {
   std::vector<bool> needed(nodes.size(), false);
   for (ValueId fetch : fetches) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/lane.h"
 #include "core/graph/op_def.h"
 
 namespace towerflow {
@@ -27,6 +28,8 @@ struct PlanNode {
   const Node* origin = nullptr;     ///< whose name, site and state it has
   int device = 0;                   ///< index into DeviceSet
   int feed = -1;                    ///< the feed it stands for
+  Lane lane = Lane::compute;        ///< a copy of input 0 to other memory, unless `compute`
+  bool replica = false;             ///< its output is the device's own copy of a variable
   bool dead = false;                ///< replaced, or no longer needed
 
   bool is_known(std::size_t output) const {
@@ -48,6 +51,8 @@ struct PlanGraph {
   bool is_fetched(ValueId value) const;
   /// How many inputs of living nodes and fetches read the value.
   int uses(ValueId value) const;
+  /// The node of the variable whose storage `value` is or looks into, -1 for none.
+  int variable_behind(ValueId value) const;
   /// Marks nodes dead that no fetch, target or effect needs.
   void remove_unneeded();
 };
@@ -67,6 +72,7 @@ struct PassOptions {
   bool share_subexpressions = true;
   bool fuse_convolutions = true;
   bool fuse_updates = true;
+  bool fuse_elementwise = true;
   bool reuse_buffers = true;
 };
 

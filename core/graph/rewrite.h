@@ -9,7 +9,7 @@
 namespace towerflow {
 
 /// Which switch of PassOptions a rule obeys.
-enum class RewriteKind { convolution, update };
+enum class RewriteKind { convolution, update, elementwise };
 
 /// Replaces a pattern of nodes by a faster one with the same values.
 ///

@@ -1,49 +1,15 @@
 #include "core/device/cpu/cpu_backend.h"
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <fmt/format.h>
+
+#include <cstring>
 
 #include "core/device/cpu/launch.h"
 #include "core/device/cpu/thread_pool.h"
+#include "core/device/host_event.h"
 
 namespace towerflow {
 namespace {
-
-/// Set by the thread that records it, waited for by others: spins a little, then sleeps.
-class CpuEvent final : public Event {
- public:
-  void reset() override { done_.store(false, std::memory_order_relaxed); }
-
-  void set() {
-    {
-      std::lock_guard lock(mutex_);
-      done_.store(true, std::memory_order_release);
-    }
-    changed_.notify_all();
-  }
-
-  bool is_set() const { return done_.load(std::memory_order_acquire); }
-
-  void wait(Cancellation& cancellation) {
-    if (is_set()) return;
-    const CancellationCallback wake(cancellation, [this] {
-      std::lock_guard lock(mutex_);
-      cancelled_ = true;
-      changed_.notify_all();
-    });
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_set() || cancelled_; });
-    cancelled_ = false;
-  }
-
- private:
-  std::atomic<bool> done_{false};
-  bool cancelled_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
 
 class SlicedKernel final : public PreparedKernel {
  public:
@@ -82,20 +48,32 @@ CpuBackend::CpuBackend(int devices, int threads)
 
 CpuBackend::~CpuBackend() = default;
 
-std::unique_ptr<Queue> CpuBackend::make_queue(int) { return std::make_unique<CpuQueue>(*pool_); }
-std::unique_ptr<Event> CpuBackend::make_event() { return std::make_unique<CpuEvent>(); }
+std::string CpuBackend::description(int) const {
+  return fmt::format("logical CPU, {} compute threads shared by all", pool_->cores());
+}
+
+std::shared_ptr<void> CpuBackend::allocate(int, std::size_t bytes) {
+  return Array(DType::uint8, Shape{bytes}).owner();
+}
+
+std::unique_ptr<Queue> CpuBackend::make_queue(int, Lane) {
+  return std::make_unique<CpuQueue>(*pool_);
+}
+std::unique_ptr<Event> CpuBackend::make_event() { return std::make_unique<HostEvent>(); }
 
 const KernelEntry* CpuBackend::find_kernel(const KernelRequest& request) const {
   return cpu_kernels().find(request);
 }
 
-void CpuQueue::record(Event& event) { static_cast<CpuEvent&>(event).set(); }
+void CpuQueue::copy(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+
+void CpuQueue::record(Event& event) { static_cast<HostEvent&>(event).set(); }
 
 void CpuQueue::wait(Event& event, Cancellation& cancellation) {
-  auto& cpu_event = static_cast<CpuEvent&>(event);
-  if (cpu_event.is_set()) return;
+  auto& host_event = static_cast<HostEvent&>(event);
+  if (host_event.is_set()) return;
   const ThreadPool::Blocked idle(pool_);  // helpers may use this thread's core meanwhile
-  cpu_event.wait(cancellation);
+  host_event.wait(cancellation);
 }
 
 }  // namespace towerflow

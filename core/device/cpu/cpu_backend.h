@@ -27,7 +27,10 @@ class CpuBackend final : public Backend {
   const char* type() const override { return "CPU"; }
   int device_count() const override { return devices_; }
   MemorySpace space(int) const override { return kHostSpace; }
-  std::unique_ptr<Queue> make_queue(int device) override;
+  Pace pace(int) const override { return {}; }
+  std::string description(int device) const override;
+  std::shared_ptr<void> allocate(int device, std::size_t bytes) override;
+  std::unique_ptr<Queue> make_queue(int device, Lane lane) override;
   std::unique_ptr<Event> make_event() override;
   const KernelEntry* find_kernel(const KernelRequest& request) const override;
   ThreadPool& pool() { return *pool_; }
@@ -41,6 +44,7 @@ class CpuBackend final : public Backend {
 class CpuQueue final : public Queue {
  public:
   explicit CpuQueue(ThreadPool& pool) : pool_(pool) {}
+  void copy(void* to, const void* from, std::size_t bytes) override;
   void record(Event& event) override;
   void wait(Event& event, Cancellation& cancellation) override;
   void synchronize() override {}

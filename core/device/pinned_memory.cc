@@ -1,0 +1,122 @@
+#include "core/device/pinned_memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "core/graph/error.h"
+#include "core/graph/log.h"
+
+namespace towerflow {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kSlab = 256 * 1024;           // what small blocks share
+constexpr std::size_t kSmall = kSlab / 4;           // larger blocks have pages of their own
+constexpr std::size_t kHugePage = 2 * 1024 * 1024;  // from here on large pages are asked for
+
+std::atomic<std::size_t> locked_bytes{0};
+std::atomic<std::size_t> refused_bytes{0};
+
+std::size_t rounded(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+void warn_once(std::size_t bytes, int error) {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    rlimit limit{};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    const std::string allowed = limit.rlim_cur == RLIM_INFINITY
+                                    ? std::string("unlimited")
+                                    : fmt::format("{} KiB", limit.rlim_cur / 1024);
+    log_message(LogLevel::warning,
+                fmt::format("cannot lock {} KiB of variables in memory ({}; the limit, ulimit -l, "
+                            "is {}): they stay pageable, which makes copies to devices slower and "
+                            "changes no result",
+                            bytes / 1024, std::strerror(error), allowed));
+  });
+}
+
+/// Whole pages, locked where that is allowed.
+class Pages {
+ public:
+  explicit Pages(std::size_t bytes) {
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const bool huge = bytes >= kHugePage;
+    bytes_ = rounded(bytes, page);
+    mapped_ = bytes_ + (huge ? kHugePage : 0);
+    base_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base_ == MAP_FAILED) {
+      throw errors::ResourceExhaustedError(fmt::format("cannot allocate {} bytes", bytes_));
+    }
+    start_ = static_cast<std::byte*>(base_);
+    if (huge) {
+      const auto at = reinterpret_cast<std::uintptr_t>(base_);
+      start_ += rounded(at, kHugePage) - at;
+      madvise(start_, bytes_, MADV_HUGEPAGE);  // advice: what comes of it is as good
+    }
+    locked_ = mlock(start_, bytes_) == 0;
+    if (!locked_) warn_once(bytes_, errno);
+    (locked_ ? locked_bytes : refused_bytes).fetch_add(bytes_);
+  }
+  ~Pages() {
+    (locked_ ? locked_bytes : refused_bytes).fetch_sub(bytes_);
+    munmap(base_, mapped_);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  std::byte* start() const { return start_; }
+
+ private:
+  void* base_ = nullptr;
+  std::byte* start_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t mapped_ = 0;
+  bool locked_ = false;
+};
+
+/// Hands out pieces of one slab after another; a slab lives as long as any of its pieces.
+class Slabs {
+ public:
+  std::shared_ptr<void> take(std::size_t bytes) {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Pages> slab = slab_.lock();
+    if (slab == nullptr || used_ + bytes > kSlab) {
+      slab = std::make_shared<Pages>(kSlab);
+      slab_ = slab;
+      used_ = 0;
+    }
+    std::byte* start = slab->start() + used_;
+    used_ += bytes;
+    return {std::move(slab), start};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::weak_ptr<Pages> slab_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
+  static auto* slabs = new Slabs;  // blocks may outlive every static object
+  const std::size_t wanted = rounded(std::max<std::size_t>(bytes, 1), kAlignment);
+  if (wanted <= kSmall) return slabs->take(wanted);
+  auto pages = std::make_shared<Pages>(wanted);
+  std::byte* start = pages->start();
+  return {std::move(pages), start};
+}
+
+PinnedState pinned_state() { return {locked_bytes.load(), refused_bytes.load()}; }
+
+}  // namespace towerflow

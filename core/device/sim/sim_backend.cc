@@ -1,0 +1,105 @@
+#include "core/device/sim/sim_backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/device/cpu/cpu_backend.h"
+#include "core/device/cpu/thread_pool.h"
+#include "core/device/host_event.h"
+#include "core/device/sim/sim_queue.h"
+
+namespace towerflow {
+namespace {
+
+/// A kernel of the CPU on the device's memory.
+class SimKernel final : public PreparedKernel {
+ public:
+  SimKernel(std::unique_ptr<PreparedKernel> kernel, std::size_t inputs, std::size_t outputs)
+      : kernel_(std::move(kernel)), inputs_(inputs), outputs_(outputs) {}
+  std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
+  std::vector<InPlacePair> in_place() const override { return kernel_->in_place(); }
+  void enqueue(Queue& queue, const LaunchArgs& args) const override {
+    static_cast<SimQueue&>(queue).launch(*kernel_, args, inputs_, outputs_);
+  }
+
+ private:
+  std::unique_ptr<PreparedKernel> kernel_;
+  std::size_t inputs_, outputs_;
+};
+
+KernelRequest on_host(KernelRequest request) {
+  for (auto* descs : {&request.inputs, &request.outputs}) {
+    for (TensorDesc& desc : *descs) desc.space = kHostSpace;
+  }
+  return request;
+}
+
+KernelEntry wrapped(const KernelEntry& entry) {
+  KernelEntry made = entry;
+  made.label = "simulated, " + entry.label;
+  made.accepts = {};
+  made.prepare = [&entry](const KernelRequest& request) -> std::unique_ptr<PreparedKernel> {
+    return std::make_unique<SimKernel>(entry.prepare(on_host(request)), request.inputs.size(),
+                                       request.outputs.size());
+  };
+  return made;
+}
+
+}  // namespace
+
+SimBackend::SimBackend(SimulatedDevices options)
+    : options_(std::move(options)), pool_(std::make_unique<ThreadPool>(1)) {
+  check(options_);
+  for (int i = 0; i < options_.count; ++i) {
+    memories_.push_back(std::make_shared<SimMemory>(i, options_.memory));
+  }
+}
+
+SimBackend::~SimBackend() = default;
+
+Pace SimBackend::pace(int device) const {
+  const auto slow = options_.slow.find(device);
+  return {.simulated = true,
+          .slowdown = slow == options_.slow.end() ? 1 : slow->second,
+          .latency = options_.latency,
+          .bytes_per_second = options_.bandwidth};
+}
+
+std::string SimBackend::description(int device) const {
+  const Pace own = pace(device);
+  return fmt::format("simulated accelerator, {:.1f} MiB, copies at {:.1f} GB/s after {:.0f} us{}",
+                     static_cast<double>(options_.memory) / 1048576, own.bytes_per_second / 1e9,
+                     own.latency * 1e6,
+                     own.slowdown > 1 ? fmt::format(", {:g} times slower", own.slowdown) : "");
+}
+
+std::shared_ptr<void> SimBackend::allocate(int device, std::size_t bytes) {
+  return memories_[static_cast<std::size_t>(device)]->allocate(bytes);
+}
+
+std::unique_ptr<Queue> SimBackend::make_queue(int device, Lane lane) {
+  return std::make_unique<SimQueue>(device, lane, memories_, options_, *pool_);
+}
+
+std::unique_ptr<Event> SimBackend::make_event() { return std::make_unique<HostEvent>(); }
+
+const KernelEntry* SimBackend::find_kernel(const KernelRequest& request) const {
+  const Effect effect = request.op->effect;
+  if (effect != Effect::pure && effect != Effect::random) return nullptr;
+  const auto plain = [](const TensorDesc& desc) {
+    return desc.dtype != DType::string && desc.dtype != DType::resource;
+  };
+  if (!std::all_of(request.inputs.begin(), request.inputs.end(), plain) ||
+      !std::all_of(request.outputs.begin(), request.outputs.end(), plain)) {
+    return nullptr;
+  }
+  const KernelEntry* entry = cpu_kernels().find(on_host(request));
+  if (entry == nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  auto& own = entries_[entry];
+  if (own == nullptr) own = std::make_unique<KernelEntry>(wrapped(*entry));
+  return own.get();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,18 @@
+#pragma once
+
+namespace towerflow {
+
+/// The engines of a device that work side by side, each in its own order. Devices that share the
+/// host's memory have the first alone.
+enum class Lane {
+  compute,   ///< kernels
+  upload,    ///< copies into the device's memory
+  download,  ///< copies out of it, to the host
+};
+
+/// "compute", "upload", "download".
+inline const char* lane_name(Lane lane) {
+  return lane == Lane::compute ? "compute" : lane == Lane::upload ? "upload" : "download";
+}
+
+}  // namespace towerflow

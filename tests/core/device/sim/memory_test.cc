@@ -1,0 +1,79 @@
+// Memory that only its device sees.
+#include "core/device/sim/sim_memory.h"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include "core/device/pinned_memory.h"
+#include "core/graph/error.h"
+
+namespace towerflow {
+namespace {
+
+/// The signal that ends a child process in which `call` runs; 0 when none does.
+template <class Call>
+int signal_of(Call call) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);  // doctest's and the sanitizers' handlers would report it
+    std::signal(SIGBUS, SIG_DFL);
+    call();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST_CASE("device memory: the host faults where the launcher reads and writes") {
+  const auto memory = std::make_shared<SimMemory>(0, 1 << 20);
+  const auto block = memory->allocate(4096);
+  auto* address = static_cast<volatile char*>(block.get());
+  CHECK(memory->holds(block.get(), 4096));
+  CHECK(signal_of([&] { static_cast<void>(*address); }) == SIGSEGV);
+  CHECK(signal_of([&] { *address = 1; }) == SIGSEGV);
+  char* seen = memory->visible(static_cast<char*>(block.get()));
+  CHECK(signal_of([&] { *static_cast<volatile char*>(seen) = 1; }) == 0);
+  std::memset(seen, 7, 4096);
+  CHECK(seen[4095] == 7);
+}
+
+TEST_CASE("device memory: blocks do not overlap, are given back, and end somewhere") {
+  const auto memory = std::make_shared<SimMemory>(3, 1 << 20);
+  auto a = memory->allocate(1), b = memory->allocate(100000), c = memory->allocate(64);
+  CHECK(static_cast<std::byte*>(b.get()) - static_cast<std::byte*>(a.get()) == 64);
+  CHECK(memory->in_use() == 64 + 100032 + 64);
+  b.reset();
+  CHECK(memory->in_use() == 128);
+  const auto again = memory->allocate(99000);  // fits where b was
+  CHECK(again.get() < c.get());
+  CHECK_THROWS_WITH_AS(memory->allocate(1 << 20),
+                       doctest::Contains("simulated accelerator 3 is out of memory: 1048576 bytes "
+                                         "asked for, 99136 of 1048576 in use"),
+                       errors::ResourceExhaustedError);
+  CHECK_THROWS_AS(memory->allocate(~std::size_t{0} - 64), errors::ResourceExhaustedError);
+}
+
+TEST_CASE("pinned memory: aligned, apart from each other, counted") {
+  const std::size_t before = pinned_state().locked + pinned_state().refused;
+  std::vector<std::shared_ptr<void>> blocks;
+  for (const std::size_t bytes : {1, 64, 100, 70000, 300000, 3000000}) {
+    blocks.push_back(allocate_pinned(bytes));
+    CHECK(reinterpret_cast<std::uintptr_t>(blocks.back().get()) % 64 == 0);
+    std::memset(blocks.back().get(), static_cast<int>(blocks.size()), bytes);
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    CHECK(*static_cast<unsigned char*>(blocks[i].get()) == i + 1);
+  }
+  CHECK(pinned_state().locked + pinned_state().refused >= before + 3370000);
+  blocks.clear();
+  CHECK(pinned_state().locked + pinned_state().refused <= before + 256 * 1024);
+}
+
+}  // namespace
+}  // namespace towerflow
