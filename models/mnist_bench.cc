@@ -40,7 +40,7 @@ struct StepBench::State {
   Towers towers;
   std::vector<Fetch> fetches;
   std::unique_ptr<Session> session;
-  std::function<std::vector<Array>(std::span<const Array>)> step;
+  Callable step;
   std::int64_t batch_size;
   double loss = 0;
 };
@@ -57,6 +57,13 @@ double StepBench::window(int steps) {
 
 double StepBench::loss() const { return state_->loss; }
 
-std::string StepBench::plan_report() { return state_->session->plan_report(state_->fetches); }
+RunMetadata StepBench::trace() {
+  RunMetadata metadata;
+  state_->session->run(state_->fetches, {}, {.trace_level = RunOptions::FULL_TRACE}, &metadata);
+  return metadata;
+}
+
+Session& StepBench::session() { return *state_->session; }
+const std::vector<Fetch>& StepBench::fetches() const { return state_->fetches; }
 
 }  // namespace towerflow::models::mnist

@@ -25,8 +25,11 @@ class StepBench {
   double window(int steps);
   /// Loss of the last tower in the last step.
   double loss() const;
-  /// The plan of the step in words.
-  std::string plan_report();
+  /// One step, with when each of its instructions was at work.
+  RunMetadata trace();
+  Session& session();
+  /// What a step runs.
+  const std::vector<Fetch>& fetches() const;
 
  private:
   struct State;

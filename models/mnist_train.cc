@@ -56,7 +56,9 @@ std::vector<std::int64_t> left_over(Session& session, int num_towers) {
 
 ConfigProto session_config(int num_towers, const DeviceOptions& options) {
   ConfigProto config;
-  config.device_count["CPU"] = options.cpus > 0 ? options.cpus : num_towers;
+  const int wanted = options.simulated.count > 0 ? 1 : num_towers;
+  config.device_count["CPU"] = options.cpus > 0 ? options.cpus : wanted;
+  config.simulated = options.simulated;
   config.intra_op_parallelism_threads = options.threads;
   config.allow_soft_placement = true;
   config.log_device_placement = options.log_device_placement;

@@ -10,14 +10,16 @@
 
 namespace towerflow::models::mnist {
 
-/// Logical CPUs and compute threads of a session.
+/// Devices and compute threads of a session.
 struct DeviceOptions {
-  int cpus = 0;     ///< logical CPUs, 0 for one a tower
-  int threads = 0;  ///< compute threads in all, 0 for one per core
+  int cpus = 0;  ///< logical CPUs, 0 for one a tower, or for one beside accelerators
+  SimulatedDevices simulated{};  ///< accelerators to simulate; none unless asked for
+  int threads = 0;               ///< compute threads in all, 0 for one per core
   bool log_device_placement = false;
 };
 
-/// The session configuration for `num_towers` towers: soft placement, so that /gpu:i finds a CPU.
+/// The session configuration for `num_towers` towers: soft placement, so that /gpu:i finds a CPU
+/// where there is no accelerator.
 ConfigProto session_config(int num_towers, const DeviceOptions& options);
 
 struct TrainOptions {

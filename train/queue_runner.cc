@@ -16,7 +16,6 @@
 namespace towerflow::train {
 namespace {
 
-using Callable = std::function<std::vector<Array>(std::span<const Array>)>;
 
 /// The name under which the session keeps the queue.
 std::string resource_name(const QueueBase& queue) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace towerflow {
 
 DeviceSet::DeviceSet(std::vector<std::shared_ptr<Backend>> backends)
@@ -19,6 +21,12 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
                       std::string& why) const {
   DeviceSpec spec = DeviceSpec::parse(asked, detail.site);
   if (spec.job == "*") spec.job.reset();
+  const auto any_of_type = [&](const std::string& type) {
+    return std::any_of(devices_.begin(), devices_.end(),
+                       [&](const Device& device) { return device.backend->type() == type; });
+  };
+  const bool stands_in = spec.type == "GPU" && !any_of_type("GPU") && any_of_type("SIM");
+  if (stands_in) spec.type = "SIM";
   const auto fits = [&](const Device& device) {
     const DeviceSpec own = DeviceSpec::parse(device.name);
     return (!spec.job || spec.job == own.job) && (!spec.replica || spec.replica == own.replica) &&
@@ -27,7 +35,9 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
   };
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (fits(devices_[i])) {
-      why = asked.empty() ? "nothing asked: the first device" : "as asked";
+      why = asked.empty() ? "nothing asked: the first device"
+            : stands_in   ? "a simulated accelerator stands in for the GPU"
+                          : "as asked";
       return static_cast<int>(i);
     }
   }
@@ -59,6 +69,20 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
     }
   }
   throw errors::InternalError("a session without a CPU");
+}
+
+int DeviceSet::host() const {
+  const auto it = std::find_if(devices_.begin(), devices_.end(),
+                               [](const Device& device) { return device.on_host(); });
+  return static_cast<int>(it - devices_.begin());
+}
+
+std::string DeviceSet::mapping() const {
+  std::string text = "Device mapping:";
+  for (const Device& device : devices_) {
+    text += fmt::format("\n{} -> {}", device.name, device.backend->description(device.index));
+  }
+  return text;
 }
 
 }  // namespace towerflow

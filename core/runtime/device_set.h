@@ -7,6 +7,7 @@
 #include "core/device/backend.h"
 #include "core/graph/device_spec.h"
 #include "core/graph/error.h"
+#include "core/runtime/placement.h"
 
 namespace towerflow {
 
@@ -15,15 +16,9 @@ struct Device {
   Backend* backend = nullptr;
   int index = 0;     ///< among the devices of its backend
   std::string name;  ///< "/job:localhost/replica:0/task:0/device:CPU:0"
-};
 
-/// Where a node runs and why: an entry of the placement ledger.
-struct Placement {
-  std::string node;
-  std::string op;
-  std::string asked;  ///< as the user wrote it
-  std::string given;  ///< full device name
-  std::string why;
+  MemorySpace space() const { return backend->space(index); }
+  bool on_host() const { return space() == kHostSpace; }
 };
 
 /// The devices of a session.
@@ -35,10 +30,16 @@ class DeviceSet {
   const std::vector<Device>& devices() const { return devices_; }
   const Device& operator[](int index) const { return devices_[static_cast<std::size_t>(index)]; }
 
-  /// The device for a request, with the reason in `why`. Soft placement sends what does not exist
-  /// to /cpu:(index mod number of CPUs). Throws InvalidArgumentError in strict mode.
+  /// The device for a request, with the reason in `why`. Simulated accelerators stand in for GPUs.
+  /// Soft placement sends what does not exist to /cpu:(index mod number of CPUs). Throws
+  /// InvalidArgumentError in strict mode.
   int choose(const std::string& asked, bool soft, const ErrorDetail& detail,
              std::string& why) const;
+
+  /// The first device with the host's memory.
+  int host() const;
+  /// What there is, in the words of TensorFlow's placement log, one line a device.
+  std::string mapping() const;
 
  private:
   std::vector<std::shared_ptr<Backend>> backends_;

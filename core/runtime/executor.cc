@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <ctime>
 
 namespace towerflow {
 namespace {
@@ -52,7 +54,30 @@ class VariableLocks {
     }
   }
 
+  /// Of a copy that fills a replica: whether it is one, and the replica if the variable has changed
+  /// since it was filled last.
+  bool has_replica() const { return uses_.size() == 2; }
+  VariableStorage* replica_behind() const {
+    if (!has_replica()) return nullptr;
+    VariableStorage& replica = written();
+    const bool fresh = replica.initialized.load(std::memory_order_acquire) &&
+                       replica.version.load(std::memory_order_relaxed) == read_version();
+    return fresh ? nullptr : &replica;
+  }
+  void mark_refreshed(VariableStorage& replica) const {
+    replica.version.store(read_version(), std::memory_order_relaxed);
+    replica.initialized.store(true, std::memory_order_release);
+  }
+
  private:
+  VariableStorage& written() const {
+    return frame_.variable(uses_[uses_[0].writes ? 0 : 1].variable);
+  }
+  std::uint64_t read_version() const {
+    const VariableStorage& master = frame_.variable(uses_[uses_[0].writes ? 1 : 0].variable);
+    return master.version.load(std::memory_order_relaxed);
+  }
+
   const Frame& frame_;
   const std::vector<VariableUse>& uses_;
 };
@@ -73,37 +98,105 @@ class LateBinder final : public LateOutputs {
   std::vector<void*>& outputs_;
 };
 
+double wall_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// What this thread has computed so far: what a kernel costs one core, whoever else wants the core.
+double computed_now() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 /// Walks one queue's instructions.
 class QueueRun {
  public:
-  QueueRun(const Plan& plan, std::size_t queue, Frame& frame, RunContext& run, KernelCache& kernels)
-      : program_(plan.queues[queue]),
-        frame_(frame),
-        queue_(frame.queue(queue)),
-        run_(run),
-        kernels_(kernels),
-        inputs_(plan.max_operands),
-        outputs_(plan.max_operands) {}
+  QueueRun(const Execution& run, std::size_t queue)
+      : program_(run.plan.queues[queue]),
+        frame_(run.frame),
+        state_(run.frame.queue(queue)),
+        queue_(*state_.queue),
+        run_(run.context),
+        kernels_(run.kernels),
+        device_(run.devices[program_.device]),
+        timed_(run.trace || run.plan.simulated),
+        trace_(run.trace),
+        start_(run.start),
+        inputs_(state_.inputs),
+        outputs_(state_.outputs) {
+    if (timed_) pace_ = device_.backend->pace(device_.index);
+  }
 
   void run() {
-    for (const Instruction& instruction : program_.instructions) {
+    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
       if (run_.cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");
-      switch (instruction.kind) {
-        case Instruction::Kind::wait:
-          queue_.wait(frame_.event(instruction.event), run_.cancellation);
-          break;
-        case Instruction::Kind::record:
-          queue_.record(frame_.event(instruction.event));
-          break;
-        case Instruction::Kind::launch:
-          launch(instruction);
-          break;
-      }
+      if (timed_)
+        step_timed(i);
+      else
+        step(program_.instructions[i]);
     }
     queue_.synchronize();
   }
 
  private:
+  void step(const Instruction& instruction) {
+    switch (instruction.kind) {
+      case Instruction::Kind::wait:
+        queue_.wait(frame_.event(instruction.event), run_.cancellation);
+        break;
+      case Instruction::Kind::record:
+        if (timed_) frame_.event_time(instruction.event) = state_.virtual_now;
+        queue_.record(frame_.event(instruction.event));
+        break;
+      case Instruction::Kind::commit:
+        if (!run_.cancellation.commit()) throw errors::CancelledError("the run was cancelled");
+        break;
+      case Instruction::Kind::copy:
+        copy(instruction);
+        break;
+      case Instruction::Kind::launch:
+        launch(instruction);
+        break;
+    }
+  }
+
+  void step_timed(std::size_t index) {
+    const Instruction& instruction = program_.instructions[index];
+    const double before = state_.virtual_now;
+    const double begin = trace_ ? wall_now() - start_ : 0;
+    const double computed = computed_now();
+    copied_bytes_ = 0;
+    step(instruction);
+    if (instruction.kind == Instruction::Kind::wait) {
+      // A wait that a cancelled run has ended may have seen no time.
+      if (run_.cancellation.cancelled()) return;
+      state_.virtual_now = std::max(before, frame_.event_time(instruction.event));
+    } else if (instruction.kind == Instruction::Kind::launch) {
+      state_.virtual_now += (computed_now() - computed) * pace_.slowdown;
+    } else if (copied_bytes_ > 0) {
+      state_.virtual_now += pace_.copy_seconds(copied_bytes_);
+    }
+    if (trace_) {
+      state_.spans[index] = {begin, wall_now() - start_, before, state_.virtual_now};
+    }
+  }
+
+  void copy(const Instruction& instruction) {
+    try {
+      const VariableLocks locks(frame_, instruction);
+      locks.check_initialized();
+      VariableStorage* replica = locks.replica_behind();
+      if (replica == nullptr && locks.has_replica()) return;  // up to date
+      const int from = instruction.inputs[0], to = instruction.outputs[0];
+      copied_bytes_ = frame_.desc(to).bytes();
+      queue_.copy(frame_.address(to), frame_.address(from), copied_bytes_);
+      if (replica != nullptr) locks.mark_refreshed(*replica);
+    } catch (...) {
+      rethrow_with(instruction.detail);
+    }
+  }
+
   void launch(const Instruction& instruction) {
     try {
       for (std::size_t i = 0; i < instruction.inputs.size(); ++i) {
@@ -114,7 +207,7 @@ class QueueRun {
       }
       LaunchArgs args{.inputs = inputs_.data(),
                       .outputs = outputs_.data(),
-                      .workspace = frame_.arena() + instruction.workspace,
+                      .workspace = frame_.arena(program_.arena) + instruction.workspace,
                       .run = &run_};
       if (instruction.late) {
         launch_late(instruction, args);
@@ -203,11 +296,17 @@ class QueueRun {
 
   const QueueProgram& program_;
   Frame& frame_;
+  Frame::QueueState& state_;
   Queue& queue_;
   RunContext& run_;
   KernelCache& kernels_;
-  std::vector<const void*> inputs_;
-  std::vector<void*> outputs_;
+  const Device& device_;
+  const bool timed_, trace_;
+  const double start_;
+  Pace pace_;
+  std::size_t copied_bytes_ = 0;  // by the instruction under way
+  std::vector<const void*>& inputs_;
+  std::vector<void*>& outputs_;
 };
 
 /// Keeps the error that came first; one that only says "cancelled" gives way to its cause.
@@ -228,7 +327,7 @@ class FirstError {
         only_cancelled_ = only_cancelled;
       }
     }
-    cancellation.cancel();  // the other queues stop at their next instruction
+    cancellation.abort();  // the other queues stop at their next instruction
   }
   void rethrow() const {
     if (error_ != nullptr) std::rethrow_exception(error_);
@@ -242,21 +341,22 @@ class FirstError {
 
 }  // namespace
 
-void execute(const Plan& plan, Frame& frame, RunContext& run, KernelCache& kernels,
-             Workers& workers) {
-  if (plan.queues.empty()) return;
-  if (plan.queues.size() == 1) {
-    QueueRun(plan, 0, frame, run, kernels).run();
+void execute(const Execution& run, Workers& workers) {
+  const std::size_t queues = run.plan.queues.size();
+  if (queues == 0) return;
+  if (queues == 1) {
+    QueueRun(run, 0).run();
     return;
   }
   FirstError error;
-  workers.run(plan.queues.size(), [&](std::size_t queue) {
+  const auto walk = [&](std::size_t queue) {
     try {
-      QueueRun(plan, queue, frame, run, kernels).run();
+      QueueRun(run, queue).run();
     } catch (...) {
-      error.take(run.cancellation);
+      error.take(run.context.cancellation);
     }
-  });
+  };
+  workers.run(queues, walk);
   error.rethrow();
 }
 

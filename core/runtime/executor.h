@@ -5,9 +5,19 @@
 
 namespace towerflow {
 
-/// Runs a plan in a frame that has begun. Returns when every queue has drained; rethrows the first
-/// error, with node, op, device, input shapes and the user's line.
-void execute(const Plan& plan, Frame& frame, RunContext& run, KernelCache& kernels,
-             Workers& workers);
+/// One run of a plan in a frame that has begun.
+struct Execution {
+  const Plan& plan;
+  Frame& frame;
+  RunContext& context;
+  KernelCache& kernels;
+  const DeviceSet& devices;
+  bool trace = false;  ///< whether the frame keeps the spans
+  double start = 0;    ///< of the run, for spans: seconds of the steady clock
+};
+
+/// Returns when every queue has drained; rethrows the first error, with node, op, device, input
+/// shapes and the user's line.
+void execute(const Execution& run, Workers& workers);
 
 }  // namespace towerflow

@@ -1,112 +1,144 @@
 #include "core/runtime/frame.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace towerflow {
 
-ArenaPool::Block ArenaPool::take(std::size_t bytes) {
-  {
-    std::lock_guard lock(mutex_);
-    auto best = free_.end();
-    for (auto block = free_.begin(); block != free_.end(); ++block) {
-      if (block->bytes >= bytes && (best == free_.end() || block->bytes < best->bytes))
-        best = block;
-    }
-    if (best != free_.end()) {
-      Block block = std::move(*best);
-      free_.erase(best);
-      return block;
-    }
-    // Every free block is too small: the smallest makes room for the new one.
-    if (free_.size() >= 8) {
-      free_.erase(std::min_element(free_.begin(), free_.end(), [](const Block& a, const Block& b) {
-        return a.bytes < b.bytes;
-      }));
-    }
-  }
-  const Array memory(DType::uint8, Shape{std::max<std::size_t>(bytes, 64)});
-  return {memory.owner(), memory.bytes()};
-}
-
-void ArenaPool::give_back(Block block) {
-  if (block.memory == nullptr) return;
-  std::lock_guard lock(mutex_);
-  free_.push_back(std::move(block));
-}
-
 Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resources)
     : plan_(plan),
+      bound_(plan.arenas.size(), nullptr),
       addresses_(plan.slots.size(), nullptr),
       arrays_(plan.slots.size()),
-      late_descs_(plan.slots.size()) {
+      result_shapes_(plan.slots.size()),
+      late_descs_(plan.slots.size()),
+      event_times_(static_cast<std::size_t>(plan.events), 0) {
   for (const PlanVariable& variable : plan.variables) {
-    variables_.push_back(&resources.variable(variable.name, variable.dtype, variable.shape));
+    const Device& device = devices[variable.device];
+    variables_.push_back(
+        variable.replica
+            ? &resources.replica(
+                  variable.name, device.space(), variable.dtype, variable.shape,
+                  [&](std::size_t bytes) { return device.backend->allocate(device.index, bytes); })
+            : &resources.variable(variable.name, variable.dtype, variable.shape));
   }
   for (const QueueProgram& queue : plan.queues) {
     const Device& device = devices[queue.device];
-    queues_.push_back(device.backend->make_queue(device.index));
+    QueueState state;
+    state.queue = device.backend->make_queue(device.index, queue.lane);
+    state.inputs.resize(plan.max_operands);
+    state.outputs.resize(plan.max_operands);
+    queues_.push_back(std::move(state));
   }
   // An event belongs to the backend that records it; events of host threads serve all others.
   for (int i = 0; i < plan.events; ++i) events_.push_back(devices[0].backend->make_event());
   for (std::size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot& slot = plan.slots[i];
     const auto index = static_cast<std::size_t>(slot.index);
-    if (slot.kind == Slot::Kind::constant) {
-      addresses_[i] = const_cast<void*>(plan.constants[index].raw());
-    } else if (slot.kind == Slot::Kind::variable) {
+    if (slot.kind == Slot::Kind::variable) {
       addresses_[i] = variables_[index]->value.raw();
     } else if (slot.kind == Slot::Kind::boxed) {
       arrays_[i] = Array(slot.desc.dtype, slot.desc.shape);
       addresses_[i] = arrays_[i].raw();
     }
   }
+  for (std::size_t i = 0; i < plan.slots.size(); ++i) result_shapes_[i] = plan.slots[i].desc.shape;
+  for (const int fetch : plan.fetches) {
+    if (fetch < 0) continue;
+    result_shapes_[memory_slot(fetch)] = plan.slots[static_cast<std::size_t>(fetch)].desc.shape;
+  }
+  bind_constants(devices);
 }
 
-void Frame::begin(ArenaPool::Block block, std::span<const Array> feeds) {
-  const bool moved = block.memory != block_.memory || addresses_.empty();
-  block_ = std::move(block);
+void Frame::bind_constants(const DeviceSet& devices) {
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     const Slot& slot = plan_.slots[i];
+    if (slot.kind != Slot::Kind::constant) continue;
+    const Array& value = plan_.constants[static_cast<std::size_t>(slot.index)];
+    addresses_[i] = const_cast<void*>(value.raw());
+    if (slot.desc.space == kHostSpace) continue;
+    const auto& all = devices.devices();
+    const auto device = std::find_if(all.begin(), all.end(),
+                                     [&](const Device& d) { return d.space() == slot.desc.space; });
+    addresses_[i] = device_constant(value, *device);
+  }
+}
+
+void* Frame::device_constant(const Array& value, const Device& device) {
+  auto memory = device.backend->allocate(device.index, value.bytes());
+  const auto queue = device.backend->make_queue(device.index, Lane::upload);
+  queue->copy(memory.get(), value.raw(), value.bytes());
+  queue->synchronize();
+  device_constants_.push_back(memory);
+  return memory.get();
+}
+
+void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
+  arenas.take(plan_, blocks_);
+  for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+    const Slot& slot = plan_.slots[i];
+    const auto in_arena = static_cast<std::size_t>(slot.arena);
     if (slot.kind == Slot::Kind::arena) {
-      if (moved) addresses_[i] = arena() + slot.offset;
+      if (blocks_[in_arena].memory.get() != bound_[in_arena]) {
+        addresses_[i] = arena(slot.arena) + slot.offset;
+      }
     } else if (slot.kind == Slot::Kind::feed) {
       addresses_[i] = const_cast<void*>(feeds[static_cast<std::size_t>(slot.index)].raw());
-      arrays_[i] = feeds[static_cast<std::size_t>(slot.index)];
     } else if (slot.kind == Slot::Kind::output && plan_.view_of[i] == static_cast<int>(i)) {
-      arrays_[i] = Array(slot.desc.dtype, slot.desc.shape);
-      addresses_[i] = arrays_[i].raw();
+      bind_result(i);
     }
   }
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
-    const int root = plan_.view_of[i];
-    if (root != static_cast<int>(i)) addresses_[i] = addresses_[static_cast<std::size_t>(root)];
+    const std::size_t root = memory_slot(static_cast<int>(i));
+    if (root != i) addresses_[i] = addresses_[root];
   }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) bound_[i] = blocks_[i].memory.get();
   for (const auto& event : events_) event->reset();
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    queues_[i].virtual_now = 0;
+    if (trace) queues_[i].spans.assign(plan_.queues[i].instructions.size(), Span{});
+  }
 }
 
-std::vector<Array> Frame::take_results() {
-  std::vector<Array> results;
-  results.reserve(plan_.fetches.size());
-  for (int slot : plan_.fetches) {
-    if (slot < 0) {
-      results.emplace_back();
-      continue;
+void Frame::bind_result(std::size_t slot) {
+  Array& array = arrays_[slot];
+  if (!array.empty() && array.owner().use_count() == 1) {
+    // Whoever held it last may have been another thread, whose reads come before what follows.
+    std::atomic_thread_fence(std::memory_order_acquire);
+  } else {
+    array = Array(plan_.slots[slot].desc.dtype, result_shapes_[slot]);
+  }
+  addresses_[slot] = array.raw();
+}
+
+void Frame::take_results(std::span<const Array> feeds, std::vector<Array>& results) {
+  results.resize(plan_.fetches.size());
+  for (std::size_t i = 0; i < plan_.fetches.size(); ++i) {
+    if (plan_.fetches[i] < 0) continue;
+    const std::size_t at = memory_slot(plan_.fetches[i]);
+    const Slot& slot = plan_.slots[at];
+    if (slot.kind == Slot::Kind::feed) {
+      const Array& fed = feeds[static_cast<std::size_t>(slot.index)];
+      results[i] = fed.reshaped(plan_.slots[static_cast<std::size_t>(plan_.fetches[i])].desc.shape);
+    } else {
+      std::swap(results[i], arrays_[at]);
     }
-    const auto index = static_cast<std::size_t>(slot);
-    const Array& array = arrays_[static_cast<std::size_t>(plan_.view_of[index])];
-    const Slot::Kind kind = plan_.slots[index].kind;
-    results.push_back(kind == Slot::Kind::late ? array
-                                               : array.reshaped(plan_.slots[index].desc.shape));
   }
-  return results;
 }
 
-ArenaPool::Block Frame::end() {
-  for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
-    const Slot::Kind kind = plan_.slots[i].kind;
-    if (kind != Slot::Kind::boxed) arrays_[i] = Array();
+void Frame::put_back(std::vector<Array>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (plan_.fetches[i] < 0) continue;
+    const std::size_t at = memory_slot(plan_.fetches[i]);
+    if (plan_.slots[at].kind == Slot::Kind::output) std::swap(results[i], arrays_[at]);
   }
-  return block_;
+}
+
+void Frame::end(ArenaPool& arenas) {
+  for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+    if (plan_.slots[i].kind == Slot::Kind::late) arrays_[i] = Array();
+  }
+  arenas.give_back(blocks_);
 }
 
 const TensorDesc& Frame::desc(int slot) const {

@@ -1,44 +1,51 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "core/runtime/arena_pool.h"
 #include "core/runtime/plan.h"
 
 namespace towerflow {
 
-/// Memory of frames, shared by the plans of a session: a block goes to one run at a time.
-class ArenaPool {
- public:
-  struct Block {
-    std::shared_ptr<void> memory;
-    std::size_t bytes = 0;
-  };
-  /// The smallest free block of at least `bytes`, or a new one.
-  Block take(std::size_t bytes);
-  void give_back(Block block);
-
- private:
-  std::mutex mutex_;
-  std::vector<Block> free_;
+/// When one instruction of a run was at work. The virtual clock stands still but for what simulated
+/// devices and their host do; see Pace.
+struct Span {
+  double begin = 0, end = 0;                  ///< seconds since the run began, wall clock
+  double virtual_begin = 0, virtual_end = 0;  ///< seconds since the run began, virtual clock
 };
 
 /// Memory and bindings of one run of a plan; used by one run at a time, then again.
 class Frame {
  public:
+  /// What the walk along one queue needs, kept so that a run allocates nothing.
+  struct QueueState {
+    std::unique_ptr<Queue> queue;
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    double virtual_now = 0;
+    std::vector<Span> spans;  // per instruction, when the run is traced
+  };
+
   Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resources);
 
-  /// Binds the arena, feeds and fresh result Arrays; clears events.
-  void begin(ArenaPool::Block block, std::span<const Array> feeds);
-  /// The results of the run in the order of the fetches; empty Arrays for operations.
-  std::vector<Array> take_results();
-  /// Lets go of the arena and everything bound.
-  ArenaPool::Block end();
+  /// Binds memory, feeds and result Arrays; clears events. The feeds live as long as the run. A
+  /// result that was put back and that nobody else holds is written again.
+  void begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace);
+  /// Moves the results of the run out, in the order of the fetches; empty Arrays for operations.
+  void take_results(std::span<const Array> feeds, std::vector<Array>& results);
+  /// Puts back what `take_results` gave, for the next run.
+  void put_back(std::vector<Array>& results);
+  /// Lets go of the memory.
+  void end(ArenaPool& arenas);
 
   void* address(int slot) const { return addresses_[static_cast<std::size_t>(slot)]; }
-  std::byte* arena() const { return static_cast<std::byte*>(block_.memory.get()); }
+  std::byte* arena(int index) const {
+    return static_cast<std::byte*>(blocks_[static_cast<std::size_t>(index)].memory.get());
+  }
   Event& event(int index) const { return *events_[static_cast<std::size_t>(index)]; }
+  /// The virtual time at which an event was recorded; its waiters read it after they have waited.
+  double& event_time(int index) { return event_times_[static_cast<std::size_t>(index)]; }
   VariableStorage& variable(int index) const {
     return *variables_[static_cast<std::size_t>(index)];
   }
@@ -50,17 +57,28 @@ class Frame {
   }
   /// Gives a late slot its Array.
   void* bind_late(int slot, DType dtype, const Shape& shape);
-  Queue& queue(std::size_t index) const { return *queues_[index]; }
+  QueueState& queue(std::size_t index) { return queues_[index]; }
 
  private:
+  void bind_constants(const DeviceSet& devices);
+  void* device_constant(const Array& value, const Device& device);
+  void bind_result(std::size_t slot);
+  std::size_t memory_slot(int slot) const {
+    return static_cast<std::size_t>(plan_.view_of[static_cast<std::size_t>(slot)]);
+  }
+
   const Plan& plan_;
-  ArenaPool::Block block_;
-  std::vector<void*> addresses_;        // per slot
-  std::vector<Array> arrays_;           // per slot, where it has one: results, strings, late
-  std::vector<TensorDesc> late_descs_;  // per slot, of late ones
+  std::vector<ArenaPool::Block> blocks_;  // per arena of the plan
+  std::vector<const void*> bound_;        // the memory of each that addresses_ were made for
+  std::vector<void*> addresses_;          // per slot
+  std::vector<Array> arrays_;             // per slot, where it has one: results, strings, late
+  std::vector<Shape> result_shapes_;      // per slot: of a fetch that is a view, the fetch's
+  std::vector<TensorDesc> late_descs_;    // per slot, of late ones
   std::vector<VariableStorage*> variables_;
+  std::vector<std::shared_ptr<void>> device_constants_;
   std::vector<std::unique_ptr<Event>> events_;
-  std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<double> event_times_;
+  std::vector<QueueState> queues_;
 };
 
 }  // namespace towerflow

@@ -21,25 +21,31 @@ class Lowering {
       if (!graph_.nodes[i].dead) lower_node(static_cast<int>(i));
     }
     lower_fetches();
+    schedule(std::move(drafts_), devices_, plan_);
   }
 
  private:
-  /// A launched instruction: which queue, and which place in it.
-  struct Place {
-    int queue = -1;
-    int index = -1;
-    bool made() const { return queue >= 0; }
+  using Drafts = std::vector<int>;  // by number, ascending
+
+  /// Of one variable so far.
+  struct Accesses {
+    int writer = -1;
+    Drafts readers;  // since then
   };
 
   // --- which values look into a variable, and until when ---------------------------------------
 
-  /// The node of the variable whose storage `value` is or looks into; -1 for none.
-  int variable_root(ValueId value) const {
+  /// What stands for the storage that `value` is or looks into: the node of a variable, or the
+  /// first node that fills a device's replica of one; -1 for none.
+  int storage_of(ValueId value) {
     const PlanNode& node = graph_.node(value);
     if (node.op->effect == Effect::variable) return value.node;
+    if (node.replica) {
+      const std::pair key(graph_.variable_behind(node.inputs[0]), node.device);
+      return replicas_.emplace(key, value.node).first->second;
+    }
     const bool passes_on = node.op->view || graph_.spec(value).is_ref;
-    if (passes_on && !node.inputs.empty() && !node.is_known(0))
-      return variable_root(node.inputs[0]);
+    if (passes_on && !node.inputs.empty() && !node.is_known(0)) return storage_of(node.inputs[0]);
     return -1;
   }
 
@@ -55,8 +61,14 @@ class Lowering {
         last = std::max(last, node.op->view ? used_until : static_cast<int>(i));
       }
       for (int input : node.op->written) {
-        writers_[variable_root(node.inputs[static_cast<std::size_t>(input)])].push_back(
+        writers_[storage_of(node.inputs[static_cast<std::size_t>(input)])].push_back(
             static_cast<int>(i));
+      }
+    }
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const PlanNode& node = graph_.nodes[i];
+      if (!node.dead && node.replica) {
+        writers_[storage_of({static_cast<int>(i), 0})].push_back(static_cast<int>(i));
       }
     }
   }
@@ -77,13 +89,19 @@ class Lowering {
     return static_cast<int>(plan_.slots.size()) - 1;
   }
 
-  int slot_of(ValueId value) {
-    const auto it = slots_.find(value);
-    if (it != slots_.end()) return it->second;
+  MemorySpace space_of(const PlanNode& node) const {
+    return node.lane == Lane::download ? kHostSpace : devices_[node.device].space();
+  }
+
+  /// The slot of a value; one that is known already has a slot in every memory where it is read.
+  int slot_of(ValueId value, MemorySpace reader = kHostSpace) {
     const PlanNode& node = graph_.node(value);
     const auto output = static_cast<std::size_t>(value.output);
+    const MemorySpace space = node.is_known(output) ? reader : space_of(node);
+    const auto it = slots_.find({value, space});
+    if (it != slots_.end()) return it->second;
     Slot slot;
-    slot.desc = {node.outputs[output].dtype, node.outputs[output].shape, 0, kHostSpace};
+    slot.desc = {node.outputs[output].dtype, node.outputs[output].shape, 0, space};
     if (node.is_known(output)) {
       slot.kind = Slot::Kind::constant;
       slot.index = static_cast<int>(plan_.constants.size());
@@ -96,14 +114,28 @@ class Lowering {
     } else if (slot.desc.dtype == DType::string) {
       slot.kind = Slot::Kind::boxed;
     }
-    return slots_[value] = add_slot(std::move(slot));
+    return slots_[{value, space}] = add_slot(std::move(slot));
+  }
+
+  void set_slot(ValueId value, int slot) { slots_[{value, space_of(graph_.node(value))}] = slot; }
+
+  /// A slot that is the storage of a variable or replica.
+  int storage_slot(int root, const OutputSpec& spec) {
+    Slot slot;
+    slot.kind = Slot::Kind::variable;
+    slot.index = variable_index(root);
+    slot.desc = {spec.dtype, spec.shape, 0, space_of(graph_.nodes[static_cast<std::size_t>(root)])};
+    return add_slot(std::move(slot));
   }
 
   int variable_index(int root) {
     const auto it = variables_.find(root);
     if (it != variables_.end()) return it->second;
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(root)];
-    plan_.variables.push_back({node.origin->name, node.outputs[0].dtype, node.outputs[0].shape});
+    const int named = graph_.variable_behind({root, 0});
+    plan_.variables.push_back({graph_.nodes[static_cast<std::size_t>(named)].origin->name,
+                               node.outputs[0].dtype, node.outputs[0].shape, node.device,
+                               node.replica});
     return variables_[root] = static_cast<int>(plan_.variables.size()) - 1;
   }
 
@@ -119,11 +151,11 @@ class Lowering {
                         node.origin->name, node.outputs[0].shape.text()),
             {.site = node.origin->site, .node = node.origin->name, .op = node.op->name});
       }
-      Slot slot;
-      slot.kind = Slot::Kind::variable;
-      slot.index = variable_index(id);
-      slot.desc = {node.outputs[0].dtype, node.outputs[0].shape, 0, kHostSpace};
-      slots_[{id, 0}] = add_slot(std::move(slot));
+      set_slot({id, 0}, storage_slot(id, node.outputs[0]));
+      return;
+    }
+    if (node.lane != Lane::compute) {
+      emit_copy(id);
       return;
     }
     const bool known = !node.outputs.empty() && node.is_known(0) && node.inputs.empty() &&
@@ -134,22 +166,23 @@ class Lowering {
       return;
     }
     if (node.op->view && can_look_through(id)) {
-      Slot slot = plan_.slots[static_cast<std::size_t>(slot_of(node.inputs[0]))];
+      const int seen = slot_of(node.inputs[0], space_of(node));
+      Slot slot = plan_.slots[static_cast<std::size_t>(seen)];
       slot.desc.shape = node.outputs[0].shape;
-      view_of_[static_cast<int>(plan_.slots.size())] = slot_of(node.inputs[0]);
-      slots_[{id, 0}] = add_slot(std::move(slot));
+      view_of_[static_cast<int>(plan_.slots.size())] = seen;
+      set_slot({id, 0}, add_slot(std::move(slot)));
       inherit_order(id);
       return;
     }
     emit_launch(id);
   }
 
-  bool can_look_through(int id) const {
+  bool can_look_through(int id) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     const OutputSpec& input = graph_.spec(node.inputs[0]);
     if (!node.outputs[0].shape.fully_known() || !input.shape.fully_known()) return false;
     if (input.dtype == DType::string) return false;
-    const int root = variable_root(node.inputs[0]);
+    const int root = storage_of(node.inputs[0]);
     if (root < 0) return true;
     if (graph_.is_fetched({id, 0})) return false;
     return !written_under(root, id) || read_where_used(root, id);
@@ -171,35 +204,70 @@ class Lowering {
 
   /// A node without an instruction passes on what its consumers must wait for.
   void inherit_order(int id) {
-    std::vector<Place>& after = after_[id];
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
-    for (ValueId input : node.inputs) append(after, after_[input.node]);
-    for (int control : node.control) append(after, after_[control]);
+    Drafts after;
+    add_order(node, after);
+    after_[id] = std::move(after);
   }
 
-  /// Adds places to wait for; of one queue only the latest counts, since queues run in order.
-  static void append(std::vector<Place>& to, const std::vector<Place>& from) {
-    for (const Place& place : from) {
-      const auto same = std::find_if(
-          to.begin(), to.end(), [&](const Place& other) { return other.queue == place.queue; });
-      if (same == to.end())
-        to.push_back(place);
-      else
-        same->index = std::max(same->index, place.index);
+  void add_order(const PlanNode& node, Drafts& after) const {
+    const auto add = [&](int behind) {
+      const auto it = after_.find(behind);
+      if (it != after_.end()) append(after, it->second);
+    };
+    for (ValueId input : node.inputs) add(input.node);
+    for (int control : node.control) add(control);
+  }
+
+  static void append(Drafts& to, const Drafts& from) {
+    const auto middle = static_cast<std::ptrdiff_t>(to.size());
+    to.insert(to.end(), from.begin(), from.end());
+    std::inplace_merge(to.begin(), to.begin() + middle, to.end());
+    to.erase(std::unique(to.begin(), to.end()), to.end());
+  }
+
+  /// A copy between memories; a replica's is made only when the variable has changed.
+  void emit_copy(int id) {
+    const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
+    Draft draft{.device = node.device, .lane = node.lane, .may_fail = false};
+    Instruction& copy = draft.instruction;
+    copy.kind = Instruction::Kind::copy;
+    copy.op = node.op;
+    copy.detail = {.site = node.origin->site,
+                   .node = node.origin->name,
+                   .op = node.op->name,
+                   .device = devices_[node.device].name};
+    copy.inputs = {slot_of(node.inputs[0])};
+    if (node.replica) set_slot({id, 0}, storage_slot(storage_of({id, 0}), node.outputs[0]));
+    copy.outputs = {slot_of({id, 0})};
+    const auto& out = plan_.slots[static_cast<std::size_t>(copy.outputs[0])].desc;
+    const Device& device = devices_[node.device];
+    draft.seconds = device.backend->pace(device.index).copy_seconds(out.bytes());
+    copy.cost.bytes = static_cast<double>(out.bytes());
+    std::map<int, VariableUse> uses;
+    if (const int root = storage_of(node.inputs[0]); root >= 0) {
+      uses[variable_index(root)] = {variable_index(root), false, true};
     }
+    if (node.replica) {
+      const int root = variable_index(storage_of({id, 0}));
+      uses[root] = {root, true, false};
+    }
+    for (const auto& [index, use] : uses) copy.variables.push_back(use);
+    place_draft(id, std::move(draft));
   }
 
   void emit_launch(int id) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     const Device& device = devices_[node.device];
-    Instruction made;
+    Draft draft{.device = node.device};
+    Instruction& made = draft.instruction;
     made.op = node.op;
     made.attrs = node.attrs;
     made.detail = {.site = node.origin->site,
                    .node = node.origin->name,
                    .op = node.op->name,
                    .device = device.name};
-    for (ValueId input : node.inputs) made.inputs.push_back(slot_of(input));
+    for (ValueId input : node.inputs) made.inputs.push_back(slot_of(input, device.space()));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       made.outputs.push_back(output_slot(id, static_cast<int>(i)));
     }
@@ -207,7 +275,7 @@ class Lowering {
       return !plan_.slots[static_cast<std::size_t>(slot)].desc.shape.fully_known();
     };
     made.entry = &kernel_for(graph_, node, device);
-    const KernelRequest request = kernel_request(graph_, node, device.backend->space(device.index));
+    const KernelRequest request = kernel_request(graph_, node, device.space());
     made.state = request.node;
     made.late = std::any_of(made.inputs.begin(), made.inputs.end(), shape_open) ||
                 std::any_of(made.outputs.begin(), made.outputs.end(), shape_open) ||
@@ -218,20 +286,38 @@ class Lowering {
       rethrow_with(made.detail);
     }
     collect_variables(node, made);
-    place_instruction(id, std::move(made));
+    draft.may_fail = made.entry->may_fail || made.late;
+    draft.writes = node.op->effect == Effect::writes_variable;
+    made.cost = cost_of_node(node);
+    draft.seconds = estimated_seconds(made.cost);
+    place_draft(id, std::move(draft));
+  }
+
+  Cost cost_of_node(const PlanNode& node) const {
+    std::vector<OutputSpec> inputs;
+    for (ValueId input : node.inputs) inputs.push_back(graph_.spec(input));
+    return cost_of(*node.op, inputs, node.outputs);
+  }
+
+  /// From work and bytes at rates that a core of any machine of today has, for the order of queues.
+  static double estimated_seconds(const Cost& cost) {
+    constexpr double kLaunch = 1e-6, kFlopsPerSecond = 50e9, kBytesPerSecond = 10e9;
+    return kLaunch + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
   }
 
   /// An output of an op that refers to a variable's storage (Assign) is that storage.
   int output_slot(int id, int output) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     if (!node.outputs[static_cast<std::size_t>(output)].is_ref) return slot_of({id, output});
-    return slots_[{id, output}] = slot_of(node.inputs[0]);
+    const int slot = slot_of(node.inputs[0]);
+    set_slot({id, output}, slot);
+    return slot;
   }
 
   void collect_variables(const PlanNode& node, Instruction& made) {
     std::map<int, VariableUse> uses;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const int root = variable_root(node.inputs[i]);
+      const int root = storage_of(node.inputs[i]);
       if (root < 0) continue;
       VariableUse& use = uses[variable_index(root)];
       use.variable = variable_index(root);
@@ -247,44 +333,31 @@ class Lowering {
 
   // --- order -----------------------------------------------------------------------------------
 
-  int queue_of(int device) {
-    for (std::size_t i = 0; i < plan_.queues.size(); ++i) {
-      if (plan_.queues[i].device == device) return static_cast<int>(i);
+  void place_draft(int id, Draft draft) {
+    const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
+    add_order(node, draft.after);
+    order_variables(draft, static_cast<int>(drafts_.size()));
+    for (int state : states_of(node)) {
+      const auto [last, first] = last_stateful_.emplace(state, -1);
+      if (!first) append(draft.after, {last->second});
+      last->second = static_cast<int>(drafts_.size());
     }
-    plan_.queues.push_back({device, {}});
-    return static_cast<int>(plan_.queues.size()) - 1;
+    after_[id] = {static_cast<int>(drafts_.size())};
+    drafts_.push_back(std::move(draft));
   }
 
-  void place_instruction(int id, Instruction made) {
-    const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
-    std::vector<Place> before;
-    for (ValueId input : node.inputs) append(before, after_[input.node]);
-    for (int control : node.control) append(before, after_[control]);
-    for (const VariableUse& use : made.variables) {
-      const Place& writer = last_writer_[use.variable];
-      if (writer.made()) append(before, {writer});
-      if (use.writes) append(before, readers_[use.variable]);
-    }
-    const std::vector<int> states = states_of(node);
-    for (int state : states) {
-      if (last_stateful_[state].made()) append(before, {last_stateful_[state]});
-    }
-
-    const int queue = queue_of(node.device);
-    wait_for(queue, before);
-    auto& instructions = plan_.queues[static_cast<std::size_t>(queue)].instructions;
-    const Place place{queue, static_cast<int>(instructions.size())};
-    for (const VariableUse& use : made.variables) {
+  /// Reads of a variable come after the write before them, a write after both.
+  void order_variables(Draft& draft, int number) {
+    for (const VariableUse& use : draft.instruction.variables) {
+      Accesses& accesses = accesses_[use.variable];
+      if (accesses.writer >= 0) append(draft.after, {accesses.writer});
       if (use.writes) {
-        last_writer_[use.variable] = place;
-        readers_[use.variable].clear();
+        append(draft.after, accesses.readers);
+        accesses = {number, {}};
       } else {
-        append(readers_[use.variable], {place});
+        accesses.readers.push_back(number);
       }
     }
-    for (int state : states) last_stateful_[state] = place;
-    instructions.push_back(std::move(made));
-    after_[id] = {place};
   }
 
   /// Stateful ops on one queue or reader keep their order on the tape, and so do those on files.
@@ -296,26 +369,6 @@ class Lowering {
       if (graph_.spec(input).dtype == DType::resource) states.push_back(input.node);
     }
     return states;
-  }
-
-  /// Makes `queue` wait for instructions of other queues, each at most once.
-  void wait_for(int queue, const std::vector<Place>& places) {
-    for (const auto& [other, index] : places) {
-      if (other == queue) continue;
-      const auto waited = waited_.find({queue, other});
-      if (waited != waited_.end() && waited->second >= index) continue;
-      waited_[{queue, other}] = index;
-      Instruction wait;
-      wait.kind = Instruction::Kind::wait;
-      wait.event = event_after({other, index});
-      plan_.queues[static_cast<std::size_t>(queue)].instructions.push_back(std::move(wait));
-    }
-  }
-
-  int event_after(Place place) {
-    const auto [it, added] = events_.emplace(std::pair(place.queue, place.index), plan_.events);
-    if (added) ++plan_.events;
-    return it->second;
   }
 
   // --- results ---------------------------------------------------------------------------------
@@ -337,20 +390,21 @@ class Lowering {
                           at.kind == Slot::Kind::boxed || !taken.insert(root).second;
       plan_.fetches.push_back(shared ? copy_for_fetch(fetch, slot) : slot);
     }
-    record_events();
     resolve_views();
   }
 
   /// A value that is not the run's own is copied out: a variable after everything else.
   int copy_for_fetch(ValueId fetch, int slot) {
     const PlanNode& node = graph_.node(fetch);
-    const Device& device = devices_[node.device];
+    const int at = devices_[node.device].on_host() ? node.device : devices_.host();
+    const Device& device = devices_[at];
     static const OpDef& identity = OpRegistry::global().get("Identity");
     Slot result;
     result.desc = plan_.slots[static_cast<std::size_t>(slot)].desc;
     const bool late = !result.desc.shape.fully_known();
     result.kind = late ? Slot::Kind::late : Slot::Kind::output;
-    Instruction copy;
+    Draft draft{.device = at};
+    Instruction& copy = draft.instruction;
     copy.op = &identity;
     copy.detail = {.site = node.origin->site,
                    .node = node.origin->name,
@@ -360,38 +414,17 @@ class Lowering {
     copy.entry = device.backend->find_kernel(request);
     copy.late = late;
     if (!late) copy.kernel = kernels_.get(*copy.entry, request);
+    draft.may_fail = copy.entry->may_fail || late;
     copy.inputs = {slot};
     copy.outputs = {add_slot(result)};
-    std::vector<Place> before = after_[fetch.node];
-    const int root = variable_root(fetch);
-    if (root >= 0) {
-      const int variable = variable_index(root);
-      copy.variables = {{variable, false, true}};
-      if (last_writer_[variable].made()) append(before, {last_writer_[variable]});
-    }
-    const int queue = queue_of(node.device);
-    wait_for(queue, before);
     const int out = copy.outputs[0];
-    plan_.queues[static_cast<std::size_t>(queue)].instructions.push_back(std::move(copy));
-    return out;
-  }
-
-  /// Puts the records in; done last, since they shift the places of instructions.
-  void record_events() {
-    for (std::size_t queue = 0; queue < plan_.queues.size(); ++queue) {
-      std::vector<Instruction> out;
-      auto& instructions = plan_.queues[queue].instructions;
-      for (std::size_t i = 0; i < instructions.size(); ++i) {
-        out.push_back(std::move(instructions[i]));
-        const auto it = events_.find({static_cast<int>(queue), static_cast<int>(i)});
-        if (it == events_.end()) continue;
-        Instruction record;
-        record.kind = Instruction::Kind::record;
-        record.event = it->second;
-        out.push_back(std::move(record));
-      }
-      instructions = std::move(out);
+    if (const auto it = after_.find(fetch.node); it != after_.end()) draft.after = it->second;
+    if (const int root = storage_of(fetch); root >= 0) {
+      copy.variables = {{variable_index(root), false, true}};
+      order_variables(draft, static_cast<int>(drafts_.size()));
     }
+    drafts_.push_back(std::move(draft));
+    return out;
   }
 
   /// Instructions and fetches name the slot that has the memory, not the view of it.
@@ -418,16 +451,15 @@ class Lowering {
   Plan& plan_;
 
   std::vector<int> last_use_;                // per node: the last node that reads it
-  std::map<int, std::vector<int>> writers_;  // per variable node: nodes that write it
-  std::map<ValueId, int> slots_;
+  std::map<int, std::vector<int>> writers_;  // per storage root: nodes that write it
+  std::map<std::pair<ValueId, MemorySpace>, int> slots_;
   std::map<int, int> view_of_;
-  std::map<int, int> variables_;  // variable node -> index in the plan
-  std::map<int, std::vector<Place>> after_;
-  std::map<int, Place> last_writer_;
-  std::map<int, std::vector<Place>> readers_;
-  std::map<int, Place> last_stateful_;
-  std::map<std::pair<int, int>, int> waited_;  // (queue, other queue) -> place waited for
-  std::map<std::pair<int, int>, int> events_;  // (queue, place) -> event
+  std::map<int, int> variables_;                 // storage root -> index in the plan
+  std::map<std::pair<int, int>, int> replicas_;  // (variable, device) -> storage root
+  std::vector<Draft> drafts_;
+  std::map<int, Drafts> after_;       // per node: what its consumers must wait for
+  std::map<int, Accesses> accesses_;  // per variable of the plan
+  std::map<int, int> last_stateful_;
 };
 
 }  // namespace
@@ -435,13 +467,17 @@ class Lowering {
 void lower(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels,
            const PassOptions& options, Plan& plan) {
   Lowering(graph, devices, kernels, plan).run();
-  for (const QueueProgram& queue : plan.queues) {
-    for (const Instruction& instruction : queue.instructions) {
+  for (QueueProgram& queue : plan.queues) {
+    for (Instruction& instruction : queue.instructions) {
+      std::sort(instruction.variables.begin(), instruction.variables.end(),
+                [&](const VariableUse& a, const VariableUse& b) {
+                  return plan.locked_before(a.variable, b.variable);
+                });
       plan.max_operands =
           std::max({plan.max_operands, instruction.inputs.size(), instruction.outputs.size()});
     }
   }
-  assign_memory(plan, options.reuse_buffers);
+  assign_memory(plan, devices, options.reuse_buffers);
 }
 
 }  // namespace towerflow

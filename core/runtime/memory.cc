@@ -74,9 +74,11 @@ struct Lifetime {
 
 class MemoryPlanner {
  public:
-  MemoryPlanner(Plan& plan, bool reuse) : plan_(plan), reuse_(reuse) {}
+  MemoryPlanner(Plan& plan, const DeviceSet& devices, bool reuse)
+      : plan_(plan), devices_(devices), reuse_(reuse) {}
 
   void run() {
+    choose_arenas();
     lifetimes_.resize(plan_.slots.size());
     for (std::size_t queue = 0; queue < plan_.queues.size(); ++queue) {
       scan(static_cast<int>(queue));
@@ -85,7 +87,9 @@ class MemoryPlanner {
       assign(static_cast<int>(queue));
     }
     for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
-      plan_.slots[i].offset = plan_.slots[static_cast<std::size_t>(plan_.view_of[i])].offset;
+      const Slot& memory = plan_.slots[static_cast<std::size_t>(plan_.view_of[i])];
+      plan_.slots[i].offset = memory.offset;
+      plan_.slots[i].arena = memory.arena;
     }
   }
 
@@ -95,6 +99,22 @@ class MemoryPlanner {
   }
   Lifetime& lifetime(int slot) {
     return lifetimes_[static_cast<std::size_t>(plan_.view_of[static_cast<std::size_t>(slot)])];
+  }
+
+  /// Each memory has one arena, in which each queue has a region of its own.
+  void choose_arenas() {
+    plan_.arenas = {{.device = devices_.host()}};
+    for (QueueProgram& queue : plan_.queues) {
+      const Device& device = devices_[queue.device];
+      if (!device.on_host()) plan_.arenas[0].pinned = true;
+      const MemorySpace space = queue.lane == Lane::download ? kHostSpace : device.space();
+      const auto same = std::find_if(plan_.arenas.begin(), plan_.arenas.end(),
+                                     [&](const Arena& arena) { return arena.space == space; });
+      queue.arena = static_cast<int>(same - plan_.arenas.begin());
+      if (same == plan_.arenas.end()) {
+        plan_.arenas.push_back({.device = queue.device, .space = space});
+      }
+    }
   }
 
   void scan(int queue) {
@@ -124,13 +144,16 @@ class MemoryPlanner {
   }
 
   void assign(int queue) {
-    auto& instructions = plan_.queues[static_cast<std::size_t>(queue)].instructions;
+    QueueProgram& program = plan_.queues[static_cast<std::size_t>(queue)];
+    auto& instructions = program.instructions;
+    Arena& arena = plan_.arenas[static_cast<std::size_t>(program.arena)];
     Region region;
-    const std::size_t base = plan_.arena_bytes;
+    const std::size_t base = arena.bytes;
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       Instruction& instruction = instructions[i];
       for (int slot : instruction.outputs) {
         if (owns_memory(slot, queue, static_cast<int>(i))) {
+          memory_slot(slot).arena = program.arena;
           take_for_output(instruction, slot, region, base, static_cast<int>(i));
         }
       }
@@ -143,7 +166,7 @@ class MemoryPlanner {
       }
       if (reuse_) give_back_ended(instruction, region, base, static_cast<int>(i));
     }
-    plan_.arena_bytes = base + region.end();
+    arena.bytes = base + region.end();
   }
 
   bool owns_memory(int slot, int queue, int instruction) {
@@ -195,17 +218,20 @@ class MemoryPlanner {
   }
 
   Plan& plan_;
+  const DeviceSet& devices_;
   bool reuse_;
   std::vector<Lifetime> lifetimes_;
 };
 
 }  // namespace
 
-void assign_memory(Plan& plan, bool reuse) {
-  plan.arena_bytes = 0;
-  MemoryPlanner(plan, reuse).run();
-  plan.log.add(fmt::format("memory: {} bytes in a frame, buffers {}", plan.arena_bytes,
-                           reuse ? "used again" : "each by itself"));
+void assign_memory(Plan& plan, const DeviceSet& devices, bool reuse) {
+  MemoryPlanner(plan, devices, reuse).run();
+  for (const Arena& arena : plan.arenas) {
+    plan.log.add(fmt::format("memory: {} bytes in a frame on {}, buffers {}", arena.bytes,
+                             arena.space == kHostSpace ? "the host" : devices[arena.device].name,
+                             reuse ? "used again" : "each by itself"));
+  }
 }
 
 }  // namespace towerflow

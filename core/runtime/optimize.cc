@@ -52,7 +52,7 @@ void compute(PlanGraph& graph, PlanNode& node, const Device& device) {
   ResourceStore resources;
   Cancellation cancellation;
   RunContext run{resources, cancellation};
-  const auto queue = device.backend->make_queue(device.index);
+  const auto queue = device.backend->make_queue(device.index, Lane::compute);
   kernel->enqueue(*queue, {.inputs = inputs.data(),
                            .outputs = outputs.data(),
                            .workspace = static_cast<std::byte*>(workspace.raw()),
@@ -238,6 +238,7 @@ void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) 
   for (const RewriteRule& rule : rewrite_rules()) {
     if (rule.kind == RewriteKind::convolution && !options.fuse_convolutions) continue;
     if (rule.kind == RewriteKind::update && !options.fuse_updates) continue;
+    if (rule.kind == RewriteKind::elementwise && !options.fuse_elementwise) continue;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       if (graph.nodes[i].dead || graph.nodes[i].feed >= 0 || graph.nodes[i].is_known(0)) continue;
       if (rule.apply(graph, static_cast<int>(i))) {

@@ -8,6 +8,10 @@ namespace towerflow {
 /// Pass 2: a device for every node, by what was asked, colocation and the kernels there are.
 std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool soft, PassLog& log);
 
+/// Pass 2, at its end: what is late runs on the host, whose memory can be had while a run goes on.
+void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
+                       PassLog& log);
+
 /// Pass: a node that must wait for a pure one waits for the effects behind that one instead, so
 /// that what is awaited but read by nobody is not computed: `gate_gradients` asks for such.
 void drop_unread(PlanGraph& graph, PassLog& log);
@@ -21,6 +25,11 @@ void share_subexpressions(PlanGraph& graph, PassLog& log);
 
 /// Pass 4: applies the registered rules that `options` allows.
 void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log);
+
+/// Pass 3: each edge between two memories becomes one copy, shared by those that read it there; a
+/// device's reads of a variable become reads of its replica, refreshed as soon as the variable has
+/// changed. Last of the passes on the graph, so that no rewrite has to look through copies.
+std::vector<Transfer> insert_copies(PlanGraph& graph, const DeviceSet& devices, PassLog& log);
 
 /// The kernel request of a node with what is known of it now.
 KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, MemorySpace space);

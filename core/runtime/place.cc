@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -35,6 +36,45 @@ const std::string& requested(const Node& node) {
   }
 }
 
+std::string short_name(const Device& device) {
+  return fmt::format("/device:{}:{}", device.backend->type(), device.index);
+}
+
+/// Whether the plan launches something for the node, rather than knowing its value or only keeping
+/// an order.
+bool is_launched(const PlanNode& node) {
+  if (node.op->effect == Effect::variable) return false;
+  if (node.op->effect == Effect::pure && node.outputs.empty()) return false;
+  return !(node.op->effect == Effect::pure && node.is_known(0));
+}
+
+/// Moves a node that its device cannot run to the host, or says that it was asked for strictly.
+void need_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& devices, bool soft,
+                 std::string& why) {
+  const Device& device = devices[node.device];
+  if (device.on_host()) return;
+  if (node.op->effect == Effect::variable) {
+    node.device = devices.host();
+    why = fmt::format("variables live in the host's memory ({})", why);
+    return;
+  }
+  if (!is_launched(node)) return;
+  if (device.backend->find_kernel(kernel_request(graph, node, device.space())) != nullptr) return;
+  if (!soft) {
+    throw errors::InvalidArgumentError(
+        fmt::format("Cannot assign a device for operation {}: Could not satisfy explicit device "
+                    "specification '{}' because no supported kernel for {} devices is available.",
+                    node.origin->name, node.origin->device, device.backend->type()),
+        {.site = node.origin->site,
+         .node = node.origin->name,
+         .op = node.op->name,
+         .device = device.name,
+         .hint = "set allow_soft_placement, or put it under tf::device(\"/cpu:0\")"});
+  }
+  why = fmt::format("{} has no kernel of it", short_name(device));
+  node.device = devices.host();
+}
+
 }  // namespace
 
 std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool soft, PassLog& log) {
@@ -43,7 +83,11 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool so
   std::map<std::string, int> counts;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     PlanNode& node = graph.nodes[i];
-    if (node.dead || node.feed >= 0) continue;
+    if (node.dead) continue;
+    if (node.feed >= 0) {
+      node.device = devices.host();
+      continue;
+    }
     by_name[node.origin->name] = static_cast<int>(i);
     const ErrorDetail detail{
         .site = node.origin->site, .node = node.origin->name, .op = node.op->name};
@@ -55,6 +99,7 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool so
     } else {
       node.device = devices.choose(requested(*node.origin), soft, detail, why);
     }
+    need_kernel(graph, node, devices, soft, why);
     ++counts[devices[node.device].name];
     ledger.push_back({node.origin->name, node.op->name, node.origin->device,
                       devices[node.device].name, std::move(why)});
@@ -62,6 +107,35 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool so
   for (const auto& [name, count] : counts)
     log.add(fmt::format("place: {} nodes on {}", count, name));
   return ledger;
+}
+
+void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
+                       PassLog& log) {
+  int moved = 0;
+  for (PlanNode& node : graph.nodes) {
+    if (node.dead || node.feed >= 0 || devices[node.device].on_host() || !is_launched(node)) {
+      continue;
+    }
+    const auto open = [](const OutputSpec& spec) { return !spec.shape.fully_known(); };
+    const auto unknown = [&](int input) {
+      const ValueId value = node.inputs[static_cast<std::size_t>(input)];
+      return !graph.node(value).is_known(static_cast<std::size_t>(value.output));
+    };
+    const bool late =
+        std::any_of(node.outputs.begin(), node.outputs.end(), open) ||
+        std::any_of(node.inputs.begin(), node.inputs.end(),
+                    [&](ValueId input) { return open(graph.spec(input)); }) ||
+        std::any_of(node.op->static_inputs.begin(), node.op->static_inputs.end(), unknown);
+    if (!late) continue;
+    node.device = devices.host();
+    ++moved;
+    for (Placement& entry : ledger) {
+      if (entry.node != node.origin->name) continue;
+      entry.given = devices[node.device].name;
+      entry.why = "its shape is known only while it runs: on the host";
+    }
+  }
+  if (moved > 0) log.add(fmt::format("place: {} nodes of late shape stay on the host", moved));
 }
 
 KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, MemorySpace space) {

@@ -15,7 +15,7 @@ namespace towerflow {
 /// Where the bytes of a value lie during a run.
 struct Slot {
   enum class Kind {
-    arena,     ///< at `offset` in the frame's memory
+    arena,     ///< at `offset` in the frame's memory number `arena`
     constant,  ///< number `index` of the plan's constants
     variable,  ///< number `index` of the plan's variables
     feed,      ///< number `index` of the run's feeds
@@ -25,6 +25,7 @@ struct Slot {
   };
   Kind kind = Kind::arena;
   TensorDesc desc;
+  int arena = 0;
   std::size_t offset = 0;
   int index = -1;
 };
@@ -38,7 +39,13 @@ struct VariableUse {
 
 /// One step of a queue.
 struct Instruction {
-  enum class Kind { launch, wait, record };
+  enum class Kind {
+    launch,
+    copy,    ///< from slot inputs[0] to slot outputs[0], which lie in different memories
+    commit,  ///< from here on the run changes variables: it is to finish, and nothing left fails
+    wait,
+    record,
+  };
   Kind kind = Kind::launch;
   int event = -1;
 
@@ -46,26 +53,40 @@ struct Instruction {
   const KernelEntry* entry = nullptr;
   std::vector<int> inputs;             ///< slots
   std::vector<int> outputs;            ///< slots
-  std::size_t workspace = 0;           ///< offset in the frame's memory
-  std::vector<VariableUse> variables;  ///< in ascending order of `variable`
+  std::size_t workspace = 0;           ///< offset in the memory of the queue's device
+  std::vector<VariableUse> variables;  ///< in the order of Plan::locked_before
   bool late = false;
 
   const OpDef* op = nullptr;
   Attrs attrs;
+  Cost cost;
   std::string state;   ///< names the state of a stateful kernel, else empty
   ErrorDetail detail;  ///< node, op, device, user's line
 };
 
-/// The instructions of one device, in order.
+/// The instructions of one engine of a device, in order.
 struct QueueProgram {
   int device = 0;
+  Lane lane = Lane::compute;
+  int arena = 0;  ///< where its outputs and workspaces lie
   std::vector<Instruction> instructions;
 };
 
+/// A variable, or the replica of it that a device has.
 struct PlanVariable {
   std::string name;
   DType dtype = DType::invalid;
   Shape shape;
+  int device = 0;
+  bool replica = false;
+};
+
+/// Memory of a frame: on the host (the first always) or on one device.
+struct Arena {
+  int device = 0;
+  MemorySpace space = kHostSpace;
+  std::size_t bytes = 0;
+  bool pinned = false;  ///< host memory that copy engines read and write
 };
 
 /// A compiled run. Immutable, without addresses; many frames may run it at the same time.
@@ -77,14 +98,24 @@ struct Plan {
   std::vector<int> view_of;  ///< per slot: the slot whose memory it is, itself if its own
   std::vector<int> fetches;  ///< slot of each fetched tensor, -1 for an operation
   int events = 0;
-  std::size_t arena_bytes = 0;
+  std::vector<Arena> arenas;
   std::size_t max_operands = 0;
   std::vector<Placement> placements;
+  std::vector<Transfer> transfers;
+  bool simulated = false;  ///< has queues of simulated devices: runs keep the virtual clock
   PassLog log;
 
+  /// Whether variable `a` is locked before `b` by an instruction that uses both: an order that all
+  /// plans of a session share, so that two runs never wait for each other.
+  bool locked_before(int a, int b) const;
   /// The plan in words: passes, instructions with their kernels and slots, memory.
   std::string text(const DeviceSet& devices) const;
+  /// What lies in one memory: the largest values first, for errors of memory.
+  std::string memory_map(std::size_t arena) const;
   std::size_t launches() const;
+  std::size_t copies() const;
+  std::size_t waits() const;
+  std::size_t arena_bytes() const;  ///< of all memories
 };
 
 /// Kernels prepared once and shared by the plans of a session; see KernelRequest.
@@ -117,8 +148,25 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
 void lower(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels,
            const PassOptions& options, Plan& plan);
 
+/// An instruction that has no place in a queue yet.
+struct Draft {
+  Instruction instruction;
+  int device = 0;
+  Lane lane = Lane::compute;
+  std::vector<int> after;  ///< drafts that must have ended before it starts
+  double seconds = 0;      ///< an estimate, from work and bytes alone
+  bool may_fail = true;
+  bool writes = false;  ///< changes a variable (not a replica)
+};
+
+/// Puts the drafts, which come in tape order, into one queue an engine and events between them. A
+/// queue takes what is estimated to be ready first, in tape order among those: gradients are
+/// averaged and applied as they arrive. What may fail goes before what changes variables, unless it
+/// needs the change. Plans are the same for the same drafts.
+void schedule(std::vector<Draft> drafts, const DeviceSet& devices, Plan& plan);
+
 /// Gives every arena slot and workspace its offset.
-void assign_memory(Plan& plan, bool reuse);
+void assign_memory(Plan& plan, const DeviceSet& devices, bool reuse);
 
 /// Checks what every plan must satisfy; throws InternalError naming the broken rule. Run on each
 /// plan when the library is built with the verifier on.

@@ -8,15 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "core/device/sim/sim_options.h"
 #include "core/graph/graph.h"
 #include "core/graph/operand.h"
 #include "core/graph/plan_graph.h"
+#include "core/runtime/callable.h"
+#include "core/runtime/placement.h"
+#include "core/runtime/run_metadata.h"
 
 namespace towerflow {
 
 class Cancellation;
 class ResourceStore;
-struct Placement;
+
+/// Which accelerators a session sees. (tf.GPUOptions)
+struct GPUOptions {
+  /// Numbers of devices in the order in which they become /gpu:0, /gpu:1 ..: "1,0"; "" for all.
+  std::string visible_device_list{};
+};
 
 /// How a session runs graphs. (tf.ConfigProto)
 struct ConfigProto {
@@ -24,6 +33,8 @@ struct ConfigProto {
   int intra_op_parallelism_threads = 0;       ///< compute threads in all, 0 for one per core
   bool allow_soft_placement = false;
   bool log_device_placement = false;
+  GPUOptions gpu_options{};
+  SimulatedDevices simulated{};  ///< accelerators to simulate, which stand in for GPUs
   PassOptions passes{};
 };
 
@@ -50,6 +61,24 @@ class Feed {
 };
 
 using Feeds = std::vector<Feed>;
+
+/// What a plan is made of: for comparing plans with and without a pass.
+struct PlanCounts {
+  std::size_t launches = 0;     ///< kernels a run
+  std::size_t copies = 0;       ///< between memories
+  std::size_t waits = 0;        ///< of one queue for another
+  std::size_t arena_bytes = 0;  ///< of what lies in a frame, in all memories
+  bool operator==(const PlanCounts&) const = default;
+};
+
+/// What a device keeps for one run.
+struct DeviceHolding {
+  std::string name;            ///< full device name
+  std::string description;     ///< "simulated accelerator, ..."
+  std::size_t step_bytes = 0;  ///< of values, workspaces and staging
+  std::size_t variables = 0;   ///< masters, slots among them
+  std::size_t variable_bytes = 0;
+};
 
 /// Runs parts of a graph and owns the values of its variables. (tf.Session)
 ///
@@ -80,18 +109,28 @@ class Session {
   }
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
 
+  /// The same, and how it went: with FULL_TRACE `metadata` says when each instruction was at work.
+  std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds,
+                         const RunOptions& options, RunMetadata* metadata);
+
   /// A function that runs `fetches` with values for `feeds` given in their order, without looking
   /// the plan up again. (tf.Session.make_callable)
-  /// The function may outlive the session, whose `close` it then meets; `cancellation`, when given,
-  /// ends its runs, the one under way and later ones, and must live as long as the function.
-  std::function<std::vector<Array>(std::span<const Array>)> make_callable(
-      std::vector<Fetch> fetches, std::vector<Tensor> feeds = {},
-      Cancellation* cancellation = nullptr);
+  /// It may outlive the session, whose `close` it then meets; `cancellation`, when given, ends its
+  /// runs, the one under way and later ones, and must live as long as the function.
+  Callable make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds = {},
+                         Cancellation* cancellation = nullptr);
 
   /// What the planner makes of a run, in words.
   std::string plan_report(std::span<const Fetch> fetches, const Feeds& feeds = {});
   /// Where each node of that run is placed, and why.
   std::vector<Placement> placements(std::span<const Fetch> fetches, const Feeds& feeds = {});
+  /// What that run copies between memories, from whom to whom, and how many bytes.
+  std::vector<Transfer> transfers(std::span<const Fetch> fetches, const Feeds& feeds = {});
+  /// What each device keeps for that run.
+  std::vector<DeviceHolding> device_holdings(std::span<const Fetch> fetches,
+                                             const Feeds& feeds = {});
+  /// The plan of that run in numbers.
+  PlanCounts plan_counts(std::span<const Fetch> fetches, const Feeds& feeds = {});
 
   /// Ends waits in queues and cancels runs; later runs are errors. Called by the destructor.
   void close();
@@ -104,8 +143,7 @@ class Session {
   std::shared_ptr<ResourceStore> shared_resources();
 
  private:
-  class Impl;
-  std::shared_ptr<Impl> impl_;
+  std::shared_ptr<SessionImpl> impl_;
 };
 
 }  // namespace towerflow

@@ -4,34 +4,57 @@
 
 namespace towerflow {
 
+/// What the threads of one run still have to do.
+struct Workers::Join {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t left = 0;
+};
+
 /// One thread and the piece of work it was handed.
 struct Workers::Worker {
   std::mutex mutex;
   std::condition_variable changed;
-  std::function<void()> work;
+  Call call;
+  std::size_t index = 0;
+  Join* join = nullptr;
   bool stop = false;
+  Workers* pool = nullptr;
+  Worker* next = nullptr;  // of those leased together
   std::thread thread;
 
   void loop() {
     std::unique_lock lock(mutex);
     while (true) {
-      changed.wait(lock, [this] { return work != nullptr || stop; });
-      if (work == nullptr) return;
-      const auto job = std::exchange(work, nullptr);
+      changed.wait(lock, [this] { return call.function != nullptr || stop; });
+      if (call.function == nullptr) return;
+      const Call work = std::exchange(call, {});
+      Join& ending = *join;
+      const std::size_t part = index;
       lock.unlock();
-      job();
+      work.function(work.context, part);
+      pool->give_back(*this);
+      {
+        std::lock_guard ended(ending.mutex);
+        --ending.left;
+        ending.changed.notify_one();
+      }
       lock.lock();
     }
   }
 
-  void give(std::function<void()> job) {
+  void give(Call work, std::size_t part, Join& ending) {
     {
       std::lock_guard lock(mutex);
-      work = std::move(job);
+      call = work;
+      index = part;
+      join = &ending;
     }
     changed.notify_one();
   }
 };
+
+Workers::Workers() = default;
 
 Workers::~Workers() {
   for (const auto& worker : all_) {
@@ -44,39 +67,42 @@ Workers::~Workers() {
   }
 }
 
-std::shared_ptr<Workers::Worker> Workers::lease() {
+Workers::Worker* Workers::lease(std::size_t count) {
   std::lock_guard lock(mutex_);
-  if (!free_.empty()) {
-    auto worker = std::move(free_.back());
-    free_.pop_back();
-    return worker;
+  // All threads exist before the first is handed work, which could not be taken from it again.
+  while (free_.size() < count) {
+    auto worker = std::make_unique<Worker>();
+    free_.reserve(all_.size() + 1);
+    all_.reserve(all_.size() + 1);
+    worker->pool = this;
+    worker->thread = std::thread([raw = worker.get()] { raw->loop(); });
+    free_.push_back(worker.get());
+    all_.push_back(std::move(worker));
   }
-  auto worker = std::make_shared<Worker>();
-  worker->thread = std::thread([raw = worker.get()] { raw->loop(); });
-  all_.push_back(worker);
-  return worker;
+  Worker* leased = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    free_.back()->next = leased;
+    leased = free_.back();
+    free_.pop_back();
+  }
+  return leased;
 }
 
-void Workers::run(std::size_t count, const std::function<void(std::size_t)>& work) {
-  struct Join {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::size_t left;
-  } join{.left = count - 1};
+void Workers::give_back(Worker& worker) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(&worker);
+}
+
+void Workers::run_all(std::size_t count, Call call) {
+  Join join;
+  join.left = count - 1;
+  Worker* worker = lease(count - 1);
   for (std::size_t i = 1; i < count; ++i) {
-    const auto worker = lease();
-    worker->give([&, i, worker] {
-      work(i);
-      {
-        std::lock_guard lock(mutex_);
-        free_.push_back(worker);
-      }
-      std::lock_guard lock(join.mutex);
-      --join.left;
-      join.changed.notify_one();
-    });
+    Worker* next = worker->next;  // a worker that has ended may be leased by others
+    worker->give(call, i, join);
+    worker = next;
   }
-  work(0);
+  call.function(call.context, 0);
   std::unique_lock lock(join.mutex);
   join.changed.wait(lock, [&] { return join.left == 0; });
 }

@@ -13,22 +13,35 @@ namespace towerflow {
 /// needs, so that a run that waits in one queue never keeps another from running.
 class Workers {
  public:
-  Workers() = default;
+  Workers();
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   /// Runs `work(1)` .. `work(count - 1)` on threads of the pool and `work(0)` on this one; returns
-  /// when all have ended. `work` must not throw.
-  void run(std::size_t count, const std::function<void(std::size_t)>& work);
+  /// when all have ended. `work` must not throw. Allocates nothing once the threads exist.
+  template <class Work>
+  void run(std::size_t count, const Work& work) {
+    run_all(count, {[](const void* context, std::size_t index) {
+                      (*static_cast<const Work*>(context))(index);
+                    },
+                    &work});
+  }
 
  private:
+  struct Call {
+    void (*function)(const void* context, std::size_t index) = nullptr;
+    const void* context = nullptr;
+  };
+  struct Join;
   struct Worker;
-  std::shared_ptr<Worker> lease();
+  void run_all(std::size_t count, Call call);
+  Worker* lease(std::size_t count);  // a list of them
+  void give_back(Worker& worker);
 
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Worker>> free_;
-  std::vector<std::shared_ptr<Worker>> all_;
+  std::vector<Worker*> free_;
+  std::vector<std::unique_ptr<Worker>> all_;
 };
 
 }  // namespace towerflow

@@ -1,0 +1,64 @@
+#include "core/runtime/arena_pool.h"
+
+#include <algorithm>
+
+#include "core/device/pinned_memory.h"
+
+namespace towerflow {
+namespace {
+
+constexpr std::size_t kMostFree = 8;  // blocks kept of one kind
+
+bool smaller(const ArenaPool::Block& a, const ArenaPool::Block& b) { return a.bytes < b.bytes; }
+
+}  // namespace
+
+void ArenaPool::take(const Plan& plan, std::vector<Block>& blocks) {
+  blocks.resize(plan.arenas.size());
+  for (std::size_t i = 0; i < plan.arenas.size(); ++i) {
+    try {
+      blocks[i] = take_one(plan.arenas[i]);
+    } catch (const Error& error) {
+      const std::string map = plan.memory_map(i);
+      give_back(blocks);
+      ErrorDetail detail = error.detail();
+      detail.device = devices_[plan.arenas[i].device].name;
+      throw errors::ResourceExhaustedError(error.message() + "; " + map, std::move(detail));
+    }
+  }
+}
+
+ArenaPool::Block ArenaPool::take_one(const Arena& arena) {
+  std::lock_guard lock(mutex_);
+  auto& free = free_[{arena.device, arena.pinned}];
+  auto best = free.end();
+  for (auto block = free.begin(); block != free.end(); ++block) {
+    if (block->bytes >= arena.bytes && (best == free.end() || smaller(*block, *best))) best = block;
+  }
+  if (best == free.end()) return allocate(arena, free);
+  Block block = std::move(*best);
+  free.erase(best);
+  return block;
+}
+
+ArenaPool::Block ArenaPool::allocate(const Arena& arena, std::vector<Block>& free) {
+  // Every free block is too small. Of a device's little memory none may lie idle meanwhile; of the
+  // host's the smallest makes room for the new one.
+  if (arena.space != kHostSpace) free.clear();
+  if (free.size() >= kMostFree) free.erase(std::min_element(free.begin(), free.end(), smaller));
+  const std::size_t bytes = std::max<std::size_t>(arena.bytes, Array::kAlignment);
+  const Device& device = devices_[arena.device];
+  auto memory =
+      arena.pinned ? allocate_pinned(bytes) : device.backend->allocate(device.index, bytes);
+  return {std::move(memory), bytes, {arena.device, arena.pinned}};
+}
+
+void ArenaPool::give_back(std::vector<Block>& blocks) {
+  std::lock_guard lock(mutex_);
+  for (Block& block : blocks) {
+    if (block.memory != nullptr) free_[block.kind].push_back(std::move(block));
+    block.memory = nullptr;
+  }
+}
+
+}  // namespace towerflow

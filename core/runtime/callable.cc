@@ -1,0 +1,69 @@
+#include "core/runtime/callable.h"
+
+#include <fmt/format.h>
+
+#include "core/runtime/session_impl.h"
+
+namespace towerflow {
+
+/// The plan that fits the values of the last call, and a frame of it that is this callable's own.
+struct Callable::State {
+  std::shared_ptr<SessionImpl> session;
+  std::vector<Fetch> fetches;
+  std::vector<Tensor> feeds;
+  Cancellation* cancellation = nullptr;
+  std::shared_ptr<CompiledRun> compiled;
+  std::unique_ptr<Frame> frame;
+  std::vector<Array> results;
+
+  ~State() { let_go(); }
+
+  bool fits(std::span<const Array> values) const {
+    if (compiled == nullptr) return false;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto& [dtype, shape] = compiled->fed_shapes[i];
+      if (values[i].dtype() != dtype || values[i].shape() != shape) return false;
+    }
+    return true;
+  }
+
+  void let_go() {
+    results.clear();
+    if (frame != nullptr) SessionImpl::give_back(*compiled, std::move(frame));
+    compiled = nullptr;
+  }
+
+  void find_plan(std::span<const Array> values) {
+    let_go();
+    Feeds bound;
+    for (std::size_t i = 0; i < values.size(); ++i) bound.emplace_back(feeds[i], values[i]);
+    compiled = session->find_plan(fetches, bound);
+    frame = session->lease_frame(*compiled);
+  }
+};
+
+std::span<const Array> Callable::operator()(std::span<const Array> values) const {
+  if (state_ == nullptr) throw RuntimeError("an empty Callable was called");
+  State& state = *state_;
+  if (values.size() != state.feeds.size()) {
+    throw ValueError(
+        fmt::format("the callable takes {} values, got {}", state.feeds.size(), values.size()));
+  }
+  if (!state.fits(values)) state.find_plan(values);
+  state.frame->put_back(state.results);
+  state.session->run_in(*state.compiled, *state.frame, values, state.results, state.cancellation,
+                        nullptr);
+  return state.results;
+}
+
+Callable SessionImpl::make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds,
+                                    Cancellation* cancellation) {
+  auto state = std::make_shared<Callable::State>();
+  state->session = shared_from_this();
+  state->fetches = std::move(fetches);
+  state->feeds = std::move(feeds);
+  state->cancellation = cancellation;
+  return Callable(std::move(state));
+}
+
+}  // namespace towerflow

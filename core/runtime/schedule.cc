@@ -1,0 +1,228 @@
+// The order of each queue, and the events between queues.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "core/runtime/plan.h"
+
+namespace towerflow {
+namespace {
+
+/// Puts a commit before the first change of a variable, and before that everything that may fail.
+///
+/// A step that fails then leaves the variables as they were. What may fail only after a change that
+/// it depends on cannot be moved; a run with such an instruction can be cancelled to its end.
+void add_commit(std::vector<Draft>& drafts, std::vector<int>& priority) {
+  std::vector<bool> after_write(drafts.size(), false);
+  std::vector<int> writes, fallible;
+  bool all_before = true;
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    const Draft& draft = drafts[i];
+    after_write[i] = draft.writes ||
+                     std::any_of(draft.after.begin(), draft.after.end(),
+                                 [&](int d) { return after_write[static_cast<std::size_t>(d)]; });
+    if (draft.writes) writes.push_back(static_cast<int>(i));
+    if (!draft.may_fail) continue;
+    if (after_write[i])
+      all_before = false;
+    else
+      fallible.push_back(static_cast<int>(i));
+  }
+  if (writes.empty()) return;
+  const auto first = static_cast<std::size_t>(writes.front());
+  std::vector<int> gate = fallible;
+  if (all_before) {
+    Draft commit;
+    commit.instruction.kind = Instruction::Kind::commit;
+    commit.device = drafts[first].device;
+    commit.after = std::move(fallible);
+    commit.may_fail = false;
+    gate = {static_cast<int>(drafts.size())};
+    priority.push_back(priority[first] - 1);
+    drafts.push_back(std::move(commit));
+  }
+  for (const int write : writes) {
+    auto& after = drafts[static_cast<std::size_t>(write)].after;
+    after.insert(after.end(), gate.begin(), gate.end());
+  }
+}
+
+/// Simulates the queues with the estimates and takes note of the order in which drafts start.
+class ListScheduler {
+ public:
+  ListScheduler(const std::vector<Draft>& drafts, const std::vector<int>& queue_of,
+                const std::vector<int>& priority, std::size_t queues)
+      : drafts_(drafts), queue_of_(queue_of), priority_(priority), queues_(queues) {}
+
+  std::vector<int> order() {
+    std::vector<std::vector<int>> before(drafts_.size());  // draft -> those that wait for it
+    std::vector<int> missing(drafts_.size(), 0);
+    std::vector<double> ready_at(drafts_.size(), 0);
+    for (std::size_t i = 0; i < drafts_.size(); ++i) {
+      for (const int needed : drafts_[i].after) {
+        before[static_cast<std::size_t>(needed)].push_back(static_cast<int>(i));
+        ++missing[i];
+      }
+      if (missing[i] == 0) admit(static_cast<int>(i), 0);
+    }
+    std::vector<int> order;
+    while (order.size() < drafts_.size()) {
+      const auto [queue, start] = next_queue();
+      const int draft = take(queue, start);
+      const double end = start + drafts_[static_cast<std::size_t>(draft)].seconds;
+      queues_[queue].free_at = end;
+      order.push_back(draft);
+      for (const int waiting : before[static_cast<std::size_t>(draft)]) {
+        const auto at = static_cast<std::size_t>(waiting);
+        ready_at[at] = std::max(ready_at[at], end);
+        if (--missing[at] == 0) admit(waiting, ready_at[at]);
+      }
+    }
+    return order;
+  }
+
+ private:
+  using Entry = std::pair<double, int>;  // time or priority, draft
+  using Heap = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
+  struct QueueState {
+    double free_at = 0;
+    Heap coming;  // by the time at which they are ready
+    Heap ready;   // by priority
+  };
+
+  void admit(int draft, double time) {
+    queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(draft)])].coming.push(
+        {time, draft});
+  }
+
+  std::pair<std::size_t, double> next_queue() {
+    std::size_t best = 0;
+    double earliest = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < queues_.size(); ++i) {
+      const QueueState& queue = queues_[i];
+      double start = std::numeric_limits<double>::infinity();
+      if (!queue.ready.empty())
+        start = queue.free_at;
+      else if (!queue.coming.empty())
+        start = std::max(queue.free_at, queue.coming.top().first);
+      if (start < earliest) {
+        earliest = start;
+        best = i;
+      }
+    }
+    return {best, earliest};
+  }
+
+  int take(std::size_t index, double time) {
+    QueueState& queue = queues_[index];
+    while (!queue.coming.empty() && queue.coming.top().first <= time) {
+      const int draft = queue.coming.top().second;
+      queue.ready.push({priority_[static_cast<std::size_t>(draft)], draft});
+      queue.coming.pop();
+    }
+    const int draft = queue.ready.top().second;
+    queue.ready.pop();
+    return draft;
+  }
+
+  const std::vector<Draft>& drafts_;
+  const std::vector<int>& queue_of_;
+  const std::vector<int>& priority_;
+  std::vector<QueueState> queues_;
+};
+
+/// Writes the queues, each with its waits and records.
+class QueueWriter {
+ public:
+  QueueWriter(std::vector<Draft>& drafts, const std::vector<int>& queue_of, Plan& plan)
+      : drafts_(drafts), queue_of_(queue_of), plan_(plan), place_(drafts.size(), -1) {}
+
+  void write(const std::vector<int>& order) {
+    find_places(order);
+    find_waits(order);
+    for (const int draft : order) {
+      const auto at = static_cast<std::size_t>(draft);
+      auto& out = plan_.queues[static_cast<std::size_t>(queue_of_[at])].instructions;
+      for (const int event : waits_[draft])
+        out.push_back(event_step(Instruction::Kind::wait, event));
+      out.push_back(std::move(drafts_[at].instruction));
+      if (const auto it = events_.find(draft); it != events_.end()) {
+        out.push_back(event_step(Instruction::Kind::record, it->second));
+      }
+    }
+  }
+
+ private:
+  static Instruction event_step(Instruction::Kind kind, int event) {
+    Instruction step;
+    step.kind = kind;
+    step.event = event;
+    return step;
+  }
+
+  void find_places(const std::vector<int>& order) {
+    std::vector<int> length(plan_.queues.size(), 0);
+    for (const int draft : order) {
+      const auto at = static_cast<std::size_t>(draft);
+      place_[at] = length[static_cast<std::size_t>(queue_of_[at])]++;
+    }
+  }
+
+  /// A queue waits for the latest of what it needs from each other queue, and for that once.
+  void find_waits(const std::vector<int>& order) {
+    std::map<std::pair<int, int>, int> waited;  // (queue, other) -> place in the other
+    for (const int draft : order) {
+      const int queue = queue_of_[static_cast<std::size_t>(draft)];
+      std::map<int, int> latest;  // other queue -> draft
+      for (const int needed : drafts_[static_cast<std::size_t>(draft)].after) {
+        const int other = queue_of_[static_cast<std::size_t>(needed)];
+        if (other == queue) continue;
+        const auto [it, added] = latest.emplace(other, needed);
+        if (!added && place(needed) > place(it->second)) it->second = needed;
+      }
+      for (const auto& [other, needed] : latest) {
+        const auto it = waited.find({queue, other});
+        if (it != waited.end() && it->second >= place(needed)) continue;
+        waited[{queue, other}] = place(needed);
+        const auto [event, added] = events_.emplace(needed, plan_.events);
+        if (added) ++plan_.events;
+        waits_[draft].push_back(event->second);
+      }
+    }
+  }
+
+  int place(int draft) const { return place_[static_cast<std::size_t>(draft)]; }
+
+  std::vector<Draft>& drafts_;
+  const std::vector<int>& queue_of_;
+  Plan& plan_;
+  std::vector<int> place_;
+  std::map<int, int> events_;              // draft -> event recorded after it
+  std::map<int, std::vector<int>> waits_;  // draft -> events
+};
+
+}  // namespace
+
+void schedule(std::vector<Draft> drafts, const DeviceSet& devices, Plan& plan) {
+  std::vector<int> priority;
+  for (std::size_t i = 0; i < drafts.size(); ++i) priority.push_back(static_cast<int>(2 * i));
+  add_commit(drafts, priority);
+  std::vector<int> queue_of;
+  for (const Draft& draft : drafts) {
+    const auto same =
+        std::find_if(plan.queues.begin(), plan.queues.end(), [&](const QueueProgram& queue) {
+          return queue.device == draft.device && queue.lane == draft.lane;
+        });
+    queue_of.push_back(static_cast<int>(same - plan.queues.begin()));
+    if (same != plan.queues.end()) continue;
+    plan.queues.push_back({.device = draft.device, .lane = draft.lane, .instructions = {}});
+    plan.simulated |= devices[draft.device].backend->pace(devices[draft.device].index).simulated;
+  }
+  const std::vector<int> order =
+      ListScheduler(drafts, queue_of, priority, plan.queues.size()).order();
+  QueueWriter(drafts, queue_of, plan).write(order);
+}
+
+}  // namespace towerflow

@@ -1,0 +1,296 @@
+#include "core/runtime/session_impl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+#include "core/graph/log.h"
+#include "core/runtime/backends.h"
+
+namespace towerflow {
+namespace {
+
+constexpr std::size_t kMaxPlans = 128;  // the least recently used go first
+constexpr int kManyPlans = 16;          // for one list of fetches: the feeds' shapes keep changing
+
+std::pair<const Node*, int> key_of(const Fetch& fetch) {
+  return {&fetch.operation().node(), fetch.tensor() ? fetch.tensor()->index() : -1};
+}
+
+/// Fetches of nothing but fed tensors: there is nothing to place.
+bool all_fed(std::span<const Fetch> fetches, const Feeds& feeds) {
+  return std::all_of(fetches.begin(), fetches.end(), [&](const Fetch& fetch) {
+    return fetch.tensor() && std::any_of(feeds.begin(), feeds.end(), [&](const Feed& feed) {
+             return key_of(fetch) == key_of(Fetch(feed.tensor()));
+           });
+  });
+}
+
+bool matches_fetches(const CompiledRun& run, std::span<const Fetch> fetches) {
+  return std::equal(run.fetches.begin(), run.fetches.end(), fetches.begin(), fetches.end(),
+                    [](const auto& key, const Fetch& fetch) { return key == key_of(fetch); });
+}
+bool matches_feeds(const CompiledRun& run, const Feeds& feeds) {
+  if (run.fed.size() != feeds.size()) return false;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const Feed& feed = feeds[i];
+    if (run.fed[i] !=
+            std::pair(static_cast<const Node*>(&feed.tensor().node()), feed.tensor().index()) ||
+        run.fed_shapes[i] != std::pair(feed.value().dtype(), feed.value().shape())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+double wall_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+/// A run under way, in the session's list while it lives.
+class SessionImpl::ActiveRun {
+ public:
+  explicit ActiveRun(SessionImpl& session) : session_(session) {
+    std::lock_guard lock(session.active_mutex_);
+    if (session.closed_) throw RuntimeError("Attempted to use a closed Session.");
+    next_ = std::exchange(session.active_, this);
+    if (next_ != nullptr) next_->previous_ = this;
+  }
+  ~ActiveRun() {
+    std::lock_guard lock(session_.active_mutex_);
+    (previous_ == nullptr ? session_.active_ : previous_->next_) = next_;
+    if (next_ != nullptr) next_->previous_ = previous_;
+  }
+  ActiveRun(const ActiveRun&) = delete;
+  ActiveRun& operator=(const ActiveRun&) = delete;
+
+  Cancellation cancellation;
+  ActiveRun* next() const { return next_; }
+
+ private:
+  SessionImpl& session_;
+  ActiveRun* previous_ = nullptr;
+  ActiveRun* next_ = nullptr;
+};
+
+SessionImpl::SessionImpl(Graph& graph, ConfigProto config)
+    : graph_(graph), config_(std::move(config)), devices_(make_backends(config_)) {}
+
+std::vector<Array> SessionImpl::run(std::span<const Fetch> fetches, const Feeds& feeds,
+                                    RunMetadata* metadata) {
+  const auto compiled = find_plan(fetches, feeds);
+  std::vector<Array> values, results;
+  for (const Feed& feed : feeds) values.push_back(feed.value());
+  std::unique_ptr<Frame> frame = lease_frame(*compiled);
+  try {
+    run_in(*compiled, *frame, values, results, nullptr, metadata);
+  } catch (...) {
+    give_back(*compiled, std::move(frame));
+    throw;
+  }
+  give_back(*compiled, std::move(frame));
+  return results;
+}
+
+void SessionImpl::run_in(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
+                         std::vector<Array>& results, Cancellation* cancellation,
+                         RunMetadata* metadata) {
+  ActiveRun active(*this);
+  std::optional<CancellationCallback> linked;
+  if (cancellation != nullptr) {
+    linked.emplace(*cancellation, [run = &active] { run->cancellation.cancel(); });
+  }
+  RunContext context{resources_, active.cancellation};
+  try {
+    frame.begin(arenas_, feeds, metadata != nullptr);
+    const Execution run{compiled.plan,       frame,     context, kernels_, devices_,
+                        metadata != nullptr, wall_now()};
+    execute(run, workers_);
+    frame.take_results(feeds, results);
+    if (metadata != nullptr) describe(compiled.plan, frame, run.start, *metadata);
+  } catch (...) {
+    frame.end(arenas_);
+    rethrow_from_run();
+  }
+  frame.end(arenas_);
+}
+
+void SessionImpl::describe(const Plan& plan, Frame& frame, double start,
+                           RunMetadata& metadata) const {
+  metadata = {};
+  metadata.simulated = plan.simulated;
+  metadata.seconds = wall_now() - start;
+  for (std::size_t queue = 0; queue < plan.queues.size(); ++queue) {
+    const QueueProgram& program = plan.queues[queue];
+    const std::vector<Span>& spans = frame.queue(queue).spans;
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+      const Instruction& instruction = program.instructions[i];
+      using Kind = Instruction::Kind;
+      if (instruction.kind == Kind::record) continue;
+      NodeStats stats;
+      stats.kind = instruction.kind == Kind::wait     ? NodeStats::Kind::wait
+                   : instruction.kind == Kind::copy   ? NodeStats::Kind::copy
+                   : instruction.kind == Kind::commit ? NodeStats::Kind::commit
+                                                      : NodeStats::Kind::kernel;
+      stats.node = instruction.detail.node;
+      if (instruction.op != nullptr) {
+        stats.op = instruction.op->name;
+        stats.updates = instruction.op->effect == Effect::writes_variable;
+      }
+      if (instruction.entry != nullptr) stats.label = instruction.entry->label;
+      stats.device = devices_[program.device].name;
+      stats.lane = program.lane;
+      stats.begin = spans[i].begin;
+      stats.end = spans[i].end;
+      stats.flops = instruction.cost.flops;
+      stats.bytes = instruction.cost.bytes;
+      if (plan.simulated) {
+        stats.virtual_begin = spans[i].virtual_begin;
+        stats.virtual_end = spans[i].virtual_end;
+        metadata.virtual_seconds = std::max(metadata.virtual_seconds, stats.virtual_end);
+      }
+      metadata.nodes.push_back(std::move(stats));
+    }
+  }
+}
+
+std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetches,
+                                                    const Feeds& feeds) {
+  check_open();
+  check(fetches, feeds);
+  std::lock_guard lock(mutex_);
+  if (!all_fed(fetches, feeds)) check_devices();
+  int same_fetches = 0;
+  for (auto it = plans_.begin(); it != plans_.end(); ++it) {
+    if (!matches_fetches(**it, fetches)) continue;
+    ++same_fetches;
+    if (!matches_feeds(**it, feeds)) continue;
+    plans_.splice(plans_.begin(), plans_, it);
+    return plans_.front();
+  }
+  if (same_fetches + 1 == kManyPlans) {
+    log_message(LogLevel::warning,
+                fmt::format("the {}th plan for one list of fetches: each new shape of a fed value "
+                            "is compiled anew; pad or bucket the feeds",
+                            kManyPlans));
+  }
+  plans_.push_front(compile(fetches, feeds));
+  if (plans_.size() > kMaxPlans) plans_.pop_back();
+  return plans_.front();
+}
+
+void SessionImpl::close() {
+  std::lock_guard lock(active_mutex_);
+  closed_ = true;
+  for (ActiveRun* run = active_; run != nullptr; run = run->next()) run->cancellation.cancel();
+  resources_.shut_down();
+}
+
+/// A callable that outlives its session may outlive the graph as well: it must not look at it.
+void SessionImpl::check_open() {
+  std::lock_guard lock(active_mutex_);
+  if (closed_) throw RuntimeError("Attempted to use a closed Session.");
+}
+
+void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) const {
+  for (const Fetch& fetch : fetches) {
+    if (&fetch.operation().graph() != &graph_) {
+      throw ValueError(fmt::format("Fetch argument '{}' is not an element of this session's graph",
+                                   fetch.operation().name()),
+                       {.hint = "pass the graph to the Session, or open it under as_default()"});
+    }
+  }
+  std::set<std::pair<const Node*, int>> seen;
+  for (const Feed& feed : feeds) {
+    const Tensor& tensor = feed.tensor();
+    if (&tensor.graph() != &graph_) {
+      throw ValueError(
+          fmt::format("Feed '{}' is not an element of this session's graph", tensor.name()));
+    }
+    if (!seen.insert({&tensor.node(), tensor.index()}).second) {
+      throw ValueError(fmt::format("Tensor {} is fed twice", tensor.name()));
+    }
+    if (feed.value().dtype() != tensor.dtype()) {
+      throw TypeError(fmt::format("Tensor {} takes {}, the fed value is {}", tensor.name(),
+                                  dtype_name(tensor.dtype()), dtype_name(feed.value().dtype())));
+    }
+    if (!feed.value().shape().compatible(tensor.shape())) {
+      throw ValueError(
+          fmt::format("Cannot feed value of shape {} for Tensor {}, which has shape {}",
+                      feed.value().shape().text(), tensor.name(), tensor.shape().text()),
+          {.site = tensor.op().site()});
+    }
+  }
+}
+
+/// A session places its whole graph, also what no run needs: throws for a device that cannot be
+/// given. Looks at what is new since the last run.
+void SessionImpl::check_devices() {
+  std::string last, why;
+  for (const std::size_t size = graph_.size(); placed_ < size; ++placed_) {
+    const Operation operation = graph_.operation(placed_);
+    if (operation.device() == last) continue;
+    last = operation.device();
+    devices_.choose(last, config_.allow_soft_placement,
+                    {.site = operation.site(), .node = operation.name(), .op = operation.type()},
+                    why);
+  }
+}
+
+std::shared_ptr<CompiledRun> SessionImpl::compile(std::span<const Fetch> fetches,
+                                                  const Feeds& feeds) {
+  auto compiled = std::make_shared<CompiledRun>();
+  std::vector<FeedSpec> specs;
+  for (const Fetch& fetch : fetches) compiled->fetches.push_back(key_of(fetch));
+  for (const Feed& feed : feeds) {
+    compiled->fed.emplace_back(&feed.tensor().node(), feed.tensor().index());
+    compiled->fed_shapes.emplace_back(feed.value().dtype(), feed.value().shape());
+    specs.push_back({feed.tensor(), feed.value().dtype(), feed.value().shape()});
+  }
+  try {
+    compiled->plan =
+        compile_plan(fetches, specs, devices_, kernels_,
+                     {.soft_placement = config_.allow_soft_placement, .passes = config_.passes});
+  } catch (const Error&) {
+    rethrow_from_run();
+  }
+  if (config_.log_device_placement) log_placements(compiled->plan);
+  static const bool explain = [] {
+    const char* wanted = std::getenv("TOWERFLOW_EXPLAIN");
+    return wanted != nullptr && *wanted != '\0' && *wanted != '0';
+  }();
+  if (explain) log_message(LogLevel::info, compiled->plan.text(devices_));
+  return compiled;
+}
+
+void SessionImpl::log_placements(const Plan& plan) {
+  if (!std::exchange(logged_mapping_, true)) log_message(LogLevel::info, devices_.mapping());
+  for (const Placement& placement : plan.placements) {
+    log_message(LogLevel::info,
+                fmt::format("{}: ({}): {}", placement.node, placement.op, placement.given));
+  }
+}
+
+std::unique_ptr<Frame> SessionImpl::lease_frame(CompiledRun& compiled) {
+  {
+    std::lock_guard lock(compiled.mutex);
+    if (!compiled.free_frames.empty()) {
+      auto frame = std::move(compiled.free_frames.back());
+      compiled.free_frames.pop_back();
+      return frame;
+    }
+  }
+  return std::make_unique<Frame>(compiled.plan, devices_, resources_);
+}
+
+void SessionImpl::give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame) {
+  std::lock_guard lock(compiled.mutex);
+  compiled.free_frames.push_back(std::move(frame));
+}
+
+}  // namespace towerflow

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <list>
+#include <optional>
+#include <set>
+
+#include "core/runtime/executor.h"
+#include "core/runtime/session.h"
+
+namespace towerflow {
+
+/// A plan, its free frames, and the key under which it is found again.
+struct CompiledRun {
+  std::vector<std::pair<const Node*, int>> fetches;
+  std::vector<std::pair<const Node*, int>> fed;
+  std::vector<std::pair<DType, Shape>> fed_shapes;
+  Plan plan;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Frame>> free_frames;
+};
+
+/// What a Session is: devices, variables, plans, and the runs under way. Callables hold it too, so
+/// it may outlive its Session and the graph; it looks at the graph only while it is open.
+class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
+ public:
+  SessionImpl(Graph& graph, ConfigProto config);
+
+  std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds,
+                         RunMetadata* metadata = nullptr);
+  Callable make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds,
+                         Cancellation* cancellation);
+  /// Runs in a frame of that plan, leaving the results in `results`.
+  void run_in(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
+              std::vector<Array>& results, Cancellation* cancellation, RunMetadata* metadata);
+
+  std::shared_ptr<CompiledRun> find_plan(std::span<const Fetch> fetches, const Feeds& feeds);
+  std::unique_ptr<Frame> lease_frame(CompiledRun& compiled);
+  static void give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame);
+  void close();
+
+  Graph& graph() const { return graph_; }
+  const DeviceSet& devices() const { return devices_; }
+  ResourceStore& resources() { return resources_; }
+
+ private:
+  class ActiveRun;
+
+  /// Throws RuntimeError when the session is closed.
+  void check_open();
+  void check(std::span<const Fetch> fetches, const Feeds& feeds) const;
+  void check_devices();
+  std::shared_ptr<CompiledRun> compile(std::span<const Fetch> fetches, const Feeds& feeds);
+  void log_placements(const Plan& plan);
+  void describe(const Plan& plan, Frame& frame, double start, RunMetadata& metadata) const;
+
+  Graph& graph_;
+  ConfigProto config_;
+  DeviceSet devices_;
+  ResourceStore resources_;
+  KernelCache kernels_;
+  ArenaPool arenas_{devices_};
+  Workers workers_;
+  std::mutex mutex_;  // guards plans_, placed_ and logged_mapping_
+  std::list<std::shared_ptr<CompiledRun>> plans_;
+  std::size_t placed_ = 0;  // nodes whose devices were looked at
+  bool logged_mapping_ = false;
+  std::mutex active_mutex_;  // guards active_ and closed_
+  ActiveRun* active_ = nullptr;
+  bool closed_ = false;
+};
+
+}  // namespace towerflow

@@ -1,0 +1,166 @@
+// A steady call of a callable takes no memory: malloc is replaced by one that counts, by library.
+#include <doctest/doctest.h>
+#include <execinfo.h>
+#include <link.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "models/mnist_train.h"
+#include "tests/support/eager.h"
+#include "towerflow/tf.h"
+
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+}
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<int> ours{0}, library{0};
+
+/// The code of oneDNN in this process.
+struct CodeRange {
+  std::uintptr_t begin = 0, end = 0;
+};
+CodeRange dnnl;
+
+int find_dnnl(dl_phdr_info* info, std::size_t, void*) {
+  if (std::strstr(info->dlpi_name, "libdnnl") == nullptr) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+    dnnl = {info->dlpi_addr + part.p_vaddr, info->dlpi_addr + part.p_vaddr + part.p_memsz};
+  }
+  return 1;
+}
+
+void count() {
+  if (!counting.load(std::memory_order_relaxed)) return;
+  thread_local bool inside = false;  // backtrace may allocate
+  if (inside) return;
+  inside = true;
+  void* frames[24];
+  const int depth = backtrace(frames, 24);
+  bool in_dnnl = false;
+  for (int i = 0; i < depth; ++i) {
+    const auto at = reinterpret_cast<std::uintptr_t>(frames[i]);
+    in_dnnl = in_dnnl || (at >= dnnl.begin && at < dnnl.end);
+  }
+  (in_dnnl ? library : ours).fetch_add(1);
+  inside = false;
+}
+
+}  // namespace
+
+extern "C" {
+void* malloc(std::size_t bytes) {
+  count();
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t number, std::size_t bytes) {
+  count();
+  return __libc_calloc(number, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) {
+  count();
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  count();
+  return __libc_memalign(alignment, bytes);
+}
+void* memalign(std::size_t alignment, std::size_t bytes) {
+  count();
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
+  count();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+}
+
+using namespace towerflow;
+
+namespace {
+
+/// Allocations of our code in 20 calls, after 5 that warm up.
+int steady(const Callable& callable, std::span<const Array> values, const char* what) {
+  void* frames[4];
+  backtrace(frames, 4);  // loads what it needs
+  dl_iterate_phdr(find_dnnl, nullptr);
+  for (int i = 0; i < 5; ++i) callable(values);
+  ours = library = 0;
+  counting = true;
+  for (int i = 0; i < 20; ++i) callable(values);
+  counting = false;
+  MESSAGE(what << ": 20 calls, " << ours.load() << " allocations of ours, " << library.load()
+               << " of oneDNN");
+  return ours.load();
+}
+
+}  // namespace
+
+TEST_CASE("the counter counts") {
+  ours = 0;
+  counting = true;
+  const auto number = std::make_unique<int>(3);
+  counting = false;
+  CHECK(*number == 3);
+  CHECK(ours.load() == 1);
+}
+
+TEST_CASE("no allocation in a steady call: fed values, results of several ranks") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {None, 3}});
+  const Tensor scalar = tf::placeholder(tf::float32, {.shape = Shape{}});
+  const Tensor y = tf::exp(x) * scalar;
+  Session session;
+  const auto callable =
+      session.make_callable({y, tf::reduce_sum(y), tf::reshape(y + 1.0F, {3, -1})}, {x, scalar});
+  const std::vector<Array> values{Array::zeros(float32, {2, 3}), Array::scalar(2.0F)};
+  CHECK(steady(callable, values, "fed values") == 0);
+  CHECK(callable(values)[1].item<float>() == 12.0F);
+}
+
+TEST_CASE("no allocation in a steady step of mnist, whatever the devices") {
+  for (const models::mnist::DeviceOptions& devices :
+       {models::mnist::DeviceOptions{.cpus = 1}, models::mnist::DeviceOptions{.cpus = 2},
+        models::mnist::DeviceOptions{.simulated = {.count = 2}}}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    tf::set_random_seed(7);
+    const auto towers = models::mnist::build_towers({.num_towers = 2}, [] {
+      const auto cpu = tf::device("/cpu:0");
+      const tf::Variable images(tf::zeros({4, 784}), {.trainable = false, .name = "images"});
+      const tf::Variable labels(tf::constant({3, 1, 4, 1}), {.trainable = false, .name = "labels"});
+      return models::mnist::Batch{images, labels};
+    });
+    Session session(graph, models::mnist::session_config(2, devices));
+    session.run(towers.init);
+    const auto step = session.make_callable({towers.train_op, towers.losses[1]});
+    CHECK(steady(step, {}, session.list_devices().back().c_str()) == 0);
+  }
+}
+
+TEST_CASE("a result that is kept stays as it is") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {2}});
+  Session session;
+  const auto twice = session.make_callable({x * 2.0F}, {x});
+  const std::vector<Array> one{testing::array_of(float32, {2}, {1, 2})};
+  const std::vector<Array> other{testing::array_of(float32, {2}, {5, 6})};
+  const Array kept = twice(one)[0];
+  const Array* shown = &twice(other)[0];
+  CHECK(kept == testing::array_of(float32, {2}, {2, 4}));
+  CHECK(*shown == testing::array_of(float32, {2}, {10, 12}));
+  const void* memory = shown->raw();
+  CHECK(twice(one)[0].raw() == memory);  // nobody held it
+}

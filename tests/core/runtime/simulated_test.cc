@@ -1,0 +1,192 @@
+// Plans over two memories: every crossing a copy, and the values those of one memory.
+#include <doctest/doctest.h>
+
+#include "tests/support/eager.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+
+namespace {
+
+ConfigProto simulated(int devices) {
+  return {.allow_soft_placement = true, .simulated = {.count = devices}};
+}
+
+std::vector<float> floats(const Array& array) {
+  return {array.data<float>(), array.data<float>() + array.elements()};
+}
+
+std::string placed(const std::vector<Placement>& ledger, const std::string& node) {
+  for (const Placement& entry : ledger) {
+    if (entry.node == node) return entry.given + ": " + entry.why;
+  }
+  return "not there";
+}
+
+}  // namespace
+
+TEST_CASE("a value that crosses is copied once, whoever reads it") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {2, 2}, .name = "x"});
+  Tensor product, sum;
+  {
+    const auto gpu = tf::device("/gpu:0");
+    product = tf::matmul(x, x, {.name = "product"});
+    sum = tf::add(product, x * 2.0F, {.name = "sum"});
+  }
+  const std::vector<Fetch> fetches{product, sum};
+  Session session(simulated(1));
+  const Array value = testing::array_of(float32, {2, 2}, {1, 2, 3, 4});
+  const auto results = session.run(fetches, {{x, value}});
+  CHECK(floats(results[0]) == std::vector<float>{7, 10, 15, 22});
+  CHECK(floats(results[1]) == std::vector<float>{9, 14, 21, 30});
+
+  const auto transfers = session.transfers(fetches, {{x, value}});
+  REQUIRE(transfers.size() == 3);
+  CHECK(transfers[0].value == "x");
+  CHECK(transfers[0].bytes == 16);
+  CHECK(transfers[0].from == "/job:localhost/replica:0/task:0/device:CPU:0");
+  CHECK(transfers[0].to == "/job:localhost/replica:0/task:0/device:SIM:0");
+  CHECK(transfers[0].readers.size() == 2);
+  CHECK(transfers[1].value == "product");
+  CHECK(transfers[1].readers == std::vector<std::string>{"(fetched)"});
+  CHECK(session.plan_counts(fetches, {{x, value}}).copies == 3);
+  const std::string report = session.plan_report(fetches, {{x, value}});
+  CHECK(report.find("MatMul [simulated, ") != std::string::npos);
+  CHECK(report.find("device:SIM:0, upload") != std::string::npos);
+  CHECK(report.find("device:SIM:0, download") != std::string::npos);
+}
+
+TEST_CASE(
+    "simulated accelerators stand in for GPUs; what they lack goes to the host, with a reason") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  Tensor number, text, late;
+  Variable w;
+  {
+    const auto gpu = tf::device("/gpu:0");
+    w = tf::Variable(tf::constant(2.0F), {.name = "w"});
+    number = tf::multiply(w, 3.0F, {.name = "number"});
+    const Tensor mask = tf::placeholder(tf::bool_, {.shape = {3}, .name = "mask"});
+    late = tf::boolean_mask(tf::constant({1.0F, 2.0F, 3.0F}), mask, {.name = "late"});
+    const FIFOQueue queue(1, {int32}, {.shapes = {{}}, .name = "queue"});
+    text = queue.size({.name = "size"});
+  }
+  Session session(simulated(2));
+  session.run(w.initializer());
+  CHECK(session.run(number).item<float>() == 6.0F);
+  CHECK(session.run(text).item<std::int32_t>() == 0);
+  const Array mask = testing::array_of(bool_, {3}, {1, 0, 1});
+  CHECK(floats(session.run(late, {{graph.get_tensor_by_name("mask:0"), mask}})) ==
+        std::vector<float>{1, 3});
+  const std::vector<Fetch> fetches{number, text};
+  const auto ledger = session.placements(fetches);
+  CHECK(placed(ledger, "number") ==
+        "/job:localhost/replica:0/task:0/device:SIM:0: a simulated accelerator stands in for the "
+        "GPU");
+  CHECK(placed(ledger, "w").find("device:CPU:0: variables live in the host's memory") !=
+        std::string::npos);
+  CHECK(placed(ledger, "size").find("/device:SIM:0 has no kernel of it") != std::string::npos);
+
+  Session strict({.simulated = {.count = 1}});
+  CHECK(strict.run(tf::constant(1.0F)).item<float>() == 1.0F);
+  CHECK_THROWS_WITH_AS(strict.run(text), doctest::Contains("no supported kernel for SIM devices"),
+                       errors::InvalidArgumentError);
+}
+
+TEST_CASE("visible_device_list chooses and orders") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  ConfigProto config = simulated(4);
+  config.gpu_options.visible_device_list = "3,1";
+  CHECK(Session(config).list_devices().size() == 3);
+  for (const char* bad : {"4", "1,1", "a", "1,", "-1"}) {
+    config.gpu_options.visible_device_list = bad;
+    CHECK_THROWS_AS(Session{config}, ValueError);
+  }
+}
+
+TEST_CASE("a device reads a variable at its own place, its replica follows each change") {
+  for (const int devices : {0, 1}) {
+    CAPTURE(devices);
+    Graph graph;
+    const auto guard = graph.as_default();
+    const Variable w(tf::constant({1.0F, 2.0F}), {.name = "w"});
+    Tensor before, after, waited, seen;
+    {
+      const auto gpu = tf::device("/gpu:0");
+      before = w * 10.0F;
+    }
+    const Tensor added = tf::assign_add(w, {1.0F, 1.0F});
+    {
+      const auto control = tf::control_dependencies({added});
+      waited = w.read_value();
+      const auto gpu = tf::device("/gpu:0");
+      after = w * 10.0F;
+    }
+    const Tensor again = tf::assign_add(w, {5.0F, 5.0F});
+    {
+      const auto gpu = tf::device("/gpu:0");
+      const auto control = tf::control_dependencies({again});
+      seen = tf::reshape(waited, {1, 2}) * 1.0F;
+    }
+    Session session(simulated(devices));
+    session.run(w.initializer());
+    for (int step = 0; step < 3; ++step) {
+      const float base = 1.0F + 6.0F * static_cast<float>(step);
+      const auto [b, a, s, last] = session.run({before, after, seen, w});
+      CHECK(floats(b) == std::vector<float>{10 * base, 10 * (base + 1)});
+      CHECK(floats(a) == std::vector<float>{10 * (base + 1), 10 * (base + 2)});
+      CHECK(floats(s) == std::vector<float>{base + 1, base + 2});
+      CHECK(floats(last) == std::vector<float>{base + 6, base + 7});
+    }
+  }
+}
+
+TEST_CASE("a replica is copied only when its variable has changed") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w(tf::zeros({1000}), {.name = "w"});
+  Tensor sum;
+  {
+    const auto gpu = tf::device("/gpu:0");
+    sum = tf::reduce_sum(w + 1.0F);
+  }
+  const Tensor change = tf::assign_add(w, tf::ones({1000}));
+  Session session(simulated(1));
+  session.run(w.initializer());
+  const auto copied = [&] {
+    RunMetadata metadata;
+    const std::vector<Fetch> fetches{sum};
+    session.run(fetches, {}, {.trace_level = RunOptions::FULL_TRACE}, &metadata);
+    for (const NodeStats& stats : metadata.nodes) {
+      if (stats.lane == Lane::upload && stats.kind == NodeStats::Kind::copy) {
+        return stats.virtual_end > stats.virtual_begin;
+      }
+    }
+    return false;
+  };
+  CHECK(copied());
+  CHECK_FALSE(copied());
+  session.run(change);
+  CHECK(copied());
+  CHECK(session.run(sum).item<float>() == 2000.0F);
+}
+
+TEST_CASE("out of memory says what the plan keeps there; a smaller run goes on") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {None, 64}, .name = "x"});
+  Tensor y;
+  {
+    const auto gpu = tf::device("/gpu:0");
+    y = tf::reduce_sum(tf::matmul(tf::exp(x), tf::ones({64, 512}), {.name = "wide"}));
+  }
+  Session session({.simulated = {.count = 1, .memory = 1 << 20}});
+  const auto feed = [](std::int64_t rows) { return Array::zeros(float32, Shape{rows, 64}); };
+  CHECK(session.run(y, {{x, feed(10)}}).item<float>() == 10 * 512 * 64);
+  CHECK_THROWS_WITH_AS(session.run(y, {{x, feed(2000)}}), doctest::Contains("(2000, 512) of wide"),
+                       errors::ResourceExhaustedError);
+  CHECK(session.run(y, {{x, feed(20)}}).item<float>() == 20 * 512 * 64);
+}
