@@ -10,9 +10,11 @@
 
 #include "models/mnist_bench.h"
 #include "tools/bench_graph.h"
+#include "tools/bench_scaling.h"
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/progress.h"
+#include "tools/step_report.h"
 
 namespace towerflow::tools {
 namespace {
@@ -25,7 +27,7 @@ struct Arguments {
   mnist::BenchOptions options;
   std::int64_t num_towers = 1, windows = 20, steps = 10;
   std::optional<std::int64_t> threads;
-  bool serve = false, plan = false, json = false;
+  bool serve = false, plan = false, explain = false, json = false;
 };
 
 double quantile(std::vector<double> values, double q) {
@@ -55,13 +57,20 @@ void serve(mnist::StepBench& bench) {
   }
 }
 
+/// Where the time goes, over a number of traced steps.
+void explain(mnist::StepBench& bench, std::int64_t steps) {
+  std::vector<RunMetadata> traces;
+  for (std::int64_t i = 0; i < steps; ++i) traces.push_back(bench.trace());
+  fmt::print("{}", step_table(traces));
+}
+
 void bench_mnist(Arguments arguments) {
   mnist::BenchOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
   mnist::StepBench bench(options);
   bench.window(kWarmUpSteps);
-  if (arguments.plan) fmt::print("{}", bench.plan_report());
+  if (arguments.plan) fmt::print("{}", bench.session().plan_report(bench.fetches()));
   if (arguments.serve) return serve(bench);
 
   Progress progress("timing");
@@ -72,6 +81,7 @@ void bench_mnist(Arguments arguments) {
   }
   progress.finish();
   const double median = quantile(rates, 0.5);
+  if (arguments.explain) explain(bench, arguments.steps * 5);
   fmt::print(
       "mnist, {} towers of {} examples: {:.0f} examples/s ({:.0f} to {:.0f} in the middle "
       "80 % of {} windows of {} steps), {:.2f} ms a step\n",
@@ -99,11 +109,14 @@ void add_mnist(CLI::App& parent) {
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
-  add_devices(app, "--devices", arguments->options.devices.cpus);
+  add_devices(app, "--devices", arguments->options.devices.cpus,
+              arguments->options.devices.simulated);
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--steps", arguments->steps, "steps a window");
   app.add_flag("--relu-logits", arguments->options.net.relu_logits, "the source text's network");
   app.add_flag("--plan", arguments->plan, "print what the planner makes of the step");
+  app.add_flag("--explain", arguments->explain,
+               "print where the time of a step goes, kernel by kernel");
   app.add_flag("--serve", arguments->serve,
                "time windows when told to on standard input: a number of steps a line");
   add_json(app, arguments->json);
@@ -118,6 +131,7 @@ void add_bench(CLI::App& app) {
   bench.require_subcommand(1);
   add_mnist(bench);
   add_bench_graph(bench);
+  add_bench_scaling(bench);
 }
 
 }  // namespace towerflow::tools

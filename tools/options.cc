@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/graph/error.h"
+
 namespace towerflow::tools {
 namespace {
 
@@ -63,22 +65,41 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std
   return app.add_option(name, value, about)->check(whole_number(range))->type_name("N");
 }
 
-CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus) {
+CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus,
+                         SimulatedDevices& simulated) {
   static constexpr std::int64_t kMost = 1024;
   const auto count = [](const std::string& text) {
     return text.starts_with("cpu:") ? parsed<std::int64_t>(text.substr(4)) : std::nullopt;
   };
   const auto check = [count](std::string& text) -> std::string {
+    if (text.starts_with("sim:")) {
+      try {
+        parse_simulated_devices(std::string_view(text).substr(4));
+        return "";
+      } catch (const ValueError& error) {
+        return error.message();
+      }
+    }
     const auto value = count(text);
     if (value && *value >= 1 && *value <= kMost) return "";
-    return fmt::format("must be cpu:N with N from 1 to {}, got '{}'", kMost, text);
+    return fmt::format(
+        "must be cpu:N with N from 1 to {}, or sim:N[,bandwidth=16GB/s][,latency=10us][,slow=I:X]"
+        "[,memory=2GiB][,jitter=1ms], got '{}'",
+        kMost, text);
+  };
+  const auto take = [count, &cpus, &simulated](const std::string& text) {
+    if (text.starts_with("sim:"))
+      simulated = parse_simulated_devices(std::string_view(text).substr(4));
+    else
+      cpus = static_cast<int>(*count(text));
   };
   return app
       .add_option_function<std::string>(
-          name, [count, &cpus](const std::string& text) { cpus = static_cast<int>(*count(text)); },
-          "cpu:N for N logical CPUs; one a tower when not given")
+          name, take,
+          "cpu:N for N logical CPUs, one a tower when not given; sim:N for N simulated "
+          "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= behind it")
       ->check(CLI::Validator(check, ""))
-      ->type_name("cpu:N");
+      ->type_name("cpu:N|sim:N");
 }
 
 CLI::Option* add_positive(CLI::App& app, const std::string& name, double& value,

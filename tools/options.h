@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/device/sim/sim_options.h"
+
 namespace towerflow::tools {
 
 /// Numbers on the command line, checked before they are taken: `--num-towers 0` and
@@ -25,8 +27,10 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& val
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                        const std::string& about, Whole range = {});
 
-/// Adds the devices to run on: `--devices cpu:2` makes `cpus` 2; it stays as it is when not given.
-CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus);
+/// Adds the devices to run on: `--devices cpu:2` makes `cpus` 2, `--devices sim:2,bandwidth=8GB/s`
+/// asks for simulated accelerators; both stay as they are when not given.
+CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus,
+                         SimulatedDevices& simulated);
 
 /// Adds a finite number above 0: `--learning-rate R`.
 CLI::Option* add_positive(CLI::App& app, const std::string& name, double& value,

@@ -131,7 +131,7 @@ void add_mnist(CLI::App& train) {
   add_whole(app, "--reader-threads", arguments->reader_threads,
             "input threads a tower; the order of examples does not depend on it",
             {.least = 1, .most = 64});
-  add_devices(app, "--devices", options.devices.cpus);
+  add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
   add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
   app.add_flag("--log-device-placement", options.devices.log_device_placement,

@@ -56,7 +56,7 @@ TEST_CASE("an optional number stays absent unless it is given") {
 
 TEST_CASE("devices are a count of logical CPUs") {
   int cpus = 0;
-  const auto add = [&](CLI::App& app) { add_devices(app, "--x", cpus); };
+  const auto add = [&](CLI::App& app) { add_devices(app, "--x", cpus, simulated); };
   CHECK(given(add, "cpu:3") == "");
   CHECK(cpus == 3);
   for (const char* bad :

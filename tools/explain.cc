@@ -1,0 +1,83 @@
+// `towerflow explain`: a training step in words and a picture, for whoever wants to know what
+// towers do.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "models/mnist_bench.h"
+#include "tools/command.h"
+#include "tools/options.h"
+#include "tools/step_report.h"
+
+namespace towerflow::tools {
+namespace {
+
+constexpr const char* kHelp =
+    "Builds the step, runs it a few times on data in memory, and shows who holds what, what\n"
+    "crosses between memories, who waits for whom, and which operations became one.\n"
+    "\n"
+    "Example: towerflow explain mnist --num-towers 2 --devices sim:2,bandwidth=8GB/s";
+
+struct Arguments {
+  models::mnist::BenchOptions options;
+  std::int64_t num_towers = 2;
+  bool plan = false;
+};
+
+std::string lines_with(const std::string& report, const std::vector<std::string>& beginnings) {
+  std::string text;
+  for (std::size_t at = 0; at < report.size();) {
+    const std::size_t end = std::min(report.find('\n', at), report.size());
+    const std::string line = report.substr(at, end - at);
+    for (const std::string& beginning : beginnings) {
+      if (line.starts_with(beginning)) text += "  " + line + "\n";
+    }
+    at = end + 1;
+  }
+  return text;
+}
+
+void explain_mnist(Arguments arguments) {
+  auto& options = arguments.options;
+  options.num_towers = static_cast<int>(arguments.num_towers);
+  if (options.devices.cpus == 0 && options.devices.simulated.count == 0) {
+    options.devices.simulated.count = options.num_towers;
+  }
+  models::mnist::StepBench bench(options);
+  bench.window(3);
+  const RunMetadata step = bench.trace();
+  Session& session = bench.session();
+  const std::string report = session.plan_report(bench.fetches());
+  fmt::print("One training step of mnist, {} towers of {} examples{}\n", options.num_towers,
+             options.batch_size, step.simulated ? ", on simulated accelerators" : "");
+  fmt::print("\nWho holds what\n{}", holdings(session, bench.fetches()));
+  fmt::print("\nWhat crosses in a step\n{}", crossings(session, bench.fetches()));
+  fmt::print("\nWho works and who waits\n{}{}", step_timeline(step), first_departure(step));
+  fmt::print("\nWhat the planner did\n{}",
+             lines_with(report, {"prune:", "unread:", "fold:", "share:", "rewrite:", "copy:"}));
+  if (arguments.plan) fmt::print("\nThe plan\n{}", report);
+}
+
+void add_mnist(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand("mnist", "the MNIST step");
+  app.footer(kHelp);
+  const auto arguments = std::make_shared<Arguments>();
+  add_whole(app, "--num-towers", arguments->num_towers, "towers", {.least = 1, .most = 64});
+  add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
+  add_devices(app, "--devices", arguments->options.devices.cpus,
+              arguments->options.devices.simulated);
+  app.add_flag("--relu-logits", arguments->options.net.relu_logits, "the source text's network");
+  app.add_flag("--plan", arguments->plan, "print every instruction as well");
+  app.callback([arguments] { explain_mnist(*arguments); });
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app) {
+  CLI::App& explain = *app.add_subcommand("explain", "show what a training step does, and where");
+  explain.require_subcommand(1);
+  add_mnist(explain);
+}
+
+}  // namespace towerflow::tools
