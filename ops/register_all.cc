@@ -10,6 +10,7 @@
 #include "ops/array/register.h"
 #include "ops/control/register.h"
 #include "ops/data_flow/register.h"
+#include "ops/elementwise/register.h"
 #include "ops/math/register.h"
 #include "ops/nn/register.h"
 #include "ops/random/register.h"
@@ -79,6 +80,7 @@ void register_builtin_ops(OpRegistry& registry) {
   register_array_ops(registry);
   register_control_ops(registry);
   register_data_flow_ops(registry);
+  register_elementwise_ops(registry);
   register_math_ops(registry);
   register_nn_ops(registry);
   register_random_ops(registry);
@@ -89,6 +91,7 @@ void register_builtin_ops(OpRegistry& registry) {
 
 void register_cpu_kernels(KernelTable& table) {
   register_array_kernels(table);
+  register_elementwise_kernels(table);
   register_math_kernels(table);
   register_nn_kernels(table);
   register_random_kernels(table);
@@ -107,6 +110,7 @@ void register_rewrite_rules(std::vector<RewriteRule>& rules) {
   register_nn_rewrites(rules);
   register_random_rewrites(rules);
   register_variable_rewrites(rules);
+  register_elementwise_rewrites(rules);  // last: takes what the others have left
 }
 
 }  // namespace towerflow

@@ -4,6 +4,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/array/cast_loop.h"
 #include "ops/array/cast_value.h"
 #include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
@@ -34,8 +35,6 @@ std::vector<OptionalGradient> cast_gradient(const Operation& op,
   return {cast(dense_gradient(dys[0], op.site()), from, {}, op.site())};
 }
 
-using CastRow = void (*)(const void* in, void* out, std::int64_t n);
-
 template <class From, class To>
 void cast_row(const void* in, void* out, std::int64_t n) {
   const From* x = static_cast<const From*>(in);
@@ -43,8 +42,8 @@ void cast_row(const void* in, void* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = cast_value<From, To>(x[i]);
 }
 
-CastRow reference_row(DType from, DType to) {
-  CastRow row = nullptr;
+CastLoop reference_row(DType from, DType to) {
+  CastLoop row = nullptr;
   dispatch_dtype(from, [&]<class From>() {
     dispatch_dtype(to, [&]<class To>() { row = cast_row<From, To>; });
   });
@@ -70,7 +69,7 @@ std::optional<simd::Element> simd_element(DType dtype) {
 
 class CastKernel final : public CpuKernel {
  public:
-  CastKernel(CastRow row, const TensorDesc& from, const TensorDesc& to)
+  CastKernel(CastLoop row, const TensorDesc& from, const TensorDesc& to)
       : row_(row),
         elements_(to.shape.elements()),
         from_bytes_(static_cast<std::int64_t>(dtype_size(from.dtype))),
@@ -84,17 +83,23 @@ class CastKernel final : public CpuKernel {
   }
 
  private:
-  CastRow row_;
+  CastLoop row_;
   std::int64_t elements_;
   std::int64_t from_bytes_;
   std::int64_t to_bytes_;
 };
 
-std::unique_ptr<PreparedKernel> prepare_with(CastRow row, const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> prepare_with(CastLoop row, const KernelRequest& request) {
   return sliced_kernel(std::make_unique<CastKernel>(row, request.inputs[0], request.outputs[0]));
 }
 
 }  // namespace
+
+CastLoop cast_loop(DType from, DType to) {
+  const auto fast_from = simd_element(from), fast_to = simd_element(to);
+  if (!fast_from || !fast_to) return reference_row(from, to);
+  return simd::loops().cast[static_cast<int>(*fast_from)][static_cast<int>(*fast_to)];
+}
 
 void register_cast_ops(OpRegistry& registry) {
   registry.add({.name = "Cast",
@@ -121,9 +126,8 @@ void register_cast_kernels(KernelTable& table) {
                  },
              .prepare =
                  [](const KernelRequest& request) {
-                   const auto from = static_cast<int>(*simd_element(request.inputs[0].dtype));
-                   const auto to = static_cast<int>(*simd_element(request.outputs[0].dtype));
-                   return prepare_with(simd::loops().cast[from][to], request);
+                   return prepare_with(cast_loop(request.inputs[0].dtype, request.outputs[0].dtype),
+                                       request);
                  }});
   table.add({.op = "Cast",
              .label = "reference",

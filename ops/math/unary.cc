@@ -14,6 +14,7 @@
 #include "ops/math/families.h"
 #include "ops/math/sum_to_shape.h"
 #include "ops/math/unary_functors.h"
+#include "ops/math/unary_ops.h"
 #include "ops/simd/loops.h"
 
 namespace towerflow {
@@ -178,6 +179,14 @@ Tensor call(const char* op, const Operand& x, const UnaryOptions& options, Site 
 }
 
 }  // namespace
+
+UnaryLoop unary_loop_of(std::string_view op, DType dtype) {
+  for (const UnaryRow& row : unary_rows()) {
+    if (op != row.op || !accepts(row.takes, dtype)) continue;
+    return row.fast != nullptr && dtype == DType::float32 ? row.fast : row.loops(dtype);
+  }
+  return nullptr;
+}
 
 void register_unary_ops(OpRegistry& registry) {
   for (const UnaryRow& row : unary_rows()) {

@@ -15,33 +15,23 @@
 #include "ops/variables/assign.h"
 #include "ops/variables/variable.h"
 #include "tests/ops/nn/support.h"
+#include "tests/ops/ran.h"
 
 namespace towerflow {
 namespace {
 
 using namespace testing;  // NOLINT
 
-/// What a run of `fetches` gives and launches with the fusions of convolutions on or off.
-struct Ran {
-  std::vector<Array> values;
-  std::string report;
-  int launches = 0;
-};
-
+/// With the fusions of convolutions on or off.
 Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused) {
-  ConfigProto config = unfolded();
-  config.passes.fuse_convolutions = fused;
-  Session session(graph, config);
-  Ran ran{session.run(fetches), session.plan_report(fetches), 0};
-  for (std::size_t at = ran.report.find(" ["); at != std::string::npos;
-       at = ran.report.find(" [", at + 1))
-    ++ran.launches;
-  return ran;
+  PassOptions passes;
+  passes.fold_constants = false;
+  passes.fuse_elementwise = false;
+  passes.fuse_convolutions = fused;
+  return run_with(graph, fetches, passes);
 }
 
-bool contains(const Ran& ran, const char* part) {
-  return ran.report.find(part) != std::string::npos;
-}
+bool contains(const Ran& ran, const char* part) { return ran.has(part); }
 
 TEST_CASE("fusion: convolution, bias and relu are one kernel") {
   Graph graph;

@@ -1,0 +1,20 @@
+#include "ops/elementwise/program.h"
+
+#include <fmt/format.h>
+
+namespace towerflow {
+
+std::string ElementwiseProgram::text() const {
+  std::string text;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    text += fmt::format("{}%{} = {}(", i > 0 ? "; " : "", i, steps[i].op);
+    for (std::size_t k = 0; k < steps[i].operands.size(); ++k) {
+      const ElementwiseOperand operand = steps[i].operands[k];
+      text += fmt::format("{}{}{}", k > 0 ? ", " : "", operand.is_step ? "%" : "x", operand.index);
+    }
+    text += ")";
+  }
+  return text;
+}
+
+}  // namespace towerflow

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/dtype.h"
+#include "core/graph/shape.h"
+
+namespace towerflow {
+
+/// What a step of a program reads: an input of the op, or the result of an earlier step.
+struct ElementwiseOperand {
+  bool is_step = false;
+  int index = 0;
+  bool operator==(const ElementwiseOperand&) const = default;
+};
+
+/// One op of the chain.
+struct ElementwiseStep {
+  std::string op;
+  DType dtype = DType::invalid;  ///< of its result
+  std::vector<ElementwiseOperand> operands;
+  bool operator==(const ElementwiseStep&) const = default;
+};
+
+/// The attributes of `_Elementwise`: ops to run one after another over each piece of the result.
+///
+/// The result of every step has the shape of the whole; inputs broadcast to it. The last step gives
+/// the output.
+struct ElementwiseProgram {
+  Shape shape;
+  std::vector<ElementwiseStep> steps;
+  bool operator==(const ElementwiseProgram&) const = default;
+
+  /// "%0 = Mul(x0, x1); %1 = Tanh(%0)"
+  std::string text() const;
+};
+
+}  // namespace towerflow

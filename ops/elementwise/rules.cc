@@ -1,0 +1,202 @@
+// The rewrite of a tree of elementwise ops into one instruction.
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "ops/elementwise/loops.h"
+#include "ops/elementwise/program.h"
+#include "ops/elementwise/register.h"
+#include "ops/fusion.h"
+#include "ops/nn/bias_add_attrs.h"
+
+namespace towerflow {
+namespace {
+
+// Beyond these a longer chain saves little: it is read from more places than a processor fetches
+// ahead from.
+constexpr std::size_t kMostSteps = 64;
+constexpr std::ptrdiff_t kMostArrays = 16;
+
+const PlanNode& node_at(const PlanGraph& graph, int id) {
+  return graph.nodes[static_cast<std::size_t>(id)];
+}
+
+bool known_shapes(const PlanGraph& graph, const PlanNode& node) {
+  return node.outputs[0].shape.fully_known() &&
+         std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId input) { return graph.spec(input).shape.fully_known(); });
+}
+
+/// Whether every operand counts elements as NumPy's broadcasting does.
+bool broadcasts(const PlanGraph& graph, const PlanNode& node) {
+  if (node.op->name == "BiasAdd") {
+    return node.attrs.as<nn::BiasAddAttrs>().format == nn::DataFormat::nhwc;
+  }
+  if (node.op->name != "Select") return true;
+  // A vector of conditions there chooses whole rows.
+  const Shape& condition = graph.spec(node.inputs[0]).shape;
+  return condition.rank() == 0 || condition == node.outputs[0].shape;
+}
+
+/// Whether a node may be a step, or is a program already.
+bool is_elementwise(const PlanGraph& graph, const PlanNode& node) {
+  if (node.dead || node.feed >= 0 || node.outputs.size() != 1 || node.is_known(0)) return false;
+  if (node.op->name == "_Elementwise") return true;
+  const OutputSpec& output = node.outputs[0];
+  if (node.op->effect != Effect::pure || output.is_ref || node.inputs.empty()) return false;
+  std::vector<DType> dtypes;
+  for (const ValueId input : node.inputs) dtypes.push_back(graph.spec(input).dtype);
+  const bool sum = node.op->name == "AddN" && dtypes.size() > 1;
+  if (sum) dtypes = {output.dtype, output.dtype};
+  if (!sum && dtypes.size() > 3) return false;
+  return step_loop(sum ? "AddV2" : node.op->name, dtypes, output.dtype).has_value() &&
+         known_shapes(graph, node) && broadcasts(graph, node);
+}
+
+/// Whether somebody wants the node done without reading it.
+bool is_awaited(const PlanGraph& graph, int id) {
+  const auto in = [id](const std::vector<int>& ids) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  return in(graph.targets) ||
+         std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [&](const PlanNode& node) { return !node.dead && in(node.control); });
+}
+
+/// The nodes to become one instruction, the last of them `last`.
+class Chain {
+ public:
+  Chain(const PlanGraph& graph, int last) : graph_(graph), last_(last) {
+    take(last);
+    // Consumers stand behind what they read: when the turn of a node comes, all of its consumers
+    // have had theirs.
+    while (!candidates_.empty()) {
+      const int id = *candidates_.begin();
+      candidates_.erase(candidates_.begin());
+      if (fits(id)) take(id);
+    }
+  }
+
+  bool worthwhile() const { return members_.size() > 1; }
+  const std::set<int>& members() const { return members_; }
+
+  /// The steps of all, and the inputs that they read from outside.
+  ElementwiseProgram program(std::vector<ValueId>& inputs) const {
+    ElementwiseProgram program{node_at(graph_, last_).outputs[0].shape, {}};
+    std::map<ValueId, ElementwiseOperand> known;
+    const auto operand_of = [&](ValueId value) {
+      const auto [it, added] =
+          known.try_emplace(value, ElementwiseOperand{false, static_cast<int>(inputs.size())});
+      if (added) inputs.push_back(value);
+      return it->second;
+    };
+    for (const int id : members_) {
+      const PlanNode& node = node_at(graph_, id);
+      std::vector<ElementwiseOperand> operands;
+      for (const ValueId input : node.inputs) operands.push_back(operand_of(input));
+      add_steps(node, operands, program.steps);
+      known[{id, 0}] = {true, static_cast<int>(program.steps.size()) - 1};
+    }
+    return program;
+  }
+
+ private:
+  static void add_steps(const PlanNode& node, const std::vector<ElementwiseOperand>& operands,
+                        std::vector<ElementwiseStep>& steps) {
+    const DType dtype = node.outputs[0].dtype;
+    const auto first = static_cast<int>(steps.size());
+    if (const auto* inner = node.attrs.get_if<ElementwiseProgram>()) {
+      for (ElementwiseStep step : inner->steps) {
+        for (ElementwiseOperand& operand : step.operands) {
+          if (operand.is_step)
+            operand.index += first;
+          else
+            operand = operands[static_cast<std::size_t>(operand.index)];
+        }
+        steps.push_back(std::move(step));
+      }
+    } else if (node.op->name == "AddN") {  // adds its inputs in their order
+      ElementwiseOperand sum = operands[0];
+      for (std::size_t i = 1; i < operands.size(); ++i) {
+        steps.push_back({"AddV2", dtype, {sum, operands[i]}});
+        sum = {true, static_cast<int>(steps.size()) - 1};
+      }
+    } else {
+      steps.push_back({node.op->name, dtype, operands});
+    }
+  }
+
+  static std::size_t steps_of(const PlanNode& node) {
+    if (const auto* inner = node.attrs.get_if<ElementwiseProgram>()) return inner->steps.size();
+    return node.op->name == "AddN" ? node.inputs.size() - 1 : 1;
+  }
+
+  bool fits(int id) const {
+    const PlanNode& node = node_at(graph_, id);
+    const PlanNode& last = node_at(graph_, last_);
+    if (node.device != last.device || !node.control.empty() || !is_elementwise(graph_, node) ||
+        node.outputs[0].shape != last.outputs[0].shape) {
+      return false;
+    }
+    if (steps_ + steps_of(node) > kMostSteps || arrays_with(node) > kMostArrays) return false;
+    return graph_.uses({id, 0}) == reads_.at(id) && !is_awaited(graph_, id) &&
+           can_wait(graph_, id, last_);
+  }
+
+  /// How many arrays in memory a piece would be read from if `node` were a member too.
+  std::ptrdiff_t arrays_with(const PlanNode& node) const {
+    std::set<int> read;
+    for (const auto& [id, times] : reads_) read.insert(id);
+    for (const ValueId input : node.inputs) read.insert(input.node);
+    return std::count_if(read.begin(), read.end(), [&](int id) {
+      const PlanNode& from = node_at(graph_, id);
+      return &from != &node && !members_.contains(id) && !from.outputs.empty() &&
+             from.outputs[0].shape.has_rank() && from.outputs[0].shape.rank() > 0;
+    });
+  }
+
+  void take(int id) {
+    const PlanNode& node = node_at(graph_, id);
+    members_.insert(id);
+    steps_ += steps_of(node);
+    for (const ValueId input : node.inputs) {
+      ++reads_[input.node];
+      candidates_.insert(input.node);
+    }
+  }
+
+  const PlanGraph& graph_;
+  int last_;
+  std::set<int> members_;
+  std::set<int, std::greater<>> candidates_;
+  std::map<int, int> reads_;  // by members, of each node
+  std::size_t steps_ = 0;
+};
+
+/// Tanh(Mul(x, y)) and the like -> _Elementwise(x, y)
+bool fuse_chain(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (!is_elementwise(graph, node)) return false;
+  const Chain chain(graph, id);
+  if (!chain.worthwhile()) return false;
+  std::vector<ValueId> inputs;
+  ElementwiseProgram program = chain.program(inputs);
+  for (const int member : chain.members()) {
+    // Now, so that it no longer counts as a reader when the next chain is looked for.
+    if (member != id) graph.nodes[static_cast<std::size_t>(member)].dead = true;
+  }
+  node.op = &OpRegistry::global().get("_Elementwise");
+  node.attrs = std::move(program);
+  node.inputs = std::move(inputs);
+  return true;
+}
+
+}  // namespace
+
+void register_elementwise_rewrites(std::vector<RewriteRule>& rules) {
+  rules.push_back({"elementwise chain", RewriteKind::elementwise, fuse_chain});
+}
+
+}  // namespace towerflow

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/runtime/session.h"
+
+/// Running the same graph with passes on and off.
+namespace towerflow::testing {
+
+/// What a run of fetches gives, its plan, and how many instructions that launches.
+struct Ran {
+  std::vector<Array> values;
+  std::string report;
+  int launches = 0;
+
+  bool has(const std::string& part) const { return report.find(part) != std::string::npos; }
+  /// Instructions of one op.
+  int count(const std::string& op) const { return times("  " + op + " ["); }
+  int times(const std::string& part) const {
+    int found = 0;
+    for (std::size_t at = report.find(part); at != std::string::npos;
+         at = report.find(part, at + 1)) {
+      ++found;
+    }
+    return found;
+  }
+};
+
+inline Ran run_fetches(Session& session, const std::vector<Fetch>& fetches,
+                       const Feeds& feeds = {}) {
+  Ran ran{session.run(fetches, feeds), session.plan_report(fetches, feeds), 0};
+  ran.launches = ran.times(" [");
+  return ran;
+}
+
+/// In a session of its own, after `init` where there is one.
+inline Ran run_with(Graph& graph, const std::vector<Fetch>& fetches, const PassOptions& passes,
+                    const Operation* init = nullptr, const Feeds& feeds = {}) {
+  ConfigProto config;
+  config.passes = passes;
+  Session session(graph, config);
+  if (init != nullptr) session.run(*init);
+  return run_fetches(session, fetches, feeds);
+}
+
+/// Only what `on` switches on, and reuse of buffers.
+inline PassOptions only(bool PassOptions::*on = nullptr) {
+  PassOptions passes{false, false, false, false, false, false, true};
+  if (on != nullptr) passes.*on = true;
+  return passes;
+}
+
+/// The same bits, where a NaN is as good as another: which of two NaN a sum passes on is not said.
+inline bool same_bits(const Array& a, const Array& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (a == b) return true;
+  const auto differ = [&]<class T>() {
+    for (std::int64_t i = 0; i < a.elements(); ++i) {
+      const T x = a.data<T>()[i], y = b.data<T>()[i];
+      if (std::memcmp(&x, &y, sizeof(T)) != 0 && !(std::isnan(x) && std::isnan(y))) return true;
+    }
+    return false;
+  };
+  if (a.dtype() == DType::float32) return !differ.template operator()<float>();
+  if (a.dtype() == DType::float64) return !differ.template operator()<double>();
+  return false;
+}
+
+inline bool same_bits(const Ran& a, const Ran& b) {
+  if (a.values.size() != b.values.size()) return false;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    if (!same_bits(a.values[i], b.values[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace towerflow::testing
