@@ -39,10 +39,11 @@ inline Ran run_fetches(Session& session, const std::vector<Fetch>& fetches,
   return ran;
 }
 
-/// In a session of its own, after `init` where there is one.
+/// In a session of its own with so many CPU devices, after `init` where there is one.
 inline Ran run_with(Graph& graph, const std::vector<Fetch>& fetches, const PassOptions& passes,
-                    const Operation* init = nullptr, const Feeds& feeds = {}) {
+                    const Operation* init = nullptr, const Feeds& feeds = {}, int devices = 1) {
   ConfigProto config;
+  config.device_count = {{"CPU", devices}};
   config.passes = passes;
   Session session(graph, config);
   if (init != nullptr) session.run(*init);

@@ -218,11 +218,9 @@ TEST_CASE("elementwise: a chain stays on its device") {
     const auto on = device("/cpu:1");
     second = exp(first - 1.0);
   }
-  ConfigProto config;
-  config.device_count = {{"CPU", 2}};
-  config.passes = only(&PassOptions::fuse_elementwise);
-  Session two(graph, config);
-  CHECK(run_fetches(two, {second}).count("_Elementwise") == 2);
+  const Ran ran = run_with(graph, {second}, only(&PassOptions::fuse_elementwise), nullptr, {}, 2);
+  CHECK(ran.count("_Elementwise") == 2);
+  CHECK(same_bits(ran, run_with(graph, {second}, only(), nullptr, {}, 2)));
 }
 
 TEST_CASE("elementwise: known values stay inputs, shapes found late stay unfused") {
