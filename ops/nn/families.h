@@ -18,6 +18,8 @@ void register_pool_ops(OpRegistry& registry);
 void register_pool_kernels(KernelTable& table);
 void register_relu_ops(OpRegistry& registry);
 void register_relu_kernels(KernelTable& table);
+void register_scaled_cross_entropy_ops(OpRegistry& registry);
+void register_scaled_cross_entropy_kernels(KernelTable& table);
 void register_soft_cross_entropy_ops(OpRegistry& registry);
 void register_soft_cross_entropy_kernels(KernelTable& table);
 void register_softmax_ops(OpRegistry& registry);

@@ -13,6 +13,7 @@ void register_nn_ops(OpRegistry& registry) {
   nn::register_in_top_k_ops(registry);
   nn::register_pool_ops(registry);
   nn::register_relu_ops(registry);
+  nn::register_scaled_cross_entropy_ops(registry);
   nn::register_soft_cross_entropy_ops(registry);
   nn::register_softmax_ops(registry);
 }
@@ -25,12 +26,14 @@ void register_nn_kernels(KernelTable& table) {
   nn::register_in_top_k_kernels(table);
   nn::register_pool_kernels(table);
   nn::register_relu_kernels(table);
+  nn::register_scaled_cross_entropy_kernels(table);
   nn::register_soft_cross_entropy_kernels(table);
   nn::register_softmax_kernels(table);
 }
 
 void register_nn_rewrites(std::vector<RewriteRule>& rules) {
   nn::register_conv2d_rules(rules);
+  nn::register_cross_entropy_rules(rules);
   nn::register_fused_matmul_rules(rules);
   nn::register_pool_rules(rules);
 }

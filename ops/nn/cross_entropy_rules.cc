@@ -1,0 +1,113 @@
+// Rewrites of a cross entropy, what comes before it and what its gradient is multiplied by.
+#include "core/device/cpu/launch.h"
+#include "ops/fusion.h"
+#include "ops/nn/families.h"
+#include "ops/nn/rules.h"
+#include "ops/simd/kernels.h"
+#include "ops/simd/loops.h"
+
+namespace towerflow::nn {
+namespace {
+
+constexpr const char* kCrossEntropy = "SparseSoftmaxCrossEntropyWithLogits";
+constexpr const char* kScaled = "_ScaledSparseSoftmaxCrossEntropy";
+
+/// Attributes of the op whose output 1 is multiplied as it is made.
+struct ScaledAttrs {
+  Array scale;  ///< [rows, 1] float32: the gradient of each loss, known when the plan is made
+  bool operator==(const ScaledAttrs&) const = default;
+};
+
+class ScaledKernel final : public CpuKernel {
+ public:
+  explicit ScaledKernel(const KernelRequest& request)
+      : rows_(request.inputs[0].shape.size(0)),
+        classes_(request.inputs[0].shape.size(1)),
+        scale_(request.attributes<ScaledAttrs>().scale),
+        plain_(simd::make_sparse_softmax_xent(rows_, classes_,
+                                              request.inputs[1].dtype == DType::int32)) {}
+  std::size_t workspace_bytes() const override { return plain_->workspace_bytes(); }
+  int slices(int phase) const override { return plain_->slices(phase); }
+  void run(int phase, int slice, const void* const* inputs, void* const* outputs,
+           std::byte* workspace) const override {
+    plain_->run(phase, slice, inputs, outputs, workspace);
+    const auto times = simd::loops().binary_scalar_left[static_cast<int>(simd::Binary::mul)];
+    auto* gradient = static_cast<float*>(outputs[1]);
+    const SliceRange rows = slice_range(rows_, slices(phase), slice);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      float* at = gradient + row * classes_;
+      times(scale_.data<float>() + row, at, at, classes_);
+    }
+  }
+
+ private:
+  std::int64_t rows_, classes_;
+  Array scale_;
+  std::unique_ptr<CpuKernel> plain_;
+};
+
+std::unique_ptr<PreparedKernel> scaled_kernel(const KernelRequest& request) {
+  return sliced_kernel(std::make_unique<ScaledKernel>(request), {{1, 0}});
+}
+
+void scaled_shape(InferenceContext& context) {
+  context.add_output(context.dtype(0), Shape{context.shape(0)[0]});
+  context.add_output(context.dtype(0), context.shape(0));
+}
+
+/// CrossEntropy(logits, Cast(labels)) from int32 to int64 -> CrossEntropy(logits, labels)
+bool drop_label_cast(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (node.op->name != kCrossEntropy) return false;
+  const PlanNode* cast = only_for(graph, node.inputs[1], id, "Cast");
+  const bool widens = cast != nullptr && graph.spec(node.inputs[1]).dtype == DType::int64 &&
+                      graph.spec(cast->inputs[0]).dtype == DType::int32;
+  if (!widens) return false;
+  node.inputs[1] = cast->inputs[0];
+  return true;
+}
+
+/// Mul(known column, CrossEntropy:1) -> the same product made by the cross entropy, and Mul becomes
+/// a name for it.
+bool scale_gradient(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (node.op->name != "Mul") return false;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ValueId gradient = node.inputs[i], column = node.inputs[1 - i];
+    PlanNode& entropy = graph.node(gradient);
+    if (entropy.dead || entropy.op->name != kCrossEntropy || gradient.output != 1) continue;
+    if (entropy.device != node.device || !is_float32(graph, gradient)) continue;
+    const PlanNode& known = graph.node(column);
+    const auto output = static_cast<std::size_t>(column.output);
+    const Shape& made = graph.spec(gradient).shape;
+    if (!known.is_known(output) || !made.fully_known() || graph.uses(gradient) != 1) continue;
+    if (known.values[output].shape() != Shape{made[0], 1}) continue;
+    entropy.op = &OpRegistry::global().get(kScaled);
+    entropy.attrs = ScaledAttrs{known.values[output]};
+    node.op = &OpRegistry::global().get("Identity");
+    node.attrs = {};
+    node.inputs = {gradient};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void register_scaled_cross_entropy_ops(OpRegistry& registry) {
+  registry.add({.name = kScaled,
+                .shape = scaled_shape,
+                .gradient = NoGradient{"plans alone hold it, gradients are taken before"}});
+}
+
+void register_scaled_cross_entropy_kernels(KernelTable& table) {
+  table.add({.op = kScaled, .label = "simd", .accepts = {}, .prepare = scaled_kernel});
+}
+
+void register_cross_entropy_rules(std::vector<RewriteRule>& rules) {
+  rules.push_back({"cross entropy and cast of labels", RewriteKind::convolution, drop_label_cast});
+  rules.push_back(
+      {"cross entropy and scale of its gradient", RewriteKind::convolution, scale_gradient});
+}
+
+}  // namespace towerflow::nn
