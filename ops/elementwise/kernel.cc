@@ -104,7 +104,9 @@ class ProgramKernel final : public CpuKernel {
   }
 
  private:
-  std::size_t buffer_bytes() const { return static_cast<std::size_t>(kPiece * widest_); }
+  std::size_t buffer_bytes() const {
+    return static_cast<std::size_t>((std::min(kPiece, elements_) * widest_ + 63) / 64 * 64);
+  }
   std::size_t slice_bytes() const { return buffers_ * buffer_bytes(); }
   bool is_full(std::size_t input) const { return inputs_[input].shape.elements() == elements_; }
   static std::int64_t size_of(DType dtype) { return static_cast<std::int64_t>(dtype_size(dtype)); }

@@ -65,6 +65,30 @@ bool is_awaited(const PlanGraph& graph, int id) {
                      [&](const PlanNode& node) { return !node.dead && in(node.control); });
 }
 
+/// Whether a node may be a step of what ends in `last`, as far as the two of them tell.
+bool matches(const PlanGraph& graph, int id, int last) {
+  const PlanNode& node = node_at(graph, id);
+  const PlanNode& end = node_at(graph, last);
+  return node.device == end.device && node.control.empty() && is_elementwise(graph, node) &&
+         node.outputs[0].shape == end.outputs[0].shape;
+}
+
+/// Whether a later node, the only one that reads this, will have it in its chain.
+bool has_taker(const PlanGraph& graph, int id) {
+  if (graph.is_fetched({id, 0}) || is_awaited(graph, id)) return false;
+  int reader = -1;
+  for (std::size_t i = static_cast<std::size_t>(id) + 1; i < graph.nodes.size(); ++i) {
+    const PlanNode& node = graph.nodes[i];
+    if (node.dead ||
+        std::find(node.inputs.begin(), node.inputs.end(), ValueId{id, 0}) == node.inputs.end()) {
+      continue;
+    }
+    if (reader >= 0) return false;
+    reader = static_cast<int>(i);
+  }
+  return reader >= 0 && is_elementwise(graph, node_at(graph, reader)) && matches(graph, id, reader);
+}
+
 /// The nodes to become one instruction, the last of them `last`.
 class Chain {
  public:
@@ -75,12 +99,18 @@ class Chain {
     while (!candidates_.empty()) {
       const int id = *candidates_.begin();
       candidates_.erase(candidates_.begin());
-      if (fits(id)) take(id);
+      if (!belongs(id)) continue;
+      if (fits(id))
+        take(id);
+      else
+        left_.push_back(id);
     }
   }
 
   bool worthwhile() const { return members_.size() > 1; }
   const std::set<int>& members() const { return members_; }
+  /// Nodes that only the chain reads and that it yet could not take.
+  const std::vector<int>& left() const { return left_; }
 
   /// The steps of all, and the inputs that they read from outside.
   ElementwiseProgram program(std::vector<ValueId>& inputs) const {
@@ -133,15 +163,14 @@ class Chain {
     return node.op->name == "AddN" ? node.inputs.size() - 1 : 1;
   }
 
+  bool belongs(int id) const {
+    return matches(graph_, id, last_) && graph_.uses({id, 0}) == reads_.at(id) &&
+           !is_awaited(graph_, id);
+  }
+
   bool fits(int id) const {
     const PlanNode& node = node_at(graph_, id);
-    const PlanNode& last = node_at(graph_, last_);
-    if (node.device != last.device || !node.control.empty() || !is_elementwise(graph_, node) ||
-        node.outputs[0].shape != last.outputs[0].shape) {
-      return false;
-    }
-    if (steps_ + steps_of(node) > kMostSteps || arrays_with(node) > kMostArrays) return false;
-    return graph_.uses({id, 0}) == reads_.at(id) && !is_awaited(graph_, id) &&
+    return steps_ + steps_of(node) <= kMostSteps && arrays_with(node) <= kMostArrays &&
            can_wait(graph_, id, last_);
   }
 
@@ -171,15 +200,16 @@ class Chain {
   int last_;
   std::set<int> members_;
   std::set<int, std::greater<>> candidates_;
+  std::vector<int> left_;
   std::map<int, int> reads_;  // by members, of each node
   std::size_t steps_ = 0;
 };
 
-/// Tanh(Mul(x, y)) and the like -> _Elementwise(x, y)
-bool fuse_chain(PlanGraph& graph, int id) {
+/// The chain that ends in a node.
+bool fuse_into(PlanGraph& graph, int id) {
   PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (!is_elementwise(graph, node)) return false;
   const Chain chain(graph, id);
+  for (const int left : chain.left()) fuse_into(graph, left);
   if (!chain.worthwhile()) return false;
   std::vector<ValueId> inputs;
   ElementwiseProgram program = chain.program(inputs);
@@ -191,6 +221,12 @@ bool fuse_chain(PlanGraph& graph, int id) {
   node.attrs = std::move(program);
   node.inputs = std::move(inputs);
   return true;
+}
+
+/// Tanh(Mul(x, y)) and the like -> _Elementwise(x, y)
+bool fuse_chain(PlanGraph& graph, int id) {
+  if (!is_elementwise(graph, node_at(graph, id)) || has_taker(graph, id)) return false;
+  return fuse_into(graph, id);
 }
 
 }  // namespace

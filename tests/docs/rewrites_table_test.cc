@@ -1,0 +1,100 @@
+// The numbers in docs/rewrites.md are those of the MNIST step.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "core/graph/rewrite.h"
+#include "models/mnist_train.h"
+#include "tests/ops/ran.h"
+#include "towerflow/tf.h"
+
+namespace towerflow {
+namespace {
+
+namespace mnist = models::mnist;
+
+/// The step of `towerflow bench mnist`.
+struct Step {
+  explicit Step(int towers) : num_towers(towers) {
+    const auto guard = graph.as_default();
+    const mnist::Towers made = mnist::build_towers({.num_towers = towers}, [] {
+      const auto cpu = tf::device("/cpu:0");
+      const Variable images(tf::zeros({64, mnist::kImagePixels}), {.trainable = false});
+      const Variable labels(Array::zeros(tf::int32, {64}), {.trainable = false});
+      return mnist::Batch{images, labels};
+    });
+    fetches = {made.train_op, made.losses.back()};
+  }
+
+  std::string report(const PassOptions& passes) {
+    ConfigProto config = mnist::session_config(num_towers, {});
+    config.passes = passes;
+    Session session(graph, config);
+    return session.plan_report(fetches);
+  }
+  int launches(const PassOptions& passes) {
+    return testing::Ran{{}, report(passes), 0}.times(" [");
+  }
+
+  int num_towers;
+  Graph graph;
+  std::vector<Fetch> fetches;
+};
+
+std::string page() {
+  std::ifstream file("docs/rewrites.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+const std::map<std::string, bool PassOptions::*> kSwitches = {
+    {"drop_unread", &PassOptions::drop_unread},
+    {"fold_constants", &PassOptions::fold_constants},
+    {"share_subexpressions", &PassOptions::share_subexpressions},
+    {"fuse_convolutions", &PassOptions::fuse_convolutions},
+    {"fuse_updates", &PassOptions::fuse_updates},
+    {"fuse_elementwise", &PassOptions::fuse_elementwise},
+    {"reuse_buffers", &PassOptions::reuse_buffers},
+};
+
+/// The line of the page that begins with `start` ends with `end`.
+void check_line(const std::string& text, const std::string& start, const std::string& end) {
+  const auto at = text.find("\n" + start);
+  REQUIRE_MESSAGE(at != std::string::npos, start);
+  const std::string line = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  CHECK_MESSAGE(line.ends_with(end), line << " should end with " << end);
+}
+
+TEST_CASE("rewrites.md: launches of the MNIST step with each pass off") {
+  const std::string text = page();
+  Step one(1), two(2);
+  for (const auto& [name, pass] : kSwitches) {
+    PassOptions passes;
+    passes.*pass = false;
+    check_line(text, "| `" + name + "`",
+               fmt::format("| {} | {} |", one.launches(passes), two.launches(passes)));
+  }
+  const PassOptions none = testing::only();
+  check_line(
+      text, "it takes ",
+      fmt::format("it takes {} and {}, without any {} and {}. A test measures them again.",
+                  one.launches({}), two.launches({}), one.launches(none), two.launches(none)));
+}
+
+TEST_CASE("rewrites.md: how often each rule applies") {
+  const std::string text = page();
+  const std::string report = Step(1).report({});
+  for (const RewriteRule& rule : rewrite_rules()) {
+    const std::string log = "rewrite: " + rule.name + " applied ";
+    const auto at = report.find(log);
+    const int times = at == std::string::npos ? 0 : std::stoi(report.substr(at + log.size()));
+    check_line(text, "| " + rule.name + " |", fmt::format("| {} |", times));
+  }
+}
+
+}  // namespace
+}  // namespace towerflow
