@@ -5,11 +5,10 @@
 #include <map>
 #include <set>
 
-#include "ops/elementwise/loops.h"
+#include "ops/elementwise/match.h"
 #include "ops/elementwise/program.h"
 #include "ops/elementwise/register.h"
 #include "ops/fusion.h"
-#include "ops/nn/bias_add_attrs.h"
 
 namespace towerflow {
 namespace {
@@ -18,76 +17,6 @@ namespace {
 // ahead from.
 constexpr std::size_t kMostSteps = 64;
 constexpr std::ptrdiff_t kMostArrays = 16;
-
-const PlanNode& node_at(const PlanGraph& graph, int id) {
-  return graph.nodes[static_cast<std::size_t>(id)];
-}
-
-bool known_shapes(const PlanGraph& graph, const PlanNode& node) {
-  return node.outputs[0].shape.fully_known() &&
-         std::all_of(node.inputs.begin(), node.inputs.end(),
-                     [&](ValueId input) { return graph.spec(input).shape.fully_known(); });
-}
-
-/// Whether every operand counts elements as NumPy's broadcasting does.
-bool broadcasts(const PlanGraph& graph, const PlanNode& node) {
-  if (node.op->name == "BiasAdd") {
-    return node.attrs.as<nn::BiasAddAttrs>().format == nn::DataFormat::nhwc;
-  }
-  if (node.op->name != "Select") return true;
-  // A vector of conditions there chooses whole rows.
-  const Shape& condition = graph.spec(node.inputs[0]).shape;
-  return condition.rank() == 0 || condition == node.outputs[0].shape;
-}
-
-/// Whether a node may be a step, or is a program already.
-bool is_elementwise(const PlanGraph& graph, const PlanNode& node) {
-  if (node.dead || node.feed >= 0 || node.outputs.size() != 1 || node.is_known(0)) return false;
-  if (node.op->name == "_Elementwise") return true;
-  const OutputSpec& output = node.outputs[0];
-  if (node.op->effect != Effect::pure || output.is_ref || node.inputs.empty()) return false;
-  std::vector<DType> dtypes;
-  for (const ValueId input : node.inputs) dtypes.push_back(graph.spec(input).dtype);
-  const bool sum = node.op->name == "AddN" && dtypes.size() > 1;
-  if (sum) dtypes = {output.dtype, output.dtype};
-  if (!sum && dtypes.size() > 3) return false;
-  return step_loop(sum ? "AddV2" : node.op->name, dtypes, output.dtype).has_value() &&
-         known_shapes(graph, node) && broadcasts(graph, node);
-}
-
-/// Whether somebody wants the node done without reading it.
-bool is_awaited(const PlanGraph& graph, int id) {
-  const auto in = [id](const std::vector<int>& ids) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-  };
-  return in(graph.targets) ||
-         std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [&](const PlanNode& node) { return !node.dead && in(node.control); });
-}
-
-/// Whether a node may be a step of what ends in `last`, as far as the two of them tell.
-bool matches(const PlanGraph& graph, int id, int last) {
-  const PlanNode& node = node_at(graph, id);
-  const PlanNode& end = node_at(graph, last);
-  return node.device == end.device && node.control.empty() && is_elementwise(graph, node) &&
-         node.outputs[0].shape == end.outputs[0].shape;
-}
-
-/// Whether a later node, the only one that reads this, will have it in its chain.
-bool has_taker(const PlanGraph& graph, int id) {
-  if (graph.is_fetched({id, 0}) || is_awaited(graph, id)) return false;
-  int reader = -1;
-  for (std::size_t i = static_cast<std::size_t>(id) + 1; i < graph.nodes.size(); ++i) {
-    const PlanNode& node = graph.nodes[i];
-    if (node.dead ||
-        std::find(node.inputs.begin(), node.inputs.end(), ValueId{id, 0}) == node.inputs.end()) {
-      continue;
-    }
-    if (reader >= 0) return false;
-    reader = static_cast<int>(i);
-  }
-  return reader >= 0 && is_elementwise(graph, node_at(graph, reader)) && matches(graph, id, reader);
-}
 
 /// The nodes to become one instruction, the last of them `last`.
 class Chain {

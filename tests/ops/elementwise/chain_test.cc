@@ -2,6 +2,7 @@
 #include "autodiff/gradients.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
+#include "ops/array/constant.h"
 #include "ops/array/placeholder.h"
 #include "ops/array/select.h"
 #include "ops/array/view.h"
