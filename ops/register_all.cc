@@ -58,6 +58,7 @@ constexpr const char* kRefuseValues[] = {"ArgMax",
                                          "Tile",
                                          "Transpose",
                                          "TruncateDiv",
+                                         "_ScaledSparseSoftmaxCrossEntropy",
                                          "TruncateMod",
                                          "UnsortedSegmentSum",
                                          "Where"};

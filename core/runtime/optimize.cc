@@ -235,7 +235,12 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
 
 void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) {
   std::map<std::string, int> counts;
-  for (const RewriteRule& rule : rewrite_rules()) {
+  // Chains come last, also after a program's own rules: what they swallow no pattern finds again.
+  std::vector<RewriteRule> rules = rewrite_rules();
+  std::stable_partition(rules.begin(), rules.end(), [](const RewriteRule& rule) {
+    return rule.kind != RewriteKind::elementwise;
+  });
+  for (const RewriteRule& rule : rules) {
     if (rule.kind == RewriteKind::convolution && !options.fuse_convolutions) continue;
     if (rule.kind == RewriteKind::update && !options.fuse_updates) continue;
     if (rule.kind == RewriteKind::elementwise && !options.fuse_elementwise) continue;
