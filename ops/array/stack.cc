@@ -8,15 +8,11 @@
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
+#include "ops/array/stack_attrs.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
 namespace {
-
-struct PackAttrs {
-  int axis = 0;
-  bool operator==(const PackAttrs&) const = default;
-};
 
 struct UnpackAttrs {
   int axis = 0;

@@ -40,45 +40,6 @@ class Sum final : public CpuKernel {
   int slices_;
 };
 
-class GradientDescent final : public CpuKernel {
- public:
-  explicit GradientDescent(std::int64_t n) : n_(n), slices_(elementwise_slices(n)) {}
-
-  int slices(int) const override { return slices_; }
-  void run(int, int slice, const void* const* inputs, void* const* outputs,
-           std::byte*) const override {
-    const SliceRange part = slice_range(n_, slices_, slice, kUnit);
-    loops().gradient_descent(static_cast<float*>(outputs[0]) + part.begin,
-                             static_cast<const float*>(inputs[1]) + part.begin,
-                             *static_cast<const float*>(inputs[0]), part.size());
-  }
-
- private:
-  std::int64_t n_;
-  int slices_;
-};
-
-class Momentum final : public CpuKernel {
- public:
-  Momentum(std::int64_t n, bool nesterov)
-      : n_(n), nesterov_(nesterov), slices_(elementwise_slices(n)) {}
-
-  int slices(int) const override { return slices_; }
-  void run(int, int slice, const void* const* inputs, void* const* outputs,
-           std::byte*) const override {
-    const SliceRange part = slice_range(n_, slices_, slice, kUnit);
-    loops().momentum(
-        static_cast<float*>(outputs[0]) + part.begin, static_cast<float*>(outputs[1]) + part.begin,
-        static_cast<const float*>(inputs[1]) + part.begin, *static_cast<const float*>(inputs[0]),
-        *static_cast<const float*>(inputs[2]), nesterov_, part.size());
-  }
-
- private:
-  std::int64_t n_;
-  bool nesterov_;
-  int slices_;
-};
-
 class SparseSoftmaxXent final : public CpuKernel {
  public:
   SparseSoftmaxXent(std::int64_t rows, std::int64_t classes, bool int32_labels)
@@ -129,14 +90,6 @@ int elementwise_slices(std::int64_t elements) {
 
 std::unique_ptr<CpuKernel> make_sum(std::int64_t n, bool mean) {
   return std::make_unique<Sum>(n, mean);
-}
-
-std::unique_ptr<CpuKernel> make_gradient_descent(std::int64_t n) {
-  return std::make_unique<GradientDescent>(n);
-}
-
-std::unique_ptr<CpuKernel> make_momentum(std::int64_t n, bool nesterov) {
-  return std::make_unique<Momentum>(n, nesterov);
 }
 
 std::unique_ptr<CpuKernel> make_sparse_softmax_xent(std::int64_t rows, std::int64_t classes,

@@ -38,14 +38,6 @@ std::unique_ptr<CpuKernel> make_channel_sums(std::int64_t images, std::int64_t p
 /// out = sum of x, divided by n when `mean` (NaN for n = 0). Inputs {x}, outputs {scalar}.
 std::unique_ptr<CpuKernel> make_sum(std::int64_t n, bool mean = false);
 
-/// var -= lr * grad. Inputs {lr scalar, grad}, outputs {var}, changed in place.
-std::unique_ptr<CpuKernel> make_gradient_descent(std::int64_t n);
-
-/// accum = accum * momentum + grad; var -= lr * accum, or with `nesterov`
-/// var -= grad * lr + accum * momentum * lr. Inputs {lr scalar, grad, momentum scalar}, outputs
-/// {var, accum}, changed in place.
-std::unique_ptr<CpuKernel> make_momentum(std::int64_t n, bool nesterov);
-
 /// Cross entropy of softmax(logits [rows, classes]) with `labels` [rows], int64 or int32. Inputs
 /// {logits, labels}, outputs {loss [rows], dlogits}; dlogits is the gradient of sum(loss) and may
 /// be the logits. `run` throws InvalidArgumentError for a label outside 0 .. classes - 1.

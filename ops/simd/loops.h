@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "ops/simd/update_loops.h"
 #include "ops/window.h"
 
 /// The project's own inner loops over raw memory, built for several instruction sets.
@@ -88,12 +89,9 @@ struct Loops {
   void (*max_pool_grad)(const PoolGeometry& g, ImageRange images, bool after_relu, const float* x,
                         const float* dy, float* dx, ColumnSums* sums);
 
-  /// var -= lr * grad.
-  void (*gradient_descent)(float* var, const float* grad, float lr, std::int64_t n);
-  /// accum = accum * momentum + grad; var -= lr * accum, or with `nesterov`
-  /// var -= grad * lr + accum * momentum * lr.
-  void (*momentum)(float* var, float* accum, const float* grad, float lr, float momentum,
-                   bool nesterov, std::int64_t n);
+  /// Optimizers' updates, the average of towers' gradients in the same pass.
+  UpdateLoops update;
+  GradientSumLoop gradient_sum;
 
   /// loss[i] = log(sum_j exp(logits[i,j] - max)) - (logits[i,label] - max), and
   /// dlogits[i,j] = softmax(logits)[i,j] - (j == label). Rows `first` .. `last` - 1; labels must

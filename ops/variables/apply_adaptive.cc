@@ -1,113 +1,25 @@
 #include "ops/variables/apply_adaptive.h"
 
-#include <array>
-#include <map>
 #include <utility>
 #include <vector>
 
-#include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
-#include "ops/variables/adaptive_rules.h"
 #include "ops/variables/families.h"
-#include "ops/variables/slices.h"
 #include "ops/variables/update_op.h"
+#include "ops/variables/update_rows_kernel.h"
 
 namespace towerflow {
 namespace {
 
-/// Inputs: the variable, its slots, the scalars, the gradient, and for rows the indices.
-template <class Rule>
-constexpr std::size_t kGradient = 1 + Rule::kSlots + Rule::kScalars;
-
-template <class T>
-T* written(const void* const* inputs, std::size_t index) {
-  return static_cast<T*>(const_cast<void*>(inputs[index]));
-}
-
-template <class T, class Rule>
-Rule rule_of(const void* const* inputs) {
-  std::array<T, Rule::kScalars> scalars;
-  for (std::size_t i = 0; i < Rule::kScalars; ++i) {
-    scalars[i] = *static_cast<const T*>(inputs[1 + Rule::kSlots + i]);
-  }
-  return Rule(scalars.data());
-}
-
-/// Elements begin .. end - 1 of variable and slots; gradient[0] belongs to `begin`.
-template <class T, class Rule, std::size_t... kSlot>
-void update(const Rule& rule, const void* const* inputs, std::int64_t begin, std::int64_t end,
-            const T* gradient, std::index_sequence<kSlot...>) {
-  T* variable = written<T>(inputs, 0);
-  const std::array<T*, Rule::kSlots> slots{written<T>(inputs, 1 + kSlot)...};
-  for (std::int64_t i = begin; i < end; ++i) {
-    rule(variable[i], slots[kSlot][i]..., gradient[i - begin]);
-  }
-}
-
-template <class T, class Rule>
-class AdaptiveKernel final : public CpuKernel {
- public:
-  explicit AdaptiveKernel(std::int64_t count) : count_(count) {}
-  int slices(int) const override { return update_slices(count_); }
-  void run(int, int slice, const void* const* inputs, void* const*, std::byte*) const override {
-    const auto range = slice_range(count_, update_slices(count_), slice, 16);
-    const T* gradient = static_cast<const T*>(inputs[kGradient<Rule>]) + range.begin;
-    update<T>(rule_of<T, Rule>(inputs), inputs, range.begin, range.end, gradient,
-              std::make_index_sequence<Rule::kSlots>());
-  }
-
- private:
-  std::int64_t count_;
-};
-
 template <template <class> class Rule>
 std::unique_ptr<PreparedKernel> dense_kernel(const KernelRequest& request) {
-  const std::int64_t count = request.inputs[0].shape.elements();
-  if (request.inputs[0].dtype == DType::float32) {
-    return sliced_kernel(std::make_unique<AdaptiveKernel<float, Rule<float>>>(count));
-  }
-  return sliced_kernel(std::make_unique<AdaptiveKernel<double, Rule<double>>>(count));
-}
-
-/// Rows that repeat are summed first, as TensorFlow's optimizers do before they update. With
-/// `every_row` the others are updated too, by a gradient of zero.
-template <class T, class Rule, bool kEveryRow>
-std::unique_ptr<PreparedKernel> rows_kernel(const KernelRequest& request) {
-  const SliceRows rows = slice_rows(request.inputs[0].shape, request.inputs[kGradient<Rule> + 1]);
-  return function_kernel([rows](const LaunchArgs& args) {
-    const Rule rule = rule_of<T, Rule>(args.inputs);
-    const T* gradient = args.input<T>(kGradient<Rule>);
-    const auto width = static_cast<std::size_t>(rows.width);
-    std::map<std::int64_t, std::vector<T>> sums;
-    rows.for_each(args.inputs[kGradient<Rule> + 1], [&](std::int64_t slice, std::int64_t row) {
-      std::vector<T>& sum = sums[row];
-      sum.resize(width, T(0));
-      for (std::size_t i = 0; i < width; ++i) {
-        sum[i] += gradient[static_cast<std::size_t>(slice) * width + i];
-      }
-    });
-    const auto update_row = [&](std::int64_t row, const std::vector<T>& sum) {
-      update<T>(rule, args.inputs, row * rows.width, (row + 1) * rows.width, sum.data(),
-                std::make_index_sequence<Rule::kSlots>());
-    };
-    if constexpr (kEveryRow) {
-      const std::vector<T> nothing(width, T(0));
-      for (std::int64_t row = 0; row < rows.rows; ++row) {
-        const auto found = sums.find(row);
-        update_row(row, found == sums.end() ? nothing : found->second);
-      }
-    } else {
-      for (const auto& [row, sum] : sums) update_row(row, sum);
-    }
-  });
+  return update_kernel<Rule>(request, UpdateInputs::apply, {});
 }
 
 template <template <class> class Rule, bool kEveryRow = false>
 std::unique_ptr<PreparedKernel> sparse_kernel(const KernelRequest& request) {
-  return request.inputs[0].dtype == DType::float32
-             ? rows_kernel<float, Rule<float>, kEveryRow>(request)
-             : rows_kernel<double, Rule<double>, kEveryRow>(request);
+  return update_rows_kernel<Rule, kEveryRow>(request, UpdateInputs::apply_rows, {});
 }
 
 ShapeRule shape_rule(std::size_t slots, std::size_t scalars, bool sparse) {

@@ -7,7 +7,7 @@
 namespace towerflow {
 
 /// An optimizer's update op: the variable and its slots are written. The scalars are those of the
-/// op in TensorFlow's order (ops/variables/adaptive_rules.h), of the variable's dtype.
+/// op in TensorFlow's order (ops/update_rules.h), of the variable's dtype.
 ///
 /// op       ApplyAdam, ApplyAdagrad, ApplyRMSProp, ApplyCenteredRMSProp
 /// shapes   slots and gradient as the variable, scalars []

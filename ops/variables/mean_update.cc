@@ -1,131 +1,93 @@
 #include "ops/variables/mean_update.h"
 
 #include <algorithm>
-#include <array>
-#include <type_traits>
+#include <string>
 
-#include "core/device/cpu/launch.h"
-#include "ops/simd/loops.h"
-#include "ops/variables/apply.h"
-#include "ops/variables/update_op.h"
-#include "ops/variables/update_rule.h"
+#include "ops/variables/update_rows_kernel.h"
 
 namespace towerflow {
 namespace {
 
-/// What a pass does with the mean gradient of elements begin .. end - 1.
+/// The average by itself.
 template <class T>
-struct KeepMean {
-  static constexpr std::size_t kGradients = 0;
-  void operator()(SliceRange range, const T* mean, const void* const*, void* const* outputs) const {
-    std::copy_n(mean, range.size(), static_cast<T*>(outputs[0]) + range.begin);
-  }
-};
-
-template <class T>
-T* variable_at(const void* const* inputs, std::size_t index, std::int64_t element) {
-  return static_cast<T*>(const_cast<void*>(inputs[index])) + element;
-}
-template <class T>
-T number_at(const void* const* inputs, std::size_t index) {
-  return *static_cast<const T*>(inputs[index]);
-}
-
-template <class T>
-struct Descend {
-  static constexpr std::size_t kGradients = 2;
-  void operator()(SliceRange range, const T* mean, const void* const* inputs, void* const*) const {
-    const GradientDescentRule<T> rule{number_at<T>(inputs, 1)};
-    T* variable = variable_at<T>(inputs, 0, range.begin);
-    for (std::int64_t i = 0; i < range.size(); ++i) rule(variable[i], mean[i]);
-  }
-};
-
-template <class T>
-struct Accelerate {
-  static constexpr std::size_t kGradients = 4;
-  bool nesterov = false;
-  void operator()(SliceRange range, const T* mean, const void* const* inputs, void* const*) const {
-    const T rate = number_at<T>(inputs, 2), momentum = number_at<T>(inputs, 3);
-    T* variable = variable_at<T>(inputs, 0, range.begin);
-    T* accum = variable_at<T>(inputs, 1, range.begin);
-    if constexpr (std::is_same_v<T, float>) {
-      simd::loops().momentum(variable, accum, mean, rate, momentum, nesterov, range.size());
-    } else {
-      const MomentumRule<T> rule{rate, momentum, nesterov};
-      for (std::int64_t i = 0; i < range.size(); ++i) rule(variable[i], accum[i], mean[i]);
-    }
-  }
-};
-
-// Means of pieces that stay in the nearest cache, each used at once. The sum starts from zero and
-// goes in tower order, which gives the bits of a Mean over the first axis.
-template <class T, class Use>
-class MeanKernel final : public CpuKernel {
+class AverageKernel final : public CpuKernel {
  public:
-  MeanKernel(std::int64_t count, std::size_t towers, Use use)
-      : count_(count), towers_(towers), use_(use) {}
+  AverageKernel(std::int64_t count, GradientForm form) : count_(count), form_(form) {}
   int slices(int) const override { return update_slices(count_); }
 
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
-    constexpr std::int64_t kPiece = 1024;
-    alignas(64) std::array<T, kPiece> mean;
-    const SliceRange all = slice_range(count_, update_slices(count_), slice, 16);
-    for (std::int64_t begin = all.begin; begin < all.end; begin += kPiece) {
-      const SliceRange piece{begin, std::min(begin + kPiece, all.end)};
-      mean_of(piece, inputs + Use::kGradients, mean.data());
-      use_(piece, mean.data(), inputs, outputs);
+    const SliceRange part = slice_range(count_, update_slices(count_), slice, 16);
+    const TowerInputs<T> towers(form_, inputs, part.begin, count_);
+    T* out = static_cast<T*>(outputs[0]) + part.begin;
+    if constexpr (std::is_same_v<T, float>) {
+      simd::loops().gradient_sum(towers.sum(), out, part.size());
+    } else {
+      for (std::int64_t i = 0; i < part.size(); ++i) out[i] = sum_at(towers.sum(), i);
     }
   }
 
  private:
-  void mean_of(SliceRange piece, const void* const* gradients, T* mean) const {
-    const T zero = T(0), towers = static_cast<T>(towers_);
-    add(at(gradients[0], piece), &zero, true, mean, piece.size());
-    for (std::size_t tower = 1; tower < towers_; ++tower) {
-      add(mean, at(gradients[tower], piece), false, mean, piece.size());
-    }
-    if (towers_ > 1) divide(mean, towers, piece.size());
-  }
-
-  static const T* at(const void* gradient, SliceRange piece) {
-    return static_cast<const T*>(gradient) + piece.begin;
-  }
-  static void add(const T* a, const T* b, bool scalar, T* sum, std::int64_t n) {
-    if constexpr (std::is_same_v<T, float>) {
-      constexpr auto kAdd = static_cast<int>(simd::Binary::add);
-      const simd::Loops& loops = simd::loops();
-      (scalar ? loops.binary_scalar_right : loops.binary)[kAdd](a, b, sum, n);
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) sum[i] = a[i] + b[scalar ? 0 : i];
-    }
-  }
-  static void divide(T* sum, T by, std::int64_t n) {
-    if constexpr (std::is_same_v<T, float>) {
-      simd::loops().binary_scalar_right[static_cast<int>(simd::Binary::div)](sum, &by, sum, n);
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) sum[i] /= by;
-    }
-  }
-
   std::int64_t count_;
-  std::size_t towers_;
-  Use use_;
+  GradientForm form_;
 };
 
-template <template <class> class Use>
-std::unique_ptr<PreparedKernel> kernel_of(const KernelRequest& request) {
-  const auto make = [&]<class T>() {
-    Use<T> use{};
-    if constexpr (requires { use.nesterov; })
-      use.nesterov = request.attributes<ApplyAttrs>().use_nesterov;
-    return sliced_kernel(std::make_unique<MeanKernel<T, Use<T>>>(
-        request.inputs[0].shape.elements(), request.inputs.size() - Use<T>::kGradients, use));
-  };
-  return request.inputs[0].dtype == DType::float32 ? make.template operator()<float>()
-                                                   : make.template operator()<double>();
+std::unique_ptr<PreparedKernel> average_kernel(const KernelRequest& request) {
+  const std::int64_t count = request.outputs[0].shape.elements();
+  const auto& form = request.attributes<GradientForm>();
+  if (request.inputs[0].dtype == DType::float32) {
+    return sliced_kernel(std::make_unique<AverageKernel<float>>(count, form));
+  }
+  return sliced_kernel(std::make_unique<AverageKernel<double>>(count, form));
 }
+
+template <template <class> class Rule, template <class> class Nesterov = Rule>
+std::unique_ptr<PreparedKernel> fused_kernel(const KernelRequest& request) {
+  const auto& form = request.attributes<GradientForm>();
+  return form.use_nesterov ? update_kernel<Nesterov>(request, UpdateInputs::fused, form)
+                           : update_kernel<Rule>(request, UpdateInputs::fused, form);
+}
+
+template <template <class> class Rule, template <class> class Nesterov = Rule,
+          bool kEveryRow = false>
+std::unique_ptr<PreparedKernel> fused_rows_kernel(const KernelRequest& request) {
+  const auto& form = request.attributes<GradientForm>();
+  return form.use_nesterov
+             ? update_rows_kernel<Nesterov, kEveryRow>(request, UpdateInputs::fused, form)
+             : update_rows_kernel<Rule, kEveryRow>(request, UpdateInputs::fused, form);
+}
+
+using Prepare = std::unique_ptr<PreparedKernel> (*)(const KernelRequest&);
+
+struct FusedUpdate {
+  UpdateFamily family;
+  Prepare dense, rows;
+};
+
+template <template <class> class Rule, template <class> class Nesterov = Rule,
+          bool kEveryRow = false>
+constexpr FusedUpdate fused(const char* name) {
+  using Any = Rule<float>;
+  return {{name, Any::kSlots, Any::kScalars, Any::kBeforeGradient, true},
+          fused_kernel<Rule, Nesterov>,
+          fused_rows_kernel<Rule, Nesterov, kEveryRow>};
+}
+
+/// Gradient descent on rows is a ScatterSub.
+constexpr FusedUpdate fused_descent() {
+  FusedUpdate one = fused<GradientDescentRule>("GradientDescent");
+  one.family.rows = false;
+  return one;
+}
+
+constexpr FusedUpdate kUpdates[] = {
+    fused_descent(),
+    fused<MomentumRule, NesterovRule>("Momentum"),
+    fused<AdamRule, AdamRule, true>("Adam"),
+    fused<AdagradRule>("Adagrad"),
+    fused<RmsPropRule>("RMSProp"),
+    fused<CenteredRmsPropRule>("CenteredRMSProp"),
+};
 
 void same_as_first(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0), context.is_ref(0));
@@ -133,27 +95,45 @@ void same_as_first(InferenceContext& context) {
 
 }  // namespace
 
+std::span<const UpdateFamily> update_families() {
+  static const auto families = [] {
+    std::array<UpdateFamily, std::size(kUpdates)> all{};
+    std::transform(std::begin(kUpdates), std::end(kUpdates), all.begin(),
+                   [](const FusedUpdate& one) { return one.family; });
+    return all;
+  }();
+  return families;
+}
+
 void register_mean_update_ops(OpRegistry& registry) {
   const NoGradient reason{"plans alone hold it, gradients are taken before"};
   registry.add({.name = "_MeanOfN", .shape = same_as_first, .gradient = reason});
-  const auto add = [&](const char* name, std::vector<int> written) {
-    registry.add({.name = name,
-                  .shape = same_as_first,
-                  .gradient = reason,
-                  .effect = Effect::writes_variable,
-                  .written = std::move(written)});
-  };
-  add("_MeanApplyGradientDescent", {0});
-  add("_MeanApplyMomentum", {0, 1});
+  for (const UpdateFamily& family : update_families()) {
+    std::vector<int> written;
+    for (std::size_t i = 0; i <= family.slots; ++i) written.push_back(static_cast<int>(i));
+    const auto add = [&](const char* prefix) {
+      registry.add({.name = std::string(prefix) + family.name,
+                    .shape = same_as_first,
+                    .gradient = reason,
+                    .effect = Effect::writes_variable,
+                    .written = written});
+    };
+    add("_MeanApply");
+    if (family.rows) add("_MeanSparseApply");
+  }
 }
 
 void register_mean_update_kernels(KernelTable& table) {
-  const auto add = [&](const char* op, auto prepare) {
+  const auto add = [&](const std::string& op, Prepare prepare) {
     table.add({.op = op, .label = "one pass", .accepts = {}, .prepare = prepare});
   };
-  add("_MeanOfN", kernel_of<KeepMean>);
-  add("_MeanApplyGradientDescent", kernel_of<Descend>);
-  add("_MeanApplyMomentum", kernel_of<Accelerate>);
+  add("_MeanOfN", average_kernel);
+  for (const FusedUpdate& update : kUpdates) {
+    add(std::string("_MeanApply") + update.family.name, update.dense);
+    if (update.family.rows) {
+      add(std::string("_MeanSparseApply") + update.family.name, update.rows);
+    }
+  }
 }
 
 }  // namespace towerflow

@@ -1,17 +1,32 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include "core/device/backend.h"
 #include "core/graph/rewrite.h"
 
 namespace towerflow {
 
-/// Ops of plans alone: the mean of the towers' gradients, and that mean applied in the same pass
-/// over memory. Rewrites make them of expand_dims, concat, reduce_mean and an Apply op.
+/// Ops of plans alone: the average of the towers' gradients, and that average applied in the same
+/// pass over memory. Rewrites make them of what averages (ops/variables/update_rewrites.cc) and an
+/// Apply op; the attributes are a GradientForm, which says what the average is.
 ///
-/// _MeanOfN: inputs the N gradients. _MeanApplyGradientDescent: var, alpha, gradients.
-/// _MeanApplyMomentum: var, accum, rate, momentum, gradients.
+/// _MeanOfN: inputs of the form. _MeanApplyX, for each ApplyX: variable, slots, scalars in their
+/// order, inputs of the form. _MeanSparseApplyX, for each SparseApplyX: the same with values of
+/// slices as gradients, then the indices of each tower.
 void register_mean_update_ops(OpRegistry& registry);
 void register_mean_update_kernels(KernelTable& table);
 void register_mean_update_rules(std::vector<RewriteRule>& rules);
+
+/// An optimizer's update that has a fused one: its name without "Apply", what stands before and
+/// behind the gradient, and whether there is one for rows.
+struct UpdateFamily {
+  const char* name;
+  std::size_t slots, scalars, before_gradient;
+  bool rows;
+};
+std::span<const UpdateFamily> update_families();
 
 }  // namespace towerflow

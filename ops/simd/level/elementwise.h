@@ -132,30 +132,6 @@ void cast_loop(const void* in, void* out, Index n) {
   for (Index i = 0; i < n; ++i) y[i] = cast_of<From, To>(x[i]);
 }
 
-void gradient_descent_loop(float* var, const float* grad, float lr, Index n) {
-  SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) var[i] -= grad[i] * lr;
-}
-
-void momentum_loop(float* var, float* accum, const float* grad, float lr, float momentum,
-                   bool nesterov, Index n) {
-  if (nesterov) {
-    SIMD_INDEPENDENT
-    for (Index i = 0; i < n; ++i) {
-      const float a = accum[i] * momentum + grad[i];
-      accum[i] = a;
-      var[i] -= grad[i] * lr + a * momentum * lr;
-    }
-  } else {
-    SIMD_INDEPENDENT
-    for (Index i = 0; i < n; ++i) {
-      const float a = accum[i] * momentum + grad[i];
-      accum[i] = a;
-      var[i] -= a * lr;
-    }
-  }
-}
-
 void transpose_loop(const float* in, Index in_stride, float* out, Index out_stride, Index rows,
                     Index columns) {
   constexpr Index kTile = 16;

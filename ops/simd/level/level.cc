@@ -4,6 +4,7 @@
 #include "ops/simd/level/pool.h"
 #include "ops/simd/level/softmax.h"
 #include "ops/simd/level/sums.h"
+#include "ops/simd/level/update.h"
 
 #define SIMD_JOIN_(a, b) a##b
 #define SIMD_JOIN(a, b) SIMD_JOIN_(a, b)
@@ -42,8 +43,14 @@ const Loops SIMD_TABLE = {
     .column_sums_end = column_sums_end,
     .max_pool = max_pool_loop,
     .max_pool_grad = max_pool_grad_loop,
-    .gradient_descent = gradient_descent_loop,
-    .momentum = momentum_loop,
+    .update = {{update_loop<GradientDescentRule<float>>},
+               {update_loop<MomentumRule<float>>},
+               {update_loop<NesterovRule<float>>},
+               {update_loop<AdamRule<float>>},
+               {update_loop<AdagradRule<float>>},
+               {update_loop<RmsPropRule<float>>},
+               {update_loop<CenteredRmsPropRule<float>>}},
+    .gradient_sum = gradient_sum_loop,
     .softmax_xent = softmax_xent_loop,
     .exp = exp_loop,
     .transpose = transpose_loop,

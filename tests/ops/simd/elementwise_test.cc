@@ -181,39 +181,6 @@ TEST_CASE("casts between numbers, with TensorFlow's results outside the range") 
   check_cast<std::int64_t, std::int64_t>(Element::i64, Element::i64, {kMin64}, {kMin64});
 }
 
-TEST_CASE("gradient descent and momentum are the formulas, operation by operation") {
-  for (const std::size_t n : kCounts) {
-    CAPTURE(n);
-    const auto count = static_cast<std::int64_t>(n);
-    const auto var = random_floats(n, 1), accum = random_floats(n, 2), grad = hard_floats(n, 3);
-    const float lr = 0.0137f, momentum = 0.9f;
-    for (const bool nesterov : {false, true}) {
-      std::vector<float> wanted_var(n), wanted_accum(n);
-      for (std::size_t i = 0; i < n; ++i) {
-        const float decayed = accum[i] * momentum;
-        wanted_accum[i] = decayed + grad[i];
-        const float ahead = wanted_accum[i] * momentum;
-        wanted_var[i] =
-            nesterov ? var[i] - (grad[i] * lr + ahead * lr) : var[i] - wanted_accum[i] * lr;
-      }
-      std::vector<float> moved;
-      const auto new_accum = on_all_levels(n, [&](const Loops& loops, float* out) {
-        std::copy(accum.begin(), accum.end(), out);
-        moved = var;
-        loops.momentum(moved.data(), out, grad.data(), lr, momentum, nesterov, count);
-        CHECK(same_numbers(moved, wanted_var));
-      });
-      CHECK(same_numbers(new_accum, wanted_accum));
-    }
-    std::vector<float> wanted(n);
-    for (std::size_t i = 0; i < n; ++i) wanted[i] = var[i] - grad[i] * lr;
-    CHECK(same_numbers(wanted, on_all_levels(n, [&](const Loops& loops, float* out) {
-                         std::copy(var.begin(), var.end(), out);
-                         loops.gradient_descent(out, grad.data(), lr, count);
-                       })));
-  }
-}
-
 TEST_CASE("transpose") {
   for (const std::int64_t rows : {1, 5, 16, 33})
     for (const std::int64_t columns : {1, 7, 16, 40}) {

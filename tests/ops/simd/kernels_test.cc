@@ -104,33 +104,6 @@ TEST_CASE("channel sums and whole sums are near the exact ones") {
   }
 }
 
-TEST_CASE("updates run over all elements in slices") {
-  for (const std::int64_t n : {0, 1, 100, 70001, 300000}) {
-    const auto var = random_floats(count_of(n), 1), accum = random_floats(count_of(n), 2),
-               grad = random_floats(count_of(n), 3);
-    const float lr = 0.01f, rate = 0.9f;
-    for (const bool nesterov : {false, true}) {
-      auto wanted_var = var, wanted_accum = accum, got_var = var, got_accum = accum;
-      simd::loops().momentum(wanted_var.data(), wanted_accum.data(), grad.data(), lr, rate,
-                             nesterov, n);
-      const auto kernel = simd::make_momentum(n, nesterov);
-      const void* inputs[] = {&lr, grad.data(), &rate};
-      void* outputs[] = {got_var.data(), got_accum.data()};
-      for (int slice = kernel->slices(0) - 1; slice >= 0; --slice)
-        kernel->run(0, slice, inputs, outputs, nullptr);
-      CHECK(same_bits(got_var, wanted_var));
-      CHECK(same_bits(got_accum, wanted_accum));
-    }
-    auto wanted = var, got = var;
-    simd::loops().gradient_descent(wanted.data(), grad.data(), lr, n);
-    const auto kernel = simd::make_gradient_descent(n);
-    const void* inputs[] = {&lr, grad.data()};
-    void* outputs[] = {got.data()};
-    ThreadPool(2).run_kernel(*kernel, inputs, outputs, nullptr);
-    CHECK(same_bits(got, wanted));
-  }
-}
-
 TEST_CASE("cross entropy with int32 and int64 labels, and labels out of range") {
   for (const std::int64_t rows : {0, 1, 64, 5000}) {
     const std::int64_t classes = 10;

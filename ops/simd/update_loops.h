@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/update_rules.h"
+
+namespace towerflow::simd {
+
+/// How the gradients of towers become one, element by element:
+/// (((start + w0 g0) + w1 g1) + ...) / divisor, with the bits of doing so in that many passes.
+template <class T>
+struct GradientSumOf {
+  const T* const* gradients;
+  const T* weights;  ///< one number a tower, or null: not multiplied
+  int towers;
+  T start;    ///< 0, or -0 which leaves the first gradient as it is
+  T divisor;  ///< 1: as it is
+};
+using GradientSum = GradientSumOf<float>;
+
+/// Applies a rule to n elements of the variable and its slots, `written` in the rule's order, each
+/// of which no other operand may overlap unless it is exactly the same memory.
+template <class Rule>
+using UpdateLoop = void (*)(const Rule& rule, float* const* written, const GradientSum& gradient,
+                            std::int64_t n);
+
+template <class Rule>
+struct UpdateLoopOf {
+  UpdateLoop<Rule> loop;
+};
+template <class... Rules>
+struct UpdateLoopsOf : UpdateLoopOf<Rules>... {
+  template <class Rule>
+  UpdateLoop<Rule> of() const {
+    return static_cast<const UpdateLoopOf<Rule>*>(this)->loop;
+  }
+};
+
+/// One loop for each rule of ops/update_rules.h.
+using UpdateLoops = UpdateLoopsOf<GradientDescentRule<float>, MomentumRule<float>,
+                                  NesterovRule<float>, AdamRule<float>, AdagradRule<float>,
+                                  RmsPropRule<float>, CenteredRmsPropRule<float>>;
+
+/// The gradients' sum alone, as an update would see it. `out` may be one of them.
+using GradientSumLoop = void (*)(const GradientSum& gradient, float* out, std::int64_t n);
+
+}  // namespace towerflow::simd

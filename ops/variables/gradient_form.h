@@ -1,0 +1,98 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/math/reduction_loops.h"
+#include "ops/simd/update_loops.h"
+
+namespace towerflow {
+
+/// Towers whose gradients one op can take in; a sum over more has blocks of its own.
+inline constexpr std::size_t kMostTowers = 128;
+
+/// How an op gets one gradient from those of several towers. The op's inputs for it are the
+/// gradients, then the weights of a weighted sum, scalars, then the divisor where that is an input.
+struct GradientForm {
+  int towers = 1;
+  bool from_zero = false;     ///< a sum starts from zero, as a reduction does; AddN does not
+  bool weighted = false;      ///< each gradient is multiplied by its weight first
+  bool divided = false;       ///< the divisor is an input
+  std::int64_t divisor = 1;   ///< unless it is an input
+  bool use_nesterov = false;  ///< of the Apply op that was fused
+  bool operator==(const GradientForm&) const = default;
+
+  std::size_t inputs() const {
+    const auto count = static_cast<std::size_t>(towers);
+    return count + (weighted ? count : 0) + (divided ? 1 : 0);
+  }
+};
+
+/// The numbers among the inputs of a form: weights and divisor.
+template <class T>
+struct FormNumbers {
+  FormNumbers(const GradientForm& form, const void* const* inputs) {
+    const auto towers = static_cast<std::size_t>(form.towers);
+    const auto number = [&](std::size_t i) { return *static_cast<const T*>(inputs[i]); };
+    if (form.weighted) {
+      for (std::size_t i = 0; i < towers; ++i) weights[i] = number(towers + i);
+    }
+    divisor = form.divided ? number(form.inputs() - 1) : static_cast<T>(form.divisor);
+  }
+  std::array<T, kMostTowers> weights;
+  T divisor;
+};
+
+/// The sum that `form` describes, of elements `begin` and on out of `count`.
+template <class T>
+class TowerInputs {
+ public:
+  TowerInputs(const GradientForm& form, const void* const* inputs, std::int64_t begin,
+              std::int64_t count)
+      : numbers_(form, inputs) {
+    const auto towers = static_cast<std::size_t>(form.towers);
+    for (std::size_t i = 0; i < towers; ++i) {
+      gradients_[i] = static_cast<const T*>(inputs[i]) + begin;
+    }
+    const T* weights = form.weighted ? numbers_.weights.data() : nullptr;
+    sum_ = {gradients_.data(), weights, form.towers, form.from_zero ? T(0) : -T(0),
+            numbers_.divisor};
+    if (form.from_zero && count == 1) sum_one_element();
+  }
+  TowerInputs(const TowerInputs&) = delete;
+  TowerInputs& operator=(const TowerInputs&) = delete;
+
+  const simd::GradientSumOf<T>& sum() const { return sum_; }
+
+ private:
+  /// A reduction to one element runs along a row, which is added in lanes: an order of its own.
+  void sum_one_element() {
+    std::array<T, kMostTowers> row;
+    const auto towers = static_cast<std::size_t>(sum_.towers);
+    for (std::size_t i = 0; i < towers; ++i) {
+      row[i] = sum_.weights != nullptr ? *gradients_[i] * sum_.weights[i] : *gradients_[i];
+    }
+    one_ = reductions::reduce_row<T, reductions::Sum<T>>(row.data(), sum_.towers);
+    gradients_[0] = &one_;
+    sum_ = {gradients_.data(), nullptr, 1, -T(0), sum_.divisor};
+  }
+
+  FormNumbers<T> numbers_;
+  std::array<const T*, kMostTowers> gradients_;
+  T one_ = T(0);
+  simd::GradientSumOf<T> sum_;
+};
+
+/// Element i of a sum.
+template <class T>
+T sum_at(const simd::GradientSumOf<T>& sum, std::int64_t i) {
+  T total = sum.start;
+  for (int tower = 0; tower < sum.towers; ++tower) {
+    const T gradient = sum.gradients[tower][i];
+    total += sum.weights != nullptr ? gradient * sum.weights[tower] : gradient;
+  }
+  return total / sum.divisor;
+}
+
+}  // namespace towerflow

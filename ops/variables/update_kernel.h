@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "core/device/cpu/launch.h"
+#include "ops/simd/loops.h"
+#include "ops/variables/gradient_form.h"
+#include "ops/variables/update_op.h"
+
+/// The kernel of a rule of ops/update_rules.h: of its Apply op, and of the op that averages towers'
+/// gradients in the same pass over memory.
+namespace towerflow {
+
+/// Where an op has its inputs. All begin with the variable and its slots; an Apply op has its
+/// gradient among the scalars, one for rows an array of indices behind that.
+enum class UpdateInputs { apply, apply_rows, fused };
+
+/// The first input of the gradients.
+template <class Rule>
+constexpr std::size_t first_gradient(UpdateInputs layout) {
+  return 1 + Rule::kSlots +
+         (layout == UpdateInputs::fused ? Rule::kScalars : Rule::kBeforeGradient);
+}
+
+/// The rule that the scalars among the inputs make.
+template <class T, class Rule>
+Rule rule_of(UpdateInputs layout, const void* const* inputs) {
+  const std::size_t skip = layout == UpdateInputs::fused   ? 0
+                           : layout == UpdateInputs::apply ? 1
+                                                           : 2;
+  std::array<T, Rule::kScalars> scalars;
+  for (std::size_t i = 0; i < Rule::kScalars; ++i) {
+    const std::size_t at = 1 + Rule::kSlots + i + (i < Rule::kBeforeGradient ? 0 : skip);
+    scalars[i] = *static_cast<const T*>(inputs[at]);
+  }
+  return Rule(scalars.data());
+}
+
+/// Applies `rule` to elements begin .. begin + n - 1 of the variable and its slots; the gradients
+/// stand at element `begin` already.
+template <class T, class Rule>
+void update_elements(const Rule& rule, const void* const* inputs, std::int64_t begin,
+                     const simd::GradientSumOf<T>& gradient, std::int64_t n) {
+  T* written[1 + Rule::kSlots];
+  for (std::size_t i = 0; i <= Rule::kSlots; ++i) {
+    written[i] = static_cast<T*>(const_cast<void*>(inputs[i])) + begin;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    simd::loops().update.of<Rule>()(rule, written, gradient, n);
+  } else {
+    const auto run = [&]<std::size_t... kSlot>(std::index_sequence<kSlot...>) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        rule(written[0][i], written[1 + kSlot][i]..., sum_at(gradient, i));
+      }
+    };
+    run(std::make_index_sequence<Rule::kSlots>());
+  }
+}
+
+template <class T, class Rule>
+class UpdateKernel final : public CpuKernel {
+ public:
+  UpdateKernel(std::int64_t count, UpdateInputs layout, GradientForm form)
+      : count_(count), layout_(layout), form_(form) {}
+  int slices(int) const override { return update_slices(count_); }
+
+  void run(int, int slice, const void* const* inputs, void* const*, std::byte*) const override {
+    const SliceRange part = slice_range(count_, update_slices(count_), slice, 16);
+    const TowerInputs<T> towers(form_, inputs + first_gradient<Rule>(layout_), part.begin, count_);
+    update_elements(rule_of<T, Rule>(layout_, inputs), inputs, part.begin, towers.sum(),
+                    part.size());
+  }
+
+ private:
+  std::int64_t count_;
+  UpdateInputs layout_;
+  GradientForm form_;
+};
+
+template <template <class> class Rule>
+std::unique_ptr<PreparedKernel> update_kernel(const KernelRequest& request, UpdateInputs layout,
+                                              const GradientForm& form) {
+  const std::int64_t count = request.inputs[0].shape.elements();
+  if (request.inputs[0].dtype == DType::float32) {
+    return sliced_kernel(std::make_unique<UpdateKernel<float, Rule<float>>>(count, layout, form));
+  }
+  return sliced_kernel(std::make_unique<UpdateKernel<double, Rule<double>>>(count, layout, form));
+}
+
+}  // namespace towerflow

@@ -1,0 +1,262 @@
+// Rewrites of averaging towers' gradients and applying them.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/array/stack_attrs.h"
+#include "ops/fusion.h"
+#include "ops/math/reduce_ops.h"
+#include "ops/variables/apply.h"
+#include "ops/variables/gradient_form.h"
+#include "ops/variables/mean_update.h"
+
+namespace towerflow {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+/// Gradients of towers on their way into one op.
+struct Average {
+  GradientForm form;
+  Values gradients, weights;
+  std::optional<ValueId> divisor;
+
+  Values inputs() const {
+    Values all = gradients;
+    all.insert(all.end(), weights.begin(), weights.end());
+    if (divisor) all.push_back(*divisor);
+    return all;
+  }
+};
+
+bool is_float_or_double(const PlanGraph& graph, ValueId value) {
+  const DType dtype = graph.spec(value).dtype;
+  return dtype == DType::float32 || dtype == DType::float64;
+}
+
+bool is_scalar(const PlanGraph& graph, ValueId value) {
+  const Shape& shape = graph.spec(value).shape;
+  return shape.fully_known() && shape.rank() == 0;
+}
+
+/// Whether `value` is known and holds one integer, 0.
+bool is_zero_axis(const PlanGraph& graph, ValueId value) {
+  const PlanNode& node = graph.node(value);
+  if (!node.is_known(static_cast<std::size_t>(value.output))) return false;
+  const Array& axis = node.values[static_cast<std::size_t>(value.output)];
+  if (axis.elements() != 1) return false;
+  return axis.dtype() == DType::int32
+             ? axis.data<std::int32_t>()[0] == 0
+             : axis.dtype() == DType::int64 && axis.data<std::int64_t>()[0] == 0;
+}
+
+/// The tensor that `value` is after an ExpandDims of axis 0 that node `reader` may do without.
+std::optional<ValueId> before_expand(const PlanGraph& graph, ValueId value, int reader) {
+  const PlanNode& expand = graph.node(value);
+  const bool fits = !expand.dead && expand.op->name == "ExpandDims" && !expand.inputs.empty() &&
+                    is_zero_axis(graph, expand.inputs[1]) && can_wait(graph, value.node, reader);
+  if (!fits) return std::nullopt;
+  return expand.inputs[0];
+}
+
+/// The tensors that `value` is a ConcatV2 of along axis 0, made for node `reader` alone; a concat
+/// of one tensor is an Identity.
+Values parts_of(const PlanGraph& graph, ValueId value, int reader) {
+  if (const PlanNode* one = only_for(graph, value, reader, "Identity")) return {one->inputs[0]};
+  const PlanNode* concat = only_for(graph, value, reader, "ConcatV2");
+  if (concat == nullptr || !is_zero_axis(graph, concat->inputs.back())) return {};
+  return {concat->inputs.begin(), concat->inputs.end() - 1};
+}
+
+/// The tensors that `value` holds as its rows, made for node `reader` alone: a concat of expanded
+/// tensors, or a stack.
+Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
+  if (const PlanNode* pack = only_for(graph, value, reader, "Pack")) {
+    const auto* attrs = pack->attrs.get_if<PackAttrs>();
+    return attrs == nullptr || attrs->axis == 0 ? pack->inputs : Values{};
+  }
+  Values rows;
+  for (const ValueId part : parts_of(graph, value, reader)) {
+    const auto row = before_expand(graph, part, reader);
+    if (!row) return {};
+    rows.push_back(*row);
+  }
+  return rows;
+}
+
+/// Takes out the multiplication by a number where each of `values` is made by one.
+void take_weights(const PlanGraph& graph, int reader, Average& average) {
+  Values gradients, weights;
+  for (const ValueId value : average.gradients) {
+    const PlanNode* product = only_for(graph, value, reader, "Mul");
+    if (product == nullptr) return;
+    ValueId gradient = product->inputs[0], weight = product->inputs[1];
+    if (!is_scalar(graph, weight)) std::swap(gradient, weight);
+    if (!is_scalar(graph, weight)) return;
+    gradients.push_back(gradient);
+    weights.push_back(weight);
+  }
+  average.gradients = std::move(gradients);
+  average.weights = std::move(weights);
+  average.form.weighted = true;
+}
+
+/// A sum of `gradients` for node `reader`, when they are arrays of one known shape that a fused op
+/// takes.
+std::optional<Average> sum_of(const PlanGraph& graph, Values gradients, int reader,
+                              bool from_zero) {
+  if (gradients.empty() || gradients.size() > kMostTowers) return std::nullopt;
+  const Shape& shape = graph.spec(gradients[0]).shape;
+  if (!shape.fully_known() || !is_float_or_double(graph, gradients[0])) return std::nullopt;
+  for (const ValueId gradient : gradients) {
+    if (graph.spec(gradient).shape != shape) return std::nullopt;
+  }
+  Average average;
+  average.form.towers = static_cast<int>(gradients.size());
+  average.form.from_zero = from_zero;
+  average.gradients = std::move(gradients);
+  take_weights(graph, reader, average);
+  return average;
+}
+
+/// What `value` is a sum or an average of, made for node `reader` alone.
+std::optional<Average> average_of(const PlanGraph& graph, ValueId value, int reader) {
+  if (const PlanNode* mean = only_for(graph, value, reader, "_MeanOfN")) {
+    Average average;
+    average.form = mean->attrs.as<GradientForm>();
+    const auto towers = static_cast<std::ptrdiff_t>(average.form.towers);
+    const auto begin = mean->inputs.begin();
+    average.gradients.assign(begin, begin + towers);
+    if (average.form.weighted) average.weights.assign(begin + towers, begin + 2 * towers);
+    if (average.form.divided) average.divisor = mean->inputs.back();
+    return average;
+  }
+  if (const PlanNode* sum = only_for(graph, value, reader, "AddN")) {
+    return sum_of(graph, sum->inputs, reader, false);
+  }
+  return std::nullopt;
+}
+
+void become(PlanNode& node, const std::string& op, Values inputs, const Average& average) {
+  node.op = &OpRegistry::global().get(op);
+  node.attrs = average.form;
+  node.inputs = std::move(inputs);
+}
+
+/// Mean or Sum of rows g.. -> _MeanOfN(g..)
+bool fuse_mean(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const bool mean = node.op->name == "Mean";
+  if (!mean && node.op->name != "Sum") return false;
+  if (node.attrs.as<ReduceAttrs>().keep_dims || !is_zero_axis(graph, node.inputs[1])) return false;
+  auto average = sum_of(graph, rows_of(graph, node.inputs[0], id), id, true);
+  if (!average) return false;
+  if (mean) average->form.divisor = average->form.towers;
+  become(node, "_MeanOfN", average->inputs(), *average);
+  return true;
+}
+
+/// A sum divided by a number -> _MeanOfN
+bool fuse_quotient(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (node.op->name != "RealDiv" || !is_scalar(graph, node.inputs[1])) return false;
+  auto average = average_of(graph, node.inputs[0], id);
+  if (!average || average->form.divided || average->form.divisor != 1) return false;
+  average->form.divided = true;
+  average->divisor = node.inputs[1];
+  become(node, "_MeanOfN", average->inputs(), *average);
+  return true;
+}
+
+/// The family of an op called `prefix` and its name.
+const UpdateFamily* family_of(const PlanNode& node, const std::string& prefix) {
+  if (!node.op->name.starts_with(prefix)) return nullptr;
+  const std::string name = node.op->name.substr(prefix.size());
+  for (const UpdateFamily& family : update_families()) {
+    if (name == family.name) return &family;
+  }
+  return nullptr;
+}
+
+/// The inputs of an Apply op that stay: all but those of the gradient.
+Values kept_inputs(const PlanNode& apply, std::size_t gradient, std::size_t count) {
+  Values kept = apply.inputs;
+  const auto at = kept.begin() + static_cast<std::ptrdiff_t>(gradient);
+  kept.erase(at, at + static_cast<std::ptrdiff_t>(count));
+  return kept;
+}
+
+void append(Values& values, const Values& more) {
+  values.insert(values.end(), more.begin(), more.end());
+}
+
+/// An Apply op whose gradient is an average -> one pass over average and update.
+bool fuse_apply(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const UpdateFamily* family = family_of(node, "Apply");
+  if (family == nullptr || !is_float_or_double(graph, node.inputs[0])) return false;
+  const std::size_t gradient = 1 + family->slots + family->before_gradient;
+  auto average = average_of(graph, node.inputs[gradient], id);
+  if (!average) return false;
+  average->form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
+  Values inputs = kept_inputs(node, gradient, 1);
+  append(inputs, average->inputs());
+  become(node, std::string("_MeanApply") + family->name, std::move(inputs), *average);
+  return true;
+}
+
+/// Whether the towers' `values` and `indices` are slices of known number that fit each other.
+bool are_slices(const PlanGraph& graph, const Values& values, const Values& indices) {
+  if (values.size() != indices.size()) return false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Shape &value = graph.spec(values[i]).shape, &index = graph.spec(indices[i]).shape;
+    const bool fit = value.fully_known() && index.fully_known() && index.rank() == 1 &&
+                     value.rank() > 0 && value.size(0) == index.size(0) &&
+                     graph.spec(indices[i]).dtype == graph.spec(indices[0]).dtype;
+    if (!fit) return false;
+  }
+  return true;
+}
+
+/// An Apply op on rows whose slices are those of several towers, divided by a number or not -> one
+/// op that takes them where they are.
+bool fuse_apply_rows(PlanGraph& graph, int id) {
+  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const UpdateFamily* family = family_of(node, "SparseApply");
+  if (family == nullptr || !family->rows || !is_float_or_double(graph, node.inputs[0]))
+    return false;
+  const std::size_t at = 1 + family->slots + family->before_gradient;
+  Average average;
+  ValueId values = node.inputs[at];
+  if (const PlanNode* quotient = only_for(graph, values, id, "RealDiv")) {
+    if (!is_scalar(graph, quotient->inputs[1])) return false;
+    average.form.divided = true;
+    average.divisor = quotient->inputs[1];
+    values = quotient->inputs[0];
+  }
+  average.gradients = parts_of(graph, values, id);
+  const Values indices = parts_of(graph, node.inputs[at + 1], id);
+  const std::size_t towers = average.gradients.size();
+  if (towers < 2 || towers > kMostTowers) return false;
+  take_weights(graph, id, average);
+  if (!are_slices(graph, average.gradients, indices)) return false;
+  average.form.towers = static_cast<int>(towers);
+  average.form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
+  Values inputs = kept_inputs(node, at, 2);
+  append(inputs, average.inputs());
+  append(inputs, indices);
+  become(node, std::string("_MeanSparseApply") + family->name, std::move(inputs), average);
+  return true;
+}
+
+}  // namespace
+
+void register_mean_update_rules(std::vector<RewriteRule>& rules) {
+  rules.push_back({"mean of towers", RewriteKind::update, fuse_mean});
+  rules.push_back({"sum of towers and quotient", RewriteKind::update, fuse_quotient});
+  rules.push_back({"average and update", RewriteKind::update, fuse_apply});
+  rules.push_back({"slices of towers and update", RewriteKind::update, fuse_apply_rows});
+}
+
+}  // namespace towerflow

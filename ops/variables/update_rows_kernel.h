@@ -1,0 +1,155 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "ops/variables/slices.h"
+#include "ops/variables/update_kernel.h"
+
+namespace towerflow {
+
+/// Updates the rows that slices name: IndexedSlices, of one gradient or of several towers side by
+/// side. Inputs as of the dense kernel, values [n, d1, ...] in place of gradients, and an array of
+/// indices [n] for each tower at the end of its gradients' inputs.
+///
+/// Slices of one row are added in their order, starting from zero, before the row is updated once,
+/// as TensorFlow's optimizers do. With `kEveryRow` the others are updated too, by a gradient of
+/// zero. Phase 0 sorts the slices by row, and fails before anything is written.
+template <class T, class Rule, bool kEveryRow>
+class UpdateRowsKernel final : public CpuKernel {
+ public:
+  UpdateRowsKernel(const KernelRequest& request, UpdateInputs layout, GradientForm form)
+      : layout_(layout), form_(form), values_(first_gradient<Rule>(layout)) {
+    const std::size_t indices = values_ + form.inputs();
+    first_.push_back(0);
+    for (std::size_t tower = 0; tower < towers(); ++tower) {
+      parts_.push_back(slice_rows(request.inputs[0].shape, request.inputs[indices + tower]));
+      first_.push_back(first_.back() + parts_.back().slices);
+    }
+    const std::int64_t rows = kEveryRow ? parts_[0].rows : first_.back();
+    slices_ = update_slices(rows * parts_[0].width);
+  }
+
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(first_.back()) * sizeof(Entry);
+  }
+  int phases() const override { return 2; }
+  int slices(int phase) const override { return phase == 0 ? 1 : slices_; }
+
+  void run(int phase, int slice, const void* const* inputs, void* const*,
+           std::byte* workspace) const override {
+    Entry* entries = reinterpret_cast<Entry*>(workspace);
+    if (phase == 0) return sort(inputs + values_ + form_.inputs(), entries);
+    const Update update{*this, inputs};
+    if constexpr (kEveryRow) {
+      const SliceRange rows = slice_range(parts_[0].rows, slices_, slice);
+      const Entry* at = std::lower_bound(entries, entries + first_.back(), Entry{rows.begin, 0});
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        const Entry* end = end_of_row(at, entries, row);
+        update.row(row, at, end);
+        at = end;
+      }
+    } else {
+      const SliceRange part = slice_range(first_.back(), slices_, slice);
+      const Entry* at = entries + part.begin;
+      // A row belongs to the part in which its first slice stands.
+      if (part.begin > 0 && part.size() > 0) at = end_of_row(at, entries, at[-1].row);
+      while (at < entries + part.end) {
+        const Entry* end = end_of_row(at, entries, at->row);
+        update.row(at->row, at, end);
+        at = end;
+      }
+    }
+  }
+
+ private:
+  struct Entry {
+    std::int64_t row, slice;  // slices are counted through all towers
+    auto operator<=>(const Entry&) const = default;
+  };
+
+  class Update {
+   public:
+    Update(const UpdateRowsKernel& kernel, const void* const* inputs)
+        : kernel_(kernel),
+          inputs_(inputs),
+          rule_(rule_of<T, Rule>(kernel.layout_, inputs)),
+          numbers_(kernel.form_, inputs + kernel.values_) {}
+
+    /// A row by the slices `begin` .. `end`, some columns at a time.
+    void row(std::int64_t row, const Entry* begin, const Entry* end) const {
+      constexpr std::int64_t kColumns = 256;
+      const std::int64_t width = kernel_.parts_[0].width;
+      for (std::int64_t column = 0; column < width; column += kColumns) {
+        const std::int64_t n = std::min(kColumns, width - column);
+        std::array<T, kColumns> sum;
+        std::fill_n(sum.begin(), n, T(0));
+        for (const Entry* entry = begin; entry < end; ++entry) {
+          add(entry->slice, column, n, sum.data());
+        }
+        const T* gradient = sum.data();
+        update_elements<T>(rule_, inputs_, row * width + column,
+                           {&gradient, nullptr, 1, -T(0), T(1)}, n);
+      }
+    }
+
+   private:
+    void add(std::int64_t slice, std::int64_t column, std::int64_t n, T* sum) const {
+      const auto after = std::upper_bound(kernel_.first_.begin(), kernel_.first_.end(), slice);
+      const auto tower = static_cast<std::size_t>(after - kernel_.first_.begin()) - 1;
+      const T* x = static_cast<const T*>(inputs_[kernel_.values_ + tower]) +
+                   (slice - kernel_.first_[tower]) * kernel_.parts_[0].width + column;
+      // Multiplying or dividing by 1 changes nothing.
+      const T weight = kernel_.form_.weighted ? numbers_.weights[tower] : T(1);
+      const T divisor = numbers_.divisor;
+      if (divisor == T(1)) {
+        for (std::int64_t i = 0; i < n; ++i) sum[i] += x[i] * weight;
+      } else {
+        for (std::int64_t i = 0; i < n; ++i) sum[i] += x[i] * weight / divisor;
+      }
+    }
+
+    const UpdateRowsKernel& kernel_;
+    const void* const* inputs_;
+    Rule rule_;
+    FormNumbers<T> numbers_;
+  };
+
+  std::size_t towers() const { return static_cast<std::size_t>(form_.towers); }
+
+  void sort(const void* const* indices, Entry* entries) const {
+    for (std::size_t tower = 0; tower < towers(); ++tower) {
+      parts_[tower].for_each(indices[tower], [&](std::int64_t slice, std::int64_t row) {
+        const std::int64_t at = first_[tower] + slice;
+        entries[at] = {row, at};
+      });
+    }
+    std::sort(entries, entries + first_.back());
+  }
+
+  const Entry* end_of_row(const Entry* at, const Entry* entries, std::int64_t row) const {
+    while (at < entries + first_.back() && at->row == row) ++at;
+    return at;
+  }
+
+  UpdateInputs layout_;
+  GradientForm form_;
+  std::size_t values_;
+  std::vector<SliceRows> parts_;
+  std::vector<std::int64_t> first_;  // the first slice of each tower, then the number of all
+  int slices_;
+};
+
+template <template <class> class Rule, bool kEveryRow = false>
+std::unique_ptr<PreparedKernel> update_rows_kernel(const KernelRequest& request,
+                                                   UpdateInputs layout, const GradientForm& form) {
+  if (request.inputs[0].dtype == DType::float32) {
+    return sliced_kernel(
+        std::make_unique<UpdateRowsKernel<float, Rule<float>, kEveryRow>>(request, layout, form));
+  }
+  return sliced_kernel(
+      std::make_unique<UpdateRowsKernel<double, Rule<double>, kEveryRow>>(request, layout, form));
+}
+
+}  // namespace towerflow
