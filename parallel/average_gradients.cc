@@ -3,40 +3,129 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "autodiff/aggregate.h"
+#include "ops/array/cast.h"
 #include "ops/array/concat.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/view.h"
+#include "ops/math/add_n.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 
 namespace towerflow {
 namespace {
 
-Gradient mean_of(const std::vector<Gradient>& present, Site site) {
-  const bool all_slices =
-      std::none_of(present.begin(), present.end(), [](const Gradient& g) { return g.is_dense(); });
-  if (all_slices) {
-    const IndexedSlices sum =
-        aggregate_gradients(present, "", AggregationMethod::DEFAULT, site).slices();
-    if (present.size() == 1) return sum;
-    return IndexedSlices{divide(sum.values, static_cast<int>(present.size()), {}, site),
-                         sum.indices, sum.dense_shape};
+using TowerGrads = std::vector<std::vector<GradAndVar>>;
+
+/// The towers that have a gradient of one variable, and those gradients.
+struct Present {
+  std::vector<std::size_t> towers;
+  std::vector<Gradient> gradients;
+};
+
+Present present_of(const TowerGrads& tower_grads, std::size_t variable) {
+  Present present;
+  for (std::size_t tower = 0; tower < tower_grads.size(); ++tower) {
+    const OptionalGradient& gradient = tower_grads[tower][variable].grad;
+    if (!gradient) continue;
+    present.towers.push_back(tower);
+    present.gradients.push_back(*gradient);
   }
-  std::vector<Tensor> expanded;
-  for (const Gradient& gradient : present) {
-    const Tensor dense =
-        gradient.is_dense() ? gradient.dense() : convert_to_tensor(gradient.slices(), {}, site);
-    expanded.push_back(expand_dims(dense, 0, {}, site));
-  }
-  return reduce_mean(concat(expanded, 0, {}, site), 0, {}, site);
+  return present;
 }
 
-}  // namespace
+/// Averages the gradients of one variable after another.
+class Averager {
+ public:
+  Averager(const AverageOptions& options, std::size_t towers, Site site)
+      : policy_(options.policy), weights_(options.weights), towers_(towers), site_(site) {}
 
-std::vector<GradAndVar> average_gradients(const std::vector<std::vector<GradAndVar>>& tower_grads,
-                                          Site site) {
+  Gradient average(const Present& present) {
+    const std::vector<Gradient>& gradients = present.gradients;
+    const bool all_slices = std::none_of(gradients.begin(), gradients.end(),
+                                         [](const Gradient& g) { return g.is_dense(); });
+    return all_slices ? Gradient(average_slices(present)) : Gradient(average_dense(present));
+  }
+
+ private:
+  bool weighted() const { return policy_ == AveragePolicy::weighted_mean; }
+  bool is_mean() const {
+    return policy_ == AveragePolicy::mean_over_present || policy_ == AveragePolicy::require_all;
+  }
+
+  IndexedSlices average_slices(const Present& present) {
+    std::vector<Gradient> slices = present.gradients;
+    if (weighted()) {
+      for (std::size_t i = 0; i < slices.size(); ++i) {
+        IndexedSlices one = slices[i].slices();
+        one.values = weigh(one.values, present.towers[i]);
+        slices[i] = one;
+      }
+    }
+    IndexedSlices sum = aggregate_gradients(slices, "", AggregationMethod::DEFAULT, site_).slices();
+    if (is_mean() && slices.size() > 1) {
+      sum.values = divide(sum.values, static_cast<int>(slices.size()), {}, site_);
+    } else if (!is_mean()) {
+      sum.values = divided(sum.values, present);
+    }
+    return sum;
+  }
+
+  Tensor average_dense(const Present& present) {
+    std::vector<Tensor> expanded;
+    for (std::size_t i = 0; i < present.towers.size(); ++i) {
+      const Gradient& gradient = present.gradients[i];
+      Tensor dense =
+          gradient.is_dense() ? gradient.dense() : convert_to_tensor(gradient.slices(), {}, site_);
+      if (weighted()) dense = weigh(dense, present.towers[i]);
+      expanded.push_back(expand_dims(dense, 0, {}, site_));
+    }
+    const Tensor rows = concat(expanded, 0, {}, site_);
+    return is_mean() ? reduce_mean(rows, 0, {}, site_)
+                     : divided(reduce_sum(rows, 0, {}, site_), present);
+  }
+
+  /// What a sum is divided by, if anything.
+  Tensor divided(const Tensor& sum, const Present& present) {
+    if (policy_ == AveragePolicy::mean_over_all) {
+      return divide(sum, static_cast<int>(towers_), {}, site_);
+    }
+    return weighted() ? divide(sum, total(present.towers, sum.dtype()), {}, site_) : sum;
+  }
+
+  Tensor weigh(const Tensor& gradient, std::size_t tower) {
+    return multiply(gradient, weight(tower, gradient.dtype()), {}, site_);
+  }
+
+  /// A tower's weight in a dtype; variables share it.
+  Tensor weight(std::size_t tower, DType dtype) {
+    const auto [at, is_new] = casts_.try_emplace({tower, dtype});
+    if (is_new) at->second = cast(weights_[tower], dtype, {}, site_);
+    return at->second;
+  }
+
+  Tensor total(const std::vector<std::size_t>& towers, DType dtype) {
+    const auto [at, is_new] = totals_.try_emplace({towers, dtype});
+    if (is_new) {
+      std::vector<Tensor> weights;
+      for (const std::size_t tower : towers) weights.push_back(weight(tower, dtype));
+      at->second = add_n(weights, {}, site_);
+    }
+    return at->second;
+  }
+
+  AveragePolicy policy_;
+  std::vector<Tensor> weights_;
+  std::size_t towers_;
+  Site site_;
+  std::map<std::pair<std::size_t, DType>, Tensor> casts_;
+  std::map<std::pair<std::vector<std::size_t>, DType>, Tensor> totals_;
+};
+
+/// Throws unless the towers list the same variables.
+void check_variables(const TowerGrads& tower_grads, Site site) {
   if (tower_grads.empty()) {
     throw ValueError("average_gradients needs the gradients of at least one tower", {.site = site});
   }
@@ -55,14 +144,55 @@ std::vector<GradAndVar> average_gradients(const std::vector<std::vector<GradAndV
       }
     }
   }
-  std::vector<GradAndVar> averages;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::vector<Gradient> present;
-    for (const auto& pairs : tower_grads) {
-      if (pairs[i].grad) present.push_back(*pairs[i].grad);
+}
+
+void check_weights(const AverageOptions& options, std::size_t towers, Site site) {
+  const bool weighted = options.policy == AveragePolicy::weighted_mean;
+  if (options.weights.size() != (weighted ? towers : 0)) {
+    throw ValueError(
+        fmt::format(
+            "average_gradients got {} weights for {} towers; {}", options.weights.size(), towers,
+            weighted ? "weighted_mean takes one for each" : "only weighted_mean takes weights"),
+        {.site = site});
+  }
+  for (const Tensor& weight : options.weights) {
+    if (weight.shape().compatible(Shape{})) continue;
+    throw ValueError(fmt::format("the weight of a tower is one number, but {} has shape {}",
+                                 weight.name(), weight.shape().text()),
+                     {.site = site});
+  }
+}
+
+/// Throws when a variable has a gradient in some towers and none in others, naming all of them.
+void check_complete(const TowerGrads& tower_grads, Site site) {
+  std::string absent;
+  for (std::size_t i = 0; i < tower_grads[0].size(); ++i) {
+    const Present present = present_of(tower_grads, i);
+    if (present.towers.empty() || present.towers.size() == tower_grads.size()) continue;
+    std::vector<std::string> towers;
+    for (std::size_t tower = 0; tower < tower_grads.size(); ++tower) {
+      if (!tower_grads[tower][i].grad) towers.push_back(fmt::format("tower {}", tower));
     }
+    absent += fmt::format("\n  {}: {}", tower_grads[0][i].var.name(), fmt::join(towers, ", "));
+  }
+  if (absent.empty()) return;
+  throw ValueError("require_all, but gradients are absent:" + absent,
+                   {.site = site, .hint = "tf::why_none(loss, variable) says why"});
+}
+
+}  // namespace
+
+std::vector<GradAndVar> average_gradients(const std::vector<std::vector<GradAndVar>>& tower_grads,
+                                          AverageOptions options, Site site) {
+  check_variables(tower_grads, site);
+  check_weights(options, tower_grads.size(), site);
+  if (options.policy == AveragePolicy::require_all) check_complete(tower_grads, site);
+  Averager averager(options, tower_grads.size(), site);
+  std::vector<GradAndVar> averages;
+  for (std::size_t i = 0; i < tower_grads[0].size(); ++i) {
     averages.push_back({std::nullopt, tower_grads[0][i].var});
-    if (!present.empty()) averages.back().grad = mean_of(present, site);
+    const Present present = present_of(tower_grads, i);
+    if (!present.towers.empty()) averages.back().grad = averager.average(present);
   }
   return averages;
 }

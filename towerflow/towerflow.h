@@ -72,6 +72,7 @@
 #include "ops/variables/variable.h"
 #include "ops/variables/variable_scope.h"
 #include "parallel/average_gradients.h"
+#include "parallel/towers.h"
 #include "train/adaptive_optimizers.h"
 #include "train/checkpoint/checkpoint_state.h"
 #include "train/coordinator.h"

@@ -15,7 +15,7 @@ namespace towerflow {
 ///
 /// _MeanOfN: inputs of the form. _MeanApplyX, for each ApplyX: variable, slots, scalars in their
 /// order, inputs of the form. _MeanSparseApplyX, for each SparseApplyX: the same with values of
-/// slices as gradients, then the indices of each tower.
+/// slices as gradients, then the indices of all of them.
 void register_mean_update_ops(OpRegistry& registry);
 void register_mean_update_kernels(KernelTable& table);
 void register_mean_update_rules(std::vector<RewriteRule>& rules);

@@ -206,21 +206,16 @@ bool fuse_apply(PlanGraph& graph, int id) {
   return true;
 }
 
-/// Whether the towers' `values` and `indices` are slices of known number that fit each other.
-bool are_slices(const PlanGraph& graph, const Values& values, const Values& indices) {
-  if (values.size() != indices.size()) return false;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const Shape &value = graph.spec(values[i]).shape, &index = graph.spec(indices[i]).shape;
-    const bool fit = value.fully_known() && index.fully_known() && index.rank() == 1 &&
-                     value.rank() > 0 && value.size(0) == index.size(0) &&
-                     graph.spec(indices[i]).dtype == graph.spec(indices[0]).dtype;
-    if (!fit) return false;
-  }
-  return true;
+/// Whether these values of slices are arrays of known shape.
+bool are_slices(const PlanGraph& graph, const Values& values) {
+  return std::all_of(values.begin(), values.end(), [&](ValueId value) {
+    const Shape& shape = graph.spec(value).shape;
+    return shape.fully_known() && shape.rank() > 0;
+  });
 }
 
 /// An Apply op on rows whose slices are those of several towers, divided by a number or not -> one
-/// op that takes them where they are.
+/// op that takes their values where they are; the indices, which are few, stay side by side.
 bool fuse_apply_rows(PlanGraph& graph, int id) {
   PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const UpdateFamily* family = family_of(node, "SparseApply");
@@ -236,16 +231,17 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
     values = quotient->inputs[0];
   }
   average.gradients = parts_of(graph, values, id);
-  const Values indices = parts_of(graph, node.inputs[at + 1], id);
   const std::size_t towers = average.gradients.size();
   if (towers < 2 || towers > kMostTowers) return false;
   take_weights(graph, id, average);
-  if (!are_slices(graph, average.gradients, indices)) return false;
+  const ValueId indices = node.inputs[at + 1];
+  const bool known = graph.spec(indices).shape.fully_known();
+  if (!known || !are_slices(graph, average.gradients)) return false;
   average.form.towers = static_cast<int>(towers);
   average.form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
   Values inputs = kept_inputs(node, at, 2);
   append(inputs, average.inputs());
-  append(inputs, indices);
+  inputs.push_back(indices);
   become(node, std::string("_MeanSparseApply") + family->name, std::move(inputs), average);
   return true;
 }

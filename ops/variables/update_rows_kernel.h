@@ -10,8 +10,8 @@
 namespace towerflow {
 
 /// Updates the rows that slices name: IndexedSlices, of one gradient or of several towers side by
-/// side. Inputs as of the dense kernel, values [n, d1, ...] in place of gradients, and an array of
-/// indices [n] for each tower at the end of its gradients' inputs.
+/// side. Inputs as of the dense kernel, values [n, d1, ...] of each tower in place of gradients,
+/// and behind the gradients' inputs the indices of all of them.
 ///
 /// Slices of one row are added in their order, starting from zero, before the row is updated once,
 /// as TensorFlow's optimizers do. With `kEveryRow` the others are updated too, by a gradient of
@@ -21,18 +21,20 @@ class UpdateRowsKernel final : public CpuKernel {
  public:
   UpdateRowsKernel(const KernelRequest& request, UpdateInputs layout, GradientForm form)
       : layout_(layout), form_(form), values_(first_gradient<Rule>(layout)) {
-    const std::size_t indices = values_ + form.inputs();
+    rows_ = slice_rows(request.inputs[0].shape, request.inputs[values_ + form.inputs()]);
     first_.push_back(0);
-    for (std::size_t tower = 0; tower < towers(); ++tower) {
-      parts_.push_back(slice_rows(request.inputs[0].shape, request.inputs[indices + tower]));
-      first_.push_back(first_.back() + parts_.back().slices);
+    for (std::size_t tower = 0; tower < static_cast<std::size_t>(form.towers); ++tower) {
+      first_.push_back(first_.back() + request.inputs[values_ + tower].shape.size(0));
     }
-    const std::int64_t rows = kEveryRow ? parts_[0].rows : first_.back();
-    slices_ = update_slices(rows * parts_[0].width);
+    if (first_.back() != rows_.slices) {
+      throw errors::InvalidArgumentError(
+          fmt::format("{} slices, but {} indices", first_.back(), rows_.slices));
+    }
+    slices_ = update_slices((kEveryRow ? rows_.rows : rows_.slices) * rows_.width);
   }
 
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(first_.back()) * sizeof(Entry);
+    return static_cast<std::size_t>(rows_.slices) * sizeof(Entry);
   }
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? 1 : slices_; }
@@ -40,18 +42,18 @@ class UpdateRowsKernel final : public CpuKernel {
   void run(int phase, int slice, const void* const* inputs, void* const*,
            std::byte* workspace) const override {
     Entry* entries = reinterpret_cast<Entry*>(workspace);
-    if (phase == 0) return sort(inputs + values_ + form_.inputs(), entries);
+    if (phase == 0) return sort(inputs[values_ + form_.inputs()], entries);
     const Update update{*this, inputs};
     if constexpr (kEveryRow) {
-      const SliceRange rows = slice_range(parts_[0].rows, slices_, slice);
-      const Entry* at = std::lower_bound(entries, entries + first_.back(), Entry{rows.begin, 0});
+      const SliceRange rows = slice_range(rows_.rows, slices_, slice);
+      const Entry* at = std::lower_bound(entries, entries + rows_.slices, Entry{rows.begin, 0});
       for (std::int64_t row = rows.begin; row < rows.end; ++row) {
         const Entry* end = end_of_row(at, entries, row);
         update.row(row, at, end);
         at = end;
       }
     } else {
-      const SliceRange part = slice_range(first_.back(), slices_, slice);
+      const SliceRange part = slice_range(rows_.slices, slices_, slice);
       const Entry* at = entries + part.begin;
       // A row belongs to the part in which its first slice stands.
       if (part.begin > 0 && part.size() > 0) at = end_of_row(at, entries, at[-1].row);
@@ -80,7 +82,7 @@ class UpdateRowsKernel final : public CpuKernel {
     /// A row by the slices `begin` .. `end`, some columns at a time.
     void row(std::int64_t row, const Entry* begin, const Entry* end) const {
       constexpr std::int64_t kColumns = 256;
-      const std::int64_t width = kernel_.parts_[0].width;
+      const std::int64_t width = kernel_.rows_.width;
       for (std::int64_t column = 0; column < width; column += kColumns) {
         const std::int64_t n = std::min(kColumns, width - column);
         std::array<T, kColumns> sum;
@@ -99,7 +101,7 @@ class UpdateRowsKernel final : public CpuKernel {
       const auto after = std::upper_bound(kernel_.first_.begin(), kernel_.first_.end(), slice);
       const auto tower = static_cast<std::size_t>(after - kernel_.first_.begin()) - 1;
       const T* x = static_cast<const T*>(inputs_[kernel_.values_ + tower]) +
-                   (slice - kernel_.first_[tower]) * kernel_.parts_[0].width + column;
+                   (slice - kernel_.first_[tower]) * kernel_.rows_.width + column;
       // Multiplying or dividing by 1 changes nothing.
       const T weight = kernel_.form_.weighted ? numbers_.weights[tower] : T(1);
       const T divisor = numbers_.divisor;
@@ -116,27 +118,22 @@ class UpdateRowsKernel final : public CpuKernel {
     FormNumbers<T> numbers_;
   };
 
-  std::size_t towers() const { return static_cast<std::size_t>(form_.towers); }
-
-  void sort(const void* const* indices, Entry* entries) const {
-    for (std::size_t tower = 0; tower < towers(); ++tower) {
-      parts_[tower].for_each(indices[tower], [&](std::int64_t slice, std::int64_t row) {
-        const std::int64_t at = first_[tower] + slice;
-        entries[at] = {row, at};
-      });
-    }
-    std::sort(entries, entries + first_.back());
+  void sort(const void* indices, Entry* entries) const {
+    rows_.for_each(indices, [&](std::int64_t slice, std::int64_t row) {
+      entries[slice] = {row, slice};
+    });
+    std::sort(entries, entries + rows_.slices);
   }
 
   const Entry* end_of_row(const Entry* at, const Entry* entries, std::int64_t row) const {
-    while (at < entries + first_.back() && at->row == row) ++at;
+    while (at < entries + rows_.slices && at->row == row) ++at;
     return at;
   }
 
   UpdateInputs layout_;
   GradientForm form_;
   std::size_t values_;
-  std::vector<SliceRows> parts_;
+  SliceRows rows_;
   std::vector<std::int64_t> first_;  // the first slice of each tower, then the number of all
   int slices_;
 };

@@ -1,0 +1,49 @@
+#include "parallel/towers.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/scopes.h"
+#include "ops/variables/variable_scope.h"
+
+namespace towerflow::parallel {
+namespace {
+
+void check(const TowerLoss& loss, const TowersOptions& options, Site site) {
+  if (options.num_towers < 1) {
+    throw ValueError(fmt::format("num_towers is {}, at least 1 is needed", options.num_towers),
+                     {.site = site});
+  }
+  if (!loss) throw ValueError("Towers needs a function that makes a tower's loss", {.site = site});
+  const bool weighted = options.policy == AveragePolicy::weighted_mean;
+  if (weighted != static_cast<bool>(options.weight)) {
+    throw ValueError(weighted ? "weighted_mean needs the weight of each tower: options.weight"
+                              : "options.weight is for AveragePolicy::weighted_mean alone",
+                     {.site = site});
+  }
+}
+
+}  // namespace
+
+Towers::Towers(train::Optimizer& optimizer, const TowerLoss& loss, const TowersOptions& options,
+               Site site) {
+  check(loss, options, site);
+  AverageOptions average{.policy = options.policy};
+  {
+    // Entering the scope again keeps reuse_variables() from outliving the loop.
+    const auto vars = variable_scope(get_variable_scope(), {}, site);
+    for (int tower = 0; tower < options.num_towers; ++tower) {
+      const auto on =
+          device(options.device ? options.device(tower) : fmt::format("/gpu:{}", tower), site);
+      const auto scope = name_scope(fmt::format("{}_{}", options.name, tower), {}, site);
+      losses.push_back(loss(tower, scope));
+      if (options.weight) average.weights.push_back(options.weight(tower));
+      get_variable_scope().reuse_variables(site);
+      tower_grads.push_back(
+          optimizer.compute_gradients(losses.back(), options.compute_gradients, site));
+    }
+  }
+  grads = average_gradients(tower_grads, average, site);
+  train_op = optimizer.apply_gradients(grads, options.apply_gradients, site);
+}
+
+}  // namespace towerflow::parallel
