@@ -11,6 +11,7 @@
 #include "models/mnist_bench.h"
 #include "tools/bench_graph.h"
 #include "tools/bench_scaling.h"
+#include "tools/bench_update.h"
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/progress.h"
@@ -127,11 +128,12 @@ void add_mnist(CLI::App& parent) {
 
 void add_bench(CLI::App& app) {
   CLI::App& bench =
-      *app.add_subcommand("bench", "time the training step of a model, or a graph's making");
+      *app.add_subcommand("bench", "time the training step of a model, or a part of it");
   bench.require_subcommand(1);
   add_mnist(bench);
   add_bench_graph(bench);
   add_bench_scaling(bench);
+  add_bench_update(bench);
 }
 
 }  // namespace towerflow::tools
