@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Averaging towers' gradients and updating the variables on the host, ours and TensorFlow's in turns.
+"""Averaging towers' gradients and updating the variables on the host, ours and TensorFlow's in
+turns.
 
     compare_update.py --tf-python PYTHON --command build/towerflow [--num-towers N]
                       [--parameters P] [--optimizer NAME] [--windows W] [--steps K] [--json]
 
-Prints the milliseconds of a step of both, the median of the windows and the middle half of them, the
-ratio, and our share of the rate of a stream in the same program that reads and writes as many bytes.
-The peer runs with as many threads as the machine has processors. A share and a ratio are those of
-neighbouring windows, so that whatever else the machine does hits both alike.
+Prints the milliseconds of a step of both, the median of the windows and the middle half of them,
+the ratio, and our share of the rate of a stream in the same program that reads and writes as many
+bytes. The peer runs with as many threads as the machine has processors. A share and a ratio are
+those of neighbouring windows, so that whatever else the machine does hits both alike.
 """
 
 import argparse

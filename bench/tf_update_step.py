@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `towerflow bench update` does, done by TensorFlow: the mean of towers' gradients, which lie in
-variables, and an optimizer's update.
+"""What `towerflow bench update` does, done by TensorFlow: the mean of towers' gradients, which lie
+in variables, and an optimizer's update.
 
     tf_update_step.py [--num-towers N] [--parameters P] [--variables V] [--optimizer NAME]
                       [--threads T] [--inter-threads I]

@@ -10,8 +10,8 @@ namespace towerflow {
 /// code and in the loops of each instruction set: square roots and quotients are correctly rounded,
 /// so all give the same bits. A rule is made of the op's scalar inputs, in their order.
 ///
-/// kSlots        slots beside the variable
-/// kScalars      scalar inputs of the op
+/// kSlots           slots beside the variable
+/// kScalars         scalar inputs of the op
 /// kBeforeGradient  how many of them stand before the op's gradient
 
 /// Inlined wherever it is called, so that each instruction set has its own.

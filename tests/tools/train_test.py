@@ -109,6 +109,23 @@ class Training(Scratch):
         self.assertEqual(line["precision_at_1"], line["correct"] / 70)
 
 
+class Update(Scratch):
+    def test_every_optimizer(self):
+        for optimizer in ("sgd", "nesterov", "adagrad", "adam", "rmsprop"):
+            result = run("bench", "update", "--optimizer", optimizer, "--parameters", 4000,
+                         "--variables", 3, "--num-towers", 3, "--windows", 2, "--plan", "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stdout.count("  _MeanApply"), 3)
+            line = json.loads(result.stdout.splitlines()[-1])
+            self.assertEqual(list(line), ["ms", "gb_per_second", "stream_gb_per_second",
+                                          "share_of_stream"])
+            self.assertGreater(min(line.values()), 0)
+
+    def test_mistakes(self):
+        self.assert_error(run("bench", "update", "--num-towers", "9"), 2, "--num-towers", "'9'")
+        self.assert_error(run("bench", "update", "--optimizer", "best"), 2, "adam", "'best'")
+
+
 class Mistakes(Scratch):
     def test_options(self):
         for subcommand in ("train", "bench"):

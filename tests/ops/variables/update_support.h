@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "tests/ops/nn/support.h"
+#include "towerflow/towerflow.h"
+
+/// Steps of every optimizer with and without the rewrites, for tests of what is fused.
+namespace towerflow::testing {
+
+/// An optimizer, and the end of its Apply op's name.
+struct Rule {
+  const char* op;
+  std::function<std::unique_ptr<train::Optimizer>()> optimizer;
+};
+template <class O, class... Options>
+Rule rule(const char* op, Options... options) {
+  return {op, [=] { return std::make_unique<O>(options...); }};
+}
+inline const std::vector<Rule>& rules() {
+  static const std::vector<Rule> all{
+      rule<train::GradientDescentOptimizer>("GradientDescent", 0.1),
+      rule<train::MomentumOptimizer>("Momentum", 0.1, 0.9),
+      rule<train::MomentumOptimizer>("Momentum", 0.1, 0.9,
+                                     train::MomentumOptions{.use_nesterov = true}),
+      rule<train::AdamOptimizer>("Adam", 0.1),
+      rule<train::AdagradOptimizer>("Adagrad", 0.1),
+      rule<train::RMSPropOptimizer>("RMSProp", 0.1, train::RMSPropOptions{.momentum = 0.5}),
+      rule<train::RMSPropOptimizer>("CenteredRMSProp", 0.1,
+                                    train::RMSPropOptions{.momentum = 0.5, .centered = true})};
+  return all;
+}
+
+inline ConfigProto with_fusion(bool fused) {
+  ConfigProto config = unfolded();
+  config.passes.fuse_updates = fused;
+  config.passes.fuse_convolutions = false;
+  return config;
+}
+
+struct Ran {
+  std::vector<Array> values;
+  std::string report;
+};
+
+/// Three steps; `fused` switches the rewrites.
+inline Ran train_steps(const Rule& rule, const Array& start,
+                       const std::function<Gradient()>& gradient, bool fused) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w(start);
+  const auto optimizer = rule.optimizer();
+  const Operation update = optimizer->apply_gradients({{gradient(), w}});
+  Session session(graph, with_fusion(fused));
+  session.run(global_variables_initializer());
+  for (int step = 0; step < 3; ++step) session.run(update);
+  std::vector<Fetch> kept{w};
+  for (const Variable& slot : optimizer->variables()) kept.emplace_back(slot);
+  return {session.run(kept), session.plan_report(std::vector<Fetch>{update})};
+}
+
+inline bool holds(const std::string& report, const std::string& part) {
+  return report.find(part) != std::string::npos;
+}
+
+}  // namespace towerflow::testing
