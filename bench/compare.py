@@ -2,6 +2,7 @@
 """Times two programs in turns and prints the ratio of their rates.
 
     compare.py --tf-python PYTHON --command build/towerflow [--num-towers N] [--batch-size B]
+               [--devices D] [--kernel K] [--relu-logits] [--by-hand] [--prefix P]
                [--windows W] [--steps K] [--json]
 
 Ours is `towerflow bench mnist --serve`; the peer is bench/tf_mnist_step.py --serve, once with one
@@ -66,15 +67,24 @@ def main():
     parser.add_argument("--command", required=True)
     parser.add_argument("--num-towers", type=int, default=1)
     parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--devices", type=int, help="logical CPUs; one a tower when not given")
+    parser.add_argument("--kernel", type=int, default=5)
+    parser.add_argument("--relu-logits", action="store_true")
+    parser.add_argument("--by-hand", action="store_true", help="ours: the hand-written averager")
+    parser.add_argument("--prefix", default="", help="ours: other names")
     parser.add_argument("--windows", type=int, default=15)
     parser.add_argument("--steps", type=int, default=15)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     shape = ["--num-towers", str(options.num_towers), "--batch-size", str(options.batch_size)]
-    ours = Program("towerflow", [options.command, "bench", "mnist", "--serve"] + shape)
+    shape += ["--kernel", str(options.kernel)] + ["--relu-logits"] * options.relu_logits
+    devices = options.devices or options.num_towers
+    ours = Program("towerflow", [options.command, "bench", "mnist", "--serve", "--devices",
+                                 "cpu:%d" % devices] + shape + ["--by-hand"] * options.by_hand +
+                   (["--prefix", options.prefix] if options.prefix else []))
     peers = [Program("tensorflow, %d thread%s" % (threads, "s" if threads > 1 else ""),
                      [options.tf_python, str(HERE / "tf_mnist_step.py"), "--serve", "--threads",
-                      str(threads), "--devices", str(options.num_towers)] + shape)
+                      str(threads), "--devices", str(devices)] + shape)
              for threads in (1, 2)]
     programs = [ours] + peers
     for program in programs:

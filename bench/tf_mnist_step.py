@@ -2,7 +2,7 @@
 """Rate of TensorFlow's training step of the MNIST net, the peer of `towerflow bench mnist`.
 
     tf_mnist_step.py [--num-towers N] [--batch-size B] [--threads T] [--devices D]
-                     [--relu-logits] [--steps K] [--windows W] [--warm-up S]
+                     [--relu-logits] [--kernel K] [--steps K] [--windows W] [--warm-up S]
     tf_mnist_step.py --serve ...      a window for each line read: two programs take turns
 
 The step is that of the source: towers under their devices, Momentum 0.9 with Nesterov, gradients
@@ -45,6 +45,7 @@ def arguments():
     parser.add_argument("--devices", type=int, default=1,
                         help="logical CPUs; tower i runs on /cpu:(i mod D)")
     parser.add_argument("--relu-logits", action="store_true")
+    parser.add_argument("--kernel", type=int, default=5, help="height and width of convolutions")
     parser.add_argument("--learning-rate", type=float, default=0.005)
     parser.add_argument("--steps", type=int, default=20, help="steps of a window")
     parser.add_argument("--windows", type=int, default=9)
@@ -71,7 +72,8 @@ def build(options):
     """The training op and the towers' losses."""
     with tf.device("/cpu:0"):
         tf.set_random_seed(1)
-        variables = mnist_net.make_variables(mnist_net.source_initializer)
+        variables = mnist_net.make_variables(mnist_net.source_initializer,
+                                             kernel=options.kernel)
         step = tf.get_variable("global_step", [], initializer=tf.constant_initializer(0),
                                trainable=False)
         opt = tf.train.MomentumOptimizer(options.learning_rate, 0.9, use_nesterov=True)
@@ -109,7 +111,8 @@ def main():
              "batch_size": options.batch_size, "devices": options.devices,
              "threads": options.threads,
              "inter_threads": options.inter_threads or options.threads}
-    window(session, train, losses, max(options.warm_up, 1))
+    if options.warm_up:
+        window(session, train, losses, options.warm_up)
     examples = options.num_towers * options.batch_size
     if options.serve:
         print(json.dumps(dict(about, ready=True)), flush=True)

@@ -60,8 +60,9 @@ Batch ordered_inputs(const std::string& file, std::int64_t batch_size) {
 Tensor inference(const Tensor& images, NetOptions options) {
   const Tensor x_image = tf::reshape(images, {-1, 28, 28, 1});
 
-  const Tensor conv1 = tf::with(tf::variable_scope("conv1"), [&](auto& scope) {
-    const Variable kernel = variable_on_cpu("weights", {5, 5, 1, 32},
+  const std::int64_t k = options.kernel;
+  const Tensor conv1 = tf::with(tf::variable_scope(options.prefix + "conv1"), [&](auto& scope) {
+    const Variable kernel = variable_on_cpu("weights", {k, k, 1, 32},
                                             tf::truncated_normal_initializer({.stddev = 5e-2}));
     const Variable biases = variable_on_cpu("biases", {32}, tf::constant_initializer(0.0));
     const Tensor conv = tf::nn::conv2d(x_image, kernel, {1, 1, 1, 1}, "SAME");
@@ -70,8 +71,8 @@ Tensor inference(const Tensor& images, NetOptions options) {
   const Tensor pool1 =
       tf::nn::max_pool(conv1, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME", {.name = "pool1"});
 
-  const Tensor conv2 = tf::with(tf::variable_scope("conv2"), [&](auto& scope) {
-    const Variable kernel = variable_on_cpu("weights", {5, 5, 32, 64},
+  const Tensor conv2 = tf::with(tf::variable_scope(options.prefix + "conv2"), [&](auto& scope) {
+    const Variable kernel = variable_on_cpu("weights", {k, k, 32, 64},
                                             tf::truncated_normal_initializer({.stddev = 5e-2}));
     const Tensor conv = tf::nn::conv2d(pool1, kernel, {1, 1, 1, 1}, "SAME");
     const Variable biases = variable_on_cpu("biases", {64}, tf::constant_initializer(0.1));
@@ -80,7 +81,7 @@ Tensor inference(const Tensor& images, NetOptions options) {
   const Tensor pool2 =
       tf::nn::max_pool(conv2, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME", {.name = "pool2"});
 
-  const Tensor local3 = tf::with(tf::variable_scope("local3"), [&](auto& scope) {
+  const Tensor local3 = tf::with(tf::variable_scope(options.prefix + "local3"), [&](auto& scope) {
     // Everything into depth, so that one matrix product does it.
     const Tensor flat = tf::reshape(pool2, {-1, 7 * 7 * 64});
     const Variable weights = variable_on_cpu("weights", {flat.get_shape()[1], 1024},
@@ -89,7 +90,7 @@ Tensor inference(const Tensor& images, NetOptions options) {
     return tf::nn::relu(tf::matmul(flat, weights) + biases, {.name = scope.name()});
   });
 
-  const Tensor local4 = tf::with(tf::variable_scope("local4"), [&](auto& scope) {
+  const Tensor local4 = tf::with(tf::variable_scope(options.prefix + "local4"), [&](auto& scope) {
     const Variable weights =
         variable_on_cpu("weight", {1024, 10}, tf::truncated_normal_initializer({.stddev = 0.04}));
     const Variable biases = variable_on_cpu("biases", {10}, tf::constant_initializer(0.1));
@@ -100,7 +101,7 @@ Tensor inference(const Tensor& images, NetOptions options) {
   });
 
   // No softmax here: the loss takes unscaled logits and applies it itself.
-  return tf::with(tf::variable_scope("softmax_linear"), [&](auto& scope) {
+  return tf::with(tf::variable_scope(options.prefix + "softmax_linear"), [&](auto& scope) {
     const Variable weights = variable_on_cpu(
         "weight", {10, 10}, tf::truncated_normal_initializer({.stddev = 1 / 192.0}));
     const Variable biases = variable_on_cpu("biases", {10}, tf::constant_initializer(0.0));
@@ -125,6 +126,18 @@ Tensor tower_loss(const std::string& scope, const BatchFunction& next_batch, Net
   return tf::add_n(tf::get_collection("losses", scope), {.name = "total_loss"});
 }
 
+std::vector<GradAndVar> average_by_hand(const std::vector<std::vector<GradAndVar>>& tower_grads) {
+  std::vector<GradAndVar> averages;
+  for (std::size_t variable = 0; variable < tower_grads[0].size(); ++variable) {
+    std::vector<Tensor> expanded;
+    for (const auto& tower : tower_grads) {
+      expanded.push_back(tf::expand_dims(tower[variable].grad->dense(), 0));
+    }
+    averages.push_back({tf::reduce_mean(tf::concat(expanded, 0), 0), tower_grads[0][variable].var});
+  }
+  return averages;
+}
+
 Towers build_towers(const TowersOptions& options, const BatchFunction& next_batch) {
   Towers towers;
   const auto cpu = tf::device("/cpu:0");
@@ -145,7 +158,8 @@ Towers build_towers(const TowersOptions& options, const BatchFunction& next_batc
       towers.losses.push_back(tower_total);
     }
   }
-  towers.grads = average_gradients(towers.tower_grads);
+  towers.grads =
+      options.average ? options.average(towers.tower_grads) : average_gradients(towers.tower_grads);
   towers.train_op = opt.apply_gradients(towers.grads, {.global_step = towers.global_step});
   towers.init = tf::group({tf::global_variables_initializer(), tf::local_variables_initializer()});
   return towers;

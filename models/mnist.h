@@ -19,6 +19,8 @@ struct NetOptions {
   /// The source text's ReLU on the ten units of local4, which kills classes; off is the corrected
   /// net.
   bool relu_logits = false;
+  std::int64_t kernel = 5;  ///< height and width of the convolutions' windows
+  std::string prefix{};     ///< of the layers' names
 };
 
 /// Two convolutions with pooling, two fully connected layers and a linear one.
@@ -55,11 +57,20 @@ Batch inputs(const std::string& file, InputOptions options);
 /// Examples of a TFRecord file once, in its order; the last batch is as small as what is left.
 Batch ordered_inputs(const std::string& file, std::int64_t batch_size);
 
+/// How the towers' gradients become one.
+using Averager =
+    std::function<std::vector<GradAndVar>(const std::vector<std::vector<GradAndVar>>&)>;
+
+/// The averager of the program this is a port of, which takes every gradient to be there:
+/// expand_dims in each tower, concat, reduce_mean.
+std::vector<GradAndVar> average_by_hand(const std::vector<std::vector<GradAndVar>>& tower_grads);
+
 struct TowersOptions {
   int num_towers = 1;
   NetOptions net{};
   Operand learning_rate = 0.005;
   double momentum = 0.9;
+  Averager average{};  ///< the library's average_gradients unless given
 };
 
 /// The whole training graph in the default graph.

@@ -28,8 +28,9 @@ struct StepBench::State {
       : batch_size(options.batch_size * options.num_towers) {
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
-    towers = build_towers({.num_towers = options.num_towers, .net = options.net},
-                          [&] { return batch_in_memory(options.batch_size); });
+    towers = build_towers(
+        {.num_towers = options.num_towers, .net = options.net, .average = options.average},
+        [&] { return batch_in_memory(options.batch_size); });
     session = std::make_unique<Session>(graph, session_config(options.num_towers, options.devices));
     session->run(towers.init);
     fetches = {towers.train_op, towers.losses.back()};

@@ -10,6 +10,7 @@ struct BenchOptions {
   int num_towers = 1;
   std::int64_t batch_size = 64;  ///< per tower
   NetOptions net{};
+  Averager average{};
   DeviceOptions devices{};
 };
 

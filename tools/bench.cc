@@ -10,6 +10,7 @@
 
 #include "models/mnist_bench.h"
 #include "tools/bench_graph.h"
+#include "tools/bench_run.h"
 #include "tools/bench_scaling.h"
 #include "tools/bench_update.h"
 #include "tools/command.h"
@@ -22,11 +23,9 @@ namespace {
 
 namespace mnist = models::mnist;
 
-constexpr int kWarmUpSteps = 10;
-
 struct Arguments {
   mnist::BenchOptions options;
-  std::int64_t num_towers = 1, windows = 20, steps = 10;
+  std::int64_t num_towers = 1, windows = 20, steps = 10, warm_up = 10;
   std::optional<std::int64_t> threads;
   bool serve = false, plan = false, explain = false, json = false;
 };
@@ -70,7 +69,7 @@ void bench_mnist(Arguments arguments) {
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
   mnist::StepBench bench(options);
-  bench.window(kWarmUpSteps);
+  if (arguments.warm_up > 0) bench.window(static_cast<int>(arguments.warm_up));
   if (arguments.plan) fmt::print("{}", bench.session().plan_report(bench.fetches()));
   if (arguments.serve) return serve(bench);
 
@@ -114,7 +113,14 @@ void add_mnist(CLI::App& parent) {
               arguments->options.devices.simulated);
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--steps", arguments->steps, "steps a window");
+  add_whole(app, "--warm-up", arguments->warm_up, "steps before the first window", {.least = 0});
   app.add_flag("--relu-logits", arguments->options.net.relu_logits, "the source text's network");
+  add_whole(app, "--kernel", arguments->options.net.kernel, "height and width of convolutions",
+            {.least = 1, .most = 28});
+  app.add_option("--prefix", arguments->options.net.prefix, "before the layers' names");
+  app.add_flag_callback(
+      "--by-hand", [arguments] { arguments->options.average = mnist::average_by_hand; },
+      "average by expand_dims, concat and reduce_mean, as the source text does");
   app.add_flag("--plan", arguments->plan, "print what the planner makes of the step");
   app.add_flag("--explain", arguments->explain,
                "print where the time of a step goes, kernel by kernel");
@@ -132,6 +138,7 @@ void add_bench(CLI::App& app) {
   bench.require_subcommand(1);
   add_mnist(bench);
   add_bench_graph(bench);
+  add_bench_run(bench);
   add_bench_scaling(bench);
   add_bench_update(bench);
 }

@@ -130,7 +130,7 @@ class UpdateBench {
   std::unique_ptr<train::Optimizer> optimizer_;
   std::vector<Fetch> update_;
   std::unique_ptr<Session> session_;
-  std::function<std::vector<Array>(std::span<const Array>)> step_;
+  Callable step_;
 };
 
 nlohmann::ordered_json line_of(const UpdateBench& bench, const Measured& measured) {

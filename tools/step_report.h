@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 
-#include "core/runtime/run_metadata.h"
 #include "core/runtime/session.h"
 
 namespace towerflow::tools {

@@ -100,6 +100,8 @@ std::unique_ptr<PreparedKernel> reference_kernel(const KernelRequest& request) {
   });
 }
 
+}  // namespace
+
 Cost matmul_cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec> outputs) {
   const auto elements = [](const OutputSpec& spec) {
     return static_cast<double>(spec.shape.elements());
@@ -110,8 +112,6 @@ Cost matmul_cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec>
   const double inner = c > 0 ? std::sqrt(a * b / c) : 0;
   return {2 * c * inner, (a + b + c) * static_cast<double>(dtype_size(outputs[0].dtype))};
 }
-
-}  // namespace
 
 void register_matmul_ops(OpRegistry& registry) {
   registry.add(

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <span>
+
+#include "core/graph/op_def.h"
+
 namespace towerflow {
 
 /// Attributes of op MatMul.
@@ -8,5 +12,8 @@ struct MatMulAttrs {
   bool transpose_b = false;
   bool operator==(const MatMulAttrs&) const = default;
 };
+
+/// Work of a product whose operands are inputs 0 and 1, whatever comes after them.
+Cost matmul_cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec> outputs);
 
 }  // namespace towerflow

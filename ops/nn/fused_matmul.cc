@@ -70,7 +70,8 @@ bool fuse_relu(PlanGraph& graph, int id) {
 void register_fused_matmul_ops(OpRegistry& registry) {
   registry.add({.name = "_FusedMatMul",
                 .shape = fused_shape,
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"}});
+                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .cost = matmul_cost});
 }
 
 void register_fused_matmul_kernels(KernelTable& table) {

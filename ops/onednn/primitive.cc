@@ -64,27 +64,35 @@ Primitive::Primitive(dnnl::primitive primitive, const dnnl::memory::desc& scratc
   if (state_->scratch_bytes > 0) operands.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
   state_->primitive = std::move(primitive);
   state_->operands = std::move(operands);
-  for (int i = 0; i < concurrent; ++i) state_->sets.push_back(make_set());
+  for (int i = 0; i < concurrent; ++i) add_set().lent.store(false, std::memory_order_release);
+}
+
+Primitive::State::~State() {
+  for (MemorySet* set = sets.load(std::memory_order_acquire); set != nullptr;) {
+    delete std::exchange(set, set->next);
+  }
 }
 
 std::size_t Primitive::scratch_bytes() const { return state_ ? state_->scratch_bytes : 0; }
 
-std::unique_ptr<Primitive::MemorySet> Primitive::make_set() const {
-  auto set = std::make_unique<MemorySet>();
-  set->stream = dnnl::stream(cpu_engine());
+Primitive::MemorySet& Primitive::add_set() const {
+  auto made = std::make_unique<MemorySet>();
+  made->stream = dnnl::stream(cpu_engine());
   for (const Operand& operand : state_->operands)
-    set->memories.emplace_back(operand.desc, cpu_engine(), static_cast<void*>(DNNL_MEMORY_NONE));
-  return set;
+    made->memories.emplace_back(operand.desc, cpu_engine(), static_cast<void*>(DNNL_MEMORY_NONE));
+  made->lent.store(true, std::memory_order_relaxed);
+  made->next = state_->sets.load(std::memory_order_relaxed);
+  while (!state_->sets.compare_exchange_weak(made->next, made.get(), std::memory_order_acq_rel)) {
+  }
+  return *made.release();
 }
 
 void Primitive::run(std::span<void* const> pointers, std::byte* scratch) const {
-  for (const auto& set : state_->sets) {
-    if (set->lent.exchange(true, std::memory_order_acquire)) continue;
-    execute(*set, pointers, scratch);
-    set->lent.store(false, std::memory_order_release);
-    return;
-  }
-  execute(*make_set(), pointers, scratch);
+  MemorySet* set = state_->sets.load(std::memory_order_acquire);
+  while (set != nullptr && set->lent.exchange(true, std::memory_order_acquire)) set = set->next;
+  if (set == nullptr) set = &add_set();
+  execute(*set, pointers, scratch);
+  set->lent.store(false, std::memory_order_release);
 }
 
 void Primitive::execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const {

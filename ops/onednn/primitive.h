@@ -47,8 +47,8 @@ auto prepare(const char* what, Make make) {
 /// A oneDNN primitive prepared for one thread, run on raw pointers.
 ///
 /// oneDNN's memory objects carry the pointers of one execution, so a few sets of them are made
-/// ahead and lent to one execution each; only when more run at once than foreseen is a set made on
-/// the fly.
+/// ahead and lent to one execution each; when more run at once than foreseen another is made, and
+/// kept.
 class Primitive {
  public:
   static constexpr std::size_t kMaxOperands = 4;
@@ -74,14 +74,21 @@ class Primitive {
     std::vector<dnnl::memory> memories;
     dnnl::stream stream;
     std::atomic<bool> lent{false};
+    MemorySet* next = nullptr;
   };
   struct State {
+    State() = default;
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State();
+
     dnnl::primitive primitive;
     std::vector<Operand> operands;  // the scratchpad, where there is one, is the last
     std::size_t scratch_bytes = 0;
-    std::vector<std::unique_ptr<MemorySet>> sets;
+    std::atomic<MemorySet*> sets{nullptr};  // a list that only grows
   };
-  std::unique_ptr<MemorySet> make_set() const;
+  /// Puts a new set, lent already, before the others.
+  MemorySet& add_set() const;
   void execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const;
 
   std::unique_ptr<State> state_;

@@ -73,7 +73,7 @@ class Usage(Scratch):
     def test_mistakes(self):
         paths = ["--from", self.folder, "--to", self.out]
         for arguments, *parts in (
-                ([], "wants one of: bench, convert, eval, train", "see towerflow --help"),
+                ([], "wants one of: bench, convert, eval, explain, train", "see towerflow --help"),
                 (["convert"], "wants one of: mnist"),
                 (["convrt", "mnist"], "knows no 'convrt'", "'convert'"),
                 (["convert", "cifar"], "knows no 'cifar'", "known: mnist",

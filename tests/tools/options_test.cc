@@ -54,17 +54,25 @@ TEST_CASE("an optional number stays absent unless it is given") {
   CHECK(value == 0);
 }
 
-TEST_CASE("devices are a count of logical CPUs") {
+TEST_CASE("devices are a count of logical CPUs, or simulated accelerators") {
   int cpus = 0;
+  SimulatedDevices simulated;
   const auto add = [&](CLI::App& app) { add_devices(app, "--x", cpus, simulated); };
   CHECK(given(add, "cpu:3") == "");
   CHECK(cpus == 3);
   for (const char* bad :
        {"", "cpu", "cpu:", "cpu:0", "cpu:-1", "cpu:1025", "gpu:2", "3", "cpu:2x"}) {
-    CHECK(given(add, bad) ==
-          fmt::format("--x: must be cpu:N with N from 1 to 1024, got '{}'", bad));
+    const std::string said = given(add, bad);
+    CAPTURE(said);
+    CHECK(said.starts_with("--x: must be cpu:N with N from 1 to 1024, or sim:N[,bandwidth="));
+    CHECK(said.ends_with(fmt::format("got '{}'", bad)));
   }
   CHECK(cpus == 3);
+  CHECK(given(add, "sim:2,bandwidth=8GB/s,slow=1:2") == "");
+  CHECK(simulated.count == 2);
+  CHECK(simulated.slow.at(1) == 2);
+  CHECK(given(add, "sim:0") == "--x: sim:0: wanted a number of devices");
+  CHECK(given(add, "sim:2,speed=1").starts_with("--x: 'speed' of a simulated accelerator"));
 }
 
 TEST_CASE("numbers above zero") {

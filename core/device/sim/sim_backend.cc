@@ -68,9 +68,11 @@ Pace SimBackend::pace(int device) const {
 
 std::string SimBackend::description(int device) const {
   const Pace own = pace(device);
-  return fmt::format("simulated accelerator, {:.1f} MiB, copies at {:.1f} GB/s after {:.0f} us{}",
-                     static_cast<double>(options_.memory) / 1048576, own.bytes_per_second / 1e9,
-                     own.latency * 1e6,
+  const double mebibytes = static_cast<double>(options_.memory) / 1048576;
+  return fmt::format("simulated accelerator, {}, copies at {:.1f} GB/s after {:.0f} us{}",
+                     mebibytes < 1024 ? fmt::format("{:.1f} MiB", mebibytes)
+                                      : fmt::format("{:.1f} GiB", mebibytes / 1024),
+                     own.bytes_per_second / 1e9, own.latency * 1e6,
                      own.slowdown > 1 ? fmt::format(", {:g} times slower", own.slowdown) : "");
 }
 

@@ -1,4 +1,4 @@
-"""The MNIST net of seed S3 (users-and-systems 1.6) over given images and labels."""
+"""The MNIST net of models/mnist.cc over given images and labels."""
 
 import tensorflow.compat.v1 as tf
 
@@ -20,11 +20,13 @@ SOURCE_BIASES = {"conv1/biases": 0.0, "conv2/biases": 0.1, "local3/biases": 0.1,
                  "local4/biases": 0.1, "softmax_linear/biases": 0.0}
 
 
-def make_variables(initial, dtype=tf.float32):
+def make_variables(initial, dtype=tf.float32, kernel=5):
     """`initial(name, shape)` gives an initializer; all on the CPU, in the order of VARIABLES."""
     made = {}
     with tf.device("/cpu:0"):
         for name, shape, _, _ in VARIABLES:
+            if len(shape) == 4:
+                shape = [kernel, kernel] + shape[2:]
             made[name] = tf.get_variable(name, shape, dtype, initial(name, shape))
     return made
 

@@ -134,7 +134,7 @@ const std::vector<Pattern>& patterns() {
        2,
        stacked,
        [](const Tensor& x) { return reduce_mean(x, 0); }},
-      {"mean and gradient descent",
+      {"average and update",
        on_update,
        {5},
        "ApplyGradientDescent",
@@ -145,7 +145,7 @@ const std::vector<Pattern>& patterns() {
          const Variable v(random_array<float>({5}, 9), {.name = "moved"});
          return apply_gradient_descent(v, 0.1f, x, "apply", {}, site).output(0);
        }},
-      {"mean and momentum",
+      {"average and update",
        on_update,
        {5},
        "ApplyMomentum",

@@ -1,0 +1,87 @@
+// `towerflow bench run`: what a run and an instruction cost besides the work of their kernels.
+#include "tools/bench_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "tools/command.h"
+#include "tools/options.h"
+#include "towerflow/towerflow.h"
+
+namespace towerflow::tools {
+namespace {
+
+struct Arguments {
+  std::int64_t windows = 21, calls = 2000, ops = 100;
+  bool json = false;
+};
+
+/// Median seconds of one call over windows of calls.
+template <class Call>
+double seconds_of(const Arguments& arguments, std::int64_t calls, Call call) {
+  std::vector<double> windows;
+  for (std::int64_t window = 0; window <= arguments.windows; ++window) {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < calls; ++i) call();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (window > 0) windows.push_back(seconds.count() / static_cast<double>(calls));
+  }
+  std::nth_element(windows.begin(), windows.begin() + arguments.windows / 2, windows.end());
+  return windows[static_cast<std::size_t>(arguments.windows / 2)];
+}
+
+void bench_run(const Arguments& arguments) {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  // Integers, which no chain of elementwise ops takes; a fed value, which nothing folds.
+  const Tensor x = placeholder(DType::int32, {.shape = Shape{}});
+  Tensor y = x + 1;
+  const Tensor one = y;
+  for (std::int64_t i = 1; i < arguments.ops; ++i) y = y + 1;
+  Session session;
+  const auto single = session.make_callable({one}, {x});
+  const auto chain = session.make_callable({y}, {x});
+  std::int32_t number = 0;
+  const double fed = seconds_of(arguments, arguments.calls, [&] {
+    const Array value = Array::scalar(++number);
+    single({&value, 1});
+  });
+  const double run = seconds_of(arguments, arguments.calls, [&] {
+    session.run(one, {{x, Array::scalar(++number)}});
+  });
+  const double many = seconds_of(arguments, std::max<std::int64_t>(arguments.calls / 20, 1), [&] {
+    const Array value = Array::scalar(++number);
+    chain({&value, 1});
+  });
+  const double further =
+      (many - fed) / static_cast<double>(std::max<std::int64_t>(arguments.ops - 1, 1));
+  fmt::print("a callable with one fed number and one op: {:.2f} us\n", 1e6 * fed);
+  fmt::print("Session::run of the same: {:.2f} us\n", 1e6 * run);
+  fmt::print("each further op: {:.3f} us\n", 1e6 * further);
+  if (arguments.json) {
+    nlohmann::ordered_json line;
+    line["callable_seconds"] = fed;
+    line["run_seconds"] = run;
+    line["further_op_seconds"] = further;
+    fmt::print("{}\n", line.dump());
+  }
+}
+
+}  // namespace
+
+void add_bench_run(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand("run", "what a run costs besides its kernels");
+  const auto arguments = std::make_shared<Arguments>();
+  add_whole(app, "--ops", arguments->ops, "ops of the chain", {.least = 2});
+  add_whole(app, "--windows", arguments->windows, "timed windows");
+  add_whole(app, "--calls", arguments->calls, "calls a window");
+  add_json(app, arguments->json);
+  app.callback([arguments] { bench_run(*arguments); });
+}
+
+}  // namespace towerflow::tools
