@@ -27,6 +27,7 @@ struct Arguments {
   mnist::BenchOptions options;
   std::int64_t num_towers = 1, windows = 20, steps = 10, warm_up = 10;
   std::optional<std::int64_t> threads;
+  std::string trace;
   bool serve = false, plan = false, explain = false, json = false;
 };
 
@@ -81,6 +82,7 @@ void bench_mnist(Arguments arguments) {
   }
   progress.finish();
   const double median = quantile(rates, 0.5);
+  if (!arguments.trace.empty()) write_trace(bench.trace(), arguments.trace);
   if (arguments.explain) explain(bench, arguments.steps * 5);
   fmt::print(
       "mnist, {} towers of {} examples: {:.0f} examples/s ({:.0f} to {:.0f} in the middle "
@@ -124,6 +126,8 @@ void add_mnist(CLI::App& parent) {
   app.add_flag("--plan", arguments->plan, "print what the planner makes of the step");
   app.add_flag("--explain", arguments->explain,
                "print where the time of a step goes, kernel by kernel");
+  app.add_option("--trace", arguments->trace, "write one step for chrome://tracing to FILE")
+      ->type_name("FILE");
   app.add_flag("--serve", arguments->serve,
                "time windows when told to on standard input: a number of steps a line");
   add_json(app, arguments->json);

@@ -22,6 +22,7 @@ constexpr const char* kHelp =
 struct Arguments {
   models::mnist::BenchOptions options;
   std::int64_t num_towers = 2;
+  std::string trace;
   bool plan = false;
 };
 
@@ -56,6 +57,7 @@ void explain_mnist(Arguments arguments) {
   fmt::print("\nWho works and who waits\n{}{}", step_timeline(step), first_departure(step));
   fmt::print("\nWhat the planner did\n{}",
              lines_with(report, {"prune:", "unread:", "fold:", "share:", "rewrite:", "copy:"}));
+  if (!arguments.trace.empty()) write_trace(step, arguments.trace);
   if (arguments.plan) fmt::print("\nThe plan\n{}", report);
 }
 
@@ -68,6 +70,8 @@ void add_mnist(CLI::App& parent) {
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
   app.add_flag("--relu-logits", arguments->options.net.relu_logits, "the source text's network");
+  app.add_option("--trace", arguments->trace, "write the step for chrome://tracing to FILE")
+      ->type_name("FILE");
   app.add_flag("--plan", arguments->plan, "print every instruction as well");
   app.callback([arguments] { explain_mnist(*arguments); });
 }

@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "data/file.h"
+
 namespace towerflow::tools {
 namespace {
 
@@ -158,6 +160,13 @@ std::string first_departure(const RunMetadata& step) {
   }
   return fmt::format("  The first gradient, of {}, left {} after {:.0f} % of its backward pass.\n",
                      what, short_name(device), all > 0 ? 100 * before / all : 0);
+}
+
+void write_trace(const RunMetadata& step, const std::string& path) {
+  AtomicFile file(path);
+  file.append(step.chrome_trace());
+  file.commit();
+  fmt::print("trace of one step: {} (open it with chrome://tracing or ui.perfetto.dev)\n", path);
 }
 
 }  // namespace towerflow::tools

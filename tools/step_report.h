@@ -29,4 +29,7 @@ std::string crossings(Session& session, std::span<const Fetch> fetches, std::siz
 /// words; "" where nothing leaves.
 std::string first_departure(const RunMetadata& step);
 
+/// Writes a step as chrome://tracing and Perfetto show it.
+void write_trace(const RunMetadata& step, const std::string& path);
+
 }  // namespace towerflow::tools

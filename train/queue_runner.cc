@@ -16,7 +16,6 @@
 namespace towerflow::train {
 namespace {
 
-
 /// The name under which the session keeps the queue.
 std::string resource_name(const QueueBase& queue) {
   const auto& attrs = queue.queue_ref().op().attrs().as<QueueAttrs>();

@@ -89,8 +89,8 @@ using namespace towerflow;
 
 namespace {
 
-/// Allocations of our code in 20 calls, after 30 that warm up: threads that meet in a kernel for the
-/// first time make room for both.
+/// Allocations of our code in 20 calls, after 30 that warm up: threads that meet in a kernel for
+/// the first time make room for both.
 int steady(const Callable& callable, std::span<const Array> values, const std::string& what) {
   void* frames[4];
   backtrace(frames, 4);  // loads what it needs
