@@ -158,8 +158,10 @@ class Lowering {
       emit_copy(id);
       return;
     }
-    const bool known = !node.outputs.empty() && node.is_known(0) && node.inputs.empty() &&
-                       node.op->effect == Effect::pure;
+    const bool known = node.op->effect == Effect::pure && !node.outputs.empty() &&
+                       node.values.size() == node.outputs.size() &&
+                       std::all_of(node.values.begin(), node.values.end(),
+                                   [](const Array& value) { return !value.empty(); });
     const bool only_order = node.outputs.empty() && node.op->effect == Effect::pure;
     if (known || only_order) {
       inherit_order(id);
@@ -308,7 +310,15 @@ class Lowering {
   /// An output of an op that refers to a variable's storage (Assign) is that storage.
   int output_slot(int id, int output) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
-    if (!node.outputs[static_cast<std::size_t>(output)].is_ref) return slot_of({id, output});
+    const OutputSpec& spec = node.outputs[static_cast<std::size_t>(output)];
+    if (node.is_known(static_cast<std::size_t>(output))) {
+      // Those who read it have the value already: the kernel writes to memory that nobody reads.
+      Slot unread;
+      unread.desc = {spec.dtype, spec.shape, 0, space_of(node)};
+      if (spec.dtype == DType::string) unread.kind = Slot::Kind::boxed;
+      return add_slot(std::move(unread));
+    }
+    if (!spec.is_ref) return slot_of({id, output});
     const int slot = slot_of(node.inputs[0]);
     set_slot({id, output}, slot);
     return slot;

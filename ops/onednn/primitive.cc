@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "core/graph/error.h"
@@ -64,7 +66,11 @@ Primitive::Primitive(dnnl::primitive primitive, const dnnl::memory::desc& scratc
   if (state_->scratch_bytes > 0) operands.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
   state_->primitive = std::move(primitive);
   state_->operands = std::move(operands);
-  for (int i = 0; i < concurrent; ++i) add_set().lent.store(false, std::memory_order_release);
+  // Towers share kernels, so each core may be in this one at the same time.
+  const int cores = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
+  for (int i = 0; i < concurrent + cores; ++i) {
+    add_set().lent.store(false, std::memory_order_release);
+  }
 }
 
 Primitive::State::~State() {
