@@ -17,41 +17,10 @@ import pathlib
 import platform
 import statistics
 import subprocess
-import sys
+
+from turns import Program, middle
 
 HERE = pathlib.Path(__file__).resolve().parent
-
-
-class Program:
-    """A program that runs a window of steps when it is told to."""
-
-    def __init__(self, name, command):
-        self.name = name
-        self.rates = []
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-        if not self.process.stdout.readline():
-            sys.exit("%s did not start: %s" % (name, " ".join(command)))
-
-    def window(self, steps):
-        self.process.stdin.write("%d\n" % steps)
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit("%s ended early" % self.name)
-        line = line.strip()
-        rate = json.loads(line)
-        return rate["examples_per_second"] if isinstance(rate, dict) else float(rate)
-
-    def close(self):
-        self.process.stdin.write("quit\n")
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def quartiles(values):
-    ordered = sorted(values)
-    return ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
 
 
 def commit():
@@ -87,21 +56,26 @@ def main():
                       str(threads), "--devices", str(devices)] + shape)
              for threads in (1, 2)]
     programs = [ours] + peers
+    rates = {program: [] for program in programs}
+
+    def rate(program):
+        answer = program.window(options.steps)
+        return answer["examples_per_second"] if isinstance(answer, dict) else answer
+
     for program in programs:
-        program.window(options.steps)
+        rate(program)
     for index in range(options.windows):
         for program in programs:
-            program.rates.append(program.window(options.steps))
+            rates[program].append(rate(program))
         print("window %d of %d: %s" % (index + 1, options.windows, ", ".join(
-            "%s %.0f" % (program.name, program.rates[-1]) for program in programs)), flush=True)
+            "%s %.0f" % (program.name, rates[program][-1]) for program in programs)), flush=True)
     for program in programs:
         program.close()
-        low, high = quartiles(program.rates)
         print("%-24s %6.0f examples/s (middle half %.0f to %.0f)"
-              % (program.name, statistics.median(program.rates), low, high))
-    peer = max(peers, key=lambda program: statistics.median(program.rates))
-    ratio = statistics.median(ours.rates) / statistics.median(peer.rates)
-    low, high = quartiles([a / b for a, b in zip(ours.rates, peer.rates)])
+              % ((program.name,) + middle(rates[program])))
+    peer = max(peers, key=lambda program: statistics.median(rates[program]))
+    ratio = statistics.median(rates[ours]) / statistics.median(rates[peer])
+    _, low, high = middle([a / b for a, b in zip(rates[ours], rates[peer])])
     print("ratio to %s: %.2f (middle half %.2f to %.2f), %d towers, batch %d"
           % (peer.name, ratio, low, high, options.num_towers, options.batch_size))
     if options.json:
@@ -109,8 +83,8 @@ def main():
                           "batch_size": options.batch_size, "ratio": ratio, "low": low,
                           "high": high, "peer": peer.name, "commit": commit(),
                           "machine": platform.processor() or platform.machine(),
-                          "examples_per_second": statistics.median(ours.rates),
-                          "peer_examples_per_second": statistics.median(peer.rates)}))
+                          "examples_per_second": statistics.median(rates[ours]),
+                          "peer_examples_per_second": statistics.median(rates[peer])}))
 
 
 if __name__ == "__main__":

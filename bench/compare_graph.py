@@ -8,41 +8,19 @@ the middle half of them. TensorFlow records the small graph only.
 """
 
 import argparse
-import json
 import pathlib
-import statistics
-import subprocess
-import sys
+
+from turns import Program, middle
 
 HERE = pathlib.Path(__file__).resolve().parent
 SMALL, LARGER = 50, (500, 2400)  # layers; 2400 are more than 100,000 operations
 
 
-class Recorder:
-    def __init__(self, name, command):
-        self.name = name
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-        if not self.process.stdout.readline():
-            sys.exit("%s did not start: %s" % (name, " ".join(command)))
-
-    def record(self, layers):
-        self.process.stdin.write("%d\n" % layers)
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.write("quit\n")
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def show(name, records):
-    costs = sorted(record["us_per_op"] for record in records)
+    cost = middle([record["us_per_op"] for record in records])
     print("%-12s %7d operations: %7.2f us each (middle half %.2f to %.2f)"
-          % (name, records[0]["ops"], statistics.median(costs), costs[len(costs) // 4],
-             costs[-1 - len(costs) // 4]))
-    return statistics.median(costs)
+          % ((name, records[0]["ops"]) + cost))
+    return cost[0]
 
 
 def main():
@@ -52,19 +30,19 @@ def main():
     parser.add_argument("--command", required=True)
     parser.add_argument("--windows", type=int, default=9)
     options = parser.parse_args()
-    ours = Recorder("towerflow", [options.command, "bench", "graph", "--serve"])
-    peer = Recorder("tensorflow", [options.tf_python, str(HERE / "tf_graph_building.py")])
+    ours = Program("towerflow", [options.command, "bench", "graph", "--serve"])
+    peer = Program("tensorflow", [options.tf_python, str(HERE / "tf_graph_building.py")])
     both = (ours, peer)
     for recorder in both:
-        recorder.record(SMALL)
+        recorder.window(SMALL)
     records = {recorder: [] for recorder in both}
     for _ in range(options.windows):
         for recorder in both:
-            records[recorder].append(recorder.record(SMALL))
+            records[recorder].append(recorder.window(SMALL))
     cost = {recorder: show(recorder.name, records[recorder]) for recorder in both}
     print("ratio to tensorflow: %.1f" % (cost[peer] / cost[ours]))
     for layers in LARGER:
-        show(ours.name, [ours.record(layers) for _ in range(max(3, options.windows // 3))])
+        show(ours.name, [ours.window(layers) for _ in range(max(3, options.windows // 3))])
     for recorder in both:
         recorder.close()
 

@@ -51,16 +51,6 @@ std::string page() {
   return text.str();
 }
 
-const std::map<std::string, bool PassOptions::*> kSwitches = {
-    {"drop_unread", &PassOptions::drop_unread},
-    {"fold_constants", &PassOptions::fold_constants},
-    {"share_subexpressions", &PassOptions::share_subexpressions},
-    {"fuse_convolutions", &PassOptions::fuse_convolutions},
-    {"fuse_updates", &PassOptions::fuse_updates},
-    {"fuse_elementwise", &PassOptions::fuse_elementwise},
-    {"reuse_buffers", &PassOptions::reuse_buffers},
-};
-
 /// The line of the page that begins with `start` ends with `end`.
 void check_line(const std::string& text, const std::string& start, const std::string& end) {
   const auto at = text.find("\n" + start);
@@ -72,7 +62,7 @@ void check_line(const std::string& text, const std::string& start, const std::st
 TEST_CASE("rewrites.md: launches of the MNIST step with each pass off") {
   const std::string text = page();
   Step one(1), two(2);
-  for (const auto& [name, pass] : kSwitches) {
+  for (const auto& [name, pass] : testing::pass_switches()) {
     PassOptions passes;
     passes.*pass = false;
     check_line(text, "| `" + name + "`",

@@ -12,6 +12,7 @@
 #include "models/collected_towers.h"
 #include "models/mnist_train.h"
 #include "models/three_stage_gan.h"
+#include "tests/ops/ran.h"
 #include "tests/support/eager.h"
 #include "towerflow/tf.h"
 
@@ -68,23 +69,13 @@ Step classifier_step() {
 const std::map<std::string, Step (*)()> kSteps = {
     {"classifier", classifier_step}, {"gan", gan_step}, {"mnist", mnist_step}};
 
-const std::vector<std::pair<std::string, bool PassOptions::*>> kSwitches = {
-    {"drop_unread", &PassOptions::drop_unread},
-    {"fold_constants", &PassOptions::fold_constants},
-    {"share_subexpressions", &PassOptions::share_subexpressions},
-    {"fuse_convolutions", &PassOptions::fuse_convolutions},
-    {"fuse_updates", &PassOptions::fuse_updates},
-    {"fuse_elementwise", &PassOptions::fuse_elementwise},
-    {"reuse_buffers", &PassOptions::reuse_buffers},
-};
-
-struct Ran {
+struct Outcome {
   PlanCounts counts;
   std::size_t copied = 0;  ///< bytes that cross between memories
   std::vector<Array> values;
 };
 
-Ran run(Step (*make)(), bool simulated, const PassOptions& passes) {
+Outcome run(Step (*make)(), bool simulated, const PassOptions& passes) {
   Graph graph;
   const auto guard = graph.as_default();
   tf::set_random_seed(11);
@@ -94,7 +85,7 @@ Ran run(Step (*make)(), bool simulated, const PassOptions& passes) {
   if (simulated) config.simulated.count = 2;
   Session session(graph, config);
   session.run(tf::global_variables_initializer());
-  Ran ran;
+  Outcome ran;
   for (int i = 0; i < 2; ++i) ran.values = session.run(step.fetches, step.feeds);
   const auto variables = tf::global_variables();
   for (Array& value : session.run(std::vector<Fetch>(variables.begin(), variables.end()))) {
@@ -107,7 +98,7 @@ Ran run(Step (*make)(), bool simulated, const PassOptions& passes) {
   return ran;
 }
 
-std::string counts_text(const Ran& ran) {
+std::string counts_text(const Outcome& ran) {
   return fmt::format("{} kernels, {} copies of {} bytes, {} waits", ran.counts.launches,
                      ran.counts.copies, ran.copied, ran.counts.waits);
 }
@@ -137,14 +128,14 @@ gan on cpu:2: 95 kernels, 0 copies of 0 bytes, 1 waits
 gan on cpu:2 without drop_unread: 137 kernels, 0 copies of 0 bytes, 2 waits
 gan on cpu:2 without fold_constants: 153 kernels, 0 copies of 0 bytes, 2 waits
 gan on cpu:2 without fuse_convolutions: 101 kernels, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without fuse_updates: 111 kernels, 0 copies of 0 bytes, 1 waits
 gan on cpu:2 without fuse_elementwise: 121 kernels, 0 copies of 0 bytes, 1 waits
+gan on cpu:2 without fuse_updates: 111 kernels, 0 copies of 0 bytes, 1 waits
 gan on sim:2: 95 kernels, 54 copies of 7016 bytes, 64 waits
 gan on sim:2 without drop_unread: 137 kernels, 54 copies of 7016 bytes, 68 waits
 gan on sim:2 without fold_constants: 153 kernels, 66 copies of 9160 bytes, 92 waits
 gan on sim:2 without fuse_convolutions: 101 kernels, 54 copies of 7016 bytes, 72 waits
-gan on sim:2 without fuse_updates: 111 kernels, 54 copies of 7016 bytes, 78 waits
 gan on sim:2 without fuse_elementwise: 121 kernels, 54 copies of 7016 bytes, 68 waits
+gan on sim:2 without fuse_updates: 111 kernels, 54 copies of 7016 bytes, 78 waits
 mnist on cpu:2: 59 kernels, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without fold_constants: 67 kernels, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without fuse_convolutions: 81 kernels, 0 copies of 0 bytes, 2 waits
@@ -162,15 +153,15 @@ TEST_CASE("three steps, each switch off in turn: pinned counts, and the same val
   for (const auto& [name, make] : kSteps) {
     for (const bool simulated : {false, true}) {
       const std::string where = name + (simulated ? " on sim:2" : " on cpu:2");
-      const Ran all = run(make, simulated, {});
+      const Outcome all = run(make, simulated, {});
       found += fmt::format("{}: {}\n", where, counts_text(all));
-      for (const auto& pass_and_member : kSwitches) {
+      for (const auto& pass_and_member : testing::pass_switches()) {
         const std::string& pass = pass_and_member.first;
         CAPTURE(where);
         CAPTURE(pass);
         PassOptions passes;
         passes.*pass_and_member.second = false;
-        const Ran without = run(make, simulated, passes);
+        const Outcome without = run(make, simulated, passes);
         if (counts_text(without) != counts_text(all)) {
           found += fmt::format("{} without {}: {}\n", where, pass, counts_text(without));
         }

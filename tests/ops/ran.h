@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,20 @@ inline PassOptions only(bool PassOptions::*on = nullptr) {
   PassOptions passes{false, false, false, false, false, false, true};
   if (on != nullptr) passes.*on = true;
   return passes;
+}
+
+/// Every switch by its name.
+inline const std::map<std::string, bool PassOptions::*>& pass_switches() {
+  static const std::map<std::string, bool PassOptions::*> switches = {
+      {"drop_unread", &PassOptions::drop_unread},
+      {"fold_constants", &PassOptions::fold_constants},
+      {"share_subexpressions", &PassOptions::share_subexpressions},
+      {"fuse_convolutions", &PassOptions::fuse_convolutions},
+      {"fuse_updates", &PassOptions::fuse_updates},
+      {"fuse_elementwise", &PassOptions::fuse_elementwise},
+      {"reuse_buffers", &PassOptions::reuse_buffers},
+  };
+  return switches;
 }
 
 /// The same bits, where a NaN is as good as another: which of two NaN a sum passes on is not said.

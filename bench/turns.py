@@ -1,0 +1,39 @@
+"""Programs that take turns: each runs a window of work when it is told to, so that whatever else the
+machine does hits all alike."""
+
+import json
+import statistics
+import subprocess
+import sys
+
+
+class Program:
+    """A process that says a line when it is ready, then answers each line with a number in it by a
+    line of JSON, until it reads "quit"."""
+
+    def __init__(self, name, command):
+        self.name = name
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        if not self.process.stdout.readline():
+            sys.exit("%s did not start: %s" % (name, " ".join(command)))
+
+    def window(self, number):
+        self.process.stdin.write("%d\n" % number)
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("%s ended early" % self.name)
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.write("quit\n")
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def middle(values):
+    """Median, and the middle half of the values."""
+    ordered = sorted(values)
+    return (statistics.median(ordered), ordered[len(ordered) // 4],
+            ordered[-1 - len(ordered) // 4])
