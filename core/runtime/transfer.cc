@@ -147,7 +147,6 @@ class CopyInserter {
       PlanNode& first = graph_.nodes[static_cast<std::size_t>(copy.node)];
       if (!first.replica) continue;
       PlanNode again = first;
-      again.control = {to_int(graph_.nodes.size()) - 1};
       again.inputs = {{variable, 0}};
       copy.node = to_int(graph_.nodes.size());
       graph_.nodes.push_back(std::move(again));

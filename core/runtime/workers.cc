@@ -1,6 +1,11 @@
 #include "core/runtime/workers.h"
 
+#include <fmt/format.h>
+
+#include <system_error>
 #include <utility>
+
+#include "core/graph/error.h"
 
 namespace towerflow {
 
@@ -75,7 +80,14 @@ Workers::Worker* Workers::lease(std::size_t count) {
     free_.reserve(all_.size() + 1);
     all_.reserve(all_.size() + 1);
     worker->pool = this;
-    worker->thread = std::thread([raw = worker.get()] { raw->loop(); });
+    try {
+      worker->thread = std::thread([raw = worker.get()] { raw->loop(); });
+    } catch (const std::system_error& error) {
+      throw errors::ResourceExhaustedError(
+          fmt::format("cannot start a thread for each of {} queues of a run: {}", count + 1,
+                      error.what()),
+          {.hint = "fewer devices, or a higher limit of threads"});
+    }
     free_.push_back(worker.get());
     all_.push_back(std::move(worker));
   }

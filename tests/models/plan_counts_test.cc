@@ -120,30 +120,30 @@ classifier on cpu:2: 30 kernels, 0 copies of 0 bytes, 2 waits
 classifier on cpu:2 without fold_constants: 46 kernels, 0 copies of 0 bytes, 2 waits
 classifier on cpu:2 without fuse_convolutions: 34 kernels, 0 copies of 0 bytes, 2 waits
 classifier on cpu:2 without fuse_updates: 38 kernels, 0 copies of 0 bytes, 1 waits
-classifier on sim:2: 30 kernels, 30 copies of 984 bytes, 44 waits
-classifier on sim:2 without fold_constants: 46 kernels, 30 copies of 984 bytes, 44 waits
-classifier on sim:2 without fuse_convolutions: 34 kernels, 30 copies of 984 bytes, 50 waits
-classifier on sim:2 without fuse_updates: 38 kernels, 30 copies of 984 bytes, 44 waits
+classifier on sim:2: 30 kernels, 30 copies of 984 bytes, 40 waits
+classifier on sim:2 without fold_constants: 46 kernels, 30 copies of 984 bytes, 40 waits
+classifier on sim:2 without fuse_convolutions: 34 kernels, 30 copies of 984 bytes, 46 waits
+classifier on sim:2 without fuse_updates: 38 kernels, 30 copies of 984 bytes, 40 waits
 gan on cpu:2: 95 kernels, 0 copies of 0 bytes, 1 waits
 gan on cpu:2 without drop_unread: 137 kernels, 0 copies of 0 bytes, 2 waits
 gan on cpu:2 without fold_constants: 153 kernels, 0 copies of 0 bytes, 2 waits
 gan on cpu:2 without fuse_convolutions: 101 kernels, 0 copies of 0 bytes, 1 waits
 gan on cpu:2 without fuse_elementwise: 121 kernels, 0 copies of 0 bytes, 1 waits
 gan on cpu:2 without fuse_updates: 111 kernels, 0 copies of 0 bytes, 1 waits
-gan on sim:2: 95 kernels, 54 copies of 7016 bytes, 64 waits
-gan on sim:2 without drop_unread: 137 kernels, 54 copies of 7016 bytes, 68 waits
-gan on sim:2 without fold_constants: 153 kernels, 66 copies of 9160 bytes, 92 waits
-gan on sim:2 without fuse_convolutions: 101 kernels, 54 copies of 7016 bytes, 72 waits
-gan on sim:2 without fuse_elementwise: 121 kernels, 54 copies of 7016 bytes, 68 waits
-gan on sim:2 without fuse_updates: 111 kernels, 54 copies of 7016 bytes, 78 waits
+gan on sim:2: 95 kernels, 54 copies of 7016 bytes, 56 waits
+gan on sim:2 without drop_unread: 137 kernels, 54 copies of 7016 bytes, 60 waits
+gan on sim:2 without fold_constants: 153 kernels, 66 copies of 9160 bytes, 84 waits
+gan on sim:2 without fuse_convolutions: 101 kernels, 54 copies of 7016 bytes, 64 waits
+gan on sim:2 without fuse_elementwise: 121 kernels, 54 copies of 7016 bytes, 60 waits
+gan on sim:2 without fuse_updates: 111 kernels, 54 copies of 7016 bytes, 70 waits
 mnist on cpu:2: 59 kernels, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without fold_constants: 67 kernels, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without fuse_convolutions: 81 kernels, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without fuse_updates: 79 kernels, 0 copies of 0 bytes, 1 waits
-mnist on sim:2: 59 kernels, 66 copies of 52421032 bytes, 90 waits
-mnist on sim:2 without fold_constants: 67 kernels, 66 copies of 52421032 bytes, 92 waits
-mnist on sim:2 without fuse_convolutions: 81 kernels, 66 copies of 52421032 bytes, 102 waits
-mnist on sim:2 without fuse_updates: 79 kernels, 66 copies of 52421032 bytes, 98 waits
+mnist on sim:2: 59 kernels, 66 copies of 52421032 bytes, 80 waits
+mnist on sim:2 without fold_constants: 67 kernels, 66 copies of 52421032 bytes, 82 waits
+mnist on sim:2 without fuse_convolutions: 81 kernels, 66 copies of 52421032 bytes, 92 waits
+mnist on sim:2 without fuse_updates: 79 kernels, 66 copies of 52421032 bytes, 88 waits
 )";
 
 }  // namespace
