@@ -10,6 +10,8 @@ namespace towerflow::tools {
 namespace {
 
 #if defined(__clang__)
+// Where little is optimised, clang would warn of each loop that it leaves as it is.
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define STREAM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define STREAM_INDEPENDENT _Pragma("GCC ivdep")
