@@ -16,6 +16,7 @@
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/progress.h"
+#include "tools/quantile.h"
 #include "tools/step_report.h"
 
 namespace towerflow::tools {
@@ -30,14 +31,6 @@ struct Arguments {
   std::string trace;
   bool serve = false, plan = false, explain = false, json = false;
 };
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
 
 /// Another program says when to run a window, so that two can take turns: a line with a number of
 /// steps in, a line with a rate out.

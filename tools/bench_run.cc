@@ -11,6 +11,7 @@
 
 #include "tools/command.h"
 #include "tools/options.h"
+#include "tools/quantile.h"
 #include "towerflow/towerflow.h"
 
 namespace towerflow::tools {
@@ -31,8 +32,7 @@ double seconds_of(const Arguments& arguments, std::int64_t calls, Call call) {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (window > 0) windows.push_back(seconds.count() / static_cast<double>(calls));
   }
-  std::nth_element(windows.begin(), windows.begin() + arguments.windows / 2, windows.end());
-  return windows[static_cast<std::size_t>(arguments.windows / 2)];
+  return quantile(std::move(windows), 0.5);
 }
 
 void bench_run(const Arguments& arguments) {

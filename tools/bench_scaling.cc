@@ -13,7 +13,7 @@
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/progress.h"
-#include "tools/step_report.h"
+#include "tools/quantile.h"
 
 namespace towerflow::tools {
 namespace {
@@ -33,12 +33,6 @@ struct Arguments {
   bool json = false;
 };
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
 /// Virtual seconds of one step.
 double step_seconds(int devices, double bandwidth, const Arguments& arguments) {
   models::mnist::BenchOptions options{.num_towers = devices, .batch_size = arguments.batch_size};
@@ -49,7 +43,7 @@ double step_seconds(int devices, double bandwidth, const Arguments& arguments) {
   for (std::int64_t i = 0; i < arguments.steps; ++i) {
     seconds.push_back(bench.trace().virtual_seconds);
   }
-  return median(seconds);
+  return quantile(std::move(seconds), 0.5);
 }
 
 void bench_scaling(const Arguments& arguments) {

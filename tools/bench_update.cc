@@ -14,6 +14,7 @@
 
 #include "tools/command.h"
 #include "tools/options.h"
+#include "tools/quantile.h"
 #include "tools/stream.h"
 #include "towerflow/towerflow.h"
 
@@ -172,9 +173,7 @@ void bench_update(const Arguments& arguments) {
   const auto median = [&](auto of) {
     std::vector<double> values;
     for (const Measured& window : windows) values.push_back(of(window));
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return quantile(std::move(values), 0.5);
   };
   const Measured typical{median([](const Measured& m) { return m.seconds; }),
                          median([](const Measured& m) { return m.stream_seconds; })};
