@@ -12,14 +12,16 @@ void HostEvent::set() {
 
 void HostEvent::wait(Cancellation& cancellation) {
   if (is_set()) return;
-  const CancellationCallback wake(cancellation, [this] {
+  // Of this wait alone: several may wait for one event, and a run that is cancelled just as the
+  // wait ends must leave nothing behind for the next.
+  bool cancelled = false;
+  const CancellationCallback wake(cancellation, [this, &cancelled] {
     std::lock_guard lock(mutex_);
-    cancelled_ = true;
+    cancelled = true;
     changed_.notify_all();
   });
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return is_set() || cancelled_; });
-  cancelled_ = false;
+  changed_.wait(lock, [&] { return is_set() || cancelled; });
 }
 
 }  // namespace towerflow

@@ -20,7 +20,6 @@ class HostEvent final : public Event {
 
  private:
   std::atomic<bool> done_{false};
-  bool cancelled_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
 };

@@ -1,0 +1,44 @@
+#include "core/device/host_event.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace towerflow;
+
+TEST_CASE("every wait for an event ends when the run is cancelled") {
+  HostEvent event;
+  Cancellation cancellation;
+  std::array<std::thread, 3> waiters;
+  for (std::thread& waiter : waiters) waiter = std::thread([&] { event.wait(cancellation); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  cancellation.cancel();
+  for (std::thread& waiter : waiters) waiter.join();  // one left asleep would hang the test
+  CHECK_FALSE(event.is_set());
+}
+
+TEST_CASE("a cancelled run leaves nothing behind for the next wait") {
+  HostEvent event;
+  std::atomic<int> early{0};
+  for (int round = 0; round < 4000; ++round) {
+    event.reset();
+    Cancellation cancellation;
+    std::atomic<int> waiting{0};
+    std::array<std::thread, 2> waiters;
+    for (std::thread& waiter : waiters) {
+      waiter = std::thread([&] {
+        ++waiting;
+        event.wait(cancellation);
+        if (!event.is_set() && !cancellation.cancelled()) ++early;
+      });
+    }
+    while (waiting < 2) std::this_thread::yield();
+    // Those of a cancelled round, which wakes them one by one, must not end the next one's waits.
+    round % 2 == 0 ? cancellation.cancel() : event.set();
+    for (std::thread& waiter : waiters) waiter.join();
+  }
+  CHECK(early == 0);
+}
