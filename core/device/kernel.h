@@ -82,7 +82,8 @@ struct KernelRequest {
   std::vector<TensorDesc> inputs;
   std::vector<TensorDesc> outputs;
   std::map<int, Array> values;  ///< of `OpDef::static_inputs`, by input
-  std::string node{};  ///< names the state of a stateful or random op; empty for every other op
+  std::string node{};    ///< names the state of a stateful or random op; empty for every other op
+  bool winograd = true;  ///< whether convolutions may round as Winograd's algorithm does
 
   template <class T>
   const T& attributes() const {

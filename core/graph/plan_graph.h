@@ -42,6 +42,7 @@ struct PlanGraph {
   std::vector<PlanNode> nodes;   ///< an input stands before its consumer
   std::vector<ValueId> fetches;  ///< node -1 for a fetched operation
   std::vector<int> targets;      ///< nodes that must run though nobody reads them
+  bool winograd = true;          ///< PassOptions::choose_winograd
 
   const PlanNode& node(ValueId value) const { return nodes[static_cast<std::size_t>(value.node)]; }
   PlanNode& node(ValueId value) { return nodes[static_cast<std::size_t>(value.node)]; }
@@ -65,7 +66,7 @@ struct FeedSpec {
 };
 
 /// Which passes run; each can be switched off to see what it is worth. Values stay equal bit for
-/// bit, but for `fuse_convolutions` (within 1e-5).
+/// bit, but for `fuse_convolutions` and `choose_winograd` (within 1e-5).
 struct PassOptions {
   bool drop_unread = true;
   bool fold_constants = true;
@@ -74,6 +75,7 @@ struct PassOptions {
   bool fuse_updates = true;
   bool fuse_elementwise = true;
   bool reuse_buffers = true;
+  bool choose_winograd = true;  ///< kernels that multiply convolutions at points; no pass
 };
 
 /// What each pass did, in words, for `plan_report`.

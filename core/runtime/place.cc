@@ -142,6 +142,7 @@ KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, Memor
   KernelRequest request;
   request.op = node.op;
   request.attrs = &node.attrs;
+  request.winograd = graph.winograd;
   for (ValueId input : node.inputs) {
     const OutputSpec& spec = graph.spec(input);
     request.inputs.push_back({spec.dtype, spec.shape, 0, space});

@@ -1,9 +1,12 @@
+#include <algorithm>
+
 #include "core/device/cpu/launch.h"
 #include "ops/nn/conv2d_attrs.h"
 #include "ops/nn/families.h"
 #include "ops/nn/kernels.h"
 #include "ops/onednn/conv.h"
 #include "ops/reference/conv.h"
+#include "ops/simd/kernels.h"
 
 namespace towerflow::nn {
 namespace {
@@ -39,6 +42,26 @@ std::unique_ptr<PreparedKernel> onednn_kernel(const KernelRequest& request) {
       std::make_unique<PickedInputs>(onednn::make_conv2d_backprop_filter(geometry), Picked{0, 2}));
 }
 
+bool winograd_takes(const KernelRequest& request, const ConvGeometry& geometry) {
+  // Of few tiles the filter costs more than it saves.
+  constexpr std::int64_t kFewest = 16 * 16;
+  return request.winograd && simd::winograd_takes(geometry) &&
+         geometry.batch * geometry.rows.output * geometry.columns.output >= kFewest;
+}
+
+template <Part kPart>
+std::unique_ptr<PreparedKernel> winograd_kernel(const KernelRequest& request) {
+  const ConvGeometry geometry = geometry_of(kPart, request);
+  if constexpr (kPart == Part::forward) return sliced_kernel(simd::make_winograd_conv2d(geometry));
+  using Picked = std::initializer_list<std::size_t>;  // all but the vector of sizes
+  if constexpr (kPart == Part::input) {
+    return sliced_kernel(std::make_unique<PickedInputs>(
+        simd::make_winograd_conv2d_backprop_input(geometry), Picked{1, 2}));
+  }
+  return sliced_kernel(std::make_unique<PickedInputs>(
+      simd::make_winograd_conv2d_backprop_filter(geometry), Picked{0, 2}));
+}
+
 template <Part kPart, class T>
 std::unique_ptr<PreparedKernel> reference_of(const ConvGeometry& geometry) {
   return function_kernel([geometry](const LaunchArgs& args) {
@@ -66,19 +89,44 @@ std::unique_ptr<PreparedKernel> reference_kernel(const KernelRequest& request) {
   }
 }
 
+ConvGeometry fused_geometry(const KernelRequest& request) {
+  return conv_geometry(request.attributes<FusedConv2DAttrs>().conv, request.inputs[0].shape,
+                       request.inputs[1].shape);
+}
+
 std::unique_ptr<PreparedKernel> fused_kernel(const KernelRequest& request) {
-  const auto& attrs = request.attributes<FusedConv2DAttrs>();
-  return sliced_kernel(onednn::make_conv2d(
-      conv_geometry(attrs.conv, request.inputs[0].shape, request.inputs[1].shape),
-      {.bias = true, .relu = attrs.relu}));
+  return sliced_kernel(
+      onednn::make_conv2d(fused_geometry(request),
+                          {.bias = true, .relu = request.attributes<FusedConv2DAttrs>().relu}));
+}
+
+std::unique_ptr<PreparedKernel> fused_winograd_kernel(const KernelRequest& request) {
+  return sliced_kernel(simd::make_winograd_conv2d(
+      fused_geometry(request),
+      {.bias = true, .relu = request.attributes<FusedConv2DAttrs>().relu}));
 }
 
 bool is_nhwc(const KernelRequest& request) {
   return request.attributes<Conv2DAttrs>().format == DataFormat::nhwc;
 }
 
+bool shapes_known(const KernelRequest& request) {
+  const auto known = [](const TensorDesc& desc) { return desc.shape.fully_known(); };
+  return std::all_of(request.inputs.begin(), request.inputs.end(), known) &&
+         known(request.outputs[0]);
+}
+
 template <Part kPart>
 void add(KernelTable& table, const char* op) {
+  table.add({.op = op,
+             .label = "winograd",
+             .accepts =
+                 [](const KernelRequest& request) {
+                   return is_nhwc(request) && request.outputs[0].dtype == DType::float32 &&
+                          shapes_known(request) &&
+                          winograd_takes(request, geometry_of(kPart, request));
+                 },
+             .prepare = winograd_kernel<kPart>});
   table.add({.op = op,
              .label = "oneDNN",
              .accepts =
@@ -103,6 +151,13 @@ void register_conv2d_kernels(KernelTable& table) {
   add<Part::forward>(table, "Conv2D");
   add<Part::input>(table, "Conv2DBackpropInput");
   add<Part::filter>(table, "Conv2DBackpropFilter");
+  table.add({.op = "_FusedConv2D",
+             .label = "winograd",
+             .accepts =
+                 [](const KernelRequest& request) {
+                   return shapes_known(request) && winograd_takes(request, fused_geometry(request));
+                 },
+             .prepare = fused_winograd_kernel});
   table.add({.op = "_FusedConv2D", .label = "oneDNN", .accepts = {}, .prepare = fused_kernel});
 }
 

@@ -35,6 +35,32 @@ std::unique_ptr<CpuKernel> make_max_pool_grad(const PoolGeometry& geometry,
 std::unique_ptr<CpuKernel> make_channel_sums(std::int64_t images, std::int64_t positions,
                                              std::int64_t channels, int slices = 2);
 
+/// Choices that are part of a result's bits.
+struct WinogradOptions {
+  bool bias = false;  ///< conv2d alone
+  bool relu = false;  ///< conv2d alone: relu(y); NaN stays NaN
+  int slices = 4;     ///< of the batch; fewer when there are fewer images
+};
+
+/// Whether the three kernels below take a convolution on this processor: stride 1, windows of 3 x 3
+/// or 5 x 5, channels in sixteens, some image. See ops/simd/winograd_loops.h for what they round.
+/// A value that is not finite makes all results of its tile NaN or infinite, not only those whose
+/// window it lies in.
+bool winograd_takes(const ConvGeometry& geometry);
+
+/// y = conv2d(x, filter) [+ bias], then [relu]. Inputs {x, filter[, bias]}, output {y}.
+std::unique_ptr<CpuKernel> make_winograd_conv2d(const ConvGeometry& geometry,
+                                                const WinogradOptions& options = {});
+
+/// dx = conv2d_backprop_input(filter, dy). Inputs {filter, dy}, output {dx}.
+std::unique_ptr<CpuKernel> make_winograd_conv2d_backprop_input(const ConvGeometry& geometry,
+                                                               const WinogradOptions& options = {});
+
+/// dfilter = conv2d_backprop_filter(x, dy). Inputs {x, dy}, output {dfilter}. Slices of the batch
+/// are added in slice order.
+std::unique_ptr<CpuKernel> make_winograd_conv2d_backprop_filter(
+    const ConvGeometry& geometry, const WinogradOptions& options = {});
+
 /// out = sum of x, divided by n when `mean` (NaN for n = 0). Inputs {x}, outputs {scalar}.
 std::unique_ptr<CpuKernel> make_sum(std::int64_t n, bool mean = false);
 

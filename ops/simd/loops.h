@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ops/simd/update_loops.h"
+#include "ops/simd/winograd_loops.h"
 #include "ops/window.h"
 
 /// The project's own inner loops over raw memory, built for several instruction sets.
@@ -92,6 +93,8 @@ struct Loops {
   /// Optimizers' updates, the average of towers' gradients in the same pass.
   UpdateLoops update;
   GradientSumLoop gradient_sum;
+
+  WinogradLoops winograd;
 
   /// loss[i] = log(sum_j exp(logits[i,j] - max)) - (logits[i,label] - max), and
   /// dlogits[i,j] = softmax(logits)[i,j] - (j == label). Rows `first` .. `last` - 1; labels must

@@ -5,6 +5,9 @@
 #include "ops/simd/level/softmax.h"
 #include "ops/simd/level/sums.h"
 #include "ops/simd/level/update.h"
+#if defined(__FMA__)
+#include "ops/simd/level/winograd.h"
+#endif
 
 #define SIMD_JOIN_(a, b) a##b
 #define SIMD_JOIN(a, b) SIMD_JOIN_(a, b)
@@ -51,6 +54,12 @@ const Loops SIMD_TABLE = {
                {update_loop<RmsPropRule<float>>},
                {update_loop<CenteredRmsPropRule<float>>}},
     .gradient_sum = gradient_sum_loop,
+#if defined(__FMA__)
+    .winograd = {true, filter_at_points_loop, convolve_loop, filter_gradient_loop,
+                 filter_from_points_loop},
+#else
+    .winograd = {},
+#endif
     .softmax_xent = softmax_xent_loop,
     .exp = exp_loop,
     .transpose = transpose_loop,

@@ -12,7 +12,6 @@
 #else
 #define SIMD_INDEPENDENT _Pragma("GCC ivdep")
 #endif
-
 namespace towerflow::simd {
 namespace {
 
@@ -53,6 +52,21 @@ SIMD_INLINE Floats select(Ints mask, Floats yes, Floats no) { return mask ? yes 
 
 SIMD_INLINE float relu_of(float x) { return x > 0.0f || x != x ? x : 0.0f; }
 SIMD_INLINE Floats relu_of(Floats x) { return select((x > 0.0f) | (x != x), x, Floats{}); }
+
+// Calls f(Number<0>{}), ..., f(Number<kCount - 1>{}): a loop that is unrolled before the compiler
+// decides what lives in registers. `f` is a SIMD_EACH.
+template <int kNumber>
+struct Number {
+  static constexpr int value = kNumber;
+};
+#define SIMD_EACH(name) [&](auto name) __attribute__((always_inline))
+template <int kCount, int kDone = 0, class F>
+SIMD_INLINE void each(const F& f) {
+  if constexpr (kDone < kCount) {
+    f(Number<kDone>{});
+    each<kCount, kDone + 1>(f);
+  }
+}
 
 SIMD_INLINE void zero(float* out, Index n) {
   __builtin_memset(out, 0, static_cast<unsigned long>(n) * sizeof(float));
