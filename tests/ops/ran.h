@@ -68,6 +68,7 @@ inline const std::map<std::string, bool PassOptions::*>& pass_switches() {
       {"fuse_updates", &PassOptions::fuse_updates},
       {"fuse_elementwise", &PassOptions::fuse_elementwise},
       {"reuse_buffers", &PassOptions::reuse_buffers},
+      {"choose_winograd", &PassOptions::choose_winograd},
   };
   return switches;
 }

@@ -1,7 +1,10 @@
 #include "ops/nn/conv2d.h"
 
+#include "ops/nn/bias_add.h"
 #include "ops/nn/conv2d_attrs.h"
+#include "ops/nn/relu.h"
 #include "ops/reference/conv.h"
+#include "ops/simd/loops.h"
 #include "tests/ops/nn/support.h"
 
 namespace towerflow {
@@ -81,18 +84,57 @@ TEST_CASE("conv2d: values against naive loops") {
   }
 }
 
+std::string session_report(Graph& graph, const Array& x, const Array& filter) {
+  Session session(graph, unfolded());
+  const Fetch y = nn::conv2d(tensor_of(x), tensor_of(filter), 1, "SAME");
+  return session.plan_report({&y, 1});
+}
+
 TEST_CASE("conv2d: float32 runs on oneDNN, float64 on the reference") {
   Graph graph;
   const auto guard = graph.as_default();
-  Session session(graph, unfolded());
-  const auto report = [&](const Array& x, const Array& filter) {
-    const Fetch y = nn::conv2d(tensor_of(x), tensor_of(filter), 1, "SAME");
-    return session.plan_report({&y, 1});
-  };
-  CHECK(report(random_array<float>({1, 4, 4, 1}, 1), random_array<float>({3, 3, 1, 2}, 2))
-            .find("Conv2D [oneDNN]") != std::string::npos);
-  CHECK(report(random_array<double>({1, 4, 4, 1}, 1), random_array<double>({3, 3, 1, 2}, 2))
-            .find("Conv2D [reference]") != std::string::npos);
+  const auto single = session_report(graph, random_array<float>({1, 4, 4, 1}, 1),
+                                     random_array<float>({3, 3, 1, 2}, 2));
+  CHECK(single.find("Conv2D [oneDNN]") != std::string::npos);
+  const auto twice = session_report(graph, random_array<double>({1, 4, 4, 1}, 1),
+                                    random_array<double>({3, 3, 1, 2}, 2));
+  CHECK(twice.find("Conv2D [reference]") != std::string::npos);
+}
+
+TEST_CASE("conv2d: Winograd's kernels where they pay, unless switched off") {
+  if (!simd::loops().winograd.present) {
+    MESSAGE("SKIPPED: no fused multiply-add");
+    return;
+  }
+  for (const std::int64_t window : {3, 5}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const Shape filter_shape{window, window, 16, 32};
+    const Array x = random_array<float>({4, 9, 8, 16}, 1),
+                dy = random_array<float>({4, 9, 8, 32}, 3);
+    const Array filter = random_array<float>(filter_shape, 2);
+    const Tensor y = nn::conv2d(tensor_of(x), tensor_of(filter), 1, "SAME");
+    const std::vector<Fetch> fetches{
+        y,
+        nn::conv2d_backprop_input(sizes_of(x.shape()), tensor_of(filter), tensor_of(dy), 1, "SAME"),
+        nn::conv2d_backprop_filter(tensor_of(x), sizes_of(filter_shape), tensor_of(dy), 1, "SAME"),
+        nn::relu(nn::bias_add(y, random_array<float>({32}, 4)))};
+    ConfigProto direct = unfolded();
+    direct.passes.choose_winograd = false;
+    Session fast(graph, unfolded()), slow(graph, direct);
+    const std::string report = fast.plan_report(fetches);
+    for (const char* op : {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"})
+      CHECK(report.find(std::string(op) + " [winograd") != std::string::npos);
+    const std::vector<Fetch> fused{fetches[3]};
+    CHECK(fast.plan_report(fused).find("_FusedConv2D [winograd") != std::string::npos);
+    CHECK(slow.plan_report(fused).find("_FusedConv2D [oneDNN") != std::string::npos);
+    CHECK(slow.plan_report(fetches).find("winograd") == std::string::npos);
+    const auto one = fast.run(fetches), other = slow.run(fetches);
+    for (std::size_t i = 0; i < one.size(); ++i)
+      CHECK(relative_error<float, float>(one[i], other[i]) < 5e-6);
+    const Array few = random_array<float>({1, 15, 17, 16}, 1);
+    CHECK(session_report(graph, few, filter).find("[oneDNN") != std::string::npos);
+  }
 }
 
 TEST_CASE("conv2d: integers are exact") {
