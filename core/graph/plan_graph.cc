@@ -65,13 +65,33 @@ bool PlanGraph::is_fetched(ValueId value) const {
 }
 
 int PlanGraph::uses(ValueId value) const {
-  int count = static_cast<int>(std::count(fetches.begin(), fetches.end(), value));
-  for (const PlanNode& node : nodes) {
-    if (!node.dead) {
-      count += static_cast<int>(std::count(node.inputs.begin(), node.inputs.end(), value));
-    }
+  auto count = std::count(fetches.begin(), fetches.end(), value);
+  for_each_reader(value.node, [&](const PlanNode& reader) {
+    count += std::count(reader.inputs.begin(), reader.inputs.end(), value);
+  });
+  return static_cast<int>(count);
+}
+
+void PlanGraph::index_readers() {
+  readers.assign(nodes.size(), {});
+  const auto note = [this](int read, int reader) {
+    std::vector<int>& known = readers[static_cast<std::size_t>(read)];
+    if (known.empty() || known.back() != reader) known.push_back(reader);
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (const ValueId input : nodes[i].inputs) note(input.node, static_cast<int>(i));
+    for (const int awaited : nodes[i].control) note(awaited, static_cast<int>(i));
   }
-  return count;
+}
+
+void PlanGraph::index_reads(int node) {
+  const PlanNode& reading = nodes[static_cast<std::size_t>(node)];
+  const auto note = [&](int read) {
+    std::vector<int>& known = readers[static_cast<std::size_t>(read)];
+    if (std::find(known.begin(), known.end(), node) == known.end()) known.push_back(node);
+  };
+  for (const ValueId input : reading.inputs) note(input.node);
+  for (const int awaited : reading.control) note(awaited);
 }
 
 int PlanGraph::variable_behind(ValueId value) const {

@@ -39,10 +39,11 @@ struct PlanNode {
 
 /// The part of the tape that one run needs, in tape order: what passes work on.
 struct PlanGraph {
-  std::vector<PlanNode> nodes;   ///< an input stands before its consumer
-  std::vector<ValueId> fetches;  ///< node -1 for a fetched operation
-  std::vector<int> targets;      ///< nodes that must run though nobody reads them
-  bool winograd = true;          ///< PassOptions::choose_winograd
+  std::vector<PlanNode> nodes;            ///< an input stands before its consumer
+  std::vector<ValueId> fetches;           ///< node -1 for a fetched operation
+  std::vector<int> targets;               ///< nodes that must run though nobody reads them
+  bool winograd = true;                   ///< PassOptions::choose_winograd
+  std::vector<std::vector<int>> readers;  ///< of each node, while they are indexed
 
   const PlanNode& node(ValueId value) const { return nodes[static_cast<std::size_t>(value.node)]; }
   PlanNode& node(ValueId value) { return nodes[static_cast<std::size_t>(value.node)]; }
@@ -50,8 +51,21 @@ struct PlanGraph {
     return node(value).outputs[static_cast<std::size_t>(value.output)];
   }
   bool is_fetched(ValueId value) const;
-  /// How many inputs of living nodes and fetches read the value.
+  /// How many inputs of living nodes and fetches read the value. While readers are indexed.
   int uses(ValueId value) const;
+  /// Calls `visit(reader)` for each living node that reads an output of `node` or waits for it, and
+  /// for some that did so before they were changed. While readers are indexed.
+  template <class Visit>
+  void for_each_reader(int node, Visit visit) const {
+    for (const int reader : readers[static_cast<std::size_t>(node)]) {
+      const PlanNode& reading = nodes[static_cast<std::size_t>(reader)];
+      if (!reading.dead) visit(reading);
+    }
+  }
+  /// Indexes readers, until `readers` is cleared: rewrites ask for them at every node.
+  void index_readers();
+  /// Notes what a node reads after it has changed.
+  void index_reads(int node);
   /// The node of the variable whose storage `value` is or looks into, -1 for none.
   int variable_behind(ValueId value) const;
   /// Marks nodes dead that no fetch, target or effect needs.

@@ -98,10 +98,6 @@ class LateBinder final : public LateOutputs {
   std::vector<void*>& outputs_;
 };
 
-double wall_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 /// What this thread has computed so far: what a kernel costs one core, whoever else wants the core.
 double computed_now() {
   timespec time{};
@@ -340,6 +336,10 @@ class FirstError {
 };
 
 }  // namespace
+
+double wall_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void execute(const Execution& run, Workers& workers) {
   const std::size_t queues = run.plan.queues.size();

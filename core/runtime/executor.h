@@ -13,8 +13,11 @@ struct Execution {
   KernelCache& kernels;
   const DeviceSet& devices;
   bool trace = false;  ///< whether the frame keeps the spans
-  double start = 0;    ///< of the run, for spans: seconds of the steady clock
+  double start = 0;    ///< of the run, for spans: `wall_now` then
 };
+
+/// Seconds of the steady clock.
+double wall_now();
 
 /// Returns when every queue has drained; rethrows the first error, with node, op, device, input
 /// shapes and the user's line.

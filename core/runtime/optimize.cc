@@ -235,6 +235,7 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
 
 void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) {
   std::map<std::string, int> counts;
+  graph.index_readers();
   // Chains come last, also after a program's own rules: what they swallow no pattern finds again.
   std::vector<RewriteRule> rules = rewrite_rules();
   std::stable_partition(rules.begin(), rules.end(), [](const RewriteRule& rule) {
@@ -248,11 +249,13 @@ void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) 
       if (graph.nodes[i].dead || graph.nodes[i].feed >= 0 || graph.nodes[i].is_known(0)) continue;
       if (rule.apply(graph, static_cast<int>(i))) {
         infer_plan_node(graph, graph.nodes[i]);
+        graph.index_reads(static_cast<int>(i));
         ++counts[rule.name];
       }
     }
     graph.remove_unneeded();
   }
+  graph.readers.clear();
   for (const auto& [name, count] : counts) {
     log.add(fmt::format("rewrite: {} applied {} times", name, count));
   }

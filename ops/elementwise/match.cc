@@ -46,9 +46,9 @@ bool is_awaited(const PlanGraph& graph, int id) {
   const auto in = [id](const std::vector<int>& ids) {
     return std::find(ids.begin(), ids.end(), id) != ids.end();
   };
-  return in(graph.targets) ||
-         std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [&](const PlanNode& node) { return !node.dead && in(node.control); });
+  bool awaited = in(graph.targets);
+  graph.for_each_reader(id, [&](const PlanNode& node) { awaited = awaited || in(node.control); });
+  return awaited;
 }
 
 bool matches(const PlanGraph& graph, int id, int last) {
@@ -60,17 +60,16 @@ bool matches(const PlanGraph& graph, int id, int last) {
 
 bool has_taker(const PlanGraph& graph, int id) {
   if (graph.is_fetched({id, 0}) || is_awaited(graph, id)) return false;
-  int reader = -1;
-  for (std::size_t i = static_cast<std::size_t>(id) + 1; i < graph.nodes.size(); ++i) {
-    const PlanNode& node = graph.nodes[i];
-    if (node.dead ||
-        std::find(node.inputs.begin(), node.inputs.end(), ValueId{id, 0}) == node.inputs.end()) {
-      continue;
-    }
-    if (reader >= 0) return false;
-    reader = static_cast<int>(i);
-  }
-  return reader >= 0 && is_elementwise(graph, node_at(graph, reader)) && matches(graph, id, reader);
+  const PlanNode* reader = nullptr;
+  int readers = 0;
+  graph.for_each_reader(id, [&](const PlanNode& node) {
+    const ValueId value{id, 0};
+    if (std::find(node.inputs.begin(), node.inputs.end(), value) == node.inputs.end()) return;
+    reader = &node;
+    ++readers;
+  });
+  return readers == 1 && is_elementwise(graph, *reader) &&
+         matches(graph, id, static_cast<int>(reader - graph.nodes.data()));
 }
 
 }  // namespace towerflow
