@@ -25,12 +25,6 @@ bool Cancellation::commit() {
   return committed_;
 }
 
-void Cancellation::reset() {
-  std::lock_guard lock(mutex_);
-  cancelled_.store(false, std::memory_order_release);
-  committed_ = false;
-}
-
 CancellationCallback::CancellationCallback(Cancellation& cancellation, std::function<void()> wake)
     : cancellation_(cancellation), wake_(std::move(wake)) {
   std::lock_guard lock(cancellation_.mutex_);

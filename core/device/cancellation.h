@@ -25,8 +25,6 @@ class Cancellation {
   void abort();
   /// From now on the run is to finish. False when it was cancelled before.
   bool commit();
-  /// For the next run. Nobody may be waiting.
-  void reset();
 
  private:
   friend class CancellationCallback;
