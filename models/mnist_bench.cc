@@ -31,7 +31,9 @@ struct StepBench::State {
     towers = build_towers(
         {.num_towers = options.num_towers, .net = options.net, .average = options.average},
         [&] { return batch_in_memory(options.batch_size); });
-    session = std::make_unique<Session>(graph, session_config(options.num_towers, options.devices));
+    ConfigProto config = session_config(options.num_towers, options.devices);
+    config.passes = options.passes;
+    session = std::make_unique<Session>(graph, config);
     session->run(towers.init);
     fetches = {towers.train_op, towers.losses.back()};
     step = session->make_callable(fetches);

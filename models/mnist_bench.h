@@ -12,6 +12,7 @@ struct BenchOptions {
   NetOptions net{};
   Averager average{};
   DeviceOptions devices{};
+  PassOptions passes{};
 };
 
 /// The training step on batches that lie in memory, in variables, so that no input is timed.

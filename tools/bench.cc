@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "models/mnist_bench.h"
@@ -18,6 +19,7 @@
 #include "tools/progress.h"
 #include "tools/quantile.h"
 #include "tools/step_report.h"
+#include "tools/stream.h"
 
 namespace towerflow::tools {
 namespace {
@@ -51,11 +53,30 @@ void serve(mnist::StepBench& bench) {
   }
 }
 
-/// Where the time goes, over a number of traced steps.
-void explain(mnist::StepBench& bench, std::int64_t steps) {
+std::vector<RunMetadata> traces_of(mnist::StepBench& bench, std::int64_t steps) {
   std::vector<RunMetadata> traces;
   for (std::int64_t i = 0; i < steps; ++i) traces.push_back(bench.trace());
+  return traces;
+}
+
+/// What passes over memory reach here: one array read and written, one read.
+double stream_rate(int threads) {
+  Stream stream(std::int64_t{1} << 24, 1, 1, threads);
+  double best = 0;
+  for (int i = 0; i < 5; ++i)
+    best = std::max(best, static_cast<double>(stream.bytes()) / stream.pass());
+  return best;
+}
+
+/// Where the time goes, over a number of traced steps, and how far it is from the floor.
+void explain(mnist::StepBench& bench, mnist::BenchOptions options, std::int64_t steps) {
+  const auto traces = traces_of(bench, steps);
   fmt::print("{}", step_table(traces));
+  options.passes.choose_winograd = false;
+  mnist::StepBench direct(options);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = options.devices.threads > 0 ? options.devices.threads : cores;
+  fmt::print("{}", step_floor(traces, traces_of(direct, steps), stream_rate(threads)));
 }
 
 void bench_mnist(Arguments arguments) {
@@ -76,7 +97,7 @@ void bench_mnist(Arguments arguments) {
   progress.finish();
   const double median = quantile(rates, 0.5);
   if (!arguments.trace.empty()) write_trace(bench.trace(), arguments.trace);
-  if (arguments.explain) explain(bench, arguments.steps * 5);
+  if (arguments.explain) explain(bench, options, arguments.steps * 5);
   fmt::print(
       "mnist, {} towers of {} examples: {:.0f} examples/s ({:.0f} to {:.0f} in the middle "
       "80 % of {} windows of {} steps), {:.2f} ms a step\n",

@@ -13,6 +13,12 @@ namespace towerflow::tools {
 /// their mean.
 std::string step_table(std::span<const RunMetadata> steps);
 
+/// The floor of a step, below which it cannot come: for each product the best time that any kernel
+/// took for it in `steps` or in `others`, which are steps of the same graph with other kernels, and
+/// what passes and updates move at `bytes_per_second`. A line that names its share of the step.
+std::string step_floor(std::span<const RunMetadata> steps, std::span<const RunMetadata> others,
+                       double bytes_per_second);
+
 /// The share of a step's time that no row but the last of `step_table` accounts for.
 double unattributed_share(std::span<const RunMetadata> steps);
 
