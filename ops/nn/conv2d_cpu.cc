@@ -29,17 +29,25 @@ ConvGeometry geometry_of(Part part, const KernelRequest& request) {
   return conv_geometry(attrs, request.inputs[0].shape, made);
 }
 
+// A kernel that takes what the op does; those of the gradients are given all inputs but the vector
+// of sizes.
+template <Part kPart>
+std::unique_ptr<PreparedKernel> with_operands(std::unique_ptr<CpuKernel> kernel) {
+  if constexpr (kPart == Part::forward) return sliced_kernel(std::move(kernel));
+  using Picked = std::initializer_list<std::size_t>;
+  constexpr std::size_t kFirst = kPart == Part::input ? 1 : 0;
+  return sliced_kernel(std::make_unique<PickedInputs>(std::move(kernel), Picked{kFirst, 2}));
+}
+
 template <Part kPart>
 std::unique_ptr<PreparedKernel> onednn_kernel(const KernelRequest& request) {
   const ConvGeometry geometry = geometry_of(kPart, request);
-  if constexpr (kPart == Part::forward) return sliced_kernel(onednn::make_conv2d(geometry));
-  using Picked = std::initializer_list<std::size_t>;  // all but the vector of sizes
-  if constexpr (kPart == Part::input) {
-    return sliced_kernel(
-        std::make_unique<PickedInputs>(onednn::make_conv2d_backprop_input(geometry), Picked{1, 2}));
-  }
-  return sliced_kernel(
-      std::make_unique<PickedInputs>(onednn::make_conv2d_backprop_filter(geometry), Picked{0, 2}));
+  if constexpr (kPart == Part::forward)
+    return with_operands<kPart>(onednn::make_conv2d(geometry));
+  else if constexpr (kPart == Part::input)
+    return with_operands<kPart>(onednn::make_conv2d_backprop_input(geometry));
+  else
+    return with_operands<kPart>(onednn::make_conv2d_backprop_filter(geometry));
 }
 
 bool winograd_takes(const KernelRequest& request, const ConvGeometry& geometry) {
@@ -54,14 +62,12 @@ bool winograd_takes(const KernelRequest& request, const ConvGeometry& geometry) 
 template <Part kPart>
 std::unique_ptr<PreparedKernel> winograd_kernel(const KernelRequest& request) {
   const ConvGeometry geometry = geometry_of(kPart, request);
-  if constexpr (kPart == Part::forward) return sliced_kernel(simd::make_winograd_conv2d(geometry));
-  using Picked = std::initializer_list<std::size_t>;  // all but the vector of sizes
-  if constexpr (kPart == Part::input) {
-    return sliced_kernel(std::make_unique<PickedInputs>(
-        simd::make_winograd_conv2d_backprop_input(geometry), Picked{1, 2}));
-  }
-  return sliced_kernel(std::make_unique<PickedInputs>(
-      simd::make_winograd_conv2d_backprop_filter(geometry), Picked{0, 2}));
+  if constexpr (kPart == Part::forward)
+    return with_operands<kPart>(simd::make_winograd_conv2d(geometry));
+  else if constexpr (kPart == Part::input)
+    return with_operands<kPart>(simd::make_winograd_conv2d_backprop_input(geometry));
+  else
+    return with_operands<kPart>(simd::make_winograd_conv2d_backprop_filter(geometry));
 }
 
 template <Part kPart, class T>

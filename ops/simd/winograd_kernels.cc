@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "ops/simd/kernels.h"
 #include "ops/simd/loops.h"
@@ -6,11 +7,21 @@
 namespace towerflow::simd {
 namespace {
 
-std::size_t floats(std::int64_t count) {
-  return (static_cast<std::size_t>(count) * sizeof(float) + 63) / 64 * 64;
-}
+std::size_t floats(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); }
 std::int64_t point_elements(const ConvGeometry& g) {
   return kWinogradPoints * g.in_channels * g.out_channels;
+}
+int image_slices(const ConvGeometry& g, int wanted) {
+  return static_cast<int>(std::clamp<std::int64_t>(g.batch, 1, wanted));
+}
+// One part of a workspace for each slice.
+std::vector<std::size_t> add_parts(WorkspaceLayout& layout, int slices, std::size_t bytes) {
+  std::vector<std::size_t> offsets;
+  for (int i = 0; i < slices; ++i) offsets.push_back(layout.add(bytes));
+  return offsets;
+}
+float* part(std::byte* workspace, std::size_t offset) {
+  return reinterpret_cast<float*>(workspace + offset);
 }
 // Slices of a loop over input channels of the filter.
 int filter_slices(const ConvGeometry& g) {
@@ -21,30 +32,29 @@ int filter_slices(const ConvGeometry& g) {
 // y = conv2d(x, filter), or with the filter turned and its channels exchanged the gradient of x,
 // which is such a convolution of dy: `g` describes the convolution that is computed.
 //
-// Phase 0 brings the filter to the points, phase 1 does slices of images. Workspace: the filter at
-// the points, the exchanged filter, scratch of each slice.
+// Phase 0 brings the filter to the points, phase 1 does slices of images.
 class Convolution final : public CpuKernel {
  public:
   Convolution(const ConvGeometry& g, const WinogradOptions& options, bool backward)
       : g_(g),
         options_(options),
         backward_(backward),
-        slices_(static_cast<int>(std::clamp<std::int64_t>(g.batch, 1, options.slices))) {}
+        slices_(image_slices(g, options.slices)),
+        at_points_(layout_.add(floats(point_elements(g)))),
+        exchanged_(layout_.add(backward ? floats(g.filter_elements()) : 0)),
+        scratch_(add_parts(layout_, slices_, winograd_scratch_bytes(g))) {}
 
-  std::size_t workspace_bytes() const override {
-    return before_scratch() + static_cast<std::size_t>(slices_) * winograd_scratch_bytes(g_);
-  }
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? filter_slices(g_) : slices_; }
 
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
-    auto* at_points = reinterpret_cast<float*>(workspace);
+    float* at_points = part(workspace, at_points_);
     if (phase == 0) {
       const auto* filter = static_cast<const float*>(inputs[backward_ ? 0 : 1]);
       const SliceRange in = slice_range(g_.in_channels, slices(0), slice);
-      if (backward_)
-        filter = exchanged(filter, in, reinterpret_cast<float*>(workspace + point_bytes()));
+      if (backward_) filter = exchanged(filter, in, part(workspace, exchanged_));
       loops().winograd.filter_at_points(g_.rows.window, backward_, filter, g_.in_channels,
                                         g_.out_channels, in.begin, in.end, at_points);
       return;
@@ -53,18 +63,11 @@ class Convolution final : public CpuKernel {
     const auto* x = static_cast<const float*>(inputs[backward_ ? 1 : 0]);
     const auto* bias = options_.bias ? static_cast<const float*>(inputs[2]) : nullptr;
     loops().winograd.convolve(g_, images.begin, images.end, x, at_points, bias, options_.relu,
-                              static_cast<float*>(outputs[0]), scratch(slice, workspace));
+                              static_cast<float*>(outputs[0]),
+                              part(workspace, scratch_[static_cast<std::size_t>(slice)]));
   }
 
  private:
-  std::size_t point_bytes() const { return floats(point_elements(g_)); }
-  std::size_t before_scratch() const {
-    return point_bytes() + (backward_ ? floats(g_.filter_elements()) : 0);
-  }
-  float* scratch(int slice, std::byte* workspace) const {
-    return reinterpret_cast<float*>(workspace + before_scratch() +
-                                    static_cast<std::size_t>(slice) * winograd_scratch_bytes(g_));
-  }
   // The part of the filter [window, window, out, in] that belongs to `in`, as [window, window, in,
   // out].
   const float* exchanged(const float* filter, SliceRange in, float* result) const {
@@ -80,19 +83,22 @@ class Convolution final : public CpuKernel {
   WinogradOptions options_;
   bool backward_;
   int slices_;
+  WorkspaceLayout layout_;
+  std::size_t at_points_, exchanged_;
+  std::vector<std::size_t> scratch_;
 };
 
 // Phase 0: each slice of images makes its sums at the points; phase 1 adds them in slice order and
-// brings them back. Workspace: sums of each slice, scratch of each slice.
+// brings them back.
 class FilterGradient final : public CpuKernel {
  public:
   FilterGradient(const ConvGeometry& g, int slices)
-      : g_(g), slices_(static_cast<int>(std::clamp<std::int64_t>(g.batch, 1, slices))) {}
+      : g_(g),
+        slices_(image_slices(g, slices)),
+        sums_(add_parts(layout_, slices_, floats(point_elements(g)))),
+        scratch_(add_parts(layout_, slices_, winograd_scratch_bytes(g))) {}
 
-  std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(slices_) *
-           (floats(point_elements(g_)) + winograd_scratch_bytes(g_));
-  }
+  std::size_t workspace_bytes() const override { return layout_.bytes(); }
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? slices_ : filter_slices(g_); }
 
@@ -103,12 +109,9 @@ class FilterGradient final : public CpuKernel {
       const SliceRange images = slice_range(g_.batch, slices_, slice);
       float* sums = sums_of(slice, workspace);
       loops().fill(0.0f, sums, point_elements(g_));
-      winograd.filter_gradient(
-          g_, images.begin, images.end, static_cast<const float*>(inputs[0]),
-          static_cast<const float*>(inputs[1]), sums,
-          reinterpret_cast<float*>(workspace +
-                                   static_cast<std::size_t>(slices_) * floats(point_elements(g_)) +
-                                   static_cast<std::size_t>(slice) * winograd_scratch_bytes(g_)));
+      winograd.filter_gradient(g_, images.begin, images.end, static_cast<const float*>(inputs[0]),
+                               static_cast<const float*>(inputs[1]), sums,
+                               part(workspace, scratch_[static_cast<std::size_t>(slice)]));
       return;
     }
     const SliceRange in = slice_range(g_.in_channels, slices(1), slice);
@@ -125,12 +128,13 @@ class FilterGradient final : public CpuKernel {
 
  private:
   float* sums_of(int slice, std::byte* workspace) const {
-    return reinterpret_cast<float*>(workspace +
-                                    static_cast<std::size_t>(slice) * floats(point_elements(g_)));
+    return part(workspace, sums_[static_cast<std::size_t>(slice)]);
   }
 
   ConvGeometry g_;
   int slices_;
+  WorkspaceLayout layout_;
+  std::vector<std::size_t> sums_, scratch_;
 };
 
 }  // namespace

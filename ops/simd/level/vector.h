@@ -12,6 +12,7 @@
 #else
 #define SIMD_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+
 namespace towerflow::simd {
 namespace {
 

@@ -112,9 +112,9 @@ struct Tiling {
   Index rows, columns;
 };
 
-// Values of an image's rectangle of kRows x kRows, zeros outside of the image.
+// A square of an image, zeros where it reaches outside.
 struct Patch {
-  const float* corner;  // of the rectangle, maybe outside
+  const float* corner;  // maybe outside
   Index row_stride, column_stride;
   Index top, bottom, left, right;  // what of it lies inside
 
@@ -127,23 +127,28 @@ struct Patch {
   }
 };
 
-SIMD_INLINE Patch patch_at(const float* image, const WindowAxis& rows, const WindowAxis& columns,
-                           Index channels, Index row, Index column, Index size, bool of_results) {
-  const Index height = of_results ? rows.output : rows.input;
-  const Index width = of_results ? columns.output : columns.input;
-  if (!of_results) row -= rows.pad_before, column -= columns.pad_before;
-  const auto from = [](Index start) { return start < 0 ? -start : 0; };
-  const auto to = [size](Index start, Index end) {
-    return end - start < size ? end - start : size;
-  };
-  return {image + (row * width + column) * channels,
-          width * channels,
-          channels,
-          from(row),
-          to(row, height),
-          from(column),
-          to(column, width)};
-}
+// Images as tiles see them: the first tile's corner lies `before` the image.
+struct Plane {
+  Index height, width, channels;
+  Index rows_before, columns_before;
+
+  // The square of kSize x kSize of a tile.
+  template <int kSize>
+  SIMD_INLINE Patch patch(const float* images, const TilePlace& tile) const {
+    const Index row = tile.row - rows_before, column = tile.column - columns_before;
+    const auto from = [](Index start) { return start < 0 ? -start : 0; };
+    const auto to = [](Index start, Index end) {
+      return end - start < kSize ? end - start : kSize;
+    };
+    return {images + ((tile.image * height + row) * width + column) * channels,
+            width * channels,
+            channels,
+            from(row),
+            to(row, height),
+            from(column),
+            to(column, width)};
+  }
+};
 
 // values[p * stride + c] = the patch's channels at the points.
 template <int kSize, class Transform>
@@ -165,34 +170,31 @@ SIMD_INLINE void to_points(const Patch& patch, Index channels, Index stride, flo
   }
 }
 
+// Tiles first .. first + count - 1 at the points.
+template <int kSize, int kWindow, class Transform>
+void tiles_at_points(const Tiling<kWindow>& tiling, const Plane& plane, Index first, Index count,
+                     const float* images, float* values, Transform transform) {
+  for (Index t = 0; t < count; ++t)
+    to_points<kSize>(plane.patch<kSize>(images, tiling.place(first + t)), plane.channels,
+                     stride_of(count, plane.channels), values + t * plane.channels, transform);
+}
 template <int kWindow>
 void images_at_points(const Tiling<kWindow>& tiling, Index first, Index count, const float* x,
                       float* values) {
   const ConvGeometry& g = tiling.g;
-  const Index image = g.rows.input * g.columns.input * g.in_channels;
-  for (Index t = 0; t < count; ++t) {
-    const TilePlace place = tiling.place(first + t);
-    const Patch patch = patch_at(x + place.image * image, g.rows, g.columns, g.in_channels,
-                                 place.row, place.column, kTile, false);
-    to_points<kTile>(patch, g.in_channels, stride_of(count, g.in_channels),
-                     values + t * g.in_channels,
-                     [](const Floats* in, Floats* out) { data_to_points(in, out); });
-  }
+  const Plane plane{g.rows.input, g.columns.input, g.in_channels, g.rows.pad_before,
+                    g.columns.pad_before};
+  tiles_at_points<kTile>(tiling, plane, first, count, x, values,
+                         [](const Floats* in, Floats* out) { data_to_points(in, out); });
 }
-
 template <int kWindow>
 void gradients_at_points(const Tiling<kWindow>& tiling, Index first, Index count, const float* dy,
                          float* values) {
   const ConvGeometry& g = tiling.g;
-  const Index image = g.rows.output * g.columns.output * g.out_channels;
-  for (Index t = 0; t < count; ++t) {
-    const TilePlace place = tiling.place(first + t);
-    const Patch patch = patch_at(dy + place.image * image, g.rows, g.columns, g.out_channels,
-                                 place.row, place.column, kResults<kWindow>, true);
-    to_points<kResults<kWindow>>(
-        patch, g.out_channels, stride_of(count, g.out_channels), values + t * g.out_channels,
-        [](const Floats* in, Floats* out) { results_to_points<kWindow>(in, out); });
-  }
+  const Plane plane{g.rows.output, g.columns.output, g.out_channels, 0, 0};
+  tiles_at_points<kResults<kWindow>>(
+      tiling, plane, first, count, dy, values,
+      [](const Floats* in, Floats* out) { results_to_points<kWindow>(in, out); });
 }
 
 template <int kWindow>
