@@ -11,29 +11,19 @@
 #include "core/graph/error.h"
 #include "ops/reference/conv.h"
 #include "tests/core/device/cpu/kernel_harness.h"
+#include "tests/ops/conv_case.h"
 
 namespace towerflow {
 namespace {
 
+using testing::geometry_of;
 using testing::largest_error;
 using testing::random_floats;
 using testing::run_guarded;
 using testing::same_bits;
 using testing::SliceOrder;
 
-struct Case {
-  std::int64_t batch, size, channels, filters, window, stride;
-  Padding padding;
-};
-
-ConvGeometry geometry_of(const Case& c) {
-  // Height and width differ so that a mix-up of the two is seen.
-  return {.batch = c.batch,
-          .in_channels = c.channels,
-          .out_channels = c.filters,
-          .rows = window_axis(c.size, c.window, c.stride, c.padding),
-          .columns = window_axis(c.size + 3, c.window, c.stride, c.padding)};
-}
+using Case = testing::ConvCase;
 
 const Case kCases[] = {
     {4, 12, 1, 32, 5, 1, Padding::same},  {3, 12, 3, 16, 5, 1, Padding::same},
@@ -45,12 +35,6 @@ const Case kCases[] = {
     {2, 4, 3, 4, 6, 1, Padding::same},    {2, 5, 128, 300, 3, 1, Padding::same},
     {2, 23, 3, 8, 11, 4, Padding::valid}, {9, 50, 1, 16, 3, 1, Padding::same},
 };
-
-std::string describe(const Case& c) {
-  return std::to_string(c.batch) + "x" + std::to_string(c.size) + "x" + std::to_string(c.channels) +
-         " window " + std::to_string(c.window) + " stride " + std::to_string(c.stride) + " to " +
-         std::to_string(c.filters) + (c.padding == Padding::same ? " SAME" : " VALID");
-}
 
 // Sizes of x, filter and y.
 struct Sizes {

@@ -1,47 +1,30 @@
 #include <cmath>
-#include <string>
 
 #include "ops/reference/conv.h"
 #include "ops/simd/kernels.h"
+#include "tests/ops/conv_case.h"
 #include "tests/ops/simd/levels.h"
 
 namespace towerflow {
 namespace {
 
 using testing::all_levels;
+using testing::geometry_of;
 using testing::largest_error;
 using testing::random_floats;
 using testing::run_guarded;
 using testing::same_bits;
 using testing::SliceOrder;
 
-struct Case {
-  std::int64_t batch, size, in, out, window;
-  Padding padding;
-};
+using Case = testing::ConvCase;
 
 const Case kCases[] = {
-    {4, 14, 32, 64, 5, Padding::same}, {3, 7, 16, 16, 5, Padding::valid},
-    {9, 5, 48, 16, 5, Padding::same},  {1, 1, 16, 32, 5, Padding::same},
-    {2, 6, 16, 80, 5, Padding::valid}, {4, 14, 32, 64, 3, Padding::same},
-    {3, 7, 16, 16, 3, Padding::valid}, {9, 5, 48, 16, 3, Padding::same},
-    {1, 1, 16, 32, 3, Padding::same},  {2, 4, 16, 112, 3, Padding::valid},
+    {4, 14, 32, 64, 5, 1, Padding::same}, {3, 7, 16, 16, 5, 1, Padding::valid},
+    {9, 5, 48, 16, 5, 1, Padding::same},  {1, 1, 16, 32, 5, 1, Padding::same},
+    {2, 6, 16, 80, 5, 1, Padding::valid}, {4, 14, 32, 64, 3, 1, Padding::same},
+    {3, 7, 16, 16, 3, 1, Padding::valid}, {9, 5, 48, 16, 3, 1, Padding::same},
+    {1, 1, 16, 32, 3, 1, Padding::same},  {2, 4, 16, 112, 3, 1, Padding::valid},
 };
-
-ConvGeometry geometry_of(const Case& c) {
-  // Height and width differ so that a mix-up of the two is seen.
-  return {.batch = c.batch,
-          .in_channels = c.in,
-          .out_channels = c.out,
-          .rows = window_axis(c.size, c.window, 1, c.padding),
-          .columns = window_axis(c.size + 3, c.window, 1, c.padding)};
-}
-
-std::string describe(const Case& c) {
-  return std::to_string(c.batch) + "x" + std::to_string(c.size) + "x" + std::to_string(c.in) +
-         " to " + std::to_string(c.out) + " window " + std::to_string(c.window) +
-         (c.padding == Padding::same ? " SAME" : " VALID");
-}
 
 // Numbers as if `sums` random products had been added, so that errors compare.
 double scale_of(std::int64_t sums) { return std::sqrt(static_cast<double>(sums)); }
@@ -85,23 +68,23 @@ TEST_CASE("winograd: convolutions agree with float64 loops on every level") {
     const std::int64_t taps = c.window * c.window;
     const auto x = random_floats(static_cast<std::size_t>(g.batch * g.image_elements()), 1);
     const auto filter = random_floats(static_cast<std::size_t>(g.filter_elements()), 2);
-    const auto bias = random_floats(static_cast<std::size_t>(c.out), 3);
+    const auto bias = random_floats(static_cast<std::size_t>(c.filters), 3);
     const auto dy = random_floats(static_cast<std::size_t>(g.batch * g.result_elements()), 4);
 
     auto y = zeros<double>(g.batch * g.result_elements());
     reference::conv2d<float, double>(g, x.data(), filter.data(), nullptr, y.data());
-    check_kernel(*simd::make_winograd_conv2d(g), {x, filter}, y, scale_of(taps * c.in), 4e-6);
+    check_kernel(*simd::make_winograd_conv2d(g), {x, filter}, y, scale_of(taps * c.channels), 4e-6);
     reference::conv2d<float, double>(g, x.data(), filter.data(), bias.data(), y.data());
     check_kernel(*simd::make_winograd_conv2d(g, {.bias = true}), {x, filter, bias}, y,
-                 scale_of(taps * c.in), 4e-6);
+                 scale_of(taps * c.channels), 4e-6);
     for (double& value : y) value = std::max(value, 0.0);
     check_kernel(*simd::make_winograd_conv2d(g, {.bias = true, .relu = true}), {x, filter, bias}, y,
-                 scale_of(taps * c.in), 4e-6);
+                 scale_of(taps * c.channels), 4e-6);
 
     auto dx = zeros<double>(g.batch * g.image_elements());
     reference::conv2d_backprop_input<float, double>(g, filter.data(), dy.data(), dx.data());
     check_kernel(*simd::make_winograd_conv2d_backprop_input(g), {filter, dy}, dx,
-                 scale_of(taps * c.out), 4e-6);
+                 scale_of(taps * c.filters), 4e-6);
 
     auto dfilter = zeros<double>(g.filter_elements());
     reference::conv2d_backprop_filter<float, double>(g, x.data(), dy.data(), dfilter.data(),
@@ -117,7 +100,7 @@ TEST_CASE("winograd: a value that is not finite is not hidden") {
     MESSAGE("SKIPPED: no fused multiply-add");
     return;
   }
-  const Case c{1, 8, 16, 16, 3, Padding::same};
+  const Case c{1, 8, 16, 16, 3, 1, Padding::same};
   const ConvGeometry g = geometry_of(c);
   const auto filter = random_floats(static_cast<std::size_t>(g.filter_elements()), 2);
   for (const float odd : {std::nanf(""), HUGE_VALF}) {
@@ -133,7 +116,7 @@ TEST_CASE("winograd: a value that is not finite is not hidden") {
 }
 
 TEST_CASE("winograd: what it does not take") {
-  const ConvGeometry good = geometry_of({4, 14, 32, 64, 5, Padding::same});
+  const ConvGeometry good = geometry_of({4, 14, 32, 64, 5, 1, Padding::same});
   ConvGeometry g = good;
   g.in_channels = 24;
   CHECK_FALSE(simd::winograd_takes(g));
@@ -146,7 +129,7 @@ TEST_CASE("winograd: what it does not take") {
   g = good;
   g.batch = 0;
   CHECK_FALSE(simd::winograd_takes(g));
-  CHECK_FALSE(simd::winograd_takes(geometry_of({4, 14, 32, 64, 1, Padding::same})));
+  CHECK_FALSE(simd::winograd_takes(geometry_of({4, 14, 32, 64, 1, 1, Padding::same})));
 }
 
 }  // namespace towerflow
