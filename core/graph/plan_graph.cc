@@ -119,6 +119,27 @@ void PlanGraph::remove_unneeded() {
   }
 }
 
+void PlanGraph::verify(const std::string& pass) const {
+  const auto check = [&](bool holds, const char* rule, const PlanNode& node) {
+    if (holds) return;
+    throw errors::InternalError(fmt::format("plan verifier: after {}: {}", pass, rule),
+                                {.node = node.origin->name, .op = node.op->name});
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const PlanNode& reading = nodes[i];
+    if (reading.dead) continue;
+    const auto check_read = [&](int read) {
+      check(!nodes[static_cast<std::size_t>(read)].dead, "a node reads no dead one", reading);
+      if (readers.empty()) return;
+      const std::vector<int>& known = readers[static_cast<std::size_t>(read)];
+      check(std::find(known.begin(), known.end(), static_cast<int>(i)) != known.end(),
+            "the index knows every reader", reading);
+    };
+    for (const ValueId input : reading.inputs) check_read(input.node);
+    for (const int awaited : reading.control) check_read(awaited);
+  }
+}
+
 void infer_plan_node(PlanGraph& graph, PlanNode& node) {
   std::vector<OutputSpec> inputs;
   std::vector<const Array*> constants;

@@ -70,6 +70,9 @@ struct PlanGraph {
   int variable_behind(ValueId value) const;
   /// Marks nodes dead that no fetch, target or effect needs.
   void remove_unneeded();
+  /// Throws InternalError, naming `pass` and the node, when a living node reads or waits for a dead
+  /// one, or reads what the index of readers does not know that it reads.
+  void verify(const std::string& pass) const;
 };
 
 /// What a run asks for, tensors first: the key under which its plan is kept.

@@ -16,7 +16,7 @@ enum class RewriteKind { convolution, update, elementwise };
 /// `apply` is called with each living node in turn as the last of its pattern; it changes that node
 /// in place (op, attributes, inputs), leaves the others to be removed when nobody reads them any
 /// more, and returns whether it did anything. A node may only take over a predecessor whose single
-/// use it is.
+/// use it is. A rule that gives another node other inputs tells `PlanGraph::index_reads` so.
 struct RewriteRule {
   std::string name;
   RewriteKind kind;

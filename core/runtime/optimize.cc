@@ -254,6 +254,9 @@ void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) 
       }
     }
     graph.remove_unneeded();
+#ifdef TOWERFLOW_VERIFY
+    graph.verify(rule.name);
+#endif
   }
   graph.readers.clear();
   for (const auto& [name, count] : counts) {

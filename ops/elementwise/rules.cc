@@ -149,6 +149,7 @@ bool fuse_into(PlanGraph& graph, int id) {
   node.op = &OpRegistry::global().get("_Elementwise");
   node.attrs = std::move(program);
   node.inputs = std::move(inputs);
+  graph.index_reads(id);  // the chain around this one is looked for next
   return true;
 }
 

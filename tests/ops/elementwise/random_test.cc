@@ -29,18 +29,32 @@ const std::vector<Binary> kBinaries = {add,        subtract, multiply,          
 const std::vector<Binary> kComparisons = {equal, not_equal,  greater,
                                           less,  less_equal, greater_equal};
 
+/// How large random graphs are.
+struct Size {
+  int leaves = 3;  ///< of the whole shape, and as many that broadcast to it
+  int least_ops = 3, most_ops = 16;
+  bool all = false;  ///< whether the last value is made of all others
+};
+
 /// A graph drawn from a seed. Every op takes from what was made before, mostly from the latest.
 class RandomGraph {
  public:
-  RandomGraph(unsigned seed, DType dtype) : engine_(seed), dtype_(dtype) {
+  RandomGraph(unsigned seed, DType dtype, Size size) : engine_(seed), dtype_(dtype) {
     static const std::vector<Shape> kShapes = {{},     {1},       {7},        {0},     {3, 5},
                                                {4, 0}, {2, 3, 4}, {64, 33},   {1, 17}, {5, 1, 7},
                                                {1025}, {2, 1030}, {260, 257}, {1, 1}};
     full_ = pick(kShapes);
-    for (int i = 0; i < 3; ++i) values_.push_back(leaf(full_));
-    for (int i = 0; i < 3; ++i) values_.push_back(leaf(part()));
-    const int ops = 3 + below(14);
+    for (int i = 0; i < size.leaves; ++i) values_.push_back(leaf(full_));
+    for (int i = 0; i < size.leaves; ++i) values_.push_back(leaf(part()));
+    const int ops = size.least_ops + below(size.most_ops - size.least_ops + 1);
     for (int i = 0; i < ops; ++i) values_.push_back(next());
+    if (!size.all) return;
+    // One op after another reads what was made, so that none of it is left out.
+    Tensor all = values_.front();
+    for (std::size_t i = 1; i < values_.size(); ++i) {
+      all = pick(kBinaries)(values_[i], all, {}, Site::current());
+    }
+    values_.push_back(all);
   }
 
   std::vector<Fetch> fetches() {
@@ -112,11 +126,11 @@ class RandomGraph {
   std::vector<Tensor> values_;
 };
 
-void check_graph(unsigned seed, DType dtype, bool with_gradient, int& fused_ones) {
+void check_graph(unsigned seed, DType dtype, bool with_gradient, int& fused_ones, Size size = {}) {
   CAPTURE(seed);
   Graph graph;
   const auto guard = graph.as_default();
-  RandomGraph made(seed, dtype);
+  RandomGraph made(seed, dtype, size);
   std::vector<Fetch> fetches = made.fetches();
   if (with_gradient) {
     const auto gradient = gradients(reduce_sum(made.last()), {made.first()});
@@ -139,6 +153,16 @@ TEST_CASE("elementwise: 600 random graphs and their gradients, float32 and float
   for (unsigned seed = 0; seed < 300; ++seed) {
     check_graph(seed, DType::float32, seed % 2 == 0, fused_ones);
     check_graph(seed + 1000, DType::float64, seed % 2 == 0, fused_ones);
+  }
+  CHECK(fused_ones > 500);
+}
+
+TEST_CASE("elementwise: 150 random graphs too large for one chain") {
+  // More arrays than a chain reads and more ops than it holds: chains end in the middle.
+  int fused_ones = 0;
+  for (unsigned seed = 5000; seed < 5150; ++seed) {
+    const Size size{.leaves = 12, .least_ops = 30, .most_ops = 90, .all = true};
+    check_graph(seed, seed % 2 ? DType::float32 : DType::float64, seed % 3 > 0, fused_ones, size);
   }
   CHECK(fused_ones > 500);
 }
