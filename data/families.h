@@ -7,6 +7,8 @@ namespace towerflow {
 
 void register_record_reader_ops(OpRegistry& registry);
 void register_record_reader_kernels(KernelTable& table);
+void register_input_position_ops(OpRegistry& registry);
+void register_input_position_kernels(KernelTable& table);
 void register_parse_example_ops(OpRegistry& registry);
 void register_parse_example_kernels(KernelTable& table);
 

@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
-#include <mutex>
-
 #include "core/device/cpu/cpu_backend.h"
 #include "core/graph/op_builder.h"
 #include "data/families.h"
-#include "data/tfrecord.h"
+#include "data/reader_resource.h"
 #include "ops/data_flow/queue_of.h"
 
 namespace towerflow {
@@ -19,102 +16,13 @@ struct ReaderAttrs {
   bool operator==(const ReaderAttrs&) const = default;
 };
 
-/// The files of one reader in one session. One run at a time reads; the others wait their turn.
-class ReaderResource final : public Resource {
- public:
-  explicit ReaderResource(const ReaderAttrs& attrs) : options_{.compression = attrs.compression} {}
-
-  /// Reads the next record, with a place in the line of those who will enqueue one.
-  Ticket read(QueueResource& names, const QueueCaller& caller, std::string& key,
-              std::string& value) {
-    const Turn turn(*this, caller);
-    while (true) {
-      if (!file_) open_next(names, caller);
-      const std::uint64_t offset = file_->byte_offset();
-      if (file_->next(value)) {
-        key.clear();
-        fmt::format_to(std::back_inserter(key), "{}:{}", name_, offset);
-        return Ticket(line_);
-      }
-      file_.reset();
-    }
-  }
-
-  void shut_down() override {
-    std::lock_guard lock(mutex_);
-    shut_down_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  /// The right to read; waiting for it ends when the run is cancelled or the session closes.
-  class Turn {
-   public:
-    Turn(ReaderResource& reader, const QueueCaller& caller) : reader_(reader) {
-      {
-        std::lock_guard lock(reader_.mutex_);
-        if (!reader_.busy_ && !reader_.shut_down_) {
-          reader_.busy_ = true;
-          return;
-        }
-      }
-      const ThreadPool::Blocked idle(caller.pool);
-      bool cancelled = false;
-      const CancellationCallback wake(caller.cancellation, [&] {
-        std::lock_guard lock(reader_.mutex_);
-        cancelled = true;
-        reader_.changed_.notify_all();
-      });
-      // Released before the callback ends, which waits for one in progress.
-      std::unique_lock lock(reader_.mutex_);
-      reader_.changed_.wait(lock,
-                            [&] { return !reader_.busy_ || cancelled || reader_.shut_down_; });
-      if (cancelled || reader_.shut_down_) {
-        throw errors::CancelledError("Read operation was cancelled");
-      }
-      reader_.busy_ = true;
-    }
-    ~Turn() {
-      std::lock_guard lock(reader_.mutex_);
-      reader_.busy_ = false;
-      reader_.changed_.notify_one();
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-   private:
-    ReaderResource& reader_;
-  };
-
-  void open_next(QueueResource& names, const QueueCaller& caller) {
-    // A queue of empty files alone would never make this wait.
-    if (caller.cancellation.cancelled()) {
-      throw errors::CancelledError("Read operation was cancelled");
-    }
-    auto element = names.dequeue(1, false, caller);
-    name_ = (*element[0])[0].item<std::string>();
-    names.recycle(std::move(element));
-    file_.emplace(name_, options_);
-  }
-
-  const data::TFRecordReadOptions options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool busy_ = false;
-  bool shut_down_ = false;
-  // Touched by whoever has the turn.
-  std::string name_;
-  std::optional<data::TFRecordReader> file_;
-  std::shared_ptr<TicketLine> line_ = std::make_shared<TicketLine>();
-};
-
 class ReaderKernel final : public PreparedKernel {
  public:
   explicit ReaderKernel(const KernelRequest& request)
       : attrs_(request.attributes<ReaderAttrs>()), node_(request.node) {}
   void enqueue(towerflow::Queue&, const LaunchArgs& args) const override {
     *args.output<Resource*>(0) = &args.run->resources.resource(
-        node_, [this] { return std::make_unique<ReaderResource>(attrs_); });
+        node_, [this] { return std::make_unique<ReaderResource>(attrs_.compression); });
   }
 
  private:

@@ -6,12 +6,14 @@ namespace towerflow {
 
 void register_input_ops(OpRegistry& registry) {
   register_record_reader_ops(registry);
+  register_input_position_ops(registry);
   register_parse_example_ops(registry);
   register_scalar_summary_ops(registry);
 }
 
 void register_input_kernels(KernelTable& table) {
   register_record_reader_kernels(table);
+  register_input_position_kernels(table);
   register_parse_example_kernels(table);
   register_scalar_summary_kernels(table);
 }

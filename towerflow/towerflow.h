@@ -11,6 +11,7 @@
 #include "core/runtime/session.h"
 #include "data/batch.h"
 #include "data/example.h"
+#include "data/input_position.h"
 #include "data/input_producer.h"
 #include "data/parse_example.h"
 #include "data/record_reader.h"

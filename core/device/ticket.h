@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "core/device/cancellation.h"
 
@@ -32,18 +33,26 @@ class TicketLine {
   std::set<std::uint64_t> done_early_;  // done before their turn came
 };
 
+/// Where a reader found a record: what a checkpoint says of a queue's elements.
+struct RecordPlace {
+  std::shared_ptr<const std::string> file;  ///< nullptr: of no record
+  std::uint64_t begin = 0, end = 0;         ///< in bytes of the decoded file
+  std::uint64_t files = 0;                  ///< names of files that the reader had taken by then
+};
+
 /// A place in a line, given up when it goes out of scope.
 class Ticket {
  public:
   Ticket() = default;
-  explicit Ticket(std::shared_ptr<TicketLine> line)
-      : line_(std::move(line)), number_(line_->issue()) {}
+  Ticket(std::shared_ptr<TicketLine> line, RecordPlace record)
+      : line_(std::move(line)), number_(line_->issue()), record_(std::move(record)) {}
   ~Ticket() { release(); }
   Ticket(Ticket&& other) noexcept = default;
   Ticket& operator=(Ticket&& other) noexcept {
     release();
     line_ = std::move(other.line_);
     number_ = other.number_;
+    record_ = std::move(other.record_);
     return *this;
   }
 
@@ -53,11 +62,15 @@ class Ticket {
   void release() {
     if (line_ != nullptr) line_->done(number_);
     line_ = nullptr;
+    record_ = {};
   }
+  /// What was read for it.
+  const RecordPlace& record() const { return record_; }
 
  private:
   std::shared_ptr<TicketLine> line_;
   std::uint64_t number_ = 0;
+  RecordPlace record_;
 };
 
 }  // namespace towerflow

@@ -96,7 +96,7 @@ class EnqueueKernel final : public PreparedKernel {
     if (many_)
       target.enqueue_many(values, caller);
     else
-      target.enqueue(values, caller);
+      target.enqueue(values, caller, args.run->ticket.record());
     args.run->ticket.release();
   }
 

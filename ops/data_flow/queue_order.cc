@@ -5,12 +5,53 @@
 namespace towerflow {
 
 QueueOrder::Drawn FifoOrder::draw(bool) {
-  Drawn drawn{std::move(elements_.front()), 0};
+  Drawn drawn{.element = std::move(elements_.front()), .last_before = std::move(last_)};
   elements_.pop_front();
+  last_ = drawn.element->record;
+  ++drawn_;
   return drawn;
 }
 
+void FifoOrder::undo(Drawn drawn) {
+  --drawn_;
+  last_ = std::move(drawn.last_before);
+  elements_.push_front(std::move(drawn.element));
+}
+
+void FifoOrder::resume(const Position& position) {
+  drawn_ = position.drawn;
+  last_ = position.last;
+}
+
+QueueOrder::Position ShuffleOrder::position() const {
+  if (drawn_ == 0) return {};
+  Position position{.drawn = drawn_, .held = {}, .hole = vacated_, .last = last_};
+  for (std::size_t place = 0; place < window_.size(); ++place) {
+    if (place != vacated_) position.held.push_back(window_[place]->record);
+  }
+  return position;
+}
+
+void ShuffleOrder::resume(const Position& position) {
+  drawn_ = position.drawn;
+  hole_to_come_ = vacated_ = position.hole;
+  last_ = position.last;
+}
+
+/// All that was around the hole is back.
+void ShuffleOrder::open_hole_to_come() {
+  const std::size_t hole = std::exchange(hole_to_come_, kNone);
+  if (window_.size() == hole) window_.push_back(nullptr);
+  if (window_.size() > hole) hole_ = hole;
+}
+
 void ShuffleOrder::admit(QueueElement element) {
+  if (hole_to_come_ != kNone && size() < held_back_) {
+    if (window_.size() == hole_to_come_) window_.push_back(nullptr);
+    window_.push_back(std::move(element));
+    return;
+  }
+  if (hole_to_come_ != kNone) open_hole_to_come();
   if (hole_ != kNone)
     window_[std::exchange(hole_, kNone)] = std::move(element);
   else if (window_.size() <= held_back_)
@@ -20,13 +61,21 @@ void ShuffleOrder::admit(QueueElement element) {
 }
 
 QueueOrder::Drawn ShuffleOrder::draw(bool ended) {
+  if (hole_to_come_ != kNone) open_hole_to_come();
+  Drawn drawn{.element = {}, .hole_before = vacated_, .last_before = last_};
+  // What has come to the vacated place belongs to the window from now on.
+  if (drawn_ == 0)
+    last_ = window_.back()->record;
+  else if (hole_ == kNone && vacated_ < window_.size())
+    last_ = window_[vacated_]->record;
   if (ended && hole_ != kNone) {  // nothing will fill it: the last one does
     const std::size_t hole = std::exchange(hole_, kNone);
     if (hole + 1 < window_.size()) window_[hole] = std::move(window_.back());
     window_.pop_back();
   }
   const std::size_t place = word(drawn_++) % window_.size();
-  Drawn drawn{std::move(window_[place]), place};
+  drawn.element = std::move(window_[place]);
+  drawn.place = vacated_ = place;
   if (behind_.empty()) {
     hole_ = place;
   } else {
@@ -43,6 +92,8 @@ void ShuffleOrder::undo(Drawn drawn) {
   else
     behind_.push_front(std::move(window_[drawn.place]));
   window_[drawn.place] = std::move(drawn.element);
+  vacated_ = drawn.hole_before;
+  last_ = std::move(drawn.last_before);
 }
 
 std::uint32_t ShuffleOrder::word(std::uint64_t index) {

@@ -5,13 +5,22 @@
 #include <memory>
 #include <vector>
 
+#include "core/device/ticket.h"
 #include "core/graph/array.h"
 #include "ops/random/philox.h"
 
 namespace towerflow {
 
-/// One element of a queue: an Array a component.
-using QueueElement = std::unique_ptr<std::vector<Array>>;
+/// One element of a queue.
+struct QueueItem {
+  std::vector<Array> components;
+  RecordPlace record{};  ///< that it was made of, when a reader read one in the run of its enqueue
+
+  std::size_t size() const { return components.size(); }
+  Array& operator[](std::size_t i) { return components[i]; }
+  const Array& operator[](std::size_t i) const { return components[i]; }
+};
+using QueueElement = std::unique_ptr<QueueItem>;
 
 /// Which element of a queue comes next. Not safe from several threads: the queue holds its lock.
 class QueueOrder {
@@ -22,16 +31,34 @@ class QueueOrder {
   virtual std::size_t held_back() const { return 0; }
   virtual void admit(QueueElement element) = 0;
 
-  /// An element taken out, and the place it had.
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  /// Where an order stands after its draws, however far admission is ahead of them.
+  struct Position {
+    std::uint64_t drawn = 0;
+    std::vector<RecordPlace> held;  ///< of what the next draw chooses from, but the latest to come
+    std::size_t hole = kNone;       ///< the place among `held` of the latest to come
+    RecordPlace last{};             ///< the one admitted last of those drawn or held
+  };
+
+  /// An element taken out, and what `undo` wants to know.
   struct Drawn {
     QueueElement element;
     std::size_t place = 0;
+    std::size_t hole_before = kNone;
+    RecordPlace last_before{};
   };
   /// Takes the next element; `ended` says that no more will be admitted. There must be more than
   /// `held_back()` elements, or at least one when it has ended.
   virtual Drawn draw(bool ended) = 0;
   /// Undoes the latest draw that is not undone yet and was made before the end.
   virtual void undo(Drawn drawn) = 0;
+
+  /// After a draw that was not undone; nothing is held before the first.
+  virtual Position position() const = 0;
+  /// Before anything is admitted: goes on where another order of the same kind was. What was held
+  /// there is admitted again, in its order, before anything else is drawn.
+  virtual void resume(const Position& position) = 0;
 };
 
 /// First in, first out.
@@ -40,10 +67,14 @@ class FifoOrder final : public QueueOrder {
   std::size_t size() const override { return elements_.size(); }
   void admit(QueueElement element) override { elements_.push_back(std::move(element)); }
   Drawn draw(bool ended) override;
-  void undo(Drawn drawn) override { elements_.push_front(std::move(drawn.element)); }
+  void undo(Drawn drawn) override;
+  Position position() const override { return {.drawn = drawn_, .held = {}, .last = last_}; }
+  void resume(const Position& position) override;
 
  private:
   std::deque<QueueElement> elements_;
+  std::uint64_t drawn_ = 0;
+  RecordPlace last_{};  // drawn
 };
 
 /// Draws one element at a time, each from the `held_back + 1` that were admitted first and are
@@ -55,16 +86,21 @@ class ShuffleOrder final : public QueueOrder {
   ShuffleOrder(std::size_t held_back, const random::Philox& stream)
       : held_back_(held_back), stream_(stream) {}
   std::size_t size() const override {
-    return window_.size() - (hole_ == kNone ? 0 : 1) + behind_.size();
+    return window_.size() - (has_gap() ? 1 : 0) + behind_.size();
   }
   std::size_t held_back() const override { return held_back_; }
   void admit(QueueElement element) override;
   Drawn draw(bool ended) override;
   void undo(Drawn drawn) override;
+  Position position() const override;
+  void resume(const Position& position) override;
 
  private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
+  /// Whether a place of the window is empty.
+  bool has_gap() const {
+    return hole_ != kNone || (hole_to_come_ != kNone && window_.size() > hole_to_come_);
+  }
+  void open_hole_to_come();
   std::uint32_t word(std::uint64_t index);
 
   std::size_t held_back_;
@@ -76,7 +112,11 @@ class ShuffleOrder final : public QueueOrder {
   // there already or not: that keeps places independent of time. Until then the place is `hole_`.
   std::vector<QueueElement> window_;
   std::size_t hole_ = kNone;
+  std::size_t hole_to_come_ = kNone;  // of `resume`, until all that was around it is back
   std::deque<QueueElement> behind_;
+  // Of the latest draw, whether the place has been taken again or not.
+  std::size_t vacated_ = kNone;
+  RecordPlace last_{};
 };
 
 }  // namespace towerflow

@@ -104,15 +104,17 @@ void QueueResource::serve(Line& line, const QueueCaller& caller, const char* wha
   }
 }
 
-void QueueResource::enqueue(const QueueValues& values, const QueueCaller& caller) {
+void QueueResource::enqueue(const QueueValues& values, const QueueCaller& caller,
+                            const RecordPlace& record) {
   check(values, false);
   QueueElement element = filled(values, 0, false);
+  element->record = record;
   serve(
       enqueuers_, caller, "Enqueue", nullptr,
       [&] {
         check_open();
         if (order_->size() >= spec_.capacity) return false;
-        order_->admit(std::move(element));
+        admit(std::move(element));
         wake_dequeuer();
         return true;
       },
@@ -128,7 +130,7 @@ void QueueResource::enqueue_many(const QueueValues& values, const QueueCaller& c
       [&] {
         check_open();
         while (row < rows && order_->size() < spec_.capacity) {
-          order_->admit(filled(values, row, true));
+          admit(filled(values, row, true));
           ++row;
         }
         wake_dequeuer();
@@ -143,7 +145,12 @@ std::vector<QueueElement> QueueResource::dequeue(std::size_t count, bool fewer,
   if (count == 0) return elements;
   Dequeue attempt{count, fewer, needed(count)};
   serve(
-      dequeuers_, caller, "Dequeue", &attempt.needs, [&] { return take_some(attempt); },
+      dequeuers_, caller, "Dequeue", &attempt.needs,
+      [&] {
+        if (!take_some(attempt)) return false;
+        in_hand_ -= attempt.taken.size();
+        return true;
+      },
       [&] { put_back(attempt); });
   elements.reserve(attempt.taken.size());
   for (QueueOrder::Drawn& drawn : attempt.taken) elements.push_back(std::move(drawn.element));
@@ -168,6 +175,7 @@ bool QueueResource::take_some(Dequeue& attempt) {
   const std::size_t kept = closed_ ? 0 : order_->held_back();
   std::size_t there = order_->size() > kept ? order_->size() - kept : 0;
   there = std::min(there, attempt.count - attempt.taken.size());
+  in_hand_ += there;
   for (; there > 0; --there) attempt.taken.push_back(order_->draw(closed_));
   attempt.needs = needed(attempt.count - attempt.taken.size());
   wake_enqueuer();
@@ -176,6 +184,7 @@ bool QueueResource::take_some(Dequeue& attempt) {
 
 /// Leaves the queue as if the dequeue had not begun.
 void QueueResource::put_back(Dequeue& attempt) {
+  in_hand_ -= attempt.taken.size();
   while (!attempt.taken.empty()) {
     order_->undo(std::move(attempt.taken.back()));
     attempt.taken.pop_back();
@@ -201,6 +210,7 @@ void QueueResource::close(bool cancel_pending, const QueueCaller* caller) {
             throw errors::CancelledError(fmt::format("Queue '{}' is already closed.", spec_.name));
           }
           closed_ = true;
+          drop_skipped();
           wake_all();
           return true;
         },
@@ -209,8 +219,65 @@ void QueueResource::close(bool cancel_pending, const QueueCaller* caller) {
   }
   std::lock_guard lock(mutex_);
   closed_ = true;
+  drop_skipped();
   for (Waiter* waiter : enqueuers_) waiter->cancelled = true;
   wake_all();
+}
+
+void QueueResource::admit(QueueElement element) {
+  order_->admit(std::move(element));
+  drop_skipped();
+}
+
+/// Takes out what another queue has given to its dequeues already.
+void QueueResource::drop_skipped() {
+  const std::size_t kept = closed_ ? 0 : order_->held_back();
+  for (; to_skip_ > 0 && order_->size() > kept; --to_skip_) order_->draw(closed_);
+}
+
+QueueOrder::Position QueueResource::position() const {
+  std::lock_guard lock(mutex_);
+  if (in_hand_ > 0) {
+    throw errors::FailedPreconditionError(
+        fmt::format("queue '{}' has no position while a dequeue waits that has got {} elements",
+                    spec_.name, in_hand_),
+        {.hint = "save between steps, or give the queue a larger capacity"});
+  }
+  QueueOrder::Position position = order_->position();
+  // What it held may not have come back yet.
+  if (resumed_ && resumed_->drawn == position.drawn) return *resumed_;
+  position.drawn += to_skip_;
+  return position;
+}
+
+void QueueResource::check_unused() const {
+  if (order_->position().drawn == 0 && to_skip_ == 0 && !resumed_ && order_->size() == 0 &&
+      !closed_ && enqueuers_.empty()) {
+    return;
+  }
+  throw errors::FailedPreconditionError(
+      fmt::format("queue '{}' is in use, its position can no longer be set", spec_.name),
+      {.hint = "restore before start_queue_runners, once in a session"});
+}
+
+void QueueResource::skip(std::uint64_t count) {
+  std::lock_guard lock(mutex_);
+  check_unused();
+  to_skip_ = count;
+}
+
+void QueueResource::resume(QueueOrder::Position position) {
+  std::lock_guard lock(mutex_);
+  check_unused();
+  const std::size_t most = order_->held_back();
+  const bool has_hole = position.hole != QueueOrder::kNone;
+  if (position.held.size() > most || (has_hole && position.hole > most)) {
+    throw errors::InvalidArgumentError(fmt::format(
+        "queue '{}' cannot go on with {} elements and place {} free: {} stay behind in it",
+        spec_.name, position.held.size(), static_cast<std::int64_t>(position.hole), most));
+  }
+  order_->resume(position);
+  resumed_ = std::move(position);
 }
 
 void QueueResource::set_cause(std::exception_ptr cause, bool raise) {
@@ -285,7 +352,9 @@ QueueElement QueueResource::filled(const QueueValues& values, std::size_t row, b
       spare_.pop_back();
     }
   }
-  if (element == nullptr) element = std::make_unique<std::vector<Array>>(spec_.dtypes.size());
+  if (element == nullptr) element = std::make_unique<QueueItem>();
+  element->components.resize(spec_.dtypes.size());
+  element->record = {};
   for (std::size_t i = 0; i < element->size(); ++i) {
     const TensorDesc& desc = values.descs[i];
     Array& array = (*element)[i];

@@ -51,7 +51,8 @@ class QueueResource final : public Resource {
 
   /// Adds one element; waits while the queue is full. InvalidArgumentError for values that do not
   /// fit the queue, CancelledError when it is closed.
-  void enqueue(const QueueValues& values, const QueueCaller& caller);
+  /// `record` is what the element was made of.
+  void enqueue(const QueueValues& values, const QueueCaller& caller, const RecordPlace& record);
   /// Adds the rows of the values, each as soon as there is room.
   void enqueue_many(const QueueValues& values, const QueueCaller& caller);
 
@@ -68,6 +69,17 @@ class QueueResource final : public Resource {
   /// Says why the queue will be closed. Once it is and runs dry, dequeues throw `cause` itself when
   /// `raise`, else their OutOfRangeError names it. The first cause stays.
   void set_cause(std::exception_ptr cause, bool raise);
+
+  /// Where the queue stands, whatever has been enqueued ahead of need. FailedPreconditionError
+  /// while a dequeue of more elements than fit the queue has some of them.
+  QueueOrder::Position position() const;
+  /// Before the queue is used: as if `count` elements had been dequeued that will be enqueued once
+  /// more. FailedPreconditionError when it has been used.
+  void skip(std::uint64_t count);
+  /// Before the queue is used: goes on from where another was, once the elements that it held are
+  /// enqueued in their order. FailedPreconditionError when it has been used, InvalidArgumentError
+  /// for a position that it cannot have.
+  void resume(QueueOrder::Position position);
 
   std::size_t size() const;
   bool is_closed() const;
@@ -89,6 +101,9 @@ class QueueResource final : public Resource {
   void check(const QueueValues& values, bool many) const;
   void check_open() const;
   QueueElement filled(const QueueValues& values, std::size_t row, bool many);
+  void admit(QueueElement element);
+  void drop_skipped();
+  void check_unused() const;
   std::size_t needed(std::size_t count) const;
   bool take_some(Dequeue& attempt);
   void put_back(Dequeue& attempt);
@@ -105,6 +120,9 @@ class QueueResource final : public Resource {
   bool shut_down_ = false;
   std::exception_ptr cause_;
   bool raise_cause_ = false;
+  std::size_t in_hand_ = 0;                      // taken by dequeues that wait for more
+  std::uint64_t to_skip_ = 0;                    // elements to be dropped before the first dequeue
+  std::optional<QueueOrder::Position> resumed_;  // until something is dequeued
 
   std::mutex spare_mutex_;
   std::vector<QueueElement> spare_;

@@ -2,18 +2,14 @@
 // for each record.
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <chrono>
+#include <algorithm>
 #include <map>
-#include <thread>
 
-#include "core/device/cpu/cpu_backend.h"
-#include "core/device/cpu/launch.h"
-#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "data/parse_example.h"
 #include "data/record_reader.h"
 #include "ops/data_flow/decode_raw.h"
+#include "tests/data/input/delayed.h"
 #include "tests/data/input/support.h"
 #include "train/queue_runner.h"
 
@@ -21,34 +17,6 @@ using namespace towerflow;
 using namespace towerflow::testing;
 
 namespace {
-
-std::atomic<bool> delays_on{false};
-std::atomic<unsigned> delay_state{1};
-
-/// The input, late by some microseconds that differ from run to run.
-Tensor delayed(const Tensor& input) {
-  if (OpRegistry::global().find("TestDelay") == nullptr) {
-    OpRegistry::global().add({.name = "TestDelay",
-                              .shape =
-                                  [](InferenceContext& context) {
-                                    context.add_output(context.dtype(0), context.shape(0));
-                                  },
-                              .gradient = NoGradient{"for tests"},
-                              .effect = Effect::stateful});
-    cpu_kernels().add(
-        {.op = "TestDelay", .label = "test", .accepts = {}, .prepare = [](const KernelRequest&) {
-           return function_kernel([](const LaunchArgs& args) {
-             if (delays_on) {
-               const unsigned state = delay_state.fetch_add(0x9E3779B9U) * 2654435761U;
-               std::this_thread::sleep_for(std::chrono::microseconds(state >> 25));
-             }
-             *args.output<std::int64_t>(0) = *args.input<std::int64_t>(0);
-           });
-         }});
-  }
-  const Operand operand(input);
-  return OpBuilder("TestDelay", "", Site::current(), {&operand}).input(operand, "x").output();
-}
 
 /// All labels that come out of files -> reader -> parser -> queue, in their order.
 std::vector<std::int64_t> labels(const std::vector<std::string>& files, int threads, bool shuffle,
@@ -112,7 +80,7 @@ TEST_CASE("order and content depend on seed and files, not on threads and time")
   files.insert(files.end(), again.begin(), again.end());
   for (const bool shuffle : {false, true}) {
     CAPTURE(shuffle);
-    delays_on = false;
+    delay_records(false);
     const auto expected = labels(files, 1, shuffle, 1);
     REQUIRE(expected.size() == static_cast<std::size_t>(2 * total));
     std::map<std::int64_t, int> counts;
@@ -122,7 +90,7 @@ TEST_CASE("order and content depend on seed and files, not on threads and time")
     const auto ascending = std::is_sorted(expected.begin(), expected.begin() + total);
     CHECK(ascending != shuffle);
     for (const bool delays : {false, true}) {
-      delays_on = delays;
+      delay_records(delays);
       for (const int threads : {1, 2, 8}) {
         for (const std::int64_t batch : {1, 7, 64}) {
           CAPTURE(delays);

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <set>
+#include <string>
 
 #include "ops/data_flow/queue_order.h"
 
@@ -12,8 +14,12 @@ using namespace towerflow;
 
 namespace {
 
+/// An element that says where it comes from: its value is where its record begins.
 QueueElement element(std::int32_t value) {
-  return std::make_unique<std::vector<Array>>(1, Array::scalar(value));
+  auto item = std::make_unique<QueueItem>(QueueItem{{Array::scalar(value)}});
+  item->record = {std::make_shared<const std::string>("file"), static_cast<std::uint64_t>(value),
+                  static_cast<std::uint64_t>(value) + 1, 1};
+  return item;
 }
 
 std::int32_t value_of(const QueueElement& item) { return (*item)[0].item<std::int32_t>(); }
@@ -111,4 +117,69 @@ TEST_CASE("first in, first out, and back to the front") {
     taken.pop_back();
   }
   for (std::int32_t i = 0; i < 4; ++i) CHECK(value_of(order.draw(false).element) == i);
+}
+
+namespace {
+
+/// Draws from elements 0 .. count - 1, the next of which is `admitted`, until all are out, with
+/// admission ahead by chance.
+std::vector<std::int32_t> rest(QueueOrder& order, std::int32_t admitted, std::int32_t count,
+                               std::mt19937& generator) {
+  std::vector<std::int32_t> out;
+  while (true) {
+    auto more = static_cast<int>(generator() % 5);
+    while (admitted < count && (order.size() <= order.held_back() || more-- > 0)) {
+      order.admit(element(admitted++));
+    }
+    if (order.size() == 0) return out;
+    out.push_back(value_of(order.draw(admitted == count).element));
+  }
+}
+
+std::unique_ptr<QueueOrder> made(int held_back) {
+  if (held_back < 0) return std::make_unique<FifoOrder>();
+  return std::make_unique<ShuffleOrder>(held_back, random::Philox(7, 11));
+}
+
+}  // namespace
+
+TEST_CASE("an order goes on where another one was, and where does not depend on admission") {
+  std::mt19937 generator(8);
+  constexpr std::int32_t kCount = 40;
+  for (const int held_back : {-1, 0, 1, 2, 7, 39, 40, 60}) {
+    CAPTURE(held_back);
+    for (std::int32_t drawn = 0; drawn <= kCount; ++drawn) {
+      CAPTURE(drawn);
+      std::optional<QueueOrder::Position> first;
+      for (int run = 0; run < 6; ++run) {
+        const auto order = made(held_back);
+        std::int32_t admitted = 0;
+        for (std::int32_t i = 0; i < drawn; ++i) {
+          auto more = static_cast<int>(run == 0 ? 0 : generator() % (run == 1 ? 1000 : 6));
+          while (admitted < kCount && (order->size() <= order->held_back() || more-- > 0)) {
+            order->admit(element(admitted++));
+          }
+          const bool ended = admitted == kCount;
+          if (!ended && generator() % 3 == 0) order->undo(order->draw(false));
+          order->draw(ended);
+        }
+        const QueueOrder::Position position = order->position();
+        if (!first) first = position;
+        CHECK(position.drawn == static_cast<std::uint64_t>(drawn));
+        CHECK(position.hole == first->hole);
+        CHECK(position.last.end == first->last.end);
+        REQUIRE(position.held.size() == first->held.size());
+        for (std::size_t i = 0; i < position.held.size(); ++i) {
+          CHECK(position.held[i].begin == first->held[i].begin);
+        }
+        const auto resumed = made(held_back);
+        resumed->resume(position);
+        for (const RecordPlace& place : position.held) {
+          resumed->admit(element(static_cast<std::int32_t>(place.begin)));
+        }
+        const auto next = static_cast<std::int32_t>(position.last.end);
+        CHECK(rest(*resumed, next, kCount, generator) == rest(*order, admitted, kCount, generator));
+      }
+    }
+  }
 }

@@ -1,0 +1,147 @@
+#include "data/reader_resource.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <set>
+
+#include "core/graph/error.h"
+
+namespace towerflow {
+namespace {
+
+void check_cancelled(const QueueCaller& caller) {
+  if (caller.cancellation.cancelled()) throw errors::CancelledError("Read operation was cancelled");
+}
+
+}  // namespace
+
+ReaderResource::Turn::Turn(ReaderResource& reader, const QueueCaller& caller) : reader_(reader) {
+  {
+    std::lock_guard lock(reader_.mutex_);
+    if (!reader_.busy_ && !reader_.shut_down_) {
+      reader_.busy_ = true;
+      return;
+    }
+  }
+  const ThreadPool::Blocked idle(caller.pool);
+  bool cancelled = false;
+  const CancellationCallback wake(caller.cancellation, [&] {
+    std::lock_guard lock(reader_.mutex_);
+    cancelled = true;
+    reader_.changed_.notify_all();
+  });
+  // Released before the callback ends, which waits for one in progress.
+  std::unique_lock lock(reader_.mutex_);
+  reader_.changed_.wait(lock, [&] { return !reader_.busy_ || cancelled || reader_.shut_down_; });
+  if (cancelled || reader_.shut_down_) {
+    throw errors::CancelledError("Read operation was cancelled");
+  }
+  reader_.busy_ = true;
+}
+
+ReaderResource::Turn::~Turn() {
+  std::lock_guard lock(reader_.mutex_);
+  reader_.busy_ = false;
+  reader_.changed_.notify_one();
+}
+
+Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller, std::string& key,
+                            std::string& value) {
+  const Turn turn(*this, caller);
+  if (!again_.empty()) {
+    if (fetched_.empty()) fetch_again(caller);
+    RecordPlace place = std::move(again_.front());
+    again_.pop_front();
+    // A record may be there twice: a queue can hold it from two epochs.
+    value = fetched_.at({*place.file, place.begin});
+    if (again_.empty()) fetched_.clear();
+    return issue(std::move(place), key);
+  }
+  if (behind_.file != nullptr) open_behind(std::exchange(behind_, {}), caller);
+  while (true) {
+    if (!file_) open_next(names, caller);
+    const std::uint64_t begin = file_->byte_offset();
+    if (file_->next(value)) return issue({name_, begin, file_->byte_offset(), files_}, key);
+    file_.reset();
+  }
+}
+
+Ticket ReaderResource::issue(RecordPlace place, std::string& key) {
+  key.clear();
+  fmt::format_to(std::back_inserter(key), "{}:{}", *place.file, place.begin);
+  return Ticket(line_, std::move(place));
+}
+
+void ReaderResource::open_next(QueueResource& names, const QueueCaller& caller) {
+  check_cancelled(caller);  // a queue of empty files alone would never make this wait
+  auto element = names.dequeue(1, false, caller);
+  name_ = std::make_shared<const std::string>((*element[0])[0].item<std::string>());
+  names.recycle(std::move(element));
+  ++files_;
+  file_.emplace(*name_, options_);
+}
+
+void ReaderResource::open_behind(const RecordPlace& place, const QueueCaller& caller) {
+  name_ = place.file;
+  file_.emplace(*name_, options_);
+  advance(*file_, place.end, caller);
+}
+
+/// Reads the records of `again_`, each file once from its beginning.
+void ReaderResource::fetch_again(const QueueCaller& caller) {
+  std::map<std::string, std::set<std::uint64_t>> wanted;
+  for (const RecordPlace& place : again_) wanted[*place.file].insert(place.begin);
+  std::map<Key, std::string> found;
+  for (const auto& [name, begins] : wanted) {
+    data::TFRecordReader file(name, options_);
+    for (const std::uint64_t begin : begins) {
+      advance(file, begin, caller);
+      std::string value;
+      if (!file.next(value)) {
+        throw errors::DataLossError(
+            fmt::format("'{}' ends at byte {}, where a record was when the checkpoint was written",
+                        name, begin),
+            {.hint = "the input has changed: start without its position, or bring it back"});
+      }
+      found[{name, begin}] = std::move(value);
+    }
+  }
+  fetched_ = std::move(found);
+}
+
+/// To the record that begins at `offset`, or to the end of the file there.
+void ReaderResource::advance(data::TFRecordReader& file, std::uint64_t offset,
+                             const QueueCaller& caller) const {
+  constexpr std::uint64_t kBetweenLooks = 1024;
+  for (std::uint64_t passed = 0; file.byte_offset() < offset; ++passed) {
+    if (passed % kBetweenLooks == 0) check_cancelled(caller);
+    if (file.skip(1) == 0) break;
+  }
+  if (file.byte_offset() == offset) return;
+  throw errors::DataLossError(
+      fmt::format("'{}' has no record at byte {}, where one was when the checkpoint was written",
+                  file.path().string(), offset),
+      {.hint = "the input has changed: start without its position, or bring it back"});
+}
+
+void ReaderResource::resume(std::vector<RecordPlace> records, RecordPlace last,
+                            const QueueCaller& caller) {
+  const Turn turn(*this, caller);
+  if (files_ > 0 || !again_.empty()) {
+    throw errors::FailedPreconditionError(
+        "the reader has read already, its position can no longer be set",
+        {.hint = "restore before start_queue_runners, once in a session"});
+  }
+  again_.assign(records.begin(), records.end());
+  files_ = last.files;
+  behind_ = std::move(last);
+}
+
+void ReaderResource::shut_down() {
+  std::lock_guard lock(mutex_);
+  shut_down_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace towerflow

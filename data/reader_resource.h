@@ -1,0 +1,73 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/device/resource_store.h"
+#include "core/device/ticket.h"
+#include "data/tfrecord.h"
+#include "ops/data_flow/queue_resource.h"
+
+namespace towerflow {
+
+/// The files of one reader in one session. One run at a time reads; the others wait their turn.
+class ReaderResource final : public Resource {
+ public:
+  explicit ReaderResource(std::optional<data::Compression> compression)
+      : options_{.compression = compression} {}
+
+  /// Reads the next record, with a place in the line of those who will enqueue one.
+  Ticket read(QueueResource& names, const QueueCaller& caller, std::string& key,
+              std::string& value);
+
+  /// Before anything is read: delivers `records` again, then goes on behind `last`.
+  /// FailedPreconditionError when something has been read.
+  void resume(std::vector<RecordPlace> records, RecordPlace last, const QueueCaller& caller);
+
+  void shut_down() override;
+
+ private:
+  /// The right to read; waiting for it ends when the run is cancelled or the session closes.
+  class Turn {
+   public:
+    Turn(ReaderResource& reader, const QueueCaller& caller);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    ReaderResource& reader_;
+  };
+  using Key = std::pair<std::string, std::uint64_t>;  // file and where a record begins in it
+
+  Ticket issue(RecordPlace place, std::string& key);
+  void open_next(QueueResource& names, const QueueCaller& caller);
+  void open_behind(const RecordPlace& place, const QueueCaller& caller);
+  void fetch_again(const QueueCaller& caller);
+  void advance(data::TFRecordReader& file, std::uint64_t offset, const QueueCaller& caller) const;
+
+  const data::TFRecordReadOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool busy_ = false;
+  bool shut_down_ = false;
+  // Touched by whoever has the turn.
+  std::shared_ptr<const std::string> name_;
+  std::uint64_t files_ = 0;  // names taken
+  std::optional<data::TFRecordReader> file_;
+  std::shared_ptr<TicketLine> line_ = std::make_shared<TicketLine>();
+  // After `resume`, until all of it has been delivered.
+  std::deque<RecordPlace> again_;
+  std::map<Key, std::string> fetched_;  // the records of `again_`, once they are asked for
+  RecordPlace behind_;
+};
+
+}  // namespace towerflow
