@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <exception>
 #include <system_error>
 
 namespace towerflow {
@@ -186,6 +188,42 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
   }
 }
 
+void remove_abandoned_files(const std::filesystem::path& folder, std::string_view start) noexcept {
+  try {
+    const std::string wanted = fmt::format(".{}", start);
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with(wanted) || !name.ends_with(".tmp") || !entry.is_regular_file())
+        continue;
+      const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+      if (descriptor < 0) continue;
+      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+      ::close(descriptor);
+    }
+  } catch (const std::exception&) {
+    // They only take room.
+  }
+}
+
+namespace {
+
+/// A new file that its writer holds a lock on, which ends with the process; -1 with errno.
+int create_locked(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) return -1;
+  struct stat found {};
+  // Some file systems have no locks; then nobody takes it for abandoned either.
+  if (::flock(descriptor, LOCK_EX) == 0 && ::fstat(descriptor, &found) == 0 &&
+      found.st_nlink == 0) {
+    ::close(descriptor);  // taken for abandoned before it was locked
+    errno = EEXIST;
+    return -1;
+  }
+  return descriptor;
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   if (path_.filename().empty())
     throw errors::InvalidArgumentError(
@@ -193,7 +231,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   buffer_.reserve(kBufferBytes);
   do {
     temporary_ = temporary_name(path_);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = create_locked(temporary_);
     // A process with the same number may have been killed here: its leftover is not ours to use.
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0)
@@ -255,11 +293,11 @@ void AtomicFile::commit() {
   // Failed unless proven otherwise: each step below may throw.
   state_ = State::failed;
   if (::fsync(descriptor_) != 0) raise_file_error(errno, "write through", path_);
-  const int closed = ::close(descriptor_);
-  descriptor_ = -1;
-  if (closed != 0 && errno != EINTR) raise_file_error(errno, "close", path_);
+  // Before the lock goes with the descriptor; all that `close` could report `fsync` has.
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) raise_file_error(errno, "rename to", path_);
   state_ = State::committed;
+  ::close(descriptor_);
+  descriptor_ = -1;
   sync_folder(path_);
 }
 

@@ -57,13 +57,18 @@ class InputFile {
 /// The whole file; ResourceExhaustedError when it holds more than `limit` bytes.
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit = 1ULL << 30);
 
+/// Deletes the temporary files in `folder` that killed processes left of files whose names begin
+/// with `start`; those that a process still writes stay. What cannot be deleted stays too.
+void remove_abandoned_files(const std::filesystem::path& folder, std::string_view start) noexcept;
+
 /// A file that appears whole or not at all.
 ///
 /// Bytes go to a hidden temporary file in the same folder; `commit` writes them through to the
 /// disk, renames the file over `path` and writes the folder through. Without `commit` the
 /// destructor removes the temporary file and whatever was at `path` stays. After an error the
 /// object can only be destroyed. A process that is killed may leave the temporary file behind
-/// (`.NAME.PID-N.tmp`), never a damaged `path`. Memory: one buffer of 256 KiB.
+/// (`.NAME.PID-N.tmp`, see remove_abandoned_files), never a damaged `path`. Memory: one buffer of
+/// 256 KiB.
 class AtomicFile {
  public:
   /// Creates the temporary file; throws NotFoundError when the folder does not exist,

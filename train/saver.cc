@@ -6,10 +6,12 @@
 #include <chrono>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "core/graph/constant.h"
 #include "core/graph/log.h"
 #include "core/runtime/session.h"
+#include "data/file.h"
 #include "ops/array/placeholder_with_default.h"
 #include "ops/array/view.h"
 #include "ops/control/group.h"
@@ -100,6 +102,7 @@ struct Saver::State {
   std::vector<KeptCheckpoint> kept;  // oldest first
   std::vector<KeptCheckpoint> to_be_deleted;
   double next_preserved = 0;  // a checkpoint saved later than this one stays
+  bool tidied = false;        // what killed processes left behind is gone
 
   void build(const std::vector<Saveable>& saveables, Site site);
   std::string checkpoint_path(Session& session, const std::string& save_path,
@@ -173,6 +176,10 @@ std::string Saver::save(Session& session, const std::string& save_path,
   if (state_->empty) return "";
   const std::string path = state_->checkpoint_path(session, save_path, options);
   const std::string folder = parent_of(save_path);
+  if (!std::exchange(state_->tidied, true)) {
+    remove_abandoned_files(folder, fs::path(save_path).filename().string());
+    remove_abandoned_files(folder, options.latest_filename + ".");
+  }
   try {
     const Array written = session.run(state_->saved, {{state_->filename, Array::scalar(path)}});
     if (written.item<std::string>() != path)

@@ -66,6 +66,42 @@ TEST_CASE("AtomicFile: without commit the old file stays and no temporary is lef
   CHECK(read_raw(path) == "new");
 }
 
+TEST_CASE("remove_abandoned_files: what a killed process left goes, what is written stays") {
+  const ScratchFolder folder;
+  write_raw(folder / ".model-1.data.77-0.tmp", "half");
+  write_raw(folder / ".other.77-0.tmp", "half");
+  write_raw(folder / ".model-1.kept", "whole");
+  std::filesystem::create_directory(folder / ".model-folder.tmp");
+  {
+    AtomicFile file(folder / "model-2");
+    file.append("new");
+    remove_abandoned_files(folder.path(), "model");
+    CHECK_FALSE(std::filesystem::exists(folder / ".model-1.data.77-0.tmp"));
+    file.commit();
+  }
+  CHECK(read_raw(folder / "model-2") == "new");
+  CHECK(std::filesystem::exists(folder / ".other.77-0.tmp"));
+  CHECK(std::filesystem::exists(folder / ".model-1.kept"));
+  CHECK(std::filesystem::exists(folder / ".model-folder.tmp"));
+  remove_abandoned_files(folder / "no folder", "model");
+}
+
+TEST_CASE("AtomicFile: files that are tidied away while they are made are made again") {
+  const ScratchFolder folder;
+  std::atomic<bool> done{false};
+  std::thread tidy([&] {
+    while (!done) remove_abandoned_files(folder.path(), "");
+  });
+  for (int i = 0; i < 300; ++i) {
+    AtomicFile file(folder / "name");
+    file.append(std::to_string(i));
+    file.commit();
+    REQUIRE(read_raw(folder / "name") == std::to_string(i));
+  }
+  done = true;
+  tidy.join();
+}
+
 TEST_CASE("AtomicFile: names") {
   ScratchFolder folder;
   const auto absent = folder / "no/such/out.bin";
