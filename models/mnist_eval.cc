@@ -19,8 +19,8 @@ EvalResult evaluate(const EvalOptions& options) {
     throw errors::NotFoundError(fmt::format("no checkpoint in '{}'", options.train_dir),
                                 {.hint = "`towerflow train mnist --train-dir T` writes one"});
   }
-  const bool relu_logits =
-      options.relu_logits.value_or(trained_with_relu_logits(options.train_dir));
+  const bool relu_logits = options.relu_logits.value_or(
+      read_run_record(options.train_dir).value_or(RunRecord{}).relu_logits);
 
   Graph graph;
   const auto default_graph = graph.as_default();

@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
+#include <random>
 
+#include "core/graph/log.h"
+#include "data/file.h"
 #include "data/tfrecord.h"
 #include "models/run_record.h"
 #include "towerflow/tf.h"
+#include "train/checkpoint/bundle_reader.h"
 
 namespace towerflow::models::mnist {
 namespace {
@@ -41,6 +47,62 @@ std::int64_t count_records(const std::string& file) {
   return reader.records_read();
 }
 
+std::int64_t any_seed() { return std::random_device()() & 0x7FFFFFFFU; }
+
+/// The checkpoint a run goes on from.
+struct Continued {
+  std::string checkpoint{};  ///< path prefix; empty when there is none
+  bool same_input = false;   ///< its input's position is one of this run's file
+};
+
+/// What is in train_dir to go on from; takes over its seed. Throws ValueError where that was
+/// another kind of run.
+Continued to_continue(TrainOptions& options, const std::string& file) {
+  if (options.train_dir.empty()) return {};
+  std::filesystem::create_directories(options.train_dir);
+  remove_abandoned_files(options.train_dir, "run.json");
+  if (options.restart) return {};
+  const auto checkpoint = tf::train::latest_checkpoint(options.train_dir);
+  if (!checkpoint) return {};
+  const RunRecord record = read_run_record(options.train_dir).value_or(RunRecord{});
+  const auto other = [&](const std::string& what) {
+    return ValueError(fmt::format("the network in '{}' was trained {}", options.train_dir, what),
+                      {.hint = "go on as it was begun, choose another --train-dir, or begin anew "
+                               "with --restart"});
+  };
+  if (record.relu_logits != options.net.relu_logits) {
+    throw other(record.relu_logits ? "with --relu-logits" : "without --relu-logits");
+  }
+  if (options.seed && record.seed && *options.seed != *record.seed) {
+    throw other(fmt::format("from seed {}, not {}", *record.seed, *options.seed));
+  }
+  if (record.seed) options.seed = record.seed;
+  return {*checkpoint, record.data_file == file};
+}
+
+/// Sets variables and input to what the checkpoint holds; the variables alone where it is of other
+/// input.
+void restore(tf::Session& sess, const tf::train::Saver& saver, const Continued& continued) {
+  const TensorBundleReader reader(continued.checkpoint);
+  const auto there = [&](const train::Saveable& saveable) {
+    const auto& specs = saveable->specs();
+    return std::all_of(specs.begin(), specs.end(),
+                       [&](const auto& spec) { return reader.contains(spec.name); });
+  };
+  const auto saveables = train::VarList::all().saveables();
+  if (continued.same_input && std::all_of(saveables.begin(), saveables.end(), there)) {
+    saver.restore(sess, continued.checkpoint);
+    return;
+  }
+  log_message(
+      LogLevel::warning,
+      fmt::format("'{}' holds no position of this run's input ({}): the variables go on, the "
+                  "input starts over",
+                  continued.checkpoint,
+                  continued.same_input ? "it had fewer towers" : "its data were others"));
+  tf::train::Saver({.var_list = tf::global_variables()}).restore(sess, continued.checkpoint);
+}
+
 /// Examples that wait in each tower's shuffle queue when training has ended.
 std::vector<std::int64_t> left_over(Session& session, int num_towers) {
   std::vector<std::int64_t> counts;
@@ -59,6 +121,7 @@ ConfigProto session_config(int num_towers, const DeviceOptions& options) {
   const int wanted = options.simulated.count > 0 ? 1 : num_towers;
   config.device_count["CPU"] = options.cpus > 0 ? options.cpus : wanted;
   config.simulated = options.simulated;
+  config.gpu_options.visible_device_list = options.visible;
   config.intra_op_parallelism_threads = options.threads;
   config.allow_soft_placement = true;
   config.log_device_placement = options.log_device_placement;
@@ -76,9 +139,10 @@ std::string record_file(const std::string& folder, const std::string& name) {
       {.hint = "`towerflow convert mnist --from IDX_DIR --to D` makes them"});
 }
 
-TrainResult train(const TrainOptions& options,
+TrainResult train(const TrainOptions& asked,
                   const std::function<bool(const StepReport&)>& on_step) {
-  check(options);
+  check(asked);
+  TrainOptions options = asked;
   const std::string file = record_file(options.data_dir, "train");
   TrainResult result;
   result.examples_per_epoch = count_records(file);
@@ -89,6 +153,8 @@ TrainResult train(const TrainOptions& options,
   }
   const std::int64_t steps =
       std::min(examples / options.batch_size, options.max_steps.value_or(examples));
+  const Continued continued = to_continue(options, file);
+  if (!options.train_dir.empty() && !options.seed) options.seed = any_seed();
 
   Graph graph;
   const auto default_graph = graph.as_default();
@@ -106,21 +172,41 @@ TrainResult train(const TrainOptions& options,
       });
   std::optional<tf::train::Saver> saver;
   if (!options.train_dir.empty()) {
-    std::filesystem::create_directories(options.train_dir);
-    saver.emplace(tf::train::SaverOptions{.var_list = tf::global_variables()});
+    for (const auto& position : tf::train::input_positions()) {
+      tf::add_to_collection(GraphKeys::SAVEABLE_OBJECTS, position);
+    }
+    saver.emplace();
+    if (const auto state = tf::train::get_checkpoint_state(options.train_dir)) {
+      saver->recover_last_checkpoints(state->all_model_checkpoint_paths);
+    }
   }
 
   tf::Session sess(session_config(options.num_towers, options.devices));
   sess.run(towers.init);
+  if (!continued.checkpoint.empty()) {
+    restore(sess, *saver, continued);
+    result.continued_from = result.checkpoint = continued.checkpoint;
+    // It is a float, as in the program this one is a port of.
+    result.first_step = std::llround(sess.run(towers.global_step).item<float>());
+    result.steps = result.first_step;
+  }
+  const auto save = [&] {
+    result.checkpoint =
+        saver->save(sess, options.train_dir + "/model.ckpt", {.global_step = result.steps});
+    write_run_record(options, file, result.steps);
+  };
+  if (saver) write_run_record(options, file, result.steps);
   tf::train::Coordinator coord;
   auto threads = tf::train::start_queue_runners(sess, {.coord = &coord});
 
   std::vector<Fetch> fetches{towers.train_op};
   fetches.insert(fetches.end(), towers.losses.begin(), towers.losses.end());
   const auto begin = Clock::now();
-  double first_step = 0;
+  double first_seconds = 0, saving = 0;
+  std::int64_t saved = result.steps;
   try {
-    while (!coord.should_stop() && (!options.max_steps || result.steps < *options.max_steps)) {
+    while (!coord.should_stop() && !result.stopped &&
+           (!options.max_steps || result.steps < *options.max_steps)) {
       const auto start = Clock::now();
       const bool late = result.steps >= steps * 6 / 10;
       const std::vector<Array> values =
@@ -129,31 +215,34 @@ TrainResult train(const TrainOptions& options,
       for (std::size_t i = 1; i < values.size(); ++i) {
         report.losses.push_back(values[i].item<float>());
       }
-      if (result.steps == 0) first_step = report.seconds;
+      if (result.steps == result.first_step) first_seconds = report.seconds;
       result.loss = report.losses.back();
       ++result.steps;
-      if (!on_step(report)) break;
+      result.stopped = !on_step(report);
+      if (saver && options.save_every > 0 && result.steps % options.save_every == 0) {
+        const auto before = Clock::now();
+        save();
+        saved = result.steps;
+        saving += seconds_since(before);
+      }
     }
   } catch (const tf::errors::OutOfRangeError&) {
     // Every tower has read all its epochs.
   } catch (...) {
     coord.request_stop(std::current_exception());
   }
-  const double seconds = seconds_since(begin) - first_step;
+  const double seconds = seconds_since(begin) - first_seconds - saving;
+  // While the input threads run: what one of them holds when it is stopped has no position.
+  if (saver && saved < result.steps && !coord.should_stop()) coord.stop_on_exception(save);
   coord.request_stop();
   coord.join(threads);
 
-  const std::int64_t timed = std::max<std::int64_t>(result.steps - 1, 0);
+  const std::int64_t timed = std::max<std::int64_t>(result.steps - result.first_step - 1, 0);
   if (timed > 0) {
     result.examples_per_second =
         static_cast<double>(timed * options.batch_size * options.num_towers) / seconds;
   }
   result.left_over = left_over(sess, options.num_towers);
-  if (saver) {
-    result.checkpoint =
-        saver->save(sess, options.train_dir + "/model.ckpt", {.global_step = result.steps});
-    write_run_record(options, result);
-  }
   sess.close();
   return result;
 }

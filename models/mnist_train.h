@@ -14,6 +14,7 @@ namespace towerflow::models::mnist {
 struct DeviceOptions {
   int cpus = 0;  ///< logical CPUs, 0 for one a tower, or for one beside accelerators
   SimulatedDevices simulated{};  ///< accelerators to simulate; none unless asked for
+  std::string visible{};         ///< numbers of the accelerators to use, "0,2"; all when empty
   int threads = 0;               ///< compute threads in all, 0 for one per core
   bool log_device_placement = false;
 };
@@ -29,7 +30,9 @@ struct TrainOptions {
   int num_epochs = 5;
   std::optional<std::int64_t> max_steps{};  ///< ends earlier
   double learning_rate = 0.005;             ///< divided by 10 after 60 % of the steps
-  std::string train_dir;                    ///< for the checkpoint; none is written when empty
+  std::string train_dir;                    ///< for checkpoints; none are written when empty
+  std::int64_t save_every = 0;              ///< steps between checkpoints; 0: at the end alone
+  bool restart = false;                     ///< train anew where train_dir has a checkpoint
   std::optional<std::int64_t> seed{};
   int reader_threads = 2;  ///< per tower
   NetOptions net{};
@@ -45,7 +48,10 @@ struct StepReport {
 };
 
 struct TrainResult {
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;       ///< in all, those of earlier runs included
+  std::int64_t first_step = 0;  ///< of this run
+  std::string continued_from;   ///< path prefix of a checkpoint; empty when trained anew
+  bool stopped = false;         ///< by `on_step`
   std::int64_t examples_per_epoch = 0;
   std::vector<std::int64_t> left_over;  ///< per tower: examples that no full batch could take
   double examples_per_second = 0;
@@ -54,11 +60,17 @@ struct TrainResult {
 };
 
 /// Trains until every tower has read its epochs: the run ends by OutOfRangeError, with all input
-/// threads joined. `on_step` is called after each step; returning false ends training there.
+/// threads joined. `on_step` is called after each step; returning false ends training there, with a
+/// checkpoint.
 ///
-/// errors   NotFoundError: no training file in data_dir; DataLossError: a damaged one; ValueError:
-/// an
-///          option out of range, fewer examples than one batch
+/// A run goes on from the newest checkpoint in train_dir, the input's position included: stopped
+/// and continued it ends in the same bits as without. When the checkpoint was of other input, or of
+/// fewer towers, the variables go on and the input starts over, which a warning says. A run without
+/// a seed that has a train_dir picks one, which run.json there keeps.
+///
+/// errors   NotFoundError: no training file in data_dir; DataLossError: a damaged one, or one that
+///          has changed since the checkpoint; ValueError: an option out of range, fewer examples
+///          than one batch, another net or seed than the checkpoint's
 TrainResult train(const TrainOptions& options,
                   const std::function<bool(const StepReport&)>& on_step);
 

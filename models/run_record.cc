@@ -15,34 +15,47 @@ std::string record_path(const std::string& train_dir) {
 
 }  // namespace
 
-void write_run_record(const TrainOptions& options, const TrainResult& result) {
+void write_run_record(const TrainOptions& options, const std::string& data_file,
+                      std::int64_t steps) {
   nlohmann::ordered_json record;
   record["model"] = "mnist";
   record["relu_logits"] = options.net.relu_logits;
   record["towers"] = options.num_towers;
   record["batch_size_per_tower"] = options.batch_size;
   record["epochs"] = options.num_epochs;
-  record["steps"] = result.steps;
+  record["steps"] = steps;
   record["learning_rate"] = options.learning_rate;
   record["seed"] = options.seed ? nlohmann::ordered_json(*options.seed) : nullptr;
+  record["data_file"] = data_file;
   record["instruction_set"] = simd::level_name(simd::loops().level);
   AtomicFile file(record_path(options.train_dir));
-  file.append(record.dump(2) + "\n");
+  file.append(record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   file.commit();
 }
 
-bool trained_with_relu_logits(const std::string& train_dir) {
+std::optional<RunRecord> read_run_record(const std::string& train_dir) {
   const std::string path = record_path(train_dir);
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return false;
-  const auto record =
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  const auto json =
       nlohmann::json::parse(read_file(path, 1 << 20), nullptr, /*allow_exceptions=*/false);
-  if (!record.is_object() || !record.contains("relu_logits") ||
-      !record["relu_logits"].is_boolean()) {
+  const auto has = [&](const char* key, auto is_kind) {
+    return json.contains(key) && is_kind(json[key]);
+  };
+  if (!json.is_object() ||
+      !has("relu_logits", [](const auto& value) { return value.is_boolean(); })) {
     throw errors::DataLossError("'" + path + "' is no run record",
-                                {.hint = "remove it, or say --relu-logits yourself"});
+                                {.hint = "remove it; an evaluation then wants --relu-logits if the "
+                                         "run had it"});
   }
-  return record["relu_logits"].get<bool>();
+  RunRecord record{.relu_logits = json["relu_logits"].get<bool>()};
+  if (has("seed", [](const auto& value) { return value.is_number_integer(); })) {
+    record.seed = json["seed"].get<std::int64_t>();
+  }
+  if (has("data_file", [](const auto& value) { return value.is_string(); })) {
+    record.data_file = json["data_file"].get<std::string>();
+  }
+  return record;
 }
 
 }  // namespace towerflow::models::mnist

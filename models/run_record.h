@@ -1,17 +1,27 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "models/mnist_train.h"
 
 namespace towerflow::models::mnist {
 
-/// Writes `run.json` beside the checkpoint: what was trained and how, so that a later evaluation
-/// builds the same network.
-void write_run_record(const TrainOptions& options, const TrainResult& result);
+/// Writes `run.json` beside the checkpoint: what is trained and how, so that a later evaluation
+/// builds the same network and a later run goes on alike.
+void write_run_record(const TrainOptions& options, const std::string& data_file,
+                      std::int64_t steps);
 
-/// Whether the run recorded in `train_dir` had the ReLU on local4; false without a record.
-/// Throws DataLossError for a record that cannot be read.
-bool trained_with_relu_logits(const std::string& train_dir);
+/// What a later run wants to know of it.
+struct RunRecord {
+  bool relu_logits = false;
+  std::optional<std::int64_t> seed{};
+  std::string data_file{};  ///< "" when it was not recorded
+};
+
+/// The record in `train_dir`; nothing without one. Throws DataLossError for one that cannot be
+/// read.
+std::optional<RunRecord> read_run_record(const std::string& train_dir);
 
 }  // namespace towerflow::models::mnist

@@ -24,7 +24,7 @@ constexpr const char* kAbout =
     "variables.\nOn a machine without a GPU a tower is a logical CPU.";
 constexpr const char* kFooter =
     "What a command takes: towerflow COMMAND --help\n"
-    "Exit code: 0 done, 1 it failed, 2 the command line is wrong.\n"
+    "Exit code: 0 done, 1 it failed, 2 the command line is wrong, 130 stopped by Ctrl-C.\n"
     "TOWERFLOW_EXPLAIN=1 in the environment prints what the planner makes of each run.";
 
 void complain(const std::string& message) { fmt::print(stderr, "towerflow: {}\n", message); }
@@ -136,6 +136,9 @@ int run_checked(CLI::App& app, int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     complain(usage_text(app, error));
+  } catch (const Interrupted&) {
+    flush_output();
+    return kInterrupted;
   } catch (const UsageError& error) {
     complain(error.what() + see_help(innermost(&app)));
   }

@@ -102,6 +102,26 @@ CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus,
       ->type_name("cpu:N|sim:N");
 }
 
+CLI::Option* add_gpus(CLI::App& app, const std::string& name, std::string& visible) {
+  const auto check = [](std::string& text) -> std::string {
+    std::string_view left = text;
+    while (true) {
+      const std::size_t comma = left.find(',');
+      const auto number = parsed<int>(std::string(left.substr(0, comma)));
+      if (!number || *number < 0) {
+        return fmt::format("must be numbers of accelerators like 0,2, got '{}'", text);
+      }
+      if (comma == std::string_view::npos) return "";
+      left.remove_prefix(comma + 1);
+    }
+  };
+  return app
+      .add_option(name, visible,
+                  "which accelerators to use, in this order; all of them when not given")
+      ->check(CLI::Validator(check, ""))
+      ->type_name("I,J,..");
+}
+
 CLI::Option* add_positive(CLI::App& app, const std::string& name, double& value,
                           const std::string& about) {
   return app.add_option(name, value, about)

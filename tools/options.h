@@ -32,6 +32,9 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std
 CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus,
                          SimulatedDevices& simulated);
 
+/// Adds a list of accelerators, `--gpus 0,2`: which of those there are become /gpu:0, /gpu:1.
+CLI::Option* add_gpus(CLI::App& app, const std::string& name, std::string& visible);
+
 /// Adds a finite number above 0: `--learning-rate R`.
 CLI::Option* add_positive(CLI::App& app, const std::string& name, double& value,
                           const std::string& about);

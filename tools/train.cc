@@ -2,12 +2,16 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
 
 #include "models/mnist_train.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/sample_dir.h"
@@ -23,6 +27,10 @@ constexpr const char* kMnistHelp =
     "are averaged and applied on the CPU. Tower i asks for /gpu:i; without GPUs it runs on a "
     "logical\n"
     "CPU. The rate is divided by 10 after 60 % of the steps.\n"
+    "\n"
+    "With --train-dir a run can be stopped by Ctrl-C, or killed, and goes on with the same "
+    "command\n"
+    "from the newest checkpoint, in the same order of examples: it ends in the same bits.\n"
     "\n"
     "Example: towerflow train mnist --num-towers 2 --train-dir runs/mnist";
 
@@ -46,12 +54,27 @@ std::string now() {
                      fmt::localtime(std::chrono::system_clock::to_time_t(time)), micros);
 }
 
-/// The log line of the program this one is a port of.
+/// The log line of the program this one is a port of, whose loss is the last tower's; then how far
+/// the towers are apart.
 void print_step(const mnist::StepReport& report, const mnist::TrainOptions& options) {
   const double examples = static_cast<double>(options.batch_size * options.num_towers);
-  fmt::print("{}: step {}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)\n", now(),
+  fmt::print("{}: step {}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)", now(),
              report.step, report.losses.back(), examples / report.seconds,
              report.seconds / options.num_towers);
+  const auto& losses = report.losses;
+  if (losses.size() > 1) {
+    const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
+    fmt::print(
+        "; mean of {} towers {:.2f}, from {:.2f} to {:.2f}", losses.size(),
+        std::accumulate(losses.begin(), losses.end(), 0.) / static_cast<double>(losses.size()),
+        *least, *most);
+  }
+  fmt::print("\n");
+}
+
+void print_first_step(std::int64_t step) {
+  fmt::print("Going on from the checkpoint of step {}.\n", step);
+  flush_output();
 }
 
 void print_left_over(const mnist::TrainResult& result) {
@@ -75,18 +98,29 @@ void train_mnist(Arguments arguments) {
   options.reader_threads = static_cast<int>(arguments.reader_threads);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
 
+  if (options.save_every > 0 && options.train_dir.empty()) {
+    throw UsageError("--save-every wants a --train-dir to save to");
+  }
+  const Interrupt interrupt;
   Progress progress("training");
+  bool begun = false;
   const mnist::TrainResult result = mnist::train(options, [&](const mnist::StepReport& report) {
+    if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
     if (report.step % 100 == 0) {
       progress.finish();
       print_step(report, options);
       flush_output();
     }
     progress.update(report.step + 1, report.steps);
-    return true;
+    return !Interrupt::requested();
   });
   progress.finish();
-  if (options.max_steps) {
+  if (!begun && result.first_step > 0) print_first_step(result.first_step);
+  if (result.stopped) {
+    fmt::print("Stopped after {} steps{}.\n", result.steps,
+               result.checkpoint.empty() ? "; without --train-dir nothing was kept"
+                                         : "; the same command goes on from there");
+  } else if (options.max_steps) {
     fmt::print("Done training for {} steps.\n", result.steps);
   } else {
     fmt::print("Done training for {} epochs, {} steps.\n", options.num_epochs, result.steps);
@@ -98,11 +132,13 @@ void train_mnist(Arguments arguments) {
     line["model"] = "mnist";
     line["towers"] = options.num_towers;
     line["steps"] = result.steps;
+    line["first_step"] = result.first_step;
     line["examples_per_second"] = result.examples_per_second;
     line["loss"] = result.loss;
     line["left_over"] = result.left_over;
     fmt::print("{}\n", line.dump());
   }
+  if (result.stopped) throw Interrupted();
 }
 
 void add_mnist(CLI::App& train) {
@@ -113,8 +149,8 @@ void add_mnist(CLI::App& train) {
   app.add_option("--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]")
       ->type_name("DIR")
       ->capture_default_str();
-  add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
-            {.least = 1, .most = 1024});
+  add_whole(app, "--num-towers,--num-gpus", arguments->num_towers,
+            "towers, each a replica of the network", {.least = 1, .most = 1024});
   add_whole(app, "--batch-size", options.batch_size, "examples a step for each tower");
   add_whole(app, "--num-epochs", arguments->epochs_given,
             "how often each tower reads the data; 5 when not given");
@@ -122,8 +158,12 @@ void add_mnist(CLI::App& train) {
   add_positive(app, "--learning-rate", options.learning_rate,
                "rate of the first 60 % of the steps");
   app.add_option("--train-dir", arguments->train_dir,
-                 "folder for the checkpoint; none is written when not given")
+                 "folder for checkpoints, and where a run goes on from; none when not given")
       ->type_name("DIR");
+  add_whole(app, "--save-every", options.save_every,
+            "steps between checkpoints, of which the newest 5 are kept; 0: at the end alone",
+            {.least = 0});
+  app.add_flag("--restart", options.restart, "train anew where --train-dir has a checkpoint");
   add_whole(app, "--seed", arguments->seed, "makes the run repeat bit for bit",
             {.least = 0, .most = std::numeric_limits<std::int32_t>::max()});
   app.add_flag("--relu-logits", options.net.relu_logits,
@@ -132,6 +172,7 @@ void add_mnist(CLI::App& train) {
             "input threads a tower; the order of examples does not depend on it",
             {.least = 1, .most = 64});
   add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
+  add_gpus(app, "--gpus", options.devices.visible);
   add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
   app.add_flag("--log-device-placement", options.devices.log_device_placement,

@@ -54,6 +54,18 @@ TEST_CASE("an optional number stays absent unless it is given") {
   CHECK(value == 0);
 }
 
+TEST_CASE("accelerators are a list of numbers") {
+  std::string visible;
+  const auto add = [&](CLI::App& app) { add_gpus(app, "--x", visible); };
+  CHECK(given(add, "0") == "");
+  CHECK(given(add, "2,0") == "");
+  CHECK(visible == "2,0");
+  for (const char* bad : {"", ",", "0,", "a", "-1", "0 1", "1,,2"}) {
+    CHECK(given(add, bad) ==
+          std::string("--x: must be numbers of accelerators like 0,2, got '") + bad + "'");
+  }
+}
+
 TEST_CASE("devices are a count of logical CPUs, or simulated accelerators") {
   int cpus = 0;
   SimulatedDevices simulated;

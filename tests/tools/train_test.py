@@ -8,22 +8,31 @@ import gzip
 import json
 import os
 import pathlib
+import random
+import shutil
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 COMMAND = os.environ["TOWERFLOW_COMMAND"]
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
 LIMIT = 200  # seconds
+KILLS = int(os.environ.get("TOWERFLOW_KILLS", 20))  # of a run that saves
 
 
 def run(*arguments):
     return subprocess.run([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT,
                           check=False)
+
+
+def warnings(stderr):
+    """What was said on standard error, but for which checkpoint is read."""
+    return [line for line in stderr.splitlines() if not line.startswith("Restoring parameters ")]
 
 
 def first_records(count, name="train"):
@@ -60,7 +69,7 @@ class Scratch(unittest.TestCase):
 
     def train(self, *more):
         result = run("train", "mnist", *more)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
         return result.stdout
 
     def assert_error(self, result, code, *parts):
@@ -93,7 +102,8 @@ class Training(Scratch):
                             "--batch-size", 32, "--devices", "cpu:2", "--json", "--train-dir",
                             self.folder)
         self.assertRegex(output, r"\A\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: step 0, loss = \d\.\d\d "
-                         r"\(\d+\.\d examples/sec; \d+\.\d{3} sec/batch\)\n")
+                         r"\(\d+\.\d examples/sec; \d+\.\d{3} sec/batch\); "
+                         r"mean of 2 towers \d\.\d\d, from \d\.\d\d to \d\.\d\d\n")
         self.assertIn("Done training for 2 epochs, 9 steps.\n", output)
         for tower in range(2):
             self.assertIn(f"tower_{tower}: 12 examples left that fill no batch.\n", output)
@@ -107,6 +117,102 @@ class Training(Scratch):
         line = json.loads(result.stdout.splitlines()[-1])
         self.assertEqual((line["steps"], line["examples"]), (9, 70))
         self.assertEqual(line["precision_at_1"], line["correct"] / 70)
+
+
+class Continuing(Scratch):
+    """A run that is stopped and started again ends in the files of one that was not."""
+
+    STEPS = 75  # of two epochs of 300 examples in batches of 8
+
+    def setUp(self):
+        super().setUp()
+        self.file.write_bytes(first_records(300))
+
+    def arguments(self, name, *more, seed=("--seed", 5), towers=2, end=("--num-epochs", 2)):
+        return ("--data-dir", self.folder, "--train-dir", self.folder / name,
+                "--batch-size", 8, "--devices", "cpu:2", "--num-towers", towers, *seed, *end, *more)
+
+    def files(self, name, steps=STEPS):
+        return [(self.folder / name / f"model.ckpt-{steps}.{part}").read_bytes()
+                for part in ("index", "data-00000-of-00001")]
+
+    def test_interrupted(self):
+        self.train(*self.arguments("whole"))
+        signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+        while True:
+            process = subprocess.Popen(
+                [COMMAND, "train", "mnist", *map(str, self.arguments("parts", "--save-every", 10))],
+                stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE)
+            line = process.stdout.readline()
+            sent = signals.pop(0) if line and signals else None
+            if sent:
+                process.send_signal(sent)
+            out, err = process.communicate(timeout=LIMIT)
+            self.assertEqual(warnings(err), [])
+            if process.returncode == 0:
+                break
+            self.assertIsNotNone(sent)
+            if sent == signal.SIGKILL:
+                self.assertEqual(process.returncode, -sent)
+                continue
+            self.assertEqual(process.returncode, 130)
+            self.assertRegex(out, r"Stopped after \d+ steps; the same command goes on from there\.")
+        self.assertEqual(self.files("parts"), self.files("whole"))
+        output = self.train(*self.arguments("parts"))
+        self.assertIn("Going on from the checkpoint of step 75.\n", output)
+        self.assertEqual(self.files("parts"), self.files("whole"))
+
+    def test_killed_while_saving(self):
+        self.train(*self.arguments("whole"))
+        command = [COMMAND, "train", "mnist", *map(str, self.arguments("killed", "--save-every", 1))]
+        chance, kills = random.Random(6), 0
+        while kills < KILLS:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            # The first line says that the newest checkpoint was read, with its checksums.
+            first = process.stdout.readline()
+            time.sleep(chance.random() * 0.1)
+            process.kill()
+            rest, err = process.communicate(timeout=LIMIT)
+            self.assertEqual(warnings(err), [])
+            self.assertRegex(first, r"step \d+")
+            kills += process.returncode != 0
+            if "Done training" in rest:
+                shutil.rmtree(self.folder / "killed")
+        self.train(*self.arguments("killed"))
+        self.assertEqual(self.files("killed"), self.files("whole"))
+        # Half-written files are gone; whole ones may stay that no state file lists yet or any more.
+        others = {path.name for path in (self.folder / "killed").iterdir()
+                  if not path.name.startswith("model.ckpt-")}
+        self.assertEqual(others, {"checkpoint", "run.json"})
+
+    def test_without_a_seed(self):
+        parts = self.arguments("parts", seed=())
+        self.train(*parts, "--save-every", 30)
+        chosen = json.loads((self.folder / "parts/run.json").read_text())["seed"]
+        self.train(*self.arguments("whole", seed=("--seed", chosen)))
+        self.assertEqual(self.files("parts"), self.files("whole"))
+        self.assertEqual(sorted(path.name for path in (self.folder / "parts").glob("*.index")),
+                         [f"model.ckpt-{steps}.index" for steps in (30, 60, 75)])
+
+    def test_other_runs(self):
+        self.train(*self.arguments("a", towers=1))
+        self.assert_error(run("train", "mnist", *self.arguments("a", "--relu-logits")), 1,
+                          "without --relu-logits", "--restart")
+        self.assert_error(run("train", "mnist", *self.arguments("a", seed=("--seed", 6))), 1,
+                          "from seed 5, not 6", "--restart")
+        result = run("train", "mnist", *self.arguments("a"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("it had fewer towers", result.stderr)
+        output = self.train(*self.arguments("a", "--restart", seed=("--seed", 6)))
+        self.assertIn("Done training for 2 epochs, 75 steps.\n", output)
+        self.assert_error(run("train", "mnist", "--save-every", 5), 2, "--train-dir")
+
+    def test_input_that_changed(self):
+        self.train(*self.arguments("a", end=("--max-steps", 20)))
+        self.file.write_bytes(first_records(200))
+        self.assert_error(run("train", "mnist", *self.arguments("a")), 1, str(self.file), "checkpoint")
 
 
 class Update(Scratch):
