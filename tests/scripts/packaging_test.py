@@ -1,0 +1,59 @@
+"""The list of headers to install."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*command, cwd=ROOT):
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True,
+                          check=False, stdin=subprocess.DEVNULL, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+class PublicHeaders(unittest.TestCase):
+    def listed(self, files, *start):
+        """What the script lists in a project of these {path: text}."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for path, text in files.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+            (root / "packaging").mkdir()
+            script = shutil.copy(ROOT / "packaging/public_headers", root / "packaging")
+            return run(script, *start, cwd=root)
+
+    def test_all_that_is_included(self):
+        code, output, _ = self.listed({
+            "a/top.h": '#include "a/one.h"\n#include <vector>\n', "a/one.h": '# include "b/two.h"\n',
+            "b/two.h": '#include "a/one.h"\n', "b/other.h": "", "b/unused.h": ""},
+            "a/top.h", "b/other.h")
+        self.assertEqual((code, output), (0, "a/one.h\na/top.h\nb/other.h\nb/two.h\n"))
+
+    def test_a_header_that_is_not_there(self):
+        code, _, errors = self.listed({"a/top.h": '#include "a/gone.h"\n'}, "a/top.h")
+        self.assertEqual(code, 1)
+        self.assertIn("a/gone.h: named by a/top.h", errors)
+
+    def test_a_header_of_another_library(self):
+        code, _, errors = self.listed({"a/top.h": "#include <fmt/format.h>\n"}, "a/top.h")
+        self.assertEqual(code, 1)
+        self.assertIn("a/top.h: a program that includes it would need <fmt/format.h>", errors)
+
+    def test_nothing_given(self):
+        self.assertEqual(self.listed({})[0], 1)
+
+    def test_the_project(self):
+        code, output, errors = run("packaging/public_headers", "towerflow/tf.h")
+        self.assertEqual(code, 0, errors)
+        self.assertIn("core/runtime/session.h\n", output)
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    unittest.main()
