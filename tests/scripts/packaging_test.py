@@ -1,6 +1,7 @@
-"""The list of headers to install."""
+"""The list of headers to install, what including one costs, and what scripts/bench says of itself."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,28 @@ class PublicHeaders(unittest.TestCase):
         code, output, errors = run("packaging/public_headers", "towerflow/tf.h")
         self.assertEqual(code, 0, errors)
         self.assertIn("core/runtime/session.h\n", output)
+
+
+class Bench(unittest.TestCase):
+    def test_help(self):
+        for option in ("--help", "-h"):
+            code, output, _ = run("scripts/bench", option)
+            self.assertEqual(code, 0)
+            self.assertTrue(output.startswith("usage: scripts/bench [WHAT]"), output)
+            for what in re.findall(r"compare_(\w+)\.py", "\n".join(map(str, ROOT.glob("bench/*")))):
+                self.assertRegex(output, rf"(?m)^  {what} ")
+
+    def test_include(self):
+        code, output, _ = run("scripts/bench", "include", "--runs", "2", "--compiler", "g++", "no-c++",
+                              "--header", "core/graph/lane.h")
+        self.assertEqual(code, 0)
+        self.assertIn("no-c++ is not installed\n", output)
+        self.assertRegex(output, r"g\+\+ +-std=c\+\+20 <core/graph/lane\.h>: \d\.\d\d s \(middle half ")
+
+    def test_include_of_what_does_not_compile(self):
+        code, _, errors = run("scripts/bench", "include", "--compiler", "g++", "--header", "no/such.h")
+        self.assertEqual(code, 1)
+        self.assertIn("no/such.h", errors)
 
 
 if __name__ == "__main__":
