@@ -1,0 +1,154 @@
+#pragma once
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+/// The wire format of tf.train.Example, walked where it lies, without a message being built: what
+/// ExampleParser and RecordSummary share. Every function is given the bytes of one message, at most
+/// 2 GiB, and returns whether they are one; the bytes need not be trusted, and no memory is taken.
+namespace towerflow::data::wire {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+constexpr std::uint32_t tag_of(std::uint32_t field, WireFormatLite::WireType type) {
+  return field << 3 | static_cast<std::uint32_t>(type);
+}
+inline constexpr auto kDelimited = WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+
+/// What a Feature holds, numbered as its fields.
+enum class Kind { none = 0, bytes = 1, floats = 2, ints = 3 };
+
+inline CodedInputStream stream_of(std::string_view bytes) {
+  return CodedInputStream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                          static_cast<int>(bytes.size()));
+}
+
+/// A length and so many bytes, which stay where they are.
+inline bool read_delimited(CodedInputStream& stream, std::string_view& bytes) {
+  std::uint32_t length = 0;
+  if (!stream.ReadVarint32(&length)) return false;
+  const void* start = nullptr;
+  int available = 0;
+  if (!stream.GetDirectBufferPointer(&start, &available)) available = 0;
+  if (length > static_cast<std::uint32_t>(available)) return false;
+  bytes = {static_cast<const char*>(start), length};
+  return stream.Skip(static_cast<int>(length));
+}
+
+/// Calls `field(tag, stream)` for each field; it returns whether it could read it.
+template <class F>
+bool for_each_field(std::string_view message, F&& field) {
+  CodedInputStream stream = stream_of(message);
+  while (const std::uint32_t tag = stream.ReadTag())
+    if (!field(tag, stream)) return false;
+  return stream.ConsumedEntireMessage();
+}
+
+inline bool read_map_entry(std::string_view entry, std::string_view& key,
+                           std::string_view& feature) {
+  bool has_key = false, has_feature = false;
+  return for_each_field(entry, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag == tag_of(1, kDelimited) && !std::exchange(has_key, true))
+      return read_delimited(stream, key);
+    if (tag == tag_of(2, kDelimited) && !std::exchange(has_feature, true))
+      return read_delimited(stream, feature);
+    return false;
+  });
+}
+
+/// Calls `visit(key, feature)` for each feature of an Example; of a key that comes twice the last
+/// counts.
+template <class F>
+bool for_each_feature(std::string_view example, F&& visit) {
+  const auto read_entry = [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag != tag_of(1, kDelimited)) return WireFormatLite::SkipField(&stream, tag);
+    std::string_view entry, key, feature;
+    if (!read_delimited(stream, entry) || !read_map_entry(entry, key, feature)) return false;
+    visit(key, feature);
+    return true;
+  };
+  return for_each_field(example, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag != tag_of(1, kDelimited)) return WireFormatLite::SkipField(&stream, tag);
+    std::string_view features;
+    return read_delimited(stream, features) && for_each_field(features, read_entry);
+  });
+}
+
+/// The one list that a Feature holds; a Feature with two is refused, as TensorFlow refuses it.
+inline bool read_feature(std::string_view feature, Kind& kind, std::string_view& list) {
+  kind = Kind::none;
+  return for_each_field(feature, [&](std::uint32_t tag, CodedInputStream& stream) {
+    for (const Kind candidate : {Kind::bytes, Kind::floats, Kind::ints})
+      if (tag == tag_of(static_cast<std::uint32_t>(candidate), kDelimited)) {
+        if (kind != Kind::none) return false;
+        kind = candidate;
+        return read_delimited(stream, list);
+      }
+    return WireFormatLite::SkipField(&stream, tag);
+  });
+}
+
+/// Calls `visit(value)` for each value of a BytesList.
+template <class F>
+bool for_each_bytes(std::string_view list, F&& visit) {
+  return for_each_field(list, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag != tag_of(1, kDelimited)) return WireFormatLite::SkipField(&stream, tag);
+    std::string_view value;
+    if (!read_delimited(stream, value)) return false;
+    visit(value);
+    return true;
+  });
+}
+
+/// Calls `visit(bytes)` for each run of values of a FloatList: 4 bytes a value, little endian as in
+/// every processor that the library is built for, at any address.
+template <class F>
+bool for_each_float_run(std::string_view list, F&& visit) {
+  return for_each_field(list, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag == tag_of(1, kDelimited)) {
+      std::string_view packed;
+      if (!read_delimited(stream, packed) || packed.size() % sizeof(float) != 0) return false;
+      visit(packed);
+      return true;
+    }
+    if (tag != tag_of(1, WireFormatLite::WIRETYPE_FIXED32))
+      return WireFormatLite::SkipField(&stream, tag);
+    std::uint32_t bits = 0;
+    if (!stream.ReadLittleEndian32(&bits)) return false;
+    char bytes[sizeof bits];
+    std::memcpy(bytes, &bits, sizeof bits);
+    visit(std::string_view(bytes, sizeof bytes));
+    return true;
+  });
+}
+
+/// Calls `visit(value)` for each value of an Int64List.
+template <class F>
+bool for_each_int(std::string_view list, F&& visit) {
+  const auto read_one = [&](CodedInputStream& stream) {
+    std::uint64_t value = 0;
+    if (!stream.ReadVarint64(&value)) return false;
+    visit(static_cast<std::int64_t>(value));
+    return true;
+  };
+  return for_each_field(list, [&](std::uint32_t tag, CodedInputStream& stream) {
+    if (tag == tag_of(1, kDelimited)) {
+      std::string_view packed;
+      if (!read_delimited(stream, packed)) return false;
+      CodedInputStream values = stream_of(packed);
+      while (static_cast<std::size_t>(values.CurrentPosition()) < packed.size())
+        if (!read_one(values)) return false;
+      return true;
+    }
+    if (tag == tag_of(1, WireFormatLite::WIRETYPE_VARINT)) return read_one(stream);
+    return WireFormatLite::SkipField(&stream, tag);
+  });
+}
+
+}  // namespace towerflow::data::wire
