@@ -18,6 +18,8 @@ struct Header {
   DType dtype = DType::invalid;
   std::vector<std::int64_t> sizes;
   std::uint64_t data_bytes = 0;
+
+  Shape shape() const { return Shape(std::span<const std::int64_t>(sizes)); }
 };
 
 DType dtype_of_code(unsigned code) {
@@ -79,6 +81,42 @@ void swap_bytes(std::string& data, std::size_t element) {
     std::reverse(at, at + static_cast<std::ptrdiff_t>(element));
 }
 
+[[noreturn]] void wrong_size(const DecodingInput& input, const Header& header,
+                             const std::string& found) {
+  throw errors::DataLossError(fmt::format("{} holds {} bytes of data, its header says {} {}",
+                                          input.path().string(), found, header.data_bytes,
+                                          header.shape().text()));
+}
+
+/// Takes the compression off and reads the header, held against the file's size where it is known.
+Header open_idx(DecodingInput& input) {
+  if (has_gzip_magic(input.peek_stored(4))) input.set_compression(Compression::gzip);
+  const Header header = read_header(input);
+  if (const auto left = input.remaining(); left && *left != header.data_bytes)
+    wrong_size(input, header, std::to_string(*left));
+  return header;
+}
+
+void need_end(DecodingInput& input, const Header& header) {
+  if (std::byte more; input.read({&more, 1}) > 0)
+    wrong_size(input, header, fmt::format("more than {}", header.data_bytes));
+}
+
+/// Adds elements as they are stored.
+void add_values(std::string& data, IdxSummary& summary) {
+  if (summary.dtype == uint8) {
+    for (const char c : data) ++summary.counts[static_cast<unsigned char>(c)];
+  }
+  swap_bytes(data, dtype_size(summary.dtype));
+  dispatch_dtype(summary.dtype, [&]<class T>() {
+    for (std::size_t at = 0; at < data.size(); at += sizeof(T)) {
+      T value{};
+      std::memcpy(&value, data.data() + at, sizeof value);
+      summary.values.add(static_cast<long double>(value));
+    }
+  });
+}
+
 std::filesystem::path existing(const std::filesystem::path& folder, const std::string& name) {
   for (const std::string& candidate : {name, name + ".gz"})
     if (std::error_code ignored; std::filesystem::exists(folder / candidate, ignored))
@@ -92,24 +130,37 @@ std::filesystem::path existing(const std::filesystem::path& folder, const std::s
 
 Array read_idx(const std::filesystem::path& path) {
   DecodingInput input(path);
-  if (has_gzip_magic(input.peek_stored(4))) input.set_compression(Compression::gzip);
-  const Header header = read_header(input);
-  const Shape shape{std::span<const std::int64_t>(header.sizes)};
-  const auto wrong_size = [&](const std::string& found) {
-    throw errors::DataLossError(fmt::format("{} holds {} bytes of data, its header says {} {}",
-                                            path.string(), found, header.data_bytes, shape.text()));
-  };
-  if (const auto left = input.remaining(); left && *left != header.data_bytes)
-    wrong_size(std::to_string(*left));
+  const Header header = open_idx(input);
   std::string data;
   const std::uint64_t count = input.read_onto(data, header.data_bytes);
-  if (count < header.data_bytes) wrong_size(std::to_string(count));
-  if (std::byte more; input.read({&more, 1}) > 0)
-    wrong_size(fmt::format("more than {}", header.data_bytes));
+  if (count < header.data_bytes) wrong_size(input, header, std::to_string(count));
+  need_end(input, header);
   swap_bytes(data, dtype_size(header.dtype));
-  Array array(header.dtype, shape);
+  Array array(header.dtype, header.shape());
   if (!data.empty()) std::memcpy(array.raw(), data.data(), data.size());
   return array;
+}
+
+IdxSummary summarize_idx(
+    const std::filesystem::path& path,
+    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
+  constexpr std::uint64_t kPiece = 64 * 1024;  // a multiple of every element's size
+  DecodingInput input(path);
+  const Header header = open_idx(input);
+  IdxSummary summary{
+      .dtype = header.dtype, .shape = header.shape(), .compression = input.compression()};
+  std::string piece;
+  for (std::uint64_t done = 0; done < header.data_bytes;) {
+    const std::uint64_t wanted = std::min(header.data_bytes - done, kPiece);
+    piece.clear();
+    const std::uint64_t found = input.read_onto(piece, wanted);
+    done += found;
+    if (found < wanted) wrong_size(input, header, std::to_string(done));
+    add_values(piece, summary);
+    if (progress) progress(done, header.data_bytes);
+  }
+  need_end(input, header);
+  return summary;
 }
 
 MnistSet read_mnist_set(const std::filesystem::path& folder, const std::string& name) {

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "core/graph/array.h"
+#include "data/compression.h"
+#include "data/statistics.h"
 
 namespace towerflow::data {
 
@@ -15,6 +20,22 @@ namespace towerflow::data {
 /// number and for a file with fewer or more bytes than its sizes say; memory is taken only as far
 /// as the file holds data.
 Array read_idx(const std::filesystem::path& path);
+
+/// What an IDX file holds, said without holding it.
+struct IdxSummary {
+  DType dtype = DType::invalid;
+  Shape shape;
+  Compression compression = Compression::none;
+  Statistics values{};
+  /// How often each value occurs, where the dtype is uint8.
+  std::array<std::uint64_t, 256> counts{};
+};
+
+/// Reads an IDX file to its end in pieces. `progress`, when given, is called between them with the
+/// bytes of data read and to be read. Memory: one piece of 64 KiB. Throws as `read_idx` does.
+IdxSummary summarize_idx(
+    const std::filesystem::path& path,
+    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
 
 /// The digits of one of MNIST's two sets, of equal number.
 struct MnistSet {

@@ -116,6 +116,65 @@ TEST_CASE("idx: bad magic numbers and hostile sizes") {
         "DataLossError: " + path.string() + " ends inside its sizes, after 4 bytes");
 }
 
+TEST_CASE("idx: a summary says what the array holds, in pieces") {
+  ScratchFolder folder;
+  const auto path = folder / "f";
+  std::string numbers;  // more than one piece
+  for (std::uint32_t i = 0; i < 50000; ++i) numbers += big_endian(i - 7);
+  const std::string whole = idx(0xc02, {2, 25000}, numbers);
+  std::vector<std::uint64_t> reports;
+  const auto progress = [&](std::uint64_t done, std::uint64_t total) {
+    CHECK(total == 200000);
+    reports.push_back(done);
+  };
+  write_raw(path, whole);
+  const IdxSummary plain = summarize_idx(path, progress);
+  write_gzip(path, whole);
+  const IdxSummary packed = summarize_idx(path, progress);
+  CHECK(reports ==
+        std::vector<std::uint64_t>{65536, 131072, 196608, 200000, 65536, 131072, 196608, 200000});
+  CHECK((plain.compression == Compression::none && packed.compression == Compression::gzip));
+  for (const IdxSummary& summary : {plain, packed}) {
+    CHECK(summary.dtype == int32);
+    CHECK(summary.shape == Shape{2, 25000});
+    CHECK(summary.values.count() == 50000);
+    CHECK((summary.values.min() == -7 && summary.values.max() == 49992));
+    CHECK(summary.values.mean() == doctest::Approx(24992.5));
+  }
+  write_raw(path, idx(0x801, {6}, std::string("\3\0\3\xff\3\0", 6)));
+  const IdxSummary labels = summarize_idx(path);
+  CHECK((labels.counts[0] == 2 && labels.counts[3] == 3 && labels.counts[255] == 1));
+  CHECK(labels.values.max() == 255);
+  write_raw(path, idx(0x802, {0, 28}, ""));
+  CHECK(summarize_idx(path).values.count() == 0);
+}
+
+TEST_CASE("idx: a summary of a damaged file is the array's error") {
+  ScratchFolder folder;
+  const auto path = folder / "f";
+  const std::string whole = idx(0x802, {2, 3}, "abcdef");
+  const auto same = [&] {
+    const std::string error = thrown([&] { read_idx(path); });
+    CHECK(error != "nothing");
+    CHECK(thrown([&] { summarize_idx(path); }) == error);
+  };
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    CAPTURE(length);
+    write_raw(path, whole.substr(0, length));
+    same();
+    write_gzip(path, whole.substr(0, length));
+    same();
+  }
+  write_raw(path, whole + "g");
+  same();
+  write_gzip(path, whole + "g");
+  same();
+  // A claim far beyond memory, in few bytes.
+  write_gzip(path, idx(0x802, {0x10000, 0x7fffffff}, std::string(100000, 'x')));
+  CHECK(thrown([&] { summarize_idx(path); }).find(" holds 100000 bytes of data") !=
+        std::string::npos);
+}
+
 TEST_CASE("idx: an MNIST set that is not one") {
   ScratchFolder folder;
   const auto images = folder / "train-images-idx3-ubyte",
