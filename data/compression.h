@@ -48,6 +48,8 @@ class DecodingInput {
 
   /// Decoded bytes read so far.
   std::uint64_t position() const { return position_; }
+  /// Bytes of the file as it is stored that were taken so far, to within a buffer: for progress.
+  std::uint64_t stored_position() const { return file_.position(); }
   /// Decoded bytes still to come, where that is known: plain files that have a size.
   std::optional<std::uint64_t> remaining() const;
 

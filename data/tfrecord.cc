@@ -8,11 +8,6 @@
 namespace towerflow::data {
 namespace {
 
-bool is_record_header(std::span<const std::byte> bytes) {
-  return bytes.size() >= kRecordHeaderBytes &&
-         load_little<std::uint32_t>(bytes.subspan(8)) == masked_crc(crc32c(bytes.first(8)));
-}
-
 // A plain file whose first record has a length that looks like gzip's magic (0x088b1f and such) is
 // still plain: its header's checksum proves it.
 Compression detected(DecodingInput& input) {
@@ -34,6 +29,11 @@ std::array<std::byte, kRecordFooterBytes> record_footer(std::string_view data) n
   std::array<std::byte, kRecordFooterBytes> footer;
   store_little(std::span<std::byte>(footer), masked_crc(crc32c(bytes_of(data))));
   return footer;
+}
+
+bool is_record_header(std::span<const std::byte> bytes) noexcept {
+  return bytes.size() >= kRecordHeaderBytes &&
+         load_little<std::uint32_t>(bytes.subspan(8)) == masked_crc(crc32c(bytes.first(8)));
 }
 
 TFRecordReader::TFRecordReader(std::filesystem::path path, TFRecordReadOptions options)

@@ -23,6 +23,8 @@ inline constexpr std::size_t kRecordFooterBytes = 4;
 std::array<std::byte, kRecordHeaderBytes> record_header(std::uint64_t length) noexcept;
 /// The 4 bytes after `data`.
 std::array<std::byte, kRecordFooterBytes> record_footer(std::string_view data) noexcept;
+/// Whether bytes begin with such a header: its checksum fits.
+bool is_record_header(std::span<const std::byte> bytes) noexcept;
 
 /// How a TFRecord file is read; absent `compression` looks at the file: gzip where it begins as
 /// gzip does, plain otherwise. zlib has no safe mark and must be named.
@@ -55,6 +57,8 @@ class TFRecordReader {
   std::uint64_t records_read() const { return records_; }
   /// Where the next record begins, in bytes of the decoded data.
   std::uint64_t byte_offset() const { return offset_; }
+  /// How far the reading is in the file as it is stored, for progress.
+  std::uint64_t stored_position() const { return input_.stored_position(); }
   Compression compression() const { return input_.compression(); }
 
  private:
