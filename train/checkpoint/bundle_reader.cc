@@ -124,11 +124,10 @@ void TensorBundleReader::read_entry(std::string_view name, std::string_view reco
                       .dtype = dtype_of_number(entry.dtype()),
                       .shape = *std::move(shape),
                       .bytes = static_cast<std::uint64_t>(entry.size()),
-                      .sliced = entry.slices_size() > 0});
-  locations_.push_back({.dtype = entry.dtype(),
-                        .shard = entry.shard_id(),
-                        .offset = static_cast<std::uint64_t>(entry.offset()),
-                        .masked_crc = entry.crc32c()});
+                      .sliced = entry.slices_size() > 0,
+                      .shard = entry.shard_id(),
+                      .offset = static_cast<std::uint64_t>(entry.offset())});
+  locations_.push_back({.dtype = entry.dtype(), .masked_crc = entry.crc32c()});
 }
 
 std::size_t TensorBundleReader::position(std::string_view name) const {
@@ -177,7 +176,7 @@ Array TensorBundleReader::read(std::string_view name) const {
                     "counterpart here",
                     shown_name(name), prefix_.string(), location.dtype));
   try {
-    return read_value(found, location, shard_file(location.shard));
+    return read_value(found, location, shard_file(found.shard));
   } catch (const std::bad_alloc&) {
     throw errors::ResourceExhaustedError(
         fmt::format("not enough memory for tensor {}", shown_name(name)));
@@ -191,11 +190,11 @@ Array TensorBundleReader::read_value(const TensorInfo& info, const Location& loc
                                             file.path().string(), what));
   };
   const std::uint64_t file_bytes = file.size().value_or(0);
-  if (location.offset > file_bytes || info.bytes > file_bytes - location.offset)
+  if (info.offset > file_bytes || info.bytes > file_bytes - info.offset)
     damaged(fmt::format("{} bytes wanted at byte {}, the file ends at {}", info.bytes,
-                        location.offset, file_bytes));
+                        info.offset, file_bytes));
   if (info.dtype == DType::string) {
-    StoredStrings strings = read_strings(file, location.offset, info.bytes, info.shape);
+    StoredStrings strings = read_strings(file, info.offset, info.bytes, info.shape);
     if (!strings.problem.empty()) damaged(strings.problem);
     if (masked_crc(strings.crc) != location.masked_crc) damaged("wrong checksum");
     return std::move(strings.value);
@@ -208,7 +207,7 @@ Array TensorBundleReader::read_value(const TensorInfo& info, const Location& loc
                         dtype_name(info.dtype), info.bytes));
   Array value(info.dtype, info.shape);
   const std::span bytes(static_cast<std::byte*>(value.raw()), value.bytes());
-  file.read_exactly_at(location.offset, bytes);
+  file.read_exactly_at(info.offset, bytes);
   if (masked_crc(crc32c(bytes)) != location.masked_crc) damaged("wrong checksum");
   // A bool of C++ that is neither is undefined behaviour in whoever loads it.
   if (info.dtype == DType::bool_ &&

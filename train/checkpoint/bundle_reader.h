@@ -21,6 +21,8 @@ struct TensorInfo {
   Shape shape;                   ///< fully known
   std::uint64_t bytes = 0;       ///< in the data file
   bool sliced = false;           ///< stored in parts, as TensorFlow does with partitioned variables
+  int shard = 0;                 ///< which data file
+  std::uint64_t offset = 0;      ///< where in it
 };
 
 /// Reads a checkpoint in TensorFlow's V2 format ("tensor bundle").
@@ -36,6 +38,8 @@ class TensorBundleReader {
   explicit TensorBundleReader(std::filesystem::path prefix);
 
   const std::filesystem::path& prefix() const { return prefix_; }
+  /// Number of data files, which `bundle_data_path` names.
+  int shards() const { return shards_; }
   /// All tensors, ordered by name.
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
   bool contains(std::string_view name) const;
@@ -50,8 +54,6 @@ class TensorBundleReader {
  private:
   struct Location {
     int dtype = 0;  // as in the file
-    int shard = 0;
-    std::uint64_t offset = 0;
     std::uint32_t masked_crc = 0;
   };
 
