@@ -15,6 +15,7 @@
 
 #include "core/graph/error.h"
 #include "core/graph/nearest.h"
+#include "tools/machine.h"
 
 namespace towerflow::tools {
 namespace {
@@ -157,7 +158,8 @@ void flush_output() {
 int run(int argc, char** argv) {
   try {
     CLI::App app(kAbout, "towerflow");
-    app.set_version_flag("--version", "towerflow " TOWERFLOW_VERSION);
+    app.set_version_flag("--version", version_text,
+                         "print the version, and what the program was made by and runs with");
     app.require_subcommand(1);
     app.footer(kFooter);
     add_commands(app);

@@ -1,0 +1,154 @@
+// `towerflow devices`: what a session would run on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/command.h"
+#include "tools/machine.h"
+#include "tools/options.h"
+#include "tools/text.h"
+#include "towerflow/towerflow.h"
+
+namespace towerflow::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kHelp =
+    "Opens a session as a training would and lists its devices by the names that TensorFlow gives\n"
+    "them, then shows where /gpu:0, /gpu:1, ... are placed (without a GPU on a simulated\n"
+    "accelerator, or with soft placement on a logical CPU), and what the machine has: cores,\n"
+    "memory, the limit of locked memory, instruction set.\n"
+    "\n"
+    "Example: towerflow devices --devices sim:2,bandwidth=8GB/s,memory=2GiB";
+
+struct Arguments {
+  int cpus = 1;
+  SimulatedDevices simulated;
+  std::optional<std::int64_t> threads;
+  bool json = false;
+};
+
+/// "/device:CPU:0" of the full name.
+std::string short_name(const std::string& full) {
+  const std::size_t at = full.find("/device:");
+  return at == std::string::npos ? full : full.substr(at);
+}
+
+/// Where the session puts a node that asks for each of `asked`, and why.
+std::vector<Placement> placements(Graph& graph, Session& session,
+                                  const std::vector<std::string>& asked) {
+  std::vector<Fetch> fetches;
+  {
+    const auto guard = graph.as_default();
+    for (const std::string& name : asked) {
+      const auto device = towerflow::device(name);
+      fetches.emplace_back(constant(1.0F));
+    }
+  }
+  return session.placements(fetches);
+}
+
+/// One accelerator more than there is, to show what becomes of it.
+std::vector<std::string> asked_devices(const Arguments& arguments) {
+  constexpr int kMost = 8;
+  const int there = arguments.simulated.count > 0 ? arguments.simulated.count : arguments.cpus;
+  std::vector<std::string> asked{"/cpu:0"};
+  for (int i = 0; i <= std::min(there, kMost); ++i) asked.push_back("/gpu:" + std::to_string(i));
+  return asked;
+}
+
+std::string lock_text(const Machine& machine) {
+  if (!machine.lock_limit) return "unlimited";
+  return fmt::format("{} (ulimit -l): variables beyond it are not locked",
+                     size_text(*machine.lock_limit));
+}
+
+void print_machine(const Machine& machine, std::int64_t threads) {
+  TextTable table("ll");
+  table.add({"", ""});  // no heading: the end of the line above
+  table.add({"cores", std::to_string(machine.cores)});
+  table.add({"compute threads", std::to_string(threads)});
+  table.add({"memory", machine.memory_free > 0
+                           ? fmt::format("{}, {} of it free", size_text(machine.memory),
+                                         size_text(machine.memory_free))
+                           : size_text(machine.memory)});
+  table.add({"locked memory", lock_text(machine)});
+  table.add({"instruction set", machine.instruction_set});
+  table.add({"oneDNN", machine.onednn});
+  fmt::print("\nThis machine{}", table.text());
+}
+
+ordered_json machine_json(const Machine& machine, std::int64_t threads) {
+  ordered_json json;
+  json["cores"] = machine.cores;
+  json["threads"] = threads;
+  json["memory_bytes"] = machine.memory;
+  json["memory_free_bytes"] = machine.memory_free;
+  json["lock_limit_bytes"] = nullptr;
+  if (machine.lock_limit) json["lock_limit_bytes"] = *machine.lock_limit;
+  json["locked_bytes"] = machine.locked;
+  json["instruction_set"] = machine.instruction_set;
+  json["onednn"] = machine.onednn;
+  return json;
+}
+
+void list_devices(const Arguments& arguments) {
+  Graph graph;
+  Session session(graph,
+                  {.device_count = {{"CPU", arguments.cpus}},
+                   .intra_op_parallelism_threads = static_cast<int>(arguments.threads.value_or(0)),
+                   .allow_soft_placement = true,
+                   .simulated = arguments.simulated});
+  const auto asked = placements(graph, session, asked_devices(arguments));
+  const auto devices = session.device_holdings(std::vector<Fetch>{});
+  const Machine machine = this_machine();
+  const std::int64_t threads = arguments.threads.value_or(machine.cores);
+
+  TextTable names("ll"), placed("lll");
+  names.add({"device", "what it is"});
+  for (const DeviceHolding& device : devices) names.add({device.name, device.description});
+  placed.add({"asked", "given", "why"});
+  for (const Placement& one : asked) placed.add({one.asked, short_name(one.given), one.why});
+  fmt::print("Devices of a session\n{}\nWhere a request goes, with soft placement\n{}",
+             names.text(), placed.text());
+  print_machine(machine, threads);
+  if (!arguments.json) return;
+
+  ordered_json line;
+  line["devices"] = ordered_json::array();
+  for (const DeviceHolding& device : devices) {
+    const bool simulated = short_name(device.name).starts_with("/device:SIM:");
+    line["devices"].push_back(
+        {{"name", device.name},
+         {"type", simulated ? "SIM" : "CPU"},
+         {"memory_bytes", simulated ? arguments.simulated.memory : machine.memory},
+         {"description", device.description}});
+  }
+  line["placements"] = ordered_json::array();
+  for (const Placement& one : asked) {
+    line["placements"].push_back({{"asked", one.asked}, {"given", one.given}, {"why", one.why}});
+  }
+  line["machine"] = machine_json(machine, threads);
+  fmt::print("{}\n", line.dump());
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app) {
+  CLI::App& devices = *app.add_subcommand("devices", "list the devices that a session would have");
+  devices.footer(kHelp);
+  const auto arguments = std::make_shared<Arguments>();
+  add_devices(devices, "--devices", arguments->cpus, arguments->simulated);
+  add_whole(devices, "--threads", arguments->threads, "compute threads; one a core when not given",
+            {.least = 1, .most = 1024});
+  add_json(devices, arguments->json);
+  devices.callback([arguments] { list_devices(*arguments); });
+}
+
+}  // namespace towerflow::tools
