@@ -74,7 +74,7 @@ class Usage(Scratch):
         paths = ["--from", self.folder, "--to", self.out]
         for arguments, *parts in (
                 ([], "wants one of: bench, convert, devices, eval, "
-                     "explain, train", "see towerflow --help"),
+                     "explain, inspect, train", "see towerflow --help"),
                 (["convert"], "wants one of: mnist"),
                 (["convrt", "mnist"], "knows no 'convrt'", "'convert'"),
                 (["convert", "cifar"], "knows no 'cifar'", "known: mnist",
