@@ -26,6 +26,20 @@ namespace {
 
 namespace mnist = models::mnist;
 
+constexpr const char* kHelp =
+    "Runs the step on digits that lie in memory, so that reading and shuffling do not count, in\n"
+    "windows of some steps, and prints the median rate with the spread of the middle 80 % of the\n"
+    "windows. --explain says where the time goes and what the fastest kernels would need, --trace\n"
+    "draws one step for chrome://tracing or Perfetto.\n"
+    "\n"
+    "Example: towerflow bench mnist --num-towers 2 --windows 5 --explain";
+
+constexpr const char* kBenchHelp =
+    "Each measures one thing, on this machine, without data or network; the same is measured in\n"
+    "turns with TensorFlow by scripts/bench.\n"
+    "\n"
+    "Example: towerflow bench mnist --num-towers 2";
+
 struct Arguments {
   mnist::BenchOptions options;
   std::int64_t num_towers = 1, windows = 20, steps = 10, warm_up = 10;
@@ -120,20 +134,23 @@ void bench_mnist(Arguments arguments) {
 
 void add_mnist(CLI::App& parent) {
   CLI::App& app = *parent.add_subcommand("mnist", "the MNIST step on data in memory");
+  app.footer(kHelp);
   const auto arguments = std::make_shared<Arguments>();
-  add_whole(app, "--num-towers", arguments->num_towers, "towers", {.least = 1, .most = 1024});
+  add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
+            {.least = 1, .most = 1024});
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
-  add_whole(app, "--windows", arguments->windows, "timed windows");
+  add_whole(app, "--windows", arguments->windows, "timed windows of --steps steps");
   add_whole(app, "--steps", arguments->steps, "steps a window");
   add_whole(app, "--warm-up", arguments->warm_up, "steps before the first window", {.least = 0});
-  app.add_flag("--relu-logits", arguments->options.net.relu_logits, "the source text's network");
+  app.add_flag("--relu-logits", arguments->options.net.relu_logits,
+               "the ReLU on local4 of the source text, a mistake kept for teaching");
   add_whole(app, "--kernel", arguments->options.net.kernel, "height and width of convolutions",
             {.least = 1, .most = 28});
-  app.add_option("--prefix", arguments->options.net.prefix, "before the layers' names");
+  app.add_option("--prefix", arguments->options.net.prefix, "put before the layers' names");
   app.add_flag_callback(
       "--by-hand", [arguments] { arguments->options.average = mnist::average_by_hand; },
       "average by expand_dims, concat and reduce_mean, as the source text does");
@@ -153,6 +170,7 @@ void add_mnist(CLI::App& parent) {
 void add_bench(CLI::App& app) {
   CLI::App& bench =
       *app.add_subcommand("bench", "time the training step of a model, or a part of it");
+  bench.footer(kBenchHelp);
   bench.require_subcommand(1);
   add_mnist(bench);
   add_bench_graph(bench);

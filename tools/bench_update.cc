@@ -21,6 +21,15 @@
 namespace towerflow::tools {
 namespace {
 
+constexpr const char* kHelp =
+    "Averages the gradients of N towers and updates the variables, as a step does when the towers\n"
+    "are done, and beside it reads and writes as many bytes in a plain loop: memory sets the "
+    "pace,\n"
+    "so the share of that stream's rate says how good the update is. Rates are GB/s, 10^9 bytes.\n"
+    "Memory: 4 bytes for each parameter, slot and tower's gradient, twice.\n"
+    "\n"
+    "Example: towerflow bench update --parameters 10000000 --optimizer nesterov --num-towers 2";
+
 struct Arguments {
   std::int64_t towers = 2, parameters = 123600000, variables = 16, windows = 10, steps = 3;
   std::string optimizer = "adam";
@@ -193,6 +202,7 @@ void bench_update(const Arguments& arguments) {
 void add_bench_update(CLI::App& parent) {
   CLI::App& app = *parent.add_subcommand(
       "update", "averaging towers' gradients and updating the variables, on the host");
+  app.footer(kHelp);
   const auto arguments = std::make_shared<Arguments>();
   add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 4});
   add_whole(app, "--parameters", arguments->parameters, "parameters of the model");

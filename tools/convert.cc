@@ -24,6 +24,12 @@ constexpr const char* kMnistHelp =
     "\n"
     "Example: towerflow convert mnist --from downloads --to data/mnist --compression gzip";
 
+constexpr const char* kConvertHelp =
+    "Training reads TFRecord files, one Example a record, since they are read front to back,\n"
+    "checked by checksums and shuffled by a queue. `towerflow inspect FILE` says what is in one.\n"
+    "\n"
+    "Example: towerflow convert mnist --from downloads --to data/mnist";
+
 struct MnistArguments {
   std::string from, to;
   std::string compression = "none";
@@ -85,6 +91,7 @@ void add_mnist(CLI::App& convert) {
 void add_convert(CLI::App& app) {
   CLI::App& convert =
       *app.add_subcommand("convert", "make TFRecord files of a data set as it is published");
+  convert.footer(kConvertHelp);
   convert.require_subcommand(1);
   add_mnist(convert);
 }

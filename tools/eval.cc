@@ -14,6 +14,18 @@ namespace {
 
 namespace mnist = models::mnist;
 
+constexpr const char* kHelp =
+    "Restores the newest checkpoint of the training folder, runs all test digits through the\n"
+    "network and says how many are recognised: precision @ 1 is the share whose highest score is\n"
+    "the right digit.\n"
+    "\n"
+    "Example: towerflow eval mnist --train-dir runs/mnist --data-dir data/mnist";
+
+constexpr const char* kEvalHelp =
+    "A model is evaluated on digits that its training never saw, from its checkpoint.\n"
+    "\n"
+    "Example: towerflow eval mnist --train-dir runs/mnist";
+
 struct Arguments {
   mnist::EvalOptions options{.data_dir = sample_dir()};
   bool relu_logits = false;
@@ -39,6 +51,7 @@ void eval_mnist(Arguments arguments) {
 
 void add_mnist(CLI::App& eval) {
   CLI::App& app = *eval.add_subcommand("mnist", "the newest checkpoint on the test digits");
+  app.footer(kHelp);
   const auto arguments = std::make_shared<Arguments>();
   app.add_option("--train-dir", arguments->options.train_dir, "folder with the checkpoint")
       ->required()
@@ -57,6 +70,7 @@ void add_mnist(CLI::App& eval) {
 
 void add_eval(CLI::App& app) {
   CLI::App& eval = *app.add_subcommand("eval", "evaluate a trained model");
+  eval.footer(kEvalHelp);
   eval.require_subcommand(1);
   add_mnist(eval);
 }

@@ -19,6 +19,12 @@ constexpr const char* kHelp =
     "\n"
     "Example: towerflow explain mnist --num-towers 2 --devices sim:2,bandwidth=8GB/s";
 
+constexpr const char* kExplainHelp =
+    "For whoever wants to see data-parallel training rather than believe it; no GPU and no data\n"
+    "are needed: where no devices are given, each tower gets a simulated accelerator.\n"
+    "\n"
+    "Example: towerflow explain mnist --num-towers 2";
+
 struct Arguments {
   models::mnist::BenchOptions options;
   std::int64_t num_towers = 2;
@@ -65,11 +71,13 @@ void add_mnist(CLI::App& parent) {
   CLI::App& app = *parent.add_subcommand("mnist", "the MNIST step");
   app.footer(kHelp);
   const auto arguments = std::make_shared<Arguments>();
-  add_whole(app, "--num-towers", arguments->num_towers, "towers", {.least = 1, .most = 64});
+  add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
+            {.least = 1, .most = 64});
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
-  app.add_flag("--relu-logits", arguments->options.net.relu_logits, "the source text's network");
+  app.add_flag("--relu-logits", arguments->options.net.relu_logits,
+               "the ReLU on local4 of the source text, a mistake kept for teaching");
   app.add_option("--trace", arguments->trace, "write the step for chrome://tracing to FILE")
       ->type_name("FILE");
   app.add_flag("--plan", arguments->plan, "print every instruction as well");
@@ -80,6 +88,7 @@ void add_mnist(CLI::App& parent) {
 
 void add_explain(CLI::App& app) {
   CLI::App& explain = *app.add_subcommand("explain", "show what a training step does, and where");
+  explain.footer(kExplainHelp);
   explain.require_subcommand(1);
   add_mnist(explain);
 }

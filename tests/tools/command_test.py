@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -69,6 +70,25 @@ class Usage(Scratch):
         self.assertIn("Example: towerflow convert mnist", run("convert", "mnist", "--help").stdout)
         self.assertIn("convert", run("--help").stdout)
         self.assertRegex(run("--version").stdout, r"\Atowerflow \d+\.\d+\.\d+\n")
+
+    def test_every_help_teaches(self):
+        """A paragraph on what a command does, and an example whose options it takes."""
+        commands = [[]]
+        for path in commands:  # grows: subcommands of subcommands
+            result = run(*path, "--help")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            _, _, listed = result.stdout.partition("\nSubcommands:\n")
+            commands += [[*path, name] for name in re.findall(r"^  (\w+) ", listed, re.M)]
+            if listed:
+                continue
+            name = " ".join(path)
+            example = re.search(rf"^Example: towerflow {name}(.*)$", result.stdout, re.M)
+            self.assertIsNotNone(example, name)
+            before = result.stdout[:example.start()].rstrip()
+            self.assertGreater(len(before.rpartition("\n\n")[2]), 80, name)
+            for option in re.findall(r"--[\w-]+", example[1]):
+                self.assertIn(option, before)
+        self.assertGreater(len(commands), 12)
 
     def test_mistakes(self):
         paths = ["--from", self.folder, "--to", self.out]
