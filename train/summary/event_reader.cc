@@ -1,0 +1,50 @@
+#include "train/summary/event_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace towerflow::summary {
+
+EventReader::EventReader(std::filesystem::path path, EventReaderOptions options)
+    : records_(std::move(path), {.compression = data::Compression::none,
+                                 .max_record_bytes = options.max_event_bytes}) {}
+
+std::optional<Event> EventReader::next() {
+  if (failure_) errors::raise(failure_->code(), failure_->message(), failure_->detail());
+  // Damage to the record itself is the record reader's to tell, each time it is asked.
+  if (!records_.next(record_)) return std::nullopt;
+  try {
+    Event event = parse_event(record_);
+    // Any message would pass for an event without known fields: Examples, say.
+    if (events_ == 0 && !event.file_version.starts_with("brain.Event:")) {
+      throw errors::DataLossError("it has no version, \"brain.Event:2\"",
+                                  {.hint = "is this an event file?"});
+    }
+    ++events_;
+    return event;
+  } catch (const errors::OpError& error) {
+    failure_.emplace(
+        error.code(),
+        fmt::format("record {} of {} is no event: {}", events_, path().string(), error.message()),
+        error.detail());
+    errors::raise(failure_->code(), failure_->message(), failure_->detail());
+  }
+}
+
+std::vector<std::filesystem::path> event_files(const std::filesystem::path& logdir) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(logdir, error);
+  if (error) raise_file_error(error.value(), "read folder", logdir);
+  std::vector<std::filesystem::path> found;
+  while (entries != std::filesystem::directory_iterator()) {
+    const std::filesystem::path& path = entries->path();
+    if (path.filename().string().find("tfevents") != std::string::npos) found.push_back(path);
+    entries.increment(error);
+    if (error) raise_file_error(error.value(), "read folder", logdir);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace towerflow::summary
