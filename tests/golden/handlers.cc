@@ -20,6 +20,7 @@ HandlerTable make_table() {
   add_train_handlers(table);
   add_average_handlers(table);
   add_session_handlers(table);
+  add_summary_handlers(table);
   return table;
 }
 

@@ -31,5 +31,6 @@ void add_gradient_handlers(HandlerTable& table);
 void add_train_handlers(HandlerTable& table);
 void add_average_handlers(HandlerTable& table);
 void add_session_handlers(HandlerTable& table);
+void add_summary_handlers(HandlerTable& table);
 
 }  // namespace towerflow::golden

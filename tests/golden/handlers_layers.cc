@@ -1,11 +1,9 @@
-// What models are made of besides plain ops: losses, normalisation, clipping, rates, summaries.
+// What models are made of besides plain ops: losses, normalisation, clipping, rates.
 #include "ops/math/clip.h"
 #include "ops/nn/batch_normalization.h"
 #include "ops/nn/sigmoid_cross_entropy.h"
 #include "tests/golden/handlers.h"
 #include "train/schedules.h"
-#include "train/summary/merge.h"
-#include "train/summary/scalar.h"
 
 namespace towerflow::golden {
 namespace {
@@ -88,16 +86,6 @@ void add_layer_handlers(HandlerTable& table) {
     if (!args.value("logits").none()) options.logits = args.operand("logits");
     options.name = args.text("name");
     return nn::sigmoid_cross_entropy_with_logits(options);
-  };
-  table["summary_scalar"] = [](Interpreter&, const Args& args) -> Value {
-    return summary::scalar(args.text("name"), args.operand("tensor"),
-                           {.collections = args.texts("collections")});
-  };
-  table["summary_merge"] = [](Interpreter&, const Args& args) -> Value {
-    return summary::merge(
-        args.tensors("inputs"),
-        {.collections = args.texts("collections").value_or(std::vector<std::string>{}),
-         .name = args.text("name")});
   };
   table["clip_by_value"] = clipped_by_value;
   table["clip_by_norm"] = clipped_by_norm;

@@ -75,10 +75,13 @@ Tensor merge(const std::vector<Tensor>& inputs, MergeOptions options, Site site)
   const Operand first(inputs[0], site);
   const Tensor made =
       OpBuilder("MergeSummary", name, site, {&first}).inputs(inputs, "inputs").output();
-  for (const std::string& key : options.collections) {
-    made.graph().collections().add(key, CollectionItem::of(made));
-  }
-  return made;
+  return collected(made, options.collections);
+}
+
+std::optional<Tensor> merge_all(MergeAllOptions options, Site site) {
+  const auto found = get_default_graph().collections().get<Tensor>(options.key, options.scope);
+  if (found.empty()) return std::nullopt;
+  return merge(found, {.name = options.name}, site);
 }
 
 }  // namespace summary

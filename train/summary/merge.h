@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/device/backend.h"
+#include "core/graph/collections.h"
 #include "core/graph/operand.h"
 
 namespace towerflow {
@@ -27,6 +28,16 @@ struct MergeOptions {
 /// source   tf.summary.merge
 Tensor merge(const std::vector<Tensor>& inputs, MergeOptions options = {},
              Site site = Site::current());
+
+struct MergeAllOptions {
+  std::string key = GraphKeys::SUMMARIES;
+  std::optional<std::string> scope{};  ///< as `get_collection` takes it
+  std::string name{};
+};
+
+/// All summaries of the default graph in one; nothing where there are none.
+/// (tf.summary.merge_all) Throws as `merge`.
+std::optional<Tensor> merge_all(MergeAllOptions options = {}, Site site = Site::current());
 
 }  // namespace summary
 }  // namespace towerflow

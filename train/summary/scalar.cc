@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "core/device/cpu/launch.h"
-#include "core/graph/collections.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
 #include "train/summary/summary.pb.h"
@@ -11,6 +10,10 @@
 
 namespace towerflow {
 namespace {
+
+bool is_number(DType dtype) {
+  return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype);
+}
 
 std::unique_ptr<PreparedKernel> scalar_kernel(const KernelRequest& request) {
   const TensorDesc& tags = request.inputs[0];
@@ -37,40 +40,34 @@ std::unique_ptr<PreparedKernel> scalar_kernel(const KernelRequest& request) {
 }  // namespace
 
 void register_scalar_summary_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "ScalarSummary",
-       .shape = [](InferenceContext& context) { context.add_output(DType::string, Shape{}); },
-       .gradient = NoGradient{"a summary is a message"}});
+  registry.add({.name = "ScalarSummary",
+                .shape =
+                    [](InferenceContext& context) {
+                      if (!is_number(context.dtype(1))) {
+                        context.fail_type(
+                            fmt::format("a tensor of dtype {} is no scalar of a summary",
+                                        dtype_name(context.dtype(1))));
+                      }
+                      context.add_output(DType::string, Shape{});
+                    },
+                .gradient = NoGradient{"a summary is a message"}});
 }
 
 void register_scalar_summary_kernels(KernelTable& table) {
-  table.add({.op = "ScalarSummary",
-             .label = "protobuf",
-             .accepts =
-                 [](const KernelRequest& request) {
-                   const DType dtype = request.inputs[1].dtype;
-                   return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype);
-                 },
-             .prepare = scalar_kernel});
+  table.add(
+      {.op = "ScalarSummary",
+       .label = "protobuf",
+       .accepts = [](const KernelRequest& request) { return is_number(request.inputs[1].dtype); },
+       .prepare = scalar_kernel});
 }
 
 namespace summary {
 
 Tensor scalar(const std::string& name, const Operand& tensor, ScalarOptions options, Site site) {
-  const std::string node = clean_tag(name, site);
-  const std::string family = clean_tag(options.family, site);
-  const std::string base = family.empty() ? node : family + "/" + node;
-  OpBuilder builder("ScalarSummary", base, site, {&tensor});
-  std::string tag = builder.scope().substr(0, builder.scope().size() - 1);
-  if (!family.empty()) tag = family + "/" + tag;
-  builder.input(tag, "tags").input(tensor, "values");
-  const Tensor made = builder.output();
-  const std::vector<std::string> collections =
-      options.collections.value_or(std::vector<std::string>{GraphKeys::SUMMARIES});
-  for (const std::string& key : collections) {
-    made.graph().collections().add(key, CollectionItem::of(made));
-  }
-  return made;
+  const SummaryName named(name, options.family, site);
+  OpBuilder builder("ScalarSummary", named.base, site, {&tensor});
+  builder.input(named.tag(builder.scope()), "tags").input(tensor, "values");
+  return collected(builder.output(), options.collections);
 }
 
 }  // namespace summary

@@ -24,7 +24,7 @@ struct ScalarOptions {
 ///
 /// shapes   tensor [] -> []     dtypes  numbers -> string
 /// grads    none: the result is a message
-/// errors   InvalidArgumentError in a run: a tensor that is no scalar
+/// errors   TypeError: a tensor that is no number; in a run InvalidArgumentError: no scalar
 /// source   tf.summary.scalar
 Tensor scalar(const std::string& name, const Operand& tensor, ScalarOptions options = {},
               Site site = Site::current());

@@ -7,8 +7,10 @@ from .handlers import handler, plain
 plain("moments", tf.nn.moments, "x axes name keepdims")
 plain("batch_normalization", tf.nn.batch_normalization,
       "x mean variance offset scale variance_epsilon name")
-plain("summary_scalar", tf.summary.scalar, "name tensor collections")
+plain("summary_scalar", tf.summary.scalar, "name tensor collections family")
+plain("summary_histogram", tf.summary.histogram, "name values collections family")
 plain("summary_merge", tf.summary.merge, "inputs collections name")
+plain("summary_merge_all", tf.summary.merge_all, "key scope name")
 
 
 @handler

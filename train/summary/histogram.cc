@@ -1,0 +1,92 @@
+#include "train/summary/histogram.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/collections.h"
+#include "core/graph/constant.h"
+#include "core/graph/op_builder.h"
+#include "train/summary/histogram_buckets.h"
+#include "train/summary/tag.h"
+
+namespace towerflow {
+namespace {
+
+/// The node's name: its error names it, and a kernel does not know it.
+struct HistogramSummaryAttrs {
+  std::string node;
+  bool operator==(const HistogramSummaryAttrs&) const = default;
+};
+
+bool countable(DType dtype) {
+  return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype) ||
+         dtype == DType::bool_;
+}
+
+template <class T>
+summary::HistogramData histogram_of(const T* values, std::int64_t count, const std::string& node) {
+  summary::HistogramBuckets buckets;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    if (!std::isfinite(value)) {
+      throw errors::InvalidArgumentError(
+          fmt::format("{} in summary histogram for: {}", std::isnan(value) ? "Nan" : "Infinity",
+                      node),
+          {.hint = fmt::format("element {} of {}, in row-major order", i, count)});
+    }
+    buckets.add(value);
+  }
+  return buckets.data();
+}
+
+std::unique_ptr<PreparedKernel> histogram_kernel(const KernelRequest& request) {
+  const TensorDesc& values = request.inputs[1];
+  const std::int64_t count = values.shape.elements();
+  return function_kernel(
+      [count, dtype = values.dtype,
+       node = request.attributes<HistogramSummaryAttrs>().node](const LaunchArgs& args) {
+        summary::SummaryValue value{*args.input<std::string>(0)};
+        dispatch_dtype(
+            dtype, [&]<class T>() { value.histo = histogram_of(args.input<T>(1), count, node); });
+        *args.output<std::string>(0) = summary::serialize_summary({std::move(value)});
+      });
+}
+
+}  // namespace
+
+void register_histogram_summary_ops(OpRegistry& registry) {
+  registry.add({.name = "HistogramSummary",
+                .shape =
+                    [](InferenceContext& context) {
+                      if (!countable(context.dtype(1))) {
+                        context.fail_type(fmt::format("no histogram of values of dtype {}",
+                                                      dtype_name(context.dtype(1))));
+                      }
+                      context.add_output(DType::string, Shape{});
+                    },
+                .gradient = NoGradient{"a summary is a message"}});
+}
+
+void register_histogram_summary_kernels(KernelTable& table) {
+  table.add(
+      {.op = "HistogramSummary",
+       .label = "buckets",
+       .accepts = [](const KernelRequest& request) { return countable(request.inputs[1].dtype); },
+       .prepare = histogram_kernel});
+}
+
+namespace summary {
+
+Tensor histogram(const std::string& name, const Operand& values, HistogramOptions options,
+                 Site site) {
+  const SummaryName named(name, options.family, site);
+  OpBuilder builder("HistogramSummary", named.base, site, {&values});
+  builder.input(named.tag(builder.scope()), "tag").input(values, "values");
+  builder.attrs(HistogramSummaryAttrs{builder.scope().substr(0, builder.scope().size() - 1)});
+  return collected(builder.output(), options.collections);
+}
+
+}  // namespace summary
+}  // namespace towerflow
