@@ -83,6 +83,7 @@
 #include "train/queue_runner.h"
 #include "train/saver.h"
 #include "train/schedules.h"
+#include "train/summary/file_writer.h"
 #include "train/summary/histogram.h"
 #include "train/summary/merge.h"
 #include "train/summary/scalar.h"

@@ -1,0 +1,70 @@
+#include "train/summary/graph_def.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include "train/summary/graph_def.pb.h"
+#include "train/summary/packed_items.h"
+
+namespace towerflow::summary {
+namespace {
+
+void fill(proto::TensorShapeProto& proto, const Shape& shape) {
+  proto.set_unknown_rank(!shape.has_rank());
+  for (const Dim& dim : shape.dims()) proto.add_dim()->set_size(dim.size());
+}
+
+void fill(proto::NodeDef& proto, const Operation& op) {
+  const Node& node = op.node();
+  proto.set_name(node.name);
+  proto.set_op(op.type());
+  proto.set_device(node.device);
+  for (const Tensor& input : node.inputs) {
+    std::string& name = *proto.add_input();
+    name = input.op().name();
+    if (input.index() != 0) name += fmt::format(":{}", input.index());
+  }
+  for (const Node* control : node.control_inputs) proto.add_input("^" + control->name);
+  auto& attributes = *proto.mutable_attr();
+  if (!node.outputs.empty()) {
+    for (const OutputSpec& output : node.outputs) {
+      fill(*attributes["_output_shapes"].mutable_list()->add_shape(), output.shape);
+    }
+    if (node.inputs.empty()) {
+      attributes["dtype"].set_type(static_cast<int>(node.outputs[0].dtype));
+    }
+  }
+  for (const std::string& group : node.colocation_groups) {
+    attributes["_class"].mutable_list()->add_s("loc:@" + group);
+  }
+}
+
+}  // namespace
+
+std::string serialize_graph(const Graph& graph) {
+  proto::GraphDef proto;
+  for (const Operation& op : graph.get_operations()) fill(*proto.add_node(), op);
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    // The attributes are a map, whose order would else change from run to run.
+    coded.SetSerializationDeterministic(true);
+    proto.SerializeToCodedStream(&coded);
+  }
+  return bytes;
+}
+
+std::vector<GraphDefNode> parse_graph(std::string_view bytes) {
+  std::vector<GraphDefNode> nodes;
+  proto::NodeDef proto;
+  for_each_item(bytes, "GraphDef", [&](std::string_view item) {
+    if (!proto.ParseFromArray(item.data(), static_cast<int>(item.size()))) return false;
+    nodes.push_back(
+        {proto.name(), proto.op(), proto.device(), {proto.input().begin(), proto.input().end()}});
+    return true;
+  });
+  return nodes;
+}
+
+}  // namespace towerflow::summary
