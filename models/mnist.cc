@@ -1,5 +1,7 @@
 #include "models/mnist.h"
 
+#include <regex>
+
 #include "towerflow/tf.h"
 
 namespace towerflow::models::mnist {
@@ -123,7 +125,17 @@ Tensor tower_loss(const std::string& scope, const BatchFunction& next_batch, Net
   const Tensor logits = inference(images, options);
   loss(logits, labels);
   // The losses of this tower alone.
-  return tf::add_n(tf::get_collection("losses", scope), {.name = "total_loss"});
+  std::vector<Tensor> losses = tf::get_collection("losses", scope);
+  const Tensor total_loss = tf::add_n(losses, {.name = "total_loss"});
+  if (options.tb_logging) {
+    losses.push_back(total_loss);
+    for (const Tensor& l : losses) {
+      // Without the tower's name, which the scope around gives back.
+      static const std::regex tower(std::string(kTowerName) + "_[0-9]*/");
+      tf::summary::scalar(std::regex_replace(l.op().name(), tower, ""), l);
+    }
+  }
+  return total_loss;
 }
 
 std::vector<GradAndVar> average_by_hand(const std::vector<std::vector<GradAndVar>>& tower_grads) {
@@ -153,6 +165,8 @@ Towers build_towers(const TowersOptions& options, const BatchFunction& next_batc
       const auto scope = tf::name_scope(std::string(kTowerName) + "_" + std::to_string(i));
       const Tensor tower_total = tower_loss(scope, next_batch, options.net);
       tf::get_variable_scope().reuse_variables();
+      // Those of the last tower are kept.
+      towers.summaries = tf::get_collection(GraphKeys::SUMMARIES, scope);
       towers.tower_grads.push_back(
           opt.compute_gradients(tower_total, {.gate_gradients = tf::train::GATE_NONE}));
       towers.losses.push_back(tower_total);

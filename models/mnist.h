@@ -21,6 +21,7 @@ struct NetOptions {
   bool relu_logits = false;
   std::int64_t kernel = 5;  ///< height and width of the convolutions' windows
   std::string prefix{};     ///< of the layers' names
+  bool tb_logging = false;  ///< whether each tower makes summaries of its losses
 };
 
 /// Two convolutions with pooling, two fully connected layers and a linear one.
@@ -79,6 +80,7 @@ struct Towers {
   std::vector<Tensor> losses;  ///< one a tower
   std::vector<std::vector<GradAndVar>> tower_grads;
   std::vector<GradAndVar> grads;  ///< averaged
+  std::vector<Tensor> summaries;  ///< that the last tower made
   Operation train_op;
   Operation init;
 };

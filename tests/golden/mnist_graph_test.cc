@@ -1,7 +1,7 @@
 // The graph of models/mnist beside the TensorFlow program's.
 #include <doctest/doctest.h>
 
-#include "models/mnist.h"
+#include "models/mnist_summaries.h"
 #include "tests/golden/graph_check.h"
 #include "tests/golden/programs.h"
 #include "tests/support/data_dir.h"
@@ -26,6 +26,20 @@ TEST_CASE("the graph of models/mnist is the TensorFlow program's") {
     ++checked;
   }
   CHECK(checked == 4);
+}
+
+TEST_CASE("with summaries too: names, tags, collections, devices") {
+  const auto programs = golden::read_program_file(towerflow::test::source_root() /
+                                                  "tests/golden/programs/mnist_summaries.json");
+  REQUIRE(programs.size() == 1);
+  Graph graph;
+  const auto guard = graph.as_default();
+  const auto towers = models::mnist::build_towers(
+      {.num_towers = 2, .net = {.relu_logits = true, .tb_logging = true}},
+      [] { return models::mnist::inputs("train.tfrecords", {.num_epochs = 5}); });
+  CHECK(towers.summaries.size() == 4);
+  models::mnist::merged_summaries(towers, {.learning_rate = 0.005});
+  golden::check_graph(graph, programs[0]);
 }
 
 }  // namespace

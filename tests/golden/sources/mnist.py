@@ -3,6 +3,9 @@
 from oracle.builder import Program, initializer
 
 BATCH = 64
+VARIABLES = ["conv1/weights", "conv1/biases", "conv2/weights", "conv2/biases", "local3/weights",
+             "local3/biases", "local4/weight", "local4/biases", "softmax_linear/weight",
+             "softmax_linear/biases"]
 
 
 def variable_on_cpu(p, name, shape, init):
@@ -66,18 +69,24 @@ def inference(p, images, relu_logits):
         return dense(p, "softmax_linear", "weight", x, [10, 10], 1 / 192.0, 0.0, False)
 
 
-def tower_loss(p, scope, relu_logits):
+def tower_loss(p, scope, relu_logits, tb_logging):
     batch = inputs(p)
     logits = inference(p, batch[0], relu_logits)
     labels = p.cast(batch[1], "int64")
     entropy = p.sparse_softmax_cross_entropy_with_logits(labels, logits,
                                                          name="cross_entropy_per_example")
-    p.add_to_collection("losses", p.reduce_mean(entropy, name="cross_entropy"))
+    mean = p.reduce_mean(entropy, name="cross_entropy")
+    p.add_to_collection("losses", mean)
     p.add_n(p.get_collection("losses"), name="total_loss")
-    return p.add_n(p.get_collection("losses", scope), name="total_loss")
+    total = p.add_n(p.get_collection("losses", scope), name="total_loss")
+    if tb_logging:
+        # The operations' names without `tower_[0-9]*/`.
+        for name, value in ("cross_entropy", mean), ("total_loss_1", total):
+            p.summary_scalar(name, value)
+    return total
 
 
-def train(towers, relu_logits):
+def train(towers, relu_logits, tb_logging=False):
     p = Program("mnist_%d%s" % (towers, "_relu" if relu_logits else ""),
                 "the S3 program with %d towers, %s ReLU on local4"
                 % (towers, "with the source's" if relu_logits else "without"))
@@ -88,9 +97,9 @@ def train(towers, relu_logits):
         with p.variable_scope(p.get_variable_scope()):
             for i in range(towers):
                 with p.device("/gpu:%d" % i), p.name_scope("tower_%d" % i) as scope:
-                    loss = tower_loss(p, scope, relu_logits)
+                    loss = tower_loss(p, scope, relu_logits, tb_logging)
                     p.reuse_variables(p.get_variable_scope())
-                    p.get_collection("summaries", scope)
+                    summaries = p.get_collection("summaries", scope)
                     pairs.append(p.compute_gradients(opt, loss, gate_gradients=0))
         averaged = []
         for v in range(10):
@@ -99,6 +108,12 @@ def train(towers, relu_logits):
         p.apply_gradients(opt, averaged, step)
         p.get_slot_names(opt), p.optimizer_variables(opt)
         p.group([p.global_variables_initializer(), p.local_variables_initializer()])
+        if tb_logging:
+            more = [p.summary_scalar("learning_rate", 0.005)]
+            more += [p.summary_histogram(name + "/gradients", pair[0])
+                     for name, pair in zip(VARIABLES, averaged)]
+            more += [p.summary_histogram(name, pair[1]) for name, pair in zip(VARIABLES, averaged)]
+            p.summary_merge([summaries[i] for i in range(4)] + more)
     return p
 
 

@@ -1,0 +1,26 @@
+#include "models/mnist_summaries.h"
+
+#include "towerflow/tf.h"
+
+namespace towerflow::models::mnist {
+
+Tensor merged_summaries(const Towers& towers, const SummaryOptions& options) {
+  const auto cpu = tf::device("/cpu:0");
+  std::vector<Tensor> summaries = towers.summaries;
+  if (options.learning_rate) {
+    summaries.push_back(tf::summary::scalar("learning_rate", *options.learning_rate));
+  }
+  if (options.histograms) {
+    for (const GradAndVar& pair : towers.grads) {
+      if (!pair.grad) continue;
+      summaries.push_back(
+          tf::summary::histogram(pair.var.op().name() + "/gradients", pair.grad->dense()));
+    }
+    for (const Variable& var : tf::trainable_variables()) {
+      summaries.push_back(tf::summary::histogram(var.op().name(), var));
+    }
+  }
+  return tf::summary::merge(summaries);
+}
+
+}  // namespace towerflow::models::mnist
