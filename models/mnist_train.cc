@@ -11,6 +11,7 @@
 #include "core/graph/log.h"
 #include "data/file.h"
 #include "data/tfrecord.h"
+#include "models/mnist_summaries.h"
 #include "models/run_record.h"
 #include "towerflow/tf.h"
 #include "train/checkpoint/bundle_reader.h"
@@ -19,6 +20,8 @@ namespace towerflow::models::mnist {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kSummaryEvery = 100;  // steps, as the CIFAR-10 program does
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -33,6 +36,9 @@ void check(const TrainOptions& options) {
   need(options.num_epochs >= 1, "the number of epochs", options.num_epochs);
   need(options.reader_threads >= 1, "the number of reader threads", options.reader_threads);
   if (options.max_steps) need(*options.max_steps >= 1, "the number of steps", *options.max_steps);
+  if (options.net.tb_logging && options.train_dir.empty()) {
+    throw ValueError("summaries want a train_dir to be written to");
+  }
   if (!(options.learning_rate > 0)) {
     throw ValueError(
         fmt::format("the learning rate must be positive, got {}", options.learning_rate));
@@ -181,6 +187,9 @@ TrainResult train(const TrainOptions& asked,
     }
   }
 
+  Tensor summaries;
+  if (options.net.tb_logging) summaries = merged_summaries(towers, {.learning_rate = rate});
+
   tf::Session sess(session_config(options.num_towers, options.devices));
   sess.run(towers.init);
   if (!continued.checkpoint.empty()) {
@@ -196,6 +205,11 @@ TrainResult train(const TrainOptions& asked,
     write_run_record(options, file, result.steps);
   };
   if (saver) write_run_record(options, file, result.steps);
+  std::optional<tf::summary::FileWriter> writer;
+  if (options.net.tb_logging) {
+    writer.emplace(options.train_dir, graph);
+    writer->add_session_log({.status = tf::summary::SessionLog::START}, result.first_step);
+  }
   tf::train::Coordinator coord;
   auto threads = tf::train::start_queue_runners(sess, {.coord = &coord});
 
@@ -209,11 +223,18 @@ TrainResult train(const TrainOptions& asked,
            (!options.max_steps || result.steps < *options.max_steps)) {
       const auto start = Clock::now();
       const bool late = result.steps >= steps * 6 / 10;
+      // Within the step: a run of their own would take a batch from the queues.
+      const bool summarize = writer && result.steps % kSummaryEvery == 0;
+      if (summarize) fetches.emplace_back(summaries);
       const std::vector<Array> values =
           sess.run(fetches, {{rate, options.learning_rate * (late ? 0.1 : 1.0)}});
       StepReport report{result.steps, steps, {}, seconds_since(start)};
-      for (std::size_t i = 1; i < values.size(); ++i) {
+      for (std::size_t i = 1; i <= towers.losses.size(); ++i) {
         report.losses.push_back(values[i].item<float>());
+      }
+      if (summarize) {
+        writer->add_summary(values.back(), result.steps);
+        fetches.pop_back();
       }
       if (result.steps == result.first_step) first_seconds = report.seconds;
       result.loss = report.losses.back();
@@ -236,6 +257,7 @@ TrainResult train(const TrainOptions& asked,
   if (saver && saved < result.steps && !coord.should_stop()) coord.stop_on_exception(save);
   coord.request_stop();
   coord.join(threads);
+  if (writer) writer->close();
 
   const std::int64_t timed = std::max<std::int64_t>(result.steps - result.first_step - 1, 0);
   if (timed > 0) {

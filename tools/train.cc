@@ -101,6 +101,9 @@ void train_mnist(Arguments arguments) {
   if (options.save_every > 0 && options.train_dir.empty()) {
     throw UsageError("--save-every wants a --train-dir to save to");
   }
+  if (options.net.tb_logging && options.train_dir.empty()) {
+    throw UsageError("--tb-logging wants a --train-dir to write to");
+  }
   const Interrupt interrupt;
   Progress progress("training");
   bool begun = false;
@@ -164,6 +167,8 @@ void add_mnist(CLI::App& train) {
             "steps between checkpoints, of which the newest 5 are kept; 0: at the end alone",
             {.least = 0});
   app.add_flag("--restart", options.restart, "train anew where --train-dir has a checkpoint");
+  app.add_flag("--tb-logging", options.net.tb_logging,
+               "write summaries to --train-dir every 100 steps, for TensorBoard");
   add_whole(app, "--seed", arguments->seed, "makes the run repeat bit for bit",
             {.least = 0, .most = std::numeric_limits<std::int32_t>::max()});
   app.add_flag("--relu-logits", options.net.relu_logits,
