@@ -61,7 +61,8 @@ void describe_small(const Array& array, Value& value) {
   value.values = ordered_json::array();
   for_each_element(array, [&](const auto& element) {
     value.values.push_back(element);
-    value.text += fmt::format("{}{}", value.text.empty() ? "" : ", ", element);
+    const char* quote = array.dtype() == DType::string ? "'" : "";
+    value.text += fmt::format("{}{}{}{}", value.text.empty() ? "" : ", ", quote, element, quote);
   });
 }
 

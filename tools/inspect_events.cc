@@ -32,10 +32,12 @@ void print_tags(const EventSummary& summary, const InspectOptions& options) {
     if (tag.kind == "scalar") {
       values =
           from_to(fmt::format("{:.6g}", tag.first_value), fmt::format("{:.6g}", tag.last_value));
-      range = from_to(value_text(tag.values.min(), DType::float32),
-                      value_text(tag.values.max(), DType::float32));
+      if (tag.values.finite() > 0) {
+        range = from_to(value_text(tag.values.min(), DType::float32),
+                        value_text(tag.values.max(), DType::float32));
+      }
       const std::uint64_t odd = tag.values.nan() + tag.values.infinite();
-      if (odd > 0) range += fmt::format(", {} not finite", odd);
+      if (odd > 0) range += fmt::format("{}{} not finite", range.empty() ? "" : ", ", odd);
     }
     table.add({printable(tag.tag, 80), tag.kind, std::to_string(tag.points), steps, values, range});
   }

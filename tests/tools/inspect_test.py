@@ -104,7 +104,7 @@ class Records(Scratch):
         self.assertEqual((label["kind"], label["min"], label["max"]), ("int64", 0, 9))
         self.assertEqual((image["kind"], image["least_bytes"], image["most_bytes"]),
                          ("bytes", 784, 784))
-        self.assertRegex(text, r"label +int64 +1 +0 to 9 +\d\n")
+        self.assertRegex(text, r"label +int64 +1 +0 to 9 +\d")
 
     def test_by_content_whatever_the_name(self):
         plain = record(example(a=[3], b=[1, 2])) + record(example(a=[5]))
@@ -173,6 +173,7 @@ class Events(Scratch):
         text, found = self.inspect(self.file)
         self.assertIn("events, brain.Event:2", text)
         self.assertRegex(text, r"loss +scalar +3 +0 to 20 +2\.5 to 1 +0\.75 to 2\.5\n")
+        self.assertRegex(text, r"rate +scalar +1 +10 +nan +1 not finite\n")
         self.assertRegex(text, r"weights +histogram +1 +20")
         self.assertEqual((found["kind"], found["events"], found["graphs"]), ("events", 5, 1))
         self.assertEqual([(one["tag"], one["kind"], one["points"]) for one in found["tags"]],
@@ -233,6 +234,7 @@ class Checkpoints(Scratch):
             tensors = {tensor["name"]: tensor for tensor in found["tensors"]}
             self.assertEqual(len(tensors), 25)
             self.assertIn("25 tensors", text)
+            self.assertIn("'', 'xxx", text)
             wide = tensors["dtype/float64"]
             self.assertEqual((wide["dtype"], wide["shape"], wide["bytes"]), ("float64", [2, 3], 48))
             self.assertNotIn("statistics", wide)
