@@ -39,6 +39,7 @@
 #include "ops/control/tuple.h"
 #include "ops/data_flow/assert.h"
 #include "ops/data_flow/decode_raw.h"
+#include "ops/data_flow/padding_queue.h"
 #include "ops/data_flow/queue.h"
 #include "ops/math/add_n.h"
 #include "ops/math/argmax.h"

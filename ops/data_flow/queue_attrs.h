@@ -10,7 +10,7 @@
 
 namespace towerflow {
 
-/// Attributes of FIFOQueueV2 and RandomShuffleQueueV2.
+/// Attributes of FIFOQueueV2, RandomShuffleQueueV2 and PaddingFIFOQueueV2.
 struct QueueAttrs {
   std::vector<DType> component_types;
   std::vector<Shape> shapes;   ///< of the components; empty when elements may differ

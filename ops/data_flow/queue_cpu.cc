@@ -1,30 +1,32 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cstring>
 #include <limits>
 
 #include "core/device/cpu/cpu_backend.h"
 #include "ops/data_flow/families.h"
 #include "ops/data_flow/queue_attrs.h"
 #include "ops/data_flow/queue_of.h"
+#include "ops/data_flow/stacked.h"
 #include "ops/random/guarded.h"
 
 namespace towerflow {
 namespace {
 
+/// "FIFOQueue" of "FIFOQueueV2".
+std::string kind_of(const std::string& op) { return op.substr(0, op.size() - 2); }
+
 std::unique_ptr<Resource> make_queue(const std::string& op, const QueueAttrs& attrs,
                                      const std::string& node) {
   static std::atomic<std::uint64_t> made{0};
-  const bool shuffles = op == "RandomShuffleQueueV2";
   QueueSpec spec;
-  spec.kind = shuffles ? "RandomShuffleQueue" : "FIFOQueue";
+  spec.kind = kind_of(op);
   spec.name = attrs.shared_name.empty() ? fmt::format("_{}_{}", made++, node) : attrs.shared_name;
   spec.capacity = attrs.capacity < 0 ? std::numeric_limits<std::size_t>::max()
                                      : static_cast<std::size_t>(attrs.capacity);
   spec.dtypes = attrs.component_types;
   spec.shapes = attrs.shapes;
-  if (!shuffles) {
+  if (op != "RandomShuffleQueueV2") {
     return std::make_unique<QueueResource>(std::move(spec), std::make_unique<FifoOrder>());
   }
   random::GuardedPhilox generator(attrs.seeds.seed, attrs.seeds.seed2);
@@ -44,7 +46,7 @@ void check_held_back(const QueueAttrs& attrs) {
   }
 }
 
-/// FIFOQueueV2 and RandomShuffleQueueV2: the handle of the session's queue.
+/// FIFOQueueV2, RandomShuffleQueueV2 and PaddingFIFOQueueV2: the handle of the session's queue.
 class HandleKernel final : public PreparedKernel {
  public:
   explicit HandleKernel(const KernelRequest& request)
@@ -62,7 +64,7 @@ class HandleKernel final : public PreparedKernel {
  private:
   void check_same(Resource& resource) const {
     const auto* queue = dynamic_cast<const QueueResource*>(&resource);
-    const char* kind = op_ == "RandomShuffleQueueV2" ? "RandomShuffleQueue" : "FIFOQueue";
+    const std::string kind = kind_of(op_);
     if (queue == nullptr || queue->spec().kind != kind ||
         queue->spec().dtypes != attrs_.component_types || queue->spec().shapes != attrs_.shapes) {
       throw errors::InvalidArgumentError(fmt::format(
@@ -105,21 +107,6 @@ class EnqueueKernel final : public PreparedKernel {
   bool many_;
 };
 
-/// Writes component `index` of the elements one after another.
-void write_component(const std::vector<QueueElement>& elements, std::size_t index, void* out) {
-  auto* bytes = static_cast<std::byte*>(out);
-  for (const QueueElement& element : elements) {
-    const Array& value = (*element)[index];
-    if (value.dtype() == DType::string) {
-      std::copy_n(value.data<std::string>(), value.elements(),
-                  reinterpret_cast<std::string*>(bytes));
-    } else if (value.bytes() > 0) {
-      std::memcpy(bytes, value.raw(), value.bytes());
-    }
-    bytes += value.bytes();
-  }
-}
-
 class DequeueKernel final : public PreparedKernel {
  public:
   enum class Kind { one, many, up_to };
@@ -130,7 +117,12 @@ class DequeueKernel final : public PreparedKernel {
     const std::size_t count = kind_ == Kind::one ? 1 : wanted(source, args);
     auto elements = source.dequeue(count, kind_ == Kind::up_to, caller_of(queue, args));
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      write_component(elements, i, memory(source, elements, i, args));
+      const bool one = kind_ == Kind::one;
+      const Shape shape =
+          one ? (*elements[0])[i].shape()
+              : stacked_shape(elements, i, source.spec().shapes.at(i), source.spec().dtypes[i]);
+      void* out = memory(source, shape, i, args);
+      write_stacked(elements, i, one ? Shape{1}.concatenated(shape) : shape, out);
     }
     source.recycle(std::move(elements));
   }
@@ -152,11 +144,8 @@ class DequeueKernel final : public PreparedKernel {
   }
 
   /// Where output `index` goes, after a look whether the elements fit what the graph said of it.
-  void* memory(const QueueResource& source, const std::vector<QueueElement>& elements,
-               std::size_t index, const LaunchArgs& args) const {
-    Shape shape = kind_ == Kind::one
-                      ? (*elements[0])[index].shape()
-                      : Shape{elements.size()}.concatenated(source.spec().shapes.at(index));
+  void* memory(const QueueResource& source, const Shape& shape, std::size_t index,
+               const LaunchArgs& args) const {
     const TensorDesc& desc = outputs_[index];
     if (source.spec().dtypes.at(index) != desc.dtype || !shape.compatible(desc.shape)) {
       throw errors::InvalidArgumentError(
@@ -220,7 +209,7 @@ void register_queue_kernels(KernelTable& table) {
   const auto add = [&](const char* op, auto prepare) {
     table.add({.op = op, .label = "queue", .accepts = {}, .prepare = prepare});
   };
-  for (const char* op : {"FIFOQueueV2", "RandomShuffleQueueV2"}) {
+  for (const char* op : {"FIFOQueueV2", "RandomShuffleQueueV2", "PaddingFIFOQueueV2"}) {
     add(op, [](const KernelRequest& request) { return std::make_unique<HandleKernel>(request); });
   }
   add("QueueEnqueueV2",

@@ -13,7 +13,11 @@ namespace {
 constexpr std::size_t kMaxSpare = 1024;  // elements whose memory waits for the next ones
 
 std::string bracketed(const Shape& shape) {
-  return fmt::format("[{}]", fmt::join(shape.sizes(), ","));
+  std::string text;
+  for (const Dim dim : shape.dims()) {
+    text += (text.empty() ? "" : ",") + (dim.known() ? std::to_string(dim.size()) : "?");
+  }
+  return "[" + text + "]";
 }
 
 Shape without_rows(const Shape& shape) {
@@ -335,7 +339,7 @@ void QueueResource::check(const QueueValues& values, bool many) const {
     if (spec_.shapes.empty()) continue;
     const Shape expected =
         many ? Shape{desc.shape.size(0)}.concatenated(spec_.shapes[i]) : spec_.shapes[i];
-    if (desc.shape != expected) {
+    if (!desc.shape.compatible(expected)) {
       throw errors::InvalidArgumentError(
           fmt::format("Shape mismatch in tuple component {}. Expected {}, got {}", i,
                       bracketed(expected), bracketed(desc.shape)));
@@ -358,7 +362,7 @@ QueueElement QueueResource::filled(const QueueValues& values, std::size_t row, b
   for (std::size_t i = 0; i < element->size(); ++i) {
     const TensorDesc& desc = values.descs[i];
     Array& array = (*element)[i];
-    if (!spec_.shapes.empty()) {
+    if (!spec_.shapes.empty() && spec_.shapes[i].fully_known()) {
       if (array.empty()) array = Array(desc.dtype, spec_.shapes[i]);
     } else {
       const Shape shape = many ? without_rows(desc.shape) : desc.shape;

@@ -22,7 +22,8 @@ struct QueueSpec {
   std::string name;  ///< as messages show it
   std::size_t capacity = 0;
   std::vector<DType> dtypes;  ///< of the components of an element
-  std::vector<Shape> shapes;  ///< the same, fully known; empty when elements may differ
+  /// The same; empty when elements may differ, with unknown sizes where they are padded.
+  std::vector<Shape> shapes;
 };
 
 /// Who waits: the run that may be cancelled, and the pool that may use the thread's core meanwhile.
@@ -37,7 +38,7 @@ struct QueueValues {
   const void* const* data;
 };
 
-/// The queue of one session behind FIFOQueueV2 and RandomShuffleQueueV2.
+/// The queue of one session behind FIFOQueueV2, RandomShuffleQueueV2 and PaddingFIFOQueueV2.
 ///
 /// Callers that must wait form two lines, one to enqueue and one to dequeue, and are served in the
 /// order in which they came, as in TensorFlow. A wait ends with CancelledError when its run is

@@ -7,6 +7,7 @@ namespace towerflow {
 void register_data_flow_ops(OpRegistry& registry) {
   register_assert_ops(registry);
   register_decode_raw_ops(registry);
+  register_padding_queue_ops(registry);
   register_queue_ops(registry);
 }
 
