@@ -7,6 +7,7 @@
 #include "data/families.h"
 #include "data/reader_resource.h"
 #include "ops/data_flow/queue_of.h"
+#include "ops/data_flow/source_turns.h"
 
 namespace towerflow {
 namespace {
@@ -32,6 +33,7 @@ class ReaderKernel final : public PreparedKernel {
 
 class ReadKernel final : public PreparedKernel {
  public:
+  explicit ReadKernel(const KernelRequest& request) : node_(request.node) {}
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     auto* reader = dynamic_cast<ReaderResource*>(*args.input<Resource*>(0));
     if (reader == nullptr) throw errors::InvalidArgumentError("the resource is no reader");
@@ -42,9 +44,14 @@ class ReadKernel final : public PreparedKernel {
                       names.spec().name));
     }
     const QueueCaller caller{args.run->cancellation, static_cast<CpuQueue&>(queue).pool()};
-    args.run->ticket =
-        reader->read(names, caller, *args.output<std::string>(0), *args.output<std::string>(1));
+    in_turn(args, node_, caller, [&] {
+      args.run->ticket =
+          reader->read(names, caller, *args.output<std::string>(0), *args.output<std::string>(1));
+    });
   }
+
+ private:
+  std::string node_;
 };
 
 constexpr const char* kNoGradient = "records are read, not computed";
@@ -74,10 +81,12 @@ void register_record_reader_kernels(KernelTable& table) {
              .prepare = [](const KernelRequest& request) {
                return std::make_unique<ReaderKernel>(request);
              }});
-  table.add(
-      {.op = "ReaderReadV2", .label = "reader", .accepts = {}, .prepare = [](const KernelRequest&) {
-         return std::make_unique<ReadKernel>();
-       }});
+  table.add({.op = "ReaderReadV2",
+             .label = "reader",
+             .accepts = {},
+             .prepare = [](const KernelRequest& request) {
+               return std::make_unique<ReadKernel>(request);
+             }});
 }
 
 TFRecordReader::TFRecordReader(RecordReaderOptions options, Site site)

@@ -12,6 +12,7 @@
 #include "core/graph/scopes.h"
 #include "ops/data_flow/queue_attrs.h"
 #include "ops/data_flow/queue_resource.h"
+#include "train/enqueue_turns.h"
 
 namespace towerflow::train {
 namespace {
@@ -64,6 +65,8 @@ struct Job {
   Callable enqueue, close, cancel;
   Coordinator* coord = nullptr;
   std::shared_ptr<Cancellation> interrupted = std::make_shared<Cancellation>();
+  std::shared_ptr<SourceTurns> turns{};  // which the threads take to read, if they do
+  std::size_t member = 0;
 
   bool should_stop() const {
     return interrupted->cancelled() || (coord != nullptr && coord->should_stop());
@@ -74,10 +77,25 @@ struct Job {
   }
 };
 
+/// Lets the other threads go on without this one, whatever it ends with.
+class LeavesTurns {
+ public:
+  explicit LeavesTurns(const Job& job) : job_(job) {}
+  ~LeavesTurns() {
+    if (job_.turns != nullptr) job_.turns->leave(job_.member);
+  }
+  LeavesTurns(const LeavesTurns&) = delete;
+  LeavesTurns& operator=(const LeavesTurns&) = delete;
+
+ private:
+  const Job& job_;
+};
+
 /// Runs the enqueue operation until it must stop. True when the input has ended, false after a
 /// request to stop; throws any other error.
 template <class MeansClosed>
 bool fill(const Job& job, MeansClosed&& means_closed) {
+  const LeavesTurns leaves(job);
   while (!job.should_stop()) {
     try {
       job.enqueue({});
@@ -130,13 +148,17 @@ std::vector<Thread> QueueRunner::create_threads(Session& session, CreateThreadsO
     state_->exceptions.clear();
   }
   const std::string queue = resource_name(state_->queue);
+  const EnqueueTurns turns = make_enqueue_turns(*resources, state_->enqueue_ops);
   std::vector<Thread> threads;
-  for (const Operation& operation : state_->enqueue_ops) {
+  for (std::size_t i = 0; i < state_->enqueue_ops.size(); ++i) {
+    const Operation& operation = state_->enqueue_ops[i];
     Job job{resources,
             {},
             session.make_callable({close_op()}),
             session.make_callable({cancel_op()}),
             options.coord};
+    job.turns = turns.turns;
+    job.member = turns.members[i];
     job.enqueue = session.make_callable({operation}, {}, job.interrupted.get());
     const auto body = [state = state_, job, queue] {
       const void* key = job.resources.get();

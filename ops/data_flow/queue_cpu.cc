@@ -7,6 +7,7 @@
 #include "ops/data_flow/families.h"
 #include "ops/data_flow/queue_attrs.h"
 #include "ops/data_flow/queue_of.h"
+#include "ops/data_flow/source_turns.h"
 #include "ops/data_flow/stacked.h"
 #include "ops/random/guarded.h"
 
@@ -84,10 +85,13 @@ QueueCaller caller_of(towerflow::Queue& queue, const LaunchArgs& args) {
 class EnqueueKernel final : public PreparedKernel {
  public:
   EnqueueKernel(const KernelRequest& request, bool many)
-      : descs_(request.inputs.begin() + 1, request.inputs.end()), many_(many) {}
+      : descs_(request.inputs.begin() + 1, request.inputs.end()),
+        many_(many),
+        node_(request.node) {}
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     QueueResource& target = queue_of(args, 0);
     const QueueCaller caller = caller_of(queue, args);
+    in_turn(args, node_, caller, [] {});
     {
       const ThreadPool::Blocked idle(caller.pool);
       if (!args.run->ticket.wait_turn(caller.cancellation)) {
@@ -105,17 +109,22 @@ class EnqueueKernel final : public PreparedKernel {
  private:
   std::vector<TensorDesc> descs_;
   bool many_;
+  std::string node_;
 };
 
 class DequeueKernel final : public PreparedKernel {
  public:
   enum class Kind { one, many, up_to };
-  DequeueKernel(const KernelRequest& request, Kind kind) : kind_(kind), outputs_(request.outputs) {}
+  DequeueKernel(const KernelRequest& request, Kind kind)
+      : kind_(kind), outputs_(request.outputs), node_(request.node) {}
 
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     QueueResource& source = queue_of(args, 0);
     const std::size_t count = kind_ == Kind::one ? 1 : wanted(source, args);
-    auto elements = source.dequeue(count, kind_ == Kind::up_to, caller_of(queue, args));
+    const QueueCaller caller = caller_of(queue, args);
+    std::vector<QueueElement> elements;
+    in_turn(args, node_, caller,
+            [&] { elements = source.dequeue(count, kind_ == Kind::up_to, caller); });
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const bool one = kind_ == Kind::one;
       const Shape shape =
@@ -159,6 +168,7 @@ class DequeueKernel final : public PreparedKernel {
 
   Kind kind_;
   std::vector<TensorDesc> outputs_;
+  std::string node_;
 };
 
 template <class F>
