@@ -5,10 +5,14 @@
 #include "core/graph/constant.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
+#include "ops/array/gather.h"
 #include "ops/array/rank_size.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/strided_slice.h"
 #include "ops/array/view.h"
 #include "ops/data_flow/assert.h"
 #include "ops/math/binary.h"
+#include "ops/math/range.h"
 #include "ops/random/random_ops.h"
 #include "ops/variables/count_up_to.h"
 #include "train/queue_runner.h"
@@ -120,6 +124,49 @@ FIFOQueue string_input_producer(const Operand& string_tensor, StringInputProduce
                          .name = scope.name(),
                          .cancel_op = options.cancel_op},
                         site);
+}
+
+FIFOQueue range_input_producer(const Operand& limit, RangeInputProducerOptions options, Site site) {
+  const NameScope scope = scope_of(graph_of(limit), options.name, "input_producer", site);
+  const Tensor numbers = range(limit, {}, site);
+  return input_producer(Operand(numbers, site),
+                        {.element_shape = Shape{},
+                         .num_epochs = options.num_epochs,
+                         .shuffle = options.shuffle,
+                         .seed = options.seed,
+                         .capacity = options.capacity,
+                         .shared_name = options.shared_name,
+                         .summary_name = fmt::format("fraction_of_{}_full", options.capacity),
+                         .name = scope.name()},
+                        site);
+}
+
+Components slice_input_producer(const OperandList& tensor_list, SliceInputProducerOptions options,
+                                Site site) {
+  const Tensor* inside = tensor_list.any_tensor();
+  Graph& graph = inside != nullptr ? inside->graph() : get_default_graph();
+  const NameScope scope = scope_of(graph, options.name, "input_producer", site);
+  if (tensor_list.size() == 0) {
+    throw ValueError("Expected at least one tensor in slice_input_producer().", {.site = site});
+  }
+  std::vector<Tensor> tensors;
+  for (const Operand& operand : tensor_list.items()) {
+    tensors.push_back(convert_operand(graph, operand, "Const", std::nullopt));
+  }
+  const Tensor rows = take_index(shape(Operand(tensors[0], site), {}, site), 0, site);
+  const FIFOQueue queue = range_input_producer(Operand(rows, site),
+                                               {.num_epochs = options.num_epochs,
+                                                .shuffle = options.shuffle,
+                                                .seed = options.seed,
+                                                .capacity = options.capacity,
+                                                .shared_name = options.shared_name},
+                                               site);
+  const Components index = queue.dequeue({}, site);
+  Components slices;
+  for (const Tensor& tensor : tensors) {
+    slices.push_back(gather(Operand(tensor, site), Operand(index[0], site), {}, site));
+  }
+  return slices;
 }
 
 }  // namespace towerflow::train

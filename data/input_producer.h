@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "core/graph/operand.h"
 #include "ops/data_flow/queue.h"
+#include "ops/operand_list.h"
 
 namespace towerflow::train {
 
@@ -61,5 +63,48 @@ struct StringInputProducerOptions {
 FIFOQueue string_input_producer(const Operand& string_tensor,
                                 StringInputProducerOptions options = {},
                                 Site site = Site::current());
+
+struct RangeInputProducerOptions {
+  std::optional<std::int64_t> num_epochs{};
+  bool shuffle = true;
+  std::optional<std::int64_t> seed{};
+  std::int64_t capacity = 32;
+  std::string shared_name{};
+  std::string name{};
+};
+
+/// A queue of the numbers 0 .. limit - 1, as `input_producer` makes it, with a summary.
+///
+/// shapes   limit []     dtypes  int32, int64
+/// source   tf.train.range_input_producer
+FIFOQueue range_input_producer(const Operand& limit, RangeInputProducerOptions options = {},
+                               Site site = Site::current());
+
+struct SliceInputProducerOptions {
+  std::optional<std::int64_t> num_epochs{};
+  bool shuffle = true;
+  std::optional<std::int64_t> seed{};
+  std::int64_t capacity = 32;
+  std::string shared_name{};
+  std::string name{};
+};
+
+/// The same row of each tensor, another one in every run: examples that lie in memory, such as
+/// lists of files and their labels. The numbers of the rows come through a queue.
+///
+/// shapes   each [n, ...] -> [...]     dtypes  all
+/// errors   ValueError: no tensors; in a run InvalidArgumentError: a tensor of fewer rows than the
+///          first, OutOfRangeError: the epochs are over
+/// source   tf.train.slice_input_producer
+Components slice_input_producer(const OperandList& tensor_list,
+                                SliceInputProducerOptions options = {},
+                                Site site = Site::current());
+template <std::size_t N>
+std::array<Tensor, N> slice_input_producer(const Operand (&tensor_list)[N],
+                                           SliceInputProducerOptions options = {},
+                                           Site site = Site::current()) {
+  const OperandList list(std::vector<Operand>(tensor_list, tensor_list + N));
+  return slice_input_producer(list, std::move(options), site).template unpack<N>();
+}
 
 }  // namespace towerflow::train
