@@ -16,6 +16,9 @@ struct BatchOptions {
   std::int64_t capacity = 32;   ///< of the queue, in examples
   bool enqueue_many = false;    ///< tensors hold several examples, one a row
   std::vector<Shape> shapes{};  ///< of an example's components; inferred when empty
+  /// Examples may differ in the dimensions that are not known; a batch has the largest size found
+  /// in it, and zeros or empty strings at the end of smaller ones.
+  bool dynamic_pad = false;
   bool allow_smaller_final_batch = false;
   std::string shared_name{};
   std::string name{};
@@ -26,8 +29,9 @@ struct BatchOptions {
 ///
 /// shapes   tensors [...] -> [batch_size, ...]; with enqueue_many [n, ...]; first dimension unknown
 ///          with allow_smaller_final_batch
-/// errors   ValueError: no tensors, shapes that are not fully known, a batch_size or num_threads
-///          below 1; in a run OutOfRangeError when the input has ended and no full batch is left
+/// errors   ValueError: no tensors, shapes that are not fully known (with dynamic_pad: of unknown
+///          rank), a batch_size or num_threads below 1; in a run OutOfRangeError when the input has
+///          ended and no full batch is left
 /// source   tf.train.batch
 Components batch(const std::vector<Tensor>& tensors, BatchOptions options,
                  Site site = Site::current());

@@ -10,6 +10,7 @@
 #include "core/graph/scopes.h"
 #include "core/runtime/session.h"
 #include "data/batch.h"
+#include "data/batch_join.h"
 #include "data/example.h"
 #include "data/input_position.h"
 #include "data/input_producer.h"
