@@ -5,6 +5,8 @@
 
 namespace towerflow {
 
+void register_file_reader_ops(OpRegistry& registry);
+void register_file_reader_kernels(KernelTable& table);
 void register_record_reader_ops(OpRegistry& registry);
 void register_record_reader_kernels(KernelTable& table);
 void register_input_position_ops(OpRegistry& registry);

@@ -60,16 +60,17 @@ Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller, std
   }
   if (behind_.file != nullptr) open_behind(std::exchange(behind_, {}), caller);
   while (true) {
-    if (!file_) open_next(names, caller);
-    const std::uint64_t begin = file_->byte_offset();
-    if (file_->next(value)) return issue({name_, begin, file_->byte_offset(), files_}, key);
+    if (file_ == nullptr) open_next(names, caller);
+    const std::uint64_t begin = file_->place();
+    if (file_->next(value)) return issue({name_, begin, file_->place(), files_}, key);
     file_.reset();
   }
 }
 
 Ticket ReaderResource::issue(RecordPlace place, std::string& key) {
   key.clear();
-  fmt::format_to(std::back_inserter(key), "{}:{}", *place.file, place.begin);
+  key.append(*place.file);
+  if (!format_.key_is_path) fmt::format_to(std::back_inserter(key), ":{}", place.begin);
   return Ticket(line_, std::move(place));
 }
 
@@ -79,13 +80,13 @@ void ReaderResource::open_next(QueueResource& names, const QueueCaller& caller) 
   name_ = std::make_shared<const std::string>((*element[0])[0].item<std::string>());
   names.recycle(std::move(element));
   ++files_;
-  file_.emplace(*name_, options_);
+  file_ = format_.open(*name_);
 }
 
 void ReaderResource::open_behind(const RecordPlace& place, const QueueCaller& caller) {
   name_ = place.file;
-  file_.emplace(*name_, options_);
-  advance(*file_, place.end, caller);
+  file_ = format_.open(*name_);
+  advance(*file_, *name_, place.end, caller);
 }
 
 /// Reads the records of `again_`, each file once from its beginning.
@@ -94,14 +95,14 @@ void ReaderResource::fetch_again(const QueueCaller& caller) {
   for (const RecordPlace& place : again_) wanted[*place.file].insert(place.begin);
   std::map<Key, std::string> found;
   for (const auto& [name, begins] : wanted) {
-    data::TFRecordReader file(name, options_);
+    const auto file = format_.open(name);
     for (const std::uint64_t begin : begins) {
-      advance(file, begin, caller);
+      advance(*file, name, begin, caller);
       std::string value;
-      if (!file.next(value)) {
+      if (!file->next(value)) {
         throw errors::DataLossError(
-            fmt::format("'{}' ends at byte {}, where a record was when the checkpoint was written",
-                        name, begin),
+            fmt::format("'{}' ends at {} {}, where a record was when the checkpoint was written",
+                        name, format_.place_unit, begin),
             {.hint = "the input has changed: start without its position, or bring it back"});
       }
       found[{name, begin}] = std::move(value);
@@ -110,18 +111,19 @@ void ReaderResource::fetch_again(const QueueCaller& caller) {
   fetched_ = std::move(found);
 }
 
-/// To the record that begins at `offset`, or to the end of the file there.
-void ReaderResource::advance(data::TFRecordReader& file, std::uint64_t offset,
+/// To the record whose place is `place`, or to the end of the file there.
+void ReaderResource::advance(data::RecordFile& file, const std::string& name, std::uint64_t place,
                              const QueueCaller& caller) const {
   constexpr std::uint64_t kBetweenLooks = 1024;
-  for (std::uint64_t passed = 0; file.byte_offset() < offset; ++passed) {
-    if (passed % kBetweenLooks == 0) check_cancelled(caller);
-    if (file.skip(1) == 0) break;
+  std::string passed;
+  for (std::uint64_t count = 0; file.place() < place; ++count) {
+    if (count % kBetweenLooks == 0) check_cancelled(caller);
+    if (!file.next(passed)) break;
   }
-  if (file.byte_offset() == offset) return;
+  if (file.place() == place) return;
   throw errors::DataLossError(
-      fmt::format("'{}' has no record at byte {}, where one was when the checkpoint was written",
-                  file.path().string(), offset),
+      fmt::format("'{}' has no record at {} {}, where one was when the checkpoint was written",
+                  name, format_.place_unit, place),
       {.hint = "the input has changed: start without its position, or bring it back"});
 }
 

@@ -6,14 +6,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/device/resource_store.h"
 #include "core/device/ticket.h"
-#include "data/tfrecord.h"
+#include "data/record_file.h"
 #include "ops/data_flow/queue_resource.h"
 
 namespace towerflow {
@@ -21,8 +20,7 @@ namespace towerflow {
 /// The files of one reader in one session. One run at a time reads; the others wait their turn.
 class ReaderResource final : public Resource {
  public:
-  explicit ReaderResource(std::optional<data::Compression> compression)
-      : options_{.compression = compression} {}
+  explicit ReaderResource(data::RecordFormat format) : format_(std::move(format)) {}
 
   /// Reads the next record, with a place in the line of those who will enqueue one.
   Ticket read(QueueResource& names, const QueueCaller& caller, std::string& key,
@@ -52,9 +50,10 @@ class ReaderResource final : public Resource {
   void open_next(QueueResource& names, const QueueCaller& caller);
   void open_behind(const RecordPlace& place, const QueueCaller& caller);
   void fetch_again(const QueueCaller& caller);
-  void advance(data::TFRecordReader& file, std::uint64_t offset, const QueueCaller& caller) const;
+  void advance(data::RecordFile& file, const std::string& name, std::uint64_t place,
+               const QueueCaller& caller) const;
 
-  const data::TFRecordReadOptions options_;
+  const data::RecordFormat format_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool busy_ = false;
@@ -62,7 +61,7 @@ class ReaderResource final : public Resource {
   // Touched by whoever has the turn.
   std::shared_ptr<const std::string> name_;
   std::uint64_t files_ = 0;  // names taken
-  std::optional<data::TFRecordReader> file_;
+  std::unique_ptr<data::RecordFile> file_;
   std::shared_ptr<TicketLine> line_ = std::make_shared<TicketLine>();
   // After `resume`, until all of it has been delivered.
   std::deque<RecordPlace> again_;

@@ -5,6 +5,7 @@
 #include "core/device/cpu/cpu_backend.h"
 #include "core/graph/op_builder.h"
 #include "data/families.h"
+#include "data/reader_kernel.h"
 #include "data/reader_resource.h"
 #include "ops/data_flow/queue_of.h"
 #include "ops/data_flow/source_turns.h"
@@ -15,20 +16,6 @@ namespace {
 struct ReaderAttrs {
   std::optional<data::Compression> compression;
   bool operator==(const ReaderAttrs&) const = default;
-};
-
-class ReaderKernel final : public PreparedKernel {
- public:
-  explicit ReaderKernel(const KernelRequest& request)
-      : attrs_(request.attributes<ReaderAttrs>()), node_(request.node) {}
-  void enqueue(towerflow::Queue&, const LaunchArgs& args) const override {
-    *args.output<Resource*>(0) = &args.run->resources.resource(
-        node_, [this] { return std::make_unique<ReaderResource>(attrs_.compression); });
-  }
-
- private:
-  ReaderAttrs attrs_;
-  std::string node_;
 };
 
 class ReadKernel final : public PreparedKernel {
@@ -79,7 +66,8 @@ void register_record_reader_kernels(KernelTable& table) {
              .label = "reader",
              .accepts = {},
              .prepare = [](const KernelRequest& request) {
-               return std::make_unique<ReaderKernel>(request);
+               return std::make_unique<ReaderKernel>(
+                   request, data::tfrecord_format(request.attributes<ReaderAttrs>().compression));
              }});
   table.add({.op = "ReaderReadV2",
              .label = "reader",
@@ -90,11 +78,11 @@ void register_record_reader_kernels(KernelTable& table) {
 }
 
 TFRecordReader::TFRecordReader(RecordReaderOptions options, Site site)
-    : ref_(OpBuilder("TFRecordReaderV2", options.name, site)
-               .attrs(ReaderAttrs{options.compression})
-               .output()) {}
+    : ReaderBase(OpBuilder("TFRecordReaderV2", options.name, site)
+                     .attrs(ReaderAttrs{options.compression})
+                     .output()) {}
 
-KeyValue TFRecordReader::read(const QueueBase& queue, QueueOptions options, Site site) const {
+KeyValue ReaderBase::read(const QueueBase& queue, QueueOptions options, Site site) const {
   const Operand reader(ref_), names(queue.queue_ref());
   const Operation op = OpBuilder("ReaderReadV2", options.name, site, {&reader, &names})
                            .input(reader, "reader_handle")

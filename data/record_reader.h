@@ -16,16 +16,15 @@ struct RecordReaderOptions {
 
 /// A record and where it comes from: `auto [key, value] = reader.read(queue);`.
 struct KeyValue {
-  Tensor key;    ///< string []: "path:byte offset of the record in the decoded file"
+  /// string []: "path:place", the place of a TFRecord the byte at which it begins when decoded
+  Tensor key;
   Tensor value;  ///< string []
 };
 
-/// Reads the records of TFRecord files one after another; the files' names come from a queue. The
-/// reader's state lives in a session. A cheap handle. (tf.TFRecordReader)
-class TFRecordReader {
+/// Reads files one after another, record by record; the files' names come from a queue. The
+/// reader's state lives in a session. A cheap handle. (tf.ReaderBase)
+class ReaderBase {
  public:
-  explicit TFRecordReader(RecordReaderOptions options = {}, Site site = Site::current());
-
   const Tensor& reader_ref() const { return ref_; }
 
   /// The next record; takes the next name from `queue` where a file has ended. What is enqueued in
@@ -37,8 +36,17 @@ class TFRecordReader {
   KeyValue read(const QueueBase& queue, QueueOptions options = {},
                 Site site = Site::current()) const;
 
+ protected:
+  explicit ReaderBase(Tensor ref) : ref_(ref) {}
+
  private:
   Tensor ref_;
+};
+
+/// Reads the records of TFRecord files. (tf.TFRecordReader)
+class TFRecordReader : public ReaderBase {
+ public:
+  explicit TFRecordReader(RecordReaderOptions options = {}, Site site = Site::current());
 };
 
 }  // namespace towerflow

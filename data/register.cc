@@ -5,6 +5,7 @@
 namespace towerflow {
 
 void register_input_ops(OpRegistry& registry) {
+  register_file_reader_ops(registry);
   register_record_reader_ops(registry);
   register_input_position_ops(registry);
   register_parse_example_ops(registry);
@@ -12,6 +13,7 @@ void register_input_ops(OpRegistry& registry) {
 }
 
 void register_input_kernels(KernelTable& table) {
+  register_file_reader_kernels(table);
   register_record_reader_kernels(table);
   register_input_position_kernels(table);
   register_parse_example_kernels(table);

@@ -12,6 +12,7 @@
 #include "data/batch.h"
 #include "data/batch_join.h"
 #include "data/example.h"
+#include "data/file_readers.h"
 #include "data/input_position.h"
 #include "data/input_producer.h"
 #include "data/parse_example.h"

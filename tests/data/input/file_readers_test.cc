@@ -1,0 +1,126 @@
+// Records of one length, lines and whole files, as ops. What comes out of the small files below,
+// keys included, is what TensorFlow 2.21 gives.
+#include "data/file_readers.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "core/graph/scopes.h"
+#include "tests/data/input/support.h"
+
+using namespace towerflow;
+using namespace towerflow::testing;
+
+namespace {
+
+using Make = std::function<ReaderBase()>;
+
+/// All that a reader gives of files with these contents: "number of the file[:place]=value".
+std::vector<std::string> read(const Make& make, const std::vector<std::string>& contents) {
+  const ScratchFolder folder;
+  Graph graph;
+  const auto as_default = graph.as_default();
+  std::vector<std::string> files;
+  for (const std::string& content : contents) {
+    files.push_back((folder / std::to_string(files.size())).string());
+    write_raw(files.back(), content);
+  }
+  const FIFOQueue names(32, {string}, {.shapes = {{}}});
+  const KeyValue record = make().read(names);
+  Session session;
+  session.run(names.enqueue_many({Operand(files)}));
+  session.run(names.close());
+  std::vector<std::string> seen;
+  try {
+    while (seen.size() < 100) {
+      const auto [key, value] = session.run({record.key, record.value});
+      const std::string prefix = folder.path().string() + "/";
+      REQUIRE(key.item<std::string>().starts_with(prefix));
+      seen.push_back(key.item<std::string>().substr(prefix.size()) + "=" +
+                     value.item<std::string>());
+    }
+  } catch (const errors::OutOfRangeError&) {
+  }
+  return seen;
+}
+
+Make fixed(std::int64_t bytes, const FixedLengthRecordReaderOptions& options = {}) {
+  return [=] { return FixedLengthRecordReader(bytes, options); };
+}
+
+/// `bytes` as a compressed file holds them.
+std::string packed(const std::string& bytes, data::Compression compression) {
+  const ScratchFolder folder;
+  data::EncodingFile file(folder / "f", compression);
+  file.append(bytes);
+  file.commit();
+  return read_raw(folder / "f");
+}
+
+}  // namespace
+
+TEST_CASE("records of one length") {
+  using Seen = std::vector<std::string>;
+  CHECK(read(fixed(3), {"abcdef", "", "ghi"}) == Seen{"0:0=abc", "0:1=def", "2:0=ghi"});
+  CHECK(read(fixed(3), {"abcdefg", "hijk"}) == Seen{"0:0=abc", "0:1=def", "1:0=hij"});
+  CHECK(read(fixed(3, {.header_bytes = 1, .footer_bytes = 1}),
+             {"HabcdefF", "H", "HF", "HghiF", "HghijF"}) ==
+        Seen{"0:0=abc", "0:1=def", "3:0=ghi", "4:0=ghi"});
+  CHECK(read(fixed(3, {.hop_bytes = 1}), {"abcdef"}) ==
+        Seen{"0:0=abc", "0:1=bcd", "0:2=cde", "0:3=def"});
+  CHECK(read(fixed(3, {.hop_bytes = 5}), {"abcdefghijk"}) == Seen{"0:0=abc", "0:1=fgh"});
+  CHECK(read(fixed(3, {.header_bytes = 1, .footer_bytes = 1, .hop_bytes = 5}),
+             {"HabcdefghF", "HabcxxdefF"}) == Seen{"0:0=abc", "0:1=fgh", "1:0=abc", "1:1=def"});
+  CHECK(read(fixed(3, {.hop_bytes = 10000}), {std::string(10003, 'x')}) ==
+        Seen{"0:0=xxx", "0:1=xxx"});
+}
+
+TEST_CASE("records of one length in packed files") {
+  using Seen = std::vector<std::string>;
+  const auto zlib = [](const std::string& bytes) { return packed(bytes, data::Compression::zlib); };
+  CHECK(read(fixed(3, {.encoding = "ZLIB"}), {zlib("abcdefg")}) == Seen{"0:0=abc", "0:1=def"});
+  CHECK(read(fixed(3, {.encoding = "GZIP"}), {packed("abcdef", data::Compression::gzip)}) ==
+        Seen{"0:0=abc", "0:1=def"});
+  CHECK(read(fixed(3, {.header_bytes = 1, .footer_bytes = 1, .hop_bytes = 2, .encoding = "ZLIB"}),
+             {zlib("HabcdefgF")}) == Seen{"0:0=abc", "0:1=cde", "0:2=efg"});
+  CHECK_THROWS_AS(read(fixed(3, {.encoding = "ZLIB"}), {"abcdef"}), errors::DataLossError);
+}
+
+TEST_CASE("lines and whole files") {
+  using Seen = std::vector<std::string>;
+  const Make lines = [] { return TextLineReader(); };
+  CHECK(read(lines, {"abc\n\ndef\r\ng\rh", "", "def\n", "\n"}) ==
+        Seen{"0:1=abc", "0:2=", "0:3=def", "0:4=g\rh", "2:1=def", "3:1="});
+  const Make skipping = [] { return TextLineReader({.skip_header_lines = 1}); };
+  CHECK(read(skipping, {"abc\n\ndef\r\ng\rh", "", "def\n", "x\ny\n"}) ==
+        Seen{"0:2=", "0:3=def", "0:4=g\rh", "3:2=y"});
+  const std::string wide(200000, 'w');  // wider than what is read at once
+  CHECK(read(lines, {wide + "\n" + wide}) == Seen{"0:1=" + wide, "0:2=" + wide});
+  const Make whole = [] { return WholeFileReader(); };
+  CHECK(read(whole, {"abc", "", "de\nf"}) == Seen{"0=abc", "1=", "2=de\nf"});
+}
+
+TEST_CASE("readers' nodes, and what they refuse") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const FixedLengthRecordReader records(3);
+  CHECK(records.reader_ref().name() == "FixedLengthRecordReaderV2:0");
+  const TextLineReader lines;
+  CHECK(lines.reader_ref().op().type() == "TextLineReaderV2");
+  const WholeFileReader whole({.name = "files"});
+  CHECK(whole.reader_ref().name() == "files:0");
+  CHECK(whole.reader_ref().op().type() == "WholeFileReaderV2");
+  const auto refused = [](std::int64_t bytes, FixedLengthRecordReaderOptions options) {
+    return thrown([&] { FixedLengthRecordReader(bytes, std::move(options)); });
+  };
+  CHECK(refused(3, {.header_bytes = -1}) == "ValueError: header_bytes must be >= 0 not -1");
+  CHECK(refused(3, {.footer_bytes = -1}) == "ValueError: footer_bytes must be >= 0 not -1");
+  CHECK(refused(3, {.hop_bytes = -1}) == "ValueError: hop_bytes must be >= 0 not -1");
+  CHECK(refused(0, {}).starts_with("ValueError: record_bytes must be in [1,"));
+  CHECK(refused(std::int64_t{1} << 40, {}).starts_with("ValueError: record_bytes must be in [1,"));
+  CHECK(refused(3, {.encoding = "X"}) == "ValueError: unknown encoding 'X'");
+  CHECK(thrown([] { TextLineReader({.skip_header_lines = -1}); }) ==
+        "ValueError: skip_header_lines must be >= 0 not -1");
+}
