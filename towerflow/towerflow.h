@@ -11,6 +11,7 @@
 #include "core/runtime/session.h"
 #include "data/batch.h"
 #include "data/batch_join.h"
+#include "data/cifar10.h"
 #include "data/example.h"
 #include "data/file_readers.h"
 #include "data/input_position.h"

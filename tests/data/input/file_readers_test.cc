@@ -8,7 +8,12 @@
 #include <functional>
 
 #include "core/graph/scopes.h"
+#include "data/batch.h"
+#include "data/cifar10.h"
+#include "data/input_producer.h"
+#include "ops/variables/initialization.h"
 #include "tests/data/input/support.h"
+#include "train/queue_runner.h"
 
 using namespace towerflow;
 using namespace towerflow::testing;
@@ -123,4 +128,49 @@ TEST_CASE("readers' nodes, and what they refuse") {
   CHECK(refused(3, {.encoding = "X"}) == "ValueError: unknown encoding 'X'");
   CHECK(thrown([] { TextLineReader({.skip_header_lines = -1}); }) ==
         "ValueError: skip_header_lines must be >= 0 not -1");
+}
+
+TEST_CASE("CIFAR-10's files through a reader and several threads") {
+  const ScratchFolder folder;
+  std::vector<std::string> files;
+  for (int file = 0; file < 3; ++file) {
+    std::string bytes;
+    for (int i = 0; i < 20; ++i) {
+      const char pixel = static_cast<char>(20 * file + i);
+      bytes += static_cast<char>(i % 10) + std::string(1024, pixel);
+      bytes += std::string(1024, static_cast<char>(pixel + 1));
+      bytes += std::string(1024, static_cast<char>(pixel + 2));
+    }
+    files.push_back((folder / fmt::format("data_batch_{}.bin", file + 1)).string());
+    write_raw(files.back(), bytes);
+  }
+  for (const int threads : {1, 4}) {
+    Graph graph;
+    const auto as_default = graph.as_default();
+    const FIFOQueue names =
+        train::string_input_producer(files, {.num_epochs = 1, .shuffle = false});
+    const Cifar10Example example = read_cifar10(names);
+    CHECK(example.image.shape() == Shape{32, 32, 3});
+    CHECK(example.label.shape() == Shape{1});
+    const auto [images, labels] =
+        train::batch({example.image, example.label}, {.batch_size = 30, .num_threads = threads});
+    Session session;
+    session.run(local_variables_initializer());
+    train::Coordinator coord;
+    const auto runners = train::start_queue_runners(session, {.coord = &coord});
+    for (int batch = 0; batch < 2; ++batch) {
+      const auto [pixels, numbers] = session.run({images, labels});
+      REQUIRE(pixels.shape() == Shape{30, 32, 32, 3});
+      for (int i = 0; i < 30; ++i) {
+        const int number = 30 * batch + i;
+        CHECK(numbers.data<std::int32_t>()[i] == number % 20 % 10);
+        for (int colour = 0; colour < 3; ++colour) {
+          CHECK(pixels.data<std::uint8_t>()[(i * 1024 + 500) * 3 + colour] == number + colour);
+        }
+      }
+    }
+    CHECK_THROWS_AS(session.run(images), errors::OutOfRangeError);
+    coord.request_stop();
+    coord.join(runners);
+  }
 }
