@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,19 @@ struct FixedLenFeature {
   /// Taken where the feature is absent; without one an absent feature is an error. Of `dtype`, with
   /// as many elements as `shape`.
   std::optional<Array> default_value = std::nullopt;
+};
+
+/// tf.VarLenFeature: an input feature with any number of values in an Example, also none.
+struct VarLenFeature {
+  DType dtype = DType::invalid;  ///< float32, int64 or string
+};
+
+/// tf.FixedLenSequenceFeature: any number of values of one shape, one after another.
+struct FixedLenSequenceFeature {
+  Shape shape{};                 ///< of one of them; fully known, with at least one element
+  DType dtype = DType::invalid;  ///< float32, int64 or string
+  /// Must be true: an Example without the feature has no values.
+  bool allow_missing = false;
 };
 
 namespace data {
@@ -53,6 +67,20 @@ class ExampleParser {
   FixedLenFeatures features_;
   std::vector<std::int64_t> elements_;  ///< of one Example's value, by feature
 };
+
+/// Features of which each Example holds as many values as it likes: key and what it holds.
+using VariableFeatures = std::vector<std::pair<std::string, VarLenFeature>>;
+
+/// Gives the memory for the values of feature `index`, once their number is known.
+using AllocateValues = std::function<void*(std::size_t index, std::int64_t count)>;
+
+/// Parses the values of variable features of one Example into memory that `allocate` gives, which
+/// is asked once a feature, in their order; absent features have no values. A key that comes twice
+/// counts as its last.
+///
+/// InvalidArgumentError: bytes that are no Example, another dtype.
+void parse_variable(std::string_view serialized, const VariableFeatures& features,
+                    const AllocateValues& allocate);
 
 /// Makes serialized tf.train.Example messages; the features are written in the order of their
 /// names, so that equal content gives equal bytes. Setting a name again replaces its value.

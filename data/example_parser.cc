@@ -39,8 +39,8 @@ struct Origin {
   }
 };
 
-bool find_features(std::string_view example, const FixedLenFeatures& wanted,
-                   std::vector<Found>& found) {
+template <class Features>
+bool find_features(std::string_view example, const Features& wanted, std::vector<Found>& found) {
   found.assign(wanted.size(), {});
   return wire::for_each_feature(example, [&](std::string_view key, std::string_view feature) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -141,15 +141,34 @@ std::string shown(std::string_view bytes) {
       bytes.size() > kShown ? fmt::format("... ({} bytes)", bytes.size()) : std::string());
 }
 
+[[noreturn]] void fail_message(std::string_view serialized) {
+  throw errors::InvalidArgumentError("Could not parse example input, value: " + shown(serialized));
+}
+
 void parse_row(std::string_view serialized, const FixedLenFeatures& features,
                const std::vector<std::int64_t>& elements, std::int64_t row, void* const* out,
                std::vector<Found>& found, const Origin& origin) {
   if (serialized.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !find_features(serialized, features, found))
-    throw errors::InvalidArgumentError("Could not parse example input, value: " +
-                                       shown(serialized));
+    fail_message(serialized);
   for (std::size_t i = 0; i < features.size(); ++i)
     decode(found[i], features[i], elements[i], row, out[i], origin);
+}
+
+// Reads the list of a Feature of this kind.
+bool read_values(Kind kind, std::string_view list, void* out, std::int64_t limit,
+                 std::int64_t& count) {
+  switch (kind) {
+    case Kind::bytes:
+      return read_bytes(list, static_cast<std::string*>(out), limit, count);
+    case Kind::floats:
+      return read_floats(list, static_cast<float*>(out), limit, count);
+    case Kind::ints:
+      return read_ints(list, static_cast<std::int64_t*>(out), limit, count);
+    case Kind::none:
+      return true;
+  }
+  return false;
 }
 
 std::vector<void*> addresses(std::vector<Array>& arrays) {
@@ -159,6 +178,32 @@ std::vector<void*> addresses(std::vector<Array>& arrays) {
 }
 
 }  // namespace
+
+void parse_variable(std::string_view serialized, const VariableFeatures& features,
+                    const AllocateValues& allocate) {
+  std::vector<Found> found;
+  if (serialized.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
+      !find_features(serialized, features, found))
+    fail_message(serialized);
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const auto& [key, spec] = features[i];
+    Kind kind = Kind::none;
+    std::string_view list;
+    // Counted first: the memory is then what the message really holds.
+    std::int64_t count = 0;
+    if (found[i].present && (!read_feature(found[i].feature, kind, list) ||
+                             !read_values(kind, list, nullptr, 0, count)))
+      throw errors::InvalidArgumentError(
+          fmt::format("Key: {}.  Can't parse serialized Example.", key));
+    if (kind != Kind::none && dtype_of_kind(kind) != spec.dtype)
+      throw errors::InvalidArgumentError(
+          fmt::format("Key: {}.  Data types don't match. Expected type: {}, Actual type: {}", key,
+                      type_text(spec.dtype), type_text(dtype_of_kind(kind))));
+    void* out = allocate(i, count);
+    std::int64_t again = 0;
+    read_values(kind, list, out, count, again);
+  }
+}
 
 ExampleParser::ExampleParser(FixedLenFeatures features) : features_(std::move(features)) {
   if (features_.empty()) throw ValueError("features cannot be empty");

@@ -14,16 +14,21 @@ namespace {
 
 /// What to parse; the op's inputs repeat it as TensorFlow's do, and are not looked at in a run.
 struct ParseExampleAttrs {
+  std::vector<std::string> sparse_keys;
+  std::vector<DType> sparse_types;
   std::vector<std::string> keys;
   std::vector<DType> dtypes;
-  std::vector<Shape> shapes;
+  std::vector<Shape> shapes;    ///< a sequence's begins with an unknown dimension
   std::vector<Array> defaults;  ///< empty ones for required features
+  bool is_sequence(std::size_t i) const { return shapes[i].rank() > 0 && !shapes[i][0].known(); }
   bool operator==(const ParseExampleAttrs&) const = default;
 };
 
+/// Those of fixed length.
 data::FixedLenFeatures features_of(const ParseExampleAttrs& attrs) {
   data::FixedLenFeatures features;
   for (std::size_t i = 0; i < attrs.keys.size(); ++i) {
+    if (attrs.is_sequence(i)) continue;
     FixedLenFeature feature{attrs.shapes[i], attrs.dtypes[i], std::nullopt};
     if (!attrs.defaults[i].empty()) feature.default_value = attrs.defaults[i];
     features.emplace_back(attrs.keys[i], std::move(feature));
@@ -37,17 +42,82 @@ void parse_shape(InferenceContext& context) {
     context.fail("Input serialized must be a scalar");
   }
   const auto& attrs = context.attrs<ParseExampleAttrs>();
+  const std::size_t sparse = attrs.sparse_keys.size();
+  for (std::size_t i = 0; i < sparse; ++i) context.add_output(DType::int64, Shape{None, 1});
+  for (const DType type : attrs.sparse_types) context.add_output(type, Shape{None});
+  for (std::size_t i = 0; i < sparse; ++i) context.add_output(DType::int64, Shape{1});
   for (std::size_t i = 0; i < attrs.keys.size(); ++i) {
     context.add_output(attrs.dtypes[i], attrs.shapes[i]);
   }
 }
 
+/// Outputs: indices, values, dense shapes of the sparse features, then the dense features.
+class ParseKernel final : public PreparedKernel {
+ public:
+  explicit ParseKernel(const ParseExampleAttrs& attrs) : sparse_(attrs.sparse_keys.size()) {
+    for (std::size_t i = 0; i < sparse_; ++i) {
+      variable_.emplace_back(attrs.sparse_keys[i], VarLenFeature{attrs.sparse_types[i]});
+    }
+    for (std::size_t i = 0; i < attrs.keys.size(); ++i) {
+      const std::size_t output = 3 * sparse_ + i;
+      if (!attrs.is_sequence(i)) {
+        fixed_outputs_.push_back(output);
+        continue;
+      }
+      const auto& dims = attrs.shapes[i].dims();
+      variable_.emplace_back(attrs.keys[i], VarLenFeature{attrs.dtypes[i]});
+      sequences_.push_back({output, Shape(std::vector<Dim>(dims.begin() + 1, dims.end()))});
+    }
+    if (!fixed_outputs_.empty()) fixed_.emplace(features_of(attrs));
+  }
+
+  void enqueue(Queue&, const LaunchArgs& args) const override {
+    const auto& serialized = *args.input<std::string>(0);
+    if (fixed_) {
+      std::vector<void*> out;
+      for (const std::size_t output : fixed_outputs_) out.push_back(args.outputs[output]);
+      fixed_->parse_single_into(serialized, out.data());
+    }
+    if (variable_.empty()) return;
+    data::parse_variable(serialized, variable_, [&](std::size_t i, std::int64_t count) {
+      return i < sparse_ ? sparse_values(i, count, args) : sequence_values(i, count, args);
+    });
+  }
+
+ private:
+  struct Sequence {
+    std::size_t output;
+    Shape each;
+  };
+
+  void* sparse_values(std::size_t i, std::int64_t count, const LaunchArgs& args) const {
+    auto* indices = static_cast<std::int64_t*>(args.late->allocate(i, Shape{count, 1}));
+    for (std::int64_t at = 0; at < count; ++at) indices[at] = at;
+    *args.output<std::int64_t>(2 * sparse_ + i) = count;
+    return args.late->allocate(sparse_ + i, Shape{count});
+  }
+  void* sequence_values(std::size_t i, std::int64_t count, const LaunchArgs& args) const {
+    const Sequence& sequence = sequences_[i - sparse_];
+    const std::int64_t elements = sequence.each.elements();
+    if (count % elements != 0) {
+      throw errors::InvalidArgumentError(
+          fmt::format("Error while parsing feature with key {}: number of elements should be "
+                      "divisible by {}, found {} instead",
+                      variable_[i].first, elements, count));
+    }
+    return args.late->allocate(sequence.output,
+                               Shape{count / elements}.concatenated(sequence.each));
+  }
+
+  std::size_t sparse_;
+  std::optional<data::ExampleParser> fixed_;
+  std::vector<std::size_t> fixed_outputs_;
+  data::VariableFeatures variable_;  // the sparse ones, then the sequences
+  std::vector<Sequence> sequences_;
+};
+
 std::unique_ptr<PreparedKernel> parse_kernel(const KernelRequest& request) {
-  auto parser =
-      std::make_shared<data::ExampleParser>(features_of(request.attributes<ParseExampleAttrs>()));
-  return function_kernel([parser = std::move(parser)](const LaunchArgs& args) {
-    parser->parse_single_into(*args.input<std::string>(0), args.outputs);
-  });
+  return std::make_unique<ParseKernel>(request.attributes<ParseExampleAttrs>());
 }
 
 /// TensorFlow's name for the constant of a default: other characters become '_'.
@@ -72,6 +142,16 @@ Tensor default_tensor(Graph& graph, const std::string& key, const FixedLenFeatur
     shape.data<std::int32_t>()[i] = static_cast<std::int32_t>(feature.shape.size(i));
   }
   return reshape(value, shape, {}, site);
+}
+
+/// The same of a sequence: what it would be padded with.
+Tensor padding_tensor(Graph& graph, DType dtype, Site site) {
+  if (dtype == DType::string) {
+    return make_constant(graph, Array::scalar(std::string()), "Const", site);
+  }
+  Array zero(dtype, Shape{});
+  std::fill_n(static_cast<std::byte*>(zero.raw()), zero.bytes(), std::byte{});
+  return make_constant(graph, zero, "Const", site);
 }
 
 Array string_vector(const std::vector<std::string>& values) {
@@ -104,20 +184,86 @@ const Tensor& ParsedFeatures::operator[](const std::string& key) const {
                  {.hint = nearest_hint(key, keys)});
 }
 
+const SparseTensor& ParsedMixedFeatures::sparse(const std::string& key) const {
+  const auto it = sparse_.find(key);
+  if (it != sparse_.end()) return it->second;
+  throw KeyError(fmt::format("no VarLenFeature '{}' was parsed", key));
+}
+
 ParsedFeatures parse_single_example(const Operand& serialized, const Features& features,
                                     ParseExampleOptions options, Site site) {
+  const MixedFeatures mixed(features.begin(), features.end());
+  return ParsedFeatures(parse_mixed_example(serialized, mixed, options, site).tensors());
+}
+
+namespace {
+
+void check_value_type(const std::string& key, DType dtype, Site site) {
+  if (dtype == float32 || dtype == int64 || dtype == string) return;
+  throw TypeError(fmt::format("feature {} has dtype {}, which is not in the list of allowed "
+                              "values: float32, int64, string",
+                              key, dtype_name(dtype)),
+                  {.site = site, .op = "ParseExampleV2"});
+}
+
+void check_sequence(const std::string& key, const FixedLenSequenceFeature& feature, Site site) {
+  if (!feature.allow_missing) {
+    throw ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.",
+                     {.site = site, .op = "ParseExampleV2"});
+  }
+  check_value_type(key, feature.dtype, site);
+  if (!feature.shape.fully_known() || feature.shape.elements() == 0) {
+    throw ValueError(
+        fmt::format("feature {}: each value of a FixedLenSequenceFeature has a fully known shape "
+                    "with elements, not {}",
+                    key, feature.shape.text()),
+        {.site = site, .op = "ParseExampleV2"});
+  }
+}
+
+ParseExampleAttrs attrs_of(const MixedFeatures& features, Site site) {
+  ParseExampleAttrs attrs;
+  for (const auto& [key, feature] : features) {
+    if (const auto* variable = std::get_if<VarLenFeature>(&feature)) {
+      check_value_type(key, variable->dtype, site);
+      attrs.sparse_keys.push_back(key);
+      attrs.sparse_types.push_back(variable->dtype);
+      continue;
+    }
+    attrs.keys.push_back(key);
+    if (const auto* sequence = std::get_if<FixedLenSequenceFeature>(&feature)) {
+      check_sequence(key, *sequence, site);
+      attrs.dtypes.push_back(sequence->dtype);
+      attrs.shapes.push_back(Shape{None}.concatenated(sequence->shape));
+      attrs.defaults.emplace_back();
+      continue;
+    }
+    const auto& fixed = std::get<FixedLenFeature>(feature);
+    if (!fixed.shape.fully_known()) {  // or it would be taken for a sequence
+      throw ValueError(fmt::format("feature {} has the shape {}, which is not fully known", key,
+                                   fixed.shape.text()),
+                       {.site = site,
+                        .op = "ParseExampleV2",
+                        .hint = "a FixedLenFeature has the same shape in every Example"});
+    }
+    attrs.dtypes.push_back(fixed.dtype);
+    attrs.shapes.push_back(fixed.shape);
+    attrs.defaults.push_back(fixed.default_value.value_or(Array()));
+  }
+  return attrs;
+}
+
+}  // namespace
+
+ParsedMixedFeatures parse_mixed_example(const Operand& serialized, const MixedFeatures& features,
+                                        const ParseExampleOptions& options, Site site) {
   if (features.empty()) {
     throw ValueError("Invalid argument: features cannot be empty.", {.site = site});
   }
-  ParseExampleAttrs attrs;
-  for (const auto& [key, feature] : features) {
-    attrs.keys.push_back(key);
-    attrs.dtypes.push_back(feature.dtype);
-    attrs.shapes.push_back(feature.shape);
-    attrs.defaults.push_back(feature.default_value.value_or(Array()));
-  }
+  ParseExampleAttrs attrs = attrs_of(features, site);
   try {
-    data::ExampleParser(features_of(attrs));  // throws for features that cannot be parsed
+    auto fixed = features_of(attrs);
+    if (!fixed.empty()) data::ExampleParser(std::move(fixed));  // throws for what it cannot parse
   } catch (...) {
     rethrow_with({.site = site, .op = "ParseExampleV2"});
   }
@@ -128,22 +274,29 @@ ParsedFeatures parse_single_example(const Operand& serialized, const Features& f
   const Tensor bytes = convert_operand(graph, serialized, "serialized", DType::string);
   const NameScope inner(graph, name_or("ParseExample"), site);
   std::vector<Tensor> defaults;
-  for (const auto& [key, feature] : features) {
-    defaults.push_back(default_tensor(graph, key, feature, site));
+  for (std::size_t i = 0; i < attrs.keys.size(); ++i) {
+    const auto* fixed = std::get_if<FixedLenFeature>(&features.at(attrs.keys[i]));
+    defaults.push_back(fixed != nullptr ? default_tensor(graph, attrs.keys[i], *fixed, site)
+                                        : padding_tensor(graph, attrs.dtypes[i], site));
   }
   const Operand input(bytes);
   OpBuilder builder("ParseExampleV2", options.name, site, {&input});
   builder.input(input, "serialized")
       .input(string_vector({}), "names")
-      .input(string_vector({}), "sparse_keys")
+      .input(string_vector(attrs.sparse_keys), "sparse_keys")
       .input(string_vector(attrs.keys), "dense_keys")
       .input(string_vector({}), "ragged_keys")
       .inputs(defaults, "dense_defaults");
-  const std::vector<std::string> keys = attrs.keys;
+  const std::vector<std::string> keys = attrs.keys, sparse_keys = attrs.sparse_keys;
   const Operation op = builder.attrs(std::move(attrs)).build();
+  std::map<std::string, SparseTensor> sparse;
+  const std::size_t count = sparse_keys.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    sparse[sparse_keys[i]] = {op.output(i), op.output(count + i), op.output(2 * count + i)};
+  }
   std::map<std::string, Tensor> tensors;
-  for (std::size_t i = 0; i < keys.size(); ++i) tensors.emplace(keys[i], op.output(i));
-  return ParsedFeatures(std::move(tensors));
+  for (std::size_t i = 0; i < keys.size(); ++i) tensors.emplace(keys[i], op.output(3 * count + i));
+  return ParsedMixedFeatures(std::move(tensors), std::move(sparse));
 }
 
 }  // namespace towerflow

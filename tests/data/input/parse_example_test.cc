@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "core/graph/scopes.h"
+#include "ops/array/placeholder.h"
 #include "ops/data_flow/decode_raw.h"
 #include "ops/data_flow/queue.h"
 #include "tests/data/input/support.h"
@@ -119,4 +120,93 @@ TEST_CASE("decode_raw") {
                        errors::InvalidArgumentError);
   CHECK_THROWS_AS(decode_raw("abc", string), TypeError);
   CHECK_THROWS_AS(decode_raw(3, uint8), TypeError);
+}
+
+TEST_CASE("features of any length: nodes, values, and none") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const Tensor serialized = placeholder(string, {.shape = Shape{}});
+  const auto parsed = parse_single_example(
+      serialized,
+      MixedFeatures{
+          {"a", VarLenFeature{int64}},
+          {"b", FixedLenFeature{.shape = {2}, .dtype = float32}},
+          {"c", VarLenFeature{string}},
+          {"d", FixedLenSequenceFeature{.shape = {2}, .dtype = int64, .allow_missing = true}},
+          {"e", FixedLenSequenceFeature{.dtype = string, .allow_missing = true}}});
+  const std::string op = "ParseSingleExample/ParseExample/ParseExampleV2";
+  CHECK(names_of(graph) ==
+        std::vector<std::string>{"Placeholder", "ParseSingleExample/ParseExample/Const",
+                                 "ParseSingleExample/ParseExample/Const_1",
+                                 "ParseSingleExample/ParseExample/Const_2", op + "/names",
+                                 op + "/sparse_keys", op + "/dense_keys", op + "/ragged_keys", op});
+  CHECK(parsed.sparse("a").indices.name() == op + ":0");
+  CHECK(parsed.sparse("a").indices.shape() == Shape{None, 1});
+  CHECK(parsed.sparse("a").values.name() == op + ":2");
+  CHECK(parsed.sparse("a").dense_shape.name() == op + ":4");
+  CHECK(parsed.sparse("c").values.dtype() == string);
+  CHECK(parsed["b"].name() == op + ":6");
+  CHECK(parsed["d"].shape() == Shape{None, 2});
+  CHECK(parsed["e"].shape() == Shape{None});
+  CHECK_THROWS_AS(parsed.sparse("b"), KeyError);
+  CHECK_THROWS_AS(parsed["a"], KeyError);
+
+  Session session;
+  const auto run = [&](const std::string& message) {
+    return session.run(
+        {parsed.sparse("a").indices, parsed.sparse("a").values, parsed.sparse("a").dense_shape,
+         parsed.sparse("c").values, parsed["b"], parsed["d"], parsed["e"]},
+        {{serialized, Array::scalar(message)}});
+  };
+  data::ExampleBuilder builder;
+  builder.int64_list("a", {7, 8, -9}).float_list("b", {1.5F, 2.5F}).bytes_list("c", {"x", "", "y"});
+  builder.int64_list("d", {1, 2, 3, 4}).bytes_list("e", {"p", "q"});
+  const auto full = run(builder.serialize());
+  CHECK(full[0].shape() == Shape{3, 1});
+  CHECK(values<std::int64_t>(full[0]) == std::vector<std::int64_t>{0, 1, 2});
+  CHECK(values<std::int64_t>(full[1]) == std::vector<std::int64_t>{7, 8, -9});
+  CHECK(values<std::int64_t>(full[2]) == std::vector<std::int64_t>{3});
+  CHECK(values<std::string>(full[3]) == std::vector<std::string>{"x", "", "y"});
+  CHECK(values<float>(full[4]) == std::vector<float>{1.5F, 2.5F});
+  CHECK(full[5].shape() == Shape{2, 2});
+  CHECK(values<std::int64_t>(full[5]) == std::vector<std::int64_t>{1, 2, 3, 4});
+  CHECK(values<std::string>(full[6]) == std::vector<std::string>{"p", "q"});
+
+  builder.clear();
+  const auto empty = run(builder.float_list("b", {0, 0}).serialize());
+  CHECK(empty[0].shape() == Shape{0, 1});
+  CHECK(empty[1].shape() == Shape{0});
+  CHECK(values<std::int64_t>(empty[2]) == std::vector<std::int64_t>{0});
+  CHECK(empty[5].shape() == Shape{0, 2});
+
+  builder.int64_list("d", {1, 2, 3});
+  CHECK(thrown([&] { run(builder.serialize()); }) ==
+        "InvalidArgumentError: Error while parsing feature with key d: number of elements should "
+        "be divisible by 2, found 3 instead");
+  builder.int64_list("d", {}).float_list("a", {1.5F});
+  CHECK(thrown([&] { run(builder.serialize()); }) ==
+        "InvalidArgumentError: Key: a.  Data types don't match. Expected type: int64, Actual type: "
+        "float");
+  CHECK(thrown([&] {
+          run("\xff\xff");
+        }).starts_with("InvalidArgumentError: Could not parse example input"));
+}
+
+TEST_CASE("features of any length that cannot be parsed") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const auto refused = [](const MixedFeatures& features) {
+    return thrown([&] { parse_single_example(example(1), features); });
+  };
+  CHECK(refused({}) == "ValueError: Invalid argument: features cannot be empty.");
+  CHECK(refused(MixedFeatures{{"a", VarLenFeature{int32}}}).starts_with("TypeError: feature a"));
+  CHECK(refused(MixedFeatures{{"a", FixedLenSequenceFeature{.dtype = int64}}}) ==
+        "ValueError: Unsupported: FixedLenSequenceFeature requires allow_missing to be True.");
+  for (const Shape& shape : {Shape{None}, Shape{0}, Shape::unknown()}) {
+    const FixedLenSequenceFeature feature{.shape = shape, .dtype = int64, .allow_missing = true};
+    CHECK(refused(MixedFeatures{{"a", feature}}).starts_with("ValueError: feature a"));
+  }
+  CHECK(refused(MixedFeatures{{"a", FixedLenFeature{.shape = {None}, .dtype = int64}},
+                              {"b", VarLenFeature{int64}}})
+            .starts_with("ValueError: feature a has the shape (?,)"));
 }
