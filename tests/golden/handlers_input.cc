@@ -1,9 +1,12 @@
 // Queues, readers, records and batches.
 #include "data/batch.h"
+#include "data/batch_join.h"
+#include "data/file_readers.h"
 #include "data/input_producer.h"
 #include "data/parse_example.h"
 #include "data/record_reader.h"
 #include "ops/data_flow/decode_raw.h"
+#include "ops/data_flow/padding_queue.h"
 #include "ops/data_flow/queue.h"
 #include "tests/golden/handlers.h"
 
@@ -59,6 +62,14 @@ Value random_shuffle_queue(Interpreter&, const Args& args) {
                                    dtypes(args), options))};
 }
 
+Value padding_queue(Interpreter&, const Args& args) {
+  PaddingFIFOQueueOptions options;
+  options.name = args.text("name");
+  return Object{
+      "PaddingFIFOQueue",
+      QueueBase(PaddingFIFOQueue(args.integer("capacity"), dtypes(args), shapes(args), options))};
+}
+
 Value parse(Interpreter&, const Args& args) {
   Features features;
   for (const Value& feature : args.list("features")) {
@@ -75,8 +86,8 @@ Value parse(Interpreter&, const Args& args) {
 }
 
 Value read(Interpreter&, const Args& args) {
-  const auto reader = args.object_as<std::shared_ptr<TFRecordReader>>("reader");
-  const KeyValue record = reader->read(queue_of(args), {.name = args.text("name")});
+  const auto reader = args.object_as<ReaderBase>("reader");
+  const KeyValue record = reader.read(queue_of(args), {.name = args.text("name")});
   return List{record.key, record.value};
 }
 
@@ -96,6 +107,7 @@ Value batch(Interpreter&, const Args& args) {
   options.batch_size = args.integer("batch_size");
   options.num_threads = static_cast<int>(args.integer("num_threads", 1));
   options.capacity = args.integer("capacity", 32);
+  options.dynamic_pad = args.flag("dynamic_pad");
   options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
   options.name = args.text("name");
   return taken(train::batch(args.tensors("tensors"), options));
@@ -111,6 +123,85 @@ Value shuffle_batch(Interpreter&, const Args& args) {
   options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
   options.name = args.text("name");
   return taken(train::shuffle_batch(args.tensors("tensors"), options));
+}
+
+std::vector<std::vector<Tensor>> tensor_lists(const Args& args) {
+  std::vector<std::vector<Tensor>> lists;
+  for (const Value& item : args.list("tensors_list")) {
+    lists.emplace_back();
+    for (const Value& tensor : *item.list()) lists.back().push_back(to_tensor(tensor));
+  }
+  return lists;
+}
+
+Value batch_join(Interpreter&, const Args& args) {
+  train::BatchJoinOptions options;
+  options.batch_size = args.integer("batch_size");
+  options.capacity = args.integer("capacity", 32);
+  options.enqueue_many = args.flag("enqueue_many");
+  options.dynamic_pad = args.flag("dynamic_pad");
+  options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
+  options.name = args.text("name");
+  return taken(train::batch_join(tensor_lists(args), options));
+}
+
+Value shuffle_batch_join(Interpreter&, const Args& args) {
+  train::ShuffleBatchJoinOptions options;
+  options.batch_size = args.integer("batch_size");
+  options.capacity = args.integer("capacity");
+  options.min_after_dequeue = args.integer("min_after_dequeue");
+  options.seed = args.optional_integer("seed");
+  options.enqueue_many = args.flag("enqueue_many");
+  options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
+  options.name = args.text("name");
+  return taken(train::shuffle_batch_join(tensor_lists(args), options));
+}
+
+/// The arguments that the producers of numbers and of slices have in common.
+template <class Options>
+Options producer_options(const Args& args) {
+  Options options;
+  options.num_epochs = args.optional_integer("num_epochs");
+  options.shuffle = args.flag("shuffle", true);
+  options.seed = args.optional_integer("seed");
+  options.capacity = args.integer("capacity", 32);
+  options.name = args.text("name");
+  return options;
+}
+
+Value slice_input_producer(Interpreter&, const Args& args) {
+  std::vector<Operand> operands;
+  for (const Value& item : args.list("tensor_list")) operands.push_back(to_operand(item));
+  const Components slices = train::slice_input_producer(
+      OperandList(operands), producer_options<train::SliceInputProducerOptions>(args));
+  return List(slices.begin(), slices.end());
+}
+
+Value fixed_length_reader(Interpreter&, const Args& args) {
+  FixedLengthRecordReaderOptions options;
+  options.header_bytes = args.integer("header_bytes");
+  options.footer_bytes = args.integer("footer_bytes");
+  options.hop_bytes = args.integer("hop_bytes");
+  options.encoding = args.text("encoding");
+  options.name = args.text("name");
+  return Object{"FixedLengthRecordReader",
+                ReaderBase(FixedLengthRecordReader(args.integer("record_bytes"), options))};
+}
+
+void add_readers(HandlerTable& table) {
+  table["TFRecordReader"] = [](Interpreter&, const Args& args) -> Value {
+    return Object{"TFRecordReader", ReaderBase(TFRecordReader({.name = args.text("name")}))};
+  };
+  table["FixedLengthRecordReader"] = fixed_length_reader;
+  table["TextLineReader"] = [](Interpreter&, const Args& args) -> Value {
+    return Object{"TextLineReader",
+                  ReaderBase(TextLineReader({.skip_header_lines = args.integer("skip_header_lines"),
+                                             .name = args.text("name")}))};
+  };
+  table["WholeFileReader"] = [](Interpreter&, const Args& args) -> Value {
+    return Object{"WholeFileReader", ReaderBase(WholeFileReader({.name = args.text("name")}))};
+  };
+  table["reader_read"] = read;
 }
 
 void add_queues(HandlerTable& table) {
@@ -144,11 +235,16 @@ void add_queues(HandlerTable& table) {
 
 void add_input_handlers(HandlerTable& table) {
   add_queues(table);
-  table["TFRecordReader"] = [](Interpreter&, const Args& args) -> Value {
-    return Object{"TFRecordReader",
-                  std::make_shared<TFRecordReader>(RecordReaderOptions{.name = args.text("name")})};
+  add_readers(table);
+  table["PaddingFIFOQueue"] = padding_queue;
+  table["batch_join"] = batch_join;
+  table["shuffle_batch_join"] = shuffle_batch_join;
+  table["range_input_producer"] = [](Interpreter&, const Args& args) -> Value {
+    return Object{"FIFOQueue", QueueBase(train::range_input_producer(
+                                   args.operand("limit"),
+                                   producer_options<train::RangeInputProducerOptions>(args)))};
   };
-  table["reader_read"] = read;
+  table["slice_input_producer"] = slice_input_producer;
   table["parse_single_example"] = parse;
   table["decode_raw"] = [](Interpreter&, const Args& args) -> Value {
     DecodeRawOptions options;

@@ -67,6 +67,7 @@ def group(interpreter, inputs, name=None):
 plain("FIFOQueue", tf.FIFOQueue, "capacity dtypes shapes name")
 plain("RandomShuffleQueue", tf.RandomShuffleQueue,
       "capacity min_after_dequeue dtypes shapes seed name")
+plain("PaddingFIFOQueue", tf.PaddingFIFOQueue, "capacity dtypes shapes name")
 method("enqueue", "queue", "enqueue", "vals name")
 method("enqueue_many", "queue", "enqueue_many", "vals name")
 method("dequeue", "queue", "dequeue", "name")
@@ -78,11 +79,24 @@ method("queue_size", "queue", "size", "name")
 plain("string_input_producer", tf.train.string_input_producer,
       "string_tensor num_epochs shuffle seed capacity name")
 plain("batch", tf.train.batch,
-      "tensors batch_size num_threads capacity allow_smaller_final_batch name")
+      "tensors batch_size num_threads capacity dynamic_pad allow_smaller_final_batch name")
 plain("shuffle_batch", tf.train.shuffle_batch,
       "tensors batch_size capacity min_after_dequeue num_threads seed "
       "allow_smaller_final_batch name")
+plain("batch_join", tf.train.batch_join,
+      "tensors_list batch_size capacity enqueue_many dynamic_pad allow_smaller_final_batch name")
+plain("shuffle_batch_join", tf.train.shuffle_batch_join,
+      "tensors_list batch_size capacity min_after_dequeue seed enqueue_many "
+      "allow_smaller_final_batch name")
+plain("range_input_producer", tf.train.range_input_producer,
+      "limit num_epochs shuffle seed capacity name")
+plain("slice_input_producer", tf.train.slice_input_producer,
+      "tensor_list num_epochs shuffle seed capacity name")
 plain("TFRecordReader", tf.TFRecordReader, "name")
+plain("FixedLengthRecordReader", tf.FixedLengthRecordReader,
+      "record_bytes header_bytes footer_bytes hop_bytes name encoding")
+plain("TextLineReader", tf.TextLineReader, "skip_header_lines name")
+plain("WholeFileReader", tf.WholeFileReader, "name")
 method("reader_read", "reader", "read", "queue name")
 plain("decode_raw", tf.decode_raw, "input_bytes out_type name")
 

@@ -102,5 +102,85 @@ def readers():
     return p
 
 
+def padding():
+    p = Program("padding", "a PaddingFIFOQueue: elements that differ in size, and its end")
+    q = p.PaddingFIFOQueue(10, ["float32", "string"], [[None, 2], [None]], name="q")
+    one = p.enqueue(q, [[[1.0, 2.0]], ["a", "b", "c"]])
+    more = p.enqueue(q, [[[3.0, 4.0], [5.0, 6.0]], ["d"]])
+    many = p.enqueue_many(q, [[[[7.0, 8.0]], [[9.0, 0.5]]], [["e"], ["f"]]])
+    next_, three = p.dequeue(q), p.dequeue_many(q, 3)
+    none, some = p.dequeue_many(q, 0), p.dequeue_up_to(q, 4)
+    p.run([one]), p.run([more]), p.run([many])
+    p.run([none[0], none[1]])
+    p.run([three[0], three[1]])
+    p.run([next_[0], next_[1]])
+    p.run([more]), p.run([one]), p.run([p.queue_size(q)]), p.run([p.close_queue(q)])
+    p.run([some[0], some[1]])
+    p.run([some[0]])
+    return p
+
+
+def padding_wrong():
+    p = Program("padding_wrong", "what a PaddingFIFOQueue refuses")
+    q = p.PaddingFIFOQueue(10, ["float32", "int32"], [[None, 2], []])
+    p.enqueue(q, [[[1.0, 2.0, 3.0]], 1])
+    p.enqueue(q, [[1.0, 2.0], 1])
+    p.enqueue_many(q, [[[1.0, 2.0]], [1]])
+    p.PaddingFIFOQueue(10, ["float32", "int32"], [[None]])
+    x = p.placeholder("float32")
+    put = p.enqueue(q, [x, 1])
+    p.run([put], feeds=[[x, [1.0, 2.0]]])
+    p.run([put], feeds=[[x, [[1.0, 2.0]]]])
+    p.run([p.queue_size(q)])
+    return p
+
+
+def joins():
+    p = Program("joins", "batches of several lists, and of examples that differ in size")
+    x, y = p.placeholder("float32", [4], name="x"), p.placeholder("int32", [], name="y")
+    z, v = p.placeholder("float32", [4], name="z"), p.placeholder("float32", [None, 2], name="v")
+    p.batch([v, y], 8, dynamic_pad=True)
+    p.batch([v], 8)
+    p.batch([v, x], 3, dynamic_pad=True, allow_smaller_final_batch=True, name="padded")
+    p.batch_join([[x, y], [z, y]], 8)
+    p.batch_join([[x], [z]], 8, capacity=100, allow_smaller_final_batch=True, name="mine")
+    p.batch_join([[x], [z]], 8, enqueue_many=True)
+    p.batch_join([[v], [v]], 8, dynamic_pad=True)
+    p.batch_join([[x], [v]], 8)
+    p.batch_join([[x], [p.placeholder("int32", [4])]], 8)
+    p.batch_join([[p.placeholder("float32")]], 8)
+    p.batch_join([], 8)
+    p.shuffle_batch_join([[x, y], [z, y]], 8, 100, 50)
+    with p.name_scope("input"):
+        p.shuffle_batch_join([[x], [z]], 8, 100, 50, seed=3, allow_smaller_final_batch=True)
+    return p
+
+
+def rows():
+    p = Program("rows", "range_input_producer and slice_input_producer")
+    p.dequeue(p.range_input_producer(10))
+    p.dequeue(p.range_input_producer(4, num_epochs=2, shuffle=False, name="numbers"))
+    p.slice_input_producer([[1.0, 2.0, 3.0], [4, 5, 6]])
+    x = p.constant([[1.0, 2.0], [3.0, 4.0]])
+    p.slice_input_producer([x, ["a", "b"]], num_epochs=3, seed=4, capacity=8, name="slices")
+    p.slice_input_producer([x], shuffle=False)
+    p.slice_input_producer([])
+    p.range_input_producer(3, num_epochs=0)
+    return p
+
+
+def file_readers():
+    p = Program("file_readers", "readers of records of one length, of lines, of whole files")
+    queue = p.FIFOQueue(3, ["string"], [[]])
+    record = p.reader_read(p.FixedLengthRecordReader(3073), queue)
+    p.decode_raw(record[1], "uint8")
+    p.reader_read(p.FixedLengthRecordReader(3, 1, 2, 5, name="mine"), queue, name="next")
+    p.reader_read(p.TextLineReader(), queue)
+    p.reader_read(p.TextLineReader(skip_header_lines=1), queue)
+    p.reader_read(p.WholeFileReader(), queue)
+    return p
+
+
 def programs():
-    return [fifo(), single(), wrong(), shuffle_queue(), producer(), batches(), readers()]
+    return [fifo(), single(), wrong(), shuffle_queue(), producer(), batches(), readers(),
+            padding(), padding_wrong(), joins(), rows(), file_readers()]
