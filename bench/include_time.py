@@ -60,9 +60,9 @@ def main():
             for compiler in compilers:
                 command = [compiler, *shlex.split(options.flags), "-I", str(ROOT), "-c", "-o",
                            os.path.join(folder, "out.o")]
-                cost = seconds([*command, sources["include"]]) - seconds([*command, sources["empty"]])
+                whole, empty = (seconds([*command, sources[n]]) for n in ("include", "empty"))
                 if turn > 0:  # the first reads the headers from the disk
-                    times[compiler].append(cost)
+                    times[compiler].append(max(0.0, whole - empty))
     for compiler, costs in times.items():
         cost = middle(costs)
         print("%-8s %s <%s>: %.2f s (middle half %.2f to %.2f), %s %.0f s"

@@ -66,10 +66,10 @@ class Bench(unittest.TestCase):
 
     def test_include(self):
         code, output, _ = run("scripts/bench", "include", "--runs", "2", "--compiler", "g++", "no-c++",
-                              "--header", "core/graph/lane.h")
+                              "--header", "core/graph/shape.h")
         self.assertEqual(code, 0)
         self.assertIn("no-c++ is not installed\n", output)
-        self.assertRegex(output, r"g\+\+ +-std=c\+\+20 <core/graph/lane\.h>: \d\.\d\d s \(middle half ")
+        self.assertRegex(output, r"g\+\+ +-std=c\+\+20 <core/graph/shape\.h>: \d\.\d\d s \(middle half ")
 
     def test_include_of_what_does_not_compile(self):
         code, _, errors = run("scripts/bench", "include", "--compiler", "g++", "--header", "no/such.h")
