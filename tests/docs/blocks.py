@@ -2,7 +2,8 @@
 
 A ```cpp block is a program over the public API, a ```python block one over TensorFlow 1.x; a
 ```text block after one is the error that it ends in, or what a C++ program returns. Without a text
-block it runs to its end.
+block it runs to its end. A block that names a file (```cpp PATH) shows a piece of it and is no
+program; excerpts_test.py compares those.
 
   blocks.py generate PAGE          the C++ tests of a page
   blocks.py fill PAGE --said FILE [--tensorflow]
@@ -34,8 +35,10 @@ def blocks_of(text):
         line = lines[at]
         if line.startswith("#"):
             heading = line.lstrip("# ")
-        fence = re.match(r"```(\w+)$", line)
-        if fence:
+        fence = re.match(r"```(\w+)( \S+)?$", line)
+        if fence and fence.group(2):
+            at = lines.index("```", at + 1)
+        elif fence:
             end = lines.index("```", at + 1)
             code = "\n".join(lines[at + 1 : end])
             if fence.group(1) == "text" and found and found[-1].said is None:
