@@ -48,6 +48,7 @@
 #include "ops/math/argmax.h"
 #include "ops/math/binary.h"
 #include "ops/math/clip.h"
+#include "ops/math/cumsum.h"
 #include "ops/math/l2_loss.h"
 #include "ops/math/matmul.h"
 #include "ops/math/range.h"

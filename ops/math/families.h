@@ -10,6 +10,8 @@ void register_argmax_ops(OpRegistry& registry);
 void register_argmax_kernels(KernelTable& table);
 void register_binary_ops(OpRegistry& registry);
 void register_binary_kernels(KernelTable& table);
+void register_cumsum_ops(OpRegistry& registry);
+void register_cumsum_kernels(KernelTable& table);
 void register_l2_loss_ops(OpRegistry& registry);
 void register_l2_loss_kernels(KernelTable& table);
 void register_matmul_ops(OpRegistry& registry);

@@ -8,6 +8,7 @@ void register_math_ops(OpRegistry& registry) {
   register_add_n_ops(registry);
   register_argmax_ops(registry);
   register_binary_ops(registry);
+  register_cumsum_ops(registry);
   register_l2_loss_ops(registry);
   register_matmul_ops(registry);
   register_range_ops(registry);
@@ -21,6 +22,7 @@ void register_math_kernels(KernelTable& table) {
   register_add_n_kernels(table);
   register_argmax_kernels(table);
   register_binary_kernels(table);
+  register_cumsum_kernels(table);
   register_l2_loss_kernels(table);
   register_matmul_kernels(table);
   register_range_kernels(table);

@@ -71,6 +71,7 @@ std::map<std::string, Case> elementwise() {
   unary("Identity", [](const Tensor& x) { return tf::identity(x); });
   unary("IdentityN", [](const Tensor& x) { return tf::identity_n({x, x})[1]; });
   unary("AddN", [](const Tensor& x) { return tf::add_n({x, x}); });
+  unary("Cumsum", [](const Tensor& x) { return tf::cumsum(x, 1, {.exclusive = true}); });
   unary("L2Loss", [](const Tensor& x) { return nn::l2_loss(x); });
   unary("PlaceholderWithDefault", [](const Tensor& x) {
     return tf::placeholder_with_default(x, Shape{2, 3});

@@ -157,6 +157,15 @@ void add_product_cases(Cases& c) {
   c["add_n none"] = [](In) { add_n(std::vector<Tensor>{}); };
   c["add_n shapes"] = [](In t) { add_n({t.x, t.b}); };
   c["add_n dtypes"] = [](In t) { add_n({t.x, t.i}); };
+  c["cumsum"] = [](In t) { cumsum(t.x); };
+  c["cumsum named"] = [](In t) {
+    cumsum(t.u, -1, {.exclusive = true, .reverse = true, .name = "k"});
+  };
+  c["cumsum values"] = [](In) { cumsum({1, 2, 3}); };
+  c["cumsum axis tensor"] = [](In t) { cumsum(t.q, t.i); };
+  c["cumsum axis beyond"] = [](In t) { cumsum(t.x, 7); };
+  c["cumsum axis float"] = [](In t) { cumsum(t.x, 0.5); };
+  c["cumsum bool"] = [](In t) { cumsum(t.p); };
   c["l2_loss"] = [](In t) { nn::l2_loss(t.x); };
   c["matmul"] = [](In t) { matmul(t.x, t.y, {.transpose_b = true}); };
   c["matmul transpose_a"] = [](In t) { matmul(t.x, t.y, {.transpose_a = true, .name = "k"}); };
