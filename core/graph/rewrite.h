@@ -23,9 +23,15 @@ struct RewriteRule {
   std::function<bool(PlanGraph& graph, int node)> apply;
 };
 
-/// Rules in the order in which they are tried; those of the library enter through
-/// `register_rewrite_rules`, a program adds its own before its first session.
-std::vector<RewriteRule>& rewrite_rules();
+/// The rules as they are now, in the order in which they are tried; those of the library enter
+/// through `register_rewrite_rules`. Safe from any thread.
+std::vector<RewriteRule> rewrite_rules();
+
+/// Adds a program's own rule behind those there are; plans made from then on use it. Elementwise
+/// rules are tried after all others, whenever they were added. Safe from any thread.
+///
+/// errors   ValueError: no name, one that another rule has, or nothing to apply
+void add_rewrite_rule(RewriteRule rule);
 
 /// Adds the rules of the library; defined above this folder, in ops/register_all.cc.
 void register_rewrite_rules(std::vector<RewriteRule>& rules);

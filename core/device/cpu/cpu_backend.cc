@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "core/device/cpu/launch.h"
@@ -27,6 +29,8 @@ class SlicedKernel final : public PreparedKernel {
   std::vector<InPlacePair> in_place_;
 };
 
+std::atomic<bool> table_in_use{false};
+
 }  // namespace
 
 std::unique_ptr<PreparedKernel> sliced_kernel(std::unique_ptr<CpuKernel> kernel,
@@ -41,6 +45,33 @@ KernelTable& cpu_kernels() {
     return made;
   }();
   return *table;
+}
+
+void add_cpu_kernel(KernelEntry entry) {
+  const ErrorDetail detail{.op = entry.op};
+  if (OpRegistry::global().find(entry.op) == nullptr) {
+    throw KeyError(fmt::format("no op '{}' is registered", entry.op),
+                   {.hint = "add the op to OpRegistry::global() first"});
+  }
+  if (!entry.prepare) throw ValueError("a kernel needs a `prepare`", detail);
+  if (table_in_use.load(std::memory_order_acquire)) {
+    throw RuntimeError("kernels are added before the first graph is built",
+                       {.op = entry.op, .hint = "plans hold on to the kernels that they found"});
+  }
+  const auto& known = cpu_kernels().entries();
+  if (const auto of_op = known.find(entry.op); of_op != known.end()) {
+    const auto same = [&](const KernelEntry& other) { return other.label == entry.label; };
+    if (std::any_of(of_op->second.begin(), of_op->second.end(), same)) {
+      throw ValueError(fmt::format("'{}' has a kernel '{}' already", entry.op, entry.label),
+                       detail);
+    }
+  }
+  cpu_kernels().add(std::move(entry));
+}
+
+const KernelEntry* find_cpu_kernel(const KernelRequest& request) {
+  table_in_use.store(true, std::memory_order_release);
+  return cpu_kernels().find(request);
 }
 
 CpuBackend::CpuBackend(int devices, int threads)
@@ -62,7 +93,7 @@ std::unique_ptr<Queue> CpuBackend::make_queue(int, Lane) {
 std::unique_ptr<Event> CpuBackend::make_event() { return std::make_unique<HostEvent>(); }
 
 const KernelEntry* CpuBackend::find_kernel(const KernelRequest& request) const {
-  return cpu_kernels().find(request);
+  return find_cpu_kernel(request);
 }
 
 void CpuQueue::copy(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }

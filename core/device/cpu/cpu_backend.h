@@ -6,9 +6,20 @@ namespace towerflow {
 
 class ThreadPool;
 
-/// The kernels that run on CPUs; entries of the library enter through `register_cpu_kernels`, a
-/// program adds its own with `add` before its first session.
+/// The kernels that run on CPUs; entries of the library enter through `register_cpu_kernels`, those
+/// of a program through `add_cpu_kernel`.
 KernelTable& cpu_kernels();
+
+/// Adds a program's own kernel behind those that its op has; simulated accelerators run it too.
+/// Nothing may have been planned yet: a program calls this before it builds its first graph.
+///
+/// errors   KeyError: no such op; ValueError: no `prepare`, or the op has a kernel of that label;
+///          RuntimeError: some kernel has been looked for already
+void add_cpu_kernel(KernelEntry entry);
+
+/// The kernel of the table that takes the request, nullptr when there is none. From the first call
+/// on the table is read without a lock, and stays as it is.
+const KernelEntry* find_cpu_kernel(const KernelRequest& request);
 
 /// Fills the table with the kernels of the library; defined above this folder, in
 /// ops/register_all.cc.

@@ -96,7 +96,7 @@ const KernelEntry* SimBackend::find_kernel(const KernelRequest& request) const {
       !std::all_of(request.outputs.begin(), request.outputs.end(), plain)) {
     return nullptr;
   }
-  const KernelEntry* entry = cpu_kernels().find(on_host(request));
+  const KernelEntry* entry = find_cpu_kernel(on_host(request));
   if (entry == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   auto& own = entries_[entry];
