@@ -31,6 +31,11 @@ class Excerpts(unittest.TestCase):
                     self.assertTrue(stands_in(piece, (ROOT / path).read_text()),
                                     "%s:%d is not in %s" % (page.name, line, path))
 
+    def test_pages_that_show_files(self):
+        for name, files in {"add-an-op": 6, "extend": 1}.items():
+            shown = {path for path, _, _ in excerpts(ROOT / "docs" / (name + ".md"))}
+            self.assertGreaterEqual(len(shown), files, name)
+
     def test_files_and_types_that_pages_name(self):
         named, typed = 0, 0
         for page in sorted((ROOT / "docs").glob("*.md")):
