@@ -191,8 +191,8 @@ Array TensorBundleReader::read_value(const TensorInfo& info, const Location& loc
   };
   const std::uint64_t file_bytes = file.size().value_or(0);
   if (info.offset > file_bytes || info.bytes > file_bytes - info.offset)
-    damaged(fmt::format("{} bytes wanted at byte {}, the file ends at {}", info.bytes,
-                        info.offset, file_bytes));
+    damaged(fmt::format("{} bytes wanted at byte {}, the file ends at {}", info.bytes, info.offset,
+                        file_bytes));
   if (info.dtype == DType::string) {
     StoredStrings strings = read_strings(file, info.offset, info.bytes, info.shape);
     if (!strings.problem.empty()) damaged(strings.problem);
