@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <utility>
 
 #include "core/graph/error.h"
 #include "data/tfrecord.h"
