@@ -20,7 +20,7 @@ struct ReaderAttrs {
 
 class ReadKernel final : public PreparedKernel {
  public:
-  explicit ReadKernel(const KernelRequest& request) : node_(request.node) {}
+  explicit ReadKernel(const KernelRequest& request) : place_(SourcePlace::name_of(request.node)) {}
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     auto* reader = dynamic_cast<ReaderResource*>(*args.input<Resource*>(0));
     if (reader == nullptr) throw errors::InvalidArgumentError("the resource is no reader");
@@ -31,14 +31,14 @@ class ReadKernel final : public PreparedKernel {
                       names.spec().name));
     }
     const QueueCaller caller{args.run->cancellation, static_cast<CpuQueue&>(queue).pool()};
-    in_turn(args, node_, caller, [&] {
+    in_turn(args, place_, caller, [&] {
       args.run->ticket =
           reader->read(names, caller, *args.output<std::string>(0), *args.output<std::string>(1));
     });
   }
 
  private:
-  std::string node_;
+  std::string place_;  // of its turn
 };
 
 constexpr const char* kNoGradient = "records are read, not computed";

@@ -35,7 +35,7 @@ struct TrainOptions {
   bool restart = false;                     ///< train anew where train_dir has a checkpoint
   std::optional<std::int64_t> seed{};
   int reader_threads = 2;  ///< per tower
-  NetOptions net{};  ///< its tb_logging writes summaries to train_dir, every 100 steps
+  NetOptions net{};        ///< its tb_logging writes summaries to train_dir, every 100 steps
   DeviceOptions devices{};
 };
 

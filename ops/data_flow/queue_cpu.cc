@@ -87,11 +87,11 @@ class EnqueueKernel final : public PreparedKernel {
   EnqueueKernel(const KernelRequest& request, bool many)
       : descs_(request.inputs.begin() + 1, request.inputs.end()),
         many_(many),
-        node_(request.node) {}
+        place_(SourcePlace::name_of(request.node)) {}
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     QueueResource& target = queue_of(args, 0);
     const QueueCaller caller = caller_of(queue, args);
-    in_turn(args, node_, caller, [] {});
+    in_turn(args, place_, caller, [] {});
     {
       const ThreadPool::Blocked idle(caller.pool);
       if (!args.run->ticket.wait_turn(caller.cancellation)) {
@@ -109,21 +109,21 @@ class EnqueueKernel final : public PreparedKernel {
  private:
   std::vector<TensorDesc> descs_;
   bool many_;
-  std::string node_;
+  std::string place_;  // of its turn
 };
 
 class DequeueKernel final : public PreparedKernel {
  public:
   enum class Kind { one, many, up_to };
   DequeueKernel(const KernelRequest& request, Kind kind)
-      : kind_(kind), outputs_(request.outputs), node_(request.node) {}
+      : kind_(kind), outputs_(request.outputs), place_(SourcePlace::name_of(request.node)) {}
 
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     QueueResource& source = queue_of(args, 0);
     const std::size_t count = kind_ == Kind::one ? 1 : wanted(source, args);
     const QueueCaller caller = caller_of(queue, args);
     std::vector<QueueElement> elements;
-    in_turn(args, node_, caller,
+    in_turn(args, place_, caller,
             [&] { elements = source.dequeue(count, kind_ == Kind::up_to, caller); });
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const bool one = kind_ == Kind::one;
@@ -168,7 +168,7 @@ class DequeueKernel final : public PreparedKernel {
 
   Kind kind_;
   std::vector<TensorDesc> outputs_;
-  std::string node_;
+  std::string place_;  // of its turn
 };
 
 template <class F>

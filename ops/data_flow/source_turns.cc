@@ -87,14 +87,14 @@ Ticket SourceTurns::Turn::taken() {
 
 SourcePlace& SourcePlace::of(ResourceStore& resources, const std::string& node) {
   return dynamic_cast<SourcePlace&>(
-      resources.resource("_turn/" + node, [] { return std::make_unique<SourcePlace>(); }));
+      resources.resource(name_of(node), [] { return std::make_unique<SourcePlace>(); }));
 }
 
-SourcePlace::Assigned SourcePlace::find(ResourceStore& resources, const std::string& node) {
-  auto* place = dynamic_cast<SourcePlace*>(resources.find_resource("_turn/" + node));
-  if (place == nullptr) return {};
-  std::lock_guard lock(place->mutex_);
-  return place->assigned_;
+SourcePlace::Assigned SourcePlace::find(ResourceStore& resources, const std::string& place) {
+  auto* found = dynamic_cast<SourcePlace*>(resources.find_resource(place));
+  if (found == nullptr) return {};
+  std::lock_guard lock(found->mutex_);
+  return found->assigned_;
 }
 
 void SourcePlace::assign(Assigned assigned) {

@@ -68,10 +68,12 @@ class SourcePlace final : public Resource {
     std::shared_ptr<SourceTurns> turns;
     std::size_t member = 0;
   };
+  /// The name of a node's place; made once, so that a run allocates nothing.
+  static std::string name_of(const std::string& node) { return "_turn/" + node; }
   /// The place of node `node`.
   static SourcePlace& of(ResourceStore& resources, const std::string& node);
-  /// What was assigned to a node; no turns when nothing was.
-  static Assigned find(ResourceStore& resources, const std::string& node);
+  /// What was assigned to the node of this place; no turns when nothing was.
+  static Assigned find(ResourceStore& resources, const std::string& place);
 
   /// Replaces what an earlier start of the runner assigned; where another runner uses the node as
   /// well, both go without turns.
@@ -82,11 +84,12 @@ class SourcePlace final : public Resource {
   Assigned assigned_;
 };
 
-/// Calls `take` in the turn of node `node`, when it has one; the run then has the turn's ticket.
+/// Calls `take` in the turn of the node whose place is named `place`, when it has one; the run then
+/// has the turn's ticket.
 template <class Take>
-void in_turn(const LaunchArgs& args, const std::string& node, const QueueCaller& caller,
+void in_turn(const LaunchArgs& args, const std::string& place, const QueueCaller& caller,
              Take&& take) {
-  const SourcePlace::Assigned assigned = SourcePlace::find(args.run->resources, node);
+  const SourcePlace::Assigned assigned = SourcePlace::find(args.run->resources, place);
   if (assigned.turns == nullptr) return take();
   SourceTurns::Turn turn(*assigned.turns, assigned.member, caller);
   take();
