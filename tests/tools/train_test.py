@@ -187,6 +187,23 @@ class Continuing(Scratch):
                   if not path.name.startswith("model.ckpt-")}
         self.assertEqual(others, {"checkpoint", "run.json"})
 
+    def test_summaries(self):
+        for most in (1, 120):
+            self.train(*self.arguments("seen", "--tb-logging", end=("--max-steps", most)))
+        points = {}
+        for path in (self.folder / "seen").glob("events.out.tfevents.*"):
+            result = run("inspect", path, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            seen = json.loads(result.stdout.splitlines()[-1])
+            self.assertEqual((seen["kind"], seen["graphs"]), ("events", 1))
+            for tag in seen["tags"]:
+                points.setdefault((tag["tag"], tag["kind"]), set()).add(tag["first_step"])
+        # One file a run, every 100 steps.
+        self.assertEqual(points["learning_rate", "scalar"], {0, 100})
+        self.assertEqual(points["conv1/weights/gradients", "histogram"], {0, 100})
+        self.assertTrue([tag for tag, kind in points if "total_loss" in tag and kind == "scalar"])
+        self.assert_error(run("train", "mnist", "--tb-logging"), 2, "--train-dir")
+
     def test_without_a_seed(self):
         parts = self.arguments("parts", seed=())
         self.train(*parts, "--save-every", 30)
