@@ -35,7 +35,7 @@ void fill(proto::NodeDef& proto, const Operation& op) {
     }
   }
   for (const std::string& group : node.colocation_groups) {
-    attributes["_class"].mutable_list()->add_s("loc:@" + group);
+    attributes["_class"].mutable_list()->add_s(group);
   }
 }
 

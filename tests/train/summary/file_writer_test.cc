@@ -100,7 +100,8 @@ TEST_CASE("file_writer: a run's summaries, the graph and the names of things") {
     CHECK((*event.summary)[0].tag == "x_1");
     CHECK((*event.summary)[0].histo->max == std::max<double>(step, 0.5));
     CHECK((*event.summary)[0].histo->sum == step - 0.5);
-    CHECK((*event.summary)[1] == summary::SummaryValue{"sum", static_cast<float>(step) - 0.5F, {}});
+    CHECK((*event.summary)[1] ==
+          summary::SummaryValue{"sum_1", static_cast<float>(step) - 0.5F, {}});
   }
   CHECK(events[32].session_log->status == summary::SessionLog::STOP);
 }
