@@ -32,7 +32,9 @@ class Events(unittest.TestCase):
     def accumulator(self, module, kind):
         from importlib import import_module
         package = import_module("tensorboard.backend.event_processing." + module)
-        accumulator = getattr(package, kind)(self.folder.name)
+        # Zero keeps all events; by default of histograms only the last.
+        sizes = {"scalars": 0, "histograms": 0, "tensors": 0}
+        accumulator = getattr(package, kind)(self.folder.name, size_guidance=sizes)
         accumulator.Reload()
         return accumulator
 
