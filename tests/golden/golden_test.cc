@@ -79,6 +79,8 @@ TEST_CASE("queues") { check_file("queues"); }
 TEST_CASE("initial_values") { check_file("initial_values"); }
 TEST_CASE("losses") { check_file("losses"); }
 TEST_CASE("mnist") { check_file("mnist"); }
+TEST_CASE("mnist_summaries") { check_file("mnist_summaries"); }
+TEST_CASE("summaries") { check_file("summaries"); }
 TEST_CASE("scoping") { check_file("scoping"); }
 TEST_CASE("op_names") { check_file("op_names"); }
 TEST_CASE("swept") { check_file("swept"); }
@@ -97,7 +99,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 31);
+  CHECK(files == 33);
   CHECK(named == skipped.size());
 }
 

@@ -198,8 +198,8 @@ class Continuing(Scratch):
             self.assertEqual((seen["kind"], seen["graphs"]), ("events", 1))
             for tag in seen["tags"]:
                 points.setdefault((tag["tag"], tag["kind"]), set()).add(tag["first_step"])
-        # One file a run, every 100 steps.
-        self.assertEqual(points["learning_rate", "scalar"], {0, 100})
+        # One file a run, every 100 steps; the name without a number is the fed rate's.
+        self.assertEqual(points["learning_rate_1", "scalar"], {0, 100})
         self.assertEqual(points["conv1/weights/gradients", "histogram"], {0, 100})
         self.assertTrue([tag for tag, kind in points if "total_loss" in tag and kind == "scalar"])
         self.assert_error(run("train", "mnist", "--tb-logging"), 2, "--train-dir")
