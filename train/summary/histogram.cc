@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/device/cpu/launch.h"
@@ -21,8 +22,21 @@ struct HistogramSummaryAttrs {
 };
 
 bool countable(DType dtype) {
-  return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype) ||
-         dtype == DType::bool_;
+  return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype);
+}
+
+/// The values as a tensor. Of a literal that no histogram can be of TensorFlow makes a second
+/// constant, which is of float32 where it can be.
+Tensor values_of(Graph& graph, const Operand& values) {
+  const Tensor made = convert_operand(graph, values, "values", std::nullopt);
+  if (values.any_tensor() != nullptr || countable(made.dtype())) return made;
+  if (made.dtype() != DType::bool_) {
+    return convert_operand(graph, values, "values", std::nullopt);
+  }
+  const Array truths = constant_value(made);
+  Array numbers = Array::zeros(DType::float32, truths.shape());
+  std::copy_n(truths.data<bool>(), truths.elements(), numbers.data<float>());
+  return convert_operand(graph, Operand(numbers, values.site()), "values", std::nullopt);
 }
 
 template <class T>
@@ -83,7 +97,8 @@ Tensor histogram(const std::string& name, const Operand& values, HistogramOption
                  Site site) {
   const SummaryName named(name, options.family, site);
   OpBuilder builder("HistogramSummary", named.base, site, {&values});
-  builder.input(named.tag(builder.scope()), "tag").input(values, "values");
+  builder.input(named.tag(builder.scope()), "tag");
+  builder.input(values_of(builder.graph(), values), "values");
   builder.attrs(HistogramSummaryAttrs{builder.scope().substr(0, builder.scope().size() - 1)});
   return collected(builder.output(), options.collections);
 }

@@ -88,7 +88,8 @@ def element(value):
 
 def array(value, with_values=True):
     """{"dtype", "shape", "values": flat, in row-major order} of what Session.run gave."""
-    value = np.asarray(value)
+    # Of bytes NumPy's own dtype drops the zeros at the end.
+    value = np.asarray(value, dtype=object if isinstance(value, bytes) else None)
     dtype = "string" if value.dtype.kind in "OSU" else value.dtype.name
     record = {"dtype": dtype, "shape": list(value.shape)}
     if with_values:
