@@ -32,9 +32,10 @@ RecordSummary summary_of(const std::vector<std::string>& records) {
 TEST_CASE("record summary: TensorFlow's files, however compressed") {
   const std::filesystem::path fixtures = "tests/data/fixtures";
   const std::uint64_t bytes = read_raw(fixtures / "small.tfrecord").size();
-  for (const auto& [name, compression] : {std::pair("small.tfrecord", Compression::none),
-                                          std::pair("small.tfrecord.gz", Compression::gzip),
-                                          std::pair("small.tfrecord.zlib", Compression::zlib)}) {
+  for (const auto& [ending, compression] :
+       {std::pair("", Compression::none), std::pair(".gz", Compression::gzip),
+        std::pair(".zlib", Compression::zlib)}) {
+    const std::string name = std::string("small.tfrecord") + ending;
     CAPTURE(name);
     std::uint64_t progress = 0;
     const RecordSummary summary = summarize_records(
