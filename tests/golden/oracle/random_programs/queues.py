@@ -35,6 +35,6 @@ def story(live):
         close = live.call("close_queue", queue=queue)
         if close.ok:
             live.call("run", fetches=[close])
-            fetches = [take[i] for i in range(len(kinds))] if len(kinds) > 1 else [take]
             if take.ok:
+                fetches = [take[i] for i in range(len(kinds))] if len(kinds) > 1 else [take]
                 live.call("run", fetches=fetches)
