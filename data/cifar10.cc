@@ -8,6 +8,7 @@
 
 #include "core/graph/error.h"
 #include "data/compression.h"
+#include "data/existing_file.h"
 #include "data/file_readers.h"
 #include "ops/array/cast.h"
 #include "ops/array/strided_slice.h"
@@ -77,14 +78,8 @@ Cifar10Set set_of(const std::vector<std::string>& files) {
   return set;
 }
 
-std::filesystem::path existing(const std::filesystem::path& folder, const std::string& name) {
-  for (const std::string& candidate : {name, name + ".gz"})
-    if (std::error_code ignored; std::filesystem::exists(folder / candidate, ignored))
-      return folder / candidate;
-  throw errors::NotFoundError(
-      fmt::format("no {0} or {0}.gz in {1}", name, folder.string()),
-      {.hint = "the folder holds the files of CIFAR-10's binary version, cifar-10-batches-bin"});
-}
+constexpr const char* kFiles =
+    "the folder holds the files of CIFAR-10's binary version, cifar-10-batches-bin";
 
 }  // namespace
 
@@ -99,10 +94,11 @@ Cifar10Set read_cifar10_set(const std::filesystem::path& folder, const std::stri
   }
   std::vector<std::string> files;
   if (name == "test") {
-    files.push_back(read_records(existing(folder, "test_batch.bin")));
+    files.push_back(read_records(existing_file(folder, "test_batch.bin", kFiles)));
   } else {
     for (int i = 1; i <= 5; ++i) {
-      files.push_back(read_records(existing(folder, fmt::format("data_batch_{}.bin", i))));
+      files.push_back(
+          read_records(existing_file(folder, fmt::format("data_batch_{}.bin", i), kFiles)));
     }
   }
   return set_of(files);

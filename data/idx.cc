@@ -10,6 +10,7 @@
 #include "core/graph/error.h"
 #include "data/byte_order.h"
 #include "data/compression.h"
+#include "data/existing_file.h"
 
 namespace towerflow::data {
 namespace {
@@ -117,14 +118,8 @@ void add_values(std::string& data, IdxSummary& summary) {
   });
 }
 
-std::filesystem::path existing(const std::filesystem::path& folder, const std::string& name) {
-  for (const std::string& candidate : {name, name + ".gz"})
-    if (std::error_code ignored; std::filesystem::exists(folder / candidate, ignored))
-      return folder / candidate;
-  throw errors::NotFoundError(
-      fmt::format("no {0} or {0}.gz in {1}", name, folder.string()),
-      {.hint = "the folder holds the four files of the MNIST database, packed or unpacked"});
-}
+constexpr const char* kFiles =
+    "the folder holds the four files of the MNIST database, packed or unpacked";
 
 }  // namespace
 
@@ -164,8 +159,8 @@ IdxSummary summarize_idx(
 }
 
 MnistSet read_mnist_set(const std::filesystem::path& folder, const std::string& name) {
-  const auto images_path = existing(folder, name + "-images-idx3-ubyte");
-  const auto labels_path = existing(folder, name + "-labels-idx1-ubyte");
+  const auto images_path = existing_file(folder, name + "-images-idx3-ubyte", kFiles);
+  const auto labels_path = existing_file(folder, name + "-labels-idx1-ubyte", kFiles);
   MnistSet set{read_idx(images_path), read_idx(labels_path)};
   const auto check = [](bool good, const std::filesystem::path& path, const Array& found,
                         const char* wanted) {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "core/graph/log.h"
+#include "data/existing_file.h"
 #include "data/file.h"
 #include "data/tfrecord.h"
 #include "models/mnist_summaries.h"
@@ -135,14 +136,9 @@ ConfigProto session_config(int num_towers, const DeviceOptions& options) {
 }
 
 std::string record_file(const std::string& folder, const std::string& name) {
-  for (const char* ending : {".tfrecords", ".tfrecords.gz"}) {
-    const auto path = std::filesystem::path(folder) / (name + ending);
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) return path.string();
-  }
-  throw errors::NotFoundError(
-      fmt::format("no {0}.tfrecords or {0}.tfrecords.gz in '{1}'", name, folder),
-      {.hint = "`towerflow convert mnist --from IDX_DIR --to D` makes them"});
+  return data::existing_file(folder, name + ".tfrecords",
+                             "`towerflow convert mnist --from IDX_DIR --to D` makes them")
+      .string();
 }
 
 TrainResult train(const TrainOptions& asked,

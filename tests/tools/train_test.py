@@ -18,16 +18,11 @@ import tempfile
 import time
 import unittest
 
-COMMAND = os.environ["TOWERFLOW_COMMAND"]
+sys.dont_write_bytecode = True
+from support import COMMAND, LIMIT, record, run  # noqa: E402
+
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
-LIMIT = 200  # seconds
 KILLS = int(os.environ.get("TOWERFLOW_KILLS", 20))  # of a run that saves
-
-
-def run(*arguments):
-    return subprocess.run([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT,
-                          check=False)
 
 
 def warnings(stderr):
@@ -41,23 +36,6 @@ def first_records(count, name="train"):
     for _ in range(count):
         at += 16 + struct.unpack_from("<Q", data, at)[0]
     return data[:at]
-
-
-def masked_crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def record(content):
-    """A TFRecord with its checksums."""
-    length = struct.pack("<Q", len(content))
-    return (length + struct.pack("<I", masked_crc32c(length)) + content +
-            struct.pack("<I", masked_crc32c(content)))
 
 
 class Scratch(unittest.TestCase):
@@ -311,5 +289,4 @@ class Mistakes(Scratch):
 
 if __name__ == "__main__":
     signal.alarm(LIMIT)
-    sys.dont_write_bytecode = True
     unittest.main()

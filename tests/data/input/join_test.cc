@@ -5,13 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <thread>
 
-#include "core/device/cpu/cpu_backend.h"
-#include "core/device/cpu/launch.h"
-#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "data/batch.h"
 #include "data/input_producer.h"
@@ -19,6 +13,7 @@
 #include "data/record_reader.h"
 #include "ops/array/placeholder.h"
 #include "ops/variables/initialization.h"
+#include "tests/data/input/delayed.h"
 #include "tests/data/input/support.h"
 #include "train/queue_runner.h"
 
@@ -26,34 +21,6 @@ using namespace towerflow;
 using namespace towerflow::testing;
 
 namespace {
-
-std::atomic<bool> delays_on{false};
-std::atomic<unsigned> delay_state{7};
-
-/// The input, late by some microseconds that differ from run to run.
-Tensor late(const Tensor& input) {
-  if (OpRegistry::global().find("TestLate") == nullptr) {
-    OpRegistry::global().add({.name = "TestLate",
-                              .shape =
-                                  [](InferenceContext& context) {
-                                    context.add_output(context.dtype(0), context.shape(0));
-                                  },
-                              .gradient = NoGradient{"for tests"},
-                              .effect = Effect::stateful});
-    cpu_kernels().add(
-        {.op = "TestLate", .label = "test", .accepts = {}, .prepare = [](const KernelRequest&) {
-           return function_kernel([](const LaunchArgs& args) {
-             if (delays_on) {
-               const unsigned state = delay_state.fetch_add(0x9E3779B9U) * 2654435761U;
-               std::this_thread::sleep_for(std::chrono::microseconds(state >> 24));
-             }
-             *args.output<std::int64_t>(0) = *args.input<std::int64_t>(0);
-           });
-         }});
-  }
-  const Operand operand(input);
-  return OpBuilder("TestLate", "", Site::current(), {&operand}).input(operand, "x").output();
-}
 
 /// All that comes out of `next` until the input ends; the runners of the graph fill its queue.
 std::vector<std::int64_t> drained(const Tensor& next) {
@@ -85,7 +52,7 @@ std::vector<std::int64_t> labels(const std::vector<std::string>& files, int read
     const TFRecordReader reader;
     const auto parsed =
         parse_single_example(reader.read(names).value, {{"label", {.shape = {}, .dtype = int64}}});
-    lists.emplace_back(1, late(parsed["label"]));
+    lists.emplace_back(1, delayed(parsed["label"]));
   }
   const Components next =
       shuffle
@@ -119,7 +86,7 @@ TEST_CASE("readers that share file names give one order, whatever they are slowe
     for (const int readers : {1, 2, 3, 8}) {
       CAPTURE(shuffle);
       CAPTURE(readers);
-      delays_on = false;
+      delay_records(false);
       const auto expected = labels(files, readers, shuffle, 1);
       std::vector<std::int64_t> sorted = expected;
       std::sort(sorted.begin(), sorted.end());
@@ -127,7 +94,7 @@ TEST_CASE("readers that share file names give one order, whatever they are slowe
       for (std::int64_t i = 0; i < 2 * total; ++i) {
         CHECK(sorted[static_cast<std::size_t>(i)] == i / 2);
       }
-      delays_on = true;
+      delay_records(true);
       for (const std::int64_t batch_size : {1, 7}) {
         CHECK(labels(files, readers, shuffle, batch_size) == expected);
       }
@@ -140,7 +107,7 @@ TEST_CASE("two readers take turns; when one has ended the other goes on") {
   write_examples(folder / "a", 0, 3);
   write_examples(folder / "b", 10, 6);
   for (const bool delays : {false, true}) {
-    delays_on = delays;
+    delay_records(delays);
     Graph graph;
     const auto as_default = graph.as_default();
     std::vector<std::vector<Tensor>> lists;
@@ -150,7 +117,7 @@ TEST_CASE("two readers take turns; when one has ended the other goes on") {
       const TFRecordReader reader;
       const auto parsed = parse_single_example(reader.read(names).value,
                                                {{"label", {.shape = {}, .dtype = int64}}});
-      lists.emplace_back(1, late(parsed["label"]));
+      lists.emplace_back(1, delayed(parsed["label"]));
     }
     CHECK(drained(train::batch_join(lists, {.batch_size = 3})) ==
           std::vector<std::int64_t>{0, 10, 1, 11, 2, 12, 13, 14, 15});
@@ -159,27 +126,27 @@ TEST_CASE("two readers take turns; when one has ended the other goes on") {
 
 TEST_CASE("a queue as source keeps its order on any number of threads") {
   for (const int threads : {1, 2, 8}) {
-    delays_on = true;
+    delay_records(true);
     Graph graph;
     const auto as_default = graph.as_default();
     std::vector<std::int64_t> rows(60);
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(100 + i);
     const auto row = train::slice_input_producer(
         {Operand(Array::of<std::int64_t>(Shape{60}, rows))}, {.num_epochs = 1, .shuffle = false});
-    const Components next = train::batch(std::vector<Tensor>(1, late(row[0])),
+    const Components next = train::batch(std::vector<Tensor>(1, delayed(row[0])),
                                          {.batch_size = 10, .num_threads = threads});
     CHECK(drained(next) == rows);
   }
 }
 
 TEST_CASE("lists without a source take turns where they enqueue") {
-  delays_on = true;
+  delay_records(true);
   Graph graph;
   const auto as_default = graph.as_default();
   std::vector<std::vector<Tensor>> lists;
   for (const std::int64_t value : {1, 2, 3}) {
     const Tensor limited = train::limit_epochs(Operand(Array::scalar(value)), {.num_epochs = 4});
-    lists.emplace_back(1, late(limited));
+    lists.emplace_back(1, delayed(limited));
   }
   CHECK(drained(train::batch_join(lists, {.batch_size = 12})) ==
         std::vector<std::int64_t>{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3});

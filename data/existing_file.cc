@@ -1,0 +1,21 @@
+#include "data/existing_file.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "core/graph/error.h"
+
+namespace towerflow::data {
+
+std::filesystem::path existing_file(const std::filesystem::path& folder, const std::string& name,
+                                    const std::string& hint) {
+  for (const std::string& candidate : {name, name + ".gz"}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / candidate, ignored)) return folder / candidate;
+  }
+  throw errors::NotFoundError(fmt::format("no {0} or {0}.gz in {1}", name, folder.string()),
+                              {.hint = hint});
+}
+
+}  // namespace towerflow::data

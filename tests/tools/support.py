@@ -1,0 +1,34 @@
+"""What the tests of the command share: running it, and TFRecords made by hand.
+
+$TOWERFLOW_COMMAND is the executable.
+"""
+
+import os
+import struct
+import subprocess
+
+COMMAND = os.environ["TOWERFLOW_COMMAND"]
+LIMIT = 200  # seconds
+
+
+def run(*arguments, **options):
+    return subprocess.run([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT,
+                          check=False, **options)
+
+
+def masked_crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def record(content):
+    """A TFRecord with its checksums."""
+    length = struct.pack("<Q", len(content))
+    return (length + struct.pack("<I", masked_crc32c(length)) + content +
+            struct.pack("<I", masked_crc32c(content)))
