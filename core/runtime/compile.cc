@@ -28,7 +28,7 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
   Plan plan;
   PlanGraph graph = build_plan_graph(fetches, feeds, plan.log);
   graph.winograd = options.passes.choose_winograd;
-  plan.placements = place(graph, devices, options.soft_placement, plan.log);
+  plan.placements = place(graph, devices, options.groups, options.soft_placement, plan.log);
   if (options.passes.drop_unread) drop_unread(graph, plan.log);
   if (options.passes.fold_constants) fold_constants(graph, devices, plan.log);
   keep_late_on_host(graph, devices, plan.placements, plan.log);

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "core/graph/rewrite.h"
+#include "core/runtime/colocation.h"
 #include "core/runtime/device_set.h"
 
 namespace towerflow {
 
 /// Pass 2: a device for every node, by what was asked, colocation and the kernels there are.
-std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool soft, PassLog& log);
+std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
+                             const ColocationGroups& groups, bool soft, PassLog& log);
 
 /// Pass 2, at its end: what is late runs on the host, whose memory can be had while a run goes on.
 void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,

@@ -4,7 +4,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/graph/graph.h"
 #include "core/runtime/passes.h"
 
 namespace towerflow {
@@ -22,18 +21,6 @@ const PlanNode* tied_to(const PlanGraph& graph, const PlanNode& node,
     if (it != by_name.end()) return &graph.nodes[static_cast<std::size_t>(it->second)];
   }
   return nullptr;
-}
-
-/// The device asked for; for an initial value that of the variable that is made after it.
-const std::string& requested(const Node& node) {
-  if (!node.device.empty() || node.colocation_groups.empty()) return node.device;
-  const std::string& group = node.colocation_groups[0];
-  const std::string name = group.substr(group.find('@') + 1);
-  try {
-    return node.graph->get_operation_by_name(name).device();
-  } catch (const KeyError&) {  // making the variable failed
-    return node.device;
-  }
 }
 
 std::string short_name(const Device& device) {
@@ -77,7 +64,8 @@ void need_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& device
 
 }  // namespace
 
-std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool soft, PassLog& log) {
+std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
+                             const ColocationGroups& groups, bool soft, PassLog& log) {
   std::vector<Placement> ledger;
   std::unordered_map<std::string, int> by_name;
   std::map<std::string, int> counts;
@@ -97,7 +85,7 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices, bool so
       node.device = tied->device;
       why = fmt::format("beside {}", tied->origin->name);
     } else {
-      node.device = devices.choose(requested(*node.origin), soft, detail, why);
+      node.device = devices.choose(groups.device(*node.origin), soft, detail, why);
     }
     need_kernel(graph, node, devices, soft, why);
     ++counts[devices[node.device].name];

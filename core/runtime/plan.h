@@ -136,6 +136,7 @@ class KernelCache {
 };
 
 struct CompileOptions {
+  const ColocationGroups& groups;  ///< of the fetches' graph
   bool soft_placement = false;
   PassOptions passes;
 };

@@ -229,6 +229,7 @@ void SessionImpl::check_devices() {
   std::string last, why;
   for (const std::size_t size = graph_.size(); placed_ < size; ++placed_) {
     const Operation operation = graph_.operation(placed_);
+    groups_.add(operation.node(), config_.allow_soft_placement);
     if (operation.device() == last) continue;
     last = operation.device();
     devices_.choose(last, config_.allow_soft_placement,
@@ -248,9 +249,10 @@ std::shared_ptr<CompiledRun> SessionImpl::compile(std::span<const Fetch> fetches
     specs.push_back({feed.tensor(), feed.value().dtype(), feed.value().shape()});
   }
   try {
-    compiled->plan =
-        compile_plan(fetches, specs, devices_, kernels_,
-                     {.soft_placement = config_.allow_soft_placement, .passes = config_.passes});
+    compiled->plan = compile_plan(fetches, specs, devices_, kernels_,
+                                  {.groups = groups_,
+                                   .soft_placement = config_.allow_soft_placement,
+                                   .passes = config_.passes});
   } catch (const Error&) {
     rethrow_from_run();
   }

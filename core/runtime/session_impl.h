@@ -60,9 +60,10 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
   KernelCache kernels_;
   ArenaPool arenas_{devices_};
   Workers workers_;
-  std::mutex mutex_;  // guards plans_, placed_ and logged_mapping_
+  std::mutex mutex_;  // guards plans_, placed_, groups_ and logged_mapping_
   std::list<std::shared_ptr<CompiledRun>> plans_;
-  std::size_t placed_ = 0;  // nodes whose devices were looked at
+  std::size_t placed_ = 0;   // nodes whose devices were looked at
+  ColocationGroups groups_;  // of those nodes
   bool logged_mapping_ = false;
   std::mutex active_mutex_;  // guards active_ and closed_
   ActiveRun* active_ = nullptr;
