@@ -1,6 +1,6 @@
-"""The README's program is the one in samples/towers, and prints what the README shows.
+"""The README's program is the one in samples/towers, and prints and leaves what the README shows.
 
-$TOWERS_SAMPLE is the executable.
+$TOWERS_SAMPLE is the executable, $TOWERFLOW_COMMAND the command.
 """
 
 import os
@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -20,12 +21,37 @@ class Readme(unittest.TestCase):
         at = blocks.index(("cpp", program))
         lines = [line for line in program.splitlines() if line and not line.startswith("//")]
         self.assertLessEqual(len(lines), 35)
-        done = subprocess.run([os.environ["TOWERS_SAMPLE"]], text=True, timeout=50, check=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        shown = blocks[at + 1][1]
-        command, output = shown.split("\n", 1)
-        self.assertTrue(command.startswith("$ "), command)
-        self.assertEqual(done.stdout, output)
+        shown = [command_and_output(block) for _, block in blocks[at + 1:at + 3]]
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(run([os.environ["TOWERS_SAMPLE"]], folder), shown[0][1])
+            printed = run([os.environ["TOWERFLOW_COMMAND"], *shown[1][0].split()[1:]], folder)
+            self.assertEqual(comparable(printed), comparable(shown[1][1].split("$ tensorboard")[0]))
+
+
+def comparable(text):
+    """Without the time of writing; values, which start at random, to three digits."""
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "", text)
+    return re.sub(r"\S+$", lambda word: rounded(word[0]), text, flags=re.M)
+
+
+def rounded(word):
+    try:
+        return "%.3f" % float(word)
+    except ValueError:
+        return word
+
+
+def run(command, folder):
+    done = subprocess.run(command, cwd=folder, text=True, timeout=50, check=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    return done.stdout
+
+
+def command_and_output(block):
+    """Of a block that begins with a command behind "$ ": the command, and what it printed."""
+    command, output = block.split("\n", 1)
+    assert command.startswith("$ "), command
+    return command[2:], output
 
 
 if __name__ == "__main__":
