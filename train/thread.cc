@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/device/start_thread.h"
 #include "core/graph/error.h"
 #include "core/graph/log.h"
 
@@ -53,7 +54,7 @@ const std::string& Thread::name() const { return state_->name; }
 void Thread::start() {
   std::lock_guard lock(state_->mutex);
   if (state_->started) throw RuntimeError("threads can only be started once");
-  state_->thread = std::thread([state = state_.get()] { state->run(); });
+  state_->thread = start_thread([state = state_.get()] { state->run(); });
   state_->started = true;
 }
 

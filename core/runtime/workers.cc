@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/device/start_thread.h"
 #include "core/graph/error.h"
 
 namespace towerflow {
@@ -81,7 +82,7 @@ Workers::Worker* Workers::lease(std::size_t count) {
     all_.reserve(all_.size() + 1);
     worker->pool = this;
     try {
-      worker->thread = std::thread([raw = worker.get()] { raw->loop(); });
+      worker->thread = start_thread([raw = worker.get()] { raw->loop(); });
     } catch (const std::system_error& error) {
       throw errors::ResourceExhaustedError(
           fmt::format("cannot start a thread for each of {} queues of a run: {}", count + 1,

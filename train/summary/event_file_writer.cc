@@ -8,6 +8,7 @@
 #include <chrono>
 #include <climits>
 
+#include "core/device/start_thread.h"
 #include "core/graph/log.h"
 #include "data/tfrecord.h"
 #include "train/summary/event.h"
@@ -91,7 +92,7 @@ void EventFileWriter::open() {
   closing_ = false;
   closed_ = false;
   failure_ = nullptr;
-  thread_ = std::thread([this] { write_events(); });
+  thread_ = start_thread([this] { write_events(); });
 }
 
 void EventFileWriter::check(std::unique_lock<std::mutex>& lock) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/device/cpu/cpu_kernel.h"
+#include "core/device/start_thread.h"
 
 namespace towerflow {
 namespace {
@@ -47,7 +48,7 @@ ThreadPool::ThreadPool(int cores)
                        : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
   threads_.reserve(static_cast<std::size_t>(cores_ - 1));
   try {
-    while (helpers() < cores_ - 1) threads_.emplace_back([this] { helper_loop(); });
+    while (helpers() < cores_ - 1) threads_.push_back(start_thread([this] { helper_loop(); }));
   } catch (const std::system_error&) {
     // Fewer helpers: slower, same results.
   }

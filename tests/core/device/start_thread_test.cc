@@ -1,0 +1,27 @@
+#include "core/device/start_thread.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+namespace {
+
+std::set<int> blocked_here() {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  std::set<int> blocked;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD, SIGSEGV, SIGPROF}) {
+    if (sigismember(&mask, signal) == 1) blocked.insert(signal);
+  }
+  return blocked;
+}
+
+TEST_CASE("a library's thread blocks a program's signals, the thread that starts it does not") {
+  const std::set<int> before = blocked_here();
+  std::set<int> inside;
+  towerflow::start_thread([&] { inside = blocked_here(); }).join();
+  CHECK(inside == std::set<int>{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD});
+  CHECK(blocked_here() == before);
+}
+
+}  // namespace
