@@ -110,6 +110,21 @@ void restore(tf::Session& sess, const tf::train::Saver& saver, const Continued& 
   tf::train::Saver({.var_list = tf::global_variables()}).restore(sess, continued.checkpoint);
 }
 
+/// What follows a loss that is no number is none either. Throws RuntimeError, as TensorFlow's
+/// NanTensorHook (NanLossDuringTrainingError).
+void check_finite(const StepReport& report, double learning_rate) {
+  for (std::size_t i = 0; i < report.losses.size(); ++i) {
+    const double loss = report.losses[i];
+    if (std::isfinite(loss)) continue;
+    throw RuntimeError(
+        fmt::format("Model diverged with loss = {} in {}_{} at step {}",
+                    std::isnan(loss) ? "NaN" : "infinity", kTowerName, i, report.step),
+        {.hint = fmt::format("a learning rate below {}; checkpoints before this step are as they "
+                             "were",
+                             learning_rate)});
+  }
+}
+
 /// Examples that wait in each tower's shuffle queue when training has ended.
 std::vector<std::int64_t> left_over(Session& session, int num_towers) {
   std::vector<std::int64_t> counts;
@@ -228,6 +243,7 @@ TrainResult train(const TrainOptions& asked,
       for (std::size_t i = 1; i <= towers.losses.size(); ++i) {
         report.losses.push_back(values[i].item<float>());
       }
+      check_finite(report, options.learning_rate);
       if (summarize) {
         writer->add_summary(values.back(), result.steps);
         fetches.pop_back();

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import struct
@@ -236,6 +237,17 @@ class Mistakes(Scratch):
             self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: mnist")
         self.assert_error(run("train", "mnist", "--learning-rate", "nan"), 2, "'nan'")
         self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: mnist")
+
+    def test_diverged(self):
+        folder = self.folder / "run"
+        self.file.write_bytes(first_records(100))
+        done = run("train", "mnist", "--data-dir", self.folder, "--batch-size", 8, "--save-every", 1,
+                   "--train-dir", folder, "--learning-rate", "1e20", "--num-epochs", 1)
+        self.assert_error(done, 1, "Model diverged with loss = NaN", "learning rate below 1e+20")
+        # What its losses were computed from is the last that was kept.
+        step = int(re.search(r"at step (\d+)", done.stderr)[1])
+        self.assertRegex((folder / "checkpoint").read_text(),
+                         fr'\Amodel_checkpoint_path: ".*model\.ckpt-{step}"\n')
 
     def test_training_files(self):
         train = ["train", "mnist", "--data-dir", self.folder, "--num-epochs", 1]
