@@ -37,11 +37,7 @@ void repeat_last(const Array& from, Array& to) {
 }
 
 Array with_shape(const Array& value, const Shape& shape) {
-  if (!shape.fully_known()) {
-    throw ValueError(fmt::format("the shape {} of a constant is not fully known", shape.text()));
-  }
   if (value.elements() == shape.elements()) return value.reshaped(shape);
-  if (shape.elements() == 0) return Array(value.dtype(), shape);  // whatever the value
   if (value.elements() > shape.elements()) {
     throw ValueError(fmt::format("Too many elements provided. Takes at most {}, but got {}.",
                                  shape.elements(), value.elements()));
@@ -55,6 +51,24 @@ Array with_shape(const Array& value, const Shape& shape) {
   return result;
 }
 
+Array converted(const Array& given, const ConstantOptions& options) {
+  const Array array = options.dtype && *options.dtype != given.dtype()
+                          ? cast_array(given, *options.dtype)
+                          : given.copy();
+  return options.shape ? with_shape(array, *options.shape) : array;
+}
+
+Array converted(const Nested& given, const ConstantOptions& options) {
+  // TensorFlow looks at no value of what is empty, but for text.
+  const bool empty = options.shape && options.shape->elements() == 0;
+  if (empty && options.dtype && *options.dtype != DType::string) {
+    return Array(*options.dtype, *options.shape);
+  }
+  const Array array = to_array(given, options.dtype);
+  if (empty) return Array(array.dtype(), *options.shape);
+  return options.shape ? with_shape(array, *options.shape) : array;
+}
+
 }  // namespace
 
 Tensor constant(const Operand& value, ConstantOptions options, Site site) {
@@ -64,13 +78,12 @@ Tensor constant(const Operand& value, ConstantOptions options, Site site) {
       throw TypeError("Expected any non-tensor type, but got a tensor instead.",
                       {.hint = "tf::identity gives a tensor another name"});
     }
-    if (const Array* given = value.array()) {
-      array = options.dtype && *options.dtype != given->dtype() ? cast_array(*given, *options.dtype)
-                                                                : given->copy();
-    } else {
-      array = to_array(*value.nested(), options.dtype);
+    if (options.shape && !options.shape->fully_known()) {
+      throw ValueError(
+          fmt::format("the shape {} of a constant is not fully known", options.shape->text()));
     }
-    if (options.shape) array = with_shape(array, *options.shape);
+    const Array* given = value.array();
+    array = given != nullptr ? converted(*given, options) : converted(*value.nested(), options);
   } catch (const Error&) {
     rethrow_with({.site = site, .op = "Const"});
   }

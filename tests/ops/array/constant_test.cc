@@ -39,6 +39,24 @@ TEST_CASE("constants of numbers, braces, vectors, arrays, strings") {
   CHECK_THROWS_AS(constant(value_of(constant("a")), {.dtype = float32}), const TypeError&);
 }
 
+// As TensorFlow 2.21: make_tensor_proto converts nothing where the shape holds nothing.
+TEST_CASE("a constant without elements takes any value, but none for text") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  for (const Nested& value : {Nested(2.5), Nested("a"), Nested(true), Nested{1.5, 2.5}}) {
+    const Array array = value_of(constant(value, {.dtype = int32, .shape = Shape{0, 3}}));
+    CHECK(array.dtype() == int32);
+    CHECK(array.shape() == Shape{0, 3});
+  }
+  CHECK(value_of(constant({1.5, 2.5}, {.shape = Shape{0}})).dtype() == float32);
+  CHECK_THROWS_AS(constant(1.5, {.dtype = string, .shape = Shape{0}}), const TypeError&);
+  CHECK_THROWS_AS(constant(array_of(float64, {2}, {1, 2}), {.dtype = int32, .shape = Shape{0}}),
+                  const ValueError&);
+  CHECK(
+      get_variable("w", {0}, {.dtype = int32, .initializer = constant_initializer(2.0)}).dtype() ==
+      int32);
+}
+
 TEST_CASE("an array given to constant may change afterwards") {
   Graph graph;
   const auto guard = graph.as_default();
