@@ -3,15 +3,17 @@
 
     events.py    with $WRITE_EVENTS, the program of write_events.cc
 
-Needs a Python that has TensorBoard: the one that runs this, or $TF_PYTHON; without one it is skipped.
+Needs a Python that has TensorBoard, which TensorFlow does not bring along; see support.py.
 """
 
-import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.dont_write_bytecode = True
+from support import main  # noqa: E402
 
 X = [-1.0, 0.0, 0.5, 2.0]
 SCALARS = {"tower_0/mean_1": 0.375, "tower_1/mean_1": 0.375, "rates/rates/of_family": 2.0}
@@ -78,16 +80,5 @@ class Events(unittest.TestCase):
         self.check_graph(accumulator)
 
 
-def main():
-    if importlib.util.find_spec("tensorboard") is None:
-        python = os.environ.pop("TF_PYTHON", None)
-        if python:
-            return subprocess.run([python, *sys.argv], check=False).returncode
-        print("SKIPPED: this Python has no TensorBoard (set TF_PYTHON to one that has)")
-        return 77
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    return 0 if unittest.main(exit=False).result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("tensorboard"))

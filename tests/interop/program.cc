@@ -1,0 +1,68 @@
+// What the library does with files, for the scripts beside it, which let TensorFlow do the same.
+// IN and OUT are folders of arrays (arrays.h); COMPRESSION is none, gzip or zlib.
+//
+//   write_records IN FILE COMPRESSION       the strings of the array `records` as a TFRecord file
+//   read_records FILE COMPRESSION OUT       and back; the records before damage are written too
+//   write_examples IN OUT                   arrays `number/feature` as Examples, in `examples`
+//   parse_examples FILE COMPRESSION SPEC OUT  a TFRecord file through a graph, see records.cc
+//   read_tensors PREFIX OUT                 all tensors of a checkpoint; prints a line `NAME KIND`
+//                                           for each that cannot be read
+//   save IN PREFIX KEEP STEP...             the arrays as variables, saved once a step
+//   save_in_parts IN PREFIX                 the arrays as variables of two parts each
+//   restore IN WHERE OUT                    variables of the dtypes and shapes of IN from a
+//                                           checkpoint, or from the newest of a training folder
+//   train IN OUT [PREFIX]                   see training.cc
+//
+// An error of the library is printed as `KIND: MESSAGE` and gives exit code 1.
+#include "tests/interop/program.h"
+
+#include <cstdio>
+#include <map>
+
+#include "core/graph/error.h"
+
+namespace {
+
+using towerflow::interop::Arguments;
+
+struct Part {
+  void (*run)(const Arguments& arguments);
+  std::size_t least, most;  // arguments
+};
+
+const std::map<std::string, Part>& parts() {
+  namespace interop = towerflow::interop;
+  static const std::map<std::string, Part> table{
+      {"write_records", {interop::write_records, 3, 3}},
+      {"read_records", {interop::read_records, 3, 3}},
+      {"write_examples", {interop::write_examples, 2, 2}},
+      {"parse_examples", {interop::parse_examples, 4, 4}},
+      {"read_tensors", {interop::read_tensors, 2, 2}},
+      {"save", {interop::save, 4, 100}},
+      {"save_in_parts", {interop::save_in_parts, 2, 2}},
+      {"restore", {interop::restore, 3, 3}},
+      {"train", {interop::train, 2, 3}},
+  };
+  return table;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Arguments all(argv + 1, argv + argc);
+  const auto part = all.empty() ? parts().end() : parts().find(all[0]);
+  if (part == parts().end() || all.size() - 1 < part->second.least ||
+      all.size() - 1 > part->second.most) {
+    std::fputs("usage: see the head of tests/interop/program.cc\n", stderr);
+    return 2;
+  }
+  try {
+    part->second.run({all.begin() + 1, all.end()});
+  } catch (const towerflow::Error& error) {
+    std::fprintf(stderr, "%s: %s\n", error.kind(), error.message().c_str());
+    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "std::exception: %s\n", error.what());
+    return 1;
+  }
+}
