@@ -108,6 +108,29 @@ class Records(InteropTest):
                                      ([b"first"], None if header_ended else "DataLossError"))
                     self.assertEqual(self.read_ours(file, "none"), ([b"first"], "DataLossError"))
 
+    def test_damage_of_compressed_files(self):
+        """Where TensorFlow complains we do, with no fewer records before it; we always do."""
+        file, content = self.folder / "damaged", [bytes([i]) * (50 * i) for i in range(40)]
+        for compression in ("gzip", "zlib"):
+            self.write_theirs(file, compression, content)
+            whole, header = file.read_bytes(), 10 if compression == "gzip" else 2
+            half = len(whole) // 2
+            damaged = {f"ends at {n}": whole[:n] for n in (1, header, half, len(whole) - 1)}
+            for place in (0, half, len(whole) - 6, len(whole) - 1):
+                turned = bytearray(whole)
+                turned[place] ^= 1
+                damaged[f"bit at {place}"] = bytes(turned)
+            damaged["more behind it"] = whole + b"more"
+            for what, stored in damaged.items():
+                with self.subTest(compression=compression, what=what):
+                    file.write_bytes(stored)
+                    theirs, their_kind = self.read_theirs(file, compression)
+                    found, kind = self.read_ours(file, compression)
+                    self.assertEqual(kind, "DataLossError")
+                    self.assertIn(their_kind, ("DataLossError", None))
+                    self.assertEqual(found, content[:len(found)])
+                    self.assertEqual(theirs, found[:len(theirs)])
+
     def serialize_theirs(self, features):
         tf, example = self.tf, self.tf.train.Example()
         for name, values in features.items():
