@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 
 #include "core/graph/error.h"
 #include "data/compression.h"
@@ -83,11 +84,11 @@ constexpr const char* kFiles =
 
 }  // namespace
 
-Cifar10Set read_cifar10_file(const std::filesystem::path& path) {
+Cifar10Set read_cifar10_file(const std::string& path) {
   return set_of(std::vector<std::string>(1, read_records(path)));
 }
 
-Cifar10Set read_cifar10_set(const std::filesystem::path& folder, const std::string& name) {
+Cifar10Set read_cifar10_set(const std::string& folder, const std::string& name) {
   if (name != "train" && name != "test") {
     throw errors::InvalidArgumentError(
         fmt::format("CIFAR-10 has no set '{}', it has 'train' and 'test'", name));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "core/graph/array.h"
@@ -24,12 +23,12 @@ struct Cifar10Set {
 /// with the file's name and the figures, for a file that holds no whole number of records, none at
 /// all, or a label above 9; ResourceExhaustedError for more than a million records. Memory is taken
 /// only as far as the file holds data.
-Cifar10Set read_cifar10_file(const std::filesystem::path& path);
+Cifar10Set read_cifar10_file(const std::string& path);
 
 /// Reads the five files `data_batch_1.bin` .. `data_batch_5.bin` of a folder ("train"), one after
 /// another, or its `test_batch.bin` ("test"); each may end in ".gz". InvalidArgumentError for
 /// another name, NotFoundError where a file is absent.
-Cifar10Set read_cifar10_set(const std::filesystem::path& folder, const std::string& name);
+Cifar10Set read_cifar10_set(const std::string& folder, const std::string& name);
 
 }  // namespace data
 

@@ -10,13 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "data/compression_kind.h"
 #include "data/file.h"
 
 struct z_stream_s;
 
 namespace towerflow::data {
-
-enum class Compression { none, gzip, zlib };
 
 /// zlib's levels: 1 is the fastest, 9 the smallest; the default is zlib's own (6).
 inline constexpr int kDefaultCompressionLevel = -1;

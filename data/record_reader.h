@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "data/compression.h"
+#include "data/compression_kind.h"
 #include "ops/data_flow/queue.h"
 
 namespace towerflow {

@@ -1,8 +1,10 @@
 #include "train/checkpoint/checkpoint_state.h"
 
 #include <fmt/format.h>
+
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
+#include <filesystem>
 
 #include <system_error>
 
@@ -65,7 +67,7 @@ std::optional<proto::CheckpointState> parsed_state(const fs::path& file) {
 
 }  // namespace
 
-void update_checkpoint_state(const fs::path& save_dir, const std::string& model_checkpoint_path,
+void update_checkpoint_state(const std::string& save_dir, const std::string& model_checkpoint_path,
                              std::vector<std::string> all_model_checkpoint_paths,
                              const UpdateCheckpointStateOptions& options) {
   const auto& timestamps = options.all_model_checkpoint_timestamps;
@@ -86,7 +88,7 @@ void update_checkpoint_state(const fs::path& save_dir, const std::string& model_
   for (const double timestamp : timestamps) state.add_all_model_checkpoint_timestamps(timestamp);
   state.set_last_preserved_timestamp(options.last_preserved_timestamp);
 
-  const fs::path file = save_dir / options.latest_filename;
+  const fs::path file = fs::path(save_dir) / options.latest_filename;
   if (file == fs::path(model_checkpoint_path) || file == fs::path(state.model_checkpoint_path()))
     throw RuntimeError(fmt::format("the save path '{}' is the path of the checkpoint state file",
                                    model_checkpoint_path),
@@ -101,9 +103,10 @@ void update_checkpoint_state(const fs::path& save_dir, const std::string& model_
   out.commit();
 }
 
-std::optional<CheckpointState> get_checkpoint_state(const fs::path& checkpoint_dir,
+std::optional<CheckpointState> get_checkpoint_state(const std::string& checkpoint_dir,
                                                     const std::string& latest_filename) {
-  const fs::path file = checkpoint_dir / latest_filename;
+  const fs::path folder = checkpoint_dir;
+  const fs::path file = folder / latest_filename;
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
   const std::optional<proto::CheckpointState> parsed = parsed_state(file);
@@ -111,7 +114,7 @@ std::optional<CheckpointState> get_checkpoint_state(const fs::path& checkpoint_d
   if (parsed->model_checkpoint_path().empty())
     throw ValueError(fmt::format("{} names no checkpoint", file.string()));
   // An absolute path stays as it is when joined.
-  const auto joined = [&](const std::string& path) { return (checkpoint_dir / path).string(); };
+  const auto joined = [&](const std::string& path) { return (folder / path).string(); };
   CheckpointState state;
   state.model_checkpoint_path = joined(parsed->model_checkpoint_path());
   for (const std::string& path : parsed->all_model_checkpoint_paths())
@@ -122,7 +125,7 @@ std::optional<CheckpointState> get_checkpoint_state(const fs::path& checkpoint_d
   return state;
 }
 
-std::optional<std::string> latest_checkpoint(const fs::path& checkpoint_dir,
+std::optional<std::string> latest_checkpoint(const std::string& checkpoint_dir,
                                              const std::string& latest_filename) {
   const auto state = get_checkpoint_state(checkpoint_dir, latest_filename);
   if (!state) return std::nullopt;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,8 +31,7 @@ struct UpdateCheckpointStateOptions {
 /// to `save_dir` when that is relative too, and as they are otherwise. Throws ValueError when there
 /// are timestamps but not one a path, RuntimeError when the checkpoint has the state file's own
 /// path, and what writing a file throws.
-void update_checkpoint_state(const std::filesystem::path& save_dir,
-                             const std::string& model_checkpoint_path,
+void update_checkpoint_state(const std::string& save_dir, const std::string& model_checkpoint_path,
                              std::vector<std::string> all_model_checkpoint_paths = {},
                              const UpdateCheckpointStateOptions& options = {});
 
@@ -41,11 +39,11 @@ void update_checkpoint_state(const std::filesystem::path& save_dir,
 /// and, with a warning, for one that cannot be read or parsed. Throws ValueError for one that names
 /// no checkpoint.
 std::optional<CheckpointState> get_checkpoint_state(
-    const std::filesystem::path& checkpoint_dir, const std::string& latest_filename = "checkpoint");
+    const std::string& checkpoint_dir, const std::string& latest_filename = "checkpoint");
 
 /// The prefix of the newest checkpoint of a folder, to be given to restore; nothing without a state
 /// file and, with a warning, when the files that it names are gone. Throws as get_checkpoint_state.
-std::optional<std::string> latest_checkpoint(const std::filesystem::path& checkpoint_dir,
+std::optional<std::string> latest_checkpoint(const std::string& checkpoint_dir,
                                              const std::string& latest_filename = "checkpoint");
 
 }  // namespace towerflow::train

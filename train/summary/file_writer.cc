@@ -17,13 +17,13 @@ double seconds_since_1970() {
 
 }  // namespace
 
-FileWriter::FileWriter(std::filesystem::path logdir, FileWriterOptions options)
+FileWriter::FileWriter(const std::string& logdir, FileWriterOptions options)
     : events_(std::make_unique<EventFileWriter>(
-          std::move(logdir), EventFileOptions{options.max_queue, options.flush_secs,
-                                              std::move(options.filename_suffix)})) {}
+          logdir, EventFileOptions{options.max_queue, options.flush_secs,
+                                   std::move(options.filename_suffix)})) {}
 
-FileWriter::FileWriter(std::filesystem::path logdir, const Graph& graph, FileWriterOptions options)
-    : FileWriter(std::move(logdir), std::move(options)) {
+FileWriter::FileWriter(const std::string& logdir, const Graph& graph, FileWriterOptions options)
+    : FileWriter(logdir, std::move(options)) {
   add_graph(graph);
 }
 
@@ -86,8 +86,8 @@ void FileWriter::close() { events_->close(); }
 
 void FileWriter::reopen() { events_->reopen(); }
 
-const std::filesystem::path& FileWriter::get_logdir() const { return events_->logdir(); }
+std::string FileWriter::get_logdir() const { return events_->logdir().string(); }
 
-std::filesystem::path FileWriter::path() const { return events_->path(); }
+std::string FileWriter::path() const { return events_->path().string(); }
 
 }  // namespace towerflow::summary

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,9 +34,9 @@ struct FileWriterOptions {
 /// source   tf.summary.FileWriter
 class FileWriter {
  public:
-  explicit FileWriter(std::filesystem::path logdir, FileWriterOptions options = {});
+  explicit FileWriter(const std::string& logdir, FileWriterOptions options = {});
   /// With an event that shows the graph.
-  FileWriter(std::filesystem::path logdir, const Graph& graph, FileWriterOptions options = {});
+  FileWriter(const std::string& logdir, const Graph& graph, FileWriterOptions options = {});
   /// Closes; what could not be written is a warning in the log.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
@@ -62,9 +61,9 @@ class FileWriter {
   /// After `close`: goes on in a new file of the same folder.
   void reopen();
 
-  const std::filesystem::path& get_logdir() const;
+  std::string get_logdir() const;
   /// The event file being written, or the last one.
-  std::filesystem::path path() const;
+  std::string path() const;
 
  private:
   void add(Event event, std::optional<std::int64_t> step);

@@ -190,7 +190,7 @@ TEST_CASE("file_writer: a full disk is told by the next call, and what was writt
     const FileLimit limit(before + 20);  // in the middle of a record
     writer.add_summary(number("a", 1), 4);
     told = thrown([&] { writer.flush(); });
-    CHECK(told.starts_with("ResourceExhaustedError: cannot write to " + writer.path().string()));
+    CHECK(told.starts_with("ResourceExhaustedError: cannot write to " + writer.path()));
     CHECK(thrown([&] { writer.add_summary(number("a", 1), 5); }) == told);
   }
   CHECK(thrown([&] { writer.flush(); }) == told);
