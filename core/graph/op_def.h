@@ -5,12 +5,12 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 #include "core/graph/array.h"
 #include "core/graph/error.h"
 #include "core/graph/node.h"
+#include "core/graph/op_gradient.h"
 
 namespace towerflow {
 
@@ -70,22 +70,6 @@ class InferenceContext {
 
 /// Appends one output per output of the op, or throws.
 using ShapeRule = std::function<void(InferenceContext&)>;
-
-/// Appends the nodes of the gradient of `op` with respect to each of its inputs, given the gradient
-/// of each of its outputs (absent where nothing flows). Returns one entry per input.
-using GradientRule = std::function<std::vector<OptionalGradient>(
-    const Operation& op, const std::vector<OptionalGradient>& dys)>;
-
-/// Why an op has no gradient, in words a user reads: "the index of a maximum is an integer".
-struct NoGradient {
-  std::string reason;
-  /// Whether TensorFlow says so too. Where it has forgotten the op, gradients that reach it are a
-  /// LookupError, there and here.
-  bool declared = true;
-};
-
-/// How an op passes gradients on, or why it does not.
-using OpGradient = std::variant<NoGradient, GradientRule>;
 
 /// The value of an output without running anything, where inputs and shapes allow it (Shape, Size,
 /// Rank, Pack of constants); an empty Array when it is not known.

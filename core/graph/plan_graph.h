@@ -7,6 +7,7 @@
 
 #include "core/graph/lane.h"
 #include "core/graph/op_def.h"
+#include "core/graph/pass_options.h"
 
 namespace towerflow {
 
@@ -80,19 +81,6 @@ struct FeedSpec {
   Tensor tensor;
   DType dtype;
   Shape shape;
-};
-
-/// Which passes run; each can be switched off to see what it is worth. Values stay equal bit for
-/// bit, but for `fuse_convolutions` and `choose_winograd` (within 1e-5).
-struct PassOptions {
-  bool drop_unread = true;
-  bool fold_constants = true;
-  bool share_subexpressions = true;
-  bool fuse_convolutions = true;
-  bool fuse_updates = true;
-  bool fuse_elementwise = true;
-  bool reuse_buffers = true;
-  bool choose_winograd = true;  ///< kernels that multiply convolutions at points; no pass
 };
 
 /// What each pass did, in words, for `plan_report`.

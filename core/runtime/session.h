@@ -11,7 +11,7 @@
 #include "core/device/sim/sim_options.h"
 #include "core/graph/graph.h"
 #include "core/graph/operand.h"
-#include "core/graph/plan_graph.h"
+#include "core/graph/pass_options.h"
 #include "core/runtime/callable.h"
 #include "core/runtime/placement.h"
 #include "core/runtime/run_metadata.h"

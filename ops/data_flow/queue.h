@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -27,7 +26,7 @@ class Components : public std::vector<Tensor> {
   std::array<Tensor, N> unpack() const {
     check_count(N);
     std::array<Tensor, N> tensors;
-    std::copy_n(begin(), N, tensors.begin());
+    for (std::size_t i = 0; i < N; ++i) tensors[i] = (*this)[i];
     return tensors;
   }
 

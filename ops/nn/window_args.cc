@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/graph/op_def.h"
+
 namespace towerflow::nn {
 
 ImageAxes image_axes(DataFormat format) {

@@ -5,8 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/op_def.h"
+#include "core/graph/dtype.h"
+#include "core/graph/shape.h"
+#include "core/graph/site.h"
 #include "ops/window.h"
+
+namespace towerflow {
+class InferenceContext;
+}
 
 namespace towerflow::nn {
 

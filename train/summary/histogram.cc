@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/device/backend.h"
 #include "core/device/cpu/launch.h"
 #include "core/graph/collections.h"
 #include "core/graph/constant.h"

@@ -4,9 +4,11 @@
 
 #include <set>
 
+#include "core/device/backend.h"
 #include "core/device/cpu/launch.h"
 #include "core/graph/collections.h"
 #include "core/graph/op_builder.h"
+#include "core/graph/op_def.h"
 #include "core/graph/scopes.h"
 #include "train/summary/summary.pb.h"
 #include "train/summary/tag.h"

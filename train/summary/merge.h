@@ -4,11 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "core/device/backend.h"
 #include "core/graph/collections.h"
 #include "core/graph/operand.h"
 
 namespace towerflow {
+
+class KernelTable;
+class OpRegistry;
 
 void register_merge_summary_ops(OpRegistry& registry);
 void register_merge_summary_kernels(KernelTable& table);

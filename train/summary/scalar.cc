@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/device/backend.h"
 #include "core/device/cpu/launch.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"

@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "core/device/backend.h"
 #include "core/graph/operand.h"
 
 namespace towerflow {
+
+class KernelTable;
+class OpRegistry;
 
 void register_scalar_summary_ops(OpRegistry& registry);
 void register_scalar_summary_kernels(KernelTable& table);

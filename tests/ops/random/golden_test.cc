@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/graph/op_def.h"
 #include "core/runtime/session.h"
 #include "ops/array/view.h"
 #include "ops/random/attributes.h"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/graph/op_def.h"
 #include "core/runtime/session.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/view.h"
