@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 namespace towerflow::train {
@@ -19,25 +21,40 @@ bool any_alive(const std::vector<Thread>& threads) {
 
 }  // namespace
 
-Coordinator::Coordinator(CoordinatorOptions options) : options_(std::move(options)) {}
+struct Coordinator::State {
+  explicit State(CoordinatorOptions given) : options(std::move(given)) {}
+
+  bool is_clean(const std::exception_ptr& thrown) const;
+
+  const CoordinatorOptions options;
+  std::mutex mutex;
+  std::condition_variable stop_changed;
+  bool stop = false;
+  bool joined = false;
+  std::exception_ptr error;
+  std::vector<Thread> registered;
+};
+
+Coordinator::Coordinator(CoordinatorOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
 
 Coordinator::~Coordinator() {
   std::vector<Thread> threads;
   {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
-    stop_changed_.notify_all();
-    threads = std::move(registered_);
+    std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+    state_->stop_changed.notify_all();
+    threads = std::move(state_->registered);
   }
   for (Thread& thread : threads) thread.interrupt();
   for (Thread& thread : threads) thread.join();
 }
 
-bool Coordinator::is_clean(const std::exception_ptr& error) const {
+bool Coordinator::State::is_clean(const std::exception_ptr& thrown) const {
   try {
-    std::rethrow_exception(error);
+    std::rethrow_exception(thrown);
   } catch (const errors::OpError& found) {
-    const auto& clean = options_.clean_stop_exception_types;
+    const auto& clean = options.clean_stop_exception_types;
     return std::find(clean.begin(), clean.end(), found.code()) != clean.end();
   } catch (...) {
     return false;
@@ -45,47 +62,47 @@ bool Coordinator::is_clean(const std::exception_ptr& error) const {
 }
 
 void Coordinator::request_stop(std::exception_ptr error) {
-  if (error != nullptr && is_clean(error)) error = nullptr;
-  std::lock_guard lock(mutex_);
-  if (joined_ && error != nullptr) std::rethrow_exception(error);
-  if (stop_) return;
-  error_ = std::move(error);
-  stop_ = true;
-  stop_changed_.notify_all();
+  if (error != nullptr && state_->is_clean(error)) error = nullptr;
+  std::lock_guard lock(state_->mutex);
+  if (state_->joined && error != nullptr) std::rethrow_exception(error);
+  if (state_->stop) return;
+  state_->error = std::move(error);
+  state_->stop = true;
+  state_->stop_changed.notify_all();
 }
 
 bool Coordinator::should_stop() const {
-  std::lock_guard lock(mutex_);
-  return stop_;
+  std::lock_guard lock(state_->mutex);
+  return state_->stop;
 }
 
 bool Coordinator::wait_for_stop(std::optional<double> timeout) const {
-  std::unique_lock lock(mutex_);
-  const auto stopped = [this] { return stop_; };
+  std::unique_lock lock(state_->mutex);
+  const auto stopped = [this] { return state_->stop; };
   if (timeout) {
-    return stop_changed_.wait_for(lock, std::chrono::duration<double>(*timeout), stopped);
+    return state_->stop_changed.wait_for(lock, std::chrono::duration<double>(*timeout), stopped);
   }
-  stop_changed_.wait(lock, stopped);
+  state_->stop_changed.wait(lock, stopped);
   return true;
 }
 
 void Coordinator::clear_stop() {
-  std::lock_guard lock(mutex_);
-  stop_ = false;
-  joined_ = false;
-  error_ = nullptr;
+  std::lock_guard lock(state_->mutex);
+  state_->stop = false;
+  state_->joined = false;
+  state_->error = nullptr;
 }
 
 void Coordinator::register_thread(Thread thread) {
-  std::lock_guard lock(mutex_);
-  registered_.push_back(std::move(thread));
+  std::lock_guard lock(state_->mutex);
+  state_->registered.push_back(std::move(thread));
 }
 
 void Coordinator::join(const std::vector<Thread>& threads, JoinOptions options) {
   std::vector<Thread> all = threads;
   {
-    std::lock_guard lock(mutex_);
-    for (const Thread& thread : registered_) {
+    std::lock_guard lock(state_->mutex);
+    for (const Thread& thread : state_->registered) {
       if (std::find(all.begin(), all.end(), thread) == all.end()) all.push_back(thread);
     }
   }
@@ -97,10 +114,10 @@ void Coordinator::join(const std::vector<Thread>& threads, JoinOptions options) 
   for (Thread& thread : all) {
     if (!thread.join_for(deadline - Clock::now())) stragglers.push_back(thread);
   }
-  std::lock_guard lock(mutex_);
-  joined_ = true;
-  registered_ = stragglers;  // kept so that they can be ended with the coordinator
-  if (error_ != nullptr) std::rethrow_exception(error_);
+  std::lock_guard lock(state_->mutex);
+  state_->joined = true;
+  state_->registered = stragglers;  // kept so that they can be ended with the coordinator
+  if (state_->error != nullptr) std::rethrow_exception(state_->error);
   if (stragglers.empty() || options.ignore_live_threads) return;
   std::string names;
   for (const Thread& thread : stragglers) names += " " + thread.name();
@@ -108,13 +125,13 @@ void Coordinator::join(const std::vector<Thread>& threads, JoinOptions options) 
 }
 
 bool Coordinator::joined() const {
-  std::lock_guard lock(mutex_);
-  return joined_;
+  std::lock_guard lock(state_->mutex);
+  return state_->joined;
 }
 
 void Coordinator::raise_requested_exception() const {
-  std::lock_guard lock(mutex_);
-  if (error_ != nullptr) std::rethrow_exception(error_);
+  std::lock_guard lock(state_->mutex);
+  if (state_->error != nullptr) std::rethrow_exception(state_->error);
 }
 
 }  // namespace towerflow::train

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <condition_variable>
 #include <exception>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -61,15 +60,8 @@ class Coordinator {
   void raise_requested_exception() const;
 
  private:
-  bool is_clean(const std::exception_ptr& error) const;
-
-  const CoordinatorOptions options_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable stop_changed_;
-  bool stop_ = false;
-  bool joined_ = false;
-  std::exception_ptr error_;
-  std::vector<Thread> registered_;
+  struct State;
+  const std::unique_ptr<State> state_;
 };
 
 }  // namespace towerflow::train

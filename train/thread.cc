@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -72,10 +73,11 @@ void Thread::join() {
   if (state_->started) state_->ended_changed.wait(lock, [this] { return state_->ended; });
 }
 
-bool Thread::join_for(std::chrono::duration<double> limit) {
+bool Thread::join_for(double seconds) {
   std::unique_lock lock(state_->mutex);
   if (!state_->started) return true;
-  return state_->ended_changed.wait_for(lock, limit, [this] { return state_->ended; });
+  return state_->ended_changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                        [this] { return state_->ended; });
 }
 
 }  // namespace towerflow::train

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,8 +22,15 @@ class Thread {
   void interrupt();
   /// Waits for the end; returns at once for a thread that was not started.
   void join();
-  /// Waits at most so long; whether it has ended.
-  bool join_for(std::chrono::duration<double> limit);
+  /// Waits at most so many seconds; whether it has ended.
+  bool join_for(double seconds);
+  /// The same for a std::chrono::duration.
+  template <class Duration>
+  requires requires { Duration::period::num; }
+  bool join_for(Duration limit) {
+    return join_for(static_cast<double>(limit.count()) * Duration::period::num /
+                    Duration::period::den);
+  }
 
   bool operator==(const Thread&) const = default;
 

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "core/graph/graph.h"
 #include "core/graph/nearest.h"
+#include "core/graph/op_def.h"
 
 namespace towerflow {
 namespace {
@@ -18,6 +21,18 @@ bool op_has_gradient(const std::string& name) {
 
 }  // namespace
 
+struct GradientRegistry::State {
+  struct Entry {
+    OpGradient gradient;
+    Site site;
+  };
+  std::mutex mutex;
+  std::map<std::string, Entry> entries;
+};
+
+GradientRegistry::GradientRegistry() : state_(std::make_unique<State>()) {}
+GradientRegistry::~GradientRegistry() = default;
+
 GradientRegistry& GradientRegistry::global() {
   static auto* registry = new GradientRegistry;  // lives as long as the process
   return *registry;
@@ -31,8 +46,9 @@ void GradientRegistry::add(const std::string& name, OpGradient gradient, Site si
                    {.site = site,
                     .hint = "take another name and map the op to it: graph.gradient_override_map"});
   }
-  const std::lock_guard lock(mutex_);
-  const auto [it, added] = entries_.try_emplace(name, Entry{std::move(gradient), site});
+  const std::lock_guard lock(state_->mutex);
+  const auto [it, added] =
+      state_->entries.try_emplace(name, State::Entry{std::move(gradient), site});
   if (!added) {
     throw KeyError(fmt::format("Registering two gradients with name '{}'! (Previous registration "
                                "was at {})",
@@ -42,15 +58,15 @@ void GradientRegistry::add(const std::string& name, OpGradient gradient, Site si
 }
 
 const OpGradient* GradientRegistry::find(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
-  const auto it = entries_.find(name);
-  return it == entries_.end() ? nullptr : &it->second.gradient;
+  const std::lock_guard lock(state_->mutex);
+  const auto it = state_->entries.find(name);
+  return it == state_->entries.end() ? nullptr : &it->second.gradient;
 }
 
 std::vector<std::string> GradientRegistry::names() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_->mutex);
   std::vector<std::string> names;
-  for (const auto& [name, entry] : entries_) names.push_back(name);
+  for (const auto& [name, entry] : state_->entries) names.push_back(name);
   return names;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <map>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/graph/op_def.h"
+#include "core/graph/op_gradient.h"
 
 namespace towerflow {
 
@@ -13,6 +13,8 @@ namespace towerflow {
 /// taken: an op brings its gradient in its OpDef. Safe from any thread.
 class GradientRegistry {
  public:
+  GradientRegistry();
+  ~GradientRegistry();
   static GradientRegistry& global();
 
   /// Throws KeyError when the name is taken, by an op or an earlier registration, and says where.
@@ -22,12 +24,8 @@ class GradientRegistry {
   std::vector<std::string> names() const;
 
  private:
-  struct Entry {
-    OpGradient gradient;
-    Site site;
-  };
-  mutable std::mutex mutex_;
-  std::map<std::string, Entry> entries_;
+  struct State;
+  const std::unique_ptr<State> state_;
 };
 
 /// Registers a gradient under a name when it is made: a statement, or an object at namespace scope.

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/graph/constant.h"
+#include "core/graph/graph_mutex.h"
 #include "core/graph/nearest.h"
 #include "core/graph/op_def.h"
 #include "core/graph/scopes.h"
@@ -41,7 +42,10 @@ DefaultGraphs& default_graphs() {
 
 }  // namespace
 
-Graph::Graph() : uid_(next_uid()) {}
+Graph::Graph()
+    : uid_(next_uid()),
+      alive_(std::make_shared<const int>(0)),
+      mutex_(std::make_unique<GraphMutex>()) {}
 Graph::~Graph() = default;
 
 ScopeState& Graph::scopes() {
@@ -62,9 +66,13 @@ ScopeState& Graph::scopes() {
 
 std::string Graph::unique_name(const std::string& name, bool mark_as_used) {
   const std::string& scope = scopes().name;
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(*mutex_);
   return names_.unique(scope.empty() ? name : scope + "/" + name, mark_as_used);
 }
+
+GraphDescription Graph::describe() const { return GraphDescription(*this); }
+
+void Graph::note_reuse(const Node& variable, Site site) { first_reuse_.emplace(&variable, site); }
 
 std::optional<Site> Graph::first_reuse(const Node& variable) const {
   const auto found = first_reuse_.find(&variable);
@@ -72,12 +80,12 @@ std::optional<Site> Graph::first_reuse(const Node& variable) const {
 }
 
 const std::string* Graph::interned(const std::string& text) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(*mutex_);
   return &*texts_.insert(text).first;
 }
 
 bool Graph::name_in_use(const std::string& full_name) const {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(*mutex_);
   return names_.taken(full_name);
 }
 
@@ -95,7 +103,7 @@ std::string Graph::node_name(const std::string& name, Site site) {
                               "are allowed"});
   }
   const bool duplicate = [&] {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(*mutex_);
     return names_.find(full) != nullptr;
   }();
   if (duplicate) {
@@ -171,7 +179,7 @@ Operation Graph::add(NodeSpec spec) {
 
   Node* made = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(*mutex_);
     node.id = static_cast<int>(nodes_.size());
     made = &nodes_.emplace_back(std::move(node));
     names_.add(made);
@@ -192,17 +200,17 @@ void Graph::infer(Node& node) const {
 }
 
 std::size_t Graph::size() const {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(*mutex_);
   return nodes_.size();
 }
 
 Operation Graph::operation(std::size_t id) const {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(*mutex_);
   return Operation(const_cast<Node*>(&nodes_.at(id)));
 }
 
 std::vector<Operation> Graph::get_operations() const {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(*mutex_);
   std::vector<Operation> all;
   all.reserve(nodes_.size());
   for (const Node& node : nodes_) all.emplace_back(const_cast<Node*>(&node));
@@ -210,7 +218,7 @@ std::vector<Operation> Graph::get_operations() const {
 }
 
 Operation Graph::get_operation_by_name(const std::string& name) const {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(*mutex_);
   if (Node* found = names_.find(name)) return Operation(found);
   if (name.find(':') != std::string::npos) {
     throw ValueError(fmt::format("Name '{}' appears to refer to a Tensor, not an Operation.", name),

@@ -4,7 +4,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +22,7 @@ namespace towerflow {
 
 class DefaultGraphGuard;
 class GradientOverrideScope;
+struct GraphMutex;
 
 /// What a new node is made of; the graph adds its name, devices, control inputs and shapes.
 struct NodeSpec {
@@ -85,9 +85,9 @@ class Graph {
   bool finalized() const { return finalized_; }
 
   /// Every operation with its scopes, device, collections and the line that made it.
-  GraphDescription describe() const { return GraphDescription(*this); }
+  GraphDescription describe() const;
   /// Notes that a variable was found at `site`; only the first time counts.
-  void note_reuse(const Node& variable, Site site) { first_reuse_.emplace(&variable, site); }
+  void note_reuse(const Node& variable, Site site);
   std::optional<Site> first_reuse(const Node& variable) const;
 
   /// A copy of `text` that lives as long as the graph; equal texts share it.
@@ -113,8 +113,8 @@ class Graph {
   void infer(Node& node) const;
 
   const std::uint64_t uid_;
-  const std::shared_ptr<const int> alive_ = std::make_shared<const int>(0);  // ends with the graph
-  mutable std::mutex mutex_;  // guards nodes_ and names_ against sessions that read
+  const std::shared_ptr<const int> alive_;   // ends with the graph
+  const std::unique_ptr<GraphMutex> mutex_;  // guards nodes_ and names_ against sessions that read
   std::deque<Node> nodes_;
   NameTable names_;
   Collections collections_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/graph/graph_mutex.h"
+
 namespace towerflow {
 
 GraphTrial::GraphTrial(Graph& graph)
@@ -19,7 +21,7 @@ GraphTrial::GraphTrial(Graph& graph)
 
 GraphTrial::~GraphTrial() {
   {
-    const std::lock_guard lock(graph_.mutex_);
+    const std::lock_guard lock(*graph_.mutex_);
     while (graph_.nodes_.size() > size_) graph_.nodes_.pop_back();
     graph_.names_ = std::move(names_);
   }
