@@ -80,6 +80,19 @@ GradientRule rule_of(const custom::Result& result, std::vector<Variable> variabl
 
 }  // namespace
 
+namespace custom {
+
+std::vector<OptionalGradient> as_list(const Tensor& gradient) { return {Gradient(gradient)}; }
+std::vector<OptionalGradient> as_list(const std::vector<Tensor>& gradients) {
+  return {gradients.begin(), gradients.end()};
+}
+std::vector<OptionalGradient> as_list(std::vector<OptionalGradient> gradients) { return gradients; }
+
+std::vector<Tensor> all_of(const Tensor& tensor) { return {tensor}; }
+std::vector<Tensor> all_of(std::vector<Tensor> tensors) { return tensors; }
+
+}  // namespace custom
+
 std::vector<Tensor> custom::call(const std::function<Result(const std::vector<Tensor>&)>& function,
                                  const std::vector<Operand>& inputs, Site site) {
   std::vector<Tensor> xs;

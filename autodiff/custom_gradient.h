@@ -34,18 +34,12 @@ struct Result {
 std::vector<Tensor> call(const std::function<Result(const std::vector<Tensor>&)>& function,
                          const std::vector<Operand>& inputs, Site site);
 
-inline std::vector<OptionalGradient> as_list(const Tensor& gradient) {
-  return {Gradient(gradient)};
-}
-inline std::vector<OptionalGradient> as_list(const std::vector<Tensor>& gradients) {
-  return {gradients.begin(), gradients.end()};
-}
-inline std::vector<OptionalGradient> as_list(std::vector<OptionalGradient> gradients) {
-  return gradients;
-}
+std::vector<OptionalGradient> as_list(const Tensor& gradient);
+std::vector<OptionalGradient> as_list(const std::vector<Tensor>& gradients);
+std::vector<OptionalGradient> as_list(std::vector<OptionalGradient> gradients);
 
-inline std::vector<Tensor> all_of(const Tensor& tensor) { return {tensor}; }
-inline std::vector<Tensor> all_of(std::vector<Tensor> tensors) { return tensors; }
+std::vector<Tensor> all_of(const Tensor& tensor);
+std::vector<Tensor> all_of(std::vector<Tensor> tensors);
 
 /// What a function returned, (y, grad) or (ys, grad), in one form.
 template <class Y, class Grad>

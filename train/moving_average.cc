@@ -91,6 +91,19 @@ Tensor assign_average(const Variable& variable, const Operand& value, const Oper
 
 }  // namespace
 
+Averaged::Averaged(Variable variable) : variable_(std::move(variable)) {}
+Averaged::Averaged(Tensor tensor) : tensor_(tensor) {}
+Tensor Averaged::value() const { return variable_ ? variable_->value() : tensor_; }
+Tensor Averaged::source() const { return variable_ ? variable_->ref() : tensor_; }
+
+AveragedList::AveragedList(std::nullopt_t) {}
+AveragedList::AveragedList(std::initializer_list<Averaged> items) : items_(items) {}
+AveragedList::AveragedList(std::vector<Averaged> items) : items_(std::move(items)) {}
+AveragedList::AveragedList(const std::vector<Variable>& variables)
+    : items_(std::vector<Averaged>(variables.begin(), variables.end())) {}
+AveragedList::AveragedList(const std::vector<Tensor>& tensors)
+    : items_(std::vector<Averaged>(tensors.begin(), tensors.end())) {}
+
 ExponentialMovingAverage::ExponentialMovingAverage(Operand decay,
                                                    std::optional<Operand> num_updates,
                                                    ExponentialMovingAverageOptions options)

@@ -15,12 +15,12 @@ namespace towerflow::train {
 /// Something that has a moving average: a variable, or a tensor such as a loss.
 class Averaged {
  public:
-  Averaged(Variable variable) : variable_(std::move(variable)) {}  // NOLINT: {w, loss}
-  Averaged(Tensor tensor) : tensor_(tensor) {}                     // NOLINT
+  Averaged(Variable variable);  // NOLINT: {w, loss}
+  Averaged(Tensor tensor);      // NOLINT
 
   const std::optional<Variable>& variable() const { return variable_; }
   /// Its value.
-  Tensor value() const { return variable_ ? variable_->value() : tensor_; }
+  Tensor value() const;
   /// "w:0", "tower_0/loss:0"
   std::string name() const { return source().name(); }
   Operation op() const { return source().op(); }
@@ -28,7 +28,7 @@ class Averaged {
   const Shape& shape() const { return source().shape(); }
 
  private:
-  Tensor source() const { return variable_ ? variable_->ref() : tensor_; }
+  Tensor source() const;
 
   std::optional<Variable> variable_;
   Tensor tensor_;
@@ -37,13 +37,11 @@ class Averaged {
 /// A list of variables and tensors, or none: all trainable variables.
 class AveragedList {
  public:
-  AveragedList(std::nullopt_t) {}                                          // NOLINT
-  AveragedList(std::initializer_list<Averaged> items) : items_(items) {}   // NOLINT: {w, loss}
-  AveragedList(std::vector<Averaged> items) : items_(std::move(items)) {}  // NOLINT
-  AveragedList(const std::vector<Variable>& variables)                     // NOLINT
-      : items_(std::vector<Averaged>(variables.begin(), variables.end())) {}
-  AveragedList(const std::vector<Tensor>& tensors)  // NOLINT
-      : items_(std::vector<Averaged>(tensors.begin(), tensors.end())) {}
+  AveragedList(std::nullopt_t);                          // NOLINT
+  AveragedList(std::initializer_list<Averaged> items);   // NOLINT: {w, loss}
+  AveragedList(std::vector<Averaged> items);             // NOLINT
+  AveragedList(const std::vector<Variable>& variables);  // NOLINT
+  AveragedList(const std::vector<Tensor>& tensors);      // NOLINT
 
   const std::optional<std::vector<Averaged>>& items() const { return items_; }
 

@@ -38,6 +38,10 @@ const void* identity_of(const SaverItem& item) {
 
 }  // namespace
 
+SaveableObject::SaveableObject(std::string name, std::vector<SaveSpec> specs)
+    : name_(std::move(name)), specs_(std::move(specs)) {}
+SaveableObject::~SaveableObject() = default;
+
 Saveable variable_saveable(const Variable& variable, std::string name) {
   return std::make_shared<VariableSaveable>(variable, std::move(name));
 }
@@ -57,6 +61,14 @@ VarList::VarList(const std::map<std::string, Variable>& named)
 
 VarList::VarList(const std::map<std::string, SaverItem>& named)
     : items_(named.begin(), named.end()) {}
+
+VarList::VarList(const VarList& other) = default;
+VarList::VarList(VarList&& other) noexcept = default;
+VarList& VarList::operator=(const VarList& other) = default;
+VarList& VarList::operator=(VarList&& other) noexcept = default;
+VarList::~VarList() = default;
+
+bool VarList::empty() const { return items_.empty(); }
 
 VarList VarList::all() {
   VarList list(global_variables());

@@ -24,9 +24,8 @@ struct SaveSpec {
 /// list of its own saves and restores. (tf.train.SaverDef's SaveableObject)
 class SaveableObject {
  public:
-  SaveableObject(std::string name, std::vector<SaveSpec> specs)
-      : name_(std::move(name)), specs_(std::move(specs)) {}
-  virtual ~SaveableObject() = default;
+  SaveableObject(std::string name, std::vector<SaveSpec> specs);
+  virtual ~SaveableObject();
   SaveableObject(const SaveableObject&) = delete;
   SaveableObject& operator=(const SaveableObject&) = delete;
 
@@ -64,10 +63,17 @@ class VarList {
   VarList(const std::map<std::string, Variable>& named);   // NOLINT
   VarList(const std::map<std::string, SaverItem>& named);  // NOLINT
 
+  // Not inline: each file that includes this would compile the list's parts anew.
+  VarList(const VarList& other);
+  VarList(VarList&& other) noexcept;
+  VarList& operator=(const VarList& other);
+  VarList& operator=(VarList&& other) noexcept;
+  ~VarList();
+
   /// All variables but local ones, then the collection SAVEABLE_OBJECTS, of the default graph.
   static VarList all();
 
-  bool empty() const { return items_.empty(); }
+  bool empty() const;
   /// Ordered by name, as they stand in a checkpoint. Throws ValueError for a name given twice and
   /// for an object under two names.
   std::vector<Saveable> saveables() const;

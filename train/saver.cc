@@ -170,6 +170,17 @@ Saver::Saver(SaverOptions options, Site site) : state_(std::make_shared<State>()
     throw ValueError("No variables to save", {.site = site});
 }
 
+Saver::Saver(std::initializer_list<SaverItem> var_list, SaverOptions options, Site site)
+    : Saver(with_list(var_list, std::move(options)), site) {}
+
+Saver::Saver(std::initializer_list<NamedItem> var_list, SaverOptions options, Site site)
+    : Saver(with_list(var_list, std::move(options)), site) {}
+
+SaverOptions Saver::with_list(VarList list, SaverOptions options) {
+  options.var_list = std::move(list);
+  return options;
+}
+
 std::string Saver::save(Session& session, const std::string& save_path,
                         const SaverSaveOptions& options) {
   check_state_name(save_path, options);

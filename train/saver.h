@@ -68,11 +68,9 @@ class Saver {
   /// Saves what is named: `Saver({w, b})`, `Saver({{"name in the file", w}})`. Throws ValueError
   /// also for a name given twice and a variable under two names.
   explicit Saver(std::initializer_list<SaverItem> var_list, SaverOptions options = {},
-                 Site site = Site::current())
-      : Saver(with_list(var_list, std::move(options)), site) {}
+                 Site site = Site::current());
   explicit Saver(std::initializer_list<NamedItem> var_list, SaverOptions options = {},
-                 Site site = Site::current())
-      : Saver(with_list(var_list, std::move(options)), site) {}
+                 Site site = Site::current());
   // Templates, so that `Saver({.var_list = list})` means the options: g++ 12 overlooks the member's
   // name, tries every constructor with `{list}`, that of a copy too, and prefers what is no
   // template.
@@ -114,10 +112,7 @@ class Saver {
   const SaverDef& as_saver_def() const;
 
  private:
-  static SaverOptions with_list(VarList list, SaverOptions options) {
-    options.var_list = std::move(list);
-    return options;
-  }
+  static SaverOptions with_list(VarList list, SaverOptions options);
 
   struct State;
   std::shared_ptr<State> state_;

@@ -35,6 +35,14 @@ bool matches(const pcre2_code* pattern, const std::string& name) {
 
 }  // namespace
 
+void Collections::add(const std::string& key, CollectionItem item) {
+  items_[key].push_back(std::move(item));
+}
+
+std::vector<CollectionItem>& Collections::ref(const std::string& key) { return items_[key]; }
+
+void Collections::clear(const std::string& key) { items_.erase(key); }
+
 const std::vector<CollectionItem>& Collections::all(const std::string& key) const {
   static const std::vector<CollectionItem> none;
   const auto it = items_.find(key);

@@ -80,20 +80,20 @@ struct Collected : std::vector<T> {
 /// All collections of a graph; entries keep their order and their duplicates.
 class Collections {
  public:
-  void add(const std::string& key, CollectionItem item) { items_[key].push_back(std::move(item)); }
+  void add(const std::string& key, CollectionItem item);
   /// Entries under `key`; empty when there is none.
   const std::vector<CollectionItem>& all(const std::string& key) const;
   /// Entries whose name matches `scope` at its start: literally, or as a regular expression when it
   /// holds a metacharacter. Throws ValueError for a pattern that does not compile.
   std::vector<const CollectionItem*> matching(const std::string& key,
                                               const std::optional<std::string>& scope) const;
-  std::vector<CollectionItem>& ref(const std::string& key) { return items_[key]; }
+  std::vector<CollectionItem>& ref(const std::string& key);
   /// Why `scope` found nothing under `key`: how many entries there are, and which filter would
   /// match how many. One sentence or two, for the hint of an error.
   std::string explain_nothing(const std::string& key,
                               const std::optional<std::string>& scope) const;
   std::vector<std::string> keys() const;
-  void clear(const std::string& key) { items_.erase(key); }
+  void clear(const std::string& key);
 
   template <class T>
   Collected<T> get(const std::string& key, const std::optional<std::string>& scope) const {

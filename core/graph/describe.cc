@@ -270,6 +270,10 @@ ScopeDifference GraphDescription::difference(const std::string& a, const std::st
   return result;
 }
 
+bool ScopeDifference::same_structure() const {
+  return only_a.empty() && only_b.empty() && changed.empty();
+}
+
 std::string ScopeDifference::text() const {
   std::string text = fmt::format("'{}' against '{}': {} operations in both", a, b, in_both);
   if (same_structure()) text += ", which are the same";

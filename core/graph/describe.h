@@ -42,7 +42,7 @@ struct ScopeDifference {
   /// "device: /device:GPU:0 against /device:GPU:1", where all that differ do so in the same way.
   std::vector<std::string> everywhere;
 
-  bool same_structure() const { return only_a.empty() && only_b.empty() && changed.empty(); }
+  bool same_structure() const;
   std::string text() const;
 };
 

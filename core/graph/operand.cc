@@ -131,6 +131,39 @@ Array cast_elements(const Array& array, DType wanted) {
 
 }  // namespace
 
+Nested::Nested(const char* text) : value_(std::string(text)) {}
+Nested::Nested(std::string text) : value_(std::move(text)) {}
+Nested::Nested(std::initializer_list<Nested> items) : value_(std::vector<Nested>(items)) {}
+Nested::Nested(std::vector<Nested> items) : value_(std::move(items)) {}
+Nested::Nested(Literal, bool value) : value_(value) {}
+Nested::Nested(Literal, std::int64_t value) : value_(value) {}
+Nested::Nested(Literal, double value) : value_(value) {}
+Nested::Nested(Literal, Tensor value) : value_(value) {}
+Nested::Nested(const Nested& other) = default;
+Nested::Nested(Nested&& other) noexcept = default;
+Nested& Nested::operator=(const Nested& other) = default;
+Nested& Nested::operator=(Nested&& other) noexcept = default;
+Nested::~Nested() = default;
+
+Operand::Operand(Tensor tensor, Site site) : value_(tensor), site_(site) {}
+Operand::Operand(Array array, Site site) : value_(std::move(array)), site_(site) {}
+Operand::Operand(const char* text, Site site) : value_(Nested(text)), site_(site) {}
+Operand::Operand(std::string text, Site site) : value_(Nested(std::move(text))), site_(site) {}
+Operand::Operand(std::initializer_list<Nested> items, Site site)
+    : value_(Nested(items)), site_(site) {}
+Operand::Operand(Nested nested, Site site) : value_(std::move(nested)), site_(site) {}
+Operand::Operand(const Operand& other) = default;
+Operand::Operand(Operand&& other) noexcept = default;
+Operand& Operand::operator=(const Operand& other) = default;
+Operand& Operand::operator=(Operand&& other) noexcept = default;
+Operand::~Operand() = default;
+
+Operand Operand::at(Site site) const {
+  Operand moved = *this;
+  moved.site_ = site;
+  return moved;
+}
+
 bool Nested::holds_tensor() const { return first_tensor(*this) != nullptr; }
 
 Array to_array(const Nested& nested, std::optional<DType> wanted) {

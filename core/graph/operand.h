@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -21,26 +22,39 @@ namespace towerflow {
 class Nested {
  public:
   template <class T>
-  requires std::is_arithmetic_v<T> Nested(T value) {  // NOLINT: {1, 2, 3}
-    if constexpr (std::is_same_v<T, bool>)
-      value_ = value;
-    else if constexpr (std::is_integral_v<T>)
-      value_ = static_cast<std::int64_t>(value);
-    else
-      value_ = static_cast<double>(value);
-  }
-  Nested(const char* text) : value_(std::string(text)) {}  // NOLINT: {"a", "b"}
-  Nested(std::string text) : value_(std::move(text)) {}    // NOLINT
+  requires std::is_arithmetic_v<T> Nested(T value)  // NOLINT: {1, 2, 3}
+      : Nested(Literal(), static_cast<Widened<T>>(value)) {}
+  Nested(const char* text);  // NOLINT: {"a", "b"}
+  Nested(std::string text);  // NOLINT
   template <std::convertible_to<Tensor> T>
-  Nested(const T& tensor) : value_(static_cast<Tensor>(tensor)) {}  // NOLINT: {x, y}
-  Nested(std::initializer_list<Nested> items) : value_(std::vector<Nested>(items)) {}  // NOLINT
-  Nested(std::vector<Nested> items) : value_(std::move(items)) {}                      // NOLINT
+  Nested(const T& tensor)  // NOLINT: {x, y}
+      : Nested(Literal(), static_cast<Tensor>(tensor)) {}
+  Nested(std::initializer_list<Nested> items);  // NOLINT
+  Nested(std::vector<Nested> items);            // NOLINT
+  // Not inline, as with Operand: each file that includes this would compile the variant's anew.
+  Nested(const Nested& other);
+  Nested(Nested&& other) noexcept;
+  Nested& operator=(const Nested& other);
+  Nested& operator=(Nested&& other) noexcept;
+  ~Nested();
 
   using Value = std::variant<bool, std::int64_t, double, std::string, Tensor, std::vector<Nested>>;
   const Value& value() const { return value_; }
   bool holds_tensor() const;
 
  private:
+  template <class T>
+  using Widened =
+      std::conditional_t<std::is_same_v<T, bool>, bool,
+                         std::conditional_t<std::is_integral_v<T>, std::int64_t, double>>;
+  struct Literal {
+    explicit Literal() = default;
+  };
+  Nested(Literal, bool value);
+  Nested(Literal, std::int64_t value);
+  Nested(Literal, double value);
+  Nested(Literal, Tensor value);
+
   Value value_;
 };
 
@@ -56,41 +70,39 @@ Array shape_to_array(const Shape& shape);
 /// where it was written. Conversion happens inside the op, so that the constant gets its name.
 class Operand {
  public:
-  Operand(Tensor tensor, Site site = Site::current()) : value_(tensor), site_(site) {}  // NOLINT
+  Operand(Tensor tensor, Site site = Site::current());  // NOLINT
   template <class T>
   requires(std::convertible_to<const T&, Tensor> && !std::same_as<T, Tensor>)
       Operand(const T& tensor, Site site = Site::current())  // NOLINT: a Variable
-      : value_(static_cast<Tensor>(tensor)), site_(site), is_variable_(true) {}
+      : Operand(static_cast<Tensor>(tensor), site) {
+    is_variable_ = true;
+  }
   /// Keeps its dtype, unless another one is asked for: then it is cast, as NumPy's arrays are.
-  Operand(Array array, Site site = Site::current())  // NOLINT
-      : value_(std::move(array)), site_(site) {}
+  Operand(Array array, Site site = Site::current());  // NOLINT
   /// The sizes as an int32 vector (int64 where one does not fit); ValueError unless all are known.
   template <std::same_as<Shape> T>
   Operand(const T& shape, Site site = Site::current())  // NOLINT: a template takes no braces
-      : value_(shape_to_array(shape)), site_(site) {}
+      : Operand(shape_to_array(shape), site) {}
   template <class T>
   requires std::is_arithmetic_v<T> Operand(T value, Site site = Site::current())
-      : value_(Nested(value)), site_(site) {}             // NOLINT
-  Operand(const char* text, Site site = Site::current())  // NOLINT
-      : value_(Nested(text)), site_(site) {}
-  Operand(std::string text, Site site = Site::current())  // NOLINT
-      : value_(Nested(std::move(text))), site_(site) {}
-  Operand(std::initializer_list<Nested> items, Site site = Site::current())  // NOLINT
-      : value_(Nested(items)), site_(site) {}
-  Operand(Nested nested, Site site = Site::current())  // NOLINT
-      : value_(std::move(nested)), site_(site) {}
+      : Operand(Nested(value), site) {}                                       // NOLINT
+  Operand(const char* text, Site site = Site::current());                     // NOLINT
+  Operand(std::string text, Site site = Site::current());                     // NOLINT
+  Operand(std::initializer_list<Nested> items, Site site = Site::current());  // NOLINT
+  Operand(Nested nested, Site site = Site::current());                        // NOLINT
   template <class T>
   requires std::constructible_from<Nested, const T&> Operand(const std::vector<T>& items,
                                                              Site site = Site::current())  // NOLINT
-      : value_(Nested(std::vector<Nested>(items.begin(), items.end()))), site_(site) {}
+      : Operand(Nested(std::vector<Nested>(items.begin(), items.end())), site) {}
+  Operand(const Operand& other);
+  Operand(Operand&& other) noexcept;
+  Operand& operator=(const Operand& other);
+  Operand& operator=(Operand&& other) noexcept;
+  ~Operand();
 
   Site site() const { return site_; }
   /// The same, written elsewhere: where a conversion could not see the caller.
-  Operand at(Site site) const {
-    Operand moved = *this;
-    moved.site_ = site;
-    return moved;
-  }
+  Operand at(Site site) const;
   /// The tensor, where the operand is one already.
   const Tensor* tensor() const { return std::get_if<Tensor>(&value_); }
   /// Whether that tensor is what a variable was read as.

@@ -86,6 +86,35 @@ Graph& graph_of_scope(const VariableScopeOptions& options, bool named, Site site
 
 }  // namespace
 
+void VariableScope::set_initializer(Initializer initializer) {
+  initializer_ = std::move(initializer);
+}
+void VariableScope::set_regularizer(Regularizer regularizer) {
+  regularizer_ = std::move(regularizer);
+}
+void VariableScope::set_caching_device(DeviceOrFunction device) {
+  caching_device_ = std::move(device);
+}
+void VariableScope::set_partitioner(Partitioner partitioner) {
+  partitioner_ = std::move(partitioner);
+}
+void VariableScope::set_custom_getter(CustomGetter getter) { custom_getter_ = std::move(getter); }
+
+Collected<Variable> VariableScope::trainable_variables() const {
+  return get_collection(GraphKeys::TRAINABLE_VARIABLES);
+}
+Collected<Variable> VariableScope::global_variables() const {
+  return get_collection(GraphKeys::GLOBAL_VARIABLES);
+}
+Collected<Variable> VariableScope::local_variables() const {
+  return get_collection(GraphKeys::LOCAL_VARIABLES);
+}
+
+VariableShape::VariableShape(std::initializer_list<Dim> dims) : shape_(Shape(dims)) {}
+VariableShape::VariableShape(Shape shape) : shape_(std::move(shape)) {}
+VariableShape::VariableShape(std::nullopt_t) {}
+VariableShape::VariableShape(std::optional<Shape> shape) : shape_(std::move(shape)) {}
+
 VariableScopeGuard::VariableScopeGuard(std::optional<std::string> name,
                                        std::shared_ptr<VariableScope> captured,
                                        const VariableScopeOptions& options, Site site)

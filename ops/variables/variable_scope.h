@@ -40,11 +40,11 @@ class VariableScope {
     if (reuse_ == Reuse(true)) reuse_ = AUTO_REUSE;
   }
   Site reuse_site() const { return reuse_site_; }  ///< where reuse was turned on
-  void set_initializer(Initializer initializer) { initializer_ = std::move(initializer); }
-  void set_regularizer(Regularizer regularizer) { regularizer_ = std::move(regularizer); }
-  void set_caching_device(DeviceOrFunction device) { caching_device_ = std::move(device); }
-  void set_partitioner(Partitioner partitioner) { partitioner_ = std::move(partitioner); }
-  void set_custom_getter(CustomGetter getter) { custom_getter_ = std::move(getter); }
+  void set_initializer(Initializer initializer);
+  void set_regularizer(Regularizer regularizer);
+  void set_caching_device(DeviceOrFunction device);
+  void set_partitioner(Partitioner partitioner);
+  void set_custom_getter(CustomGetter getter);
   void set_dtype(DType dtype) { dtype_ = dtype; }
   void set_use_resource(bool use_resource) { use_resource_ = use_resource; }
 
@@ -53,13 +53,9 @@ class VariableScope {
   Collected<T> get_collection(const std::string& key) const {
     return towerflow::get_collection<T>(key, name_.empty() ? "" : name_ + "/");
   }
-  Collected<Variable> trainable_variables() const {
-    return get_collection(GraphKeys::TRAINABLE_VARIABLES);
-  }
-  Collected<Variable> global_variables() const {
-    return get_collection(GraphKeys::GLOBAL_VARIABLES);
-  }
-  Collected<Variable> local_variables() const { return get_collection(GraphKeys::LOCAL_VARIABLES); }
+  Collected<Variable> trainable_variables() const;
+  Collected<Variable> global_variables() const;
+  Collected<Variable> local_variables() const;
 
  private:
   friend class VariableScopeGuard;
@@ -161,10 +157,10 @@ VariableScopeHandle get_variable_scope();
 /// The shape that a variable is asked for: `{5, 5, 1, 32}`, `{}` for a scalar, or none.
 class VariableShape {
  public:
-  VariableShape(std::initializer_list<Dim> dims) : shape_(Shape(dims)) {}  // NOLINT
-  VariableShape(Shape shape) : shape_(std::move(shape)) {}                 // NOLINT
-  VariableShape(std::nullopt_t) {}                                         // NOLINT
-  VariableShape(std::optional<Shape> shape) : shape_(std::move(shape)) {}  // NOLINT
+  VariableShape(std::initializer_list<Dim> dims);  // NOLINT
+  VariableShape(Shape shape);                      // NOLINT
+  VariableShape(std::nullopt_t);                   // NOLINT
+  VariableShape(std::optional<Shape> shape);       // NOLINT
   const std::optional<Shape>& get() const { return shape_; }
 
  private:
