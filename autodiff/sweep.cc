@@ -106,7 +106,9 @@ class Sweep {
     } else {
       fill.input(1, "Const", y.dtype());
     }
-    return fill.output();
+    Tensor made = fill.output();
+    if (!made.shape().fully_known()) made.set_shape(y.shape(), site_);
+    return made;
   }
 
   std::unique_ptr<ColocationScope> colocation(Node& node) const {

@@ -113,6 +113,13 @@ TEST_CASE("grad_ys: slices, wrong dtypes, wrong numbers") {
                        doctest::Contains("Passed 2 grad_ys for 1 ys"), ValueError);
 }
 
+TEST_CASE("a default gradient has as much of a shape as its y") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {None, 5}});
+  CHECK(gradients({x}, {x})[0]->dense().shape() == Shape{None, 5});
+}
+
 TEST_CASE("tensors of several graphs are a ValueError that names one") {
   Graph graph, elsewhere;
   Tensor far;
