@@ -175,6 +175,13 @@ void register_parse_example_kernels(KernelTable& table) {
        .prepare = parse_kernel});
 }
 
+ParsedFeatures::ParsedFeatures(std::map<std::string, Tensor> tensors)
+    : tensors_(std::move(tensors)) {}
+
+ParsedMixedFeatures::ParsedMixedFeatures(std::map<std::string, Tensor> tensors,
+                                         std::map<std::string, SparseTensor> sparse)
+    : dense_(std::move(tensors)), sparse_(std::move(sparse)) {}
+
 const Tensor& ParsedFeatures::operator[](const std::string& key) const {
   const auto it = tensors_.find(key);
   if (it != tensors_.end()) return it->second;

@@ -16,7 +16,7 @@ using Features = std::map<std::string, FixedLenFeature>;
 /// Parsed features, by key: `features["label"]`.
 class ParsedFeatures {
  public:
-  explicit ParsedFeatures(std::map<std::string, Tensor> tensors) : tensors_(std::move(tensors)) {}
+  explicit ParsedFeatures(std::map<std::string, Tensor> tensors);
   /// Throws KeyError with the nearest key.
   const Tensor& operator[](const std::string& key) const;
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
@@ -56,8 +56,7 @@ struct SparseTensor {
 class ParsedMixedFeatures {
  public:
   ParsedMixedFeatures(std::map<std::string, Tensor> tensors,
-                      std::map<std::string, SparseTensor> sparse)
-      : dense_(std::move(tensors)), sparse_(std::move(sparse)) {}
+                      std::map<std::string, SparseTensor> sparse);
   /// A FixedLenFeature or FixedLenSequenceFeature; KeyError with the nearest key.
   const Tensor& operator[](const std::string& key) const { return dense_[key]; }
   /// A VarLenFeature; KeyError when there is none of that key.

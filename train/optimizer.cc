@@ -76,6 +76,12 @@ Operation constrained(const Variable& variable, const Operation& update, Site si
 
 }  // namespace
 
+Optimizer::Optimizer(std::string name, bool use_locking)
+    : name_(std::move(name)), use_locking_(use_locking) {
+  if (name_.empty()) throw ValueError("Must specify the optimizer name");
+}
+Optimizer::~Optimizer() = default;
+
 std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
                                                      ComputeGradientsOptions options, Site site) {
   if (options.gate_gradients < GATE_NONE || options.gate_gradients > GATE_GRAPH) {

@@ -55,11 +55,8 @@ struct MinimizeOptions {
 /// after the variable and the optimizer, `conv1/weights/Momentum`.
 class Optimizer {
  public:
-  Optimizer(std::string name, bool use_locking)
-      : name_(std::move(name)), use_locking_(use_locking) {
-    if (name_.empty()) throw ValueError("Must specify the optimizer name");
-  }
-  virtual ~Optimizer() = default;
+  Optimizer(std::string name, bool use_locking);
+  virtual ~Optimizer();
 
   /// One pair per variable of `var_list`, in its order; the gradient is absent where the loss does
   /// not depend on the variable. A variable that stands twice gets two pairs, and a warning.

@@ -151,9 +151,13 @@ void Saver::State::delete_old() {
   remove_checkpoint(oldest.path);
 }
 
+GlobalStep::GlobalStep(const Tensor& tensor) : is_number_(false), tensor_(tensor) {}
+GlobalStep::GlobalStep(const Variable& variable)
+    : is_number_(false), tensor_(*Fetch(variable).tensor()) {}
+
 std::int64_t GlobalStep::value(Session& session) const {
-  if (const auto* step = std::get_if<std::int64_t>(&value_)) return *step;
-  const Array step = session.run(std::get<Fetch>(value_));
+  if (is_number_) return number_;
+  const Array step = session.run(tensor_);
   if (step.dtype() == DType::int64) return step.item<std::int64_t>();
   if (step.dtype() == DType::int32) return step.item<std::int32_t>();
   throw TypeError(fmt::format("global_step must be an int32 or int64, it is {}", step.text()));

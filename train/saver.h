@@ -1,10 +1,11 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "train/saveable.h"
@@ -32,15 +33,17 @@ struct SaverOptions {
 /// The number of a checkpoint: an integer, or a tensor or variable that holds it.
 class GlobalStep {
  public:
-  GlobalStep(std::integral auto step) : value_(static_cast<std::int64_t>(step)) {}  // NOLINT
-  GlobalStep(const Tensor& tensor) : value_(Fetch(tensor)) {}                       // NOLINT
-  GlobalStep(const Variable& variable) : value_(Fetch(variable)) {}                 // NOLINT
+  GlobalStep(std::integral auto step) : number_(static_cast<std::int64_t>(step)) {}  // NOLINT
+  GlobalStep(const Tensor& tensor);                                                  // NOLINT
+  GlobalStep(const Variable& variable);                                              // NOLINT
 
   /// Runs `session` for a tensor. Throws TypeError for one that is no integer.
   std::int64_t value(Session& session) const;
 
  private:
-  std::variant<std::int64_t, Fetch> value_;
+  std::int64_t number_ = 0;
+  bool is_number_ = true;
+  Tensor tensor_;  // unless it is a number
 };
 
 struct SaverSaveOptions {

@@ -44,6 +44,11 @@ bool negative_number(const Operand& operand) {
 
 }  // namespace
 
+GradientList::GradientList(std::initializer_list<OptionalGradient> items) : items_(items) {}
+GradientList::GradientList(std::vector<OptionalGradient> items) : items_(std::move(items)) {}
+GradientList::GradientList(const std::vector<Tensor>& tensors)
+    : items_(tensors.begin(), tensors.end()) {}
+
 Tensor clip_by_value(const Operand& t, const Operand& clip_value_min, const Operand& clip_value_max,
                      ClipByValueOptions options, Site site) {
   Graph& graph = graph_of(t);

@@ -58,10 +58,9 @@ Gradient clip_by_norm(const T& t, const Operand& clip_norm, ClipByNormOptions op
 /// A list of tensors or gradients, some of which may be absent.
 class GradientList {
  public:
-  GradientList(std::initializer_list<OptionalGradient> items) : items_(items) {}   // NOLINT
-  GradientList(std::vector<OptionalGradient> items) : items_(std::move(items)) {}  // NOLINT
-  GradientList(const std::vector<Tensor>& tensors)                                 // NOLINT
-      : items_(tensors.begin(), tensors.end()) {}
+  GradientList(std::initializer_list<OptionalGradient> items);  // NOLINT
+  GradientList(std::vector<OptionalGradient> items);            // NOLINT
+  GradientList(const std::vector<Tensor>& tensors);             // NOLINT
 
   const std::vector<OptionalGradient>& items() const { return items_; }
 
