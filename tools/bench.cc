@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,13 +10,16 @@
 
 #include "models/mnist_bench.h"
 #include "tools/bench_graph.h"
+#include "tools/bench_records.h"
 #include "tools/bench_run.h"
+#include "tools/bench_save.h"
 #include "tools/bench_scaling.h"
 #include "tools/bench_update.h"
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/quantile.h"
+#include "tools/serve.h"
 #include "tools/step_report.h"
 #include "tools/stream.h"
 
@@ -47,25 +49,6 @@ struct Arguments {
   std::string trace;
   bool serve = false, plan = false, explain = false, json = false;
 };
-
-/// Another program says when to run a window, so that two can take turns: a line with a number of
-/// steps in, a line with a rate out.
-void serve(mnist::StepBench& bench) {
-  std::string line;
-  fmt::print("ready\n");
-  flush_output();
-  while (std::getline(std::cin, line) && line != "quit") {
-    int steps = 0;
-    try {
-      steps = std::stoi(line);
-    } catch (const std::exception&) {
-      steps = 0;
-    }
-    if (steps < 1) throw UsageError(fmt::format("--serve takes numbers of steps, got '{}'", line));
-    fmt::print("{:.3f}\n", bench.window(steps));
-    flush_output();
-  }
-}
 
 std::vector<RunMetadata> traces_of(mnist::StepBench& bench, std::int64_t steps) {
   std::vector<RunMetadata> traces;
@@ -100,7 +83,11 @@ void bench_mnist(Arguments arguments) {
   mnist::StepBench bench(options);
   if (arguments.warm_up > 0) bench.window(static_cast<int>(arguments.warm_up));
   if (arguments.plan) fmt::print("{}", bench.session().plan_report(bench.fetches()));
-  if (arguments.serve) return serve(bench);
+  if (arguments.serve) {
+    return serve("steps", [&](std::int64_t steps) {
+      return fmt::format("{:.3f}", bench.window(static_cast<int>(steps)));
+    });
+  }
 
   Progress progress("timing");
   std::vector<double> rates;
@@ -174,7 +161,9 @@ void add_bench(CLI::App& app) {
   bench.require_subcommand(1);
   add_mnist(bench);
   add_bench_graph(bench);
+  add_bench_records(bench);
   add_bench_run(bench);
+  add_bench_save(bench);
   add_bench_scaling(bench);
   add_bench_update(bench);
 }

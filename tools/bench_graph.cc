@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,6 +11,7 @@
 #include "parallel/average_gradients.h"
 #include "tools/command.h"
 #include "tools/options.h"
+#include "tools/serve.h"
 #include "towerflow/towerflow.h"
 
 namespace towerflow::tools {
@@ -71,41 +71,27 @@ Recorded record(std::int64_t layers, std::int64_t towers) {
   return {graph.size(), took.count()};
 }
 
-void print(const Recorded& one, bool json) {
-  if (json) {
-    nlohmann::ordered_json line;
-    line["ops"] = one.ops;
-    line["seconds"] = one.seconds;
-    line["us_per_op"] = one.us_per_op();
-    fmt::print("{}\n", line.dump());
-  } else {
-    fmt::print("{} operations in {:.1f} ms: {:.2f} us each\n", one.ops, 1e3 * one.seconds,
-               one.us_per_op());
-  }
+std::string json_of(const Recorded& one) {
+  nlohmann::ordered_json line;
+  line["ops"] = one.ops;
+  line["seconds"] = one.seconds;
+  line["us_per_op"] = one.us_per_op();
+  return line.dump();
 }
 
 void bench_graph(const Arguments& arguments) {
-  if (!arguments.serve) {
-    for (std::int64_t i = 0; i < arguments.windows; ++i) {
-      print(record(arguments.layers, arguments.towers), arguments.json);
-    }
-    return;
+  if (arguments.serve) {
+    return serve("layers",
+                 [&](std::int64_t layers) { return json_of(record(layers, arguments.towers)); });
   }
-  std::string line;
-  fmt::print("ready\n");
-  flush_output();
-  while (std::getline(std::cin, line) && line != "quit") {
-    std::int64_t layers = 0;
-    try {
-      layers = std::stoll(line);
-    } catch (const std::exception&) {
-      layers = 0;
+  for (std::int64_t i = 0; i < arguments.windows; ++i) {
+    const Recorded one = record(arguments.layers, arguments.towers);
+    if (arguments.json) {
+      fmt::print("{}\n", json_of(one));
+    } else {
+      fmt::print("{} operations in {:.1f} ms: {:.2f} us each\n", one.ops, 1e3 * one.seconds,
+                 one.us_per_op());
     }
-    if (layers < 1) {
-      throw UsageError(fmt::format("--serve takes numbers of layers, got '{}'", line));
-    }
-    print(record(layers, arguments.towers), true);
-    flush_output();
   }
 }
 

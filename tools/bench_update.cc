@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,6 +14,7 @@
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/quantile.h"
+#include "tools/serve.h"
 #include "tools/stream.h"
 #include "towerflow/towerflow.h"
 
@@ -153,28 +153,14 @@ nlohmann::ordered_json line_of(const UpdateBench& bench, const Measured& measure
   return line;
 }
 
-void serve(UpdateBench& bench) {
-  std::string line;
-  fmt::print("ready\n");
-  flush_output();
-  while (std::getline(std::cin, line) && line != "quit") {
-    std::int64_t steps = 0;
-    try {
-      steps = std::stoll(line);
-    } catch (const std::exception&) {
-      steps = 0;
-    }
-    if (steps < 1) throw UsageError(fmt::format("--serve takes numbers of steps, got '{}'", line));
-    fmt::print("{}\n", line_of(bench, bench.window(steps)).dump());
-    flush_output();
-  }
-}
-
 void bench_update(const Arguments& arguments) {
   UpdateBench bench(arguments);
   bench.window(1);
   if (arguments.plan) fmt::print("{}", bench.plan_report());
-  if (arguments.serve) return serve(bench);
+  if (arguments.serve) {
+    return serve("steps",
+                 [&](std::int64_t steps) { return line_of(bench, bench.window(steps)).dump(); });
+  }
   std::vector<Measured> windows;
   for (std::int64_t i = 0; i < arguments.windows; ++i) {
     windows.push_back(bench.window(arguments.steps));
