@@ -287,18 +287,37 @@ void AtomicFile::write_out(std::span<const std::byte> bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::write_through() {
   check_usable();
   flush();
-  // Failed unless proven otherwise: each step below may throw.
+  if (::fsync(descriptor_) == 0) return;
   state_ = State::failed;
-  if (::fsync(descriptor_) != 0) raise_file_error(errno, "write through", path_);
+  raise_file_error(errno, "write through", path_);
+}
+
+void AtomicFile::rename() {
   // Before the lock goes with the descriptor; all that `close` could report `fsync` has.
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) raise_file_error(errno, "rename to", path_);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    state_ = State::failed;
+    raise_file_error(errno, "rename to", path_);
+  }
   state_ = State::committed;
   ::close(descriptor_);
   descriptor_ = -1;
+}
+
+void AtomicFile::commit() {
+  write_through();
+  rename();
   sync_folder(path_);
+}
+
+void AtomicFile::commit_together(AtomicFile& first, AtomicFile& second) {
+  first.write_through();
+  second.write_through();
+  first.rename();
+  second.rename();
+  sync_folder(second.path_);
 }
 
 }  // namespace towerflow

@@ -86,10 +86,16 @@ class AtomicFile {
   void append(std::string_view bytes);
   /// Makes the file visible; call it once. FailedPreconditionError after an error or a commit.
   void commit();
+  /// Makes two files of one folder visible, `first` before `second`, when all of both is on the
+  /// disk: what runs full while one is written leaves both as they were, and no other work comes
+  /// between the two names.
+  static void commit_together(AtomicFile& first, AtomicFile& second);
 
  private:
   void write_out(std::span<const std::byte> bytes);
   void flush();
+  void write_through();
+  void rename();
   void check_usable() const;
   void discard() noexcept;
 

@@ -1,12 +1,11 @@
 #include "data/file.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <thread>
 
+#include "tests/data/size_limit.h"
 #include "tests/data/support.h"
 
 namespace towerflow {
@@ -14,6 +13,7 @@ namespace {
 
 using testing::read_raw;
 using testing::ScratchFolder;
+using testing::SizeLimit;
 using testing::thrown;
 using testing::write_raw;
 
@@ -144,29 +144,45 @@ TEST_CASE("AtomicFile: a relative name without a folder") {
 }
 
 TEST_CASE("AtomicFile: a write that the system refuses") {
-  // A limit on file sizes stands for the full disk: write fails the same way half-way through.
   ScratchFolder folder;
   const auto path = folder / "out.bin";
   write_raw(path, "old");
-  struct rlimit before {};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  struct rlimit small = before;
-  small.rlim_cur = 300'000;
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
   std::string first, second;
   {
+    const SizeLimit limit(300'000);
     AtomicFile file(path);
     first = thrown([&] { file.append(std::string(400'000, 'x')); });
     second = thrown([&] { file.commit(); });
   }
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
-  std::signal(SIGXFSZ, handler);
   CHECK(first == "ResourceExhaustedError: cannot write to " + path.string() + ": File too large");
   CHECK(second == "FailedPreconditionError: " + path.string() +
                       " cannot be written on after an earlier error");
   CHECK(read_raw(path) == "old");
   CHECK(folder.files() == 1);
+}
+
+TEST_CASE("AtomicFile: of two files that are committed together none is there when one fails") {
+  ScratchFolder folder;
+  const auto data = folder / "data", index = folder / "index";
+  write_raw(data, "old");
+  write_raw(index, "old");
+  const auto write = [&](std::size_t index_bytes) {
+    AtomicFile first(data), second(index);
+    first.append("new");
+    second.append(std::string(index_bytes, 'x'));  // in the buffer as yet
+    AtomicFile::commit_together(first, second);
+  };
+  {
+    const SizeLimit limit(1000);
+    CHECK(thrown([&] { write(1001); }) ==
+          "ResourceExhaustedError: cannot write to " + index.string() + ": File too large");
+  }
+  CHECK(read_raw(data) == "old");
+  CHECK(read_raw(index) == "old");
+  write(1001);
+  CHECK(read_raw(data) == "new");
+  CHECK(read_raw(index) == std::string(1001, 'x'));
+  CHECK(folder.files() == 2);
 }
 
 TEST_CASE("file errors: code by errno, and the text") {

@@ -108,8 +108,7 @@ void TensorBundleWriter::finish() {
   finished_ = true;
   AtomicFile index(bundle_index_path(prefix_));
   write_index_table(index, records_);
-  data_.commit();
-  index.commit();
+  AtomicFile::commit_together(data_, index);
 }
 
 }  // namespace towerflow

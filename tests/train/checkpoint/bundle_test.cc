@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "tests/data/size_limit.h"
 #include "tests/train/checkpoint/support.h"
 
 using namespace towerflow;
@@ -51,6 +52,24 @@ TEST_CASE("tensor bundle: values larger than every buffer") {
   written["strings"] = Array::of<std::string>({40001}, strings);
   write_bundle(folder / "model.ckpt", written);
   CHECK(read_bundle(folder / "model.ckpt") == written);
+}
+
+TEST_CASE("tensor bundle: a disk that is full before the index is written leaves the old values") {
+  const ScratchFolder folder;
+  NamedArrays old, other;
+  for (int i = 0; i < 500; ++i) {
+    const std::string name = fmt::format("a_name_that_is_longer_than_its_value_{}", i);
+    old[name] = Array::scalar(i);
+    other[name] = Array::scalar(-i);
+  }
+  write_bundle(folder / "model.ckpt", old);
+  REQUIRE(std::filesystem::file_size(index_file(folder / "model.ckpt")) > 4000);
+  {
+    const SizeLimit limit(4000);
+    CHECK_THROWS_AS(write_bundle(folder / "model.ckpt", other), errors::ResourceExhaustedError);
+  }
+  CHECK(folder.files() == 2);
+  CHECK(read_bundle(folder / "model.ckpt") == old);
 }
 
 TEST_CASE("tensor bundle: a checkpoint without tensors") {
