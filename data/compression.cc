@@ -70,9 +70,11 @@ void DecodingInput::set_compression(Compression compression) {
   stream_.reset(stream.release());
 }
 
-std::optional<std::uint64_t> DecodingInput::remaining() const {
+std::optional<std::uint64_t> DecodingInput::remaining(std::uint64_t wanted) const {
   if (compression_ != Compression::none || !file_.size()) return std::nullopt;
-  return *file_.size() > position_ ? *file_.size() - position_ : 0;
+  const auto behind = [&](std::uint64_t size) { return size > position_ ? size - position_ : 0; };
+  const std::uint64_t left = behind(*file_.size());
+  return left < wanted ? behind(*file_.size_now()) : left;
 }
 
 std::size_t DecodingInput::read(std::span<std::byte> out) {

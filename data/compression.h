@@ -49,8 +49,9 @@ class DecodingInput {
   std::uint64_t position() const { return position_; }
   /// Bytes of the file as it is stored that were taken so far, to within a buffer: for progress.
   std::uint64_t stored_position() const { return file_.position(); }
-  /// Decoded bytes still to come, where that is known: plain files that have a size.
-  std::optional<std::uint64_t> remaining() const;
+  /// Decoded bytes still to come, where that is known: plain files that have a size. Where the file
+  /// had fewer than `wanted` left when it was opened, it is looked at again: it may have grown.
+  std::optional<std::uint64_t> remaining(std::uint64_t wanted = 0) const;
 
  private:
   struct InflateEnd {

@@ -133,6 +133,12 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
 
 InputFile::~InputFile() { ::close(descriptor_); }
 
+std::optional<std::uint64_t> InputFile::size_now() const {
+  struct stat status {};
+  if (!size_ || ::fstat(descriptor_, &status) != 0) return size_;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
 std::size_t InputFile::read(std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size()) {

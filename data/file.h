@@ -36,6 +36,8 @@ class InputFile {
   const std::filesystem::path& path() const { return path_; }
   /// Bytes in the file when it was opened; nothing for a pipe or a device, which has no size.
   std::optional<std::uint64_t> size() const { return size_; }
+  /// Bytes in the file now: somebody may be writing to it.
+  std::optional<std::uint64_t> size_now() const;
   /// Bytes read sequentially so far.
   std::uint64_t position() const { return position_; }
 

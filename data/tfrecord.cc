@@ -77,7 +77,7 @@ bool TFRecordReader::read_record(std::string& record) {
   if (length > options_.max_record_bytes)
     throw errors::ResourceExhaustedError(fmt::format("record {} has {} bytes, the limit is {}",
                                                      place(), length, options_.max_record_bytes));
-  if (const auto left = input_.remaining(); left && *left < length)
+  if (const auto left = input_.remaining(length); left && *left < length)
     fail_truncated("data", length, *left);
 
   record.clear();

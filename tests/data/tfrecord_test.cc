@@ -73,6 +73,37 @@ TEST_CASE("tfrecord: round trips, lengths about the buffers' sizes") {
   }
 }
 
+TEST_CASE("tfrecord: a file that somebody writes to while it is read") {
+  ScratchFolder folder;
+  const auto path = folder / "file";
+  std::vector<std::string> records;
+  for (int i = 0; i < 300; ++i)
+    records.push_back(std::string(1000, static_cast<char>('a' + i % 26)));
+  write_records(path, records);
+  const std::string whole = read_raw(path);
+  const std::size_t each = whole.size() / records.size();
+  const auto read_past = [&](const std::string& begin, const std::string& now) {
+    write_raw(path, begin);
+    TFRecordReader reader(path);
+    std::uint64_t count = reader.skip(1);
+    write_raw(path, now);  // the same file, not another one of its name
+    const std::string error = thrown([&] { count += reader.skip(1000); });
+    return error == "nothing" ? std::to_string(count) : error;
+  };
+  CHECK(read_past(whole.substr(0, 100 * each), whole) == "300");
+  CHECK(read_past(whole.substr(0, 100 * each + 7), whole) == "300");
+  CHECK(read_past(whole, whole.substr(0, 100 * each)) == "100");
+  CHECK(read_past(whole, whole.substr(0, 100 * each + 500))
+            .starts_with(fmt::format("DataLossError: truncated record 100 at byte {} of {}",
+                                     100 * each, path.string())));
+  std::string damaged = whole;
+  damaged[100 * each + 500] ^= 1;
+  CHECK(read_past(whole, damaged)
+            .starts_with(fmt::format("DataLossError: corrupted record 100 at byte {} of {}",
+                                     100 * each, path.string())));
+  CHECK(read_past(whole, std::string(whole.size(), '\0')).starts_with("DataLossError: "));
+}
+
 TEST_CASE("tfrecord: position, skip") {
   ScratchFolder folder;
   write_records(folder / "file", {"a", "bb", "ccc", "dddd"});
