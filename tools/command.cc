@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -156,6 +157,8 @@ void flush_output() {
 }
 
 int run(int argc, char** argv) {
+  // A limit on the size of files is then an error as a full disk is, with nothing left behind.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     CLI::App app(kAbout, "towerflow");
     app.set_version_flag("--version", version_text,
