@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kBufferBytes = 256 * 1024;
 // Linux moves at most about 2 GiB a call; a smaller piece keeps the arithmetic away from there.
 constexpr std::size_t kLargestTransfer = 1U << 30;
+// Of a file that is being written: as much as keeps the disk busy.
+constexpr std::size_t kPiece = 8U << 20;
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.parent_path();
@@ -282,12 +284,15 @@ void AtomicFile::flush() {
 
 void AtomicFile::write_out(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t count =
-        ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestTransfer));
+    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPiece));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       state_ = State::failed;
       raise_file_error(errno, "write to", path_);
+    }
+    // The disk begins with it while more is copied; whether all of it got there `commit` asks.
+    if (static_cast<std::size_t>(count) > kBufferBytes) {
+      ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }

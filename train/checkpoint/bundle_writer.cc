@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <system_error>
 
 #include "data/crc32c.h"
@@ -46,8 +47,15 @@ TensorBundleWriter::TensorBundleWriter(const std::filesystem::path& prefix)
 
 std::uint32_t TensorBundleWriter::append_bytes(std::span<const std::byte> bytes,
                                                std::uint32_t crc) {
-  data_.append(bytes);
-  return crc32c_extend(crc, bytes);
+  // A piece is still in the cache when its checksum is computed, and on its way to the disk.
+  constexpr std::size_t kPiece = 4U << 20;
+  while (!bytes.empty()) {
+    const auto piece = bytes.first(std::min(bytes.size(), kPiece));
+    data_.append(piece);
+    crc = crc32c_extend(crc, piece);
+    bytes = bytes.subspan(piece.size());
+  }
+  return crc;
 }
 
 // All lengths, a checksum of the lengths, then all characters. The tensor's checksum runs over the
