@@ -55,7 +55,7 @@ std::span<const std::byte> DecodingInput::peek_stored(std::size_t count) {
 }
 
 bool DecodingInput::fill() {
-  begin_ = 0;
+  begin_ = end_ = 0;
   end_ = file_.read(buffer_);
   return end_ > 0;
 }
@@ -68,6 +68,7 @@ void DecodingInput::set_compression(Compression compression) {
   std::memset(stream.get(), 0, sizeof *stream);
   check_zlib(::inflateInit2(stream.get(), window_bits(compression)), path());
   stream_.reset(stream.release());
+  decoded_.resize(kBufferBytes);
 }
 
 std::optional<std::uint64_t> DecodingInput::remaining(std::uint64_t wanted) const {
@@ -81,7 +82,7 @@ std::size_t DecodingInput::read(std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size()) {
     const std::span<std::byte> rest = out.subspan(done);
-    const std::size_t count = stream_ ? inflate_some(rest) : read_plain(rest);
+    const std::size_t count = stream_ ? read_decoded(rest) : read_plain(rest);
     if (count == 0) break;
     done += count;
   }
@@ -124,9 +125,31 @@ void DecodingInput::fail(const std::string& what) const {
                                           file_.position() - (end_ - begin_)));
 }
 
+void DecodingInput::fail_decoding() const {
+  if (error_ == Z_MEM_ERROR)
+    throw errors::ResourceExhaustedError(
+        fmt::format("out of memory inflating {}", path().string()));
+  fail(fmt::format("is damaged ({})", stream_->msg != nullptr ? stream_->msg : ::zError(error_)));
+}
+
+// Many small reads are served by one call of zlib, which is slow to begin.
+std::size_t DecodingInput::read_decoded(std::span<std::byte> out) {
+  if (decoded_begin_ == decoded_end_) {
+    if (out.size() >= decoded_.size()) return inflate_some(out);
+    decoded_begin_ = decoded_end_ = 0;
+    decoded_end_ = inflate_some(decoded_);
+  }
+  const std::size_t count = std::min(out.size(), decoded_end_ - decoded_begin_);
+  std::memcpy(out.data(), decoded_.data() + decoded_begin_, count);
+  decoded_begin_ += count;
+  return count;
+}
+
 // Some decoded bytes; 0 at the end of the data only.
 std::size_t DecodingInput::inflate_some(std::span<std::byte> out) {
   while (true) {
+    // What was decoded before it is read first.
+    if (error_ != Z_OK) fail_decoding();
     if (begin_ == end_ && !fill()) {
       if (member_open_ || !any_member_) fail("is truncated");
       return 0;
@@ -143,15 +166,13 @@ std::size_t DecodingInput::inflate_some(std::span<std::byte> out) {
     const uInt room = stream_->avail_out;
     const int result = ::inflate(stream_.get(), Z_NO_FLUSH);
     begin_ = end_ - stream_->avail_in;
-    if (result == Z_STREAM_END)
+    const std::size_t count = room - stream_->avail_out;
+    if (result == Z_STREAM_END) {
       member_open_ = false;
-    else if (result == Z_MEM_ERROR)
-      throw errors::ResourceExhaustedError(
-          fmt::format("out of memory inflating {}", path().string()));
-    else if (result != Z_OK && result != Z_BUF_ERROR)
-      fail(fmt::format("is damaged ({})",
-                       stream_->msg != nullptr ? stream_->msg : ::zError(result)));
-    if (const std::size_t count = room - stream_->avail_out; count > 0) return count;
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      error_ = result;
+    }
+    if (count > 0) return count;
   }
 }
 

@@ -60,8 +60,10 @@ class DecodingInput {
 
   bool fill();
   std::size_t read_plain(std::span<std::byte> out);
+  std::size_t read_decoded(std::span<std::byte> out);
   std::size_t inflate_some(std::span<std::byte> out);
   [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void fail_decoding() const;
 
   InputFile file_;
   Compression compression_ = Compression::none;
@@ -70,8 +72,12 @@ class DecodingInput {
   std::size_t end_ = 0;
   std::uint64_t position_ = 0;
   std::unique_ptr<z_stream_s, InflateEnd> stream_;
+  std::vector<std::byte> decoded_;  ///< [decoded_begin_, decoded_end_) are not read yet
+  std::size_t decoded_begin_ = 0;
+  std::size_t decoded_end_ = 0;
   bool member_open_ = false;  ///< between the first and the last byte of a gzip member
   bool any_member_ = false;
+  int error_ = 0;  ///< zlib's, once there was one
 };
 
 /// An AtomicFile that compresses what is appended. Equal input gives equal files: the gzip header
