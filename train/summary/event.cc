@@ -27,10 +27,6 @@ void fill(proto::HistogramProto& proto, const HistogramData& histogram) {
   proto.mutable_bucket()->Add(histogram.bucket.begin(), histogram.bucket.end());
 }
 
-bool parse(std::string_view bytes, google::protobuf::MessageLite& message) {
-  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
 }  // namespace
 
 std::string serialize_summary(const std::vector<SummaryValue>& values) {
@@ -73,7 +69,7 @@ std::vector<SummaryValue> parse_summary(std::string_view bytes) {
   std::vector<SummaryValue> values;
   proto::Summary::Value proto;
   for_each_item(bytes, "Summary", [&](std::string_view item) {
-    if (!parse(item, proto)) return false;
+    if (!parse_message(item, proto)) return false;
     SummaryValue value{proto.tag()};
     if (proto.has_simple_value()) value.simple_value = proto.simple_value();
     if (proto.has_histo()) value.histo = histogram_of(proto.histo());
@@ -85,7 +81,7 @@ std::vector<SummaryValue> parse_summary(std::string_view bytes) {
 
 Event parse_event(std::string_view bytes) {
   proto::Event proto;
-  if (bytes.size() > INT_MAX || !parse(bytes, proto)) {
+  if (bytes.size() > INT_MAX || !parse_message(bytes, proto)) {
     throw errors::DataLossError(fmt::format("no Event: {} bytes that are damaged", bytes.size()));
   }
   Event event{proto.wall_time(), proto.step()};

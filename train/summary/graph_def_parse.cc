@@ -8,7 +8,7 @@ std::vector<GraphDefNode> parse_graph(std::string_view bytes) {
   std::vector<GraphDefNode> nodes;
   proto::NodeDef proto;
   for_each_item(bytes, "GraphDef", [&](std::string_view item) {
-    if (!proto.ParseFromArray(item.data(), static_cast<int>(item.size()))) return false;
+    if (!parse_message(item, proto)) return false;
     nodes.push_back(
         {proto.name(), proto.op(), proto.device(), {proto.input().begin(), proto.input().end()}});
     return true;

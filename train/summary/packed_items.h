@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/message_lite.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/wire_format_lite.h>
 
 #include <climits>
@@ -14,6 +16,13 @@ namespace towerflow::summary {
 
 /// An item takes more memory than its bytes: this many fit a machine, whatever a file says.
 inline constexpr std::size_t kMostItems = 1U << 20;
+
+/// Parses a message of at most 2 GiB; whether the bytes are one. A damaged file may hold text that
+/// is no UTF-8, about which protobuf would write to stderr each time: it is the caller's to tell.
+inline bool parse_message(std::string_view bytes, google::protobuf::MessageLite& message) {
+  const google::protobuf::LogSilencer silent;
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
 
 /// Calls `take` with the bytes of each length-delimited field 1 of a message: one item of a list at
 /// a time, so that a message of millions of empty ones is refused before memory is taken for them.
