@@ -36,12 +36,17 @@ struct Findings {
 };
 
 /// One kind of file: `inspect` asks the kinds in order, and the first that does not say why the
-/// subject is none of its own prints it. A kind is a row of `file_kinds` (tools/inspect.cc).
+/// subject is none of its own prints it. A kind is a row of `file_kinds` (tools/inspect_file.cc).
 struct FileKind {
   const char* name;  ///< "TFRecord"
   std::string (*why_not)(const Subject& subject);
   Findings (*print)(const Subject& subject, const InspectOptions& options);
 };
+
+/// Finds out what `path` is, prints that for people and returns it for programs, `damage` being
+/// what ended the reading early. Throws errors::NotFoundError where there is nothing,
+/// InvalidArgumentError for what is no file or of no known kind, and the errors of reading.
+Findings inspect_file(const std::string& path, const InspectOptions& options);
 
 std::string why_not_records(const Subject& subject);
 Findings print_records(const Subject& subject, const InspectOptions& options);
