@@ -1,0 +1,169 @@
+// Makes the seeds in tests/fuzz/corpus: small files of every kind, whole ones. From the root of the
+// project: build-fuzz/tests/fuzz/engine/make_corpus. TensorFlow's own are copied from the tests'
+// golden files.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "data/cifar10.h"
+#include "data/example.h"
+#include "tests/fuzz/bundle.h"
+#include "tests/fuzz/records.h"
+#include "tests/fuzz/scratch.h"
+#include "train/checkpoint/bundle_writer.h"
+#include "train/summary/event.h"
+
+namespace towerflow::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+using data::Compression;
+
+std::string bytes_of_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void keep(const std::string& target, const std::string& name, std::string_view bytes) {
+  const fs::path folder = fs::path("tests/fuzz/corpus") / target;
+  fs::create_directories(folder);
+  std::ofstream out(folder / name, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + (folder / name).string());
+  std::cout << folder.string() << '/' << name << ": " << bytes.size() << " bytes\n";
+}
+
+/// A seed of `target` that is one of `inspect` too.
+void keep_both(const std::string& target, const std::string& name, std::string_view bytes) {
+  keep(target, name, bytes);
+  keep("inspect", target + "_" + name, bytes);
+}
+
+std::vector<std::string> examples() {
+  const auto example = [](std::vector<std::int64_t> ints, const std::string& text) {
+    return data::ExampleBuilder()
+        .int64_list("ints", ints)
+        .float_list("floats", {1.5F, -2, 0, 1e30F})
+        .bytes("bytes", text)
+        .serialize();
+  };
+  return {example({1, -2, 300}, "text"), example({}, ""),
+          data::ExampleBuilder().bytes_list("bytes", {"a", "", "bc"}).serialize()};
+}
+
+/// The same values as fields of their own, as writers before packing had them.
+std::string unpacked_example() {
+  const auto delimited = [](char field, const std::string& bytes) {
+    return std::string(1, static_cast<char>(field << 3 | 2)) + static_cast<char>(bytes.size()) +
+           bytes;
+  };
+  const std::string ints = delimited(3, std::string("\x08\x05\x08\x06\x08\x07", 6));
+  const std::string entry = delimited(1, "ints") + delimited(2, ints);
+  return delimited(1, delimited(1, entry));
+}
+
+void make_records() {
+  const std::vector<std::string> messages = examples();
+  const std::string plain = join_records(messages);
+  keep_both("tfrecord", "examples", plain);
+  keep_both("tfrecord", "gzip", packed(plain, Compression::gzip));
+  keep_both("tfrecord", "zlib", packed(plain, Compression::zlib));
+  keep("tfrecord", "two_members",
+       packed(join_records({"one"}), Compression::gzip) +
+           packed(join_records({"two", ""}), Compression::gzip));
+  keep("tfrecord", "lines", "one\r\ntwo\n\nfour");
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    keep("example", fmt::format("packed_{}", i), messages[i]);
+  keep("example", "unpacked", unpacked_example());
+}
+
+std::string idx(char type, const std::vector<char>& sizes, const std::string& values) {
+  std::string bytes = {0, 0, type, static_cast<char>(sizes.size())};
+  for (const char size : sizes) bytes += {0, 0, 0, size};
+  return bytes + values;
+}
+
+void make_arrays() {
+  const std::string pictures = idx(8, {2, 3, 2}, "012345ABCDEF");
+  keep_both("idx", "uint8", pictures);
+  keep_both("idx", "gzip", packed(pictures, Compression::gzip));
+  keep("idx", "int16", idx(11, {3}, std::string("\0\1\xff\xfe\x7f\xff", 6)));
+  keep("idx", "float64", idx(14, {1, 1}, std::string("\x3f\xf8\0\0\0\0\0\0", 8)));
+  keep("idx", "empty", idx(13, {0, 4}, ""));
+  std::string picture(static_cast<std::size_t>(data::kCifar10RecordBytes), '\x40');
+  picture[0] = 7;
+  keep("cifar10", "two", packed(picture + picture, Compression::gzip));
+}
+
+Bundle written_bundle(const std::vector<std::pair<std::string, Array>>& tensors) {
+  const fs::path prefix = scratch_folder() / "seed";
+  TensorBundleWriter writer(prefix);
+  for (const auto& [name, value] : tensors) writer.add(name, value);
+  writer.finish();
+  return {bytes_of_file(prefix.string() + ".index"),
+          bytes_of_file(prefix.string() + ".data-00000-of-00001")};
+}
+
+void make_checkpoints() {
+  const Bundle some = written_bundle(
+      {{"conv/weights", Array::of<float>(Shape{2, 2}, {1, 2, 3, 4})},
+       {"global_step", Array::scalar<std::int64_t>(7)},
+       {"flag", Array::scalar(true)},
+       {"names", Array::of<std::string>(Shape{3}, std::vector<std::string>{"a", "", "long"})}});
+  keep_both("checkpoint", "some", join_bundle(some));
+  keep("checkpoint", "none", join_bundle(written_bundle({})));
+  std::vector<std::pair<std::string, Array>> many;
+  for (int i = 0; i < 40; ++i) many.emplace_back(fmt::format("layer_{}/bias", i), Array::scalar(i));
+  const Bundle blocks = written_bundle(many);
+  keep("checkpoint", "snappy_blocks",
+       join_bundle({make_table(table_records(blocks.index), true), blocks.data}));
+  const std::string golden = "tests/train/checkpoint/golden/";
+  for (const std::string name : {"all", "sliced"})
+    keep("checkpoint", "tf_" + name,
+         join_bundle({bytes_of_file(golden + name + ".ckpt.index"),
+                      bytes_of_file(golden + name + ".ckpt.data-00000-of-00001")}));
+  keep("checkpoint", "tf_sharded",
+       join_bundle({bytes_of_file(golden + "sharded.ckpt.index"),
+                    bytes_of_file(golden + "sharded.ckpt.data-00000-of-00002")}));
+  for (const std::string name : {"absolute_folder", "relative_folder"})
+    keep_both("state", name, bytes_of_file(golden + name + ".txt"));
+  keep("state", "all_fields",
+       "model_checkpoint_path: \"m-2\"\nall_model_checkpoint_paths: \"m-1\"\n"
+       "all_model_checkpoint_paths: \"m-2\"\nall_model_checkpoint_timestamps: 1.5\n"
+       "all_model_checkpoint_timestamps: 2e9\nlast_preserved_timestamp: 1.25\n");
+}
+
+void make_events() {
+  using namespace summary;
+  const HistogramData histogram{-1, 2, 3, 1.5, 4.25, {0, 1, 1e308}, {1, 1, 1}};
+  std::vector<std::string> records = {
+      serialize({.wall_time = 1.7e9, .file_version = "brain.Event:2"}),
+      serialize({.wall_time = 1.7e9, .step = 1, .summary = {{{"loss", 0.5F}}}}),
+      serialize({.step = 2, .summary = {{{"loss", 0.25F}, {"h", std::nullopt, histogram}}}}),
+      serialize({.session_log = SessionLog{SessionLog::START, "model-1", "going on"}}),
+      // A GraphDef of two nodes: name, op, input.
+      serialize({.graph_def = "\n\x0a\n\x01"
+                              "a\x12\x05"
+                              "Const\n\x0f\n\x01"
+                              "b\x12\x07"
+                              "Reshape\x1a\x01"
+                              "a"})};
+  keep_both("events", "some", join_records(records));
+  keep_both("events", "tensorflow", bytes_of_file("tests/data/fixtures/events.tfevents"));
+}
+
+}  // namespace
+}  // namespace towerflow::fuzz
+
+int main() {
+  towerflow::fuzz::make_records();
+  towerflow::fuzz::make_arrays();
+  towerflow::fuzz::make_checkpoints();
+  towerflow::fuzz::make_events();
+}
