@@ -4,7 +4,7 @@
 
 namespace towerflow {
 
-/// The mutex of a Graph: <mutex> costs every program that includes graph.h time to compile.
+/// The mutex of a Graph, apart: its standard header costs every program that includes graph.h time.
 struct GraphMutex : std::mutex {};
 
 }  // namespace towerflow
