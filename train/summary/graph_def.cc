@@ -1,7 +1,6 @@
 #include "train/summary/graph_def.h"
 
 #include <fmt/format.h>
-
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
