@@ -2,12 +2,10 @@
 // fails.
 #include "train/summary/file_writer.h"
 
-#include <sys/resource.h>
-
-#include <csignal>
 #include <regex>
 #include <thread>
 
+#include "tests/data/size_limit.h"
 #include "tests/train/summary/support.h"
 #include "train/summary/graph_def.h"
 
@@ -40,27 +38,6 @@ class Log {
  private:
   std::string text_;
   LogSink before_;
-};
-
-/// While it lives this process cannot write past `bytes` of a file: as a disk that is full.
-class FileLimit {
- public:
-  explicit FileLimit(rlim_t bytes) {
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
-    const rlimit limited{bytes, before_.rlim_max};
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
-  }
-  ~FileLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
 };
 
 }  // namespace
@@ -187,7 +164,7 @@ TEST_CASE("file_writer: a full disk is told by the next call, and what was writt
   const auto before = std::filesystem::file_size(writer.path());
   std::string told;
   {
-    const FileLimit limit(before + 20);  // in the middle of a record
+    const SizeLimit limit(before + 20);  // in the middle of a record
     writer.add_summary(number("a", 1), 4);
     told = thrown([&] { writer.flush(); });
     CHECK(told.starts_with("ResourceExhaustedError: cannot write to " + writer.path()));
