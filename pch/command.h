@@ -1,7 +1,11 @@
 #ifndef TOWERFLOW_PCH_COMMAND_H
 #define TOWERFLOW_PCH_COMMAND_H
-// Precompiled for the command, whose files all parse a command line.
+// Precompiled for the command, most of whose files print text and JSON.
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/options.h"
 
 #endif  // TOWERFLOW_PCH_COMMAND_H

@@ -9,12 +9,7 @@
 #include <vector>
 
 #include "models/mnist_bench.h"
-#include "tools/bench_graph.h"
-#include "tools/bench_records.h"
-#include "tools/bench_run.h"
-#include "tools/bench_save.h"
-#include "tools/bench_scaling.h"
-#include "tools/bench_update.h"
+#include "tools/bench.h"
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/progress.h"
@@ -120,8 +115,7 @@ void bench_mnist(Arguments arguments) {
 }
 
 void add_mnist(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("mnist", "the MNIST step on data in memory");
-  app.footer(kHelp);
+  CLI::App& app = add_subcommand(parent, "mnist", "the MNIST step on data in memory", kHelp);
   const auto arguments = std::make_shared<Arguments>();
   add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
             {.least = 1, .most = 1024});
@@ -133,32 +127,31 @@ void add_mnist(CLI::App& parent) {
   add_whole(app, "--windows", arguments->windows, "timed windows of --steps steps");
   add_whole(app, "--steps", arguments->steps, "steps a window");
   add_whole(app, "--warm-up", arguments->warm_up, "steps before the first window", {.least = 0});
-  app.add_flag("--relu-logits", arguments->options.net.relu_logits,
-               "the ReLU on local4 of the source text, a mistake kept for teaching");
+  add_flag(app, "--relu-logits", arguments->options.net.relu_logits,
+           "the ReLU on local4 of the source text, a mistake kept for teaching");
   add_whole(app, "--kernel", arguments->options.net.kernel, "height and width of convolutions",
             {.least = 1, .most = 28});
-  app.add_option("--prefix", arguments->options.net.prefix, "put before the layers' names");
-  app.add_flag_callback(
-      "--by-hand", [arguments] { arguments->options.average = mnist::average_by_hand; },
+  add_text(app, "--prefix", arguments->options.net.prefix, "put before the layers' names");
+  add_flag(
+      app, "--by-hand", [arguments] { arguments->options.average = mnist::average_by_hand; },
       "average by expand_dims, concat and reduce_mean, as the source text does");
-  app.add_flag("--plan", arguments->plan, "print what the planner makes of the step");
-  app.add_flag("--explain", arguments->explain,
-               "print where the time of a step goes, kernel by kernel");
-  app.add_option("--trace", arguments->trace, "write one step for chrome://tracing to FILE")
-      ->type_name("FILE");
-  app.add_flag("--serve", arguments->serve,
-               "time windows when told to on standard input: a number of steps a line");
+  add_flag(app, "--plan", arguments->plan, "print what the planner makes of the step");
+  add_flag(app, "--explain", arguments->explain,
+           "print where the time of a step goes, kernel by kernel");
+  add_text(app, "--trace", arguments->trace, "write one step for chrome://tracing to FILE",
+           {.type = "FILE"});
+  add_flag(app, "--serve", arguments->serve,
+           "time windows when told to on standard input: a number of steps a line");
   add_json(app, arguments->json);
-  app.callback([arguments] { bench_mnist(*arguments); });
+  on_run(app, [arguments] { bench_mnist(*arguments); });
 }
 
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App& bench =
-      *app.add_subcommand("bench", "time the training step of a model, or a part of it");
-  bench.footer(kBenchHelp);
-  bench.require_subcommand(1);
+  CLI::App& bench = add_subcommand(
+      app, "bench", "time the training step of a model, or a part of it", kBenchHelp);
+  require_subcommand(bench);
   add_mnist(bench);
   add_bench_graph(bench);
   add_bench_records(bench);

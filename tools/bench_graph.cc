@@ -1,5 +1,5 @@
 // `towerflow bench graph`: what recording a program costs, before anything runs.
-#include "tools/bench_graph.h"
+#include "tools/bench.h"
 
 #include <fmt/format.h>
 
@@ -98,17 +98,17 @@ void bench_graph(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_graph(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("graph", "the recording of a graph, not its running");
-  app.footer(kHelp);
+  CLI::App& app =
+      add_subcommand(parent, "graph", "the recording of a graph, not its running", kHelp);
   const auto arguments = std::make_shared<Arguments>();
   add_whole(app, "--layers", arguments->layers, "fully connected layers of each tower",
             {.least = 1});
   add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 1024});
   add_whole(app, "--windows", arguments->windows, "graphs to record");
-  app.add_flag("--serve", arguments->serve,
-               "record when told to on standard input: a number of layers a line");
+  add_flag(app, "--serve", arguments->serve,
+           "record when told to on standard input: a number of layers a line");
   add_json(app, arguments->json);
-  app.callback([arguments] { bench_graph(*arguments); });
+  on_run(app, [arguments] { bench_graph(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -1,5 +1,5 @@
 // `towerflow bench records`: reading and parsing of TFRecords through the graph, without a step.
-#include "tools/bench_records.h"
+#include "tools/bench.h"
 
 #include <fmt/format.h>
 
@@ -110,21 +110,19 @@ void bench_records(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_records(CLI::App& parent) {
-  CLI::App& app =
-      *parent.add_subcommand("records", "reading and parsing of TFRecords through the graph");
-  app.footer(kHelp);
+  CLI::App& app = add_subcommand(parent, "records",
+                                 "reading and parsing of TFRecords through the graph", kHelp);
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]")
-      ->capture_default_str();
+  add_text(app, "--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]");
   add_whole(app, "--batch-size", arguments->batch_size, "examples of a batch");
   add_whole(app, "--reader-threads", arguments->reader_threads, "threads that read and parse",
             {.least = 1, .most = 64});
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--batches", arguments->batches, "batches a window");
-  app.add_flag("--serve", arguments->serve,
-               "time a window when told to on standard input: a number of batches a line");
+  add_flag(app, "--serve", arguments->serve,
+           "time a window when told to on standard input: a number of batches a line");
   add_json(app, arguments->json);
-  app.callback([arguments] { bench_records(*arguments); });
+  on_run(app, [arguments] { bench_records(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -1,5 +1,5 @@
 // `towerflow bench run`: what a run and an instruction cost besides the work of their kernels.
-#include "tools/bench_run.h"
+#include "tools/bench.h"
 
 #include <fmt/format.h>
 
@@ -82,14 +82,13 @@ void bench_run(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_run(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("run", "what a run costs besides its kernels");
-  app.footer(kHelp);
+  CLI::App& app = add_subcommand(parent, "run", "what a run costs besides its kernels", kHelp);
   const auto arguments = std::make_shared<Arguments>();
   add_whole(app, "--ops", arguments->ops, "operations of the chain", {.least = 2});
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--calls", arguments->calls, "calls a window");
   add_json(app, arguments->json);
-  app.callback([arguments] { bench_run(*arguments); });
+  on_run(app, [arguments] { bench_run(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -1,5 +1,5 @@
 // `towerflow bench save`: what a checkpoint costs, in time and in memory beyond the variables.
-#include "tools/bench_save.h"
+#include "tools/bench.h"
 
 #include <fmt/format.h>
 
@@ -146,21 +146,19 @@ void bench_save(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_save(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("save", "what writing a checkpoint costs");
-  app.footer(kHelp);
+  CLI::App& app = add_subcommand(parent, "save", "what writing a checkpoint costs", kHelp);
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--dir", arguments->dir, "folder on the disk to be measured, made where absent")
-      ->capture_default_str()
-      ->type_name("DIR");
+  add_text(app, "--dir", arguments->dir, "folder on the disk to be measured, made where absent",
+           {.type = "DIR"});
   add_whole(app, "--megabytes", arguments->megabytes, "size of the variables",
             {.least = 1, .most = 100000});
   add_whole(app, "--variables", arguments->variables, "variables that they lie in, of equal size",
             {.least = 1, .most = 100000});
   add_whole(app, "--windows", arguments->windows, "timed saves");
-  app.add_flag("--serve", arguments->serve,
-               "save when told to on standard input: a number of saves a line");
+  add_flag(app, "--serve", arguments->serve,
+           "save when told to on standard input: a number of saves a line");
   add_json(app, arguments->json);
-  app.callback([arguments] { bench_save(*arguments); });
+  on_run(app, [arguments] { bench_save(*arguments); });
 }
 
 }  // namespace towerflow::tools

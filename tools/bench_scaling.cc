@@ -1,5 +1,5 @@
 // `towerflow bench scaling`: what more devices are worth, by the rate at which they are fed.
-#include "tools/bench_scaling.h"
+#include "tools/bench.h"
 
 #include <fmt/format.h>
 
@@ -87,21 +87,14 @@ void bench_scaling(const Arguments& arguments) {
 
 void add_bench_scaling(CLI::App& parent) {
   CLI::App& app =
-      *parent.add_subcommand("scaling", "the MNIST step on ever more simulated devices");
-  app.footer(kHelp);
+      add_subcommand(parent, "scaling", "the MNIST step on ever more simulated devices", kHelp);
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--counts", arguments->devices, "numbers of devices")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--bandwidths", arguments->bandwidths, "GB/s of each copy engine")
-      ->delimiter(',')
-      ->check(CLI::Range(1e-3, 1e6))
-      ->capture_default_str();
+  add_list(app, "--counts", arguments->devices, "numbers of devices", 1, 64);
+  add_list(app, "--bandwidths", arguments->bandwidths, "GB/s of each copy engine", 1e-3, 1e6);
   add_whole(app, "--batch-size", arguments->batch_size, "examples a step for each tower");
   add_whole(app, "--steps", arguments->steps, "steps of which the median counts");
   add_json(app, arguments->json);
-  app.callback([arguments] { bench_scaling(*arguments); });
+  on_run(app, [arguments] { bench_scaling(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -1,6 +1,6 @@
 // `towerflow bench update`: averaging the towers' gradients and updating the variables on the host,
 // without the towers; beside it a stream that moves as many bytes.
-#include "tools/bench_update.h"
+#include "tools/bench.h"
 
 #include <fmt/format.h>
 
@@ -186,9 +186,9 @@ void bench_update(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_update(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand(
-      "update", "averaging towers' gradients and updating the variables, on the host");
-  app.footer(kHelp);
+  CLI::App& app =
+      add_subcommand(parent, "update",
+                     "averaging towers' gradients and updating the variables, on the host", kHelp);
   const auto arguments = std::make_shared<Arguments>();
   add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 4});
   add_whole(app, "--parameters", arguments->parameters, "parameters of the model");
@@ -200,11 +200,11 @@ void add_bench_update(CLI::App& parent) {
             {.least = 1, .most = 1024});
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--steps", arguments->steps, "steps a window");
-  app.add_flag("--plan", arguments->plan, "print what the planner makes of the step");
-  app.add_flag("--serve", arguments->serve,
-               "time a window when told to on standard input: a number of steps a line");
+  add_flag(app, "--plan", arguments->plan, "print what the planner makes of the step");
+  add_flag(app, "--serve", arguments->serve,
+           "time a window when told to on standard input: a number of steps a line");
   add_json(app, arguments->json);
-  app.callback([arguments] { bench_update(*arguments); });
+  on_run(app, [arguments] { bench_update(*arguments); });
 }
 
 }  // namespace towerflow::tools

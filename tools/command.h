@@ -1,13 +1,19 @@
 #pragma once
 
-#include <CLI/App.hpp>
+#include <stdexcept>
+
+// CLI11 is seen by command.cc and options.cc alone: each file that includes it takes ten seconds
+// more to compile.
+namespace CLI {
+class App;
+}
 
 namespace towerflow::tools {
 
 /// A subcommand of `towerflow` is a function `void add_NAME(CLI::App& app)` in this namespace, in
-/// tools/NAME.cc, listed in tools/meson.build. It adds its options to `app.add_subcommand(NAME)`
-/// with the helpers of options.h, and a callback that does the work: it prints results to stdout,
-/// and throws what went wrong (the library's errors, or UsageError).
+/// tools/NAME.cc, listed in tools/meson.build. With the functions of options.h it adds the
+/// subcommand, its options, and the work: it prints results to stdout, and throws what went wrong
+/// (the library's errors, or UsageError).
 
 /// Options that do not fit together, found by a callback. Ends the command as a mistyped option
 /// does; `what()` is one sentence.

@@ -62,15 +62,13 @@ void convert_mnist(MnistArguments arguments) {
 }
 
 void add_mnist(CLI::App& convert) {
-  CLI::App& app = *convert.add_subcommand("mnist", "handwritten digits, from their IDX files");
-  app.footer(kMnistHelp);
+  CLI::App& app =
+      add_subcommand(convert, "mnist", "handwritten digits, from their IDX files", kMnistHelp);
   const auto arguments = std::make_shared<MnistArguments>();
-  app.add_option("--from", arguments->from, "folder of the IDX files")
-      ->required()
-      ->type_name("IDX_DIR");
-  app.add_option("--to", arguments->to, "folder to write to, made where absent")
-      ->required()
-      ->type_name("DIR");
+  add_text(app, "--from", arguments->from, "folder of the IDX files",
+           {.type = "IDX_DIR", .required = true});
+  add_text(app, "--to", arguments->to, "folder to write to, made where absent",
+           {.type = "DIR", .required = true});
   add_choice(app, "--compression", arguments->compression,
              "none, gzip (adds .gz to the names) or zlib", {"none", "gzip", "zlib"});
   data::MnistConvertOptions& options = arguments->options;
@@ -80,19 +78,18 @@ void add_mnist(CLI::App& convert) {
   add_whole(app, "--max-validation", options.max_validation, "write at most N validation digits",
             {.least = 0});
   add_whole(app, "--max-test", options.max_test, "write at most N test digits", {.least = 0});
-  app.add_flag("--without-geometry", arguments->without_geometry,
-               "leave height, width and depth out of the records");
+  add_flag(app, "--without-geometry", arguments->without_geometry,
+           "leave height, width and depth out of the records");
   add_json(app, arguments->json);
-  app.callback([arguments] { convert_mnist(*arguments); });
+  on_run(app, [arguments] { convert_mnist(*arguments); });
 }
 
 }  // namespace
 
 void add_convert(CLI::App& app) {
-  CLI::App& convert =
-      *app.add_subcommand("convert", "make TFRecord files of a data set as it is published");
-  convert.footer(kConvertHelp);
-  convert.require_subcommand(1);
+  CLI::App& convert = add_subcommand(
+      app, "convert", "make TFRecord files of a data set as it is published", kConvertHelp);
+  require_subcommand(convert);
   add_mnist(convert);
 }
 

@@ -141,14 +141,14 @@ void list_devices(const Arguments& arguments) {
 }  // namespace
 
 void add_devices(CLI::App& app) {
-  CLI::App& devices = *app.add_subcommand("devices", "list the devices that a session would have");
-  devices.footer(kHelp);
+  CLI::App& devices =
+      add_subcommand(app, "devices", "list the devices that a session would have", kHelp);
   const auto arguments = std::make_shared<Arguments>();
   add_devices(devices, "--devices", arguments->cpus, arguments->simulated);
   add_whole(devices, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
   add_json(devices, arguments->json);
-  devices.callback([arguments] { list_devices(*arguments); });
+  on_run(devices, [arguments] { list_devices(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -50,28 +50,24 @@ void eval_mnist(Arguments arguments) {
 }
 
 void add_mnist(CLI::App& eval) {
-  CLI::App& app = *eval.add_subcommand("mnist", "the newest checkpoint on the test digits");
-  app.footer(kHelp);
+  CLI::App& app = add_subcommand(eval, "mnist", "the newest checkpoint on the test digits", kHelp);
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("--train-dir", arguments->options.train_dir, "folder with the checkpoint")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("--data-dir", arguments->options.data_dir, "folder with test.tfrecords[.gz]")
-      ->type_name("DIR")
-      ->capture_default_str();
+  add_text(app, "--train-dir", arguments->options.train_dir, "folder with the checkpoint",
+           {.type = "DIR", .required = true});
+  add_text(app, "--data-dir", arguments->options.data_dir, "folder with test.tfrecords[.gz]",
+           {.type = "DIR"});
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a run");
-  app.add_flag("--relu-logits", arguments->relu_logits,
-               "the checkpoint was trained so; known already where `run.json` lies beside it");
+  add_flag(app, "--relu-logits", arguments->relu_logits,
+           "the checkpoint was trained so; known already where `run.json` lies beside it");
   add_json(app, arguments->json);
-  app.callback([arguments] { eval_mnist(*arguments); });
+  on_run(app, [arguments] { eval_mnist(*arguments); });
 }
 
 }  // namespace
 
 void add_eval(CLI::App& app) {
-  CLI::App& eval = *app.add_subcommand("eval", "evaluate a trained model");
-  eval.footer(kEvalHelp);
-  eval.require_subcommand(1);
+  CLI::App& eval = add_subcommand(app, "eval", "evaluate a trained model", kEvalHelp);
+  require_subcommand(eval);
   add_mnist(eval);
 }
 

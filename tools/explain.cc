@@ -68,28 +68,27 @@ void explain_mnist(Arguments arguments) {
 }
 
 void add_mnist(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("mnist", "the MNIST step");
-  app.footer(kHelp);
+  CLI::App& app = add_subcommand(parent, "mnist", "the MNIST step", kHelp);
   const auto arguments = std::make_shared<Arguments>();
   add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
             {.least = 1, .most = 64});
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
-  app.add_flag("--relu-logits", arguments->options.net.relu_logits,
-               "the ReLU on local4 of the source text, a mistake kept for teaching");
-  app.add_option("--trace", arguments->trace, "write the step for chrome://tracing to FILE")
-      ->type_name("FILE");
-  app.add_flag("--plan", arguments->plan, "print every instruction as well");
-  app.callback([arguments] { explain_mnist(*arguments); });
+  add_flag(app, "--relu-logits", arguments->options.net.relu_logits,
+           "the ReLU on local4 of the source text, a mistake kept for teaching");
+  add_text(app, "--trace", arguments->trace, "write the step for chrome://tracing to FILE",
+           {.type = "FILE"});
+  add_flag(app, "--plan", arguments->plan, "print every instruction as well");
+  on_run(app, [arguments] { explain_mnist(*arguments); });
 }
 
 }  // namespace
 
 void add_explain(CLI::App& app) {
-  CLI::App& explain = *app.add_subcommand("explain", "show what a training step does, and where");
-  explain.footer(kExplainHelp);
-  explain.require_subcommand(1);
+  CLI::App& explain =
+      add_subcommand(app, "explain", "show what a training step does, and where", kExplainHelp);
+  require_subcommand(explain);
   add_mnist(explain);
 }
 

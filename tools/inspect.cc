@@ -46,19 +46,19 @@ void add_inspect(CLI::App& app) {
     InspectOptions options;
     bool json = false;
   };
-  CLI::App& inspect_app = *app.add_subcommand(
-      "inspect", "say what is in a TFRecord, event or IDX file, checkpoint or training folder");
-  inspect_app.footer(kHelp);
+  CLI::App& inspect_app = add_subcommand(
+      app, "inspect", "say what is in a TFRecord, event or IDX file, checkpoint or training folder",
+      kHelp);
   const auto arguments = std::make_shared<Arguments>();
-  inspect_app.add_option("FILE", arguments->file, "what to look at")->required()->type_name("");
-  inspect_app.add_flag("--values", arguments->options.values,
-                       "read a checkpoint's values too: verify them, show their range, mean and "
-                       "standard deviation");
-  inspect_app.add_flag("--all", arguments->options.all,
-                       fmt::format("show every row, not the first {} alone", kShownRows));
+  add_text(inspect_app, "FILE", arguments->file, "what to look at", {.type = "", .required = true});
+  add_flag(inspect_app, "--values", arguments->options.values,
+           "read a checkpoint's values too: verify them, show their range, mean and "
+           "standard deviation");
+  add_flag(inspect_app, "--all", arguments->options.all,
+           fmt::format("show every row, not the first {} alone", kShownRows));
   add_json(inspect_app, arguments->json);
-  inspect_app.callback(
-      [arguments] { inspect(arguments->file, arguments->options, arguments->json); });
+  on_run(inspect_app,
+         [arguments] { inspect(arguments->file, arguments->options, arguments->json); });
 }
 
 }  // namespace towerflow::tools

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -50,23 +51,69 @@ CLI::Validator positive_number() {
       "");
 }
 
+template <class T>
+void add_numbers(CLI::App& app, const std::string& name, std::vector<T>& values,
+                 const std::string& about, T least, T most) {
+  app.add_option(name, values, about)
+      ->delimiter(',')
+      ->check(CLI::Range(least, most))
+      ->capture_default_str();
+}
+
 }  // namespace
 
-CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
-                       const std::string& about, Whole range) {
-  return app.add_option(name, value, about)
+CLI::App& add_subcommand(CLI::App& parent, const std::string& name, const std::string& about,
+                         const std::string& help) {
+  CLI::App& app = *parent.add_subcommand(name, about);
+  app.footer(help);
+  return app;
+}
+
+void require_subcommand(CLI::App& app) { app.require_subcommand(1); }
+
+void on_run(CLI::App& app, std::function<void()> work) { app.callback(std::move(work)); }
+
+void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& about) {
+  app.add_flag(name, value, about);
+}
+
+void add_flag(CLI::App& app, const std::string& name, std::function<void()> given,
+              const std::string& about) {
+  app.add_flag_callback(name, std::move(given), about);
+}
+
+void add_text(CLI::App& app, const std::string& name, std::string& value, const std::string& about,
+              Text kind) {
+  app.add_option(name, value, about)
+      ->required(kind.required)
+      ->type_name(kind.type)
+      ->capture_default_str();
+}
+
+void add_list(CLI::App& app, const std::string& name, std::vector<int>& values,
+              const std::string& about, int least, int most) {
+  add_numbers(app, name, values, about, least, most);
+}
+
+void add_list(CLI::App& app, const std::string& name, std::vector<double>& values,
+              const std::string& about, double least, double most) {
+  add_numbers(app, name, values, about, least, most);
+}
+
+void add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
+               const std::string& about, Whole range) {
+  app.add_option(name, value, about)
       ->check(whole_number(range))
       ->type_name("N")
       ->capture_default_str();
 }
 
-CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
-                       const std::string& about, Whole range) {
-  return app.add_option(name, value, about)->check(whole_number(range))->type_name("N");
+void add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
+               const std::string& about, Whole range) {
+  app.add_option(name, value, about)->check(whole_number(range))->type_name("N");
 }
 
-CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus,
-                         SimulatedDevices& simulated) {
+void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDevices& simulated) {
   static constexpr std::int64_t kMost = 1024;
   const auto count = [](const std::string& text) {
     return text.starts_with("cpu:") ? parsed<std::int64_t>(text.substr(4)) : std::nullopt;
@@ -93,16 +140,15 @@ CLI::Option* add_devices(CLI::App& app, const std::string& name, int& cpus,
     else
       cpus = static_cast<int>(*count(text));
   };
-  return app
-      .add_option_function<std::string>(
-          name, take,
-          "cpu:N for N logical CPUs, one a tower when not given; sim:N for N simulated "
-          "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= behind it")
+  app.add_option_function<std::string>(
+         name, take,
+         "cpu:N for N logical CPUs, one a tower when not given; sim:N for N simulated "
+         "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= behind it")
       ->check(CLI::Validator(check, ""))
       ->type_name("cpu:N|sim:N");
 }
 
-CLI::Option* add_gpus(CLI::App& app, const std::string& name, std::string& visible) {
+void add_gpus(CLI::App& app, const std::string& name, std::string& visible) {
   const auto check = [](std::string& text) -> std::string {
     std::string_view left = text;
     while (true) {
@@ -115,36 +161,34 @@ CLI::Option* add_gpus(CLI::App& app, const std::string& name, std::string& visib
       left.remove_prefix(comma + 1);
     }
   };
-  return app
-      .add_option(name, visible,
-                  "which accelerators to use, in this order; all of them when not given")
+  app.add_option(name, visible,
+                 "which accelerators to use, in this order; all of them when not given")
       ->check(CLI::Validator(check, ""))
       ->type_name("I,J,..");
 }
 
-CLI::Option* add_positive(CLI::App& app, const std::string& name, double& value,
-                          const std::string& about) {
-  return app.add_option(name, value, about)
+void add_positive(CLI::App& app, const std::string& name, double& value, const std::string& about) {
+  app.add_option(name, value, about)
       ->check(positive_number())
       ->type_name("R")
       ->capture_default_str();
 }
 
-CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
-                        const std::string& about, std::vector<std::string> choices) {
+void add_choice(CLI::App& app, const std::string& name, std::string& value,
+                const std::string& about, std::vector<std::string> choices) {
   const std::string shown = fmt::format("{}", fmt::join(choices, ", "));
   const auto check = [choices = std::move(choices), shown](std::string& text) -> std::string {
     if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
     return fmt::format("must be one of {}, got '{}'", shown, text);
   };
-  return app.add_option(name, value, about)
+  app.add_option(name, value, about)
       ->check(CLI::Validator(check, ""))
       ->type_name("WORD")
       ->capture_default_str();
 }
 
-CLI::Option* add_json(CLI::App& app, bool& json) {
-  return app.add_flag("--json", json, "also print the result as JSON, as the last line");
+void add_json(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "also print the result as JSON, as the last line");
 }
 
 }  // namespace towerflow::tools

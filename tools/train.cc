@@ -145,13 +145,12 @@ void train_mnist(Arguments arguments) {
 }
 
 void add_mnist(CLI::App& train) {
-  CLI::App& app = *train.add_subcommand("mnist", "two convolutions and three dense layers");
-  app.footer(kMnistHelp);
+  CLI::App& app =
+      add_subcommand(train, "mnist", "two convolutions and three dense layers", kMnistHelp);
   const auto arguments = std::make_shared<Arguments>();
   mnist::TrainOptions& options = arguments->options;
-  app.add_option("--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]")
-      ->type_name("DIR")
-      ->capture_default_str();
+  add_text(app, "--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]",
+           {.type = "DIR"});
   add_whole(app, "--num-towers,--num-gpus", arguments->num_towers,
             "towers, each a replica of the network", {.least = 1, .most = 1024});
   add_whole(app, "--batch-size", options.batch_size, "examples a step for each tower");
@@ -160,19 +159,19 @@ void add_mnist(CLI::App& train) {
   add_whole(app, "--max-steps", arguments->max_steps, "end after N steps instead");
   add_positive(app, "--learning-rate", options.learning_rate,
                "rate of the first 60 % of the steps");
-  app.add_option("--train-dir", arguments->train_dir,
-                 "folder for checkpoints, and where a run goes on from; none when not given")
-      ->type_name("DIR");
+  add_text(app, "--train-dir", arguments->train_dir,
+           "folder for checkpoints, and where a run goes on from; none when not given",
+           {.type = "DIR"});
   add_whole(app, "--save-every", options.save_every,
             "steps between checkpoints, of which the newest 5 are kept; 0: at the end alone",
             {.least = 0});
-  app.add_flag("--restart", options.restart, "train anew where --train-dir has a checkpoint");
-  app.add_flag("--tb-logging", options.net.tb_logging,
-               "write summaries to --train-dir every 100 steps, for TensorBoard");
+  add_flag(app, "--restart", options.restart, "train anew where --train-dir has a checkpoint");
+  add_flag(app, "--tb-logging", options.net.tb_logging,
+           "write summaries to --train-dir every 100 steps, for TensorBoard");
   add_whole(app, "--seed", arguments->seed, "makes the run repeat bit for bit",
             {.least = 0, .most = std::numeric_limits<std::int32_t>::max()});
-  app.add_flag("--relu-logits", options.net.relu_logits,
-               "the ReLU on local4 of the source text, a mistake kept for teaching");
+  add_flag(app, "--relu-logits", options.net.relu_logits,
+           "the ReLU on local4 of the source text, a mistake kept for teaching");
   add_whole(app, "--reader-threads", arguments->reader_threads,
             "input threads a tower; the order of examples does not depend on it",
             {.least = 1, .most = 64});
@@ -180,17 +179,17 @@ void add_mnist(CLI::App& train) {
   add_gpus(app, "--gpus", options.devices.visible);
   add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
-  app.add_flag("--log-device-placement", options.devices.log_device_placement,
-               "say which device each node is placed on");
+  add_flag(app, "--log-device-placement", options.devices.log_device_placement,
+           "say which device each node is placed on");
   add_json(app, arguments->json);
-  app.callback([arguments] { train_mnist(*arguments); });
+  on_run(app, [arguments] { train_mnist(*arguments); });
 }
 
 }  // namespace
 
 void add_train(CLI::App& app) {
-  CLI::App& train = *app.add_subcommand("train", "train a model on towers");
-  train.require_subcommand(1);
+  CLI::App& train = add_subcommand(app, "train", "train a model on towers");
+  require_subcommand(train);
   add_mnist(train);
 }
 
