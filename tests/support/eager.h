@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/runtime/session.h"
@@ -17,9 +18,7 @@ inline Array value_of(const Tensor& tensor, const Feeds& feeds = {}) {
 inline std::vector<double> numbers(const Array& array) {
   std::vector<double> values;
   dispatch_dtype(array.dtype(), [&]<class T>() {
-    for (std::int64_t i = 0; i < array.elements(); ++i) {
-      values.push_back(static_cast<double>(array.data<T>()[i]));
-    }
+    for (const T& value : array.flat<T>()) values.push_back(static_cast<double>(value));
   });
   return values;
 }
@@ -31,9 +30,8 @@ inline std::vector<double> numbers(const Tensor& tensor, const Feeds& feeds = {}
 inline Array array_of(DType dtype, const Shape& shape, const std::vector<double>& values) {
   Array array(dtype, shape);
   dispatch_dtype(dtype, [&]<class T>() {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      array.data<T>()[i] = static_cast<T>(values[i]);
-    }
+    std::transform(values.begin(), values.end(), array.data<T>(),
+                   [](double value) { return static_cast<T>(value); });
   });
   return array;
 }

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "autodiff/gradients.h"
@@ -45,11 +47,8 @@ class Built {
   /// y weighted by its gradient: the number whose derivative is checked.
   double weighted(const std::vector<Array>& xs) {
     const Array value = session_.run(y_, feeds(xs));
-    double sum = 0;
-    for (std::int64_t i = 0; i < value.elements(); ++i) {
-      sum += value.data<double>()[i] * seed_.data<double>()[i];
-    }
-    return sum;
+    const auto terms = value.flat<double>();
+    return std::inner_product(terms.begin(), terms.end(), seed_.data<double>(), 0.0);
   }
 
  private:
@@ -138,9 +137,9 @@ std::string second_grad_check(const Function& function, const std::vector<Array>
 Array random_between(const Shape& shape, double low, double high, unsigned seed) {
   std::mt19937 engine(seed);
   Array array(DType::float64, shape);
-  for (std::int64_t i = 0; i < array.elements(); ++i) {
-    array.data<double>()[i] = low + (high - low) * (static_cast<double>(engine()) / 4294967296.0);
-  }
+  std::generate_n(array.data<double>(), array.elements(), [&] {
+    return low + (high - low) * (static_cast<double>(engine()) / 4294967296.0);
+  });
   return array;
 }
 

@@ -1,5 +1,6 @@
 // Random graphs of elementwise ops: fused and unfused runs give the same bits.
 #include <random>
+#include <span>
 
 #include "autodiff/gradients.h"
 #include "ops/array/cast.h"
@@ -74,7 +75,7 @@ class RandomGraph {
 
   Tensor leaf(const Shape& shape) {
     Array array = random_array<double>(shape, static_cast<unsigned>(engine_()));
-    for (std::int64_t i = 0; i < array.elements(); ++i) array.data<double>()[i] *= 3;
+    for (double& value : std::span(array.data<double>(), array.flat<double>().size())) value *= 3;
     return tensor_of(dtype_ == DType::float32 ? converted<float, double>(array) : array);
   }
 
