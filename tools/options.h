@@ -20,7 +20,7 @@ namespace towerflow::tools {
 
 /// Adds `towerflow ... NAME`; `help` stands below its options.
 CLI::App& add_subcommand(CLI::App& parent, const std::string& name, const std::string& about,
-                         const std::string& help = "");
+                         const std::string& help);
 
 /// Says that the command does nothing without one of its subcommands.
 void require_subcommand(CLI::App& app);

@@ -34,6 +34,13 @@ constexpr const char* kMnistHelp =
     "\n"
     "Example: towerflow train mnist --num-towers 2 --train-dir runs/mnist";
 
+constexpr const char* kTrainHelp =
+    "A model is built once for each tower, all with the same variables: each tower has examples "
+    "of\n"
+    "its own, and a step updates the variables by the mean of their gradients.\n"
+    "\n"
+    "Example: towerflow train mnist --num-towers 2 --train-dir runs/mnist";
+
 struct Arguments {
   std::string data_dir = sample_dir();
   std::string train_dir;
@@ -188,7 +195,7 @@ void add_mnist(CLI::App& train) {
 }  // namespace
 
 void add_train(CLI::App& app) {
-  CLI::App& train = add_subcommand(app, "train", "train a model on towers");
+  CLI::App& train = add_subcommand(app, "train", "train a model on towers", kTrainHelp);
   require_subcommand(train);
   add_mnist(train);
 }
