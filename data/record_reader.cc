@@ -41,7 +41,7 @@ class ReadKernel final : public PreparedKernel {
   std::string place_;  // of its turn
 };
 
-constexpr const char* kNoGradient = "records are read, not computed";
+constexpr const char* kNotComputed = "records are read, not computed";
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void register_record_reader_ops(OpRegistry& registry) {
   registry.add(
       {.name = "TFRecordReaderV2",
        .shape = [](InferenceContext& context) { context.add_output(DType::resource, Shape{}); },
-       .gradient = NoGradient{kNoGradient},
+       .gradient = NoGradient{kNotComputed},
        .effect = Effect::stateful});
   registry.add({.name = "ReaderReadV2",
                 .shape =
@@ -57,7 +57,7 @@ void register_record_reader_ops(OpRegistry& registry) {
                       context.add_output(DType::string, Shape{});
                       context.add_output(DType::string, Shape{});
                     },
-                .gradient = NoGradient{kNoGradient},
+                .gradient = NoGradient{kNotComputed},
                 .effect = Effect::stateful});
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 namespace mnist = models::mnist;
 
-constexpr const char* kHelp =
+constexpr const char* kBenchMnistHelp =
     "Runs the step on digits that lie in memory, so that reading and shuffling do not count, in\n"
     "windows of some steps, and prints the median rate with the spread of the middle 80 % of the\n"
     "windows. --explain says where the time goes and what the fastest kernels would need, --trace\n"
@@ -37,7 +37,7 @@ constexpr const char* kBenchHelp =
     "\n"
     "Example: towerflow bench mnist --num-towers 2";
 
-struct Arguments {
+struct BenchArguments {
   mnist::BenchOptions options;
   std::int64_t num_towers = 1, windows = 20, steps = 10, warm_up = 10;
   std::optional<std::int64_t> threads;
@@ -71,7 +71,7 @@ void explain(mnist::StepBench& bench, mnist::BenchOptions options, std::int64_t 
   fmt::print("{}", step_floor(traces, traces_of(direct, steps), stream_rate(threads)));
 }
 
-void bench_mnist(Arguments arguments) {
+void bench_mnist(BenchArguments arguments) {
   mnist::BenchOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
@@ -114,9 +114,10 @@ void bench_mnist(Arguments arguments) {
   }
 }
 
-void add_mnist(CLI::App& parent) {
-  CLI::App& app = add_subcommand(parent, "mnist", "the MNIST step on data in memory", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+void add_bench_mnist(CLI::App& parent) {
+  CLI::App& app =
+      add_subcommand(parent, "mnist", "the MNIST step on data in memory", kBenchMnistHelp);
+  const auto arguments = std::make_shared<BenchArguments>();
   add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
             {.least = 1, .most = 1024});
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
@@ -152,7 +153,7 @@ void add_bench(CLI::App& app) {
   CLI::App& bench = add_subcommand(
       app, "bench", "time the training step of a model, or a part of it", kBenchHelp);
   require_subcommand(bench);
-  add_mnist(bench);
+  add_bench_mnist(bench);
   add_bench_graph(bench);
   add_bench_records(bench);
   add_bench_run(bench);

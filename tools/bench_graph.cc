@@ -17,7 +17,7 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kGraphHelp =
     "Records a program of fully connected layers on towers, with their gradients, averages and\n"
     "updates, and runs nothing: one line a graph with its operations, its time and the time of "
     "one\n"
@@ -25,7 +25,7 @@ constexpr const char* kHelp =
     "\n"
     "Example: towerflow bench graph --layers 500 --num-towers 4";
 
-struct Arguments {
+struct GraphArguments {
   std::int64_t layers = 100, towers = 2, windows = 5;
   bool serve = false, json = false;
 };
@@ -79,7 +79,7 @@ std::string json_of(const Recorded& one) {
   return line.dump();
 }
 
-void bench_graph(const Arguments& arguments) {
+void bench_graph(const GraphArguments& arguments) {
   if (arguments.serve) {
     return serve("layers",
                  [&](std::int64_t layers) { return json_of(record(layers, arguments.towers)); });
@@ -99,8 +99,8 @@ void bench_graph(const Arguments& arguments) {
 
 void add_bench_graph(CLI::App& parent) {
   CLI::App& app =
-      add_subcommand(parent, "graph", "the recording of a graph, not its running", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+      add_subcommand(parent, "graph", "the recording of a graph, not its running", kGraphHelp);
+  const auto arguments = std::make_shared<GraphArguments>();
   add_whole(app, "--layers", arguments->layers, "fully connected layers of each tower",
             {.least = 1});
   add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 1024});

@@ -19,7 +19,7 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kRecordsHelp =
     "Reads MNIST's Examples again and again: a queue of file names, TFRecordReader.read,\n"
     "parse_single_example, decode_raw, and a queue that gives batches, filled by queue runners, "
     "as\n"
@@ -28,7 +28,7 @@ constexpr const char* kHelp =
     "\n"
     "Example: towerflow bench records --data-dir data --batch-size 64";
 
-struct Arguments {
+struct RecordsArguments {
   std::string data_dir = sample_dir();
   std::int64_t batch_size = 128, reader_threads = 1, windows = 11, batches = 200;
   bool serve = false, json = false;
@@ -36,7 +36,7 @@ struct Arguments {
 
 class RecordsBench {
  public:
-  explicit RecordsBench(const Arguments& arguments) : batch_size_(arguments.batch_size) {
+  explicit RecordsBench(const RecordsArguments& arguments) : batch_size_(arguments.batch_size) {
     const auto as_default = graph_.as_default();
     const std::string file = models::mnist::record_file(arguments.data_dir, "train");
     const FIFOQueue names = train::string_input_producer({file}, {.shuffle = false});
@@ -88,7 +88,7 @@ std::string json_of(double rate) {
   return line.dump();
 }
 
-void bench_records(const Arguments& arguments) {
+void bench_records(const RecordsArguments& arguments) {
   RecordsBench bench(arguments);
   if (arguments.serve) {
     return serve("batches", [&](std::int64_t batches) { return json_of(bench.window(batches)); });
@@ -110,9 +110,9 @@ void bench_records(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_records(CLI::App& parent) {
-  CLI::App& app = add_subcommand(parent, "records",
-                                 "reading and parsing of TFRecords through the graph", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& app = add_subcommand(
+      parent, "records", "reading and parsing of TFRecords through the graph", kRecordsHelp);
+  const auto arguments = std::make_shared<RecordsArguments>();
   add_text(app, "--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]");
   add_whole(app, "--batch-size", arguments->batch_size, "examples of a batch");
   add_whole(app, "--reader-threads", arguments->reader_threads, "threads that read and parse",

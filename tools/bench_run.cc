@@ -17,21 +17,21 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kRunHelp =
     "Runs one addition of integers, and a chain of them, so often that the time of the additions\n"
     "is next to nothing: what is left is what a call costs, through a callable and through\n"
     "Session::run, and what each further operation adds. Medians, in microseconds (us).\n"
     "\n"
     "Example: towerflow bench run --ops 1000 --calls 500";
 
-struct Arguments {
+struct RunArguments {
   std::int64_t windows = 21, calls = 2000, ops = 100;
   bool json = false;
 };
 
 /// Median seconds of one call over windows of calls.
 template <class Call>
-double seconds_of(const Arguments& arguments, std::int64_t calls, Call call) {
+double seconds_of(const RunArguments& arguments, std::int64_t calls, Call call) {
   std::vector<double> windows;
   for (std::int64_t window = 0; window <= arguments.windows; ++window) {
     const auto start = std::chrono::steady_clock::now();
@@ -42,7 +42,7 @@ double seconds_of(const Arguments& arguments, std::int64_t calls, Call call) {
   return quantile(std::move(windows), 0.5);
 }
 
-void bench_run(const Arguments& arguments) {
+void bench_run(const RunArguments& arguments) {
   Graph graph;
   const auto as_default = graph.as_default();
   // Integers, which no chain of elementwise ops takes; a fed value, which nothing folds.
@@ -82,8 +82,8 @@ void bench_run(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_run(CLI::App& parent) {
-  CLI::App& app = add_subcommand(parent, "run", "what a run costs besides its kernels", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& app = add_subcommand(parent, "run", "what a run costs besides its kernels", kRunHelp);
+  const auto arguments = std::make_shared<RunArguments>();
   add_whole(app, "--ops", arguments->ops, "operations of the chain", {.least = 2});
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--calls", arguments->calls, "calls a window");

@@ -27,14 +27,14 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kSaveHelp =
     "Saves variables of random numbers by a Saver into a folder of its own below --dir, which is\n"
     "removed again, and prints the rate, until all of it is on the disk, and by how much the peak\n"
     "of the process's memory is above what it had before. MB are 10^6 bytes, MiB 2^20.\n"
     "\n"
     "Example: towerflow bench save --megabytes 100 --dir runs";
 
-struct Arguments {
+struct SaveArguments {
   std::string dir = ".";
   std::int64_t megabytes = 500, variables = 4, windows = 5;
   bool serve = false, json = false;
@@ -56,14 +56,14 @@ void forget_peak() {
   if (!refs) throw errors::PermissionDeniedError("cannot reset the peak in /proc/self/clear_refs");
 }
 
-struct Measured {
+struct MeasuredSave {
   double mb_per_second;  ///< median
   double extra_mib;      ///< at most
 };
 
 class SaveBench {
  public:
-  explicit SaveBench(const Arguments& arguments) {
+  explicit SaveBench(const SaveArguments& arguments) {
     std::filesystem::create_directories(arguments.dir);
     std::string pattern = (std::filesystem::path(arguments.dir) / "bench-save-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) {
@@ -89,11 +89,11 @@ class SaveBench {
   SaveBench(const SaveBench&) = delete;
   SaveBench& operator=(const SaveBench&) = delete;
 
-  Measured save(std::int64_t times) {
+  MeasuredSave save(std::int64_t times) {
     std::vector<double> rates;
     double extra_mib = 0;
     for (std::int64_t i = 0; i < times; ++i) {
-      const Measured one = save_once();
+      const MeasuredSave one = save_once();
       rates.push_back(one.mb_per_second);
       extra_mib = std::max(extra_mib, one.extra_mib);
     }
@@ -102,7 +102,7 @@ class SaveBench {
 
  private:
   /// The checkpoint is deleted when it has been timed.
-  Measured save_once() {
+  MeasuredSave save_once() {
     forget_peak();
     const double before = status_mib("VmRSS");
     const auto start = std::chrono::steady_clock::now();
@@ -122,20 +122,20 @@ class SaveBench {
   std::unique_ptr<Session> session_;
 };
 
-std::string json_of(const Measured& measured) {
+std::string json_of(const MeasuredSave& measured) {
   nlohmann::ordered_json line;
   line["mb_per_second"] = measured.mb_per_second;
   line["extra_mib"] = measured.extra_mib;
   return line.dump();
 }
 
-void bench_save(const Arguments& arguments) {
+void bench_save(const SaveArguments& arguments) {
   SaveBench bench(arguments);
   bench.save(1);
   if (arguments.serve) {
     return serve("saves", [&](std::int64_t saves) { return json_of(bench.save(saves)); });
   }
-  const Measured measured = bench.save(arguments.windows);
+  const MeasuredSave measured = bench.save(arguments.windows);
   fmt::print(
       "{} MB in {} variables: {:.0f} MB/s until they are on the disk, {:.1f} MiB beside the "
       "variables at most\n",
@@ -146,8 +146,8 @@ void bench_save(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_save(CLI::App& parent) {
-  CLI::App& app = add_subcommand(parent, "save", "what writing a checkpoint costs", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& app = add_subcommand(parent, "save", "what writing a checkpoint costs", kSaveHelp);
+  const auto arguments = std::make_shared<SaveArguments>();
   add_text(app, "--dir", arguments->dir, "folder on the disk to be measured, made where absent",
            {.type = "DIR"});
   add_whole(app, "--megabytes", arguments->megabytes, "size of the variables",

@@ -18,7 +18,7 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kScalingHelp =
     "Towers on simulated accelerators, one each. Times are virtual: a kernel takes what it costs\n"
     "one core of this machine, whoever else wants that core, a copy what its size, the bandwidth\n"
     "and the latency say, and the host, which averages and updates, has one core. So the figures\n"
@@ -26,7 +26,7 @@ constexpr const char* kHelp =
     "\n"
     "Example: towerflow bench scaling --bandwidths 1,16 --batch-size 64";
 
-struct Arguments {
+struct ScalingArguments {
   std::vector<int> devices{1, 2, 4, 8};
   std::vector<double> bandwidths{1, 4, 16, 64};  // GB/s
   std::int64_t batch_size = 64, steps = 5;
@@ -34,7 +34,7 @@ struct Arguments {
 };
 
 /// Virtual seconds of one step.
-double step_seconds(int devices, double bandwidth, const Arguments& arguments) {
+double step_seconds(int devices, double bandwidth, const ScalingArguments& arguments) {
   models::mnist::BenchOptions options{.num_towers = devices, .batch_size = arguments.batch_size};
   options.devices.simulated = {.count = devices, .bandwidth = bandwidth * 1e9};
   models::mnist::StepBench bench(options);
@@ -46,7 +46,7 @@ double step_seconds(int devices, double bandwidth, const Arguments& arguments) {
   return quantile(std::move(seconds), 0.5);
 }
 
-void bench_scaling(const Arguments& arguments) {
+void bench_scaling(const ScalingArguments& arguments) {
   Progress progress("simulating");
   const auto cells =
       static_cast<std::int64_t>(arguments.devices.size() * arguments.bandwidths.size());
@@ -86,9 +86,9 @@ void bench_scaling(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_scaling(CLI::App& parent) {
-  CLI::App& app =
-      add_subcommand(parent, "scaling", "the MNIST step on ever more simulated devices", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& app = add_subcommand(parent, "scaling", "the MNIST step on ever more simulated devices",
+                                 kScalingHelp);
+  const auto arguments = std::make_shared<ScalingArguments>();
   add_list(app, "--counts", arguments->devices, "numbers of devices", 1, 64);
   add_list(app, "--bandwidths", arguments->bandwidths, "GB/s of each copy engine", 1e-3, 1e6);
   add_whole(app, "--batch-size", arguments->batch_size, "examples a step for each tower");

@@ -21,7 +21,7 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kUpdateHelp =
     "Averages the gradients of N towers and updates the variables, as a step does when the towers\n"
     "are done, and beside it reads and writes as many bytes in a plain loop: memory sets the "
     "pace,\n"
@@ -30,7 +30,7 @@ constexpr const char* kHelp =
     "\n"
     "Example: towerflow bench update --parameters 10000000 --optimizer nesterov --num-towers 2";
 
-struct Arguments {
+struct UpdateArguments {
   std::int64_t towers = 2, parameters = 123600000, variables = 16, windows = 10, steps = 3;
   std::string optimizer = "adam";
   std::optional<std::int64_t> threads;
@@ -66,25 +66,25 @@ const Kind kKinds[] = {
      }},
 };
 
-const Kind& kind_of(const std::string& name) {
+const Kind& optimizer_kind(const std::string& name) {
   return *std::find_if(std::begin(kKinds), std::end(kKinds),
                        [&](const Kind& kind) { return name == kind.name; });
 }
 
-int threads_of(const Arguments& arguments) {
+int threads_of(const UpdateArguments& arguments) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   return static_cast<int>(arguments.threads.value_or(cores));
 }
 
-struct Measured {
+struct MeasuredUpdate {
   double seconds, stream_seconds;  ///< of one step
 };
 
 /// Variables of equal size, and gradients of every tower that lie in memory already.
 class UpdateBench {
  public:
-  explicit UpdateBench(const Arguments& arguments)
-      : kind_(kind_of(arguments.optimizer)),
+  explicit UpdateBench(const UpdateArguments& arguments)
+      : kind_(optimizer_kind(arguments.optimizer)),
         size_(std::max<std::int64_t>(1, arguments.parameters / arguments.variables)),
         elements_(size_ * arguments.variables),
         stream_(elements_, 1 + kind_.slots, static_cast<int>(arguments.towers),
@@ -109,8 +109,8 @@ class UpdateBench {
     step_ = session_->make_callable(update_);
   }
 
-  Measured window(std::int64_t steps) {
-    Measured measured{0, 0};
+  MeasuredUpdate window(std::int64_t steps) {
+    MeasuredUpdate measured{0, 0};
     for (std::int64_t i = 0; i < steps; ++i) {
       const auto start = std::chrono::steady_clock::now();
       step_({});
@@ -143,7 +143,7 @@ class UpdateBench {
   Callable step_;
 };
 
-nlohmann::ordered_json line_of(const UpdateBench& bench, const Measured& measured) {
+nlohmann::ordered_json line_of(const UpdateBench& bench, const MeasuredUpdate& measured) {
   const double gigabytes = 1e-9 * static_cast<double>(bench.bytes());
   nlohmann::ordered_json line;
   line["ms"] = 1e3 * measured.seconds;
@@ -153,7 +153,7 @@ nlohmann::ordered_json line_of(const UpdateBench& bench, const Measured& measure
   return line;
 }
 
-void bench_update(const Arguments& arguments) {
+void bench_update(const UpdateArguments& arguments) {
   UpdateBench bench(arguments);
   bench.window(1);
   if (arguments.plan) fmt::print("{}", bench.plan_report());
@@ -161,19 +161,20 @@ void bench_update(const Arguments& arguments) {
     return serve("steps",
                  [&](std::int64_t steps) { return line_of(bench, bench.window(steps)).dump(); });
   }
-  std::vector<Measured> windows;
+  std::vector<MeasuredUpdate> windows;
   for (std::int64_t i = 0; i < arguments.windows; ++i) {
     windows.push_back(bench.window(arguments.steps));
   }
   const auto median = [&](auto of) {
     std::vector<double> values;
-    for (const Measured& window : windows) values.push_back(of(window));
+    for (const MeasuredUpdate& window : windows) values.push_back(of(window));
     return quantile(std::move(values), 0.5);
   };
-  const Measured typical{median([](const Measured& m) { return m.seconds; }),
-                         median([](const Measured& m) { return m.stream_seconds; })};
+  const MeasuredUpdate typical{median([](const MeasuredUpdate& m) { return m.seconds; }),
+                               median([](const MeasuredUpdate& m) { return m.stream_seconds; })};
   auto line = line_of(bench, typical);
-  line["share_of_stream"] = median([](const Measured& m) { return m.stream_seconds / m.seconds; });
+  line["share_of_stream"] =
+      median([](const MeasuredUpdate& m) { return m.stream_seconds / m.seconds; });
   fmt::print(
       "mean of {} towers and {}, {} parameters in {} variables: {:.1f} ms, {:.1f} GB/s; a stream "
       "of the same bytes {:.1f} GB/s, of which that is {:.0f} %\n",
@@ -186,10 +187,10 @@ void bench_update(const Arguments& arguments) {
 }  // namespace
 
 void add_bench_update(CLI::App& parent) {
-  CLI::App& app =
-      add_subcommand(parent, "update",
-                     "averaging towers' gradients and updating the variables, on the host", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& app = add_subcommand(
+      parent, "update", "averaging towers' gradients and updating the variables, on the host",
+      kUpdateHelp);
+  const auto arguments = std::make_shared<UpdateArguments>();
   add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 4});
   add_whole(app, "--parameters", arguments->parameters, "parameters of the model");
   add_whole(app, "--variables", arguments->variables, "variables that they lie in, of equal size");

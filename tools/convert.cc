@@ -13,7 +13,7 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kMnistHelp =
+constexpr const char* kConvertMnistHelp =
     "IDX_DIR holds the four files of MNIST, plain or with .gz:\n"
     "  train-images-idx3-ubyte  train-labels-idx1-ubyte\n"
     "  t10k-images-idx3-ubyte   t10k-labels-idx1-ubyte\n"
@@ -30,7 +30,7 @@ constexpr const char* kConvertHelp =
     "\n"
     "Example: towerflow convert mnist --from downloads --to data/mnist";
 
-struct MnistArguments {
+struct ConvertArguments {
   std::string from, to;
   std::string compression = "none";
   data::MnistConvertOptions options;
@@ -43,7 +43,7 @@ data::Compression compression_named(const std::string& name) {
   return name == "zlib" ? data::Compression::zlib : data::Compression::none;
 }
 
-void convert_mnist(MnistArguments arguments) {
+void convert_mnist(ConvertArguments arguments) {
   Progress progress("converting");
   arguments.options.compression = compression_named(arguments.compression);
   arguments.options.with_geometry = !arguments.without_geometry;
@@ -61,10 +61,10 @@ void convert_mnist(MnistArguments arguments) {
   }
 }
 
-void add_mnist(CLI::App& convert) {
-  CLI::App& app =
-      add_subcommand(convert, "mnist", "handwritten digits, from their IDX files", kMnistHelp);
-  const auto arguments = std::make_shared<MnistArguments>();
+void add_convert_mnist(CLI::App& convert) {
+  CLI::App& app = add_subcommand(convert, "mnist", "handwritten digits, from their IDX files",
+                                 kConvertMnistHelp);
+  const auto arguments = std::make_shared<ConvertArguments>();
   add_text(app, "--from", arguments->from, "folder of the IDX files",
            {.type = "IDX_DIR", .required = true});
   add_text(app, "--to", arguments->to, "folder to write to, made where absent",
@@ -90,7 +90,7 @@ void add_convert(CLI::App& app) {
   CLI::App& convert = add_subcommand(
       app, "convert", "make TFRecord files of a data set as it is published", kConvertHelp);
   require_subcommand(convert);
-  add_mnist(convert);
+  add_convert_mnist(convert);
 }
 
 }  // namespace towerflow::tools

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kHelp =
+constexpr const char* kDevicesHelp =
     "Opens a session as a training would and lists its devices by the names that TensorFlow gives\n"
     "them, then shows where /gpu:0, /gpu:1, ... are placed (without a GPU on a simulated\n"
     "accelerator, or with soft placement on a logical CPU), and what the machine has: cores,\n"
@@ -27,18 +27,12 @@ constexpr const char* kHelp =
     "\n"
     "Example: towerflow devices --devices sim:2,bandwidth=8GB/s,memory=2GiB";
 
-struct Arguments {
+struct DevicesArguments {
   int cpus = 1;
   SimulatedDevices simulated;
   std::optional<std::int64_t> threads;
   bool json = false;
 };
-
-/// "/device:CPU:0" of the full name.
-std::string short_name(const std::string& full) {
-  const std::size_t at = full.find("/device:");
-  return at == std::string::npos ? full : full.substr(at);
-}
 
 /// Where the session puts a node that asks for each of `asked`, and why.
 std::vector<Placement> placements(Graph& graph, Session& session,
@@ -55,7 +49,7 @@ std::vector<Placement> placements(Graph& graph, Session& session,
 }
 
 /// One accelerator more than there is, to show what becomes of it.
-std::vector<std::string> asked_devices(const Arguments& arguments) {
+std::vector<std::string> asked_devices(const DevicesArguments& arguments) {
   constexpr int kMost = 8;
   const int there = arguments.simulated.count > 0 ? arguments.simulated.count : arguments.cpus;
   std::vector<std::string> asked{"/cpu:0"};
@@ -98,7 +92,7 @@ ordered_json machine_json(const Machine& machine, std::int64_t threads) {
   return json;
 }
 
-void list_devices(const Arguments& arguments) {
+void list_devices(const DevicesArguments& arguments) {
   Graph graph;
   Session session(graph,
                   {.device_count = {{"CPU", arguments.cpus}},
@@ -114,7 +108,7 @@ void list_devices(const Arguments& arguments) {
   names.add({"device", "what it is"});
   for (const DeviceHolding& device : devices) names.add({device.name, device.description});
   placed.add({"asked", "given", "why"});
-  for (const Placement& one : asked) placed.add({one.asked, short_name(one.given), one.why});
+  for (const Placement& one : asked) placed.add({one.asked, short_device(one.given), one.why});
   fmt::print("Devices of a session\n{}\nWhere a request goes, with soft placement\n{}",
              names.text(), placed.text());
   print_machine(machine, threads);
@@ -123,7 +117,7 @@ void list_devices(const Arguments& arguments) {
   ordered_json line;
   line["devices"] = ordered_json::array();
   for (const DeviceHolding& device : devices) {
-    const bool simulated = short_name(device.name).starts_with("/device:SIM:");
+    const bool simulated = short_device(device.name).starts_with("/device:SIM:");
     line["devices"].push_back(
         {{"name", device.name},
          {"type", simulated ? "SIM" : "CPU"},
@@ -142,8 +136,8 @@ void list_devices(const Arguments& arguments) {
 
 void add_devices(CLI::App& app) {
   CLI::App& devices =
-      add_subcommand(app, "devices", "list the devices that a session would have", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+      add_subcommand(app, "devices", "list the devices that a session would have", kDevicesHelp);
+  const auto arguments = std::make_shared<DevicesArguments>();
   add_devices(devices, "--devices", arguments->cpus, arguments->simulated);
   add_whole(devices, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});

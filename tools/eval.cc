@@ -14,7 +14,7 @@ namespace {
 
 namespace mnist = models::mnist;
 
-constexpr const char* kHelp =
+constexpr const char* kEvalMnistHelp =
     "Restores the newest checkpoint of the training folder, runs all test digits through the\n"
     "network and says how many are recognised: precision @ 1 is the share whose highest score is\n"
     "the right digit.\n"
@@ -26,13 +26,13 @@ constexpr const char* kEvalHelp =
     "\n"
     "Example: towerflow eval mnist --train-dir runs/mnist";
 
-struct Arguments {
+struct EvalArguments {
   mnist::EvalOptions options{.data_dir = sample_dir()};
   bool relu_logits = false;
   bool json = false;
 };
 
-void eval_mnist(Arguments arguments) {
+void eval_mnist(EvalArguments arguments) {
   if (arguments.relu_logits) arguments.options.relu_logits = true;
   const mnist::EvalResult result = mnist::evaluate(arguments.options);
   fmt::print("{}: {} of {} test digits right, precision @ 1 = {:.4f}\n", result.checkpoint,
@@ -49,9 +49,10 @@ void eval_mnist(Arguments arguments) {
   }
 }
 
-void add_mnist(CLI::App& eval) {
-  CLI::App& app = add_subcommand(eval, "mnist", "the newest checkpoint on the test digits", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+void add_eval_mnist(CLI::App& eval) {
+  CLI::App& app =
+      add_subcommand(eval, "mnist", "the newest checkpoint on the test digits", kEvalMnistHelp);
+  const auto arguments = std::make_shared<EvalArguments>();
   add_text(app, "--train-dir", arguments->options.train_dir, "folder with the checkpoint",
            {.type = "DIR", .required = true});
   add_text(app, "--data-dir", arguments->options.data_dir, "folder with test.tfrecords[.gz]",
@@ -68,7 +69,7 @@ void add_mnist(CLI::App& eval) {
 void add_eval(CLI::App& app) {
   CLI::App& eval = add_subcommand(app, "eval", "evaluate a trained model", kEvalHelp);
   require_subcommand(eval);
-  add_mnist(eval);
+  add_eval_mnist(eval);
 }
 
 }  // namespace towerflow::tools

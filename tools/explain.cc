@@ -13,7 +13,7 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kExplainMnistHelp =
     "Builds the step, runs it a few times on data in memory, and shows who holds what, what\n"
     "crosses between memories, who waits for whom, and which operations became one.\n"
     "\n"
@@ -25,7 +25,7 @@ constexpr const char* kExplainHelp =
     "\n"
     "Example: towerflow explain mnist --num-towers 2";
 
-struct Arguments {
+struct ExplainArguments {
   models::mnist::BenchOptions options;
   std::int64_t num_towers = 2;
   std::string trace;
@@ -45,7 +45,7 @@ std::string lines_with(const std::string& report, const std::vector<std::string>
   return text;
 }
 
-void explain_mnist(Arguments arguments) {
+void explain_mnist(ExplainArguments arguments) {
   auto& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   if (options.devices.cpus == 0 && options.devices.simulated.count == 0) {
@@ -67,9 +67,9 @@ void explain_mnist(Arguments arguments) {
   if (arguments.plan) fmt::print("\nThe plan\n{}", report);
 }
 
-void add_mnist(CLI::App& parent) {
-  CLI::App& app = add_subcommand(parent, "mnist", "the MNIST step", kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+void add_explain_mnist(CLI::App& parent) {
+  CLI::App& app = add_subcommand(parent, "mnist", "the MNIST step", kExplainMnistHelp);
+  const auto arguments = std::make_shared<ExplainArguments>();
   add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
             {.least = 1, .most = 64});
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
@@ -89,7 +89,7 @@ void add_explain(CLI::App& app) {
   CLI::App& explain =
       add_subcommand(app, "explain", "show what a training step does, and where", kExplainHelp);
   require_subcommand(explain);
-  add_mnist(explain);
+  add_explain_mnist(explain);
 }
 
 }  // namespace towerflow::tools

@@ -11,7 +11,7 @@
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kInspectHelp =
     "FILE may be, whatever its name:\n"
     "  a TFRecord file, plain, gzip or zlib: its records, and the features of its Examples\n"
     "  an event file of summaries: its tags, with steps and the values of scalars\n"
@@ -41,15 +41,15 @@ void inspect(const std::string& path, const InspectOptions& options, bool json) 
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  struct Arguments {
+  struct InspectArguments {
     std::string file;
     InspectOptions options;
     bool json = false;
   };
   CLI::App& inspect_app = add_subcommand(
       app, "inspect", "say what is in a TFRecord, event or IDX file, checkpoint or training folder",
-      kHelp);
-  const auto arguments = std::make_shared<Arguments>();
+      kInspectHelp);
+  const auto arguments = std::make_shared<InspectArguments>();
   add_text(inspect_app, "FILE", arguments->file, "what to look at", {.type = "", .required = true});
   add_flag(inspect_app, "--values", arguments->options.values,
            "read a checkpoint's values too: verify them, show their range, mean and "

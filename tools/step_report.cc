@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/file.h"
+#include "tools/text.h"
 
 namespace towerflow::tools {
 namespace {
@@ -17,12 +18,6 @@ double begin_of(const RunMetadata& step, const NodeStats& stats) {
 }
 double end_of(const RunMetadata& step, const NodeStats& stats) {
   return step.simulated ? stats.virtual_end : stats.end;
-}
-
-/// "/device:SIM:0" out of a full name.
-std::string short_name(const std::string& device) {
-  const std::size_t at = device.find("/device:");
-  return at == std::string::npos ? device : device.substr(at);
 }
 
 std::string megabytes(double bytes) {
@@ -41,7 +36,7 @@ std::vector<Engine> engines(const RunMetadata& step, double seconds, std::size_t
   std::map<std::string, std::size_t> index;
   for (const NodeStats& stats : step.nodes) {
     const std::string name =
-        short_name(stats.device) +
+        short_device(stats.device) +
         (stats.lane == Lane::compute ? std::string() : fmt::format(" {}", lane_name(stats.lane)));
     const auto [it, added] = index.emplace(name, all.size());
     if (added) all.push_back({name, 0, 0, std::string(width, ' ')});
@@ -93,7 +88,7 @@ std::string holdings(Session& session, std::span<const Fetch> fetches) {
   std::string text;
   for (const DeviceHolding& device : session.device_holdings(fetches)) {
     text += fmt::format("  {}: {}\n    {} nodes of the step, {} of memory for its values",
-                        short_name(device.name), device.description, nodes[device.name],
+                        short_device(device.name), device.description, nodes[device.name],
                         megabytes(static_cast<double>(device.step_bytes)));
     if (device.variables > 0) {
       text += fmt::format("; all {} variables and slots, {}", device.variables,
@@ -116,13 +111,13 @@ std::string crossings(Session& session, std::span<const Fetch> fetches, std::siz
   std::map<std::pair<std::string, std::string>, std::pair<int, double>> routes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Transfer& transfer = all[i];
-    auto& [count, bytes] = routes[{short_name(transfer.from), short_name(transfer.to)}];
+    auto& [count, bytes] = routes[{short_device(transfer.from), short_device(transfer.to)}];
     ++count;
     bytes += static_cast<double>(transfer.bytes);
     if (i >= shown) continue;
     text +=
         fmt::format("  {:>10}  {} -> {}  {}{}\n", megabytes(static_cast<double>(transfer.bytes)),
-                    short_name(transfer.from), short_name(transfer.to), transfer.value,
+                    short_device(transfer.from), short_device(transfer.to), transfer.value,
                     transfer.replica ? " (a variable: again when it has changed)" : "");
   }
   if (all.size() > shown) text += fmt::format("  and {} smaller ones\n", all.size() - shown);
@@ -159,7 +154,7 @@ std::string first_departure(const RunMetadata& step) {
     before += std::max(0.0, std::min(end, leaves) - begin);
   }
   return fmt::format("  The first gradient, of {}, left {} after {:.0f} % of its backward pass.\n",
-                     what, short_name(device), all > 0 ? 100 * before / all : 0);
+                     what, short_device(device), all > 0 ? 100 * before / all : 0);
 }
 
 void write_trace(const RunMetadata& step, const std::string& path) {

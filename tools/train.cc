@@ -21,7 +21,7 @@ namespace {
 
 namespace mnist = models::mnist;
 
-constexpr const char* kMnistHelp =
+constexpr const char* kTrainMnistHelp =
     "Every tower reads all training digits once an epoch, shuffled by a queue of its own; "
     "gradients\n"
     "are averaged and applied on the CPU. Tower i asks for /gpu:i; without GPUs it runs on a "
@@ -41,7 +41,7 @@ constexpr const char* kTrainHelp =
     "\n"
     "Example: towerflow train mnist --num-towers 2 --train-dir runs/mnist";
 
-struct Arguments {
+struct TrainArguments {
   std::string data_dir = sample_dir();
   std::string train_dir;
   std::int64_t num_towers = 1, num_epochs = 5, reader_threads = 2;
@@ -90,7 +90,7 @@ void print_left_over(const mnist::TrainResult& result) {
   }
 }
 
-void train_mnist(Arguments arguments) {
+void train_mnist(TrainArguments arguments) {
   mnist::TrainOptions& options = arguments.options;
   if (arguments.epochs_given && arguments.max_steps) {
     throw UsageError("--num-epochs and --max-steps exclude each other; give one");
@@ -151,10 +151,10 @@ void train_mnist(Arguments arguments) {
   if (result.stopped) throw Interrupted();
 }
 
-void add_mnist(CLI::App& train) {
+void add_train_mnist(CLI::App& train) {
   CLI::App& app =
-      add_subcommand(train, "mnist", "two convolutions and three dense layers", kMnistHelp);
-  const auto arguments = std::make_shared<Arguments>();
+      add_subcommand(train, "mnist", "two convolutions and three dense layers", kTrainMnistHelp);
+  const auto arguments = std::make_shared<TrainArguments>();
   mnist::TrainOptions& options = arguments->options;
   add_text(app, "--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]",
            {.type = "DIR"});
@@ -197,7 +197,7 @@ void add_mnist(CLI::App& train) {
 void add_train(CLI::App& app) {
   CLI::App& train = add_subcommand(app, "train", "train a model on towers", kTrainHelp);
   require_subcommand(train);
-  add_mnist(train);
+  add_train_mnist(train);
 }
 
 }  // namespace towerflow::tools

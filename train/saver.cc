@@ -30,11 +30,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-struct KeptCheckpoint {
-  std::string path;
-  double saved = 0;  // seconds since 1970
-};
-
 /// The value of `filename` after the save: its identity beside it, once `save` has run.
 Tensor after_save(const Operation& save, const Tensor& filename, Site site) {
   Graph& graph = filename.graph();
@@ -94,6 +89,11 @@ void check_state_name(const std::string& save_path, const SaverSaveOptions& opti
 }  // namespace
 
 struct Saver::State {
+  struct KeptCheckpoint {
+    std::string path;
+    double saved = 0;  // seconds since 1970
+  };
+
   SaverOptions options;
   bool empty = false;
   Tensor filename, saved;
@@ -240,7 +240,7 @@ void Saver::restore(Session& session, const std::string& save_path) const {
 
 std::vector<std::string> Saver::last_checkpoints() const {
   std::vector<std::string> paths;
-  for (const KeptCheckpoint& checkpoint : state_->kept) paths.push_back(checkpoint.path);
+  for (const State::KeptCheckpoint& checkpoint : state_->kept) paths.push_back(checkpoint.path);
   return paths;
 }
 

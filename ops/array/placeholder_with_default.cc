@@ -26,7 +26,7 @@ void promised_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), promised);
 }
 
-std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> default_kernel(const KernelRequest& request) {
   if (request.inputs[0].dtype == DType::string) {
     return function_kernel([count = request.inputs[0].shape.elements(),
                             shape = request.inputs[0].shape](const LaunchArgs& args) {
@@ -53,7 +53,7 @@ void register_placeholder_with_default_ops(OpRegistry& registry) {
 
 void register_placeholder_with_default_kernels(KernelTable& table) {
   table.add(
-      {.op = "PlaceholderWithDefault", .label = "copy", .accepts = {}, .prepare = copy_kernel});
+      {.op = "PlaceholderWithDefault", .label = "copy", .accepts = {}, .prepare = default_kernel});
 }
 
 Tensor placeholder_with_default(const Operand& input, const Shape& shape,

@@ -53,7 +53,7 @@ const char* pick(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t 
   return nullptr;
 }
 
-void check_vectors(InferenceContext& context, std::size_t first) {
+void check_bounds(InferenceContext& context, std::size_t first) {
   for (std::size_t i = first; i < first + 3; ++i) {
     const Shape& shape = context.shape(i);
     if (shape.has_rank() && shape.rank() != 1) {
@@ -66,7 +66,7 @@ void check_vectors(InferenceContext& context, std::size_t first) {
 }
 
 void strided_slice_shape(InferenceContext& context) {
-  check_vectors(context, 1);
+  check_bounds(context, 1);
   const auto& attrs = context.attrs<StridedSliceAttrs>();
   const Shape& input = context.shape(0);
   const Array* vectors[3] = {context.constant(1), context.constant(2), context.constant(3)};
@@ -183,7 +183,7 @@ std::vector<OptionalGradient> strided_slice_gradient(const Operation& op,
 
 /// sizes, begin, end, strides, dy -> zeros of those sizes with dy in its places.
 void strided_slice_grad_shape(InferenceContext& context) {
-  check_vectors(context, 1);
+  check_bounds(context, 1);
   const Array* sizes = context.constant(0);
   const Shape& vector = context.shape(0);
   const bool known = vector.has_rank() && vector.rank() == 1 && vector[0].known();

@@ -102,7 +102,7 @@ ConvGeometry fused_geometry(const KernelRequest& request) {
                        request.inputs[1].shape);
 }
 
-std::unique_ptr<PreparedKernel> fused_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> fused_conv2d_kernel(const KernelRequest& request) {
   return sliced_kernel(
       onednn::make_conv2d(fused_geometry(request),
                           {.bias = true, .relu = request.attributes<FusedConv2DAttrs>().relu}));
@@ -166,7 +166,8 @@ void register_conv2d_kernels(KernelTable& table) {
                    return shapes_known(request) && winograd_takes(request, fused_geometry(request));
                  },
              .prepare = fused_winograd_kernel});
-  table.add({.op = "_FusedConv2D", .label = "oneDNN", .accepts = {}, .prepare = fused_kernel});
+  table.add(
+      {.op = "_FusedConv2D", .label = "oneDNN", .accepts = {}, .prepare = fused_conv2d_kernel});
 }
 
 }  // namespace towerflow::nn

@@ -21,7 +21,7 @@ void fused_shape(InferenceContext& context) {
                                              context.shape(1)[attrs.transpose_b ? 0 : 1]});
 }
 
-std::unique_ptr<PreparedKernel> fused_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> fused_matmul_kernel(const KernelRequest& request) {
   const auto& attrs = request.attributes<FusedMatMulAttrs>();
   const Shape& product = request.outputs[0].shape;
   const bool turned = attrs.product.transpose_a;
@@ -75,7 +75,8 @@ void register_fused_matmul_ops(OpRegistry& registry) {
 }
 
 void register_fused_matmul_kernels(KernelTable& table) {
-  table.add({.op = "_FusedMatMul", .label = "oneDNN", .accepts = {}, .prepare = fused_kernel});
+  table.add(
+      {.op = "_FusedMatMul", .label = "oneDNN", .accepts = {}, .prepare = fused_matmul_kernel});
 }
 
 void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {

@@ -26,7 +26,7 @@ std::unique_ptr<PreparedKernel> simd_max_pool_grad(const KernelRequest& request)
       simd::make_max_pool_grad(geometry_of(request)), std::initializer_list<std::size_t>{0, 2}));
 }
 
-std::unique_ptr<PreparedKernel> fused_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> pool_relu_grad_kernel(const KernelRequest& request) {
   const auto& attrs = request.attributes<MaxPoolReluGradAttrs>();
   return sliced_kernel(
       simd::make_max_pool_grad(pool_geometry(attrs.pool, request.inputs[0].shape),
@@ -121,7 +121,8 @@ void register_pool_kernels(KernelTable& table) {
   add(table, "MaxPool", "reference", 0, kRealNumbers, reference_max_pool);
   add(table, "MaxPoolGrad", "simd", 0, {DType::float32}, simd_max_pool_grad);
   add(table, "MaxPoolGrad", "reference", 0, kRealNumbers, reference_max_pool_grad);
-  table.add({.op = "_MaxPoolReluGrad", .label = "simd", .accepts = {}, .prepare = fused_kernel});
+  table.add(
+      {.op = "_MaxPoolReluGrad", .label = "simd", .accepts = {}, .prepare = pool_relu_grad_kernel});
   add(table, "MaxPoolGradGrad", "reference", 0, kRealNumbers, reference_max_pool_grad_grad);
   add(table, "AvgPool", "reference", 0, kFloats, reference_avg_pool);
   add(table, "AvgPoolGrad", "reference", 1, kFloats, reference_avg_pool_grad);

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kSmallFilter = std::size_t{1} << 20;  // bytes
 
-std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 void* mutable_pointer(const void* pointer) { return const_cast<void*>(pointer); }
 
 // The primitive for one number of images.
@@ -78,10 +77,10 @@ class FilterReader : public CpuKernel {
     std::size_t scratch = reorder_.scratch_bytes();
     for (const Part& part : parts_) scratch = std::max(scratch, part.primitive.scratch_bytes());
     if (reorder_) {
-      const std::size_t filter = rounded(layout.get_size());
+      const std::size_t filter = whole_lines(layout.get_size());
       (filter > kSmallFilter ? shared_bytes_ : filter_bytes_) = filter;
     }
-    slice_bytes_ = filter_bytes_ + rounded(scratch);
+    slice_bytes_ = filter_bytes_ + whole_lines(scratch);
   }
 
   virtual void run_images(const Primitive& primitive, SliceRange images, void* filter,

@@ -8,8 +8,6 @@
 namespace towerflow::onednn {
 namespace {
 
-std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // Phase 0: each slice of the batch makes its partial sum in oneDNN's layout and brings it into
 // TensorFlow's, slice 0 into the output and the others into the workspace. Phase 1 adds them.
 //
@@ -24,12 +22,14 @@ class BackpropFilter final : public CpuKernel {
       parts_.push_back(prepare("conv2d_backprop_filter", [&] { return make_part(images); }));
     std::size_t scratch = 0;
     for (const Part& part : parts_) {
-      if (part.reorder) blocked_bytes_ = std::max(blocked_bytes_, rounded(part.filter.get_size()));
+      if (part.reorder)
+        blocked_bytes_ = std::max(blocked_bytes_, whole_lines(part.filter.get_size()));
       scratch = std::max({scratch, part.primitive.scratch_bytes(), part.reorder.scratch_bytes()});
     }
-    plain_bytes_ = rounded(static_cast<std::size_t>(geometry.filter_elements()) * sizeof(float));
-    bias_bytes_ = rounded(static_cast<std::size_t>(geometry.out_channels) * sizeof(float));
-    slice_bytes_ = blocked_bytes_ + plain_bytes_ + bias_bytes_ + rounded(scratch);
+    plain_bytes_ =
+        whole_lines(static_cast<std::size_t>(geometry.filter_elements()) * sizeof(float));
+    bias_bytes_ = whole_lines(static_cast<std::size_t>(geometry.out_channels) * sizeof(float));
+    slice_bytes_ = blocked_bytes_ + plain_bytes_ + bias_bytes_ + whole_lines(scratch);
   }
 
   std::size_t workspace_bytes() const override {

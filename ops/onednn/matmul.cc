@@ -17,8 +17,6 @@ using dnnl::memory;
 
 constexpr std::int64_t kUnit = 16;  // borders of slices, elements
 
-std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // A rows x columns matrix, element (r, c) at r * row_stride + c * column_stride.
 struct Matrix {
   std::int64_t rows, columns, row_stride, column_stride;
@@ -88,7 +86,7 @@ class Direct final : public CpuKernel {
       primitives_.push_back(by_rows_
                                 ? make_primitive(a_.row_part(size), b_, c_.row_part(size))
                                 : make_primitive(a_, b_.column_part(size), c_.column_part(size)));
-      slice_bytes_ = std::max(slice_bytes_, rounded(primitives_.back().scratch_bytes()));
+      slice_bytes_ = std::max(slice_bytes_, whole_lines(primitives_.back().scratch_bytes()));
     }
   }
 
@@ -152,7 +150,7 @@ class Swapped final : public CpuKernel {
     for (int slice = 0; slice < slices_; ++slice) {
       const std::int64_t size = range(slice).size();
       primitives_.push_back(make_primitive(b.row_part(size), a, dense(size, s.rows, false)));
-      scratch_bytes_ = std::max(scratch_bytes_, rounded(primitives_.back().scratch_bytes()));
+      scratch_bytes_ = std::max(scratch_bytes_, whole_lines(primitives_.back().scratch_bytes()));
     }
     turned_bytes_ = floats(s.inner * s.rows);
     slice_bytes_ = scratch_bytes_ + floats(range(0).size() * s.rows);
@@ -186,7 +184,7 @@ class Swapped final : public CpuKernel {
 
  private:
   static std::size_t floats(std::int64_t count) {
-    return rounded(static_cast<std::size_t>(count) * sizeof(float));
+    return whole_lines(static_cast<std::size_t>(count) * sizeof(float));
   }
   SliceRange range(int slice) const { return slice_range(shape_.columns, slices_, slice, kUnit); }
 

@@ -28,6 +28,9 @@ class OneThread {
   int before_;
 };
 
+/// Bytes up to the next whole cache line.
+constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// Attributes every primitive here has: scratch memory comes from the caller.
 dnnl::primitive_attr caller_scratchpad();
 

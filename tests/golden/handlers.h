@@ -12,6 +12,17 @@ namespace towerflow::golden {
 using Handler = std::function<Value(Interpreter&, const Args&)>;
 using HandlerTable = std::unordered_map<std::string, Handler>;
 
+/// The handlers of what takes `x`, or `x` and `y`, and a name.
+template <auto kFunction>
+Value unary(Interpreter&, const Args& args) {
+  return kFunction(args.operand("x"), {.name = args.text("name")}, Site::current());
+}
+template <auto kFunction>
+Value binary(Interpreter&, const Args& args) {
+  return kFunction(args.operand("x"), args.operand("y"), {.name = args.text("name")},
+                   Site::current());
+}
+
 /// nullptr for an op the C++ side does not know.
 const Handler* find_handler(const std::string& op);
 

@@ -105,16 +105,6 @@ Value custom(Interpreter&, const Args& args) {
   throw BadProgram("no such function: " + function);
 }
 
-template <auto kOp>
-Value unary(Interpreter&, const Args& args) {
-  return kOp(args.operand("x"), {.name = args.text("name")}, Site::current());
-}
-
-template <auto kOp>
-Value binary(Interpreter&, const Args& args) {
-  return kOp(args.operand("x"), args.operand("y"), {.name = args.text("name")}, Site::current());
-}
-
 }  // namespace
 
 void add_gradient_handlers(HandlerTable& table) {

@@ -10,17 +10,6 @@
 namespace towerflow::golden {
 namespace {
 
-template <auto kFunction>
-Value binary(Interpreter&, const Args& args) {
-  return kFunction(args.operand("x"), args.operand("y"), {.name = args.text("name")},
-                   Site::current());
-}
-
-template <auto kFunction>
-Value unary(Interpreter&, const Args& args) {
-  return kFunction(args.operand("x"), {.name = args.text("name")}, Site::current());
-}
-
 /// A number, a list of numbers or a tensor.
 Axis axis_of(const Args& args) {
   const Value& axis = args.value("axis");

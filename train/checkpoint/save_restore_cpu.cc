@@ -13,7 +13,7 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kFixedInputs = 3;  // prefix, tensor_names, shape_and_slices
+constexpr std::size_t kBeforeTensors = 3;  // prefix, tensor_names, shape_and_slices
 
 void need_whole(const LaunchArgs& args, std::size_t tensors) {
   const std::string* slices = args.input<std::string>(2);
@@ -27,13 +27,13 @@ void need_whole(const LaunchArgs& args, std::size_t tensors) {
 }
 
 std::unique_ptr<PreparedKernel> save_kernel(const KernelRequest& request) {
-  const std::vector<TensorDesc> tensors(request.inputs.begin() + kFixedInputs,
+  const std::vector<TensorDesc> tensors(request.inputs.begin() + kBeforeTensors,
                                         request.inputs.end());
   return function_kernel([tensors](const LaunchArgs& args) {
     need_whole(args, tensors.size());
     TensorBundleWriter writer(*args.input<std::string>(0));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const std::shared_ptr<void> lent(const_cast<void*>(args.inputs[kFixedInputs + i]),
+      const std::shared_ptr<void> lent(const_cast<void*>(args.inputs[kBeforeTensors + i]),
                                        [](void*) {});
       writer.add(args.input<std::string>(1)[i], Array(tensors[i].dtype, tensors[i].shape, lent));
     }

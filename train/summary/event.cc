@@ -1,5 +1,7 @@
 #include "train/summary/event.h"
 
+#include <chrono>
+
 #include "train/summary/event.pb.h"
 #include "train/summary/packed_items.h"
 #include "train/summary/summary.pb.h"
@@ -28,6 +30,10 @@ void fill(proto::HistogramProto& proto, const HistogramData& histogram) {
 }
 
 }  // namespace
+
+double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 std::string serialize_summary(const std::vector<SummaryValue>& values) {
   proto::Summary summary;

@@ -57,6 +57,9 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
+/// The wall time of an event that is made now.
+double seconds_since_1970();
+
 /// The message as event files and TensorFlow have it.
 std::string serialize(const Event& event);
 std::string serialize_summary(const std::vector<SummaryValue>& values);

@@ -2,21 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "core/graph/log.h"
+#include "train/summary/event.h"
 #include "train/summary/event_file_writer.h"
 #include "train/summary/graph_def.h"
 
 namespace towerflow::summary {
-namespace {
-
-double seconds_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
-
 FileWriter::FileWriter(const std::string& logdir, FileWriterOptions options)
     : events_(std::make_unique<EventFileWriter>(
           logdir, EventFileOptions{options.max_queue, options.flush_secs,
