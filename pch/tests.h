@@ -1,8 +1,16 @@
 #ifndef TOWERFLOW_PCH_TESTS_H
 #define TOWERFLOW_PCH_TESTS_H
-// Precompiled for the tests: doctest and the whole public API.
+// Precompiled for the tests: doctest, the whole public API, and what many of them include besides.
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <random>
+#include <sstream>
+#include <thread>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "towerflow/tf.h"
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/graph/graph.h"
+#include "tests/support/random_cases.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -290,7 +291,7 @@ Verdict expected(const Recipe& recipe, int y, int x, int stopped) {
 TEST_CASE("why_none agrees with gradients and with brute force on 10,000 random graphs") {
   std::mt19937 random(4);
   std::map<NoneCause, int> seen;
-  for (int trial = 0; trial < 10000; ++trial) {
+  for (int trial = 0; trial < testing::random_cases(10'000); ++trial) {
     Graph graph;
     const auto guard = graph.as_default();
     Recipe recipe(random);
@@ -329,6 +330,6 @@ TEST_CASE("why_none agrees with gradients and with brute force on 10,000 random 
         NoneCause::assignment, NoneCause::indices_or_shape, NoneCause::other_tower,
         NoneCause::control_edge, NoneCause::no_path, NoneCause::y_unconnected}) {
     CAPTURE(cause_name(cause));
-    CHECK(seen[cause] > 20);
+    CHECK(seen[cause] > testing::random_cases(20));
   }
 }
