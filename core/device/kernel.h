@@ -33,6 +33,10 @@ class LateOutputs {
   virtual void* allocate(std::size_t index, const Shape& shape) = 0;
 };
 
+/// What the graph says of a shape, made as precise as the run has found it. Throws
+/// InvalidArgumentError where the two contradict each other, as a wrong set_shape makes them.
+Shape found_shape(const Shape& found, const Shape& said);
+
 /// The addresses of one launch.
 struct LaunchArgs {
   const void* const* inputs = nullptr;  ///< a written variable is the input itself, not const
@@ -41,6 +45,11 @@ struct LaunchArgs {
   RunContext* run = nullptr;
   LateOutputs* late = nullptr;  ///< for outputs of unknown shape; their address is null
 
+  /// Where output `index` goes, whose shape the kernel has found; `said` is what the graph says.
+  void* memory_for(std::size_t index, const Shape& found, const Shape& said) const {
+    const Shape shape = found_shape(found, said);
+    return outputs[index] != nullptr ? outputs[index] : late->allocate(index, shape);
+  }
   template <class T>
   const T* input(std::size_t index) const {
     return static_cast<const T*>(inputs[index]);

@@ -10,8 +10,7 @@ namespace {
 
 Array pinned_array(DType dtype, const Shape& shape) {
   if (dtype == DType::string) return Array(dtype, shape);
-  const auto bytes = static_cast<std::size_t>(shape.elements()) * dtype_size(dtype);
-  return Array(dtype, shape, allocate_pinned(bytes));
+  return Array(dtype, shape, allocate_pinned(shape.bytes(dtype_size(dtype))));
 }
 
 }  // namespace
@@ -26,9 +25,10 @@ VariableStorage& ResourceStore::variable(const std::string& name, DType dtype, c
   std::lock_guard lock(mutex_);
   auto& storage = variables_[name];
   if (storage == nullptr) {
+    Array value = pinned_array(dtype, shape);  // may throw: nothing is kept half made
     storage = std::make_unique<VariableStorage>();
     storage->name = name;
-    storage->value = pinned_array(dtype, shape);
+    storage->value = std::move(value);
     storage->initialized.store(starts_initialized(shape), std::memory_order_release);
   } else if (storage->value.dtype() != dtype || storage->value.shape() != shape) {
     throw errors::InvalidArgumentError(
@@ -45,8 +45,7 @@ VariableStorage& ResourceStore::replica(
   std::lock_guard lock(mutex_);
   auto& storage = replicas_[{name, space}];
   if (storage == nullptr) {
-    const auto bytes = static_cast<std::size_t>(shape.elements()) * dtype_size(dtype);
-    auto memory = allocate(bytes);  // may throw: nothing is kept half made
+    auto memory = allocate(shape.bytes(dtype_size(dtype)));  // may throw: nothing is half made
     storage = std::make_unique<VariableStorage>();
     storage->name = name;
     storage->value = Array(dtype, shape, std::move(memory));

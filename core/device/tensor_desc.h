@@ -19,9 +19,7 @@ struct TensorDesc {
   MemorySpace space = kHostSpace;
 
   /// Bytes of a plain tensor of fully known shape.
-  std::size_t bytes() const {
-    return static_cast<std::size_t>(shape.elements()) * dtype_size(dtype);
-  }
+  std::size_t bytes() const { return shape.bytes(dtype_size(dtype)); }
   bool operator==(const TensorDesc&) const = default;
 };
 

@@ -11,12 +11,13 @@
 namespace towerflow {
 namespace {
 
-std::shared_ptr<void> allocate(DType dtype, std::size_t count) {
+std::shared_ptr<void> allocate(DType dtype, const Shape& shape) {
+  const std::size_t bytes = std::max<std::size_t>(shape.bytes(dtype_size(dtype)), 1);
   if (dtype == DType::string) {
-    auto strings = std::make_shared<std::vector<std::string>>(std::max<std::size_t>(count, 1));
+    const auto count = static_cast<std::size_t>(std::max<std::int64_t>(shape.elements(), 1));
+    auto strings = std::make_shared<std::vector<std::string>>(count);
     return {strings, strings->data()};
   }
-  const std::size_t bytes = std::max<std::size_t>(count * dtype_size(dtype), 1);
   const std::size_t rounded =
       (bytes + Array::kAlignment - 1) / Array::kAlignment * Array::kAlignment;
   void* memory = std::aligned_alloc(Array::kAlignment, rounded);
@@ -32,7 +33,7 @@ Array::Array(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape))
   if (!shape_.fully_known()) {
     throw ValueError(fmt::format("an Array needs a fully known shape, got {}", shape_.text()));
   }
-  data_ = allocate(dtype_, static_cast<std::size_t>(shape_.elements()));
+  data_ = allocate(dtype_, shape_);
 }
 
 Array::Array(DType dtype, Shape shape, std::shared_ptr<void> owner)

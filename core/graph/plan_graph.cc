@@ -29,6 +29,14 @@ bool is_fed_source(const Node& node, const FedTensors& fed) {
   return true;
 }
 
+/// Whether the node is the read that a variable is made with. What else reads the variable,
+/// `read_value` among it, means the value at its own place.
+bool is_own_read(const Node& node) {
+  if (node.inputs.size() != 1 || !node.control_inputs.empty()) return false;
+  const Node& variable = node.inputs[0].node();
+  return variable.op->effect == Effect::variable && node.name == variable.name + "/read";
+}
+
 /// Nodes needed for the fetches, in tape order; the walk stops at fed tensors.
 std::vector<const Node*> needed_nodes(std::span<const Fetch> fetches, const FedTensors& fed) {
   std::vector<const Node*> stack, found;
@@ -187,6 +195,7 @@ PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedS
     node.values.resize(1);
     node.origin = &feed.tensor.node();
     node.feed = static_cast<int>(i);
+    node.fed_behind = feed.tensor.op().type() != "Placeholder";
     graph.nodes.push_back(std::move(node));
   }
 
@@ -205,6 +214,12 @@ PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedS
     for (const Tensor& input : node->inputs) made.inputs.push_back(value_of(input));
     for (const Node* control : node->control_inputs) {
       if (!is_fed_source(*control, fed)) made.control.push_back(index.at(control));
+    }
+    made.own_read = is_own_read(*node);
+    made.fed_behind = std::any_of(made.inputs.begin(), made.inputs.end(),
+                                  [&](ValueId input) { return graph.node(input).fed_behind; });
+    if (made.fed_behind) {
+      for (OutputSpec& output : made.outputs) output.shape = Shape::unknown();
     }
     infer_plan_node(graph, made);
     index[node] = static_cast<int>(graph.nodes.size());

@@ -31,7 +31,9 @@ struct PlanNode {
   int feed = -1;                    ///< the feed it stands for
   Lane lane = Lane::compute;        ///< a copy of input 0 to other memory, unless `compute`
   bool replica = false;             ///< its output is the device's own copy of a variable
-  bool dead = false;                ///< replaced, or no longer needed
+  bool own_read = false;            ///< `w/read`: the variable's value at the place of each reader
+  bool fed_behind = false;  ///< what the tape computed is fed behind it: its shape may differ
+  bool dead = false;        ///< replaced, or no longer needed
 
   bool is_known(std::size_t output) const {
     return output < values.size() && !values[output].empty();

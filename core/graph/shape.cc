@@ -2,7 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
+#include "core/graph/error.h"
+
 namespace towerflow {
+namespace {
+
+errors::InvalidArgumentError too_large(const Shape& shape) {
+  return errors::InvalidArgumentError(
+      fmt::format("the shape {} has more elements than memory has addresses", shape.text()));
+}
+
+}  // namespace
 
 Shape::Shape(std::span<const std::int64_t> sizes) {
   dims_.reserve(sizes.size());
@@ -24,6 +37,12 @@ std::vector<std::int64_t> Shape::sizes() const {
   return sizes;
 }
 
+Dim Shape::dim_from_end(std::int64_t axis) const {
+  if (!has_rank_) return None;
+  if (const auto index = normalized_axis(axis, rank())) return dims_[*index];
+  throw ValueError(fmt::format("axis {} is out of range for the shape {}", axis, text()));
+}
+
 bool Shape::fully_known() const {
   if (!has_rank_) return false;
   for (Dim dim : dims_) {
@@ -34,9 +53,20 @@ bool Shape::fully_known() const {
 
 std::int64_t Shape::elements() const {
   if (!fully_known()) return -1;
+  const bool none =
+      std::any_of(dims_.begin(), dims_.end(), [](Dim dim) { return dim.size() == 0; });
+  if (none) return 0;
   std::int64_t product = 1;
-  for (Dim dim : dims_) product *= dim.size();
+  for (Dim dim : dims_) {
+    if (__builtin_mul_overflow(product, dim.size(), &product)) throw too_large(*this);
+  }
   return product;
+}
+
+std::size_t Shape::bytes(std::size_t of_one) const {
+  std::int64_t all = 0;
+  if (__builtin_mul_overflow(elements(), of_one, &all)) throw too_large(*this);
+  return static_cast<std::size_t>(all);
 }
 
 bool Shape::compatible(const Shape& other) const { return merged(other).has_value(); }

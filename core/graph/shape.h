@@ -48,15 +48,27 @@ class Shape {
   /// Number of dimensions; 0 when the rank is unknown.
   std::size_t rank() const { return dims_.size(); }
   const std::vector<Dim>& dims() const { return dims_; }
-  Dim operator[](std::size_t axis) const { return dims_[axis]; }
+  /// A negative `axis` counts from the end; unknown where the rank is. Throws ValueError for an
+  /// axis that is not there.
+  template <std::integral T>
+  Dim operator[](T axis) const {
+    const auto index = static_cast<std::size_t>(axis);
+    return index < dims_.size() ? dims_[index] : dim_from_end(static_cast<std::int64_t>(axis));
+  }
   /// The size of `axis`, -1 when unknown.
-  std::int64_t size(std::size_t axis) const { return dims_[axis].size(); }
+  template <std::integral T>
+  std::int64_t size(T axis) const {
+    return (*this)[axis].size();
+  }
   std::vector<std::int64_t> sizes() const;
 
   /// Rank and every dimension known.
   bool fully_known() const;
   /// Product of the dimensions: 1 for a scalar, -1 when not fully known.
+  /// Throws InvalidArgumentError where 64 bits do not hold it.
   std::int64_t elements() const;
+  /// Of elements of `of_one` bytes each. Throws InvalidArgumentError as `elements`.
+  std::size_t bytes(std::size_t of_one) const;
 
   bool compatible(const Shape& other) const;
   /// The more precise of both, or nothing when they contradict each other.
@@ -69,6 +81,8 @@ class Shape {
   bool operator==(const Shape&) const = default;
 
  private:
+  Dim dim_from_end(std::int64_t axis) const;
+
   std::vector<Dim> dims_;
   bool has_rank_ = true;
 };

@@ -61,4 +61,12 @@ void ArenaPool::give_back(std::vector<Block>& blocks) {
   }
 }
 
+bool ArenaPool::drop_idle() {
+  std::lock_guard lock(mutex_);
+  const bool any = std::any_of(free_.begin(), free_.end(),
+                               [](const auto& blocks) { return !blocks.second.empty(); });
+  free_.clear();
+  return any;
+}
+
 }  // namespace towerflow

@@ -24,6 +24,8 @@ class ArenaPool {
   /// Throws ResourceExhaustedError showing what the plan keeps in the memory that is too small.
   void take(const Plan& plan, std::vector<Block>& blocks);
   void give_back(std::vector<Block>& blocks);
+  /// Lets go of what no run uses; false where there was nothing.
+  bool drop_idle();
 
  private:
   Block take_one(const Arena& arena);

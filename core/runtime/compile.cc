@@ -18,6 +18,9 @@ std::shared_ptr<const PreparedKernel> KernelCache::get(const KernelEntry& entry,
     }
   }
   std::shared_ptr<const PreparedKernel> kernel = entry.prepare(request);
+  // Plans hold their own kernels; those for shapes that a run finds would grow in number for ever.
+  constexpr std::size_t kMost = 128;
+  if (items.size() == kMost) items.erase(items.begin());
   items.push_back(
       {*request.attrs, request.inputs, request.outputs, request.values, request.node, kernel});
   return kernel;

@@ -10,6 +10,14 @@
 namespace towerflow {
 namespace {
 
+void require_initialized(const VariableStorage& storage) {
+  if (storage.initialized.load(std::memory_order_acquire)) return;
+  throw errors::FailedPreconditionError(
+      fmt::format("Attempting to use uninitialized value {}", storage.name),
+      {.hint = "run tf::global_variables_initializer() first, for a local variable "
+               "tf::local_variables_initializer(), or restore a checkpoint"});
+}
+
 /// Holds the variables of one instruction while it runs: shared to read, exclusive to write.
 class VariableLocks {
  public:
@@ -37,12 +45,7 @@ class VariableLocks {
 
   void check_initialized() const {
     for (const VariableUse& use : uses_) {
-      const VariableStorage& storage = frame_.variable(use.variable);
-      if (use.needs_value && !storage.initialized.load(std::memory_order_acquire)) {
-        throw errors::FailedPreconditionError(
-            fmt::format("Attempting to use uninitialized value {}", storage.name),
-            {.hint = "run tf::global_variables_initializer() first, or restore a checkpoint"});
-      }
+      if (use.needs_value) require_initialized(frame_.variable(use.variable));
     }
   }
   void mark_written() const {
@@ -146,6 +149,7 @@ class QueueRun {
         queue_.record(frame_.event(instruction.event));
         break;
       case Instruction::Kind::commit:
+        check_needed(instruction);
         if (!run_.cancellation.commit()) throw errors::CancelledError("the run was cancelled");
         break;
       case Instruction::Kind::copy:
@@ -175,6 +179,17 @@ class QueueRun {
     }
     if (trace_) {
       state_.spans[index] = {begin, wall_now() - start_, before, state_.virtual_now};
+    }
+  }
+
+  /// Before the first change: an update that found its slot uninitialised would leave others done.
+  void check_needed(const Instruction& commit) const {
+    for (const NeededVariable& needed : commit.needed) {
+      try {
+        require_initialized(frame_.variable(needed.variable));
+      } catch (...) {
+        rethrow_with(needed.detail);
+      }
     }
   }
 
@@ -275,8 +290,7 @@ class QueueRun {
     const auto found = context.take_outputs();
     for (std::size_t i = 0; i < found.size(); ++i) {
       const Shape declared = frame_.declared(instruction.outputs[i]).shape;
-      const auto merged = found[i].shape.merged(declared);
-      outputs.push_back({found[i].dtype, merged ? *merged : found[i].shape, 0, kHostSpace});
+      outputs.push_back({found[i].dtype, found_shape(found[i].shape, declared), 0, kHostSpace});
     }
     return outputs;
   }

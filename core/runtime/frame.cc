@@ -75,6 +75,11 @@ void* Frame::device_constant(const Array& value, const Device& device) {
 
 void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
   arenas.take(plan_, blocks_);
+  // Before any address changes: there may be no memory for a result.
+  for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+    const bool result = plan_.slots[i].kind == Slot::Kind::output;
+    if (result && plan_.view_of[i] == static_cast<int>(i)) bind_result(i);
+  }
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     const Slot& slot = plan_.slots[i];
     const auto in_arena = static_cast<std::size_t>(slot.arena);
@@ -84,8 +89,6 @@ void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
       }
     } else if (slot.kind == Slot::Kind::feed) {
       addresses_[i] = const_cast<void*>(feeds[static_cast<std::size_t>(slot.index)].raw());
-    } else if (slot.kind == Slot::Kind::output && plan_.view_of[i] == static_cast<int>(i)) {
-      bind_result(i);
     }
   }
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
@@ -111,18 +114,11 @@ void Frame::bind_result(std::size_t slot) {
   addresses_[slot] = array.raw();
 }
 
-void Frame::take_results(std::span<const Array> feeds, std::vector<Array>& results) {
+void Frame::take_results(std::vector<Array>& results) {
   results.resize(plan_.fetches.size());
   for (std::size_t i = 0; i < plan_.fetches.size(); ++i) {
     if (plan_.fetches[i] < 0) continue;
-    const std::size_t at = memory_slot(plan_.fetches[i]);
-    const Slot& slot = plan_.slots[at];
-    if (slot.kind == Slot::Kind::feed) {
-      const Array& fed = feeds[static_cast<std::size_t>(slot.index)];
-      results[i] = fed.reshaped(plan_.slots[static_cast<std::size_t>(plan_.fetches[i])].desc.shape);
-    } else {
-      std::swap(results[i], arrays_[at]);
-    }
+    std::swap(results[i], arrays_[memory_slot(plan_.fetches[i])]);
   }
 }
 

@@ -33,7 +33,7 @@ class Frame {
   /// result that was put back and that nobody else holds is written again.
   void begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace);
   /// Moves the results of the run out, in the order of the fetches; empty Arrays for operations.
-  void take_results(std::span<const Array> feeds, std::vector<Array>& results);
+  void take_results(std::vector<Array>& results);
   /// Puts back what `take_results` gave, for the next run.
   void put_back(std::vector<Array>& results);
   /// Lets go of the memory.

@@ -184,6 +184,13 @@ class Lowering {
     const OutputSpec& input = graph_.spec(node.inputs[0]);
     if (!node.outputs[0].shape.fully_known() || !input.shape.fully_known()) return false;
     if (input.dtype == DType::string) return false;
+    // What set_shape promised of it may be wrong: that is compared when it is copied.
+    if (node.outputs[0].shape.elements() != input.shape.elements()) return false;
+    // Numbers that say which shape it has are compared in the run where only that knows them.
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      const ValueId value = node.inputs[i];
+      if (!graph_.node(value).is_known(static_cast<std::size_t>(value.output))) return false;
+    }
     const int root = storage_of(node.inputs[0]);
     if (root < 0) return true;
     if (graph_.is_fetched({id, 0})) return false;
@@ -195,7 +202,7 @@ class Lowering {
   /// does one whose consumer writes the variable, for it must not see its own writes.
   bool read_where_used(int root, int view) const {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(view)];
-    if (!graph_.spec(node.inputs[0]).is_ref || !node.control.empty()) return false;
+    if (!node.own_read) return false;
     const auto it = writers_.find(root);
     return it == writers_.end() ||
            std::none_of(it->second.begin(), it->second.end(), [&](int writer) {
@@ -397,7 +404,8 @@ class Lowering {
       const bool own = at.kind == Slot::Kind::arena || at.kind == Slot::Kind::output;
       if (own) at.kind = Slot::Kind::output;
       const bool shared = at.kind == Slot::Kind::constant || at.kind == Slot::Kind::variable ||
-                          at.kind == Slot::Kind::boxed || !taken.insert(root).second;
+                          at.kind == Slot::Kind::feed || at.kind == Slot::Kind::boxed ||
+                          !taken.insert(root).second;
       plan_.fetches.push_back(shared ? copy_for_fetch(fetch, slot) : slot);
     }
     resolve_views();

@@ -157,12 +157,21 @@ void drop_unread(PlanGraph& graph, PassLog& log) {
 
 void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
   int folded = 0;
-  for (PlanNode& node : graph.nodes) {
+  std::vector<bool> found(graph.nodes.size(), false);  // a shape that was open before
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    PlanNode& node = graph.nodes[i];
     if (node.dead || node.feed >= 0) continue;
-    // Constants found above may make this node's shape more precise first.
+    // Constants found above may make this node's shape more precise first. A shape found so has to
+    // fit those who read it, whether theirs was known before or not.
     const bool open = std::any_of(node.outputs.begin(), node.outputs.end(),
                                   [](const auto& output) { return !output.shape.fully_known(); });
-    if (open) infer_plan_node(graph, node);
+    const bool reads_found =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+          return static_cast<bool>(found[static_cast<std::size_t>(input.node)]);
+        });
+    if (open || reads_found) infer_plan_node(graph, node);
+    found[i] = open && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                   [](const auto& output) { return output.shape.fully_known(); });
     if (!foldable(graph, node)) continue;
     try {
       compute(graph, node, devices[0]);

@@ -37,6 +37,12 @@ struct VariableUse {
   bool needs_value = true;  ///< an error if it is not initialised
 };
 
+/// A variable that has to be initialised, and who needs it.
+struct NeededVariable {
+  int variable = 0;
+  ErrorDetail detail;
+};
+
 /// One step of a queue.
 struct Instruction {
   enum class Kind {
@@ -60,8 +66,9 @@ struct Instruction {
   const OpDef* op = nullptr;
   Attrs attrs;
   Cost cost;
-  std::string state;   ///< names the state of a stateful kernel, else empty
-  ErrorDetail detail;  ///< node, op, device, user's line
+  std::string state;                   ///< names the state of a stateful kernel, else empty
+  ErrorDetail detail;                  ///< node, op, device, user's line
+  std::vector<NeededVariable> needed;  ///< of a commit: what the run does not initialise itself
 };
 
 /// The instructions of one engine of a device, in order.

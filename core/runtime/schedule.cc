@@ -10,6 +10,19 @@
 namespace towerflow {
 namespace {
 
+/// The variables whose value is needed before the run writes one, each for who needs it first.
+std::vector<NeededVariable> needed_variables(const std::vector<Draft>& drafts) {
+  std::vector<NeededVariable> needed;
+  std::set<int> met;
+  for (const Draft& draft : drafts) {
+    for (const VariableUse& use : draft.instruction.variables) {
+      const bool first = met.insert(use.variable).second;
+      if (first && use.needs_value) needed.push_back({use.variable, draft.instruction.detail});
+    }
+  }
+  return needed;
+}
+
 /// Puts a commit before the first change of a variable, and before that everything that may fail.
 ///
 /// A step that fails then leaves the variables as they were. What may fail only after a change that
@@ -39,6 +52,7 @@ void add_commit(std::vector<Draft>& drafts, std::vector<int>& priority) {
     commit.device = drafts[first].device;
     commit.after = std::move(fallible);
     commit.may_fail = false;
+    commit.instruction.needed = needed_variables(drafts);
     gate = {static_cast<int>(drafts.size())};
     priority.push_back(priority[first] - 1);
     drafts.push_back(std::move(commit));

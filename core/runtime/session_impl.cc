@@ -106,7 +106,7 @@ void SessionImpl::run_in(CompiledRun& compiled, Frame& frame, std::span<const Ar
     const Execution run{compiled.plan,       frame,     context, kernels_, devices_,
                         metadata != nullptr, wall_now()};
     execute(run, workers_);
-    frame.take_results(feeds, results);
+    frame.take_results(results);
     if (metadata != nullptr) describe(compiled.plan, frame, run.start, *metadata);
   } catch (...) {
     frame.end(arenas_);
@@ -282,7 +282,14 @@ std::unique_ptr<Frame> SessionImpl::lease_frame(CompiledRun& compiled) {
       return frame;
     }
   }
-  return std::make_unique<Frame>(compiled.plan, devices_, resources_);
+  const auto make = [&] { return std::make_unique<Frame>(compiled.plan, devices_, resources_); };
+  try {
+    return make();
+  } catch (const errors::ResourceExhaustedError&) {
+    // Replicas and constants of a small device may find its memory full of idle arenas.
+    if (!arenas_.drop_idle()) throw;
+  }
+  return make();
 }
 
 void SessionImpl::give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame) {

@@ -112,8 +112,7 @@ class CopyInserter {
   bool is_plain_read(ValueId value) const {
     const PlanNode& node = graph_.node(value);
     if (node.op->effect == Effect::variable) return true;
-    return node.op->view && node.control.empty() && graph_.spec(node.inputs[0]).is_ref &&
-           !values_of_their_place_.contains(value.node);
+    return node.own_read && !values_of_their_place_.contains(value.node);
   }
 
   Copy add_copy(ValueId value, int from, int device, bool replica) {

@@ -108,7 +108,7 @@ Tensor small_constant(Graph& graph, const NameScope& scope, const Shape& shape, 
   try {
     return make_constant(graph, filled(dtype, shape, one), scope.name(), site);
   } catch (const ValueError&) {
-    const Tensor dims = make_constant(graph, shape_vector(shape, DType::int32), dims_name, site);
+    const Tensor dims = make_constant(graph, shape_to_array(shape), dims_name, site);
     return fill_of(graph, scope, dims, scalar_of(dtype, one), site);
   }
 }
@@ -126,8 +126,7 @@ Tensor constant_fill(const Shape& shape, const char* kind, bool one, const Zeros
       return small_constant(graph, scope, shape, options.dtype, one, "Const", site);
     }
     const Array value = scalar_of(options.dtype, one);
-    const Tensor dims =
-        make_constant(graph, shape_vector(shape, DType::int32), "shape_as_tensor", site);
+    const Tensor dims = make_constant(graph, shape_to_array(shape), "shape_as_tensor", site);
     return fill_of(graph, scope, dims, value, site);
   } catch (const Error&) {
     rethrow_with({.site = site});
@@ -195,8 +194,7 @@ Tensor zeros_like(const Operand& operand, LikeOptions options, Site site) {
     if (shape.elements() < kLargestConstant) {
       return small_constant(graph, scope, shape, dtype, false, "shape_as_tensor", site);
     }
-    const Tensor dims =
-        make_constant(graph, shape_vector(shape, DType::int32), "shape_as_tensor", site);
+    const Tensor dims = make_constant(graph, shape_to_array(shape), "shape_as_tensor", site);
     return fill_of(graph, scope, dims, scalar_of(dtype, false), site);
   }
   if (dtype != tensor.dtype()) {

@@ -87,7 +87,7 @@ void reshape_shape(InferenceContext& context) {
     context.fail(fmt::format("Cannot reshape a tensor with {} elements to shape [{}] ({} elements)",
                              elements, fmt::join(sizes, ","), known));
   }
-  // Beside a size of 0 any other would do: a run refuses to choose.
+  // Beside a size of 0 the run says what it is, see `reshape_found`.
   if (open.size() == 1 && elements >= 0 && known > 0) dims[open[0]] = Dim(elements / known);
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
@@ -136,28 +136,99 @@ void squeeze_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
 
+void copy_viewed(const TensorDesc& from, const void* in, void* out) {
+  if (from.dtype == DType::string) {
+    std::copy_n(static_cast<const std::string*>(in), from.shape.elements(),
+                static_cast<std::string*>(out));
+  } else if (from.bytes() > 0) {
+    std::memcpy(out, in, from.bytes());
+  }
+}
+
+[[noreturn]] void refuse_reshape(const Shape& from, const std::string& to) {
+  throw errors::InvalidArgumentError(
+      fmt::format("Input has the shape {}, which cannot become {}", from.text(), to),
+      {.hint = "only one size of a reshape may be -1"});
+}
+
 /// Copies; used where the planner must not look through the view.
 std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
-  const TensorDesc& out = request.outputs[0];
-  if (!out.shape.fully_known() || out.shape.elements() != request.inputs[0].shape.elements()) {
-    throw errors::InvalidArgumentError(
-        fmt::format("Input has the shape {}, which cannot become {}",
-                    request.inputs[0].shape.text(), out.shape.text()),
-        {.hint = "only one size of a reshape may be -1"});
+  const TensorDesc from = request.inputs[0];
+  const Shape& out = request.outputs[0].shape;
+  if (!out.fully_known() || out.elements() != from.shape.elements())
+    refuse_reshape(from.shape, out.text());
+  return function_kernel(
+      [from](const LaunchArgs& args) { copy_viewed(from, args.inputs[0], args.outputs[0]); });
+}
+
+/// The numbers that a tensor is to be reshaped to, as they are when the graph runs.
+struct ReshapeSizes {
+  const void* data;
+  DType dtype;
+  std::int64_t rank;
+
+  std::int64_t operator[](std::int64_t i) const { return integer_at(dtype, data, i); }
+  std::string text() const {
+    std::vector<std::int64_t> sizes;
+    for (std::int64_t i = 0; i < rank; ++i) sizes.push_back((*this)[i]);
+    return fmt::format("[{}]", fmt::join(sizes, ","));
   }
-  const auto count = request.inputs[0].shape.elements();
-  if (request.inputs[0].dtype == DType::string) {
-    return function_kernel([count](const LaunchArgs& args) {
-      std::copy_n(args.input<std::string>(0), count, args.output<std::string>(0));
-    });
+};
+
+/// Whether they are those of `shape`, of which one may be left open.
+bool reshape_gives(const ReshapeSizes& sizes, const Shape& shape) {
+  if (sizes.rank != static_cast<std::int64_t>(shape.rank())) return false;
+  int open = 0;
+  for (std::int64_t i = 0; i < sizes.rank; ++i) {
+    if (sizes[i] == -1) {
+      ++open;
+    } else if (sizes[i] != shape.size(static_cast<std::size_t>(i))) {
+      return false;
+    }
   }
-  const std::size_t bytes = request.inputs[0].bytes();
-  return function_kernel([bytes](const LaunchArgs& args) {
-    if (bytes > 0) std::memcpy(args.outputs[0], args.inputs[0], bytes);
+  return open <= 1;
+}
+
+/// The shape that they give to a tensor of shape `from`. One that is left open beside a size of 0
+/// is what sizes other than 0 leave for it: [0, 4] becomes [0, 2, -1] as [0, 2, 2].
+Shape reshape_found(const Shape& from, const ReshapeSizes& sizes) {
+  std::vector<std::int64_t> found;
+  std::int64_t open = -1, known = 1, given = 1;
+  bool has_zero = false, overflows = false;
+  for (std::int64_t i = 0; i < sizes.rank; ++i) {
+    found.push_back(sizes[i]);
+    if (sizes[i] < -1 || (sizes[i] == -1 && open >= 0)) refuse_reshape(from, sizes.text());
+    if (sizes[i] == -1) open = i;
+    has_zero = has_zero || sizes[i] == 0;
+    if (sizes[i] > 0) overflows |= __builtin_mul_overflow(known, sizes[i], &known);
+  }
+  for (const std::int64_t size : from.sizes()) {
+    if (size != 0 || !has_zero) overflows |= __builtin_mul_overflow(given, size, &given);
+  }
+  if (overflows) refuse_reshape(from, sizes.text());
+  if (open >= 0) found[static_cast<std::size_t>(open)] = given / known;
+  const Shape shape{std::span<const std::int64_t>(found)};
+  if (shape.elements() != from.elements()) refuse_reshape(from, sizes.text());
+  return shape;
+}
+
+/// Copies, where the numbers of the run make of it what the graph says, or find what that leaves
+/// open.
+std::unique_ptr<PreparedKernel> reshape_kernel(const KernelRequest& request) {
+  const TensorDesc from = request.inputs[0], numbers = request.inputs[1];
+  const Shape said = request.outputs[0].shape;
+  const bool known = said.fully_known();
+  if (known && said.elements() != from.shape.elements()) refuse_reshape(from.shape, said.text());
+  return function_kernel([=](const LaunchArgs& args) {
+    const ReshapeSizes sizes{args.inputs[1], numbers.dtype, numbers.shape.elements()};
+    if (known && !reshape_gives(sizes, said)) refuse_reshape(from.shape, sizes.text());
+    void* out =
+        known ? args.outputs[0] : args.memory_for(0, reshape_found(from.shape, sizes), said);
+    copy_viewed(from, args.inputs[0], out);
   });
 }
 
-constexpr const char* kViewOps[] = {"Identity", "StopGradient", "Reshape", "ExpandDims", "Squeeze"};
+constexpr const char* kCopiedViewOps[] = {"Identity", "StopGradient", "ExpandDims", "Squeeze"};
 
 /// A reshaped tensor of which all sizes but one are known, and that one follows from the elements.
 Tensor with_last_size(Tensor made, Site site) {
@@ -194,9 +265,10 @@ void register_view_ops(OpRegistry& registry) {
 }
 
 void register_view_kernels(KernelTable& table) {
-  for (const char* op : kViewOps) {
+  for (const char* op : kCopiedViewOps) {
     table.add({.op = op, .label = "copy", .accepts = {}, .prepare = copy_kernel});
   }
+  table.add({.op = "Reshape", .label = "copy", .accepts = {}, .prepare = reshape_kernel});
 }
 
 Tensor identity(const Operand& input, NameOption options, Site site) {

@@ -9,22 +9,18 @@
 namespace towerflow {
 namespace {
 
-ErrorDetail detail_of(const std::string& name, Site site, std::string hint) {
-  return {.site = site, .node = name, .op = "get_variable", .hint = std::move(hint)};
-}
-
 std::vector<int> partitions_of(const Partitioner& partitioner, const Shape& shape, DType dtype,
                                const std::string& name, Site site) {
   if (!shape.fully_known()) {
     throw ValueError(fmt::format("Shape of a new partitioned variable must be fully defined, but "
                                  "instead was {}.",
                                  shape.text()),
-                     detail_of(name, site, "give every dimension a size"));
+                     get_variable_detail(name, site, "give every dimension a size"));
   }
   if (shape.rank() < 1) {
     throw ValueError(
         fmt::format("A partitioned Variable must have rank at least 1, shape: {}", shape.text()),
-        detail_of(name, site, "leave the partitioner out"));
+        get_variable_detail(name, site, "leave the partitioner out"));
   }
   try {
     const std::vector<int> partitions = partitioner(shape, dtype);
@@ -60,7 +56,7 @@ Variable VariableStore::partitioned(const std::string& name, const std::optional
                     "variable was found: {}.  Perhaps a variable of the same name was "
                     "already created without partitioning?",
                     name),
-        detail_of(name, site, "first created at " + variables_.at(name).site().text()));
+        get_variable_detail(name, site, "first created at " + variables_.at(name).site().text()));
   }
   Shape whole = shape.value_or(Shape::unknown());
   if (options.initializer && options.initializer->is_value()) {
@@ -69,7 +65,7 @@ Variable VariableStore::partitioned(const std::string& name, const std::optional
       if (!merged) {
         throw ValueError(
             fmt::format("Shapes {} and {} are not compatible", whole.text(), value->shape().text()),
-            detail_of(name, site, "the initial value has another shape"));
+            get_variable_detail(name, site, "the initial value has another shape"));
       }
       whole = *merged;
     }
@@ -86,7 +82,7 @@ Variable VariableStore::partitioned(const std::string& name, const std::optional
       throw ValueError(fmt::format("Partitioned variable with name {} already exists. Did you mean "
                                    "to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?",
                                    name),
-                       detail_of(name, site, first));
+                       get_variable_detail(name, site, first));
     }
     const Variable same = found(variable, name, whole, options, site);
     if (!partitions.empty() && variable.partitions() != partitions) {
@@ -94,7 +90,7 @@ Variable VariableStore::partitioned(const std::string& name, const std::optional
           fmt::format("Trying to reuse partitioned variable {}, but specified "
                       "partitions [{}] and found partitions [{}].",
                       name, fmt::join(partitions, ", "), fmt::join(variable.partitions(), ", ")),
-          detail_of(name, site, first));
+          get_variable_detail(name, site, first));
     }
     return same;
   }
@@ -103,7 +99,7 @@ Variable VariableStore::partitioned(const std::string& name, const std::optional
                                  "tf.get_variable(). Did you mean to set reuse=False or "
                                  "reuse=tf.AUTO_REUSE in VarScope?",
                                  name),
-                     detail_of(name, site, "reuse looks for exactly this name"));
+                     get_variable_detail(name, site, "reuse looks for exactly this name"));
   }
   const Variable made = make_parts(name, whole, options, partitions, open, site);
   partitioned_.emplace(name, made);
@@ -122,7 +118,7 @@ Variable VariableStore::make_parts(const std::string& name, const Shape& shape,
                                  "already found.  Partitioner returned {} shards, and shard {} was "
                                  "found.",
                                  slices.size(), part_name(0)),
-                     detail_of(name, site, "cut it into as many parts as before"));
+                     get_variable_detail(name, site, "cut it into as many parts as before"));
   }
   PartitionedParts whole{.name = name, .shape = shape, .partitions = partitions};
   GetVariableOptions its = options;

@@ -9,10 +9,6 @@
 namespace towerflow {
 namespace {
 
-ErrorDetail detail_of(const std::string& name, Site site, std::string hint) {
-  return {.site = site, .node = name, .op = "get_variable", .hint = std::move(hint)};
-}
-
 /// The existing names nearest to `name`, failing that one that ends as it does; best first.
 std::vector<std::string> near(const std::string& name,
                               const std::map<std::string, Variable>& variables) {
@@ -51,7 +47,7 @@ Initializer default_initializer(const std::string& name, DType dtype, Site site)
   }
   throw ValueError(
       fmt::format("An initializer for variable {} of {} is required", name, dtype_name(dtype)),
-      detail_of(name, site, "pass {.initializer = ...}"));
+      get_variable_detail(name, site, "pass {.initializer = ...}"));
 }
 
 /// Lists the regularizer's loss. TensorFlow asks once whether there is one, builds the one that it
@@ -82,13 +78,13 @@ Variable VariableStore::found(const Variable& variable, const std::string& name,
     throw ValueError(fmt::format("Trying to {} variable {}, but specified shape {} and found "
                                  "shape {}.",
                                  what, name, shape->text(), variable.shape().text()),
-                     detail_of(name, site, first));
+                     get_variable_detail(name, site, first));
   }
   if (options.dtype && *options.dtype != variable.dtype()) {
     throw ValueError(
         fmt::format("Trying to {} variable {}, but specified dtype {} and found dtype {}.", what,
                     name, dtype_name(*options.dtype), dtype_name(variable.dtype())),
-        detail_of(name, site, first));
+        get_variable_detail(name, site, first));
   }
   if (variable.partitioned()) {
     for (const Variable& part : variable.parts()) {
@@ -113,7 +109,7 @@ Variable VariableStore::get(const std::string& name, const std::optional<Shape>&
                                  "variable was found: {}/part_0. Perhaps a variable of the same "
                                  "name was already created with partitioning?",
                                  name),
-                     detail_of(name, site, "pass the same partitioner, or reuse"));
+                     get_variable_detail(name, site, "pass the same partitioner, or reuse"));
   }
   return single(name, shape, options, nullptr, open, site);
 }
@@ -124,18 +120,19 @@ Variable VariableStore::single(const std::string& name, const std::optional<Shap
   const bool from_value = options.initializer && options.initializer->is_value();
   if (shape && from_value) {
     throw ValueError("If initializer is a constant, do not specify shape.",
-                     detail_of(name, site, "leave the shape out: the value has one"));
+                     get_variable_detail(name, site, "leave the shape out: the value has one"));
   }
   const auto existing = variables_.find(name);
   if (existing != variables_.end()) {
     if (options.reuse.mode() == Reuse::Mode::no) {
-      throw ValueError(fmt::format("Variable {} already exists, disallowed. Did you mean to set "
-                                   "reuse=True or reuse=tf.AUTO_REUSE in VarScope? Originally "
-                                   "defined at {}",
-                                   name, existing->second.site().text()),
-                       detail_of(name, site,
-                                 "call reuse_variables() on the scope before building the next "
-                                 "tower, or open it with {.reuse = true}"));
+      throw ValueError(
+          fmt::format("Variable {} already exists, disallowed. Did you mean to set "
+                      "reuse=True or reuse=tf.AUTO_REUSE in VarScope? Originally "
+                      "defined at {}",
+                      name, existing->second.site().text()),
+          get_variable_detail(name, site,
+                              "call reuse_variables() on the scope before building the next "
+                              "tower, or open it with {.reuse = true}"));
     }
     return found(existing->second, name, shape, options, site);
   }
@@ -144,13 +141,14 @@ Variable VariableStore::single(const std::string& name, const std::optional<Shap
                                  "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in "
                                  "VarScope?",
                                  name),
-                     detail_of(name, site, missing_hint(name, open, variables_)));
+                     get_variable_detail(name, site, missing_hint(name, open, variables_)));
   }
   if (!options.initializer && !shape) {
-    throw ValueError(fmt::format("Variable {} did not get an initializer, so its `shape` argument "
-                                 "must be specified.",
-                                 name),
-                     detail_of(name, site, "pass a shape, or a value as the initializer"));
+    throw ValueError(
+        fmt::format("Variable {} did not get an initializer, so its `shape` argument "
+                    "must be specified.",
+                    name),
+        get_variable_detail(name, site, "pass a shape, or a value as the initializer"));
   }
   const DType dtype = options.dtype.value_or(DType::float32);
   const Initializer initializer =
@@ -160,7 +158,7 @@ Variable VariableStore::single(const std::string& name, const std::optional<Shap
         fmt::format("The initializer passed is not valid. It needs a `shape` that is fully "
                     "defined, but that of {} is {}.",
                     name, shape.value_or(Shape::unknown()).text()),
-        detail_of(name, site, "give every dimension a size"));
+        get_variable_detail(name, site, "give every dimension a size"));
   }
   VariableRequest request{.dtype = dtype, .shape = shape ? &*shape : nullptr, .named = true};
   if (part != nullptr) {

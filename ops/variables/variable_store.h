@@ -71,6 +71,11 @@ struct OpenScopes {
   Site reuse;  ///< where reuse was turned on
 };
 
+/// Of an error of `get_variable` about the variable `name`.
+inline ErrorDetail get_variable_detail(const std::string& name, Site site, std::string hint) {
+  return {.site = site, .node = name, .op = "get_variable", .hint = std::move(hint)};
+}
+
 /// The variables of a graph that `get_variable` made, by name. Kept with the graph.
 class VariableStore {
  public:

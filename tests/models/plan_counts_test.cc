@@ -125,11 +125,11 @@ double largest_difference(const std::vector<Array>& a, const std::vector<Array>&
 
 const char* const kPinned = R"(
 classifier on cpu:2: 30 kernels over 6360 bytes, 0 copies of 0 bytes, 2 waits
-classifier on cpu:2 without fold_constants: 46 kernels over 7224 bytes, 0 copies of 0 bytes, 2 waits
+classifier on cpu:2 without fold_constants: 48 kernels over 7248 bytes, 0 copies of 0 bytes, 2 waits
 classifier on cpu:2 without fuse_convolutions: 34 kernels over 7048 bytes, 0 copies of 0 bytes, 2 waits
 classifier on cpu:2 without fuse_updates: 38 kernels over 7424 bytes, 0 copies of 0 bytes, 1 waits
 classifier on sim:2: 30 kernels over 6360 bytes, 30 copies of 984 bytes, 40 waits
-classifier on sim:2 without fold_constants: 46 kernels over 7224 bytes, 30 copies of 984 bytes, 40 waits
+classifier on sim:2 without fold_constants: 48 kernels over 7248 bytes, 30 copies of 984 bytes, 40 waits
 classifier on sim:2 without fuse_convolutions: 34 kernels over 7048 bytes, 30 copies of 984 bytes, 46 waits
 classifier on sim:2 without fuse_updates: 38 kernels over 7424 bytes, 30 copies of 984 bytes, 40 waits
 gan on cpu:2: 95 kernels over 164024 bytes, 0 copies of 0 bytes, 1 waits

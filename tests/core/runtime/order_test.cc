@@ -14,6 +14,7 @@
 #include "ops/nn/relu.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/variable.h"
+#include "towerflow/tf.h"
 
 using namespace towerflow;
 
@@ -146,6 +147,31 @@ TEST_CASE("order: fetched results are the caller's own") {
   CHECK(session.run(twice).item<float>() == 2.0f);
 }
 
+TEST_CASE("order: read_value has its own place, whatever it waits for and whoever asks") {
+  for (const bool drop_unread : {true, false}) {
+    CAPTURE(drop_unread);
+    Graph graph;
+    const auto guard = graph.as_default();
+    const Variable v = tf::get_variable("v", {}, {.initializer = tf::zeros_initializer()});
+    const Tensor old = v.read_value();
+    const Tensor pure = tf::tanh(v + 1.0);
+    const Tensor awaiting = [&] {
+      const auto wait = tf::control_dependencies({Fetch(pure)});
+      return v.read_value();
+    }();
+    const Tensor added = tf::assign_add(v, 5.0);
+    const Tensor snapshot = old * 10.0, second = awaiting * 10.0;
+    ConfigProto config;
+    config.passes.drop_unread = drop_unread;
+    Session session(config);
+    session.run(v.initializer());
+    CHECK(session.run({snapshot, added})[0].item<float>() == 0.0F);
+    CHECK(session.run({second, added})[0].item<float>() == 50.0F);
+    const auto all = session.run({snapshot, second, old, added});
+    for (const int i : {0, 1}) CHECK(all[static_cast<std::size_t>(i)].item<float>() == 100.0F);
+  }
+}
+
 TEST_CASE("order: a fed placeholder may be waited for") {
   Graph graph;
   const auto guard = graph.as_default();
@@ -177,7 +203,7 @@ TEST_CASE("session: closed, foreign graphs, feeds that do not fit") {
   const Tensor x = make_constant(graph, Array::scalar(1.0f), "x", Site::current());
   Session session, elsewhere(other);
   CHECK_THROWS_AS(elsewhere.run(x), ValueError);
-  CHECK_THROWS_AS(session.run(x, {{x, Array::scalar(1)}}), TypeError);
+  CHECK_THROWS_AS(session.run(x, {{x, Array(DType::string, Shape{})}}), TypeError);
   CHECK_THROWS_AS(session.run(x, {{x, {1.0f, 2.0f}}}), ValueError);
   CHECK(session.run(x, {{x, 5.0f}}).item<float>() == 5.0f);
   session.close();

@@ -190,3 +190,50 @@ TEST_CASE("out of memory says what the plan keeps there; a smaller run goes on")
                        errors::ResourceExhaustedError);
   CHECK(session.run(y, {{x, feed(20)}}).item<float>() == 20 * 512 * 64);
 }
+
+TEST_CASE("what an earlier plan left idle on a device is not in the way of another one") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable v = tf::get_variable("v", {512, 1024}, {.initializer = tf::ones_initializer()});
+  const auto device = tf::device("/gpu:0");
+  const Tensor large = tf::reduce_sum(tf::random_uniform({700, 1024}, {.seed = 1}));
+  const Tensor of_variable = tf::reduce_sum(v * 2.0F);
+  Session session({.allow_soft_placement = true, .simulated = {.count = 1, .memory = 4'718'592}});
+  session.run(tf::global_variables_initializer());
+  session.run(large);
+  CHECK(session.run(of_variable).item<float>() == 2.0F * 512 * 1024);
+}
+
+TEST_CASE("a device sees a changed variable in the shape that is asked for") {
+  for (const bool read_first : {true, false}) {
+    for (const int count : {0, 2}) {
+      CAPTURE(read_first);
+      CAPTURE(count);
+      Graph graph;
+      const auto guard = graph.as_default();
+      const Variable v = tf::get_variable("v", {3}, {.initializer = tf::zeros_initializer()});
+      const auto times_ten = [&] {
+        const auto device = tf::device("/gpu:0");
+        return v * 10.0F;
+      };
+      Tensor y, z;
+      if (read_first) y = times_ten();
+      const Tensor added = tf::assign_add(v, tf::constant({1.0, 2.0, 3.0}));
+      if (!read_first) y = times_ten();
+      {
+        const auto device = tf::device("/gpu:0");
+        z = tf::reshape(added, {3, 1}) + tf::constant({100.0, 200.0, 300.0});
+      }
+      Session session({.allow_soft_placement = true, .simulated = {.count = count}});
+      session.run(v.initializer());
+      const Array sums = session.run({y, z})[1];
+      CHECK(sums.shape() == Shape{3, 3});
+      for (int row = 0; row < 3; ++row) {
+        for (int column = 0; column < 3; ++column) {
+          CHECK(sums.data<float>()[3 * row + column] ==
+                static_cast<float>(row + 1 + 100 * (column + 1)));
+        }
+      }
+    }
+  }
+}

@@ -187,3 +187,26 @@ TEST_CASE("a two-tower step repeats bit for bit under delays") {
       CHECK(all_equal(values, first));
   }
 }
+
+TEST_CASE("a step that lacks a slot, or a value to read, has changed nothing") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const auto ones = [](const char* name) {
+    return tf::get_variable(name, {3}, {.initializer = tf::ones_initializer()});
+  };
+  const Variable a = ones("a"), b = ones("b"), c = ones("c");
+  tf::train::MomentumOptimizer opt(0.5, 0.5);
+  const Operation train = opt.minimize(tf::reduce_sum(a * a) + tf::reduce_sum(b * b),
+                                       {.var_list = std::vector<Variable>{a, b}});
+  const Tensor added = tf::assign_add(a, tf::ones({3})), read = c + 1.0F;
+  Session session;
+  std::vector<Variable> some;
+  for (const Variable& v : tf::global_variables()) {
+    if (v.name() != "b/Momentum:0" && v.name() != "c:0") some.push_back(v);
+  }
+  session.run(tf::variables_initializer(some));
+  CHECK_THROWS_WITH_AS(session.run(train), doctest::Contains("b/Momentum"),
+                       errors::FailedPreconditionError);
+  CHECK_THROWS_AS(session.run({added, read}), errors::FailedPreconditionError);
+  for (const Variable& v : {a, b}) CHECK(session.run(v).data<float>()[2] == 1.0F);
+}
