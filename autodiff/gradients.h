@@ -61,5 +61,20 @@ inline std::vector<OptionalGradient> gradients(Tensor y, const std::vector<Gradi
                                                Site site = Site::current()) {
   return gradients(std::vector<Tensor>{y}, xs, std::move(options), site);
 }
+/// With respect to a list of tensors or of variables: `gradients(loss, trainable_variables())`.
+template <class X>
+requires std::convertible_to<const X&, GradientTarget> std::vector<OptionalGradient> gradients(
+    Tensor y, const std::vector<X>& xs, GradientsOptions options = {},
+    Site site = Site::current()) {
+  return gradients(std::vector<Tensor>{y}, std::vector<GradientTarget>(xs.begin(), xs.end()),
+                   std::move(options), site);
+}
+/// With respect to one tensor or variable.
+template <std::convertible_to<GradientTarget> X>
+std::vector<OptionalGradient> gradients(Tensor y, const X& x, GradientsOptions options = {},
+                                        Site site = Site::current()) {
+  return gradients(std::vector<Tensor>{y}, std::vector<GradientTarget>{x}, std::move(options),
+                   site);
+}
 
 }  // namespace towerflow

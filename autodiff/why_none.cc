@@ -58,8 +58,14 @@ WhyNone without_path(const Tensor& y, const Tensor& x, const Paths& paths) {
     why.towards_y = handle(*variable);
     return why;
   }
-  const auto source = std::find_if(ancestors.rbegin(), ancestors.rend(),
-                                   [](const Node* node) { return node->inputs.empty(); });
+  // What a program puts in, rather than the axes and numbers that its ops take.
+  const auto last_source = [&](bool constants) {
+    return std::find_if(ancestors.rbegin(), ancestors.rend(), [&](const Node* node) {
+      return node->inputs.empty() && (constants || node->op->name != std::string_view("Const"));
+    });
+  };
+  auto source = last_source(false);
+  if (source == ancestors.rend()) source = last_source(true);
   why.cause = NoneCause::y_unconnected;
   why.node = y.op();
   why.towards_y = handle(*source);

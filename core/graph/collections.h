@@ -104,9 +104,16 @@ class Collections {
     for (const CollectionItem* item : matching(key, scope)) {
       if (const T* exact = std::any_cast<T>(&item->value)) {
         found.push_back(*exact);
-      } else if constexpr (std::is_same_v<T, Tensor>) {
-        if (!item->tensor) throw_wrong_type(key, *item);
-        found.push_back(*item->tensor);
+      } else if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, Fetch>) {
+        if (item->tensor) {
+          found.push_back(*item->tensor);
+        } else if constexpr (std::is_same_v<T, Fetch>) {
+          const auto* operation = std::any_cast<Operation>(&item->value);
+          if (operation == nullptr) throw_wrong_type(key, *item);
+          found.push_back(*operation);
+        } else {
+          throw_wrong_type(key, *item);
+        }
       } else {
         throw_wrong_type(key, *item);
       }

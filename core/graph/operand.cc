@@ -115,6 +115,8 @@ To cast_element(From value) {
   return static_cast<To>(value);
 }
 
+}  // namespace
+
 Array cast_elements(const Array& array, DType wanted) {
   Array out(wanted, array.shape());
   bool done = false;
@@ -128,8 +130,6 @@ Array cast_elements(const Array& array, DType wanted) {
   if (!done) throw TypeError(converted_dtype_error(array.dtype(), wanted));
   return out;
 }
-
-}  // namespace
 
 Nested::Nested(const char* text) : value_(std::string(text)) {}
 Nested::Nested(std::string text) : value_(std::move(text)) {}

@@ -124,6 +124,9 @@ struct RebuiltTensors {
   std::map<std::string, std::function<Tensor()>> builders;
 };
 
+/// The numbers of `array` in another dtype, as NumPy casts them. Throws TypeError for strings.
+Array cast_elements(const Array& array, DType wanted);
+
 /// The operand as a tensor of `graph`: itself, or a Const (for a list with tensors inside a Pack)
 /// called `name`. Throws TypeError when it is not of the `wanted` dtype and cannot become so.
 /// (tf.convert_to_tensor)

@@ -207,11 +207,6 @@ ControlDependencies control_dependencies(std::span<const Fetch> inputs, Site sit
   return ControlDependencies(get_default_graph(), nodes_of(inputs), site);
 }
 
-ControlDependencies control_dependencies(const std::vector<Operation>& inputs, Site site) {
-  const std::vector<Fetch> fetches(inputs.begin(), inputs.end());
-  return control_dependencies(std::span<const Fetch>(fetches), site);
-}
-
 ControlDependencies control_dependencies(std::nullopt_t, Site site) {
   return ControlDependencies(get_default_graph(), std::nullopt, site);
 }

@@ -132,8 +132,11 @@ inline ControlDependencies control_dependencies(std::initializer_list<Fetch> inp
                                                 Site site = Site::current()) {
   return control_dependencies(std::span<const Fetch>(inputs.begin(), inputs.size()), site);
 }
-ControlDependencies control_dependencies(const std::vector<Operation>& inputs,
-                                         Site site = Site::current());
+template <FetchLike T>
+ControlDependencies control_dependencies(const std::vector<T>& inputs,
+                                         Site site = Site::current()) {
+  return control_dependencies(std::span<const Fetch>(to_fetches(inputs)), site);
+}
 /// Forgets the outer blocks.
 ControlDependencies control_dependencies(std::nullopt_t, Site site = Site::current());
 
@@ -164,7 +167,8 @@ inline std::vector<CollectionItem>& get_collection_ref(const std::string& key) {
 
 /// What is in the collection `key` of the default graph, in order, with duplicates; filtered by
 /// `scope` as TensorFlow does: names that match it at their start. (tf.get_collection)
-/// Throws TypeError naming an entry that is not a T.
+/// Throws TypeError naming an entry that is not a T. A Fetch stands for tensors, variables and
+/// operations alike.
 template <class T = Tensor>
 Collected<T> get_collection(const std::string& key,
                             const std::optional<std::string>& scope = std::nullopt) {

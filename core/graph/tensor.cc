@@ -78,6 +78,12 @@ void Tensor::set_shape(const Shape& shape, Site site) {
   output.shape = *merged;
 }
 
+const Gradient& OptionalGradient::present() const {
+  if (has_value()) return std::optional<Gradient>::operator*();
+  throw ValueError("the gradient is absent: None values not supported",
+                   {.hint = "ask has_value() first; tf::why_none(y, x) says why there is none"});
+}
+
 Tensor Gradient::dense() const {
   if (const auto* tensor = std::get_if<Tensor>(&value_)) return *tensor;
   throw TypeError(fmt::format("gradient {} is IndexedSlices, not a dense Tensor", name()),

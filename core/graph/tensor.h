@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <variant>
@@ -94,7 +95,7 @@ struct IndexedSlices {
   bool operator==(const IndexedSlices&) const = default;
 };
 
-/// A gradient that exists. An absent one is an empty `std::optional<Gradient>`.
+/// A gradient that exists. An absent one is an empty OptionalGradient.
 class Gradient {
  public:
   Gradient(Tensor dense) : value_(dense) {}           // NOLINT: a tensor is a gradient
@@ -114,7 +115,23 @@ class Gradient {
   std::variant<Tensor, IndexedSlices> value_;
 };
 
-using OptionalGradient = std::optional<Gradient>;
+/// A gradient or, where no path leads to what was asked for, nothing: a std::optional, but to look
+/// into one that is absent throws ValueError.
+class OptionalGradient : public std::optional<Gradient> {
+ public:
+  using std::optional<Gradient>::optional;
+  OptionalGradient(std::optional<Gradient> gradient)  // NOLINT: it is one
+      : std::optional<Gradient>(std::move(gradient)) {}
+
+  const Gradient& operator*() const { return present(); }
+  const Gradient* operator->() const { return &present(); }
+  bool operator==(const OptionalGradient& other) const { return base() == other.base(); }
+  bool operator==(std::nullopt_t) const { return !has_value(); }
+
+ private:
+  const std::optional<Gradient>& base() const { return *this; }
+  const Gradient& present() const;
+};
 
 /// What `Session::run` computes: a tensor's value, or an operation's effect.
 class Fetch {
@@ -129,5 +146,22 @@ class Fetch {
   std::optional<Tensor> tensor_;
   Operation operation_;
 };
+
+/// What a list may hold whose members are fetched, grouped or waited for; a Fetch itself is none.
+template <class T>
+concept FetchLike = !std::same_as<T, Fetch> &&
+                    (std::convertible_to<const T&, Fetch> || std::convertible_to<const T&, Tensor>);
+
+template <FetchLike T>
+std::vector<Fetch> to_fetches(const std::vector<T>& items) {
+  std::vector<Fetch> fetches;
+  for (const T& item : items) {
+    if constexpr (std::convertible_to<const T&, Fetch>)
+      fetches.emplace_back(item);
+    else
+      fetches.emplace_back(static_cast<Tensor>(item));
+  }
+  return fetches;
+}
 
 }  // namespace towerflow

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "core/runtime/session_impl.h"
 
 namespace towerflow {
@@ -19,7 +21,7 @@ struct Callable::State {
   ~State() { let_go(); }
 
   bool fits(std::span<const Array> values) const {
-    if (compiled == nullptr) return false;
+    if (frame == nullptr) return false;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto& [dtype, shape] = compiled->fed_shapes[i];
       if (values[i].dtype() != dtype || values[i].shape() != shape) return false;
@@ -48,6 +50,20 @@ std::span<const Array> Callable::operator()(std::span<const Array> values) const
   if (values.size() != state.feeds.size()) {
     throw ValueError(
         fmt::format("the callable takes {} values, got {}", state.feeds.size(), values.size()));
+  }
+  std::vector<Array> kept;
+  // x = f(x): what the last call returned is kept while this one writes its own.
+  const std::less_equal<> before;
+  if (!state.results.empty() && before(state.results.data(), values.data()) &&
+      before(values.data() + values.size(), state.results.data() + state.results.size())) {
+    kept.assign(values.begin(), values.end());
+    values = kept;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].dtype() == state.feeds[i].dtype()) continue;
+    if (kept.empty()) kept.assign(values.begin(), values.end());
+    kept[i] = fed_array(kept[i], state.feeds[i]);
+    values = kept;
   }
   if (!state.fits(values)) state.find_plan(values);
   state.frame->put_back(state.results);

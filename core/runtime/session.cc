@@ -6,6 +6,15 @@
 
 namespace towerflow {
 
+Array fed_array(Array value, const Tensor& tensor) {
+  const auto of_numbers = [](DType dtype) {
+    return dtype != DType::string && dtype != DType::resource && dtype != DType::invalid;
+  };
+  if (value.dtype() == tensor.dtype() || !of_numbers(value.dtype()) || !of_numbers(tensor.dtype()))
+    return value;  // strings that stand where numbers should are found when it is run
+  return cast_elements(value, tensor.dtype());
+}
+
 Session::Session(ConfigProto config) : Session(get_default_graph(), std::move(config)) {}
 Session::Session(Graph& graph, ConfigProto config)
     : impl_(std::make_shared<SessionImpl>(graph, std::move(config))) {}

@@ -38,12 +38,21 @@ struct ConfigProto {
   PassOptions passes{};
 };
 
+/// `value` in the dtype that is fed for `tensor`. Throws TypeError where one of the two is of
+/// strings or of something that has no value.
+Array fed_array(Array value, const Tensor& tensor);
+
 /// One fed tensor and its value.
 class Feed {
  public:
+  /// Numbers of another dtype are cast to the tensor's, as NumPy casts them.
   template <std::convertible_to<Tensor> T>
   Feed(const T& tensor, Array value)  // NOLINT: {{x, v}}
-      : tensor_(static_cast<Tensor>(tensor)), value_(std::move(value)) {}
+      : tensor_(static_cast<Tensor>(tensor)), value_(fed_array(std::move(value), tensor_)) {}
+  template <std::convertible_to<Tensor> T, class V>
+  requires std::constructible_from<Nested, const V&> Feed(const T& tensor,
+                                                          const std::vector<V>& values)  // NOLINT
+      : Feed(tensor, Nested(std::vector<Nested>(values.begin(), values.end()))) {}
   /// A number, a string or nested braces, taken as the tensor's dtype.
   template <std::convertible_to<Tensor> T>
   Feed(const T& tensor, const Nested& value)  // NOLINT: {{x, {1, 2, 3}}}
@@ -108,6 +117,11 @@ class Session {
     return run(std::span<const Fetch>(&one, 1), feeds)[0];
   }
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
+  /// Of tensors, variables or operations in a list.
+  template <FetchLike T>
+  std::vector<Array> run(const std::vector<T>& fetches, const Feeds& feeds = {}) {
+    return run(std::span<const Fetch>(to_fetches(fetches)), feeds);
+  }
 
   /// The same, and how it went: with FULL_TRACE `metadata` says when each instruction was at work.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds,

@@ -35,17 +35,13 @@ Operation no_op(GroupOptions options, Site site) {
 }
 
 Operation group(std::span<const Fetch> inputs, GroupOptions options, Site site) {
-  std::vector<Operation> operations;
-  for (const Fetch& input : inputs) operations.push_back(input.operation());
-  return group(operations, std::move(options), site);
-}
-
-Operation group(const std::vector<Operation>& inputs, GroupOptions options, Site site) {
   const std::string name = options.name.empty() ? "group_deps" : options.name;
-  Graph& graph = inputs.empty() ? get_default_graph() : inputs[0].graph();
+  Graph& graph = inputs.empty() ? get_default_graph() : inputs[0].operation().graph();
   const NameScope scope(graph, name, site);
   std::map<std::string, std::vector<Operation>> by_device;  // sorted, as TensorFlow's
-  for (const Operation& input : inputs) by_device[input.device()].push_back(input);
+  for (const Fetch& input : inputs) {
+    by_device[input.operation().device()].push_back(input.operation());
+  }
   if (by_device.empty()) return no_op({.name = scope.name()}, site);
   if (by_device.size() == 1) {
     const auto& [device_name, operations] = *by_device.begin();

@@ -19,8 +19,11 @@ Operation no_op(GroupOptions options = {}, Site site = Site::current());
 /// (tf.group)
 Operation group(std::span<const Fetch> inputs, GroupOptions options = {},
                 Site site = Site::current());
-Operation group(const std::vector<Operation>& inputs, GroupOptions options = {},
-                Site site = Site::current());
+template <FetchLike T>
+Operation group(const std::vector<T>& inputs, GroupOptions options = {},
+                Site site = Site::current()) {
+  return group(std::span<const Fetch>(to_fetches(inputs)), std::move(options), site);
+}
 inline Operation group(std::initializer_list<Fetch> inputs, GroupOptions options = {},
                        Site site = Site::current()) {
   return group(std::span<const Fetch>(inputs.begin(), inputs.size()), std::move(options), site);
