@@ -8,6 +8,7 @@
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/shape_of.h"
+#include "ops/array/strided_slice.h"
 #include "ops/array/transpose.h"
 #include "ops/array/view.h"
 #include "ops/kernel_dims.h"
@@ -147,7 +148,7 @@ std::vector<OptionalGradient> dense_gather_gradient(const Operation& op, const T
   const auto at = normalized_axis(axis, params.rank());
   const auto a = static_cast<int>(*at);
   const auto middle = static_cast<int>(indices.rank());
-  const auto rank = static_cast<int>(dy.shape().rank());
+  const auto rank = static_cast<int>(op.output(0).shape().rank());
   std::vector<int> front;
   for (int i = 0; i < middle; ++i) front.push_back(a + i);
   for (int i = 0; i < a; ++i) front.push_back(i);
@@ -157,12 +158,13 @@ std::vector<OptionalGradient> dense_gather_gradient(const Operation& op, const T
   back.push_back(0);
   for (int i = a + 1; i < static_cast<int>(params.rank()); ++i) back.push_back(i);
   const Tensor rows = transpose(dy, front, {}, site);
-  if (!params[*at].known()) {
-    throw ValueError(fmt::format("the gradient of a gather along axis {} needs that size", axis),
-                     {.site = site, .node = op.name(), .op = op.type()});
-  }
-  const Tensor sums = unsorted_segment_sum(rows, op.input(1), params.size(*at), {}, site);
-  return {transpose(sums, back, {}, site), std::nullopt, std::nullopt};
+  const Operand size = params[*at].known()
+                           ? Operand(params.size(*at), site)
+                           : Operand(take_index(shape(op.input(0), {}, site), a, site), site);
+  const Tensor sums = unsorted_segment_sum(rows, op.input(1), size, {}, site);
+  Tensor dx = transpose(sums, back, {}, site);
+  dx.set_shape(params, site);
+  return {dx, std::nullopt, std::nullopt};
 }
 
 std::vector<OptionalGradient> gather_gradient(const Operation& op,

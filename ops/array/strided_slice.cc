@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/families.h"
@@ -27,11 +29,18 @@ struct Picked {
   bool shrinks = false;
 };
 
+/// What is wrong with a stride, nullptr if nothing is.
+const char* wrong_stride(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t stride) {
+  if (stride == 0) return "strides must not be zero";
+  const bool shrinks = axis < 31 && (attrs.shrink_axis_mask & (1 << axis)) != 0;
+  return shrinks && stride < 0 ? "only stride 1 allowed on non-range indexing." : nullptr;
+}
+
 /// Python's slice of a dimension of `size`; an error message where there is none.
 const char* pick(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t begin,
                  std::int64_t end, std::int64_t stride, std::int64_t size, Picked& picked) {
   const int bit = axis < 31 ? 1 << axis : 0;
-  if (stride == 0) return "strides must not be zero";
+  if (const char* wrong = wrong_stride(attrs, axis, stride)) return wrong;
   if (attrs.shrink_axis_mask & bit) {
     const std::int64_t at = begin < 0 ? begin + size : begin;
     if (at < 0 || at >= size) return "slice index is out of bounds";
@@ -65,37 +74,55 @@ void check_bounds(InferenceContext& context, std::size_t first) {
   }
 }
 
+/// The places that a slice begins and ends at, where they are known.
+using Bounds = std::optional<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>>;
+
+/// What a slice leaves of dimension `axis` of the input; nothing where it drops it.
+std::optional<Dim> sliced_dim(InferenceContext& context, std::size_t axis, const Bounds& bounds,
+                              std::int64_t stride) {
+  const auto& attrs = context.attrs<StridedSliceAttrs>();
+  const Dim size = context.shape(0)[axis];
+  const int bit = axis < 31 ? 1 << axis : 0;
+  const bool shrinks = (attrs.shrink_axis_mask & bit) != 0;
+  // TensorFlow looks at the sign where it knows the size.
+  const char* wrong = stride == 0 || size.known() ? wrong_stride(attrs, axis, stride) : nullptr;
+  const bool whole = (attrs.begin_mask & attrs.end_mask & bit) != 0;
+  const bool placed = size.known() && (bounds || (whole && !shrinks));
+  const std::int64_t begin = bounds ? bounds->first[axis] : 0;
+  const std::int64_t end = bounds ? bounds->second[axis] : 0;
+  Picked picked;
+  if (wrong == nullptr && placed) {
+    wrong = pick(attrs, axis, begin, end, stride, size.size(), picked);
+  }
+  if (wrong != nullptr) {
+    context.fail(fmt::format("{}: dimension {} of {}{} by {}", wrong, axis, context.shape(0).text(),
+                             bounds ? fmt::format(", from {} to {}", begin, end) : "", stride));
+  }
+  if (shrinks) return std::nullopt;
+  return placed ? Dim(picked.count) : Dim(std::nullopt);
+}
+
+/// The strides alone say how many dimensions there are; begin and end, how long they are.
 void strided_slice_shape(InferenceContext& context) {
   check_bounds(context, 1);
-  const auto& attrs = context.attrs<StridedSliceAttrs>();
   const Shape& input = context.shape(0);
-  const Array* vectors[3] = {context.constant(1), context.constant(2), context.constant(3)};
-  if (!input.has_rank() || vectors[0] == nullptr || vectors[1] == nullptr ||
-      vectors[2] == nullptr) {
+  if (!input.has_rank() || context.constant(3) == nullptr) {
     return context.add_output(context.dtype(0), Shape::unknown());
   }
-  const std::vector<std::int64_t> begin = integers_of(*vectors[0]);
-  const std::vector<std::int64_t> end = integers_of(*vectors[1]);
-  const std::vector<std::int64_t> strides = integers_of(*vectors[2]);
-  if (begin.size() > input.rank()) {
+  const std::vector<std::int64_t> strides = integers_of(*context.constant(3));
+  if (strides.size() > input.rank()) {
     context.fail(fmt::format("Index out of range using input dim {}; input has only {} dims",
                              input.rank(), input.rank()));
   }
+  Bounds bounds;
+  const Array *begin = context.constant(1), *end = context.constant(2);
+  if (begin != nullptr && end != nullptr) bounds.emplace(integers_of(*begin), integers_of(*end));
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < input.rank(); ++i) {
-    const bool shrinks = i < 31 && (attrs.shrink_axis_mask & (1 << i)) != 0;
-    if (i >= begin.size()) {
+    if (i >= strides.size()) {
       dims.push_back(input[i]);
-    } else if (!input[i].known()) {
-      if (!shrinks) dims.push_back(Dim(std::nullopt));
-    } else {
-      Picked picked;
-      const char* wrong = pick(attrs, i, begin[i], end[i], strides[i], input.size(i), picked);
-      if (wrong != nullptr) {
-        context.fail(fmt::format("{}: dimension {} of size {}, from {} to {} by {}", wrong, i,
-                                 input.size(i), begin[i], end[i], strides[i]));
-      }
-      if (!picked.shrinks) dims.push_back(Dim(picked.count));
+    } else if (const auto left = sliced_dim(context, i, bounds, strides[i])) {
+      dims.push_back(*left);
     }
   }
   context.add_output(context.dtype(0), Shape(std::move(dims)));

@@ -20,7 +20,8 @@ struct StridedSliceOptions {
 /// shapes   input [d0, ..], begin, end, strides [k], k <= rank -> one size a dimension
 /// dtypes   all; begin, end, strides int32 or int64
 /// grads    input: dy with zeros in between; the others: none
-/// errors   ValueError: a stride of 0, in a run InvalidArgumentError: an element that is not there
+/// errors   ValueError: a stride of 0, or below 0 for a dimension that is dropped; in a run
+///          InvalidArgumentError: an element that is not there
 /// source   tf.strided_slice without ellipsis and new axes
 Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& end,
                      const Operand& strides, StridedSliceOptions options = {},

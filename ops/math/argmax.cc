@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/kernel_dims.h"
@@ -86,11 +88,19 @@ class ArgMaxKernel final : public CpuKernel {
   }
 
  private:
+  /// Begins at the lowest (highest) number, as Eigen does: what does not beat that, such as NaN, is
+  /// found only where there is nothing else.
   template <class T>
   static std::int64_t best(const T* x, std::int64_t n, std::int64_t stride) {
+    using Limits = std::numeric_limits<T>;
     std::int64_t found = 0;
-    for (std::int64_t i = 1; i < n; ++i) {
-      if (kMax ? x[i * stride] > x[found * stride] : x[i * stride] < x[found * stride]) found = i;
+    T reached = kMax ? Limits::lowest() : Limits::max();
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T value = x[i * stride];
+      if (kMax ? value > reached : value < reached) {
+        found = i;
+        reached = value;
+      }
     }
     return found;
   }

@@ -11,8 +11,8 @@ struct ArgMaxOptions {
   std::string name{};
 };
 
-/// The index of the largest element along `axis`, the first of several; NaN never is the largest
-/// unless it comes first.
+/// The index of the largest element along `axis`, the first of several. NaN never is the largest;
+/// of nothing but NaN and -inf the index is 0.
 ///
 /// shapes   input [.., n, ..], axis [] -> without that dimension
 /// dtypes   all numbers -> int64 or int32
@@ -22,7 +22,7 @@ struct ArgMaxOptions {
 Tensor argmax(const Operand& input, const Operand& axis = 0, ArgMaxOptions options = {},
               Site site = Site::current());
 
-/// The index of the smallest element. (tf.argmin)
+/// The index of the smallest element; of nothing but NaN and inf it is 0. (tf.argmin)
 Tensor argmin(const Operand& input, const Operand& axis = 0, ArgMaxOptions options = {},
               Site site = Site::current());
 

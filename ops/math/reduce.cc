@@ -113,7 +113,8 @@ void register_reduce_ops(OpRegistry& registry) {
     const bool of_bools = row.reduction == Reduction::all || row.reduction == Reduction::any;
     registry.add({.name = row.op,
                   .shape = [of_bools](InferenceContext& c) { reduce_shape(c, of_bools); },
-                  .gradient = row.gradient});
+                  .gradient = row.gradient,
+                  .static_inputs = {1}});
   }
   register_reduced_shape(registry);
   register_product_of_others(registry);

@@ -42,11 +42,13 @@ struct ReduceOptions {
 /// Reductions: many elements to one.
 ///
 /// shapes   input [d0, ..] -> without the reduced dimensions, or 1 in their place
-/// dtypes   all numbers (reduce_all, reduce_any: bool); the result has the input's. Integers wrap,
-///          an integer mean is cut off towards zero. Of no elements: sum 0, product 1, mean NaN,
-///          maximum -inf, minimum inf (for integers the lowest and highest), all true, any false
+/// dtypes   all numbers (reduce_all, reduce_any: bool); the result has the input's. Integers wrap;
+///          a mean of them is added in 64 bits and cut off towards zero. Of no elements: sum 0,
+///          product 1, mean NaN, maximum -inf, minimum inf (for integers the lowest and highest),
+///          all true, any false
 /// grads    input; of a maximum or minimum that several elements reach, equal shares
-/// errors   ValueError: an axis out of range; TypeError: an axis that is not an integer
+/// errors   ValueError: an axis out of range; TypeError: an axis that is not an integer; in a run
+///          InvalidArgumentError: an axis given twice
 /// source   tf.reduce_sum and so on
 ///
 /// Sums are in an order fixed by the shape. Lists of tensors are packed: reduce_mean({a, b}, 0).

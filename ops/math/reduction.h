@@ -9,7 +9,8 @@ namespace towerflow {
 
 enum class Reduction { sum, mean, prod, max, min, all, any };
 
-/// A reduction over the axes that input 1 of `request` holds when it runs.
+/// A reduction over the axes that are the value of input 1 of `request`.
+/// Throws InvalidArgumentError for one that is out of range or given twice.
 std::unique_ptr<PreparedKernel> reduction_kernel(Reduction reduction, const KernelRequest& request);
 
 /// A reduction over axes known now, `reduced[axis]`.

@@ -8,22 +8,39 @@
 namespace towerflow {
 namespace {
 
-/// R reduces elements of type T. Phase 0 reduces; where there is one result only, slices leave
-/// partial results that phase 1 joins in their order.
+/// Which axes a reduction is over, from the value of its input 1.
+std::vector<bool> axes_of(const KernelRequest& request) {
+  const std::size_t rank = request.inputs[0].shape.rank();
+  std::vector<bool> reduced(rank, false);
+  for (const std::int64_t given : integers_of(request.values.at(1))) {
+    const std::size_t axis = checked_axis(given, rank);
+    if (reduced[axis]) {
+      throw errors::InvalidArgumentError(
+          fmt::format("Invalid reduction arguments: Axes contains duplicate dimension: {}", axis));
+    }
+    reduced[axis] = true;
+  }
+  return reduced;
+}
+
+/// R reduces elements of type T to one of a type that may be wider. Phase 0 reduces; where there is
+/// one result only, slices leave partial results that phase 1 joins in their order.
 template <class T, class R>
 class ReductionKernel final : public CpuKernel {
+  using Total = reductions::Result<R>;
+
  public:
-  ReductionKernel(const KernelRequest& request, bool mean, std::vector<bool> fixed)
+  ReductionKernel(const KernelRequest& request, bool mean, const std::vector<bool>& reduced)
       : in_(request.inputs[0].shape),
         outputs_(request.outputs[0].shape.elements()),
         slices_(loop_slices(in_.elements())),
-        mean_(mean),
-        is_fixed_(request.inputs.size() < 2 || !fixed.empty() || in_.rank() == 0),
-        axes_(is_fixed_ ? 0 : request.inputs[1].shape.elements()),
-        axis_dtype_(is_fixed_ ? DType::int32 : request.inputs[1].dtype) {
-    for (std::size_t i = 0; i < fixed.size(); ++i) fixed_[i] = fixed[i];
-    partials_ = layout_.add(static_cast<std::size_t>(slices_) * sizeof(T));
-    scratch_ = layout_.add(static_cast<std::size_t>(outputs_) * sizeof(T));
+        mean_(mean) {
+    std::copy(reduced.begin(), reduced.end(), reduced_);
+    if (ReductionDims(in_, reduced_).count(false) != outputs_) {
+      throw errors::InvalidArgumentError("axes of a reduction that do not give the result's shape");
+    }
+    partials_ = layout_.add(static_cast<std::size_t>(slices_) * sizeof(Total));
+    scratch_ = layout_.add(static_cast<std::size_t>(outputs_) * sizeof(Total));
   }
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
   int phases() const override { return outputs_ == 1 && slices_ > 1 ? 2 : 1; }
@@ -32,50 +49,36 @@ class ReductionKernel final : public CpuKernel {
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     if (outputs_ == 0) return;
-    T* partials = reinterpret_cast<T*>(workspace + partials_);
+    Total* partials = reinterpret_cast<Total*>(workspace + partials_);
     T* out = static_cast<T*>(outputs[0]);
     if (phase == 1) {
-      T total = R::start();
+      Total total = R::start();
       for (int i = 0; i < slices_; ++i) total = R::join(total, partials[i]);
       out[0] = finished(total, in_.elements());
       return;
     }
-    bool flags[kMaxKernelRank];
-    read_axes(inputs, flags);
-    const ReductionDims dims(in_, flags);
-    if (dims.count(false) != outputs_) {
-      throw errors::InvalidArgumentError("axes of a reduction that do not give the result's shape");
-    }
     const T* x = static_cast<const T*>(inputs[0]);
     if (outputs_ == 1) return reduce_all(x, slice, partials, out);
+    const ReductionDims dims(in_, reduced_);
     if (dims.single_run())
-      reduce_run(dims, x, slice, out, reinterpret_cast<T*>(workspace + scratch_));
+      reduce_run(dims, x, slice, out, reinterpret_cast<Total*>(workspace + scratch_));
     else
       reduce_general(dims, x, slice, out);
   }
 
  private:
-  void read_axes(const void* const* inputs, bool* flags) const {
-    std::copy_n(fixed_, kMaxKernelRank, flags);
-    for (std::int64_t i = 0; i < axes_; ++i) {
-      flags[checked_axis(integer_at(axis_dtype_, inputs[1], i), in_.rank())] = true;
-    }
-  }
-
-  T finished(T value, std::int64_t count) const {
-    if (!mean_) return value;
+  T finished(Total value, std::int64_t count) const {
+    if (!mean_) return static_cast<T>(value);
     if constexpr (std::is_floating_point_v<T>) {
       return value / static_cast<T>(count);
     } else {
-      using Wide = std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>;
-      return count == 0 ? T(0)
-                        : static_cast<T>(static_cast<Wide>(value) / static_cast<Wide>(count));
+      return count == 0 ? T(0) : static_cast<T>(value / static_cast<Total>(count));
     }
   }
 
-  void reduce_all(const T* x, int slice, T* partials, T* out) const {
+  void reduce_all(const T* x, int slice, Total* partials, T* out) const {
     const SliceRange part = slice_range(in_.elements(), slices_, slice, 4096);
-    const T value = reductions::reduce_row<T, R>(x + part.begin, part.size());
+    const Total value = reductions::reduce_row<T, R>(x + part.begin, part.size());
     if (slices_ == 1)
       out[0] = finished(value, in_.elements());
     else
@@ -84,7 +87,7 @@ class ReductionKernel final : public CpuKernel {
 
   /// [outer, run, inner]: rows where inner is 1, else columns; slices take part of outer if it is
   /// large enough, else of inner.
-  void reduce_run(const ReductionDims& dims, const T* x, int slice, T* out, T* scratch) const {
+  void reduce_run(const ReductionDims& dims, const T* x, int slice, T* out, Total* scratch) const {
     const bool run_first = dims.rank > 0 && dims.reduced[0];
     const std::size_t at = run_first ? 0 : 1;
     const std::int64_t outer = run_first || dims.rank == 0 ? 1 : dims.size[0];
@@ -110,11 +113,20 @@ class ReductionKernel final : public CpuKernel {
         by_outer ? SliceRange{0, inner} : slice_range(inner, slices_, slice, 16);
     if (columns.size() == 0) return;
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-      T* row = out + i * inner + columns.begin;
-      reductions::reduce_columns<T, R>(x + i * run * inner + columns.begin, run, inner,
-                                       columns.size(), row, scratch + i * inner + columns.begin);
-      for (std::int64_t j = 0; j < columns.size(); ++j) row[j] = finished(row[j], run);
+      const std::int64_t first = i * inner + columns.begin;
+      const Total* sums = reduce_block(x + i * run * inner + columns.begin, run, inner,
+                                       columns.size(), out + first, scratch + first);
+      for (std::int64_t j = 0; j < columns.size(); ++j) out[first + j] = finished(sums[j], run);
     }
+  }
+
+  /// Reduces columns into `out`, or into `scratch` where they take more room than results.
+  const Total* reduce_block(const T* x, std::int64_t run, std::int64_t inner, std::int64_t columns,
+                            T* out, Total* scratch) const {
+    Total* sums = scratch;
+    if constexpr (std::is_same_v<T, Total>) sums = out;
+    reductions::reduce_columns<T, R>(x, run, inner, columns, sums, scratch);
+    return sums;
   }
 
   /// Reduced dimensions between kept ones: each result by itself.
@@ -126,10 +138,10 @@ class ReductionKernel final : public CpuKernel {
     const SliceRange part = slice_range(outputs_, slices_, slice);
     for (std::int64_t i = part.begin; i < part.end; ++i) {
       const T* base = x + dims.offset(i, false, dims.rank);
-      T total = R::start();
+      Total total = R::start();
       for (std::int64_t k = 0; k < count / std::max<std::int64_t>(width, 1); ++k) {
         const T* run = base + dims.offset(k, true, end);
-        total = R::join(total, width == 1 ? *run : reductions::reduce_row<T, R>(run, width));
+        total = R::join(total, width == 1 ? Total(*run) : reductions::reduce_row<T, R>(run, width));
       }
       out[i] = finished(total, count);
     }
@@ -139,10 +151,7 @@ class ReductionKernel final : public CpuKernel {
   std::int64_t outputs_;
   int slices_;
   bool mean_;
-  bool is_fixed_;
-  std::int64_t axes_;
-  DType axis_dtype_;
-  bool fixed_[kMaxKernelRank] = {};
+  bool reduced_[kMaxKernelRank] = {};
   WorkspaceLayout layout_;
   std::size_t partials_ = 0;
   std::size_t scratch_ = 0;
@@ -150,11 +159,11 @@ class ReductionKernel final : public CpuKernel {
 
 template <template <class> class R>
 std::unique_ptr<CpuKernel> number_kernel(const KernelRequest& request, bool mean,
-                                         const std::vector<bool>& fixed) {
+                                         const std::vector<bool>& reduced) {
   std::unique_ptr<CpuKernel> kernel;
   dispatch_dtype(request.inputs[0].dtype, [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) {
-      kernel = std::make_unique<ReductionKernel<T, R<T>>>(request, mean, fixed);
+      kernel = std::make_unique<ReductionKernel<T, R<T>>>(request, mean, reduced);
     }
   });
   return kernel;
@@ -162,27 +171,27 @@ std::unique_ptr<CpuKernel> number_kernel(const KernelRequest& request, bool mean
 
 template <template <class> class R>
 std::unique_ptr<CpuKernel> logic_kernel(const KernelRequest& request,
-                                        const std::vector<bool>& fixed) {
-  return std::make_unique<ReductionKernel<bool, R<bool>>>(request, false, fixed);
+                                        const std::vector<bool>& reduced) {
+  return std::make_unique<ReductionKernel<bool, R<bool>>>(request, false, reduced);
 }
 
 std::unique_ptr<CpuKernel> make_kernel(Reduction reduction, const KernelRequest& request,
-                                       const std::vector<bool>& fixed) {
+                                       const std::vector<bool>& reduced) {
   switch (reduction) {
     case Reduction::sum:
-      return number_kernel<reductions::Sum>(request, false, fixed);
+      return number_kernel<reductions::Sum>(request, false, reduced);
     case Reduction::mean:
-      return number_kernel<reductions::Sum>(request, true, fixed);
+      return number_kernel<reductions::MeanSum>(request, true, reduced);
     case Reduction::prod:
-      return number_kernel<reductions::Prod>(request, false, fixed);
+      return number_kernel<reductions::Prod>(request, false, reduced);
     case Reduction::max:
-      return number_kernel<reductions::Max>(request, false, fixed);
+      return number_kernel<reductions::Max>(request, false, reduced);
     case Reduction::min:
-      return number_kernel<reductions::Min>(request, false, fixed);
+      return number_kernel<reductions::Min>(request, false, reduced);
     case Reduction::all:
-      return logic_kernel<reductions::All>(request, fixed);
+      return logic_kernel<reductions::All>(request, reduced);
     case Reduction::any:
-      return logic_kernel<reductions::Any>(request, fixed);
+      return logic_kernel<reductions::Any>(request, reduced);
   }
   return nullptr;
 }
@@ -192,7 +201,7 @@ std::unique_ptr<CpuKernel> make_kernel(Reduction reduction, const KernelRequest&
 std::unique_ptr<PreparedKernel> reduction_kernel(Reduction reduction,
                                                  const KernelRequest& request) {
   check_kernel_rank(request);
-  return sliced_kernel(make_kernel(reduction, request, {}));
+  return sliced_kernel(make_kernel(reduction, request, axes_of(request)));
 }
 
 std::unique_ptr<PreparedKernel> fixed_reduction_kernel(Reduction reduction,

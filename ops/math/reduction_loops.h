@@ -18,6 +18,11 @@ struct Sum {
   static T start() { return T(0); }
   static T join(T a, T b) { return functors::Add<T>()(a, b); }
 };
+/// What a mean of elements of type T adds in: an integer's sum would wrap in its own type.
+template <class T>
+using MeanSum =
+    Sum<std::conditional_t<std::is_floating_point_v<T>, T,
+                           std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>>>;
 template <class T>
 struct Prod {
   static constexpr bool kIsSum = false;
@@ -58,16 +63,20 @@ struct Any {
 template <class T, class R>
 constexpr bool kFloatSum = std::is_same_v<T, float>&& R::kIsSum;
 
+/// The type of R's results.
+template <class R>
+using Result = decltype(R::start());
+
 /// The reduction of x[0 .. n).
 template <class T, class R>
-T reduce_row(const T* x, std::int64_t n) {
+Result<R> reduce_row(const T* x, std::int64_t n) {
   if constexpr (kFloatSum<T, R>) return simd::loops().sum(x, n);
   constexpr std::int64_t kLanes = 16;
   constexpr std::int64_t kBlock = 4096;
-  T total = R::start();
+  Result<R> total = R::start();
   for (std::int64_t begin = 0; begin < n; begin += kBlock) {
     const std::int64_t end = std::min(n, begin + kBlock);
-    T lanes[kLanes];
+    Result<R> lanes[kLanes];
     std::fill_n(lanes, kLanes, R::start());
     std::int64_t i = begin;
     for (; i + kLanes <= end; i += kLanes) {
@@ -90,7 +99,7 @@ T reduce_row(const T* x, std::int64_t n) {
 /// elements.
 template <class T, class R>
 void reduce_columns(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns,
-                    T* out, T* scratch) {
+                    Result<R>* out, Result<R>* scratch) {
   if constexpr (kFloatSum<T, R>) {
     simd::ColumnSums sums{out, scratch, 0};
     simd::loops().column_sums_begin(&sums, columns);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
+#include "core/graph/scopes.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/stack.h"
 #include "ops/array/strided_slice.h"
 #include "ops/array/view.h"
+#include "ops/data_flow/assert.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/nn/families.h"
@@ -102,18 +104,40 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const std::stri
       .output();
 }
 
-/// Shapes that agree only in a run would have to be compared there.
-void require_known_shapes(const Tensor& labels, const Tensor& logits, Site site) {
+/// Whether `check_shapes` has seen all that there is to compare.
+bool shapes_known(const Tensor& labels, const Tensor& logits) {
   bool known = labels.shape().fully_known() && logits.shape().has_rank();
   for (std::size_t i = 0; known && i + 1 < logits.shape().rank(); ++i) {
     known = logits.shape()[i].known();
   }
-  if (known) return;
-  throw errors::UnimplementedError(
-      fmt::format("Cross entropy of logits that are not a matrix needs known shapes, got labels {} "
-                  "and logits {}",
-                  labels.shape().text(), logits.shape().text()),
-      {.site = site, .hint = "reshape logits to [N, classes] and labels to [N]"});
+  return known;
+}
+
+/// The sizes of all dimensions but the last, with TensorFlow's nodes: shape(logits)[:-1].
+Tensor leading_sizes(const Tensor& logits, Site site) {
+  const Tensor sizes = shape(logits, {}, site);
+  const NameScope scope(logits.graph(), "strided_slice", site);
+  const auto number = [&](int value, const char* name) {
+    return convert_operand(logits.graph(), Operand({value}, site), name, std::nullopt);
+  };
+  const Tensor from = number(0, "stack");
+  const Tensor to = number(-1, "stack_1");
+  const Tensor step = number(1, "stack_2");
+  return strided_slice(sizes, from, to, step, {.begin_mask = 1, .name = scope.name()}, site);
+}
+
+/// Compares in the run what the shapes leave open. (tf.assert_equal)
+Operation assert_same_rows(const Tensor& labels, const Tensor& logits, Site site) {
+  Graph& graph = labels.graph();
+  const Tensor x = shape(labels, {}, site);
+  const Tensor y = leading_sizes(logits, site);
+  { const NameScope unused(graph, "assert_equal", site); }  // TensorFlow enters it twice
+  const NameScope scope(graph, "assert_equal", site);
+  const Tensor same = reduce_all(equal(x, y, {}, site), {}, site);
+  return Assert(same,
+                {"Condition x == y did not hold element-wise:", fmt::format("x ({}) = ", x.name()),
+                 Operand(x, site), fmt::format("y ({}) = ", y.name()), Operand(y, site)},
+                {}, site);
 }
 
 /// The number of classes, with TensorFlow's nodes: shape(logits)[rank(logits) - 1].
@@ -157,11 +181,15 @@ Tensor sparse_softmax_cross_entropy_with_logits(SparseSoftmaxCrossEntropyOptions
   if (logits.shape().has_rank() && logits.shape().rank() == 2) {
     return cross_entropy(logits, labels, options.name, site);
   }
-  require_known_shapes(labels, logits, site);
+  std::vector<Operation> checks;
+  if (!shapes_known(labels, logits)) checks.push_back(assert_same_rows(labels, logits, site));
+  const ControlDependencies after = control_dependencies(checks, site);
   const Tensor classes = last_size(logits, site);
   const Tensor rows = reshape(logits, {-1, classes}, {}, site);
   const Tensor flat = reshape(labels, {-1}, {}, site);
-  return reshape(cross_entropy(rows, flat, options.name, site), label_sizes, {}, site);
+  Tensor losses = reshape(cross_entropy(rows, flat, options.name, site), label_sizes, {}, site);
+  losses.set_shape(labels.shape(), site);
+  return losses;
 }
 
 }  // namespace towerflow::nn

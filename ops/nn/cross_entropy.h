@@ -17,12 +17,12 @@ struct SparseSoftmaxCrossEntropyOptions {
 ///
 ///   loss[i] = log(sum over j of exp(logits[i, j])) - logits[i, labels[i]]
 ///
-/// shapes   labels [N..], logits [N.., C] -> [N..]; other than one N needs known shapes
+/// shapes   labels [N..], logits [N.., C] -> [N..]
 /// dtypes   float32 (simd), float64 (reference); labels int32, int64
 /// grads    logits: dy (softmax(logits) - one_hot(labels)); labels: none, they are integers
 /// errors   ValueError: labels or logits missing, shapes that do not belong together;
-///          UnimplementedError: several N that are unknown; TypeError: labels that are not
-///          integers; InvalidArgumentError at run time: a label out of range
+///          TypeError: labels that are not integers; InvalidArgumentError at run time: a label out
+///          of range, shapes that turn out not to belong together
 /// source   tf.nn.sparse_softmax_cross_entropy_with_logits
 Tensor sparse_softmax_cross_entropy_with_logits(SparseSoftmaxCrossEntropyOptions options,
                                                 Site site = Site::current());

@@ -136,5 +136,34 @@ TEST_CASE("the gradient of gather is slices along axis 0, dense along others") {
             xs) == "");
 }
 
+TEST_CASE("the gradient of gather along an axis whose size only the run knows") {
+  const std::vector<Array> xs = {random_doubles({4, 3}, 1)};
+  const std::vector<Array> cubes = {random_doubles({2, 4, 3}, 2)};
+  const testing::GradCheckOptions open{.unknown_shapes = true};
+  for (const int axis : {1, -1}) {
+    const auto columns = [axis](const auto& in) {
+      return square(gather(in[0], {0, 0, 2}, {.axis = axis}));
+    };
+    CHECK(grad_check(columns, xs, open) == "");
+    CHECK(grad_check(columns, cubes, open) == "");
+  }
+  CHECK(grad_check(
+            [](const auto& in) {
+              return gather(in[0], {{2, 0}, {3, 2}}, {.axis = 1});
+            },
+            cubes, open) == "");
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {None, None}});
+  const Tensor keep = placeholder(bool_, {.shape = {None}});
+  const auto slope = gradients(square(boolean_mask(x, keep, {.axis = 1})), {x})[0];
+  REQUIRE(slope.has_value());
+  CHECK(slope->dense().shape() == Shape{None, None});
+  const Array value = value_of(cast(reshape(range(12), {3, 4}), float32));
+  const Array mask = testing::array_of(bool_, {4}, {1, 0, 1, 1});
+  CHECK(numbers(slope->dense(), {{x, value}, {keep, mask}}) ==
+        Numbers{0, 0, 4, 6, 8, 0, 12, 14, 16, 0, 20, 22});
+}
+
 }  // namespace
 }  // namespace towerflow

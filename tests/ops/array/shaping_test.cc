@@ -36,6 +36,84 @@ TEST_CASE("reshape with sizes known only in the run") {
   CHECK_THROWS_AS(expand_dims(x, std::vector<int>{}), const ValueError&);
 }
 
+TEST_CASE("numbers of the run are compared with the shape that the graph has concluded") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {2, 3}});
+  const Array value = value_of(cast(reshape(range(6), {2, 3}), float32));
+  const Tensor one = placeholder(int32, {.shape = {1}});
+  const Tensor flat = reshape(x, one);
+  CHECK(flat.shape() == Shape{6});
+  const Tensor columns = placeholder(int32, {.shape = Shape{}});
+  const Tensor table = reshape(x, stack({2, columns}));
+  CHECK(table.shape() == Shape{2, 3});
+  const Tensor other = placeholder(float32, {.shape = {None, 2}});
+  const Tensor like = reshape(x, shape(other));
+  CHECK(like.shape() == Shape{3, 2});
+  Session session(graph);
+  for (const int right : {6, -1}) {
+    CHECK(session.run(flat, {{x, value}, {one, {right}}}) == value.reshaped({6}));
+  }
+  for (const int wrong : {7, 0, -2}) {
+    CHECK_THROWS_AS(session.run(flat, {{x, value}, {one, {wrong}}}),
+                    const errors::InvalidArgumentError&);
+  }
+  CHECK(session.run(table, {{x, value}, {columns, 3}}) == value);
+  CHECK_THROWS_AS(session.run(table + 1.0, {{x, value}, {columns, 7}}),
+                  const errors::InvalidArgumentError&);
+  CHECK(session.run(like, {{x, value}, {other, Array(float32, {3, 2})}}).shape() == Shape{3, 2});
+  CHECK_THROWS_AS(session.run(like, {{x, value}, {other, Array(float32, {4, 2})}}), const Error&);
+}
+
+TEST_CASE("a size of 0 and one that is open: the others say what it is") {
+  struct Case {
+    Shape from;
+    std::vector<int> sizes;
+    Shape to;
+  };
+  const std::vector<Case> cases = {
+      {{0, 3}, {0, -1}, {0, 3}},
+      {{2, 0}, {-1, 0}, {2, 0}},
+      {{0, 4}, {0, 2, -1}, {0, 2, 2}},
+      {{0}, {0, -1}, {0, 1}},
+      {{0, 3}, {-1, 0, 2}, {1, 0, 2}},
+      {{0, 2, 0}, {2, -1}, {2, 0}},
+      {{0, 2, 0}, {0, 0, -1}, {0, 0, 2}},
+      {{4, 0}, {8, 0, -1}, {8, 0, 0}},
+      {{0, 0}, {-1, 0}, {1, 0}},
+      {{0, 6}, {0, 4, -1}, {0, 4, 1}},
+      {{0, 3}, {-1}, {0}},
+      {{0, 2, 3}, {0, -1}, {0, 6}},
+  };
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor sizes = placeholder(int32, {.shape = {None}});
+  const Tensor x = placeholder(float32, {.shape = Shape::unknown()});
+  const Tensor fed = reshape(x, sizes);
+  Session session(graph);
+  for (const Case& c : cases) {
+    CAPTURE(c.from.text());
+    CAPTURE(c.sizes);
+    const Array value(float32, c.from);
+    const Array wanted =
+        testing::array_of(int32, {c.sizes.size()}, {c.sizes.begin(), c.sizes.end()});
+    const Tensor known = reshape(zeros(c.from), c.sizes);
+    CHECK(session.run(known).shape() == c.to);
+    CHECK(session.run(reshape(x, c.sizes), {{x, value}}).shape() == c.to);
+    CHECK(session.run(fed, {{x, value}, {sizes, wanted}}).shape() == c.to);
+    CHECK(session.run(reshape(zeros(c.from), sizes), {{sizes, wanted}}).shape() == c.to);
+    CHECK(session.run(known + 1.0).shape() == c.to);  // what reads it
+  }
+  // The graph leaves it open, as TensorFlow's.
+  CHECK(reshape(zeros({0, 3}), {0, -1}).shape() == Shape{0, None});
+  CHECK(reshape(zeros({0, 2, 0}), {2, -1}).shape() == Shape{2, 0});
+  CHECK_THROWS_AS(reshape(zeros({2, 3}), {0, -1}), const ValueError&);
+  CHECK_THROWS_AS(session.run(reshape(zeros({0, 3}), {0, -1, -1})),
+                  const errors::InvalidArgumentError&);
+  const Array text(DType::string, Shape{0, 3});
+  CHECK(session.run(reshape(constant(text), {0, -1})).shape() == Shape{0, 3});
+}
+
 TEST_CASE("slice") {
   Graph graph;
   const auto guard = graph.as_default();
@@ -87,6 +165,64 @@ TEST_CASE("strided_slice follows Python's slices") {
       },
       {random_doubles({3, 4}, 1)});
   check_gradient([](const auto& in) { return take_index(in[0], -2); }, {random_doubles({3, 4}, 1)});
+}
+
+TEST_CASE("strides alone say how many dimensions a slice has") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {4, 5}});
+  const Tensor rows = placeholder(float32, {.shape = {None, 5}});
+  const Tensor open = placeholder(float32, {.shape = Shape::unknown()});
+  const Tensor at = placeholder(int32, {.shape = {1}});
+  const Tensor both = placeholder(int32, {.shape = {2}});
+  const Tensor any = placeholder(int32, {.shape = {None}});
+  const StridedSliceOptions first{.shrink_axis_mask = 1};
+  const StridedSliceOptions second{.begin_mask = 1, .end_mask = 1, .shrink_axis_mask = 2};
+  const Tensor row = strided_slice(x, at, at + 1, {1}, first);
+  CHECK(row.shape() == Shape{5});
+  CHECK(strided_slice(rows, at, at + 1, {1}, first).shape() == Shape{5});
+  CHECK(strided_slice(x, any, any + 1, {1}, first).shape() == Shape{5});
+  CHECK_FALSE(strided_slice(open, at, at + 1, {1}, first).shape().has_rank());
+  CHECK_FALSE(strided_slice(x, {0}, {2}, at).shape().has_rank());
+  const Tensor column = strided_slice(x, both, both + 1, {1, 1}, second);
+  CHECK(column.shape() == Shape{4});
+  CHECK(strided_slice(x, both, both + 1, {-2, 1}, second).shape() == Shape{2});
+  const Tensor some = strided_slice(x, at, at + 2, {1});
+  CHECK(some.shape() == Shape{None, 5});
+  CHECK(strided_slice(x, {1}, at + 2, {1}, {.end_mask = 1}).shape() == Shape{None, 5});
+  CHECK(strided_slice(x, at, {3}, {2}, {.begin_mask = 1, .end_mask = 1}).shape() == Shape{2, 5});
+  CHECK(strided_slice(x, both, {0, 3}, {1, 1}, {.shrink_axis_mask = 1}).shape() == Shape{None});
+
+  const Array value = value_of(cast(reshape(range(20), {4, 5}), float32));
+  CHECK(numbers(row, {{x, value}, {at, {2}}}) == Numbers{10, 11, 12, 13, 14});
+  CHECK(numbers(row, {{x, value}, {at, {-1}}}) == Numbers{15, 16, 17, 18, 19});
+  CHECK(numbers(column, {{x, value}, {both, {0, 3}}}) == Numbers{3, 8, 13, 18});
+  CHECK(value_of(some, {{x, value}, {at, {1}}}).shape() == Shape{2, 5});
+  const auto slope = gradients(row, {x})[0];
+  REQUIRE(slope.has_value());
+  CHECK(numbers(reduce_sum(slope->dense(), 1), {{x, value}, {at, {2}}}) == Numbers{0, 0, 5, 0});
+  CHECK_THROWS_AS(value_of(row, {{x, value}, {at, {4}}}), const errors::InvalidArgumentError&);
+  CHECK_THROWS_AS(strided_slice(x, any, any, {1, 1, 1}), const ValueError&);
+  CHECK_THROWS_AS(strided_slice(x, at, at + 1, {0}), const ValueError&);
+}
+
+TEST_CASE("a dimension that a slice drops has a stride above 0") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = zeros({4, 5});
+  const StridedSliceOptions drop{.shrink_axis_mask = 1};
+  CHECK_THROWS_WITH_AS(strided_slice(x, {1}, {2}, {-1}, drop),
+                       doctest::Contains("only stride 1 allowed on non-range indexing."),
+                       const ValueError&);
+  CHECK_THROWS_AS(strided_slice(x, {9}, {2}, {0}, drop), const ValueError&);
+  CHECK(strided_slice(x, {1}, {2}, {2}, drop).shape() == Shape{5});
+  const Tensor stride = placeholder(int32, {.shape = {1}});
+  CHECK_THROWS_AS(value_of(strided_slice(x, {1}, {2}, stride, drop), {{stride, {-1}}}),
+                  const Error&);
+  const Tensor rows = placeholder(float32, {.shape = {None, 5}});
+  const Tensor back = strided_slice(rows, {1}, {2}, {-1}, drop);
+  CHECK(back.shape() == Shape{5});
+  CHECK_THROWS_AS(value_of(back, {{rows, value_of(x)}}), const Error&);
 }
 
 TEST_CASE("transpose") {

@@ -135,6 +135,39 @@ TEST_CASE("argmax and argmin") {
   CHECK_THROWS_AS(numbers(argmax(x, axis), {{axis, 2}}), const Error&);
 }
 
+TEST_CASE("argmax and argmin of what is no number, and of ties") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  struct Case {
+    std::vector<double> x;
+    double largest, smallest;
+  };
+  const std::vector<Case> cases = {
+      {{nan, 1, 2}, 2, 1},  {{1, nan, 2}, 2, 0}, {{3, nan, 3}, 0, 0},    {{nan, nan}, 0, 0},
+      {{nan}, 0, 0},        {{-inf, nan}, 0, 0}, {{nan, -inf}, 0, 1},    {{nan, inf}, 1, 0},
+      {{-inf, -inf}, 0, 0}, {{inf, inf}, 0, 0},  {{nan, -inf, 1}, 2, 1}, {{nan, inf, -1}, 1, 2},
+      {{2, 2, 1, 1}, 0, 2},
+  };
+  Graph graph;
+  const auto guard = graph.as_default();
+  for (const DType dtype : {float32, float64}) {
+    for (const Case& c : cases) {
+      CAPTURE(c.x);
+      const Tensor x = constant(array_of(dtype, {c.x.size()}, c.x));
+      CHECK(numbers(argmax(x)) == std::vector<double>{c.largest});
+      CHECK(numbers(argmin(x)) == std::vector<double>{c.smallest});
+    }
+  }
+  const Tensor table = constant({{nan, 1.0}, {3.0, nan}, {2.0, 2.0}});
+  CHECK(numbers(argmax(table, 0)) == std::vector<double>{1, 2});
+  CHECK(numbers(argmin(table, 0)) == std::vector<double>{2, 0});
+  for (const double end : {-128, 127}) {
+    const Tensor x = constant(array_of(int8, {2}, {end, end}));
+    CHECK(numbers(argmax(x)) == std::vector<double>{0});
+    CHECK(numbers(argmin(x)) == std::vector<double>{0});
+  }
+}
+
 TEST_CASE("add_n adds in order; l2_loss") {
   Graph graph;
   const auto guard = graph.as_default();

@@ -146,10 +146,49 @@ TEST_CASE("of no elements; integer means; NaN") {
   CHECK(numbers(reduce_mean(constant({1, 2, 4})))[0] == 2);
   CHECK(numbers(reduce_mean(constant({-1, -2, -4})))[0] == -2);
   CHECK(numbers(reduce_mean(zeros({0}, {.dtype = int32})))[0] == 0);
-  CHECK(numbers(reduce_mean(ones({512}, {.dtype = uint8})))[0] == 0);  // the sum wraps to 0
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(std::isnan(numbers(reduce_max(constant({1.0, nan, 2.0})))[0]));
   CHECK(std::isnan(numbers(reduce_min(constant({nan, 2.0})))[0]));
+}
+
+/// As `tf.reduce_mean` has them: the sum of 8, 16 and 32 bits does not wrap, that of 64 does.
+template <class T>
+void check_integer_means(DType dtype, double whole, const std::vector<double>& down,
+                         const std::vector<double>& across) {
+  CAPTURE(dtype_name(dtype));
+  const T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+  Graph graph;
+  const auto guard = graph.as_default();
+  CHECK(numbers(reduce_mean(Array::of(Shape{4}, std::vector<T>{most, most, most, least})))[0] ==
+        whole);
+  const Array table = Array::of(Shape{2, 3}, std::vector<T>{most, most, most, least, least, most});
+  CHECK(numbers(reduce_mean(table, 0)) == down);
+  CHECK(numbers(reduce_mean(table, 1)) == across);
+  CHECK(numbers(reduce_mean(most)) == std::vector<double>{static_cast<double>(most)});
+}
+
+TEST_CASE("a mean of integers is added in 64 bits") {
+  check_integer_means<std::int8_t>(int8, 63, {0, 0, 127}, {127, -43});
+  check_integer_means<std::uint8_t>(uint8, 191, {127, 127, 255}, {255, 85});
+  check_integer_means<std::int16_t>(int16, 16383, {0, 0, 32767}, {32767, -10923});
+  check_integer_means<std::uint16_t>(uint16, 49151, {32767, 32767, 65535}, {65535, 21845});
+  check_integer_means<std::int32_t>(int32, 1073741823, {0, 0, 2147483647},
+                                    {2147483647, -715827883});
+  check_integer_means<std::uint32_t>(uint32, 3221225471, {2147483647, 2147483647, 4294967295},
+                                     {4294967295, 1431655765});
+  Graph graph;
+  const auto guard = graph.as_default();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK(numbers(reduce_mean(Array::of(Shape{2}, std::vector<std::int64_t>{most, most})))[0] == -1);
+  // Several slices; kept dimensions between reduced ones; the sum itself wraps.
+  const Tensor many = ones({300, 400}, {.dtype = uint8}) * 200;
+  CHECK(numbers(reduce_mean(many))[0] == 200);
+  for (const int axis : {0, 1}) {
+    for (const double mean : numbers(reduce_mean(many, axis))) CHECK(mean == 200);
+  }
+  const Tensor cube = reshape(many, {300, 20, 20});
+  CHECK(numbers(reduce_mean(cube, {0, 2})) == std::vector<double>(20, 200));
+  CHECK(numbers(reduce_sum(constant(std::vector<int>{200, 100}, {.dtype = uint8})))[0] == 44);
 }
 
 TEST_CASE("all and any") {
@@ -187,6 +226,40 @@ TEST_CASE("axes that are wrong") {
   const Array value = array_of(float32, {2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(numbers(session.run(sum, {{x, value}, {axis, {1}}})) == std::vector<double>{6, 15});
   CHECK_THROWS_AS(session.run(sum, {{x, value}, {axis, {7}}}), const Error&);
+}
+
+TEST_CASE("an axis that is given twice is an error of the run") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {2, 3}});
+  const Tensor none = placeholder(float32, {.shape = {None, None}});
+  const Tensor axes = placeholder(int32, {.shape = {None}});
+  Session session(graph);
+  const auto refuses = [&](const Tensor& result, const Feeds& feeds, const std::string& axis) {
+    const std::string text = "Axes contains duplicate dimension: " + axis;
+    CHECK_THROWS_WITH_AS(session.run(result, feeds), doctest::Contains(text.c_str()),
+                         const errors::InvalidArgumentError&);
+  };
+  const Array value = array_of(float32, {2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor twice = reduce_sum(x, {0, 0});
+  CHECK(twice.shape() == Shape{3});
+  CHECK(reduce_sum(x, {1, -1}, {.keepdims = true}).shape() == Shape{2, 1});
+  refuses(twice, {{x, value}}, "0");
+  refuses(reduce_max(x, {1, -1}), {{x, value}}, "1");
+  refuses(reduce_any(x > 0.0, {0, 1, 0}), {{x, value}}, "0");
+  refuses(reduce_mean(constant({{1.0, 2.0}}), {0, 0}), {}, "0");
+  refuses(reduce_prod(x, axes), {{x, value}, {axes, {0, -2}}}, "0");
+  refuses(reduce_min(none, axes, {.keepdims = true}), {{none, value}, {axes, {1, 1}}}, "1");
+  // Also where there is nothing to reduce, or no axis at all.
+  refuses(reduce_sum(none, {1, 1}), {{none, array_of(float32, {0, 0}, {})}}, "1");
+  const Tensor scalar = placeholder(float32, {.shape = Shape{}});
+  const Array one = array_of(float32, {}, {1});
+  CHECK_THROWS_AS(session.run(reduce_sum(scalar, axes), {{scalar, one}, {axes, {0}}}),
+                  const Error&);
+  // The gradient does not need the sum.
+  const auto slope = gradients(twice, {x})[0];
+  REQUIRE(slope.has_value());
+  CHECK(numbers(session.run(slope->dense(), {{x, value}})) == std::vector<double>(6, 1));
 }
 
 TEST_CASE("gradients") {

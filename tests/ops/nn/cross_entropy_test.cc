@@ -5,6 +5,7 @@
 #include "ops/nn/in_top_k.h"
 #include "ops/reference/softmax.h"
 #include "tests/ops/nn/support.h"
+#include "towerflow/tf.h"
 
 namespace towerflow {
 namespace {
@@ -101,6 +102,114 @@ TEST_CASE("sparse cross entropy: logits that are not a matrix make TensorFlow's 
       nn::sparse_softmax_cross_entropy_with_logits({.labels = 3, .logits = {1.0, 2.0, 3.0, 4.0}});
   CHECK(one.shape() == Shape{});
   CHECK(session.run(one).item<float>() == doctest::Approx(0.4401897));
+}
+
+TEST_CASE("sparse cross entropy: shapes that the run knows make TensorFlow's nodes") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor labels = placeholder(DType::int32, {.shape = {None, None}, .name = "l"});
+  const Tensor logits = placeholder(DType::float32, {.shape = {None, None, 7}, .name = "lo"});
+  const std::size_t before = graph.size();
+  const Tensor y = nn::sparse_softmax_cross_entropy_with_logits(
+      {.labels = labels, .logits = logits, .name = "loss"});
+  CHECK(y.shape() == Shape{None, None});
+  const char* const names[] = {"Shape",
+                               "Shape_1",
+                               "Shape_2",
+                               "strided_slice/stack",
+                               "strided_slice/stack_1",
+                               "strided_slice/stack_2",
+                               "strided_slice",
+                               "assert_equal_1/Equal",
+                               "assert_equal_1/Const",
+                               "assert_equal_1/All",
+                               "assert_equal_1/Assert/Const",
+                               "assert_equal_1/Assert/Const_1",
+                               "assert_equal_1/Assert/Const_2",
+                               "assert_equal_1/Assert/Assert/data_0",
+                               "assert_equal_1/Assert/Assert/data_1",
+                               "assert_equal_1/Assert/Assert/data_3",
+                               "assert_equal_1/Assert/Assert",
+                               "Shape_3",
+                               "Rank",
+                               "sub/y",
+                               "sub",
+                               "add/y",
+                               "add",
+                               "strided_slice_1/stack",
+                               "strided_slice_1/stack_1",
+                               "strided_slice_1/stack_2",
+                               "strided_slice_1",
+                               "Reshape/shape/0",
+                               "Reshape/shape",
+                               "Reshape",
+                               "Reshape_1/shape",
+                               "Reshape_1",
+                               "loss",
+                               "Reshape_2"};
+  REQUIRE(graph.size() == before + std::size(names));
+  for (std::size_t i = 0; i < std::size(names); ++i)
+    CHECK(graph.operation(before + i).name() == std::string("loss/") + names[i]);
+  // Nobody else is made to wait: they follow these.
+  std::vector<std::string> waiting;
+  for (std::size_t i = before; i < graph.size(); ++i) {
+    const Operation op = graph.operation(i);
+    if (!op.node().control_inputs.empty()) waiting.push_back(op.name());
+  }
+  CHECK(waiting == std::vector<std::string>{"loss/Shape_3", "loss/Rank", "loss/sub/y", "loss/add/y",
+                                            "loss/strided_slice_1/stack_2", "loss/Reshape/shape/0",
+                                            "loss/Reshape_1/shape"});
+}
+
+TEST_CASE("sparse cross entropy: shapes that the run knows") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Array given = random_array<float>({2, 3, 7}, 1);
+  const Array classes = Array::of(Shape{2, 3}, std::vector<std::int32_t>{1, 2, 3, 4, 5, 6});
+  const auto loss = [](const Tensor& labels, const Tensor& logits) {
+    return nn::sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = logits});
+  };
+  const Tensor known = tensor_of(given, "known");
+  const Tensor wanted = loss(tensor_of(classes, "classes"), known);
+  const Tensor slope = gradients(wanted, {known})[0]->dense();
+  Session session(graph);
+  const Shape open = Shape::unknown();
+  const std::vector<std::pair<Shape, Shape>> cases = {{{None, None}, {None, None, 7}},
+                                                      {{None, None}, {None, None, None}},
+                                                      {open, {None, None, 7}},
+                                                      {{None, None}, open},
+                                                      {open, open},
+                                                      {{2, None}, {None, 3, 7}},
+                                                      {{2, 3}, {None, None, 7}},
+                                                      {open, {2, 3, 7}}};
+  for (const auto& [of_labels, of_logits] : cases) {
+    CAPTURE(of_labels.text());
+    CAPTURE(of_logits.text());
+    const Tensor labels = placeholder(DType::int32, {.shape = of_labels});
+    const Tensor logits = placeholder(DType::float32, {.shape = of_logits});
+    const Tensor y = loss(labels, logits);
+    CHECK(y.shape() == of_labels);
+    const Tensor dy = gradients(y, {logits})[0]->dense();
+    CHECK(session.run(y, {{labels, classes}, {logits, given}}) == session.run(wanted));
+    CHECK(session.run(dy, {{labels, classes}, {logits, given}}) == session.run(slope));
+    if (!of_labels.compatible({3, 2})) continue;
+    check_error<errors::InvalidArgumentError>(
+        [&] {
+          session.run(y, {{labels, classes.reshaped({3, 2})}, {logits, given}});
+        },
+        "");
+  }
+  const Tensor labels = placeholder(DType::int32, {.shape = {None, None}});
+  const Tensor logits = placeholder(DType::float32, {.shape = {None, None, 7}});
+  const Tensor y = loss(labels, logits);
+  check_error<errors::InvalidArgumentError>(
+      [&] {
+        session.run(y, {{labels, classes.reshaped({3, 2})}, {logits, given}});
+      },
+      "Condition x == y did not hold element-wise:");
+  const Feeds none = {{labels, Array::zeros(DType::int32, {0, 3})},
+                      {logits, Array::zeros(DType::float32, {0, 3, 7})}};
+  CHECK(session.run(y, none).shape() == Shape{0, 3});
 }
 
 TEST_CASE("sparse cross entropy: errors") {
