@@ -3,22 +3,76 @@
 #include <string>
 
 #include "core/graph/operand.h"
+#include "ops/operand_list.h"
 
 namespace towerflow::train {
 
-struct ExponentialDecayOptions {
+/// Learning rates that fall with the count of steps.
+///
+/// shapes   all [] -> []
+/// dtypes   that of learning_rate, to which the others are cast
+/// grads    of the ops they are made of
+/// source   tf.train.exponential_decay, ..
+
+struct DecayOptions {
   bool staircase = false;  ///< whole numbers of `decay_steps` only
   std::string name{};
 };
 
 /// learning_rate * decay_rate ^ (global_step / decay_steps)
-///
-/// shapes   all [] -> []
-/// dtypes   that of learning_rate, to which the others are cast
-/// grads    of the ops it is made of
-/// source   tf.train.exponential_decay
 Tensor exponential_decay(const Operand& learning_rate, const Operand& global_step,
                          const Operand& decay_steps, const Operand& decay_rate,
-                         ExponentialDecayOptions options = {}, Site site = Site::current());
+                         DecayOptions options = {}, Site site = Site::current());
+
+/// learning_rate * e ^ (-decay_rate * global_step / decay_steps)
+Tensor natural_exp_decay(const Operand& learning_rate, const Operand& global_step,
+                         const Operand& decay_steps, const Operand& decay_rate,
+                         DecayOptions options = {}, Site site = Site::current());
+
+/// learning_rate / (1 + decay_rate * global_step / decay_steps)
+Tensor inverse_time_decay(const Operand& learning_rate, const Operand& global_step,
+                          const Operand& decay_steps, const Operand& decay_rate,
+                          DecayOptions options = {}, Site site = Site::current());
+
+struct PolynomialDecayOptions {
+  Operand end_learning_rate = 0.0001;
+  Operand power = 1.0;
+  bool cycle = false;  ///< begins anew over the next multiple of `decay_steps`
+  std::string name{};
+};
+
+/// From learning_rate to end_learning_rate over decay_steps, then it stays:
+/// (learning_rate - end) * (1 - global_step / decay_steps) ^ power + end
+Tensor polynomial_decay(const Operand& learning_rate, const Operand& global_step,
+                        const Operand& decay_steps, PolynomialDecayOptions options = {},
+                        Site site = Site::current());
+
+struct CosineDecayOptions {
+  double alpha = 0.0;  ///< what is left in the end, as a part of learning_rate
+  std::string name{};
+};
+
+/// learning_rate * ((1 - alpha) * (1 + cos(pi * global_step / decay_steps)) / 2 + alpha); from
+/// decay_steps on it stays.
+Tensor cosine_decay(const Operand& learning_rate, const Operand& global_step,
+                    const Operand& decay_steps, CosineDecayOptions options = {},
+                    Site site = Site::current());
+
+struct PiecewiseConstantOptions {
+  std::string name{};
+};
+
+/// values[0] where x <= boundaries[0], values[i] where boundaries[i-1] < x <= boundaries[i], the
+/// last value above the last boundary. The values are picked by `where`, not by TensorFlow's
+/// `cond`.
+///
+/// shapes   x and boundaries []; values all one shape, which is the result's
+/// dtypes   boundaries that of x (int32 ones are cast to int64); values any, all the same
+/// grads    values
+/// errors   ValueError: not one value more than boundaries, no boundary, dtypes that differ
+/// source   tf.train.piecewise_constant
+Tensor piecewise_constant(const Operand& x, const OperandList& boundaries,
+                          const OperandList& values, PiecewiseConstantOptions options = {},
+                          Site site = Site::current());
 
 }  // namespace towerflow::train

@@ -6,6 +6,7 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
 #include "ops/nn/conv2d_attrs.h"
 #include "ops/nn/families.h"
@@ -241,7 +242,16 @@ Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
   builder.index_input(input_sizes, "input_sizes")
       .input(filter, "filter", "T")
       .input(out_backprop, "out_backprop", "T");
-  return builder.attrs(make_attrs(op, steps, padding, options, site)).output();
+  const Tensor made = builder.attrs(make_attrs(op, steps, padding, options, site)).output();
+  return with_described_shape(made, made.op().input(0), site);
+}
+
+Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Operand& output_shape,
+                        const Extents& strides, const std::string& padding, Conv2DOptions options,
+                        Site site) {
+  if (options.name.empty()) options.name = "conv2d_transpose";
+  return conv2d_backprop_input(output_shape, filter, value, strides, padding, std::move(options),
+                               site);
 }
 
 Tensor conv2d_backprop_filter(const Operand& input, const Operand& filter_sizes,

@@ -40,6 +40,21 @@ Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
                              const std::string& padding, Conv2DOptions options = {},
                              Site site = Site::current());
 
+/// The transpose of conv2d, with which generators make images larger ("deconvolution"): what
+/// conv2d_backprop_input computes, as a layer of its own.
+///
+/// shapes   value [N,P,Q,K], filter [R,S,C,K], output_shape [4] (int32 or int64): the sizes
+/// [N,H,W,C]
+///          that conv2d would make [N,P,Q,K] of -> [N,H,W,C]; a list of numbers and tensors gives a
+///          static shape where it holds numbers
+/// dtypes   as conv2d
+/// grads    filter: conv2d_backprop_filter; value: conv2d
+/// errors   ValueError: sizes that do not belong together
+/// source   tf.nn.conv2d_transpose
+Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Operand& output_shape,
+                        const Extents& strides, const std::string& padding = "SAME",
+                        Conv2DOptions options = {}, Site site = Site::current());
+
 /// The gradient of conv2d with respect to its filter.
 ///
 /// shapes   input [N,H,W,C], filter_sizes [4] (int32), out_backprop [N,P,Q,K] -> [R,S,C,K]

@@ -33,6 +33,16 @@ std::vector<OptionalGradient> gradients_of(const Args& args) {
   return list;
 }
 
+/// One of the rates that fall by a factor.
+template <class Decay>
+Handler decayed(Decay decay) {
+  return [decay](Interpreter&, const Args& args) -> Value {
+    return decay(args.operand("learning_rate"), args.operand("global_step"),
+                 args.operand("decay_steps"), args.operand("decay_rate"),
+                 {.staircase = args.flag("staircase"), .name = args.text("name")}, Site::current());
+  };
+}
+
 /// A tensor, value or slices clipped by `clip`, a generic lambda.
 template <class Clip>
 Value clipped(const Args& args, Clip clip) {
@@ -93,11 +103,23 @@ void add_layer_handlers(HandlerTable& table) {
   table["global_norm"] = [](Interpreter&, const Args& args) -> Value {
     return global_norm(gradients_of(args), {.name = args.text("name")});
   };
-  table["exponential_decay"] = [](Interpreter&, const Args& args) -> Value {
-    return train::exponential_decay(
-        args.operand("learning_rate"), args.operand("global_step"), args.operand("decay_steps"),
-        args.operand("decay_rate"),
-        {.staircase = args.flag("staircase"), .name = args.text("name")});
+  table["exponential_decay"] = decayed(train::exponential_decay);
+  table["natural_exp_decay"] = decayed(train::natural_exp_decay);
+  table["inverse_time_decay"] = decayed(train::inverse_time_decay);
+  table["polynomial_decay"] = [](Interpreter&, const Args& args) -> Value {
+    train::PolynomialDecayOptions options;
+    if (args.has("end_learning_rate"))
+      options.end_learning_rate = args.operand("end_learning_rate");
+    if (args.has("power")) options.power = args.operand("power");
+    options.cycle = args.flag("cycle");
+    options.name = args.text("name");
+    return train::polynomial_decay(args.operand("learning_rate"), args.operand("global_step"),
+                                   args.operand("decay_steps"), options);
+  };
+  table["cosine_decay"] = [](Interpreter&, const Args& args) -> Value {
+    return train::cosine_decay(args.operand("learning_rate"), args.operand("global_step"),
+                               args.operand("decay_steps"),
+                               {.alpha = args.number("alpha", 0.0), .name = args.text("name")});
   };
   table["plain_object"] = [](Interpreter&, const Args&) -> Value {
     return Object{"Plain", std::any()};

@@ -34,6 +34,13 @@ void add_nn_handlers(HandlerTable& table) {
     return nn::conv2d(args.operand("input"), args.operand("filter"), extents(args, "strides"),
                       args.text("padding"), options);
   };
+  table["conv2d_transpose"] = [](Interpreter&, const Args& args) -> Value {
+    nn::Conv2DOptions options;
+    options.name = args.text("name");
+    return nn::conv2d_transpose(args.operand("value"), args.operand("filter"),
+                                args.operand("output_shape"), extents(args, "strides"),
+                                args.text("padding", "SAME"), options);
+  };
   table["max_pool"] = [](Interpreter&, const Args& args) -> Value {
     return nn::max_pool(args.operand("value"), extents(args, "ksize"), extents(args, "strides"),
                         args.text("padding"), {.name = args.text("name")});

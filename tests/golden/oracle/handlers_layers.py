@@ -31,5 +31,9 @@ plain("clip_by_value", tf.clip_by_value, "t clip_value_min clip_value_max name")
 plain("clip_by_norm", tf.clip_by_norm, "t clip_norm axes name")
 plain("global_norm", tf.global_norm, "t_list name")
 plain("clip_by_global_norm", tf.clip_by_global_norm, "t_list clip_norm use_norm name")
-plain("exponential_decay", tf.train.exponential_decay,
-      "learning_rate global_step decay_steps decay_rate staircase name")
+for name in ("exponential_decay", "natural_exp_decay", "inverse_time_decay"):
+    plain(name, getattr(tf.train, name),
+          "learning_rate global_step decay_steps decay_rate staircase name")
+plain("polynomial_decay", tf.train.polynomial_decay,
+      "learning_rate global_step decay_steps end_learning_rate power cycle name")
+plain("cosine_decay", tf.train.cosine_decay, "learning_rate global_step decay_steps alpha name")

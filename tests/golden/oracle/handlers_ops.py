@@ -39,6 +39,8 @@ plain("ones_like", tf.ones_like, "tensor dtype name")
 plain("relu", tf.nn.relu, "features name")
 plain("bias_add", tf.nn.bias_add, "value bias name")
 plain("conv2d", tf.nn.conv2d, "input filter strides padding name")
+plain("conv2d_transpose", tf.nn.conv2d_transpose,
+      "value filter output_shape strides padding name")
 plain("max_pool", tf.nn.max_pool, "value ksize strides padding name")
 plain("softmax", tf.nn.softmax, "logits axis name")
 plain("in_top_k", tf.nn.in_top_k, "predictions targets k name")

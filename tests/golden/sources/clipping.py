@@ -87,6 +87,31 @@ def rates():
     return p
 
 
+def more_rates():
+    p = Program("falling_rates", "natural, inverse time, polynomial and cosine decay")
+    step = p.get_or_create_global_step()
+    rate = p.constant(0.5, "float64")
+    results = [p.natural_exp_decay(0.1, step, 3, 0.5),
+               p.natural_exp_decay(0.1, step, 3, p.constant(0.25), staircase=True, name="natural"),
+               p.inverse_time_decay(0.1, step, 3, 0.5),
+               p.inverse_time_decay(rate, step, 3, 0.5, staircase=True, name="inverse"),
+               p.polynomial_decay(0.1, step, 5),
+               p.polynomial_decay(0.1, step, 5, 0.01, 2.0, name="squared"),
+               p.polynomial_decay(rate, step, 2, 0.01, power=0.5, cycle=True),
+               p.polynomial_decay(0.1, step, 2.0, cycle=True, name="again"),
+               p.cosine_decay(0.1, step, 5), p.cosine_decay(0.1, step, 4, 0.2, name="wave"),
+               p.cosine_decay(0.25, 7, 100)]
+    with p.name_scope("train"):
+        p.inverse_time_decay(0.1, step, 100, 0.96), p.polynomial_decay(0.1, step, 100)
+        p.cosine_decay(0.1, step, 100), p.natural_exp_decay(0.1, step, 100, 0.9)
+    p.cosine_decay(rate, step, 100), p.polynomial_decay(0.1, step, p.constant(4), cycle=True)
+    p.run([p.global_variables_initializer()])
+    for i in range(4):
+        p.run(results)
+        p.run([p.assign_add(step, 2)], compare="shape")
+    return p
+
+
 def layers():
     p = Program("layers", "moments, batch normalisation, sigmoid cross entropy")
     x = p.get_variable("x", initializer=generate(1, [4, 3, 2], exponent=1))
@@ -132,4 +157,4 @@ def summaries():
 
 
 def programs():
-    return [by_value(), by_norm(), by_global_norm(), rates(), layers(), summaries()]
+    return [by_value(), by_norm(), by_global_norm(), rates(), more_rates(), layers(), summaries()]

@@ -92,6 +92,19 @@ def conv2d(p):
         check(p, p.conv2d(x, w, [1, stride, stride, 1], padding), out, [x, w])
 
 
+@program("conv2d_transpose", "the sizes that conv2d makes smaller, made larger again")
+def conv2d_transpose(p):
+    cases = (([2, 3, 3, 4], [3, 3, 2, 4], 2, "SAME", [2, 6, 6, 2]),
+             ([2, 3, 3, 4], [3, 3, 2, 4], 2, "SAME", [2, 5, 6, 2]),
+             ([1, 4, 2, 3], [5, 5, 8, 3], 2, "VALID", [1, 11, 8, 8]),
+             ([1, 6, 6, 1], [1, 1, 3, 1], 1, "SAME", [1, 6, 6, 3]),
+             ([1, 2, 3, 2], [2, 2, 1, 2], 3, "SAME", [1, 5, 7, 1]))
+    for value_shape, w_shape, stride, padding, out in cases:
+        value, w = constant(p, value_shape), constant(p, w_shape)
+        y = p.conv2d_transpose(value, w, out, [1, stride, stride, 1], padding)
+        check(p, y, out, [value, w])
+
+
 @program("max_pool", "windows, strides, ties")
 def max_pool(p):
     cases = (([2, 6, 6, 3], 2, 2, "SAME", [2, 3, 3, 3]), ([1, 7, 5, 2], 3, 2, "SAME", [1, 4, 3, 2]),

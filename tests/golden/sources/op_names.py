@@ -73,6 +73,11 @@ CALLS = {
     "in_top_k": [lambda p, x, w, **n: p.in_top_k(x, [0, 1], 1, **n)],
     "conv2d": [lambda p, x, w, **n: p.conv2d(p.ones([1, 3, 3, 1]), p.ones([2, 2, 1, 2]),
                                             [1, 1, 1, 1], "SAME", **n)],
+    "conv2d_transpose": [
+        lambda p, x, w, **n: p.conv2d_transpose(p.ones([1, 2, 2, 3]), p.ones([2, 2, 1, 3]),
+                                                [1, 4, 4, 1], [1, 2, 2, 1], **n),
+        lambda p, x, w, **n: p.conv2d_transpose(p.ones([1, 2, 2, 3]), p.ones([2, 2, 1, 3]),
+                                                p.constant([1, 3, 4, 1]), [1, 2, 2, 1], **n)],
     "max_pool": [lambda p, x, w, **n: p.max_pool(p.ones([1, 4, 4, 1]), [1, 2, 2, 1], [1, 2, 2, 1],
                                                  "VALID", **n)],
     "random_uniform": [lambda p, x, w, **n: p.random_uniform([2], **n),

@@ -39,6 +39,26 @@ def convolution_shapes():
     return p
 
 
+def transposed_shapes():
+    p = Program("transposed_convolution_shapes", "conv2d_transpose: sizes known in part, errors")
+    x = p.placeholder("float32", [None, 4, 3, 8], name="x")
+    w = p.placeholder("float32", [3, 3, 2, 8], name="w")
+    strides = [1, 2, 2, 1]
+    batch = p.gather(p.shape(x), 0)
+    p.conv2d_transpose(x, w, p.stack([batch, 8, 6, 2]), strides)
+    p.conv2d_transpose(x, w, [batch, 7, 5, 2], strides)
+    p.conv2d_transpose(x, w, [batch, 9, 7, 2], strides, "VALID")
+    p.conv2d_transpose(x, w, p.placeholder("int32", [4]), strides)
+    p.conv2d_transpose(x, w, p.placeholder("int32", None), strides)
+    p.conv2d_transpose(x, w, p.shape(p.placeholder("float32", [None, 8, 6, 2])), strides)
+    p.conv2d_transpose(p.placeholder("float32", [5, 4, 3, 8]), w, [5, 8, 6, 2], strides)
+    p.conv2d_transpose(x, w, [5, 8, 6], strides)
+    p.conv2d_transpose(x, w, [5, 8, 6, 2], strides, "OTHER")
+    p.conv2d_transpose(x, p.placeholder("float32", [3, 3, 8, 2]), [5, 8, 6, 2], strides)
+    p.conv2d_transpose(x, p.placeholder("float32", [3, 3, 8]), [5, 8, 6, 2], strides)
+    return p
+
+
 def conflicts():
     p = Program("conflicts", "shapes that do not fit")
     a, b = p.placeholder("float32", [2, 3], name="a"), p.placeholder("float32", [4], name="b")
@@ -124,5 +144,5 @@ def assigned_shapes():
 
 
 def programs():
-    return [partial_shapes(), convolution_shapes(), conflicts(), dtype_conflicts(), constants(),
-            set_shape(), assigned_shapes()]
+    return [partial_shapes(), convolution_shapes(), transposed_shapes(), conflicts(),
+            dtype_conflicts(), constants(), set_shape(), assigned_shapes()]
