@@ -15,7 +15,6 @@ Graph& checked(const std::vector<Tensor>& tensors, const Options& options, const
   }
   need_positive("batch_size", options.batch_size, site);
   need_positive("num_threads", options.num_threads, site);
-  need_positive("capacity", options.capacity, site);
   return tensors[0].graph();
 }
 

@@ -13,7 +13,7 @@ namespace towerflow::train {
 struct BatchOptions {
   std::int64_t batch_size = 0;  ///< required
   int num_threads = 1;          ///< that enqueue; the order does not depend on it
-  std::int64_t capacity = 32;   ///< of the queue, in examples
+  std::int64_t capacity = 32;   ///< of the queue, in examples; -1 sets no limit
   bool enqueue_many = false;    ///< tensors hold several examples, one a row
   std::vector<Shape> shapes{};  ///< of an example's components; inferred when empty
   /// Examples may differ in the dimensions that are not known; a batch has the largest size found
@@ -30,8 +30,8 @@ struct BatchOptions {
 /// shapes   tensors [...] -> [batch_size, ...]; with enqueue_many [n, ...]; first dimension unknown
 ///          with allow_smaller_final_batch
 /// errors   ValueError: no tensors, shapes that are not fully known (with dynamic_pad: of unknown
-///          rank), a batch_size or num_threads below 1; in a run OutOfRangeError when the input has
-///          ended and no full batch is left
+///          rank), a batch_size or num_threads below 1, a capacity that is neither positive nor
+///          -1; in a run OutOfRangeError when the input has ended and no full batch is left
 /// source   tf.train.batch
 Components batch(const std::vector<Tensor>& tensors, BatchOptions options,
                  Site site = Site::current());

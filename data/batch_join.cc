@@ -14,7 +14,6 @@ Graph& checked(const TensorLists& lists, const Options& options, const char* wha
     throw ValueError(fmt::format("Expected at least one tensor in {}().", what), {.site = site});
   }
   need_positive("batch_size", options.batch_size, site);
-  need_positive("capacity", options.capacity, site);
   return lists[0][0].graph();
 }
 

@@ -12,7 +12,7 @@ namespace towerflow::train {
 
 struct BatchJoinOptions {
   std::int64_t batch_size = 0;  ///< required
-  std::int64_t capacity = 32;   ///< of the queue, in examples
+  std::int64_t capacity = 32;   ///< of the queue, in examples; -1 sets no limit
   bool enqueue_many = false;    ///< tensors hold several examples, one a row
   std::vector<Shape> shapes{};  ///< of an example's components; those of the first list when empty
   bool dynamic_pad = false;     ///< as in BatchOptions

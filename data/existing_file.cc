@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "core/graph/error.h"
+#include "data/file.h"
 
 namespace towerflow::data {
 
@@ -12,7 +13,9 @@ std::filesystem::path existing_file(const std::filesystem::path& folder, const s
                                     const std::string& hint) {
   for (const std::string& candidate : {name, name + ".gz"}) {
     std::error_code ignored;
-    if (std::filesystem::exists(folder / candidate, ignored)) return folder / candidate;
+    if (!std::filesystem::exists(folder / candidate, ignored)) continue;
+    check_regular_file(folder / candidate);
+    return folder / candidate;
   }
   throw errors::NotFoundError(fmt::format("no {0} or {0}.gz in {1}", name, folder.string()),
                               {.hint = hint});

@@ -196,6 +196,25 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
   }
 }
 
+void check_regular_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_directory(status)) raise_file_error(EISDIR, "read", path);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return;
+  throw errors::FailedPreconditionError(
+      fmt::format("cannot read {}: it is a pipe or a device, no file", path.string()));
+}
+
+void make_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) raise_file_error(error.value(), "create folder", path);
+}
+
+void delete_file(const std::filesystem::path& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) raise_file_error(errno, "remove", path);
+}
+
 void remove_abandoned_files(const std::filesystem::path& folder, std::string_view start) noexcept {
   try {
     const std::string wanted = fmt::format(".{}", start);

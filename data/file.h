@@ -59,6 +59,18 @@ class InputFile {
 /// The whole file; ResourceExhaustedError when it holds more than `limit` bytes.
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit = 1ULL << 30);
 
+/// Throws FailedPreconditionError for what is there and no file: a pipe, which one would wait for
+/// for ever, a device, a folder.
+void check_regular_file(const std::filesystem::path& path);
+
+/// Makes the folder and those that it lies in, where they are not there. Throws
+/// FailedPreconditionError where a file is in the way, PermissionDeniedError, ...
+void make_folder(const std::filesystem::path& path);
+
+/// Deletes the file, if it is there; throws FailedPreconditionError for a folder,
+/// PermissionDeniedError, ...
+void delete_file(const std::filesystem::path& path);
+
 /// Deletes the temporary files in `folder` that killed processes left of files whose names begin
 /// with `start`; those that a process still writes stay. What cannot be deleted stays too.
 void remove_abandoned_files(const std::filesystem::path& folder, std::string_view start) noexcept;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "data/example.h"
+#include "data/file.h"
 #include "data/idx.h"
 
 namespace towerflow::data {
@@ -25,6 +28,11 @@ const char* extension(Compression compression) {
       return ".zlib";
   }
   return "";
+}
+
+std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& set,
+                              Compression compression) {
+  return folder / (set + ".tfrecords" + extension(compression));
 }
 
 std::int64_t limited(std::int64_t count, const std::optional<std::int64_t>& limit) {
@@ -49,8 +57,11 @@ class Output {
   Output(const std::filesystem::path& folder, const std::string& name, std::int64_t count,
          const MnistConvertOptions& options)
       : count_(count), with_geometry_(options.with_geometry) {
+    for (const auto kind : {Compression::none, Compression::gzip, Compression::zlib}) {
+      if (count == 0 || kind != options.compression) stale_.push_back(file_of(folder, name, kind));
+    }
     if (count > 0)
-      writer_.emplace(folder / (name + ".tfrecords" + extension(options.compression)),
+      writer_.emplace(file_of(folder, name, options.compression),
                       TFRecordWriteOptions{options.compression, options.level});
   }
 
@@ -70,12 +81,17 @@ class Output {
   void close() {
     if (writer_) writer_->close();
   }
+  /// Deletes the set as an earlier conversion wrote it: a reader would take it for this one's.
+  void remove_stale() const {
+    for (const auto& path : stale_) delete_file(path);
+  }
 
  private:
   std::int64_t count_;
   bool with_geometry_;
   ExampleBuilder builder_;
   std::optional<TFRecordWriter> writer_;
+  std::vector<std::filesystem::path> stale_;  // of the set, and not written now
 };
 
 }  // namespace
@@ -91,10 +107,7 @@ MnistCounts convert_mnist(const std::filesystem::path& idx_dir,
     throw errors::InvalidArgumentError(
         fmt::format("a validation set of {} digits does not fit into the {} of the training set",
                     options.validation_size, digits));
-  std::error_code error;
-  std::filesystem::create_directories(out_dir, error);
-  if (error) raise_file_error(error.value(), "create folder", out_dir);
-
+  make_folder(out_dir);
   const MnistCounts counts{limited(digits - options.validation_size, options.max_train),
                            limited(options.validation_size, options.max_validation),
                            limited(test.images.shape().size(0), options.max_test)};
@@ -111,9 +124,9 @@ MnistCounts convert_mnist(const std::filesystem::path& idx_dir,
   train_file.write(train, options.validation_size, report);
   validation_file.write(train, 0, report);
   test_file.write(test, 0, report);
-  train_file.close();
-  validation_file.close();
-  test_file.close();
+  const std::array outputs{&train_file, &validation_file, &test_file};
+  for (Output* output : outputs) output->close();
+  for (const Output* output : outputs) output->remove_stale();
   return counts;
 }
 

@@ -38,7 +38,9 @@ struct MnistCounts {
 /// in the order of the source files. As TensorFlow's convert_to_records.py of that time, the first
 /// 5,000 digits of the training set are the validation set, the others the training set.
 ///
-/// The files appear when all are written; an error before leaves older ones untouched. Errors:
+/// The files appear when all are written; an error before leaves older ones untouched. Then what
+/// an earlier conversion wrote of the same sets under other names, "train.tfrecords.gz" beside
+/// "train.tfrecords", is deleted, and so are files of a set that now gets no digit. Errors:
 /// those of `read_mnist_set`, InvalidArgumentError for limits below 0 or a validation set larger
 /// than the training set, and those of writing.
 MnistCounts convert_mnist(const std::filesystem::path& idx_dir,

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <filesystem>
 #include <random>
+#include <system_error>
+#include <utility>
 
 #include "core/graph/log.h"
 #include "data/existing_file.h"
@@ -56,21 +59,21 @@ std::int64_t count_records(const std::string& file) {
 
 std::int64_t any_seed() { return std::random_device()() & 0x7FFFFFFFU; }
 
-/// The checkpoint a run goes on from.
+/// What a run finds in its train_dir.
 struct Continued {
-  std::string checkpoint{};  ///< path prefix; empty when there is none
-  bool same_input = false;   ///< its input's position is one of this run's file
+  std::string checkpoint{};  ///< path prefix of what it goes on from; empty when there is none
+  bool replaces = false;     ///< there is one that it does not go on from
 };
 
 /// What is in train_dir to go on from; takes over its seed. Throws ValueError where that was
 /// another kind of run.
-Continued to_continue(TrainOptions& options, const std::string& file) {
+Continued to_continue(TrainOptions& options) {
   if (options.train_dir.empty()) return {};
-  std::filesystem::create_directories(options.train_dir);
+  make_folder(options.train_dir);
   remove_abandoned_files(options.train_dir, "run.json");
-  if (options.restart) return {};
   const auto checkpoint = tf::train::latest_checkpoint(options.train_dir);
   if (!checkpoint) return {};
+  if (options.restart) return {.replaces = true};
   const RunRecord record = read_run_record(options.train_dir).value_or(RunRecord{});
   const auto other = [&](const std::string& what) {
     return ValueError(fmt::format("the network in '{}' was trained {}", options.train_dir, what),
@@ -84,30 +87,49 @@ Continued to_continue(TrainOptions& options, const std::string& file) {
     throw other(fmt::format("from seed {}, not {}", *record.seed, *options.seed));
   }
   if (record.seed) options.seed = record.seed;
-  return {*checkpoint, record.data_file == file};
+  return {.checkpoint = *checkpoint};
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  const auto file = std::filesystem::weakly_canonical(a, error);
+  return !error && file == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+/// Whether a checkpoint's positions of input are places in `file`.
+bool reads(const TensorBundleReader& reader, const std::vector<train::Saveable>& saveables,
+           const std::string& file) {
+  for (const auto& saveable : saveables) {
+    const std::string next = saveable->name() + "/next";  // "file:byte" of a position
+    if (!next.starts_with("_input/")) continue;
+    const std::string place = reader.read(next).item<std::string>();
+    if (!place.empty() && !same_file(place.substr(0, place.rfind(':')), file)) return false;
+  }
+  return true;
 }
 
 /// Sets variables and input to what the checkpoint holds; the variables alone where it is of other
 /// input.
-void restore(tf::Session& sess, const tf::train::Saver& saver, const Continued& continued) {
-  const TensorBundleReader reader(continued.checkpoint);
+void restore(tf::Session& sess, const tf::train::Saver& saver, const std::string& checkpoint,
+             const std::string& file) {
+  const TensorBundleReader reader(checkpoint);
   const auto there = [&](const train::Saveable& saveable) {
     const auto& specs = saveable->specs();
     return std::all_of(specs.begin(), specs.end(),
                        [&](const auto& spec) { return reader.contains(spec.name); });
   };
   const auto saveables = train::VarList::all().saveables();
-  if (continued.same_input && std::all_of(saveables.begin(), saveables.end(), there)) {
-    saver.restore(sess, continued.checkpoint);
+  const bool complete = std::all_of(saveables.begin(), saveables.end(), there);
+  if (complete && reads(reader, saveables, file)) {
+    saver.restore(sess, checkpoint);
     return;
   }
   log_message(
       LogLevel::warning,
       fmt::format("'{}' holds no position of this run's input ({}): the variables go on, the "
                   "input starts over",
-                  continued.checkpoint,
-                  continued.same_input ? "it had fewer towers" : "its data were others"));
-  tf::train::Saver({.var_list = tf::global_variables()}).restore(sess, continued.checkpoint);
+                  checkpoint, complete ? "its data were others" : "it had fewer towers"));
+  tf::train::Saver({.var_list = tf::global_variables()}).restore(sess, checkpoint);
 }
 
 /// What follows a loss that is no number is none either. Throws RuntimeError, as TensorFlow's
@@ -170,7 +192,7 @@ TrainResult train(const TrainOptions& asked,
   }
   const std::int64_t steps =
       std::min(examples / options.batch_size, options.max_steps.value_or(examples));
-  const Continued continued = to_continue(options, file);
+  const Continued continued = to_continue(options);
   if (!options.train_dir.empty() && !options.seed) options.seed = any_seed();
 
   Graph graph;
@@ -204,18 +226,27 @@ TrainResult train(const TrainOptions& asked,
   tf::Session sess(session_config(options.num_towers, options.devices));
   sess.run(towers.init);
   if (!continued.checkpoint.empty()) {
-    restore(sess, *saver, continued);
+    restore(sess, *saver, continued.checkpoint, file);
     result.continued_from = result.checkpoint = continued.checkpoint;
     // It is a float, as in the program this one is a port of.
     result.first_step = std::llround(sess.run(towers.global_step).item<float>());
     result.steps = result.first_step;
   }
+  bool replaces = continued.replaces;
   const auto save = [&] {
+    // What is replaced stays until here, with its record; then there is rather no checkpoint than
+    // one that the record does not fit.
+    if (std::exchange(replaces, false)) {
+      delete_file(options.train_dir + "/checkpoint");
+      write_run_record(options, file, result.steps);
+    }
     result.checkpoint =
         saver->save(sess, options.train_dir + "/model.ckpt", {.global_step = result.steps});
     write_run_record(options, file, result.steps);
   };
-  if (saver) write_run_record(options, file, result.steps);
+  if (saver && continued.checkpoint.empty() && !replaces) {
+    write_run_record(options, file, result.steps);
+  }
   std::optional<tf::summary::FileWriter> writer;
   if (options.net.tb_logging) {
     writer.emplace(options.train_dir, graph);
@@ -229,6 +260,7 @@ TrainResult train(const TrainOptions& asked,
   const auto begin = Clock::now();
   double first_seconds = 0, saving = 0;
   std::int64_t saved = result.steps;
+  std::exception_ptr failed_report;
   try {
     while (!coord.should_stop() && !result.stopped &&
            (!options.max_steps || result.steps < *options.max_steps)) {
@@ -251,7 +283,12 @@ TrainResult train(const TrainOptions& asked,
       if (result.steps == result.first_step) first_seconds = report.seconds;
       result.loss = report.losses.back();
       ++result.steps;
-      result.stopped = !on_step(report);
+      try {
+        result.stopped = !on_step(report);
+      } catch (...) {  // what was trained is as good as without it
+        failed_report = std::current_exception();
+        result.stopped = true;
+      }
       if (saver && options.save_every > 0 && result.steps % options.save_every == 0) {
         const auto before = Clock::now();
         save();
@@ -270,6 +307,7 @@ TrainResult train(const TrainOptions& asked,
   coord.request_stop();
   coord.join(threads);
   if (writer) writer->close();
+  if (failed_report != nullptr) std::rethrow_exception(failed_report);
 
   const std::int64_t timed = std::max<std::int64_t>(result.steps - result.first_step - 1, 0);
   if (timed > 0) {

@@ -54,19 +54,20 @@ struct TrainResult {
   bool stopped = false;         ///< by `on_step`
   std::int64_t examples_per_epoch = 0;
   std::vector<std::int64_t> left_over;  ///< per tower: examples that no full batch could take
-  double examples_per_second = 0;
-  double loss = 0;         ///< of the last tower in the last step
-  std::string checkpoint;  ///< path prefix; empty when none was written
+  std::optional<double> examples_per_second{};  ///< of this run's steps after its first
+  std::optional<double> loss{};  ///< of the last tower in the last step, where this run made one
+  std::string checkpoint;        ///< path prefix; empty when none was written
 };
 
 /// Trains until every tower has read its epochs: the run ends by OutOfRangeError, with all input
 /// threads joined. `on_step` is called after each step; returning false ends training there, with a
-/// checkpoint.
+/// checkpoint. So does an error that it throws, which is thrown on then.
 ///
 /// A run goes on from the newest checkpoint in train_dir, the input's position included: stopped
 /// and continued it ends in the same bits as without. When the checkpoint was of other input, or of
 /// fewer towers, the variables go on and the input starts over, which a warning says. A run without
-/// a seed that has a train_dir picks one, which run.json there keeps.
+/// a seed that has a train_dir picks one, which run.json there keeps. With `restart` a checkpoint
+/// that is there already stays the newest until this run saves its first.
 ///
 /// errors   NotFoundError: no training file in data_dir; DataLossError: a damaged one, or one that
 ///          has changed since the checkpoint; ValueError: an option out of range, fewer examples

@@ -1,5 +1,8 @@
 #include "models/run_record.h"
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -37,6 +40,7 @@ std::optional<RunRecord> read_run_record(const std::string& train_dir) {
   const std::string path = record_path(train_dir);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
+  check_regular_file(path);
   const auto json =
       nlohmann::json::parse(read_file(path, 1 << 20), nullptr, /*allow_exceptions=*/false);
   const auto has = [&](const char* key, auto is_kind) {
@@ -50,10 +54,12 @@ std::optional<RunRecord> read_run_record(const std::string& train_dir) {
   }
   RunRecord record{.relu_logits = json["relu_logits"].get<bool>()};
   if (has("seed", [](const auto& value) { return value.is_number_integer(); })) {
+    if (json["seed"].is_number_unsigned() && json["seed"].get<std::uint64_t>() > INT64_MAX) {
+      throw errors::DataLossError(
+          fmt::format("'{}' has the seed {}, which no run can have had", path, json["seed"].dump()),
+          {.hint = "correct it, or begin anew with --restart"});
+    }
     record.seed = json["seed"].get<std::int64_t>();
-  }
-  if (has("data_file", [](const auto& value) { return value.is_string(); })) {
-    record.data_file = json["data_file"].get<std::string>();
   }
   return record;
 }

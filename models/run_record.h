@@ -17,7 +17,6 @@ void write_run_record(const TrainOptions& options, const std::string& data_file,
 struct RunRecord {
   bool relu_logits = false;
   std::optional<std::int64_t> seed{};
-  std::string data_file{};  ///< "" when it was not recorded
 };
 
 /// The record in `train_dir`; nothing without one. Throws DataLossError for one that cannot be

@@ -11,6 +11,7 @@
 #include "models/mnist_bench.h"
 #include "tools/bench.h"
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/quantile.h"
@@ -110,7 +111,7 @@ void bench_mnist(BenchArguments arguments) {
     line["p10"] = quantile(rates, 0.1);
     line["p90"] = quantile(rates, 0.9);
     line["loss"] = bench.loss();
-    fmt::print("{}\n", line.dump());
+    fmt::print("{}\n", json_line(line));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "parallel/average_gradients.h"
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/serve.h"
 #include "towerflow/towerflow.h"
@@ -76,7 +77,7 @@ std::string json_of(const Recorded& one) {
   line["ops"] = one.ops;
   line["seconds"] = one.seconds;
   line["us_per_op"] = one.us_per_op();
-  return line.dump();
+  return json_line(line);
 }
 
 void bench_graph(const GraphArguments& arguments) {

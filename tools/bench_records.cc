@@ -10,6 +10,7 @@
 
 #include "models/mnist_train.h"
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/quantile.h"
 #include "tools/sample_dir.h"
@@ -85,7 +86,7 @@ class RecordsBench {
 std::string json_of(double rate) {
   nlohmann::ordered_json line;
   line["examples_per_second"] = rate;
-  return line.dump();
+  return json_line(line);
 }
 
 void bench_records(const RecordsArguments& arguments) {

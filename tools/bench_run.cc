@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/quantile.h"
 #include "towerflow/towerflow.h"
@@ -75,7 +76,7 @@ void bench_run(const RunArguments& arguments) {
     line["callable_seconds"] = fed;
     line["run_seconds"] = run;
     line["further_op_seconds"] = further;
-    fmt::print("{}\n", line.dump());
+    fmt::print("{}\n", json_line(line));
   }
 }
 

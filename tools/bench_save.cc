@@ -18,6 +18,7 @@
 #include "core/graph/error.h"
 #include "data/file.h"
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/quantile.h"
 #include "tools/serve.h"
@@ -64,7 +65,7 @@ struct MeasuredSave {
 class SaveBench {
  public:
   explicit SaveBench(const SaveArguments& arguments) {
-    std::filesystem::create_directories(arguments.dir);
+    make_folder(arguments.dir);
     std::string pattern = (std::filesystem::path(arguments.dir) / "bench-save-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       raise_file_error(errno, "create a folder in", arguments.dir);
@@ -126,7 +127,7 @@ std::string json_of(const MeasuredSave& measured) {
   nlohmann::ordered_json line;
   line["mb_per_second"] = measured.mb_per_second;
   line["extra_mib"] = measured.extra_mib;
-  return line.dump();
+  return json_line(line);
 }
 
 void bench_save(const SaveArguments& arguments) {

@@ -11,6 +11,7 @@
 
 #include "models/mnist_bench.h"
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/quantile.h"
@@ -80,7 +81,7 @@ void bench_scaling(const ScalingArguments& arguments) {
       "examples a second and their multiple of {} device{}\n{}",
       arguments.batch_size, arguments.devices.front(), arguments.devices.front() == 1 ? "" : "s",
       table);
-  if (arguments.json) fmt::print("{}\n", json.dump());
+  if (arguments.json) fmt::print("{}\n", json_line(json));
 }
 
 }  // namespace

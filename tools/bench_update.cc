@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/quantile.h"
 #include "tools/serve.h"
@@ -158,8 +159,9 @@ void bench_update(const UpdateArguments& arguments) {
   bench.window(1);
   if (arguments.plan) fmt::print("{}", bench.plan_report());
   if (arguments.serve) {
-    return serve("steps",
-                 [&](std::int64_t steps) { return line_of(bench, bench.window(steps)).dump(); });
+    return serve("steps", [&](std::int64_t steps) {
+      return json_line(line_of(bench, bench.window(steps)));
+    });
   }
   std::vector<MeasuredUpdate> windows;
   for (std::int64_t i = 0; i < arguments.windows; ++i) {
@@ -181,7 +183,7 @@ void bench_update(const UpdateArguments& arguments) {
       arguments.towers, arguments.optimizer, bench.elements(), arguments.variables,
       line["ms"].get<double>(), line["gb_per_second"].get<double>(),
       line["stream_gb_per_second"].get<double>(), 100 * line["share_of_stream"].get<double>());
-  if (arguments.json) fmt::print("{}\n", line.dump());
+  if (arguments.json) fmt::print("{}\n", json_line(line));
 }
 
 }  // namespace

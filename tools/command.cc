@@ -30,7 +30,10 @@ constexpr const char* kFooter =
     "Exit code: 0 done, 1 it failed, 2 the command line is wrong, 130 stopped by Ctrl-C.\n"
     "TOWERFLOW_EXPLAIN=1 in the environment prints what the planner makes of each run.";
 
-void complain(const std::string& message) { fmt::print(stderr, "towerflow: {}\n", message); }
+/// Where nobody can be told there is still the exit code.
+void complain(const std::string& message) {
+  std::fputs(fmt::format("towerflow: {}\n", message).c_str(), stderr);
+}
 
 /// "towerflow convert mnist", for a hint.
 std::string full_name(const CLI::App* app) {

@@ -18,9 +18,9 @@ constexpr const char* kConvertMnistHelp =
     "  train-images-idx3-ubyte  train-labels-idx1-ubyte\n"
     "  t10k-images-idx3-ubyte   t10k-labels-idx1-ubyte\n"
     "DIR gets train.tfrecords, validation.tfrecords and test.tfrecords, of 55000, 5000 and 10000\n"
-    "digits; the validation set is the start of the training set. Each record is a "
-    "tf.train.Example\n"
-    "with image_raw (784 bytes), label, height, width and depth.\n"
+    "digits; the validation set is the start of the training set. An earlier conversion there is\n"
+    "replaced. Each record is a tf.train.Example with image_raw (784 bytes), label, height, width\n"
+    "and depth.\n"
     "\n"
     "Example: towerflow convert mnist --from downloads --to data/mnist --compression gzip";
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/machine.h"
 #include "tools/options.h"
 #include "tools/text.h"
@@ -129,7 +130,7 @@ void list_devices(const DevicesArguments& arguments) {
     line["placements"].push_back({{"asked", one.asked}, {"given", one.given}, {"why", one.why}});
   }
   line["machine"] = machine_json(machine, threads);
-  fmt::print("{}\n", line.dump());
+  fmt::print("{}\n", json_line(line));
 }
 
 }  // namespace

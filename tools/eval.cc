@@ -6,6 +6,7 @@
 
 #include "models/mnist_train.h"
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/sample_dir.h"
 
@@ -45,7 +46,7 @@ void eval_mnist(EvalArguments arguments) {
     line["examples"] = result.examples;
     line["correct"] = result.correct;
     line["precision_at_1"] = result.precision_at_1;
-    fmt::print("{}\n", line.dump());
+    fmt::print("{}\n", json_line(line));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tools/command.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 
 namespace towerflow::tools {
@@ -27,9 +28,7 @@ constexpr const char* kInspectHelp =
 void inspect(const std::string& path, const InspectOptions& options, bool json) {
   const Findings findings = inspect_file(path, options);
   if (json) {
-    // A name in a file may be no UTF-8, which JSON does not hold.
-    fmt::print("{}\n", findings.json.dump(-1, ' ', false,
-                                          nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_line(findings.json));
   }
   flush_output();
   if (findings.damage) {

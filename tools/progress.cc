@@ -33,18 +33,21 @@ void Progress::update(std::int64_t done, std::int64_t total) {
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
   next_ = now + kBetweenDrawings;
-  drawn_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  fmt::print(stream_, "\r{}\033[K", line(what_, done, total, seconds));
-  std::fflush(stream_);
+  draw(fmt::format("\r{}\033[K", line(what_, done, total, seconds)));
+  drawn_ = shown_;
+}
+
+void Progress::draw(const std::string& text) {
+  // A terminal may be closed while the work goes on.
+  shown_ = std::fputs(text.c_str(), stream_) >= 0 && std::fflush(stream_) == 0;
 }
 
 void Progress::finish() {
   if (!drawn_) return;
   drawn_ = false;
   next_ = Clock::time_point{};
-  std::fputs("\r\033[K", stream_);
-  std::fflush(stream_);
+  draw("\r\033[K");
 }
 
 std::string Progress::line(const std::string& what, std::int64_t done, std::int64_t total,

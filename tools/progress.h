@@ -13,7 +13,8 @@ namespace towerflow::tools {
 ///     converting  [##########----------]  50 %  35000 of 70000, 2 s left
 ///
 /// It is drawn at most ten times a second, so that `update` may be called for every step, and
-/// erased by `finish` or the destructor. For one thread.
+/// erased by `finish` or the destructor. Where it cannot be drawn any more it is no longer tried.
+/// For one thread.
 class Progress {
  public:
   /// `what` is shown before the bar. `stream` and `shown` are given by tests alone.
@@ -34,6 +35,8 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  void draw(const std::string& text);
 
   std::string what_;
   std::FILE* stream_;

@@ -12,6 +12,7 @@
 #include "models/mnist_train.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
+#include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/sample_dir.h"
@@ -90,6 +91,10 @@ void print_left_over(const mnist::TrainResult& result) {
   }
 }
 
+nlohmann::ordered_json or_null(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nullptr;
+}
+
 void train_mnist(TrainArguments arguments) {
   mnist::TrainOptions& options = arguments.options;
   if (arguments.epochs_given && arguments.max_steps) {
@@ -143,10 +148,10 @@ void train_mnist(TrainArguments arguments) {
     line["towers"] = options.num_towers;
     line["steps"] = result.steps;
     line["first_step"] = result.first_step;
-    line["examples_per_second"] = result.examples_per_second;
-    line["loss"] = result.loss;
+    line["examples_per_second"] = or_null(result.examples_per_second);
+    line["loss"] = or_null(result.loss);
     line["left_over"] = result.left_over;
-    fmt::print("{}\n", line.dump());
+    fmt::print("{}\n", json_line(line));
   }
   if (result.stopped) throw Interrupted();
 }

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "train/waiting_time.h"
+
 namespace towerflow::train {
 namespace {
 
@@ -80,7 +82,7 @@ bool Coordinator::wait_for_stop(std::optional<double> timeout) const {
   std::unique_lock lock(state_->mutex);
   const auto stopped = [this] { return state_->stop; };
   if (timeout) {
-    return state_->stop_changed.wait_for(lock, std::chrono::duration<double>(*timeout), stopped);
+    return state_->stop_changed.wait_for(lock, waiting_time(*timeout), stopped);
   }
   state_->stop_changed.wait(lock, stopped);
   return true;
@@ -108,8 +110,7 @@ void Coordinator::join(const std::vector<Thread>& threads, JoinOptions options) 
   }
   while (any_alive(all) && !wait_for_stop(kLook)) {
   }
-  const auto deadline =
-      Clock::now() + std::chrono::duration<double>(std::max(0.0, options.stop_grace_period_secs));
+  const auto deadline = Clock::now() + waiting_time(options.stop_grace_period_secs);
   std::vector<Thread> stragglers;
   for (Thread& thread : all) {
     if (!thread.join_for(deadline - Clock::now())) stragglers.push_back(thread);

@@ -179,9 +179,8 @@ Operation ExponentialMovingAverage::apply(const AveragedList& var_list, Site sit
 }
 
 ExponentialMovingAverage::Key ExponentialMovingAverage::key_of(const Averaged& var) {
-  if (var.variable()) return {&var.variable()->ref().node(), -1};
-  const Tensor source = var.value();
-  return {&source.node(), source.index()};
+  const Operation op = var.op();
+  return {op.graph().uid(), var.variable() ? op.name() : var.name()};
 }
 
 std::optional<Variable> ExponentialMovingAverage::average(const Averaged& var) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -62,7 +63,7 @@ struct ExponentialMovingAverageOptions {
 /// The shadow of `w` is `w/ExponentialMovingAverage`, on the device of `w`, and begins at its
 /// initial value; that of a tensor `tower_0/loss` is `tower_0/loss/ExponentialMovingAverage` and
 /// begins at zero. The variables averaged are listed in MOVING_AVERAGE_VARIABLES, the shadows in
-/// GLOBAL_VARIABLES, not trainable.
+/// GLOBAL_VARIABLES, not trainable. Each graph that `apply` is called in has shadows of its own.
 class ExponentialMovingAverage {
  public:
   /// With `num_updates`, a count of steps, the decay is min(decay, (1 + n) / (10 + n)).
@@ -92,7 +93,8 @@ class ExponentialMovingAverage {
   void set_strict_slots(bool strict) { strict_slots_ = strict; }
 
  private:
-  using Key = std::pair<const Node*, int>;  // a tensor; of a variable its storage and -1
+  /// A graph's uid; "loss:0" for a tensor there, "w" for a variable.
+  using Key = std::pair<std::uint64_t, std::string>;
   static Key key_of(const Averaged& var);
   Variable make_shadow(const Averaged& var, Site site);
 

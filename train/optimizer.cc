@@ -200,7 +200,7 @@ std::optional<Variable> Optimizer::get_slot(const Variable& variable,
                                             const std::string& name) const {
   const auto slot = slots_.find(name);
   if (slot == slots_.end()) return std::nullopt;
-  const auto found = slot->second.find(variable.name());
+  const auto found = slot->second.find({variable.graph().uid(), variable.name()});
   return found == slot->second.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -211,11 +211,16 @@ std::vector<std::string> Optimizer::get_slot_names() const {
 }
 
 std::vector<Variable> Optimizer::variables() const {
+  const std::uint64_t here = get_default_graph().uid();
   std::vector<Variable> kept;
-  for (const auto& [name, slots] : slots_) {
-    for (const auto& [variable, slot] : slots) kept.push_back(slot);
-  }
-  for (const auto& [name, variable] : non_slots_) kept.push_back(variable);
+  // Other graphs may be gone, and with them what their variables point to.
+  const auto keep = [&](const std::map<Key, Variable>& made) {
+    for (const auto& [key, variable] : made) {
+      if (key.first == here) kept.push_back(variable);
+    }
+  };
+  for (const auto& [name, slots] : slots_) keep(slots);
+  keep(non_slots_);
   std::sort(kept.begin(), kept.end(),
             [](const Variable& a, const Variable& b) { return a.name() < b.name(); });
   return kept;
@@ -229,12 +234,13 @@ Operation Optimizer::finish(const std::vector<Operation>& updates, const std::st
 Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
                          Initializer initializer, Site site) {
   auto& slots = slots_[slot_name];
-  const auto existing = slots.find(variable.name());
+  const Key key{variable.graph().uid(), variable.name()};
+  const auto existing = slots.find(key);
   if (existing != slots.end()) return existing->second;
   const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_make;
   const Variable made = create_slot(variable.op(), name_, initializer, variable.shape(),
                                     variable.dtype(), true, reuse, site);
-  slots.emplace(variable.name(), made);
+  slots.emplace(key, made);
   return made;
 }
 
@@ -244,11 +250,12 @@ Variable Optimizer::zeros_slot(const Variable& variable, const std::string& slot
 
 Variable Optimizer::non_slot_variable(const std::string& name, const Operand& initial_value,
                                       const Variable& beside, Site site) {
-  const auto existing = non_slots_.find(name);
+  const Key key{beside.graph().uid(), name};
+  const auto existing = non_slots_.find(key);
   if (existing != non_slots_.end()) return existing->second;
   const ColocationScope colocated(beside.graph(), &beside.op().node(), false);
   const Variable made(initial_value, {.trainable = false, .name = name}, site);
-  non_slots_.emplace(name, made);
+  non_slots_.emplace(key, made);
   return made;
 }
 

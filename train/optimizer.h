@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "autodiff/gradients.h"
@@ -52,7 +54,8 @@ struct MinimizeOptions {
 /// Computes gradients and applies them. (tf.train.Optimizer)
 ///
 /// A subclass says which slots a variable has and which op updates it; slots are variables named
-/// after the variable and the optimizer, `conv1/weights/Momentum`.
+/// after the variable and the optimizer, `conv1/weights/Momentum`. An optimizer may be used in
+/// several graphs, where it keeps slots of their own.
 class Optimizer {
  public:
   Optimizer(std::string name, bool use_locking);
@@ -79,7 +82,7 @@ class Optimizer {
   /// The slot of a variable, when it exists. (get_slot)
   std::optional<Variable> get_slot(const Variable& variable, const std::string& name) const;
   std::vector<std::string> get_slot_names() const;
-  /// What the optimizer keeps, sorted by name. (variables)
+  /// What the optimizer keeps in the default graph, sorted by name. (variables)
   std::vector<Variable> variables() const;
 
   /// In a variable scope that reuses, slots are found where they exist, as in TensorFlow, and made
@@ -109,11 +112,13 @@ class Optimizer {
   bool use_locking() const { return use_locking_; }
 
  private:
+  using Key = std::pair<std::uint64_t, std::string>;  // a graph's uid, the name of a variable there
+
   std::string name_;
   bool use_locking_;
   bool strict_slots_ = false;
-  std::map<std::string, std::map<std::string, Variable>> slots_;  // slot -> variable name -> slot
-  std::map<std::string, Variable> non_slots_;
+  std::map<std::string, std::map<Key, Variable>> slots_;  // slot -> variable -> slot
+  std::map<Key, Variable> non_slots_;
 };
 
 struct GradientDescentOptions {

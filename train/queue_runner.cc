@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "core/device/cancellation.h"
 #include "core/device/resource_store.h"
@@ -46,15 +47,35 @@ struct QueueRunner::State {
     const auto& codes = options.queue_closed_exception_types;
     return std::find(codes.begin(), codes.end(), error.code()) != codes.end();
   }
+};
+
+/// A thread's place among those that fill the queue for a session: left when the thread ends, or
+/// with its handle where it was never started.
+class QueueRunner::Membership {
+ public:
+  /// With the state's mutex held.
+  Membership(std::shared_ptr<State> state, std::shared_ptr<ResourceStore> session)
+      : state_(std::move(state)), session_(std::move(session)) {
+    ++state_->running[session_.get()];
+  }
+  ~Membership() { leave(); }
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
 
   /// Whether this was the last thread of the session.
-  bool leave(const void* session) {
-    std::lock_guard lock(mutex);
-    const auto it = running.find(session);
+  bool leave() {
+    std::lock_guard lock(state_->mutex);
+    if (std::exchange(left_, true)) return false;
+    const auto it = state_->running.find(session_.get());
     if (--it->second > 0) return false;
-    running.erase(it);
+    state_->running.erase(it);
     return true;
   }
+
+ private:
+  std::shared_ptr<State> state_;
+  std::shared_ptr<ResourceStore> session_;  // so that no other session gets its address
+  bool left_ = false;
 };
 
 namespace {
@@ -139,14 +160,20 @@ std::vector<std::exception_ptr> QueueRunner::exceptions_raised() const {
   return state_->exceptions;
 }
 
+std::vector<std::shared_ptr<QueueRunner::Membership>> QueueRunner::join(
+    const std::shared_ptr<ResourceStore>& session) {
+  std::vector<std::shared_ptr<Membership>> members(state_->enqueue_ops.size());
+  std::lock_guard lock(state_->mutex);
+  if (state_->running.contains(session.get())) return {};
+  for (auto& member : members) member = std::make_shared<Membership>(state_, session);
+  state_->exceptions.clear();
+  return members;
+}
+
 std::vector<Thread> QueueRunner::create_threads(Session& session, CreateThreadsOptions options) {
   const auto resources = session.shared_resources();
-  {
-    std::lock_guard lock(state_->mutex);
-    if (state_->running.contains(resources.get())) return {};
-    state_->running[resources.get()] = state_->enqueue_ops.size();
-    state_->exceptions.clear();
-  }
+  const auto members = join(resources);
+  if (members.empty()) return {};
   const std::string queue = resource_name(state_->queue);
   const EnqueueTurns turns = make_enqueue_turns(*resources, state_->enqueue_ops);
   std::vector<Thread> threads;
@@ -160,15 +187,14 @@ std::vector<Thread> QueueRunner::create_threads(Session& session, CreateThreadsO
     job.turns = turns.turns;
     job.member = turns.members[i];
     job.enqueue = session.make_callable({operation}, {}, job.interrupted.get());
-    const auto body = [state = state_, job, queue] {
-      const void* key = job.resources.get();
+    const auto body = [state = state_, member = members[i], job, queue] {
       try {
         const bool ended =
             fill(job, [&](const errors::OpError& error) { return state->means_closed(error); });
-        if (state->leave(key) && ended) run_quietly(job.close);
+        if (member->leave() && ended) run_quietly(job.close);
         return;
       } catch (...) {
-        state->leave(key);
+        member->leave();
         if (job.interrupted->cancelled()) return;
         if (job.coord != nullptr) return report(job, queue, std::current_exception());
         job.set_cause(queue, std::current_exception(), true);
@@ -188,8 +214,8 @@ std::vector<Thread> QueueRunner::create_threads(Session& session, CreateThreadsO
                          });
   }
   for (Thread& thread : threads) {
-    if (options.coord != nullptr) options.coord->register_thread(thread);
     if (options.start) thread.start();
+    if (options.coord != nullptr) options.coord->register_thread(thread);
   }
   return threads;
 }

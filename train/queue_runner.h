@@ -47,12 +47,16 @@ class QueueRunner {
   std::vector<std::exception_ptr> exceptions_raised() const;
 
   /// Threads that fill the queue of `session`, one an enqueue operation, and with a coordinator one
-  /// more that cancels the queue when it stops. None when those of an earlier call still run. They
-  /// end when the session closes.
+  /// more that cancels the queue when it stops. None when those of an earlier call still run, or
+  /// may still be started. They end when the session closes.
   std::vector<Thread> create_threads(Session& session, CreateThreadsOptions options = {});
 
  private:
   struct State;
+  class Membership;
+  /// One for each thread to be; none when threads of the session still run.
+  std::vector<std::shared_ptr<Membership>> join(const std::shared_ptr<ResourceStore>& session);
+
   std::shared_ptr<State> state_;
 };
 

@@ -10,6 +10,7 @@
 #include "core/device/start_thread.h"
 #include "core/graph/error.h"
 #include "core/graph/log.h"
+#include "train/waiting_time.h"
 
 namespace towerflow::train {
 
@@ -76,7 +77,7 @@ void Thread::join() {
 bool Thread::join_for(double seconds) {
   std::unique_lock lock(state_->mutex);
   if (!state_->started) return true;
-  return state_->ended_changed.wait_for(lock, std::chrono::duration<double>(seconds),
+  return state_->ended_changed.wait_for(lock, waiting_time(seconds),
                                         [this] { return state_->ended; });
 }
 

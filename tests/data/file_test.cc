@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "data/existing_file.h"
 #include "tests/data/size_limit.h"
 #include "tests/data/support.h"
 
@@ -16,6 +17,40 @@ using testing::ScratchFolder;
 using testing::SizeLimit;
 using testing::thrown;
 using testing::write_raw;
+
+TEST_CASE("a pipe is refused before it is opened, which would wait for a writer") {
+  ScratchFolder folder;
+  const auto path = folder / "train.tfrecords";
+  CHECK_NOTHROW(check_regular_file(path));  // whether it is there others ask
+  write_raw(path, "x");
+  CHECK_NOTHROW(check_regular_file(path));
+  CHECK(data::existing_file(folder.path(), "train.tfrecords", "") == path);
+  std::filesystem::remove(path);
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const std::string refused = "FailedPreconditionError: cannot read " + path.string() +
+                              ": it is a pipe or a device, no file";
+  CHECK(thrown([&] { check_regular_file(path); }) == refused);
+  CHECK(thrown([&] { data::existing_file(folder.path(), "train.tfrecords", ""); }) == refused);
+  CHECK(thrown([&] { check_regular_file(folder.path()); }).find("Is a directory") !=
+        std::string::npos);
+}
+
+TEST_CASE("folders are made and files deleted, or an error names them") {
+  ScratchFolder folder;
+  const auto path = folder / "a" / "b";
+  make_folder(path);
+  CHECK(std::filesystem::is_directory(path));
+  CHECK_NOTHROW(make_folder(path));
+  write_raw(path / "file", "x");
+  CHECK(thrown([&] {
+          make_folder(path / "file");
+        }).starts_with("FailedPreconditionError: cannot create folder " + path.string()));
+  delete_file(path / "file");
+  CHECK_FALSE(std::filesystem::exists(path / "file"));
+  CHECK_NOTHROW(delete_file(path / "file"));
+  CHECK(thrown([&] { delete_file(path); }) ==
+        "FailedPreconditionError: cannot remove " + path.string() + ": Is a directory");
+}
 
 TEST_CASE("AtomicFile: nothing at the path before commit, everything after") {
   ScratchFolder folder;

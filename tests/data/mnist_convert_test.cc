@@ -1,5 +1,6 @@
 #include "data/mnist_convert.h"
 
+#include <set>
 #include <vector>
 
 #include "data/example.h"
@@ -83,6 +84,30 @@ TEST_CASE("convert_mnist: limits, gzip, without geometry") {
   const ExampleParser height({{"height", {Shape{}, int64}}});
   const auto record = TFRecordReader(out / "train.tfrecords.gz").next();
   CHECK_THROWS_AS(height.parse_single(*record), errors::InvalidArgumentError);
+}
+
+TEST_CASE("convert_mnist: nothing of an earlier conversion stays beside a later one") {
+  ScratchFolder folder;
+  write_digits(folder.path(), "train", 12, 0);
+  write_digits(folder.path(), "t10k", 3, 100);
+  const auto out = folder / "out";
+  const auto names = [&] {
+    std::set<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(out))
+      found.insert(entry.path().filename().string());
+    return found;
+  };
+  convert_mnist(folder.path(), out, {.validation_size = 4});
+  write_raw(out / "other.tfrecords", "not one of its names");
+  convert_mnist(folder.path(), out, {.compression = Compression::gzip, .validation_size = 4});
+  CHECK(names() == std::set<std::string>{"other.tfrecords", "test.tfrecords.gz",
+                                         "train.tfrecords.gz", "validation.tfrecords.gz"});
+  convert_mnist(folder.path(), out, {.compression = Compression::zlib, .validation_size = 0});
+  CHECK(names() ==
+        std::set<std::string>{"other.tfrecords", "test.tfrecords.zlib", "train.tfrecords.zlib"});
+  // One that fails leaves the earlier one whole.
+  CHECK_FALSE(thrown([&] { convert_mnist(folder.path(), out, {.validation_size = 13}); }).empty());
+  CHECK(names().size() == 3);
 }
 
 TEST_CASE("convert_mnist: errors leave the folder as it was") {

@@ -114,6 +114,14 @@ class Usage(Scratch):
                 self.assert_error(run(*arguments), 2, *parts)
         self.assertFalse(self.out.exists())
 
+    def test_mistakes_that_nobody_can_be_told_of(self):
+        for arguments, code in ((["train", "mnist", "--max-steps", "0"], 2),
+                                (["inspect", self.folder / "nothing"], 1)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                self.assertEqual(run(*arguments, stderr=full).returncode, code)
+            closed = run(*arguments, stderr=None, preexec_fn=lambda: os.close(2))
+            self.assertEqual(closed.returncode, code)
+
 
 class ConvertMnist(Scratch):
     def convert(self, *more, **options):
@@ -143,6 +151,10 @@ class ConvertMnist(Scratch):
                          ["test.tfrecords.gz", "train.tfrecords.gz"])
         data = gzip.decompress((self.out / "train.tfrecords.gz").read_bytes())
         self.assertEqual(count_records(data), 3)
+        # Nothing of that would be taken for the next one's.
+        self.assertEqual(self.convert("--validation-size", 10).returncode, 0)
+        self.assertEqual(self.records(), {"train.tfrecords": 20, "validation.tfrecords": 10,
+                                          "test.tfrecords": 7})
 
     def test_missing_empty_and_damaged_input(self):
         self.assert_error(self.convert(), 1, "train-images-idx3-ubyte", str(self.folder))
@@ -194,6 +206,20 @@ class ConvertMnist(Scratch):
         self.assertIn("converting  [", text)
         self.assertIn("of 2007", text)
         self.assertTrue(text.endswith("\r\033[K"), text)
+
+    def test_a_terminal_that_goes_away(self):
+        write_idx(self.folder, "train", 2000)
+        write_idx(self.folder, "t10k", 7)
+        try:
+            main, side = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminal to be had: {error}")
+        os.close(main)
+        result = self.convert("--validation-size", 10, stderr=side)
+        os.close(side)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(self.records(), {"train.tfrecords": 1990, "validation.tfrecords": 10,
+                                          "test.tfrecords": 7})
 
 
 if __name__ == "__main__":

@@ -62,5 +62,18 @@ TEST_CASE("it is drawn at most ten times a second and erased at the end") {
   CHECK(text.ends_with("\r\033[K"));
 }
 
+TEST_CASE("where it cannot be drawn, as on a terminal that is gone, the work goes on without it") {
+  const File full(std::fopen("/dev/full", "w"), std::fclose);
+  REQUIRE(full != nullptr);
+  Progress progress("work", full.get(), true);
+  CHECK_NOTHROW(progress.update(1, 4));
+  CHECK(std::ferror(full.get()) != 0);
+  std::clearerr(full.get());
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  CHECK_NOTHROW(progress.update(2, 4));
+  CHECK_NOTHROW(progress.finish());
+  CHECK(std::ferror(full.get()) == 0);  // it was not tried again
+}
+
 }  // namespace
 }  // namespace towerflow::tools

@@ -205,6 +205,90 @@ class Continuing(Scratch):
         self.assertIn("Done training for 2 epochs, 75 steps.\n", output)
         self.assert_error(run("train", "mnist", "--save-every", 5), 2, "--train-dir")
 
+    def test_killed_before_it_replaced_anything(self):
+        """Until a run that begins anew saves, the old checkpoint and its record stay together."""
+        self.train(*self.arguments("a", end=("--max-steps", 5)))
+
+        def pair():
+            return [(self.folder / "a" / name).read_bytes() for name in ("checkpoint", "run.json")]
+
+        before = pair()
+        process = subprocess.Popen(
+            [COMMAND, "train", "mnist",
+             *map(str, self.arguments("a", "--restart", "--relu-logits", seed=("--seed", 6),
+                                      end=("--max-steps", 10**6)))],
+            stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertRegex(process.stdout.readline(), r"step 0")
+        process.kill()
+        process.communicate(timeout=LIMIT)
+        self.assertEqual(pair(), before)
+        self.train(*self.arguments("a", "--restart", "--relu-logits", seed=("--seed", 6),
+                                   end=("--max-steps", 5)))
+        record = json.loads((self.folder / "a/run.json").read_text())
+        self.assertEqual((record["relu_logits"], record["seed"], record["steps"]), (True, 6, 5))
+        self.assertIn("model.ckpt-5", (self.folder / "a/checkpoint").read_text())
+
+    def test_the_position_says_which_data_it_is_of(self):
+        other = self.folder / "other"
+        other.mkdir()
+        shutil.copy(self.file, other)
+        self.train(*self.arguments("a", end=("--max-steps", 5)))
+        # As a kill between a checkpoint and its record leaves them.
+        path = self.folder / "a" / "run.json"
+        record = json.loads(path.read_text())
+        path.write_text(json.dumps(record | {"data_file": str(other / "train.tfrecords")}))
+        result = run("train", "mnist", "--data-dir", other, *self.arguments("a")[2:])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("its data were others", result.stderr)
+
+    def test_another_spelling_of_the_data_folder(self):
+        self.train(*self.arguments("a", end=("--max-steps", 5)))
+        (self.folder / "link").symlink_to(self.folder)
+        # Without the warning that the input starts over.
+        self.train("--data-dir", f"{self.folder}/link/a/../", *self.arguments("a")[2:])
+
+    def test_a_seed_that_cannot_have_been(self):
+        self.train(*self.arguments("a", end=("--max-steps", 5)))
+        path = self.folder / "a" / "run.json"
+        record = json.loads(path.read_text())
+        path.write_text(json.dumps(record | {"seed": 2**64 - 1}))
+        self.assert_error(run("train", "mnist", *self.arguments("a", seed=())), 1, str(2**64 - 1),
+                          "run.json")
+
+    def test_nothing_left_to_train(self):
+        for steps in (5, 5):
+            output = self.train(*self.arguments("a", "--json", end=("--max-steps", steps)))
+        line = json.loads(output.splitlines()[-1])
+        self.assertEqual((line["first_step"], line["steps"]), (5, 5))
+        self.assertEqual((line["loss"], line["examples_per_second"]), (None, None))
+
+    def test_what_was_trained_is_kept_where_nothing_can_be_said(self):
+        command = [COMMAND, "train", "mnist", *map(str, self.arguments("a"))]
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=full, text=True,
+                                    stderr=subprocess.PIPE, timeout=LIMIT, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot write to the standard output", result.stderr)
+        output = self.train(*self.arguments("a"))
+        self.assertIn("Going on from the checkpoint of step 1.\n", output)
+        self.train(*self.arguments("whole"))
+        self.assertEqual(self.files("a"), self.files("whole"))
+
+    def test_a_folder_whose_name_is_no_text(self):
+        folder = os.fsdecode(os.fsencode(self.folder) + b"/bad\xff")
+        (self.folder / "test.tfrecords").write_bytes(first_records(20, "test"))
+        arguments = list(map(str, self.arguments("a", end=("--max-steps", 2))))
+        arguments[3] = folder
+        for command in (["train", "mnist", *arguments],
+                        ["eval", "mnist", "--train-dir", folder, "--data-dir", self.folder],
+                        ["inspect", folder]):
+            result = subprocess.run([COMMAND, *map(str, command), "--json"],
+                                    stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT,
+                                    check=False)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            json.loads(result.stdout.splitlines()[-1].decode())
+
     def test_input_that_changed(self):
         self.train(*self.arguments("a", end=("--max-steps", 20)))
         self.file.write_bytes(first_records(200))
@@ -271,6 +355,9 @@ class Mistakes(Scratch):
         self.file.unlink()
         self.file.mkdir()
         self.assert_error(run(*train), 1, str(self.file))
+        self.file.rmdir()
+        os.mkfifo(self.file)
+        self.assert_error(run(*train), 1, str(self.file), "pipe")
 
     def test_records_that_hold_something_else(self):
         train = ["train", "mnist", "--data-dir", self.folder, "--num-epochs", 1]
@@ -285,6 +372,9 @@ class Mistakes(Scratch):
 
     def test_eval(self):
         evaluate = ["eval", "mnist", "--data-dir", SAMPLE, "--train-dir"]
+        os.mkfifo(self.folder / "checkpoint")
+        self.assert_error(run(*evaluate, self.folder), 1, "pipe", "no checkpoint")
+        (self.folder / "checkpoint").unlink()
         self.assert_error(run(*evaluate, self.folder / "none"), 1, "no checkpoint")
         (self.folder / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-1"\n')
         self.assert_error(run(*evaluate, self.folder), 1, "model.ckpt-1")

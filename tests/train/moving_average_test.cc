@@ -65,6 +65,26 @@ TEST_CASE("two averages in one scope share the shadow that they find") {
   CHECK(shadows[0] == shadows[1]);
 }
 
+TEST_CASE("an average that is used in several graphs keeps shadows of its own in each") {
+  tf::train::ExponentialMovingAverage ema(0.5);
+  for (int i = 0; i < 3; ++i) {
+    Graph graph;  // gone before the next one is made
+    const auto guard = graph.as_default();
+    const Variable w = make_w();
+    const Tensor loss = tf::reduce_sum(tf::square(w), {.name = "loss"});
+    CHECK_FALSE(ema.average(w).has_value());
+    CHECK_FALSE(ema.average(loss).has_value());
+    const Operation update = ema.apply({w, loss});
+    CHECK(global_names() == std::vector<std::string>{"w", "w/ExponentialMovingAverage",
+                                                     "loss/ExponentialMovingAverage"});
+    CHECK(&ema.average(loss)->graph() == &graph);
+    Session session;
+    session.run(tf::global_variables_initializer());
+    session.run(update);
+    CHECK(numbers(session.run(*ema.average(loss))) == std::vector<double>{2.5});
+  }
+}
+
 TEST_CASE("a model is restored from its averages") {
   const testing::ScratchFolder folder;
   {

@@ -84,3 +84,26 @@ TEST_CASE("an accumulator that starts at nothing is refused") {
                     ValueError);
   }
 }
+
+TEST_CASE("an optimizer that is used in several graphs keeps slots of its own in each") {
+  tf::train::AdamOptimizer adam(0.1);
+  for (int i = 0; i < 3; ++i) {
+    Graph graph;  // gone before the next one is made
+    const auto guard = graph.as_default();
+    CHECK(adam.variables().empty());
+    const Tensor loss = square_of_w(float32);
+    const Variable w = tf::trainable_variables()[0];
+    CHECK_FALSE(adam.get_slot(w, "m").has_value());
+    const Operation step = adam.minimize(loss);
+    CHECK(&adam.get_slot(w, "m")->graph() == &graph);
+    std::vector<std::string> names;
+    for (const Variable& variable : adam.variables()) names.push_back(variable.name());
+    CHECK(names ==
+          std::vector<std::string>{"beta1_power:0", "beta2_power:0", "w/Adam:0", "w/Adam_1:0"});
+    Session session;
+    session.run(tf::global_variables_initializer());
+    session.run(step);
+    CHECK(numbers(session.run(w))[0] == doctest::Approx(2.9));
+  }
+  CHECK(adam.get_slot_names() == std::vector<std::string>{"m", "v"});
+}

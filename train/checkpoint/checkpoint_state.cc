@@ -51,6 +51,7 @@ void warn_ignored(const fs::path& file, std::string_view why) {
 std::optional<proto::CheckpointState> parsed_state(const fs::path& file) {
   std::string text;
   try {
+    check_regular_file(file);
     text = read_file(file, kMaxFileBytes);
   } catch (const errors::OpError& error) {
     warn_ignored(file, error.message());

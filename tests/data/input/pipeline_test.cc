@@ -10,6 +10,7 @@
 
 #include "tests/data/input/support.h"
 #include "tests/support/data_dir.h"
+#include "tests/support/eager.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -258,9 +259,36 @@ TEST_CASE("limit_epochs, and what its functions refuse") {
   CHECK_THROWS_WITH_AS(
       tf::train::shuffle_batch({x}, {.batch_size = 1, .capacity = 3, .min_after_dequeue = 3}),
       doctest::Contains("capacity 3 must be bigger than min_after_dequeue 3."), ValueError);
+  for (const std::int64_t capacity : {0, -2}) {
+    CHECK_THROWS_AS(tf::train::batch({x}, {.batch_size = 1, .capacity = capacity}), ValueError);
+  }
   CHECK_THROWS_AS(tf::train::batch({x}, {}), ValueError);
   CHECK_THROWS_AS(tf::train::batch(std::vector<Tensor>{}, {.batch_size = 1}), ValueError);
   CHECK_THROWS_AS(tf::train::batch({unknown}, {.batch_size = 1}), ValueError);
+}
+
+TEST_CASE("a capacity of -1 sets no limit, as in TensorFlow") {
+  for (const bool padded : {false, true}) {
+    CAPTURE(padded);
+    Graph graph;
+    const auto as_default = graph.as_default();
+    const auto source = tf::train::range_input_producer(50, {.num_epochs = 1, .shuffle = false});
+    const Tensor batch = tf::train::batch(
+        {source.dequeue()[0]}, {.batch_size = 3, .capacity = -1, .dynamic_pad = padded})[0];
+    CHECK(graph.get_operation_by_name("batch/fraction_of_-1_full").type() == "ScalarSummary");
+    const Tensor size = graph.get_tensor_by_name(padded ? "batch/padding_fifo_queue_Size:0"
+                                                        : "batch/fifo_queue_Size:0");
+    Session sess;
+    sess.run(tf::local_variables_initializer());
+    tf::train::Coordinator coord;
+    auto threads = tf::train::start_queue_runners(sess, {.coord = &coord});
+    REQUIRE(threads.size() == 4);
+    threads[2].join();  // the one that fills the batches' queue
+    CHECK(sess.run(size).item<std::int32_t>() == 50);
+    CHECK(testing::numbers(sess.run(batch)) == std::vector<double>{0, 1, 2});
+    coord.request_stop();
+    coord.join(threads);
+  }
 }
 
 TEST_CASE("a scalar summary is the message TensorFlow makes") {

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <fstream>
 #include <utility>
 
@@ -127,6 +129,11 @@ TEST_CASE("checkpoint state: what is refused, what is ignored with a warning") {
   std::filesystem::create_directory(file);
   CHECK_FALSE(get_checkpoint_state(folder.path()).has_value());
   CHECK(log.take() == file + " is ignored: cannot read " + file + ": Is a directory");
+  std::filesystem::remove(file);
+  REQUIRE(::mkfifo(file.c_str(), 0600) == 0);  // opening it would wait for a writer
+  CHECK_FALSE(get_checkpoint_state(folder.path()).has_value());
+  CHECK(log.take() ==
+        file + " is ignored: cannot read " + file + ": it is a pipe or a device, no file");
 }
 
 TEST_CASE("checkpoint state: a real one") {

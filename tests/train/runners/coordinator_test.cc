@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <thread>
 
 using namespace towerflow;
@@ -110,6 +112,28 @@ TEST_CASE("a thread that takes too long is named") {
   CHECK_NOTHROW(coord.join({slow}, {.stop_grace_period_secs = 0.01, .ignore_live_threads = true}));
   go = true;
   coord.join({slow});
+}
+
+TEST_CASE("a time that no clock can count to is waited for, not passed over") {
+  for (const double seconds : {1e10, 1e300, std::numeric_limits<double>::infinity()}) {
+    CAPTURE(seconds);
+    Coordinator coord;
+    std::atomic<int> ended{0};
+    Thread slow("slow one", [&] {
+      std::this_thread::sleep_for(20ms);
+      coord.request_stop();
+      std::this_thread::sleep_for(20ms);
+      ++ended;
+    });
+    slow.start();
+    CHECK(coord.wait_for_stop(seconds));
+    CHECK_NOTHROW(coord.join({slow}, {.stop_grace_period_secs = seconds}));
+    CHECK(ended == 1);
+    CHECK(slow.join_for(seconds));
+  }
+  Coordinator coord;
+  for (const double seconds : {0.0, -1e300, std::nan("")})
+    CHECK_FALSE(coord.wait_for_stop(seconds));
 }
 
 TEST_CASE("destruction of a coordinator and of the last handle ends threads") {

@@ -133,6 +133,29 @@ TEST_CASE("without a coordinator, threads end with their handles") {
   CHECK(drain(session, p.next).empty());
 }
 
+TEST_CASE("threads that are never started leave their place with their handles") {
+  Pipeline p(6, 2, 2);
+  for (const bool coordinated : {false, true}) {
+    CAPTURE(coordinated);
+    // A session often gets the address of the one before.
+    for (int i = 0; i < 20; ++i) {
+      Session session(p.graph);
+      Coordinator coord;
+      const auto threads =
+          start_queue_runners(session, {.coord = coordinated ? &coord : nullptr, .start = false});
+      CHECK(threads.size() == (coordinated ? 3 : 2));
+      CHECK(start_queue_runners(session).empty());  // these may still be started
+    }
+  }
+  Session session(p.graph);
+  { const auto dropped = start_queue_runners(session, {.start = false}); }
+  session.run(p.fill);
+  session.run(p.close_source);
+  const auto threads = start_queue_runners(session);
+  CHECK(threads.size() == 2);
+  CHECK(drain(session, p.next).size() == 6);
+}
+
 TEST_CASE("an error goes to the coordinator, and dequeues name it") {
   for (const bool coordinated : {true, false}) {
     CAPTURE(coordinated);
