@@ -29,6 +29,23 @@ std::string or_default(const std::string& name, const char* otherwise) {
   return name.empty() ? otherwise : name;
 }
 
+/// What the rates that fall by a factor are computed from.
+struct Decay {
+  Tensor initial;
+  Tensor rate;
+  Tensor periods;  ///< of decay_steps that have passed
+};
+
+Decay decay_of(Graph& graph, const Operand& learning_rate, const Operand& global_step,
+               const Operand& decay_steps, const Operand& decay_rate, bool staircase, Site site) {
+  const Tensor initial = as_initial(graph, learning_rate);
+  const Tensor steps = cast(decay_steps, initial.dtype(), {}, site);
+  const Tensor rate = cast(decay_rate, initial.dtype(), {}, site);
+  const Tensor now = cast(global_step, initial.dtype(), {}, site);
+  const Tensor periods = Operand(now, site) / steps;
+  return {initial, rate, staircase ? floor(periods, {}, site) : periods};
+}
+
 std::vector<Tensor> as_tensors(Graph& graph, const OperandList& list) {
   std::vector<Tensor> tensors;
   for (const Operand& item : list.items()) {
@@ -64,12 +81,8 @@ Tensor exponential_decay(const Operand& learning_rate, const Operand& global_ste
                          DecayOptions options, Site site) {
   Graph& graph = graph_of(learning_rate, global_step);
   const NameScope scope(graph, or_default(options.name, "ExponentialDecay"), site);
-  const Tensor initial = as_initial(graph, learning_rate);
-  const Tensor steps = cast(decay_steps, initial.dtype(), {}, site);
-  const Tensor rate = cast(decay_rate, initial.dtype(), {}, site);
-  const Tensor now = cast(global_step, initial.dtype(), {}, site);
-  Tensor periods = Operand(now, site) / steps;
-  if (options.staircase) periods = floor(periods, {}, site);
+  const auto [initial, rate, periods] =
+      decay_of(graph, learning_rate, global_step, decay_steps, decay_rate, options.staircase, site);
   const Tensor factor = pow(rate, periods, {}, site);
   return multiply(initial, factor, {.name = scope.name()}, site);
 }
@@ -86,12 +99,8 @@ Tensor inverse_time_decay(const Operand& learning_rate, const Operand& global_st
                           DecayOptions options, Site site) {
   Graph& graph = graph_of(learning_rate, global_step);
   const NameScope scope(graph, or_default(options.name, "InverseTimeDecay"), site);
-  const Tensor initial = as_initial(graph, learning_rate);
-  const Tensor steps = cast(decay_steps, initial.dtype(), {}, site);
-  const Tensor rate = cast(decay_rate, initial.dtype(), {}, site);
-  const Tensor now = cast(global_step, initial.dtype(), {}, site);
-  Tensor periods = Operand(now, site) / steps;
-  if (options.staircase) periods = floor(periods, {}, site);
+  const auto [initial, rate, periods] =
+      decay_of(graph, learning_rate, global_step, decay_steps, decay_rate, options.staircase, site);
   const Tensor one = cast(constant(1, {}, site), initial.dtype(), {}, site);
   const Tensor product = multiply(rate, periods, {}, site);
   const Tensor divisor = add(one, product, {}, site);
