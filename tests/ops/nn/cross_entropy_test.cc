@@ -182,7 +182,8 @@ TEST_CASE("sparse cross entropy: shapes that the run knows") {
                                                       {{2, None}, {None, 3, 7}},
                                                       {{2, 3}, {None, None, 7}},
                                                       {open, {2, 3, 7}}};
-  for (const auto& [of_labels, of_logits] : cases) {
+  for (const auto& shapes : cases) {  // clang captures no binding
+    const Shape &of_labels = shapes.first, &of_logits = shapes.second;
     CAPTURE(of_labels.text());
     CAPTURE(of_logits.text());
     const Tensor labels = placeholder(DType::int32, {.shape = of_labels});
