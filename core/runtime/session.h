@@ -38,8 +38,8 @@ struct ConfigProto {
   PassOptions passes{};
 };
 
-/// `value` in the dtype that is fed for `tensor`. Throws TypeError where one of the two is of
-/// strings or of something that has no value.
+/// The numbers of `value` in the dtype of `tensor`. What cannot be cast, strings where numbers
+/// should be, is given back as it is: the run refuses it, with the tensor's name.
 Array fed_array(Array value, const Tensor& tensor);
 
 /// One fed tensor and its value.
