@@ -13,6 +13,14 @@ build_failed=2
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}"
 # With a precompiled header ccache has to be told that its time stamps do not matter.
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
+# It also takes a precompiled header from before a change of a comment or a macro, since the text
+# that the compiler sees is the same; '#pragma once' then does not know the changed file, and all in
+# it is defined twice. So what was compiled with other headers is kept apart.
+if command -v ccache >/dev/null; then
+  headers=$(cd "$root" && find . -type d \( -name 'build*' -o -name '.?*' \) -prune -o -name '*.h' -print0 |
+    LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-16)
+  export CCACHE_NAMESPACE="${CCACHE_NAMESPACE:-towerflow-$headers}"
+fi
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
   bold=$'\e[1m' red=$'\e[31m' green=$'\e[32m' yellow=$'\e[33m' plain=$'\e[0m'
