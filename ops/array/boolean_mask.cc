@@ -50,17 +50,6 @@ std::unique_ptr<PreparedKernel> where_kernel(const KernelRequest& request) {
   return kernel;
 }
 
-/// x[begin:end] of a vector, a missing end being Python's.
-Tensor part(const Tensor& vector, std::optional<int> begin, std::optional<int> end, Site site) {
-  const NameScope scope(vector.graph(), "strided_slice", site);
-  const Tensor from = convert_operand(vector.graph(), {begin.value_or(0)}, "stack", std::nullopt);
-  const Tensor to = convert_operand(vector.graph(), {end.value_or(0)}, "stack_1", std::nullopt);
-  const Tensor step = convert_operand(vector.graph(), {1}, "stack_2", std::nullopt);
-  return strided_slice(vector, from, to, step,
-                       {.begin_mask = begin ? 0 : 1, .end_mask = end ? 0 : 1, .name = scope.name()},
-                       site);
-}
-
 void check_mask(const Shape& tensor, const Shape& mask, std::size_t axis, Site site) {
   if (!mask.has_rank()) {
     throw ValueError(
@@ -127,10 +116,10 @@ Tensor boolean_mask(const Operand& tensor, const Operand& mask, BooleanMaskOptio
   check_mask(values.shape(), chosen.shape(), axis, site);
   const int end = options.axis + static_cast<int>(chosen.shape().rank());
   // Made in the order in which TensorFlow evaluates its expressions.
-  const Tensor masked = part(shape(values, {}, site), options.axis, end, site);
+  const Tensor masked = take_range(shape(values, {}, site), options.axis, end, site);
   const Tensor count = reduce_prod(masked, std::vector<int>{0}, {}, site);
-  const Tensor before = part(shape(values, {}, site), std::nullopt, options.axis, site);
-  const Tensor after = part(shape(values, {}, site), end, std::nullopt, site);
+  const Tensor before = take_range(shape(values, {}, site), std::nullopt, options.axis, site);
+  const Tensor after = take_range(shape(values, {}, site), end, std::nullopt, site);
   const Tensor sizes = concat({before, Operand(std::vector<Tensor>{count}), after}, 0, {}, site);
   Tensor rows = reshape(values, sizes, {}, site);
   rows.set_shape(joined(values.shape(), axis, chosen.shape().rank()), site);

@@ -287,18 +287,32 @@ Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& 
       .output();
 }
 
-Tensor take_index(const Tensor& input, int index, Site site) {
+namespace {
+
+/// What Python's x[..] makes: three constants called "stack" and the node.
+Tensor sliced(const Tensor& input, int begin, int end, StridedSliceAttrs attrs, Site site) {
   const Operand operand(input, site);
-  const Operand begin(std::vector<int>{index}, site);
-  const Operand end(std::vector<int>{index == -1 ? 0 : index + 1}, site);
+  const Operand from(std::vector<int>{begin}, site);
+  const Operand to(std::vector<int>{end}, site);
   const Operand stride(std::vector<int>{1}, site);
   return OpBuilder("StridedSlice", "", "strided_slice", site, {&operand})
       .input(operand, "input")
-      .index_input(begin, "stack")
-      .index_input(end, "stack")
+      .index_input(from, "stack")
+      .index_input(to, "stack")
       .index_input(stride, "stack")
-      .attrs(StridedSliceAttrs{0, index == -1 ? 1 : 0, 1})
+      .attrs(attrs)
       .output();
+}
+
+}  // namespace
+
+Tensor take_index(const Tensor& input, int index, Site site) {
+  return sliced(input, index, index == -1 ? 0 : index + 1, {0, index == -1 ? 1 : 0, 1}, site);
+}
+
+Tensor take_range(const Tensor& input, std::optional<int> begin, std::optional<int> end,
+                  Site site) {
+  return sliced(input, begin.value_or(0), end.value_or(0), {begin ? 0 : 1, end ? 0 : 1, 0}, site);
 }
 
 }  // namespace towerflow

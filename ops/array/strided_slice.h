@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/graph/operand.h"
@@ -29,5 +30,8 @@ Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& 
 
 /// Element `index` of the first dimension: Python's x[index].
 Tensor take_index(const Tensor& input, int index, Site site = Site::current());
+/// Some of the first dimension: Python's x[begin:end], either left out where absent.
+Tensor take_range(const Tensor& input, std::optional<int> begin, std::optional<int> end,
+                  Site site = Site::current());
 
 }  // namespace towerflow

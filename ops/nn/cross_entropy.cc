@@ -113,24 +113,11 @@ bool shapes_known(const Tensor& labels, const Tensor& logits) {
   return known;
 }
 
-/// The sizes of all dimensions but the last, with TensorFlow's nodes: shape(logits)[:-1].
-Tensor leading_sizes(const Tensor& logits, Site site) {
-  const Tensor sizes = shape(logits, {}, site);
-  const NameScope scope(logits.graph(), "strided_slice", site);
-  const auto number = [&](int value, const char* name) {
-    return convert_operand(logits.graph(), Operand({value}, site), name, std::nullopt);
-  };
-  const Tensor from = number(0, "stack");
-  const Tensor to = number(-1, "stack_1");
-  const Tensor step = number(1, "stack_2");
-  return strided_slice(sizes, from, to, step, {.begin_mask = 1, .name = scope.name()}, site);
-}
-
 /// Compares in the run what the shapes leave open. (tf.assert_equal)
 Operation assert_same_rows(const Tensor& labels, const Tensor& logits, Site site) {
   Graph& graph = labels.graph();
   const Tensor x = shape(labels, {}, site);
-  const Tensor y = leading_sizes(logits, site);
+  const Tensor y = take_range(shape(logits, {}, site), std::nullopt, -1, site);
   { const NameScope unused(graph, "assert_equal", site); }  // TensorFlow enters it twice
   const NameScope scope(graph, "assert_equal", site);
   const Tensor same = reduce_all(equal(x, y, {}, site), {}, site);
