@@ -8,7 +8,7 @@ namespace towerflow::nn {
 namespace {
 
 /// BiasAdd(Conv2D(x, filter), bias) -> _FusedConv2D(x, filter, bias)
-bool fuse_bias(PlanGraph& graph, int id) {
+bool fuse_conv2d_bias(PlanGraph& graph, int id) {
   PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "BiasAdd") return false;
   const PlanNode* conv = only_for(graph, node.inputs[0], id, "Conv2D");
@@ -23,7 +23,7 @@ bool fuse_bias(PlanGraph& graph, int id) {
 }
 
 /// Relu(_FusedConv2D) -> _FusedConv2D with relu
-bool fuse_relu(PlanGraph& graph, int id) {
+bool fuse_conv2d_relu(PlanGraph& graph, int id) {
   PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "Relu") return false;
   const PlanNode* conv = only_for(graph, node.inputs[0], id, "_FusedConv2D");
@@ -40,8 +40,8 @@ bool fuse_relu(PlanGraph& graph, int id) {
 }  // namespace
 
 void register_conv2d_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"convolution and bias", RewriteKind::convolution, fuse_bias});
-  rules.push_back({"convolution and relu", RewriteKind::convolution, fuse_relu});
+  rules.push_back({"convolution and bias", RewriteKind::convolution, fuse_conv2d_bias});
+  rules.push_back({"convolution and relu", RewriteKind::convolution, fuse_conv2d_relu});
 }
 
 }  // namespace towerflow::nn

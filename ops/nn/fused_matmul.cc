@@ -34,7 +34,7 @@ std::unique_ptr<PreparedKernel> fused_matmul_kernel(const KernelRequest& request
 }
 
 /// Add(MatMul(a, b), bias) with a row of numbers -> _FusedMatMul(a, b, bias)
-bool fuse_bias(PlanGraph& graph, int id) {
+bool fuse_matmul_bias(PlanGraph& graph, int id) {
   PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const bool adds =
       node.op->name == "AddV2" || node.op->name == "Add" || node.op->name == "BiasAdd";
@@ -51,7 +51,7 @@ bool fuse_bias(PlanGraph& graph, int id) {
 }
 
 /// Relu(_FusedMatMul) -> _FusedMatMul with relu
-bool fuse_relu(PlanGraph& graph, int id) {
+bool fuse_matmul_relu(PlanGraph& graph, int id) {
   PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "Relu") return false;
   const PlanNode* product = only_for(graph, node.inputs[0], id, "_FusedMatMul");
@@ -80,8 +80,8 @@ void register_fused_matmul_kernels(KernelTable& table) {
 }
 
 void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"product and bias", RewriteKind::convolution, fuse_bias});
-  rules.push_back({"product and relu", RewriteKind::convolution, fuse_relu});
+  rules.push_back({"product and bias", RewriteKind::convolution, fuse_matmul_bias});
+  rules.push_back({"product and relu", RewriteKind::convolution, fuse_matmul_relu});
 }
 
 }  // namespace towerflow::nn
