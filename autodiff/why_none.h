@@ -46,8 +46,8 @@ struct WhyNone {
 };
 
 struct WhyNoneOptions {
-  std::vector<GradientTarget> stop_gradients{};   ///< those of the call in question
-  std::optional<Collected<Variable>> var_list{};  ///< that of compute_gradients
+  std::vector<GradientTarget> stop_gradients{};  ///< those of the call in question
+  OptionalVariables var_list{};                  ///< that of compute_gradients
 };
 
 /// Says why `gradients(y, {x})` is absent, or that it is there, by trying it: the graph is as it

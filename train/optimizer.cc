@@ -31,7 +31,7 @@ void warn_of_duplicates(const std::vector<Variable>& variables, const char* wher
 }
 
 /// Why `var_list`, or the collection it is when absent, holds no variable.
-std::string why_no_variables(const std::optional<Collected<Variable>>& var_list, Graph& graph) {
+std::string why_no_variables(const OptionalVariables& var_list, Graph& graph) {
   if (!var_list) return "there are no trainable variables: make some with tf::get_variable first";
   if (var_list->key.empty()) return "var_list is empty";
   return "var_list: " + graph.collections().explain_nothing(var_list->key, var_list->scope);
@@ -39,7 +39,7 @@ std::string why_no_variables(const std::optional<Collected<Variable>>& var_list,
 
 /// What why_none says of the first variables.
 std::string why_no_gradients(const Tensor& loss, const std::vector<GradAndVar>& pairs,
-                             const std::optional<Collected<Variable>>& var_list, Site site) {
+                             const OptionalVariables& var_list, Site site) {
   constexpr std::size_t kTold = 3;
   std::string text;
   for (std::size_t i = 0; i < pairs.size() && i < kTold; ++i) {

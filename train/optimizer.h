@@ -29,7 +29,7 @@ enum GateGradients { GATE_NONE = 0, GATE_OP = 1, GATE_GRAPH = 2 };
 
 struct ComputeGradientsOptions {
   /// The variables to differentiate with respect to; all trainable ones when not given.
-  std::optional<Collected<Variable>> var_list{};
+  OptionalVariables var_list{};
   int gate_gradients = GATE_OP;
   AggregationMethod aggregation_method = AggregationMethod::DEFAULT;
   bool colocate_gradients_with_ops = false;
@@ -43,7 +43,7 @@ struct ApplyGradientsOptions {
 
 struct MinimizeOptions {
   std::optional<Variable> global_step{};
-  std::optional<Collected<Variable>> var_list{};
+  OptionalVariables var_list{};
   int gate_gradients = GATE_OP;
   AggregationMethod aggregation_method = AggregationMethod::DEFAULT;
   bool colocate_gradients_with_ops = false;

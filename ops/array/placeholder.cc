@@ -63,11 +63,19 @@ void register_placeholder_kernels(KernelTable& table) {
              }});
 }
 
+template <class Unused>
 Tensor placeholder(DType dtype, PlaceholderOptions options, Site site) {
   OpBuilder builder("Placeholder", options.name, site);
   std::string node = builder.scope();
   if (!node.empty()) node.pop_back();
   return builder.attrs(PlaceholderAttrs{dtype, options.shape, node}).output();
+}
+template Tensor placeholder<void>(DType, PlaceholderOptions, Site);
+
+Tensor placeholder(DType dtype, std::initializer_list<Dim> shape, PlaceholderOptions options,
+                   Site site) {
+  options.shape = Shape(shape);
+  return placeholder(dtype, std::move(options), site);
 }
 
 }  // namespace towerflow

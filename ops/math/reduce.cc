@@ -141,9 +141,11 @@ void register_reduce_kernels(KernelTable& table) {
 }
 
 #define TOWERFLOW_REDUCE(function, op)                                                 \
+  template <class Unused>                                                              \
   Tensor function(const Operand& input, Axis axis, ReduceOptions options, Site site) { \
     return reduce_positional(op, input, axis, options, site);                          \
   }                                                                                    \
+  template Tensor function<void>(const Operand&, Axis, ReduceOptions, Site);           \
   Tensor function(const Operand& input, ReduceOptions options, Site site) {            \
     return reduce(op, input, options.axis, options, site);                             \
   }

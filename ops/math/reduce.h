@@ -52,18 +52,27 @@ struct ReduceOptions {
 /// source   tf.reduce_sum and so on
 ///
 /// Sums are in an order fixed by the shape. Lists of tensors are packed: reduce_mean({a, b}, 0).
+/// With the axis by its place these are templates, so that options in braces are taken for options:
+/// g++ 12 would read {.axis = 1} as a list too.
+template <class = void>
 Tensor reduce_sum(const Operand& input, Axis axis, ReduceOptions options = {},
                   Site site = Site::current());
+template <class = void>
 Tensor reduce_mean(const Operand& input, Axis axis, ReduceOptions options = {},
                    Site site = Site::current());
+template <class = void>
 Tensor reduce_prod(const Operand& input, Axis axis, ReduceOptions options = {},
                    Site site = Site::current());
+template <class = void>
 Tensor reduce_max(const Operand& input, Axis axis, ReduceOptions options = {},
                   Site site = Site::current());
+template <class = void>
 Tensor reduce_min(const Operand& input, Axis axis, ReduceOptions options = {},
                   Site site = Site::current());
+template <class = void>
 Tensor reduce_all(const Operand& input, Axis axis, ReduceOptions options = {},
                   Site site = Site::current());
+template <class = void>
 Tensor reduce_any(const Operand& input, Axis axis, ReduceOptions options = {},
                   Site site = Site::current());
 

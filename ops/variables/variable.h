@@ -172,6 +172,15 @@ Collected<Variable> model_variables(const std::optional<std::string>& scope = st
 Collected<Variable> moving_average_variables(
     const std::optional<std::string>& scope = std::nullopt);
 
+/// The argument `var_list`: some variables, a collection of them, or none said.
+class OptionalVariables : public std::optional<Collected<Variable>> {
+ public:
+  using std::optional<Collected<Variable>>::optional;
+  OptionalVariables() = default;
+  OptionalVariables(std::initializer_list<Variable> variables)  // NOLINT: {.var_list = {w, b}}
+      : std::optional<Collected<Variable>>(Collected<Variable>(variables)) {}
+};
+
 /// An operation that runs the initializers of the variables. (tf.variables_initializer)
 Operation variables_initializer(const std::vector<Variable>& variables, std::string name = "init",
                                 Site site = Site::current());

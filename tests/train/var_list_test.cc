@@ -155,3 +155,17 @@ TEST_CASE("gate_gradients: GATE_GRAPH holds all gradients back, under names besi
                   ValueError);
   CHECK_THROWS_AS(opt.compute_gradients(loss, {.gate_gradients = 3}), ValueError);
 }
+
+TEST_CASE("a var_list in braces") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w = get_variable("w", {2});
+  const Variable b = get_variable("b", {2});
+  const Tensor loss = reduce_sum(w * b);
+  train::GradientDescentOptimizer opt(0.1f);
+  const auto one = opt.compute_gradients(loss, {.var_list = {b}});
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].var.name() == "b:0");
+  CHECK(opt.compute_gradients(loss, {.var_list = {b, w}}).size() == 2);
+  CHECK(opt.compute_gradients(loss, {.var_list = {}}).size() == 2);
+}

@@ -180,5 +180,17 @@ TEST_CASE("casts: many elements, gradients, errors") {
   CHECK_THROWS_AS(cast(x, string), const TypeError&);
 }
 
+TEST_CASE("placeholder: the shape in TensorFlow's place for it") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  CHECK(placeholder(float32, {None, 3}).shape() == Shape{None, 3});
+  CHECK(placeholder(float32, {2}, {.name = "x"}).name() == "x:0");
+  CHECK(placeholder(float32, {}).shape() == Shape{});
+  CHECK(placeholder(float32, Shape{2, 2}).shape() == Shape{2, 2});
+  CHECK(placeholder(float32, {.shape = {4}}).shape() == Shape{4});
+  CHECK(!placeholder(float32).shape().has_rank());
+  CHECK(!placeholder(float32, {.name = "y"}).shape().has_rank());
+}
+
 }  // namespace
 }  // namespace towerflow

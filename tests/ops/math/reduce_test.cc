@@ -210,6 +210,9 @@ TEST_CASE("lists are packed, and everything by name") {
   CHECK(numbers(reduce_mean({a, b}, 0)) == std::vector<double>{2, 4});
   CHECK(numbers(reduce_mean({a, b})) == std::vector<double>{3});
   CHECK(value_of(reduce_sum(a, {.axis = 0, .keepdims = true})).shape() == Shape{1});
+  CHECK(numbers(reduce_sum(a, {.axis = 0})) == std::vector<double>{3});
+  CHECK(value_of(reduce_sum({a, b}, {.axis = {0, 1}})).shape() == Shape{});
+  CHECK(value_of(reduce_sum(a, {})).shape() == Shape{});
   CHECK_THROWS_AS(reduce_sum(a, 0, {.axis = 0}), const TypeError&);
 }
 
