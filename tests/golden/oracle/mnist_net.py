@@ -39,8 +39,8 @@ def source_initializer(name, shape):
     return tf.truncated_normal_initializer(stddev=stddev)
 
 
-def loss(images, labels, v, relu_logits):
-    """Mean cross entropy, and the values that a ReLU or a pooling decides on, by layer."""
+def logits(images, v, relu_logits):
+    """Logits, and the values that a ReLU or a pooling decides on, by layer."""
     pool = [1, 2, 2, 1]
     decisions = []
 
@@ -58,8 +58,13 @@ def loss(images, labels, v, relu_logits):
     if relu_logits:
         decisions.append(x)
         x = tf.nn.relu(x)
-    logits = tf.add(tf.matmul(x, v["softmax_linear/weight"]), v["softmax_linear/biases"])
-    entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    return tf.add(tf.matmul(x, v["softmax_linear/weight"]), v["softmax_linear/biases"]), decisions
+
+
+def loss(images, labels, v, relu_logits):
+    """Mean cross entropy, and the decisions of `logits`."""
+    x, decisions = logits(images, v, relu_logits)
+    entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x)
     return tf.reduce_mean(entropy), decisions
 
 
