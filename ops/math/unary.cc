@@ -9,6 +9,7 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/select.h"
 #include "ops/math/binary.h"
 #include "ops/math/broadcast_loop.h"
 #include "ops/math/families.h"
@@ -120,6 +121,28 @@ Tensor d_sin(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
 Tensor d_cos(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
   return times(negative(dy, {}, site), sin(x, {}, site), site);
 }
+Tensor d_softplus(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, sigmoid(x, {}, site), site);
+}
+Tensor d_softsign(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  const Tensor above = add(abs(x, {}, site), scalar_like(x, 1, site), {}, site);
+  return truediv(dy, square(above, {}, site), {}, site);
+}
+/// exp(x) is y + 1 below zero, and the slope is 1 above.
+Tensor d_elu(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
+  const Tensor below = minimum(y, scalar_like(y, 0, site), {}, site);
+  return times(dy, add(below, scalar_like(y, 1, site), {}, site), site);
+}
+Tensor d_selu(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
+  const Tensor below = less(y, scalar_like(y, 0, site), {}, site);
+  const Tensor slope = add(y, Operand(functors::kSeluScaleAlpha, site), {}, site);
+  return times(dy, where_v2(below, slope, Operand(functors::kSeluScale, site), {}, site), site);
+}
+Tensor d_relu6(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  const Tensor inside = logical_and(greater(x, scalar_like(x, 0, site), {}, site),
+                                    less(x, scalar_like(x, 6, site), {}, site), {}, site);
+  return where_v2(inside, dy, scalar_like(dy, 0, site), {}, site);
+}
 Tensor d_sign(const Tensor& x, const Tensor&, const Tensor&, Site site) {
   return zeros_like(x, {}, site);
 }
@@ -144,6 +167,11 @@ const std::vector<UnaryRow>& unary_rows() {
       {"Log1p", Takes::floating, false, d_log1p, floating_loop<f::Log1p>},
       {"Sigmoid", Takes::floating, false, from_result<kSigmoidGrad>, floating_loop<f::Sigmoid>},
       {"Tanh", Takes::floating, false, from_result<kTanhGrad>, floating_loop<f::Tanh>},
+      {"Softplus", Takes::floating, false, d_softplus, floating_loop<f::Softplus>},
+      {"Softsign", Takes::floating, false, d_softsign, floating_loop<f::Softsign>},
+      {"Elu", Takes::floating, false, d_elu, floating_loop<f::Elu>},
+      {"Selu", Takes::floating, false, d_selu, floating_loop<f::Selu>},
+      {"Relu6", Takes::number, false, d_relu6, number_loop<f::Relu6>},
       {"Sin", Takes::floating, false, d_sin, floating_loop<f::Sin>},
       {"Cos", Takes::floating, false, d_cos, floating_loop<f::Cos>},
       {"Sign", Takes::signed_number, false, d_sign, signed_loop<f::Sign>},

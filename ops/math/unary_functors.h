@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "ops/math/binary_functors.h"
@@ -69,6 +70,37 @@ struct Sigmoid {
 template <class T>
 struct Tanh {
   T operator()(T x) const { return std::tanh(x); }
+};
+/// log(exp(x) + 1): x itself or exp(x) where the other term is below half a unit of the last place.
+template <class T>
+struct Softplus {
+  T operator()(T x) const {
+    const T bound = std::log(std::numeric_limits<T>::epsilon()) + T(2);
+    if (x > -bound) return x;
+    return x < bound ? std::exp(x) : std::log1p(std::exp(x));
+  }
+};
+template <class T>
+struct Softsign {
+  T operator()(T x) const { return x / (std::fabs(x) + T(1)); }
+};
+template <class T>
+struct Elu {
+  T operator()(T x) const { return x < 0 ? std::expm1(x) : x; }
+};
+/// The two numbers of the paper, the second multiplied by the first.
+inline constexpr double kSeluScale = 1.0507009873554804934193349852946;
+inline constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
+template <class T>
+struct Selu {
+  T operator()(T x) const { return x < 0 ? T(kSeluScaleAlpha) * std::expm1(x) : T(kSeluScale) * x; }
+};
+template <class T>
+struct Relu6 {
+  T operator()(T x) const {
+    if (x <= T(0)) return T(0);
+    return x > T(6) ? T(6) : x;
+  }
 };
 template <class T>
 struct Sin {

@@ -4,6 +4,8 @@
 
 namespace towerflow::nn {
 
+void register_activation_ops(OpRegistry& registry);
+void register_activation_kernels(KernelTable& table);
 void register_bias_add_ops(OpRegistry& registry);
 void register_bias_add_kernels(KernelTable& table);
 void register_conv2d_ops(OpRegistry& registry);

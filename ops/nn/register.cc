@@ -6,6 +6,7 @@
 namespace towerflow {
 
 void register_nn_ops(OpRegistry& registry) {
+  nn::register_activation_ops(registry);
   nn::register_bias_add_ops(registry);
   nn::register_conv2d_ops(registry);
   nn::register_cross_entropy_ops(registry);
@@ -19,6 +20,7 @@ void register_nn_ops(OpRegistry& registry) {
 }
 
 void register_nn_kernels(KernelTable& table) {
+  nn::register_activation_kernels(table);
   nn::register_bias_add_kernels(table);
   nn::register_conv2d_kernels(table);
   nn::register_cross_entropy_kernels(table);

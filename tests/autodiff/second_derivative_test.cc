@@ -68,6 +68,12 @@ std::map<std::string, Case> elementwise() {
   unary("Sqrt", [](const Tensor& x) { return tf::sqrt(x); });
   unary("Square", [](const Tensor& x) { return tf::square(x); });
   unary("Tanh", [](const Tensor& x) { return tf::tanh(x); });
+  unary("Softplus", [](const Tensor& x) { return nn::softplus(x); });
+  unary("Softsign", [](const Tensor& x) { return nn::softsign(x); });
+  unary("Elu", [](const Tensor& x) { return nn::elu(x - 1.0); });
+  unary("Selu", [](const Tensor& x) { return nn::selu(x - 1.0); });
+  unary("Relu6", [](const Tensor& x) { return nn::relu6(x * 8.0 - 4.0); });
+  unary("LeakyRelu", [](const Tensor& x) { return nn::leaky_relu(x - 1.0); });
   unary("Identity", [](const Tensor& x) { return tf::identity(x); });
   unary("IdentityN", [](const Tensor& x) { return tf::identity_n({x, x})[1]; });
   unary("AddN", [](const Tensor& x) { return tf::add_n({x, x}); });
@@ -126,6 +132,14 @@ std::map<std::string, Case> arrays() {
   unary("Tile", [](const Tensor& x) { return tile(x, {2, 2}); });
   unary("Transpose", [](const Tensor& x) { return transpose(x); });
   unary("UnsortedSegmentSum", [](const Tensor& x) { return unsorted_segment_sum(x, {1, 0}, 3); });
+  unary("Split", [](const Tensor& x) { return split(x, 3, 1)[1]; });
+  unary("SplitV", [](const Tensor& x) { return split(x, {1, 2}, 1)[1]; });
+  unary("Pad", [](const Tensor& x) { return pad(x, {{1, 0}, {0, 2}}); });
+  unary("PadV2", [](const Tensor& x) {
+    return pad(x, {{1, 0}, {0, 2}}, "CONSTANT", {.constant_values = 3.0});
+  });
+  unary("MirrorPad", [](const Tensor& x) { return pad(x, {{1, 0}, {2, 1}}, "REFLECT"); });
+  cases["MirrorPadGrad"] = cases["MirrorPad"];
   cases["GatherOrZero"] = cases["UnsortedSegmentSum"];
   cases["SliceGrad"] = cases["Slice"];
   cases["StridedSliceGrad"] = cases["StridedSlice"];

@@ -7,6 +7,7 @@
 
 #include "autodiff/gradients.h"
 #include "core/runtime/session.h"
+#include "ops/math/reduce.h"
 #include "tests/golden/value.h"
 
 namespace towerflow::golden {
@@ -35,6 +36,8 @@ class Args {
   std::optional<Shape> shape(const char* name) const;
 
   Operand operand(const char* name) const { return to_operand(value(name)); }
+  /// The argument "axis": none, a number, a list of numbers or a tensor.
+  Axis axis() const;
   Tensor tensor(const char* name) const;
   Variable variable(const char* name) const;
   std::optional<Variable> optional_variable(const char* name) const;

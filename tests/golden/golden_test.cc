@@ -78,6 +78,7 @@ TEST_CASE("step_counts") { check_file("step_counts"); }
 TEST_CASE("queues") { check_file("queues"); }
 TEST_CASE("initial_values") { check_file("initial_values"); }
 TEST_CASE("losses") { check_file("losses"); }
+TEST_CASE("pieces_and_layers") { check_file("pieces_and_layers"); }
 TEST_CASE("mnist") { check_file("mnist"); }
 TEST_CASE("mnist_summaries") { check_file("mnist_summaries"); }
 TEST_CASE("summaries") { check_file("summaries"); }
@@ -99,7 +100,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 33);
+  CHECK(files == 34);
   CHECK(named == skipped.size());
 }
 

@@ -4,9 +4,12 @@
 #include "ops/array/constant.h"
 #include "ops/array/fill.h"
 #include "ops/array/gather.h"
+#include "ops/array/one_hot.h"
+#include "ops/array/pad.h"
 #include "ops/array/placeholder.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_of.h"
+#include "ops/array/split.h"
 #include "ops/array/stack.h"
 #include "ops/array/tile.h"
 #include "ops/array/transpose.h"
@@ -154,12 +157,44 @@ void add_moving(HandlerTable& table) {
   };
 }
 
+void add_pieces(HandlerTable& table) {
+  table["split"] = [](Interpreter&, const Args& args) -> Value {
+    SplitOptions options;
+    options.name = args.text("name");
+    if (const auto num = args.optional_integer("num")) options.num = static_cast<int>(*num);
+    const Operand axis = args.has("axis") ? args.operand("axis") : Operand(0);
+    List pieces;
+    for (const Tensor& piece :
+         split(args.operand("value"), args.operand("num_or_size_splits"), axis, options)) {
+      pieces.push_back(piece);
+    }
+    return pieces;
+  };
+  table["pad"] = [](Interpreter&, const Args& args) -> Value {
+    PadOptions options;
+    options.name = args.text("name");
+    if (args.has("constant_values")) options.constant_values = args.operand("constant_values");
+    return pad(args.operand("tensor"), args.operand("paddings"), args.text("mode", "CONSTANT"),
+               options);
+  };
+  table["one_hot"] = [](Interpreter&, const Args& args) -> Value {
+    OneHotOptions options;
+    if (!args.value("on_value").none()) options.on_value = args.operand("on_value");
+    if (!args.value("off_value").none()) options.off_value = args.operand("off_value");
+    options.axis = static_cast<int>(args.integer("axis", -1));
+    options.dtype = args.optional_dtype("dtype");
+    options.name = args.text("name");
+    return one_hot(args.operand("indices"), args.operand("depth"), options);
+  };
+}
+
 }  // namespace
 
 void add_array_handlers(HandlerTable& table) {
   add_making(table);
   add_views(table);
   add_moving(table);
+  add_pieces(table);
 }
 
 }  // namespace towerflow::golden

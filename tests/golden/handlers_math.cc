@@ -10,24 +10,11 @@
 namespace towerflow::golden {
 namespace {
 
-/// A number, a list of numbers or a tensor.
-Axis axis_of(const Args& args) {
-  const Value& axis = args.value("axis");
-  if (axis.none()) return None;
-  if (const auto* number = axis.get_if<std::int64_t>()) return *number;
-  if (axis.list() == nullptr) return args.tensor("axis");
-  std::vector<int> axes;
-  for (const Value& item : *axis.list()) {
-    axes.push_back(static_cast<int>(*item.get_if<std::int64_t>()));
-  }
-  return axes;
-}
-
 using Reduction = Tensor (*)(const Operand&, Axis, ReduceOptions, Site);
 
 template <Reduction kFunction>
 Value reduction(Interpreter&, const Args& args) {
-  return kFunction(args.operand("input_tensor"), axis_of(args),
+  return kFunction(args.operand("input_tensor"), args.axis(),
                    {.keepdims = args.flag("keepdims"), .name = args.text("name")}, Site::current());
 }
 

@@ -1,0 +1,103 @@
+#include "ops/nn/activations.h"
+
+#include <fmt/format.h>
+
+#include "core/graph/op_builder.h"
+#include "ops/array/cast.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/select.h"
+#include "ops/math/binary.h"
+#include "ops/nn/families.h"
+#include "ops/nn/kernels.h"
+
+namespace towerflow::nn {
+namespace {
+
+struct LeakyReluAttrs {
+  float alpha = 0.2F;
+  bool operator==(const LeakyReluAttrs&) const = default;
+};
+
+void leaky_relu_shape(InferenceContext& context) {
+  const DType dtype = context.dtype(0);
+  if (dtype != DType::float32 && dtype != DType::float64) {
+    context.fail_type(fmt::format(
+        "Value passed to parameter 'features' has DataType {}, which the op does not take",
+        dtype_name(dtype)));
+  }
+  context.add_output(dtype, context.shape(0));
+}
+
+std::vector<OptionalGradient> leaky_relu_gradient(const Operation& op,
+                                                  const std::vector<OptionalGradient>& dys) {
+  const Site site = op.site();
+  const Operand dy(dense_gradient(dys[0], site), site);
+  const Tensor above = greater(op.input(0), Operand(0, site), {}, site);
+  const Tensor less = multiply(dy, op.attrs().as<LeakyReluAttrs>().alpha, {}, site);
+  return {where_v2(above, dy, less, {}, site)};
+}
+
+std::unique_ptr<PreparedKernel> leaky_relu_kernel(const KernelRequest& request) {
+  const float alpha = request.attributes<LeakyReluAttrs>().alpha;
+  const std::int64_t elements = request.inputs[0].shape.elements();
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return elementwise_kernel(
+        elements,
+        [alpha = static_cast<T>(alpha)](SliceRange range, const void* const* inputs,
+                                        void* const* outputs) {
+          const T* x = in<T>(inputs, 0);
+          T* y = out<T>(outputs, 0);
+          for (std::int64_t i = range.begin; i < range.end; ++i)
+            y[i] = x[i] > T(0) ? x[i] : static_cast<T>(alpha * x[i]);
+        },
+        {{0, 0}});
+  });
+}
+
+Tensor activation(const char* op, const Operand& features, const ActivationOptions& options,
+                  Site site) {
+  return OpBuilder(op, options.name, site, {&features}).input(features, "features").output();
+}
+
+}  // namespace
+
+void register_activation_ops(OpRegistry& registry) {
+  registry.add({.name = "LeakyRelu", .shape = leaky_relu_shape, .gradient = leaky_relu_gradient});
+}
+
+void register_activation_kernels(KernelTable& table) {
+  add_kernel(table, "LeakyRelu", "loop", 0, {DType::float32, DType::float64}, leaky_relu_kernel);
+}
+
+Tensor elu(const Operand& features, ActivationOptions options, Site site) {
+  return activation("Elu", features, options, site);
+}
+Tensor selu(const Operand& features, ActivationOptions options, Site site) {
+  return activation("Selu", features, options, site);
+}
+Tensor softplus(const Operand& features, ActivationOptions options, Site site) {
+  return activation("Softplus", features, options, site);
+}
+Tensor softsign(const Operand& features, ActivationOptions options, Site site) {
+  return activation("Softsign", features, options, site);
+}
+Tensor relu6(const Operand& features, ActivationOptions options, Site site) {
+  return activation("Relu6", features, options, site);
+}
+
+Tensor leaky_relu(const Operand& features, float alpha, LeakyReluOptions options, Site site) {
+  Graph& graph =
+      features.any_tensor() != nullptr ? features.any_tensor()->graph() : get_default_graph();
+  const NameScope scope(graph, options.name.empty() ? "LeakyRelu" : options.name, site);
+  Tensor x = convert_operand(graph, features, "features", std::nullopt);
+  if (is_integer(x.dtype())) x = cast(x, DType::float32, {}, site);
+  return graph
+      .add({.op = "LeakyRelu",
+            .name = scope.name(),
+            .inputs = {x},
+            .attrs = LeakyReluAttrs{alpha},
+            .site = site})
+      .output(0);
+}
+
+}  // namespace towerflow::nn

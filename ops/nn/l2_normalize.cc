@@ -1,0 +1,19 @@
+#include "ops/nn/l2_normalize.h"
+
+#include "core/graph/scopes.h"
+#include "ops/math/binary.h"
+#include "ops/math/unary.h"
+
+namespace towerflow::nn {
+
+Tensor l2_normalize(const Operand& x, Axis axis, L2NormalizeOptions options, Site site) {
+  Graph& graph = x.any_tensor() != nullptr ? x.any_tensor()->graph() : get_default_graph();
+  const NameScope scope(graph, options.name.empty() ? "l2_normalize" : options.name, site);
+  const Tensor value = convert_operand(graph, x, "x", std::nullopt);
+  const Tensor squares = square(value, {}, site);
+  const Tensor sum = reduce_sum(squares, std::move(axis), {.keepdims = true}, site);
+  const Tensor inverse = rsqrt(maximum(sum, options.epsilon, {}, site), {}, site);
+  return multiply(value, inverse, {.name = scope.name()}, site);
+}
+
+}  // namespace towerflow::nn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "ops/math/reduce.h"
+
+namespace towerflow::nn {
+
+struct L2NormalizeOptions {
+  double epsilon = 1e-12;  ///< the least that a sum of squares counts
+  std::string name{};
+};
+
+/// x / sqrt(max(sum(x^2), epsilon)), the sum taken along `axis`: vectors of length 1.
+///
+/// shapes   x [..] -> as x     dtypes  floating
+/// grads    x, of the ops it is made of
+/// source   tf.nn.l2_normalize
+Tensor l2_normalize(const Operand& x, Axis axis = std::nullopt, L2NormalizeOptions options = {},
+                    Site site = Site::current());
+
+}  // namespace towerflow::nn
