@@ -86,7 +86,7 @@ Tensor dropout(const Operand& x, const Operand& keep_prob, DropoutOptions option
     scaled = scaled_by_rate(value, *rate, site);
   }
   const Operand sizes =
-      options.noise_shape ? *options.noise_shape : Operand(shape(value, {}, site));
+      options.noise_shape ? *options.noise_shape : Operand(shape(value, {}, site), site);
   const Tensor drawn = random_uniform(sizes, {.dtype = value.dtype(), .seed = options.seed}, site);
   const Tensor kept =
       greater_equal(drawn, rate ? Operand(*rate, site) : Operand(*number, site), {}, site);
