@@ -61,7 +61,10 @@ class SmallDisk:
         return self.do("mount -o remount,%s %s" % ("ro" if wanted else "rw", self.point))
 
     def close(self):
-        self.shell.stdin.close()
+        try:
+            self.shell.stdin.close()
+        except BrokenPipeError:
+            pass  # unshare was not permitted, and ended before it read what is still to be written
         self.shell.wait()
         self.shell.stdout.close()
 
