@@ -177,6 +177,12 @@ Operation Graph::add(NodeSpec spec) {
       std::unique(node.colocation_groups.begin(), node.colocation_groups.end()),
       node.colocation_groups.end());
 
+  // A node on the tape is seen by sessions of other threads, so its device is written before; only
+  // device functions, which look at the finished operation, come after.
+  const bool asks_function =
+      std::any_of(state.devices.begin(), state.devices.end(),
+                  [](const auto& level) { return std::holds_alternative<DeviceFunction>(level); });
+  if (!asks_function) state.device_of(Operation(&node));
   Node* made = nullptr;
   {
     std::lock_guard lock(*mutex_);
@@ -184,7 +190,7 @@ Operation Graph::add(NodeSpec spec) {
     made = &nodes_.emplace_back(std::move(node));
     names_.add(made);
   }
-  state.device_of(Operation(made));  // device functions look at the finished operation
+  if (asks_function) state.device_of(Operation(made));
   for (ControlLevel& level : state.control) level.made_inside.insert(made);
   return Operation(made);
 }

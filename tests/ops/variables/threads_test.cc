@@ -42,6 +42,25 @@ TEST_CASE("threads record graphs of their own at the same time") {
   for (const auto& names : together) CHECK(names == alone);
 }
 
+TEST_CASE("a thread records on devices while another one runs the graph") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const Tensor one = constant(1.0f);
+  std::thread recording([&] {
+    const auto here = graph.as_default();
+    const auto on = device("/cpu:0");
+    Tensor sum = one;
+    for (int i = 0; i < 200; ++i) sum = sum + 1.0;
+  });
+  Session session;
+  for (int i = 0; i < 50; ++i) CHECK(session.run(one).data<float>()[0] == 1.0f);
+  recording.join();
+  for (const Operation& op : graph.get_operations()) {
+    if (op.type() == "AddV2") CHECK(op.device() == "/device:CPU:0");
+  }
+  CHECK(session.run(graph.get_tensor_by_name("add_199:0")).data<float>()[0] == 201.0f);
+}
+
 TEST_CASE("default graph, open scopes and counts of default names belong to a thread") {
   Graph graph;
   const auto as_default = graph.as_default();
