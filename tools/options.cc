@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/device/backend.h"
 #include "core/graph/error.h"
 
 namespace towerflow::tools {
@@ -114,7 +115,6 @@ void add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_
 }
 
 void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDevices& simulated) {
-  static constexpr std::int64_t kMost = 1024;
   const auto count = [](const std::string& text) {
     return text.starts_with("cpu:") ? parsed<std::int64_t>(text.substr(4)) : std::nullopt;
   };
@@ -128,11 +128,11 @@ void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDev
       }
     }
     const auto value = count(text);
-    if (value && *value >= 1 && *value <= kMost) return "";
+    if (value && *value >= 1 && *value <= kMostDevices) return "";
     return fmt::format(
         "must be cpu:N with N from 1 to {}, or sim:N[,bandwidth=16GB/s][,latency=10us][,slow=I:X]"
         "[,memory=2GiB][,jitter=1ms], got '{}'",
-        kMost, text);
+        kMostDevices, text);
   };
   const auto take = [count, &cpus, &simulated](const std::string& text) {
     if (text.starts_with("sim:"))

@@ -13,6 +13,9 @@
 
 namespace towerflow {
 
+/// Of one kind in a session: beyond it stands a mistyped number, not a machine.
+inline constexpr int kMostDevices = 1024;
+
 /// A point in a queue's order that other queues can wait for; used again in every run.
 class Event {
  public:

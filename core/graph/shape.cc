@@ -10,9 +10,9 @@
 namespace towerflow {
 namespace {
 
-errors::InvalidArgumentError too_large(const Shape& shape) {
-  return errors::InvalidArgumentError(
-      fmt::format("the shape {} has more elements than memory has addresses", shape.text()));
+ValueError too_large(const Shape& shape) {
+  return ValueError(
+      fmt::format("Shape {} is too large (more than 2**63 - 1 entries)", shape.text()));
 }
 
 }  // namespace
@@ -51,17 +51,7 @@ bool Shape::fully_known() const {
   return true;
 }
 
-std::int64_t Shape::elements() const {
-  if (!fully_known()) return -1;
-  const bool none =
-      std::any_of(dims_.begin(), dims_.end(), [](Dim dim) { return dim.size() == 0; });
-  if (none) return 0;
-  std::int64_t product = 1;
-  for (Dim dim : dims_) {
-    if (__builtin_mul_overflow(product, dim.size(), &product)) throw too_large(*this);
-  }
-  return product;
-}
+std::int64_t Shape::elements() const { return has_rank_ ? product(dims_).value_or(-1) : -1; }
 
 std::size_t Shape::bytes(std::size_t of_one) const {
   std::int64_t all = 0;
@@ -101,6 +91,20 @@ std::string Shape::text() const {
   }
   if (rank() == 1) text += ",";
   return text + ")";
+}
+
+std::optional<std::int64_t> product(std::span<const Dim> sizes) {
+  const auto known = [](Dim size) { return size.known(); };
+  if (!std::all_of(sizes.begin(), sizes.end(), known)) return std::nullopt;
+  std::int64_t all = 1;
+  bool empty = false;
+  for (const Dim size : sizes) {
+    empty = empty || size.size() == 0;
+    if (size.size() != 0 && __builtin_mul_overflow(all, size.size(), &all)) {
+      throw too_large(Shape(std::vector<Dim>(sizes.begin(), sizes.end())));
+    }
+  }
+  return empty ? 0 : all;
 }
 
 std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b) {

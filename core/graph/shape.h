@@ -64,10 +64,11 @@ class Shape {
 
   /// Rank and every dimension known.
   bool fully_known() const;
-  /// Product of the dimensions: 1 for a scalar, -1 when not fully known.
-  /// Throws InvalidArgumentError where 64 bits do not hold it.
+  /// Product of the dimensions: 1 for a scalar, -1 when not fully known. Throws
+  /// ValueError where 64 bits do not hold it, also beside a size of 0: whatever part of the
+  /// dimensions a kernel multiplies then fits too.
   std::int64_t elements() const;
-  /// Of elements of `of_one` bytes each. Throws InvalidArgumentError as `elements`.
+  /// Of elements of `of_one` bytes each. Throws ValueError as `elements`.
   std::size_t bytes(std::size_t of_one) const;
 
   bool compatible(const Shape& other) const;
@@ -86,6 +87,10 @@ class Shape {
   std::vector<Dim> dims_;
   bool has_rank_ = true;
 };
+
+/// The sizes multiplied: 0 beside a 0, nothing where one is unknown. Throws ValueError where
+/// 64 bits do not hold the product of all that are not 0.
+std::optional<std::int64_t> product(std::span<const Dim> sizes);
 
 /// NumPy's broadcast of two shapes, or nothing when they do not broadcast.
 std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);

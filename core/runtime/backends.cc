@@ -14,8 +14,9 @@ namespace {
 std::shared_ptr<Backend> make_cpu(const ConfigProto& config) {
   const auto it = config.device_count.find("CPU");
   const int count = it == config.device_count.end() ? 1 : it->second;
-  if (count < 1) {
-    throw ValueError(fmt::format("device_count of CPU must be at least 1, got {}", count));
+  if (count < 1 || count > kMostDevices) {
+    throw ValueError(
+        fmt::format("device_count of CPU must be from 1 to {}, got {}", kMostDevices, count));
   }
   if (config.intra_op_parallelism_threads < 0) {
     throw ValueError(fmt::format("intra_op_parallelism_threads must not be negative, got {}",

@@ -76,14 +76,10 @@ void check_mask(const Shape& tensor, const Shape& mask, std::size_t axis, Site s
 Shape joined(const Shape& tensor, std::size_t axis, std::size_t rank) {
   if (!tensor.has_rank()) return Shape::unknown();
   std::vector<Dim> dims(tensor.dims().begin(), tensor.dims().end());
-  Dim masked(1);
-  for (std::size_t i = axis; i < axis + rank; ++i) {
-    masked =
-        masked.known() && dims[i].known() ? Dim(masked.size() * dims[i].size()) : Dim(std::nullopt);
-  }
   const auto first = dims.begin() + static_cast<std::ptrdiff_t>(axis);
-  dims.erase(first, first + static_cast<std::ptrdiff_t>(rank));
-  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), masked);
+  const auto behind = first + static_cast<std::ptrdiff_t>(rank);
+  *first = Dim(product({first, behind}).value_or(-1));
+  dims.erase(first + 1, behind);
   return Shape(std::move(dims));
 }
 

@@ -49,8 +49,13 @@ void concat_shape(InferenceContext& context) {
     const Shape shape = context.shape(i).has_rank() ? context.shape(i) : Shape::of_rank(*rank);
     for (std::size_t d = 0; d < *rank; ++d) {
       if (d == *at) {
-        dims[d] = dims[d].known() && shape[d].known() ? Dim(dims[d].size() + shape.size(d))
-                                                      : Dim(std::nullopt);
+        std::int64_t sum = 0;
+        if (dims[d].known() && shape[d].known() &&
+            __builtin_add_overflow(dims[d].size(), shape.size(d), &sum)) {
+          context.fail(fmt::format("Dimension size overflow from adding {} and {}", dims[d].size(),
+                                   shape.size(d)));
+        }
+        dims[d] = dims[d].known() && shape[d].known() ? Dim(sum) : Dim(std::nullopt);
       } else if (dims[d].known() && shape[d].known() && dims[d] != shape[d]) {
         context.fail(fmt::format(
             "Dimension {} in both shapes must be equal, but are {} and {}: value {} of a concat", d,

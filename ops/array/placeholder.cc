@@ -43,6 +43,7 @@ void register_placeholder_ops(OpRegistry& registry) {
                 .shape =
                     [](InferenceContext& context) {
                       const auto& attrs = context.attrs<PlaceholderAttrs>();
+                      attrs.shape.elements();  // throws where no memory could hold it
                       context.add_output(attrs.dtype, attrs.shape);
                     },
                 .gradient = NoGradient{"nothing lies behind a placeholder"},

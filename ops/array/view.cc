@@ -71,10 +71,11 @@ void reshape_shape(InferenceContext& context) {
   std::vector<Dim> dims(sizes.begin(), sizes.end());
   for (const std::size_t i : open) dims[i] = Dim(std::nullopt);
   const std::int64_t elements = from.elements();
-  std::int64_t at_least = 1;  // what the elements of `from` are a multiple of
+  std::vector<Dim> sure;
   for (const Dim& dim : from.dims()) {
-    if (dim.known() && dim.size() > 0) at_least *= dim.size();
+    if (dim.known() && dim.size() > 0) sure.push_back(dim);
   }
+  const std::int64_t at_least = *product(sure);  // what the elements of `from` are a multiple of
   if (elements < 0 && open.empty() && known % at_least != 0) {
     context.fail(fmt::format("Cannot reshape a tensor of shape {} to shape [{}] ({} elements)",
                              from.text(), fmt::join(sizes, ","), known));

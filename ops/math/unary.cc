@@ -128,10 +128,11 @@ Tensor d_softsign(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
   const Tensor above = add(abs(x, {}, site), scalar_like(x, 1, site), {}, site);
   return truediv(dy, square(above, {}, site), {}, site);
 }
-/// exp(x) is y + 1 below zero, and the slope is 1 above.
+/// exp(x) is y + 1 below zero, and the slope is 1 above and, as in TensorFlow, at NaN.
 Tensor d_elu(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
-  const Tensor below = minimum(y, scalar_like(y, 0, site), {}, site);
-  return times(dy, add(below, scalar_like(y, 1, site), {}, site), site);
+  const Tensor one = scalar_like(y, 1, site);
+  const Tensor below = less(y, scalar_like(y, 0, site), {}, site);
+  return times(dy, where_v2(below, add(y, one, {}, site), one, {}, site), site);
 }
 Tensor d_selu(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
   const Tensor below = less(y, scalar_like(y, 0, site), {}, site);

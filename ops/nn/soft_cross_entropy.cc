@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <span>
 
 #include "core/graph/op_builder.h"
 #include "ops/array/cast.h"
@@ -126,12 +127,10 @@ Tensor rows_of(const Tensor& x, Site site) {
         fmt::format("logits and labels have at least one dimension, {} has none", x.name()),
         {.site = site, .op = kOp});
   }
-  std::int64_t product = 1;
-  for (std::size_t i = 0; i + 1 < known.rank(); ++i) {
-    if (!known[i].known()) return rows;
-    product *= known.size(i);
+  const std::span<const Dim> sizes_of_rows(known.dims().data(), known.rank() - 1);
+  if (const auto count = product(sizes_of_rows)) {
+    rows.set_shape(Shape{Dim(*count), known[known.rank() - 1]}, site);
   }
-  rows.set_shape(Shape{Dim(product), known[known.rank() - 1]}, site);
   return rows;
 }
 

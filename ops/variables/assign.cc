@@ -7,6 +7,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
+#include "ops/math/binary_functors.h"
 #include "ops/variables/families.h"
 #include "ops/variables/slices.h"
 
@@ -79,6 +80,10 @@ std::unique_ptr<PreparedKernel> assign_kernel(const KernelRequest& request) {
   });
 }
 
+/// Integers wrap, as everywhere.
+template <bool kAdd, class T>
+using Change = std::conditional_t<kAdd, functors::Add<T>, functors::Sub<T>>;
+
 template <bool kAdd>
 std::unique_ptr<PreparedKernel> update_kernel(const KernelRequest& request) {
   const std::int64_t count = request.inputs[0].shape.elements();
@@ -94,7 +99,7 @@ std::unique_ptr<PreparedKernel> update_kernel(const KernelRequest& request) {
         T* variable = args.variable<T>(0);
         const T* value = args.input<T>(1);
         for (std::int64_t i = 0; i < count; ++i) {
-          variable[i] = static_cast<T>(kAdd ? variable[i] + value[i] : variable[i] - value[i]);
+          variable[i] = Change<kAdd, T>()(variable[i], value[i]);
         }
       });
     }
@@ -115,7 +120,7 @@ std::unique_ptr<PreparedKernel> scatter_kernel(const KernelRequest& request) {
           T* to = variable + row * rows.width;
           const T* from = updates + slice * rows.width;
           for (std::int64_t i = 0; i < rows.width; ++i) {
-            to[i] = static_cast<T>(kAdd ? to[i] + from[i] : to[i] - from[i]);
+            to[i] = Change<kAdd, T>()(to[i], from[i]);
           }
         });
       });

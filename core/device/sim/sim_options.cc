@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/device/backend.h"
 #include "core/graph/error.h"
 
 namespace towerflow {
@@ -69,7 +70,9 @@ void check(const SimulatedDevices& options) {
       throw ValueError(fmt::format("{} of a simulated accelerator, got {}", what, value));
     }
   };
-  need(options.count >= 0 && options.count <= 1024, "a count from 0 to 1024", options.count);
+  static_assert(kMostDevices == 1024, "as the next line says");
+  need(options.count >= 0 && options.count <= kMostDevices, "a count from 0 to 1024",
+       options.count);
   need(options.bandwidth > 0, "a positive bandwidth", options.bandwidth);
   need(options.latency >= 0 && options.latency <= 1, "a latency from 0 to 1 s", options.latency);
   need(options.jitter >= 0 && options.jitter <= 1, "a jitter from 0 to 1 s", options.jitter);

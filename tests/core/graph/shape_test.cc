@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/graph/error.h"
+
 using namespace towerflow;
 
 TEST_CASE("Shape: text is TensorFlow's") {
@@ -16,6 +18,16 @@ TEST_CASE("Shape: elements") {
   CHECK(Shape{3, 0, 2}.elements() == 0);
   CHECK(Shape{None, 2}.elements() == -1);
   CHECK(Shape::unknown().elements() == -1);
+}
+
+TEST_CASE("Shape: more elements than 64 bits count, also beside a size of 0") {
+  const std::int64_t large = std::int64_t{1} << 32;
+  CHECK_THROWS_AS((Shape{large, large}.elements()), ValueError);
+  CHECK_THROWS_AS((Shape{large, large, 0}.elements()), ValueError);
+  CHECK_THROWS_AS((Shape{0, large, large}.elements()), ValueError);
+  CHECK(Shape{None, large, large}.elements() == -1);
+  CHECK(Shape{large, large, None}.elements() == -1);
+  CHECK(Shape{large, large / 2 - 1, 1}.elements() == large * (large / 2 - 1));
 }
 
 TEST_CASE("Shape: merging keeps what either knows") {

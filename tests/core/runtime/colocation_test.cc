@@ -13,6 +13,15 @@ ConfigProto three_cpus(bool soft) {
   return {.device_count = {{"CPU", 3}}, .allow_soft_placement = soft};
 }
 
+TEST_CASE("a mistyped number of devices is refused before any is made") {
+  Graph graph;
+  for (const int count : {-1, 0, 1025, 1 << 30}) {
+    CAPTURE(count);
+    CHECK_THROWS_WITH_AS(Session(graph, {.device_count = {{"CPU", count}}}),
+                         doctest::Contains("from 1 to 1024"), ValueError);
+  }
+}
+
 /// Where a session puts the node, "CPU:1".
 std::string given(const Fetch& fetch, const std::string& node, bool soft = true) {
   Session session(three_cpus(soft));

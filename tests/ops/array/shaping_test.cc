@@ -19,6 +19,36 @@ using testing::value_of;
 
 using Numbers = std::vector<double>;
 
+TEST_CASE("sizes whose product or sum 64 bits do not hold") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const std::int64_t large = std::int64_t{1} << 32;
+  const std::int64_t larger = std::int64_t{1} << 62;
+  const Tensor many = placeholder(float32, {.shape = {None, large, large}});
+  CHECK_THROWS_WITH_AS(reshape(many, {1}), doctest::Contains("is too large"), ValueError);
+  CHECK_THROWS_WITH_AS(reshape(many, {0}), doctest::Contains("is too large"), ValueError);
+  const Tensor mask = placeholder(bool_, {.shape = {large, large, None}});
+  CHECK_THROWS_AS(boolean_mask(many, mask), ValueError);
+  const Tensor rows = placeholder(float32, {.shape = {large, large, None}});
+  CHECK_THROWS_AS(nn::softmax_cross_entropy_with_logits_v2({.labels = rows, .logits = rows}),
+                  ValueError);
+  const Tensor row = placeholder(float32, {.shape = {larger}});
+  CHECK_THROWS_WITH_AS(concat({row, row}, 0),
+                       doctest::Contains("Dimension size overflow from adding"), ValueError);
+}
+
+TEST_CASE("a mask of two dimensions joins the sizes it masks") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {2, 3, 4, 5}});
+  const Tensor mask = placeholder(bool_, {.shape = {3, 4}});
+  CHECK(boolean_mask(x, mask, {.axis = 1}).shape() == Shape{2, None, 5});
+  const Array values = array_of(float32, {2, 3, 4, 5}, std::vector<double>(120, 1));
+  const Array chosen = array_of(bool_, {3, 4}, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1});
+  CHECK(value_of(boolean_mask(x, mask, {.axis = 1}), {{x, values}, {mask, chosen}}).shape() ==
+        Shape{2, 3, 5});
+}
+
 TEST_CASE("reshape with sizes known only in the run") {
   Graph graph;
   const auto guard = graph.as_default();
