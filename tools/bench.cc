@@ -61,15 +61,31 @@ double stream_rate(int threads) {
   return best;
 }
 
+/// Steps of one tower, with either choice of kernels, on one thread and on all.
+std::vector<AloneSteps> alone_steps(mnist::BenchOptions options, int threads, std::int64_t steps) {
+  options.num_towers = 1;
+  std::vector<AloneSteps> alone;
+  for (const int on : {1, threads}) {
+    if (on == 1 && threads == 1 && !alone.empty()) break;
+    for (const bool winograd : {true, false}) {
+      options.devices.threads = on;
+      options.passes.choose_winograd = winograd;
+      mnist::StepBench bench(options);
+      alone.push_back({on, traces_of(bench, steps)});
+    }
+  }
+  return alone;
+}
+
 /// Where the time goes, over a number of traced steps, and how far it is from the floor.
-void explain(mnist::StepBench& bench, mnist::BenchOptions options, std::int64_t steps) {
-  const auto traces = traces_of(bench, steps);
+void explain(mnist::StepBench& bench, const mnist::BenchOptions& options, std::int64_t steps) {
+  const auto traces = traces_of(bench, steps * 5);
   fmt::print("{}", step_table(traces));
-  options.passes.choose_winograd = false;
-  mnist::StepBench direct(options);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads = options.devices.threads > 0 ? options.devices.threads : cores;
-  fmt::print("{}", step_floor(traces, traces_of(direct, steps), stream_rate(threads)));
+  const double rate = stream_rate(threads);
+  const double floor = step_floor(traces[0], alone_steps(options, threads, steps), threads, rate);
+  fmt::print("{}", floor_line(traces, floor, rate));
 }
 
 void bench_mnist(BenchArguments arguments) {
@@ -94,7 +110,7 @@ void bench_mnist(BenchArguments arguments) {
   progress.finish();
   const double median = quantile(rates, 0.5);
   if (!arguments.trace.empty()) write_trace(bench.trace(), arguments.trace);
-  if (arguments.explain) explain(bench, options, arguments.steps * 5);
+  if (arguments.explain) explain(bench, options, arguments.steps);
   fmt::print(
       "mnist, {} towers of {} examples: {:.0f} examples/s ({:.0f} to {:.0f} in the middle "
       "80 % of {} windows of {} steps), {:.2f} ms a step\n",

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/runtime/session.h"
 
@@ -13,11 +14,20 @@ namespace towerflow::tools {
 /// their mean.
 std::string step_table(std::span<const RunMetadata> steps);
 
-/// The floor of a step, below which it cannot come: for each product the best time that any kernel
-/// took for it in `steps` or in `others`, which are steps of the same graph with other kernels, and
-/// what passes and updates move at `bytes_per_second`. A line that names its share of the step.
-std::string step_floor(std::span<const RunMetadata> steps, std::span<const RunMetadata> others,
-                       double bytes_per_second);
+/// Steps in which no two products ran at once, each on `threads` threads.
+struct AloneSteps {
+  int threads = 1;
+  std::vector<RunMetadata> steps;
+};
+
+/// The time below which a step cannot come on `threads` cores, in seconds: for each product of
+/// every tower the least that any kernel took for one of its size in `alone`, counted as if it
+/// shared out over all cores without loss, and what passes and updates move at `bytes_per_second`.
+double step_floor(const RunMetadata& step, std::span<const AloneSteps> alone, int threads,
+                  double bytes_per_second);
+
+/// The last line of `step_table`: the floor and its share of the mean of `steps`.
+std::string floor_line(std::span<const RunMetadata> steps, double floor, double bytes_per_second);
 
 /// The share of a step's time that no row but the last of `step_table` accounts for.
 double unattributed_share(std::span<const RunMetadata> steps);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <vector>
 
 #include "tools/step_report.h"
@@ -136,32 +135,6 @@ std::string step_table(std::span<const RunMetadata> steps) {
   text += plain_line("beginning and end of the run", rows.edges, rows);
   text += plain_line("unattributed", rows.between, rows);
   return text + plain_line("the step", rows.total, rows);
-}
-
-std::string step_floor(std::span<const RunMetadata> steps, std::span<const RunMetadata> others,
-                       double bytes_per_second) {
-  auto best = best_times(steps);
-  for (const auto& [key, seconds] : best_times(others)) {
-    if (const auto it = best.find(key); it != best.end()) {
-      it->second = std::min(it->second, seconds);
-    }
-  }
-  double floor = 0;
-  std::set<std::string> queues;
-  for (const NodeStats& stats : steps[0].nodes) {
-    if (stats.kind != NodeStats::Kind::kernel) continue;
-    queues.insert(queue_of(stats));
-    const bool product = stats.flops > 0 && !stats.updates;
-    floor += product ? best.at(Key(queue_of(stats), stats.op + stats.node))
-                     : stats.bytes / bytes_per_second;
-  }
-  floor /= static_cast<double>(queues.size());
-  const Rows rows = collect(steps);
-  return fmt::format(
-      "  {:<30} {:<18} {:5} {:9.1f} {:6.1f} %  the best kernel of each product, all "
-      "else at {:.1f} GB/s\n",
-      "the floor", "", "", 1e6 * floor, 100 * floor * rows.parts / rows.total,
-      bytes_per_second / 1e9);
 }
 
 double unattributed_share(std::span<const RunMetadata> steps) {

@@ -1,0 +1,42 @@
+#include <doctest/doctest.h>
+
+#include "tools/step_report.h"
+
+namespace towerflow::tools {
+namespace {
+
+NodeStats product(const char* node, const char* device, double seconds) {
+  return {.node = node, .op = "MatMul", .device = device, .end = seconds, .flops = 8, .bytes = 2};
+}
+
+RunMetadata step_of(std::vector<NodeStats> nodes) {
+  return {.nodes = std::move(nodes), .seconds = 1};
+}
+
+TEST_CASE("the floor of a step counts the work of every tower") {
+  // One tower had both cores for 3 s; with one core it took 8 s, which would be 4 s on both.
+  const std::vector<AloneSteps> alone{{2, {step_of({product("tower_0/a", "CPU:0", 3)})}},
+                                      {1, {step_of({product("tower_0/a", "CPU:0", 8)})}}};
+  const RunMetadata one = step_of({product("tower_0/a", "CPU:0", 5)});
+  CHECK(step_floor(one, alone, 2, 1e9) == doctest::Approx(3));
+  // Side by side, each product of two towers may have had both cores for a moment: that it took
+  // 2 s says nothing about the step.
+  const RunMetadata two =
+      step_of({product("tower_0/a", "CPU:0", 2), product("tower_1/a", "CPU:1", 7)});
+  CHECK(step_floor(two, alone, 2, 1e9) == doctest::Approx(6));
+}
+
+TEST_CASE("the floor of a step: passes and updates by their bytes, waits and copies not at all") {
+  NodeStats pass{.node = "relu", .op = "ReluGrad", .bytes = 4};
+  NodeStats update{.node = "apply", .op = "ApplyMomentum", .updates = true, .flops = 9, .bytes = 6};
+  NodeStats wait{.kind = NodeStats::Kind::wait, .end = 5};
+  NodeStats copy{.kind = NodeStats::Kind::copy, .end = 5, .bytes = 100};
+  CHECK(step_floor(step_of({pass, update, wait, copy}), {}, 2, 2) == doctest::Approx(5));
+}
+
+TEST_CASE("the floor of a step: a product that was never seen alone had one core at least") {
+  CHECK(step_floor(step_of({product("a", "CPU:0", 4)}), {}, 2, 1e9) == doctest::Approx(2));
+}
+
+}  // namespace
+}  // namespace towerflow::tools

@@ -1,0 +1,59 @@
+// How far the step of `towerflow bench mnist --explain` could come down.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "tools/step_report.h"
+
+namespace towerflow::tools {
+namespace {
+
+/// Products of one op with the same work and the same bytes count as one: towers repeat them under
+/// other names.
+using Product = std::tuple<std::string, double, double>;
+
+Product product_of(const NodeStats& stats) { return {stats.op, stats.flops, stats.bytes}; }
+
+bool is_product(const NodeStats& stats) {
+  return stats.kind == NodeStats::Kind::kernel && stats.flops > 0 && !stats.updates;
+}
+
+}  // namespace
+
+double step_floor(const RunMetadata& step, std::span<const AloneSteps> alone, int threads,
+                  double bytes_per_second) {
+  std::map<Product, double> least;  // seconds on all cores
+  const auto take = [&](const NodeStats& stats, int on) {
+    if (!is_product(stats)) return;
+    const double seconds = (stats.end - stats.begin) * on / threads;
+    const auto [it, added] = least.emplace(product_of(stats), seconds);
+    if (!added) it->second = std::min(it->second, seconds);
+  };
+  for (const AloneSteps& steps : alone) {
+    for (const RunMetadata& one : steps.steps) {
+      for (const NodeStats& stats : one.nodes) take(stats, steps.threads);
+    }
+  }
+  double floor = 0;
+  for (const NodeStats& stats : step.nodes) {
+    if (stats.kind != NodeStats::Kind::kernel) continue;
+    // What was never seen alone had one core at least.
+    if (is_product(stats) && !least.contains(product_of(stats))) take(stats, 1);
+    floor += is_product(stats) ? least.at(product_of(stats)) : stats.bytes / bytes_per_second;
+  }
+  return floor;
+}
+
+std::string floor_line(std::span<const RunMetadata> steps, double floor, double bytes_per_second) {
+  double total = 0;
+  for (const RunMetadata& step : steps) total += step.seconds;
+  return fmt::format(
+      "  {:<30} {:<18} {:5} {:9.1f} {:6.1f} %  the best kernel of each product, all "
+      "else at {:.1f} GB/s\n",
+      "the floor", "", "", 1e6 * floor, 100 * floor * static_cast<double>(steps.size()) / total,
+      bytes_per_second / 1e9);
+}
+
+}  // namespace towerflow::tools
