@@ -1,37 +1,76 @@
 #include "core/graph/log.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <exception>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace towerflow {
 namespace {
 
+void write_line(LogLevel level, std::string_view text) {
+  std::fprintf(stderr, "%s%.*s\n", level == LogLevel::warning ? "warning: " : "",
+               static_cast<int>(text.size()), text.data());
+}
+
 struct Sink {
-  std::mutex mutex;
-  LogSink sink = [](LogLevel level, std::string_view text) {
-    std::fprintf(stderr, "%s%.*s\n", level == LogLevel::warning ? "warning: " : "",
-                 static_cast<int>(text.size()), text.data());
-  };
+  std::recursive_mutex mutex;  // a sink may log, or set another sink
+  bool called = false;         // by the thread that holds the mutex
+  // nullptr: lines to stderr. The one that is called lives until it returns, whatever it sets.
+  std::shared_ptr<const LogSink> sink;
 };
 
+/// Never destroyed: threads that end late may log when static objects are gone.
 Sink& the_sink() {
-  static Sink sink;
-  return sink;
+  alignas(Sink) static std::byte memory[sizeof(Sink)];
+  static auto* sink = new (memory) Sink;
+  return *sink;
 }
 
 }  // namespace
 
 LogSink set_log_sink(LogSink sink) {
   Sink& holder = the_sink();
+  auto next = std::make_shared<const LogSink>(std::move(sink));
   std::lock_guard lock(holder.mutex);
-  return std::exchange(holder.sink, std::move(sink));
+  LogSink before = holder.sink == nullptr ? LogSink(write_line) : *holder.sink;
+  holder.sink = std::move(next);
+  return before;
 }
 
-void log_message(LogLevel level, std::string_view text) {
+void log_message(LogLevel level, std::string_view text) noexcept {
   Sink& holder = the_sink();
   std::lock_guard lock(holder.mutex);
-  if (holder.sink) holder.sink(level, text);
+  const std::shared_ptr<const LogSink> sink = holder.sink;
+  if (holder.called || sink == nullptr) return write_line(level, text);
+  if (!*sink) return;
+  holder.called = true;
+  try {
+    (*sink)(level, text);
+  } catch (...) {
+    write_line(level, text);
+  }
+  holder.called = false;
+}
+
+void log_exception(std::string_view what) noexcept {
+  char text[1024];
+  int length = 0;
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    length = std::snprintf(text, sizeof text, "%.*s: %s", static_cast<int>(what.size()),
+                           what.data(), error.what());
+  } catch (...) {
+    length = std::snprintf(text, sizeof text, "%.*s: an exception of a type of its own",
+                           static_cast<int>(what.size()), what.data());
+  }
+  const auto most = static_cast<int>(sizeof text) - 1;
+  log_message(LogLevel::warning, {text, static_cast<std::size_t>(std::clamp(length, 0, most))});
 }
 
 }  // namespace towerflow

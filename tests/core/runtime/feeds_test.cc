@@ -1,6 +1,7 @@
 // What may be fed, and lists of what is fetched, grouped, waited for and differentiated.
 #include <doctest/doctest.h>
 
+#include "core/graph/log.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -63,6 +64,24 @@ TEST_CASE("lists of tensors, variables and operations") {
   session.run(tf::group(std::vector<Tensor>{tf::assign_add(w, tf::ones({2}))}));
   CHECK(session.run(w).data<float>()[0] == 3.0F);
   CHECK(session.run(v).data<float>()[0] == 2.0F);
+}
+
+TEST_CASE("a log sink that throws fails no plan: the one that would warn of many shapes") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {None}});
+  const Tensor y = x * 2.0F;
+  Session session;
+  int said = 0;
+  const LogSink before = set_log_sink([&](LogLevel, std::string_view) {
+    ++said;
+    throw std::runtime_error("no room for logs");
+  });
+  for (std::int64_t size = 1; size <= 20; ++size) {
+    CHECK_NOTHROW(session.run(y, {{x, Array::zeros(float32, {size})}}));
+  }
+  set_log_sink(before);
+  CHECK(said == 1);
 }
 
 TEST_CASE("an absent gradient that is looked into says so") {

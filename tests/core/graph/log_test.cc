@@ -1,0 +1,107 @@
+#include "core/graph/log.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/in_time.h"
+
+using namespace towerflow;
+
+namespace {
+
+/// A sink while it lives.
+class WithSink {
+ public:
+  explicit WithSink(LogSink sink) : before_(set_log_sink(std::move(sink))) {}
+  ~WithSink() { set_log_sink(before_); }
+  WithSink(const WithSink&) = delete;
+  WithSink& operator=(const WithSink&) = delete;
+
+ private:
+  LogSink before_;
+};
+
+}  // namespace
+
+TEST_CASE("a sink may log: what it says goes to stderr") {
+  auto seen = std::make_shared<std::vector<std::string>>();
+  testing::in_time([seen] {
+    const WithSink sink([seen](LogLevel, std::string_view text) {
+      seen->emplace_back(text);
+      log_message(LogLevel::info, "the sink's own line");
+    });
+    log_message(LogLevel::info, "outer");
+    log_message(LogLevel::info, "again");
+  });
+  CHECK(*seen == std::vector<std::string>{"outer", "again"});
+}
+
+TEST_CASE("a sink may set another, which takes the next message") {
+  auto seen = std::make_shared<std::vector<std::string>>();
+  testing::in_time([seen] {
+    const LogSink first = set_log_sink(nullptr);
+    const std::string own(100, 'x');  // what the sink that is replaced holds lives until it returns
+    set_log_sink([seen, own](LogLevel, std::string_view text) {
+      set_log_sink([seen](LogLevel, std::string_view later) { seen->emplace_back(later); });
+      seen->push_back(std::string(text) + own.substr(99));
+    });
+    log_message(LogLevel::info, "one");
+    log_message(LogLevel::info, "two");
+    set_log_sink(first);
+  });
+  CHECK(*seen == std::vector<std::string>{"onex", "two"});
+}
+
+TEST_CASE("what a sink throws is dropped, and the sink is called again") {
+  int calls = 0;
+  const WithSink sink([&](LogLevel, std::string_view) {
+    ++calls;
+    throw std::runtime_error("no room for logs");
+  });
+  CHECK_NOTHROW(log_message(LogLevel::info, "this line is in order here"));
+  CHECK_NOTHROW(log_message(LogLevel::info, "and so is this one"));
+  CHECK(calls == 2);
+}
+
+TEST_CASE("the sink that was set before is not called once another is set") {
+  for (int round = 0; round < 50; ++round) {
+    const WithSink quiet(nullptr);
+    std::promise<void> stop;
+    auto stopped = stop.get_future();
+    std::thread logs([&] {
+      while (stopped.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        log_message(LogLevel::info, "text");
+    });
+    {
+      std::string text;  // unguarded: calls come one at a time
+      const WithSink sink([&](LogLevel, std::string_view said) { text = said; });
+      log_message(LogLevel::info, "text");
+    }
+    stop.set_value();
+    logs.join();
+  }
+}
+
+TEST_CASE("an exception that goes no further is a warning with its text, however long") {
+  std::string said;
+  const WithSink sink([&](LogLevel, std::string_view text) { said = text; });
+  const auto lost = [](const auto& thrown) {
+    try {
+      throw thrown;
+    } catch (...) {
+      log_exception("events were lost");
+    }
+  };
+  lost(std::runtime_error("the disk is full"));
+  CHECK(said == "events were lost: the disk is full");
+  lost(7);
+  CHECK(said == "events were lost: an exception of a type of its own");
+  lost(std::runtime_error(std::string(5000, 'a')));
+  CHECK(said.size() == 1023);
+}
