@@ -13,6 +13,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/error.h"
@@ -30,9 +31,9 @@ constexpr const char* kFooter =
     "Exit code: 0 done, 1 it failed, 2 the command line is wrong, 130 stopped by Ctrl-C.\n"
     "TOWERFLOW_EXPLAIN=1 in the environment prints what the planner makes of each run.";
 
-/// Where nobody can be told there is still the exit code.
-void complain(const std::string& message) {
-  std::fputs(fmt::format("towerflow: {}\n", message).c_str(), stderr);
+/// Where nobody can be told there is still the exit code. Needs no memory.
+void complain(std::string_view message) {
+  std::fprintf(stderr, "towerflow: %.*s\n", static_cast<int>(message.size()), message.data());
 }
 
 /// "towerflow convert mnist", for a hint.
@@ -126,6 +127,14 @@ std::string failure_text(const Error& error) {
                              : fmt::format("{} ({})", error.message(), detail.hint);
 }
 
+void complain_of(const Error& error) {
+  try {
+    complain(failure_text(error));
+  } catch (const std::bad_alloc&) {
+    complain(error.what());
+  }
+}
+
 int run_checked(CLI::App& app, int argc, char** argv) {
   const std::string mistake = subcommand_mistake(&app, argc, argv);
   if (!mistake.empty()) {
@@ -172,7 +181,7 @@ int run(int argc, char** argv) {
     add_commands(app);
     return run_checked(app, argc, argv);
   } catch (const Error& error) {
-    complain(failure_text(error));
+    complain_of(error);
   } catch (const std::bad_alloc&) {
     complain("out of memory");
   } catch (const std::exception& error) {

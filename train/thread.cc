@@ -16,6 +16,7 @@ namespace towerflow::train {
 
 struct Thread::State {
   std::string name;
+  std::string ended_with;  // what is said before an error: at the end there may be no memory
   std::function<void()> body;
   std::function<void()> interrupt;
   std::mutex mutex;
@@ -33,10 +34,8 @@ struct Thread::State {
   void run() {
     try {
       body();
-    } catch (const std::exception& error) {
-      log_message(LogLevel::warning, fmt::format("thread {} ended with {}", name, error.what()));
     } catch (...) {
-      log_message(LogLevel::warning, fmt::format("thread {} ended with an exception", name));
+      log_exception(ended_with);
     }
     std::lock_guard lock(mutex);
     ended = true;
@@ -46,6 +45,7 @@ struct Thread::State {
 
 Thread::Thread(std::string name, std::function<void()> body, std::function<void()> interrupt)
     : state_(std::make_shared<State>()) {
+  state_->ended_with = fmt::format("thread {} ended with", name);
   state_->name = std::move(name);
   state_->body = std::move(body);
   state_->interrupt = std::move(interrupt);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 
@@ -43,14 +45,17 @@ void warn_once(std::size_t bytes, int error) {
   std::call_once(once, [&] {
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    const std::string allowed = limit.rlim_cur == RLIM_INFINITY
-                                    ? std::string("unlimited")
-                                    : fmt::format("{} KiB", limit.rlim_cur / 1024);
-    log_message(LogLevel::warning,
-                fmt::format("cannot lock {} KiB of variables in memory ({}; the limit, ulimit -l, "
-                            "is {}): they stay pageable, which makes copies to devices slower and "
-                            "changes no result",
-                            bytes / 1024, std::strerror(error), allowed));
+    char allowed[32] = "unlimited", text[400];  // that memory is short is no reason to fail
+    if (limit.rlim_cur != RLIM_INFINITY) {
+      std::snprintf(allowed, sizeof allowed, "%ju KiB",
+                    static_cast<std::uintmax_t>(limit.rlim_cur / 1024));
+    }
+    const auto end = fmt::format_to_n(
+        text, sizeof text,
+        "cannot lock {} KiB of variables in memory ({}; the limit, ulimit -l, is {}): they stay "
+        "pageable, which makes copies to devices slower and changes no result",
+        bytes / 1024, std::strerror(error), allowed);
+    log_message(LogLevel::warning, {text, std::min(end.size, sizeof text)});
   });
 }
 

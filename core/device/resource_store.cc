@@ -23,14 +23,16 @@ ResourceStore::~ResourceStore() { shut_down(); }
 
 VariableStorage& ResourceStore::variable(const std::string& name, DType dtype, const Shape& shape) {
   std::lock_guard lock(mutex_);
-  auto& storage = variables_[name];
-  if (storage == nullptr) {
-    Array value = pinned_array(dtype, shape);  // may throw: nothing is kept half made
-    storage = std::make_unique<VariableStorage>();
+  const auto found = variables_.find(name);
+  if (found == variables_.end()) {
+    auto storage = std::make_unique<VariableStorage>();
     storage->name = name;
-    storage->value = std::move(value);
+    storage->value = pinned_array(dtype, shape);
     storage->initialized.store(starts_initialized(shape), std::memory_order_release);
-  } else if (storage->value.dtype() != dtype || storage->value.shape() != shape) {
+    return *variables_.emplace(name, std::move(storage)).first->second;  // nothing half made
+  }
+  VariableStorage* storage = found->second.get();
+  if (storage->value.dtype() != dtype || storage->value.shape() != shape) {
     throw errors::InvalidArgumentError(
         fmt::format("variable '{}' holds {} {} in this session, the graph now says {} {}", name,
                     dtype_name(storage->value.dtype()), storage->value.shape().text(),
@@ -43,14 +45,13 @@ VariableStorage& ResourceStore::replica(
     const std::string& name, MemorySpace space, DType dtype, const Shape& shape,
     const std::function<std::shared_ptr<void>(std::size_t)>& allocate) {
   std::lock_guard lock(mutex_);
-  auto& storage = replicas_[{name, space}];
-  if (storage == nullptr) {
-    auto memory = allocate(shape.bytes(dtype_size(dtype)));  // may throw: nothing is half made
-    storage = std::make_unique<VariableStorage>();
-    storage->name = name;
-    storage->value = Array(dtype, shape, std::move(memory));
-  }
-  return *storage;
+  const std::pair key(name, space);
+  const auto found = replicas_.find(key);
+  if (found != replicas_.end()) return *found->second;
+  auto storage = std::make_unique<VariableStorage>();
+  storage->name = name;
+  storage->value = Array(dtype, shape, allocate(shape.bytes(dtype_size(dtype))));
+  return *replicas_.emplace(key, std::move(storage)).first->second;
 }
 
 VariableStorage* ResourceStore::find_variable(const std::string& name) {
@@ -69,12 +70,11 @@ std::vector<std::string> ResourceStore::variable_names() const {
 Resource& ResourceStore::resource(const std::string& name,
                                   const std::function<std::unique_ptr<Resource>()>& make) {
   std::lock_guard lock(mutex_);
-  auto& resource = resources_[name];
-  if (resource == nullptr) {
-    resource = make();
-    if (shut_down_) resource->shut_down();
-  }
-  return *resource;
+  const auto found = resources_.find(name);
+  if (found != resources_.end()) return *found->second;
+  auto resource = make();
+  if (shut_down_) resource->shut_down();
+  return *resources_.emplace(name, std::move(resource)).first->second;
 }
 
 Resource* ResourceStore::find_resource(const std::string& name) {
@@ -86,9 +86,7 @@ Resource* ResourceStore::find_resource(const std::string& name) {
 void ResourceStore::shut_down() {
   std::lock_guard lock(mutex_);
   shut_down_ = true;
-  for (auto& [name, resource] : resources_) {
-    if (resource != nullptr) resource->shut_down();
-  }
+  for (auto& [name, resource] : resources_) resource->shut_down();
 }
 
 }  // namespace towerflow

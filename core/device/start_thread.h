@@ -1,8 +1,12 @@
 #pragma once
 
 #include <csignal>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "core/graph/error.h"
 
 namespace towerflow {
 
@@ -28,11 +32,17 @@ class SignalsBlocked {
 
 /// A thread of the library's own. A program's signals are for the program's threads: here a handler
 /// would come upon generated code, which keeps to no rule about what lies below the stack pointer.
-/// Throws std::system_error where there can be no more threads.
+/// Throws ResourceExhaustedError where there can be no more threads.
 template <typename Body>
 std::thread start_thread(Body&& body) {
   const SignalsBlocked blocked;
-  return std::thread(std::forward<Body>(body));
+  try {
+    return std::thread(std::forward<Body>(body));
+  } catch (const std::system_error& error) {
+    throw errors::ResourceExhaustedError(
+        std::string("cannot start a thread: ") + error.what(),
+        {.hint = "a higher limit of threads or of memory (ulimit -u, ulimit -v)"});
+  }
 }
 
 }  // namespace towerflow

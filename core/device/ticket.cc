@@ -19,17 +19,11 @@ bool TicketLine::wait_turn(std::uint64_t ticket, Cancellation& cancellation) {
   return next_ == ticket;
 }
 
-void TicketLine::done(std::uint64_t ticket) {
+void TicketLine::done(std::uint64_t ticket) noexcept {
   std::lock_guard lock(mutex_);
-  if (next_ != ticket) {
-    done_early_.insert(ticket);
-    return;
-  }
-  ++next_;
-  while (!done_early_.empty() && *done_early_.begin() == next_) {
-    done_early_.erase(done_early_.begin());
-    ++next_;
-  }
+  done_[ticket - next_] = true;
+  if (ticket != next_) return;
+  for (; !done_.empty() && done_.front(); ++next_) done_.pop_front();
   changed_.notify_all();
 }
 

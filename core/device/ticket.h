@@ -2,9 +2,9 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "core/device/cancellation.h"
@@ -19,18 +19,19 @@ class TicketLine {
  public:
   std::uint64_t issue() {
     std::lock_guard lock(mutex_);
-    return issued_++;
+    done_.push_back(false);
+    return next_ + done_.size() - 1;
   }
   /// Returns when all earlier tickets are done; false when `cancellation` ended the wait.
   bool wait_turn(std::uint64_t ticket, Cancellation& cancellation);
-  void done(std::uint64_t ticket);
+  /// Takes no memory: the destructor of a Ticket calls it.
+  void done(std::uint64_t ticket) noexcept;
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t issued_ = 0;
-  std::uint64_t next_ = 0;              // the ticket whose turn it is
-  std::set<std::uint64_t> done_early_;  // done before their turn came
+  std::uint64_t next_ = 0;  // the ticket whose turn it is
+  std::deque<bool> done_;   // of each ticket from that on
 };
 
 /// Where a reader found a record: what a checkpoint says of a queue's elements.

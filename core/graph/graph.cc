@@ -287,9 +287,14 @@ void reset_default_graph() {
 }
 
 DefaultGraphGuard::DefaultGraphGuard(Graph& graph) : graph_(&graph) {
-  default_graphs().stack.push_back(graph_);
   ScopeState& state = graph.scopes();
   state.remembered_devices.push_back(state.hidden_devices.size());
+  try {
+    default_graphs().stack.push_back(graph_);
+  } catch (...) {
+    state.remembered_devices.pop_back();
+    throw;
+  }
 }
 
 DefaultGraphGuard::~DefaultGraphGuard() {
@@ -309,9 +314,9 @@ GradientOverrideScope Graph::gradient_override_map(
 GradientOverrideScope::GradientOverrideScope(Graph& graph,
                                              const std::map<std::string, std::string>& op_type_map)
     : graph_(graph), before_(graph.scopes().gradient_overrides) {
-  for (const auto& [op_type, name] : op_type_map) {
-    graph_.scopes().gradient_overrides[op_type] = name;
-  }
+  auto overrides = before_;
+  for (const auto& [op_type, name] : op_type_map) overrides[op_type] = name;
+  graph_.scopes().gradient_overrides.swap(overrides);
 }
 
 GradientOverrideScope::~GradientOverrideScope() {

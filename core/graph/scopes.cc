@@ -29,6 +29,8 @@ std::vector<Node*> nodes_of(std::span<const Fetch> inputs) {
 
 }  // namespace
 
+// A guard that gets no memory leaves all as it was: what may throw comes before the first change.
+
 NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site,
                      std::unique_ptr<DefaultGraphGuard> default_graph)
     : default_graph_(std::move(default_graph)), graph_(graph), before_(graph.scopes().name) {
@@ -36,8 +38,8 @@ NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site,
   state.check_nesting();
   std::string& current = state.name;
   if (!name || name->empty()) {
-    current.clear();
     state.opened(this, "name_scope", site);
+    current.clear();
     return;
   }
   if (!valid_scope_name(*name, current.empty())) {
@@ -47,19 +49,21 @@ NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site,
          .hint = "letters, digits and _ . \\ / > - are allowed; at the root the "
                  "first must be a letter, digit or '.'"});
   }
+  std::string next;
   if (name->ends_with('/')) {
-    current = name->substr(0, name->size() - 1);
+    next = name->substr(0, name->size() - 1);
     name_ = *name;
   } else {
-    current = graph.unique_name(*name);
-    name_ = current + "/";
+    next = graph.unique_name(*name);
+    name_ = next + "/";
   }
   state.opened(this, "name_scope", site);
+  current = std::move(next);
 }
 
 NameScope::~NameScope() {
   ScopeState& state = graph_.scopes();
-  if (state.closed(this)) state.name = before_;
+  if (state.closed(this)) state.name = std::move(before_);
 }
 
 NameScope name_scope(std::optional<std::string> name, NameScopeOptions options, Site site) {
@@ -92,8 +96,9 @@ DeviceScope::DeviceScope(Graph& graph, DeviceLevel level, Site site)
     : graph_(graph), depth_(graph.scopes().devices.size()) {
   ScopeState& state = graph.scopes();
   state.check_nesting();
-  state.devices.push_back(std::move(level));
+  state.devices.reserve(state.devices.size() + 1);
   state.opened(this, "device", site);
+  state.devices.push_back(std::move(level));
 }
 
 DeviceScope::~DeviceScope() {
@@ -117,15 +122,15 @@ DeviceScope device(DeviceFunction function, Site site) {
 }
 
 ColocationScope::ColocationScope(Graph& graph, Node* with, bool ignore_existing, Site site)
-    : graph_(graph),
-      devices_(std::move(graph.scopes().devices)),
-      colocation_(graph.scopes().colocation) {
+    : graph_(graph), colocation_(graph.scopes().colocation) {
   ScopeState& state = graph.scopes();
+  state.hidden_devices.reserve(state.hidden_devices.size() + 1);
+  state.colocation.reserve(state.colocation.size() + 1);
+  state.opened(this, "colocate_with", site);
+  devices_.swap(state.devices);
   state.hidden_devices.push_back(&devices_);
-  state.devices.clear();
   if (ignore_existing) state.colocation.clear();
   if (with != nullptr) state.colocation.push_back(with);
-  state.opened(this, "colocate_with", site);
 }
 
 ColocationScope::~ColocationScope() {
@@ -139,13 +144,15 @@ ColocationScope::~ColocationScope() {
 InitScope::InitScope(Graph& graph) : graph_(graph), outside_(graph, std::nullopt) {
   ScopeState& state = graph.scopes();
   const std::vector<DeviceLevel>* found = state.remembered();
-  state.remembered_devices.push_back(state.hidden_devices.size());
+  std::vector<DeviceLevel> devices;
+  if (found != nullptr) devices = *found;
+  const std::size_t hidden = state.hidden_devices.size();
+  state.hidden_devices.reserve(hidden + 1);
+  state.remembered_devices.push_back(hidden);
   if (found == nullptr) return;
   brought_back_ = true;
-  const std::vector<DeviceLevel> devices = *found;
-  devices_ = std::move(state.devices);
+  devices_ = std::exchange(state.devices, std::move(devices));
   state.hidden_devices.push_back(&devices_);
-  state.devices = devices;
 }
 
 InitScope::~InitScope() {
@@ -180,8 +187,8 @@ ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector
   }
   auto& control = graph.scopes().control;
   if (cleared_) {
-    outer_ = std::exchange(control, {});
     graph.scopes().opened(this, "control_dependencies", site);
+    outer_.swap(control);
     return;
   }
   // What an outer block waits for already is no input of this one.
@@ -190,8 +197,9 @@ ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector
       return std::find(level.inputs.begin(), level.inputs.end(), input) != level.inputs.end();
     });
   }
-  control.push_back({std::move(*inputs), {}});
+  control.reserve(control.size() + 1);
   graph.scopes().opened(this, "control_dependencies", site);
+  control.push_back({std::move(*inputs), {}});
 }
 
 ControlDependencies::~ControlDependencies() {

@@ -53,10 +53,15 @@ ArenaPool::Block ArenaPool::allocate(const Arena& arena, std::vector<Block>& fre
   return {std::move(memory), bytes, {arena.device, arena.pinned}};
 }
 
-void ArenaPool::give_back(std::vector<Block>& blocks) {
+void ArenaPool::give_back(std::vector<Block>& blocks) noexcept {
   std::lock_guard lock(mutex_);
   for (Block& block : blocks) {
-    if (block.memory != nullptr) free_[block.kind].push_back(std::move(block));
+    if (block.memory == nullptr) continue;
+    try {
+      free_[block.kind].push_back(std::move(block));
+    } catch (const std::bad_alloc&) {
+      // No memory to list it: then it is free for others.
+    }
     block.memory = nullptr;
   }
 }

@@ -23,7 +23,8 @@ class ArenaPool {
   /// A block for each memory of the plan: the smallest free one that is large enough, or a new one.
   /// Throws ResourceExhaustedError showing what the plan keeps in the memory that is too small.
   void take(const Plan& plan, std::vector<Block>& blocks);
-  void give_back(std::vector<Block>& blocks);
+  /// Cannot fail, as a run that has ended must not.
+  void give_back(std::vector<Block>& blocks) noexcept;
   /// Lets go of what no run uses; false where there was nothing.
   bool drop_idle();
 

@@ -102,6 +102,7 @@ void SessionImpl::run_in(CompiledRun& compiled, Frame& frame, std::span<const Ar
   }
   RunContext context{resources_, active.cancellation};
   try {
+    results.reserve(compiled.plan.fetches.size());  // nothing may fail behind the last instruction
     frame.begin(arenas_, feeds, metadata != nullptr);
     const Execution run{compiled.plan,       frame,     context, kernels_, devices_,
                         metadata != nullptr, wall_now()};
@@ -282,7 +283,13 @@ std::unique_ptr<Frame> SessionImpl::lease_frame(CompiledRun& compiled) {
       return frame;
     }
   }
-  const auto make = [&] { return std::make_unique<Frame>(compiled.plan, devices_, resources_); };
+  const auto make = [&] {
+    auto frame = std::make_unique<Frame>(compiled.plan, devices_, resources_);
+    std::lock_guard lock(compiled.mutex);
+    compiled.free_frames.reserve(compiled.frames + 1);  // so that giving back cannot fail
+    ++compiled.frames;
+    return frame;
+  };
   try {
     return make();
   } catch (const errors::ResourceExhaustedError&) {
@@ -292,7 +299,7 @@ std::unique_ptr<Frame> SessionImpl::lease_frame(CompiledRun& compiled) {
   return make();
 }
 
-void SessionImpl::give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame) {
+void SessionImpl::give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept {
   std::lock_guard lock(compiled.mutex);
   compiled.free_frames.push_back(std::move(frame));
 }

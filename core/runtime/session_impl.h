@@ -16,7 +16,8 @@ struct CompiledRun {
   std::vector<std::pair<DType, Shape>> fed_shapes;
   Plan plan;
   std::mutex mutex;
-  std::vector<std::unique_ptr<Frame>> free_frames;
+  std::vector<std::unique_ptr<Frame>> free_frames;  // with room for all
+  std::size_t frames = 0;                           // made, and kept as long as the plan
 };
 
 /// What a Session is: devices, variables, plans, and the runs under way. Callables hold it too, so
@@ -35,7 +36,7 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
 
   std::shared_ptr<CompiledRun> find_plan(std::span<const Fetch> fetches, const Feeds& feeds);
   std::unique_ptr<Frame> lease_frame(CompiledRun& compiled);
-  static void give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame);
+  static void give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept;
   void close();
 
   Graph& graph() const { return graph_; }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
 #include <utility>
 
 #include "core/device/start_thread.h"
@@ -83,11 +82,10 @@ Workers::Worker* Workers::lease(std::size_t count) {
     worker->pool = this;
     try {
       worker->thread = start_thread([raw = worker.get()] { raw->loop(); });
-    } catch (const std::system_error& error) {
+    } catch (const errors::ResourceExhaustedError& error) {
       throw errors::ResourceExhaustedError(
-          fmt::format("cannot start a thread for each of {} queues of a run: {}", count + 1,
-                      error.what()),
-          {.hint = "fewer devices, or a higher limit of threads"});
+          fmt::format("a run walks {} queues of devices at once: {}", count + 1, error.message()),
+          error.detail());
     }
     free_.push_back(worker.get());
     all_.push_back(std::move(worker));

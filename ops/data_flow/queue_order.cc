@@ -34,6 +34,8 @@ QueueOrder::Position ShuffleOrder::position() const {
 
 void ShuffleOrder::resume(const Position& position) {
   drawn_ = position.drawn;
+  // So that to make the hole takes no memory, whenever that will be.
+  if (position.hole != kNone) window_.reserve(position.hole + 1);
   hole_to_come_ = vacated_ = position.hole;
   last_ = position.last;
 }

@@ -14,9 +14,9 @@ struct ThreadScopes {
   std::shared_ptr<VariableScope> current = std::make_shared<VariableScope>();
   std::map<std::string, int> counts;
 
-  /// Forgets how often the scopes below `scope` were opened, as TensorFlow does when it closes.
-  void close_subscopes(const std::string& scope) {
-    const std::string inside = scope + "/";
+  /// Forgets how often the scopes whose names begin with `inside` were opened, as TensorFlow does
+  /// when the scope around them closes.
+  void close_subscopes(const std::string& inside) {
     for (auto it = counts.lower_bound(inside); it != counts.end() && it->first.starts_with(inside);
          ++it) {
       it->second = 0;
@@ -132,7 +132,7 @@ VariableScopeGuard::VariableScopeGuard(std::optional<std::string> name,
   };
   if (captured != nullptr) {
     open_names(captured->name().substr(captured->name().rfind('/') + 1));
-    open(captured->name(), *captured, options, site);
+    make(captured->name(), *captured, options, site);
     counts_before_ = scopes_of(graph_).counts;
     scope_->original_name_scope_ = captured->original_name_scope();
   } else {
@@ -141,13 +141,22 @@ VariableScopeGuard::VariableScopeGuard(std::optional<std::string> name,
     }
     open_names(name ? *name : *options.default_name);
     const std::string own = name ? *name : unique_default_name(graph_, *options.default_name);
-    open(joined(outer_->name(), own), *outer_, options, site);
+    make(joined(outer_->name(), own), *outer_, options, site);
     scope_->original_name_scope_ = name_scope_ != nullptr ? name_scope_->name() : "";
   }
-  graph_.scopes().opened(this, "variable_scope", site);
+  inside_ = scope_->name() + "/";
+  // Of what follows only `opened` may throw, before anything has changed.
+  ScopeState& state = graph_.scopes();
+  const std::string* interned = graph_.interned(scope_->name());
+  remembered_devices_ = state.remembered_devices.size();
+  state.remembered_devices.reserve(remembered_devices_ + 1);
+  state.opened(this, "variable_scope", site);
+  scopes_of(graph_).current = scope_;
+  state.variable_scope = interned;
+  state.remembered_devices.push_back(state.hidden_devices.size());
 }
 
-void VariableScopeGuard::open(const std::string& name, const VariableScope& from,
+void VariableScopeGuard::make(const std::string& name, const VariableScope& from,
                               const VariableScopeOptions& options, Site site) {
   scope_ = std::make_shared<VariableScope>(from);
   scope_->name_ = name;
@@ -163,13 +172,7 @@ void VariableScopeGuard::open(const std::string& name, const VariableScope& from
   }
   if (options.dtype) scope_->dtype_ = *options.dtype;
   if (options.use_resource) scope_->use_resource_ = options.use_resource;
-  ThreadScopes& scopes = scopes_of(graph_);
-  ++scopes.counts[name];
-  scopes.current = scope_;
-  graph_.scopes().variable_scope = graph_.interned(name);
-  ScopeState& state = graph_.scopes();
-  remembered_devices_ = state.remembered_devices.size();
-  state.remembered_devices.push_back(state.hidden_devices.size());
+  ++scopes_of(graph_).counts[name];
 }
 
 VariableScopeGuard::~VariableScopeGuard() {
@@ -178,7 +181,7 @@ VariableScopeGuard::~VariableScopeGuard() {
   if (counts_before_) {
     scopes.counts = *std::move(counts_before_);
   } else {
-    scopes.close_subscopes(scope_->name());
+    scopes.close_subscopes(inside_);
   }
   scopes.current = outer_;
   graph_.scopes().variable_scope = outer_name_;

@@ -121,7 +121,7 @@ class [[nodiscard]] VariableScopeGuard {
   operator VariableScopeHandle() const { return VariableScopeHandle(scope_); }  // NOLINT
 
  private:
-  void open(const std::string& name, const VariableScope& from, const VariableScopeOptions& options,
+  void make(const std::string& name, const VariableScope& from, const VariableScopeOptions& options,
             Site site);
 
   DefaultGraphGuard default_graph_;
@@ -130,6 +130,7 @@ class [[nodiscard]] VariableScopeGuard {
   std::shared_ptr<VariableScope> scope_;
   std::shared_ptr<VariableScope> outer_;
   const std::string* outer_name_ = nullptr;
+  std::string inside_;                  ///< how the names of scopes inside begin
   std::size_t remembered_devices_ = 0;  ///< around; see InitScope
   /// Of a scope that was entered again: how often scopes had been opened before.
   std::optional<std::map<std::string, int>> counts_before_;

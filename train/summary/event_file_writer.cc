@@ -70,8 +70,8 @@ EventFileWriter::EventFileWriter(std::filesystem::path logdir, EventFileOptions 
 EventFileWriter::~EventFileWriter() {
   try {
     close();
-  } catch (const std::exception& error) {
-    log_message(LogLevel::warning, fmt::format("events were lost: {}", error.what()));
+  } catch (...) {
+    log_exception("events were lost");
   }
 }
 
@@ -86,9 +86,9 @@ void EventFileWriter::open() {
   file_->flush();
   path_ = file_->path();
   closing_ = false;
-  closed_ = false;
   failure_ = nullptr;
   thread_ = start_thread([this] { write_events(); });
+  closed_ = false;
 }
 
 void EventFileWriter::check(std::unique_lock<std::mutex>& lock) const {

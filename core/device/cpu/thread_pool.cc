@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include "core/device/cpu/cpu_kernel.h"
@@ -49,8 +49,8 @@ ThreadPool::ThreadPool(int cores)
   threads_.reserve(static_cast<std::size_t>(cores_ - 1));
   try {
     while (helpers() < cores_ - 1) threads_.push_back(start_thread([this] { helper_loop(); }));
-  } catch (const std::system_error&) {
-    // Fewer helpers: slower, same results.
+  } catch (const std::exception&) {
+    // Fewer helpers: slower, same results. The threads that there are must not be left.
   }
 }
 
