@@ -6,7 +6,6 @@
 #include <charconv>
 #include <set>
 
-#include "core/device/cpu/cpu_backend.h"
 #include "core/graph/op_builder.h"
 #include "data/families.h"
 #include "data/reader_resource.h"
@@ -46,10 +45,6 @@ FileAndByte parsed(const std::string& text) {
   }
   throw errors::DataLossError(
       fmt::format("'{}' in the checkpoint's input position is no FILE:BYTE", text));
-}
-
-QueueCaller caller_of(towerflow::Queue& queue, const LaunchArgs& args) {
-  return {args.run->cancellation, static_cast<CpuQueue&>(queue).pool()};
 }
 
 ReaderResource& reader_of(const LaunchArgs& args, std::size_t input) {

@@ -30,7 +30,7 @@ class ReadKernel final : public PreparedKernel {
           fmt::format("queue '{}' holds no file names: a reader takes one string component",
                       names.spec().name));
     }
-    const QueueCaller caller{args.run->cancellation, static_cast<CpuQueue&>(queue).pool()};
+    const QueueCaller caller = caller_of(queue, args);
     in_turn(args, place_, caller, [&] {
       args.run->ticket =
           reader->read(names, caller, *args.output<std::string>(0), *args.output<std::string>(1));

@@ -24,15 +24,6 @@ std::string resource_name(const QueueBase& queue) {
   return attrs.shared_name.empty() ? queue.name() : attrs.shared_name;
 }
 
-/// Runs an operation whose failure changes nothing: the queue is closed already, or the session.
-void run_quietly(const Callable& callable) {
-  try {
-    callable({});
-  } catch (const std::exception&) {
-    return;
-  }
-}
-
 }  // namespace
 
 struct QueueRunner::State {
@@ -41,8 +32,12 @@ struct QueueRunner::State {
   QueueRunnerOptions options;
   std::mutex mutex;
   std::map<const void*, std::size_t> running;  // threads that fill the queue, by session
-  std::vector<std::exception_ptr> exceptions;
+  std::vector<std::exception_ptr> exceptions;  // with room for those of all threads
 
+  void keep(std::exception_ptr error) {
+    std::lock_guard lock(mutex);
+    exceptions.push_back(std::move(error));
+  }
   bool means_closed(const errors::OpError& error) const {
     const auto& codes = options.queue_closed_exception_types;
     return std::find(codes.begin(), codes.end(), error.code()) != codes.end();
@@ -78,62 +73,122 @@ class QueueRunner::Membership {
   bool left_ = false;
 };
 
-namespace {
+/// Ends the queue of a session, by the runner's operations or, where these fail, by itself.
+///
+/// All that this takes is made with the threads. Later there may be no memory, or a graph that can
+/// no longer be planned, and whoever waits in the queue must be woken all the same.
+class QueueRunner::End {
+ public:
+  End(Session& session, const QueueRunner& runner)
+      : resources_(session.shared_resources()),
+        close_(session.make_callable({runner.close_op()})),
+        cancel_(session.make_callable({runner.cancel_op()})) {
+    close_.prepare();
+    cancel_.prepare();
+    session.run(runner.queue().queue_ref().op());  // makes the queue
+    queue_ = dynamic_cast<QueueResource*>(resources_->find_resource(resource_name(runner.queue())));
+    if (queue_ == nullptr) throw RuntimeError("the session has no queue " + runner.name());
+  }
+
+  QueueResource& queue() const { return *queue_; }
+  /// Both throw what the operation fails with, but for what is said by a queue that is closed
+  /// already, or by a session that is.
+  void close() { end(close_); }
+  void cancel() {
+    std::lock_guard lock(cancel_mutex_);
+    end(cancel_);
+  }
+
+ private:
+  void end(const Callable& operation) {
+    try {
+      operation();
+    } catch (const errors::CancelledError&) {
+      queue_->cancel();
+    } catch (...) {
+      queue_->cancel();
+      if (!queue_->is_shut_down()) throw;
+    }
+  }
+
+  std::shared_ptr<ResourceStore> resources_;
+  Callable close_;  // called by the last thread alone
+  std::mutex cancel_mutex_;
+  Callable cancel_;
+  QueueResource* queue_ = nullptr;
+};
 
 /// What one thread works with. Nothing here needs the Session object itself.
-struct Job {
-  std::shared_ptr<ResourceStore> resources;
-  Callable enqueue, close, cancel;
+struct QueueRunner::Job {
+  std::shared_ptr<State> state;
+  std::shared_ptr<Membership> member;
+  std::shared_ptr<End> end;
+  Callable enqueue{};
   Coordinator* coord = nullptr;
   std::shared_ptr<Cancellation> interrupted = std::make_shared<Cancellation>();
   std::shared_ptr<SourceTurns> turns{};  // which the threads take to read, if they do
-  std::size_t member = 0;
+  std::size_t turn = 0;
+
+  void run() const {
+    end->queue().note_runner();
+    try {
+      const bool ended = fill();
+      if (member->leave() && ended) end->close();
+    } catch (...) {
+      member->leave();
+      if (!interrupted->cancelled()) report(std::current_exception());
+    }
+  }
+
+ private:
+  /// Lets the other threads go on without this one, whatever it ends with.
+  class LeavesTurns {
+   public:
+    explicit LeavesTurns(const Job& job) : job_(job) {}
+    ~LeavesTurns() {
+      if (job_.turns != nullptr) job_.turns->leave(job_.turn);
+    }
+    LeavesTurns(const LeavesTurns&) = delete;
+    LeavesTurns& operator=(const LeavesTurns&) = delete;
+
+   private:
+    const Job& job_;
+  };
 
   bool should_stop() const {
     return interrupted->cancelled() || (coord != nullptr && coord->should_stop());
   }
-  void set_cause(const std::string& queue, const std::exception_ptr& error, bool raise) const {
-    auto* found = dynamic_cast<QueueResource*>(resources->find_resource(queue));
-    if (found != nullptr) found->set_cause(error, raise);
+
+  /// Runs the enqueue operation until it must stop. True when the input has ended, false after a
+  /// request to stop; throws any other error.
+  bool fill() const {
+    const LeavesTurns leaves(*this);
+    while (!should_stop()) {
+      try {
+        enqueue();
+      } catch (const errors::OpError& error) {
+        if (state->means_closed(error)) return true;
+        throw;
+      }
+    }
+    return false;
   }
-};
 
-/// Lets the other threads go on without this one, whatever it ends with.
-class LeavesTurns {
- public:
-  explicit LeavesTurns(const Job& job) : job_(job) {}
-  ~LeavesTurns() {
-    if (job_.turns != nullptr) job_.turns->leave(job_.member);
-  }
-  LeavesTurns(const LeavesTurns&) = delete;
-  LeavesTurns& operator=(const LeavesTurns&) = delete;
-
- private:
-  const Job& job_;
-};
-
-/// Runs the enqueue operation until it must stop. True when the input has ended, false after a
-/// request to stop; throws any other error.
-template <class MeansClosed>
-bool fill(const Job& job, MeansClosed&& means_closed) {
-  const LeavesTurns leaves(job);
-  while (!job.should_stop()) {
+  /// An error goes to the coordinator, whose stop cancels the queue, or is kept.
+  void report(std::exception_ptr error) const {
+    if (coord != nullptr) {
+      if (!coord->should_stop()) end->queue().set_cause(error, false);
+      return coord->request_stop(std::move(error));
+    }
+    end->queue().set_cause(error, true);
+    state->keep(std::move(error));
     try {
-      job.enqueue({});
-    } catch (const errors::OpError& error) {
-      if (means_closed(error)) return true;
-      throw;
+      end->cancel();
+    } catch (...) {
+      state->keep(std::current_exception());
     }
   }
-  return false;
-}
-
-void report(const Job& job, const std::string& queue, std::exception_ptr error) {
-  if (!job.coord->should_stop()) job.set_cause(queue, error, false);
-  job.coord->request_stop(std::move(error));
-}
-
-}  // namespace
+};
 
 QueueRunner::QueueRunner(const QueueBase& queue, std::vector<Operation> enqueue_ops,
                          QueueRunnerOptions options, Site site)
@@ -141,6 +196,7 @@ QueueRunner::QueueRunner(const QueueBase& queue, std::vector<Operation> enqueue_
   if (!queue.valid() || enqueue_ops.empty()) {
     throw ValueError("Must provide queue and enqueue_ops.", {.site = site});
   }
+  queue.queue_ref().op().attrs().as<QueueAttrs>().runner.set();
   if (!options.close_op.valid()) options.close_op = queue.close({}, site);
   if (!options.cancel_op.valid()) {
     options.cancel_op = queue.close({.cancel_pending_enqueues = true}, site);
@@ -167,6 +223,7 @@ std::vector<std::shared_ptr<QueueRunner::Membership>> QueueRunner::join(
   if (state_->running.contains(session.get())) return {};
   for (auto& member : members) member = std::make_shared<Membership>(state_, session);
   state_->exceptions.clear();
+  state_->exceptions.reserve(2 * members.size());
   return members;
 }
 
@@ -174,48 +231,41 @@ std::vector<Thread> QueueRunner::create_threads(Session& session, CreateThreadsO
   const auto resources = session.shared_resources();
   const auto members = join(resources);
   if (members.empty()) return {};
-  const std::string queue = resource_name(state_->queue);
+  const auto end = std::make_shared<End>(session, *this);
   const EnqueueTurns turns = make_enqueue_turns(*resources, state_->enqueue_ops);
   std::vector<Thread> threads;
-  for (std::size_t i = 0; i < state_->enqueue_ops.size(); ++i) {
-    const Operation& operation = state_->enqueue_ops[i];
-    Job job{resources,
-            {},
-            session.make_callable({close_op()}),
-            session.make_callable({cancel_op()}),
-            options.coord};
-    job.turns = turns.turns;
-    job.member = turns.members[i];
-    job.enqueue = session.make_callable({operation}, {}, job.interrupted.get());
-    const auto body = [state = state_, member = members[i], job, queue] {
-      try {
-        const bool ended =
-            fill(job, [&](const errors::OpError& error) { return state->means_closed(error); });
-        if (member->leave() && ended) run_quietly(job.close);
-        return;
-      } catch (...) {
-        member->leave();
-        if (job.interrupted->cancelled()) return;
-        if (job.coord != nullptr) return report(job, queue, std::current_exception());
-        job.set_cause(queue, std::current_exception(), true);
-        std::lock_guard lock(state->mutex);
-        state->exceptions.push_back(std::current_exception());
-      }
-      run_quietly(job.cancel);
-    };
-    threads.emplace_back(fmt::format("QueueRunnerThread-{}-{}", name(), operation.name()), body,
-                         [interrupted = job.interrupted] { interrupted->cancel(); });
-  }
-  if (options.coord != nullptr) {
-    threads.emplace_back(fmt::format("QueueRunnerThread-{}-close_on_stop", name()),
-                         [coord = options.coord, cancel = session.make_callable({cancel_op()})] {
-                           coord->wait_for_stop();
-                           run_quietly(cancel);
-                         });
-  }
-  for (Thread& thread : threads) {
-    if (options.start) thread.start();
-    if (options.coord != nullptr) options.coord->register_thread(thread);
+  try {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const Operation& operation = state_->enqueue_ops[i];
+      const auto job = std::make_shared<Job>();
+      *job = {.state = state_,
+              .member = members[i],
+              .end = end,
+              .coord = options.coord,
+              .turns = turns.turns,
+              .turn = turns.members[i]};
+      job->enqueue = session.make_callable({operation}, {}, job->interrupted.get());
+      threads.emplace_back(
+          fmt::format("QueueRunnerThread-{}-{}", name(), operation.name()), [job] { job->run(); },
+          [job] { job->interrupted->cancel(); });
+    }
+    if (options.coord != nullptr) {
+      threads.emplace_back(fmt::format("QueueRunnerThread-{}-close_on_stop", name()),
+                           [coord = options.coord, end] {
+                             coord->wait_for_stop();
+                             end->cancel();
+                           });
+    }
+    for (Thread& thread : threads) {
+      if (options.coord != nullptr) options.coord->register_thread(thread);
+      if (options.start) thread.start();
+    }
+  } catch (...) {  // all threads or none
+    for (Thread& thread : threads) thread.interrupt();
+    if (turns.turns != nullptr) turns.turns->dissolve();
+    end->queue().cancel();
+    if (options.coord != nullptr) options.coord->request_stop(std::current_exception());
+    throw;
   }
   return threads;
 }

@@ -30,7 +30,9 @@ struct CreateThreadsOptions {
 ///
 /// An error goes to the coordinator, whose `join` throws it. Without a coordinator it is kept in
 /// `exceptions_raised`, and the queue ends with it: once it runs dry, its dequeues throw that
-/// error.
+/// error. Whatever becomes of memory or of the graph meanwhile, a stop closes the queue: what that
+/// takes is made when the threads are, and where `close_op` or `cancel_op` fails all the same the
+/// queue is closed without it and the failure reported.
 class QueueRunner {
  public:
   QueueRunner() = default;
@@ -48,12 +50,16 @@ class QueueRunner {
 
   /// Threads that fill the queue of `session`, one an enqueue operation, and with a coordinator one
   /// more that cancels the queue when it stops. None when those of an earlier call still run, or
-  /// may still be started. They end when the session closes.
+  /// may still be started. They end when the session closes. Throws, with no thread left, what
+  /// planning the operations that end the queue throws, and ResourceExhaustedError where a thread
+  /// cannot be started.
   std::vector<Thread> create_threads(Session& session, CreateThreadsOptions options = {});
 
  private:
   struct State;
   class Membership;
+  class End;
+  struct Job;
   /// One for each thread to be; none when threads of the session still run.
   std::vector<std::shared_ptr<Membership>> join(const std::shared_ptr<ResourceStore>& session);
 

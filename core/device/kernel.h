@@ -12,6 +12,7 @@
 #include "core/device/resource_store.h"
 #include "core/device/tensor_desc.h"
 #include "core/device/ticket.h"
+#include "core/graph/error.h"
 #include "core/graph/node.h"
 
 namespace towerflow {
@@ -43,7 +44,8 @@ struct LaunchArgs {
   void* const* outputs = nullptr;
   std::byte* workspace = nullptr;  ///< aligned to 64 bytes
   RunContext* run = nullptr;
-  LateOutputs* late = nullptr;  ///< for outputs of unknown shape; their address is null
+  const ErrorDetail* detail = nullptr;  ///< the node and the user's line, for a message
+  LateOutputs* late = nullptr;          ///< for outputs of unknown shape; their address is null
 
   /// Where output `index` goes, whose shape the kernel has found; `said` is what the graph says.
   void* memory_for(std::size_t index, const Shape& found, const Shape& said) const {

@@ -42,15 +42,38 @@ struct Callable::State {
     compiled = session->find_plan(fetches, bound);
     frame = session->lease_frame(*compiled);
   }
+
+  /// `values` in the dtypes of the feeds; what has to be converted for that goes to `kept`.
+  std::span<const Array> converted(std::span<const Array> values, std::vector<Array>& kept) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i].dtype() == feeds[i].dtype()) continue;
+      if (kept.empty()) kept.assign(values.begin(), values.end());
+      kept[i] = fed_array(kept[i], feeds[i]);
+      values = kept;
+    }
+    return values;
+  }
 };
 
-std::span<const Array> Callable::operator()(std::span<const Array> values) const {
+/// The state, for a call with so many values.
+Callable::State& Callable::state_for(std::span<const Array> values) const {
   if (state_ == nullptr) throw RuntimeError("an empty Callable was called");
-  State& state = *state_;
-  if (values.size() != state.feeds.size()) {
+  if (values.size() != state_->feeds.size()) {
     throw ValueError(
-        fmt::format("the callable takes {} values, got {}", state.feeds.size(), values.size()));
+        fmt::format("the callable takes {} values, got {}", state_->feeds.size(), values.size()));
   }
+  return *state_;
+}
+
+void Callable::prepare(std::span<const Array> values) const {
+  State& state = state_for(values);
+  std::vector<Array> kept;
+  values = state.converted(values, kept);
+  if (!state.fits(values)) state.find_plan(values);
+}
+
+std::span<const Array> Callable::operator()(std::span<const Array> values) const {
+  State& state = state_for(values);
   std::vector<Array> kept;
   // x = f(x): what the last call returned is kept while this one writes its own.
   const std::less_equal<> before;
@@ -59,12 +82,7 @@ std::span<const Array> Callable::operator()(std::span<const Array> values) const
     kept.assign(values.begin(), values.end());
     values = kept;
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i].dtype() == state.feeds[i].dtype()) continue;
-    if (kept.empty()) kept.assign(values.begin(), values.end());
-    kept[i] = fed_array(kept[i], state.feeds[i]);
-    values = kept;
-  }
+  values = state.converted(values, kept);
   if (!state.fits(values)) state.find_plan(values);
   state.frame->put_back(state.results);
   state.session->run_in(*state.compiled, *state.frame, values, state.results, state.cancellation,

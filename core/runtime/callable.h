@@ -24,11 +24,16 @@ class Callable {
   /// it; one that nobody holds is written again.
   /// Throws what `Session::run` throws; ValueError for another number of values than feeds.
   std::span<const Array> operator()(std::span<const Array> values = {}) const;
+  /// Plans a call with `values` and takes a frame for it, without running anything: calls with
+  /// values of these dtypes and shapes then run whatever becomes of the graph. Throws what planning
+  /// throws.
+  void prepare(std::span<const Array> values = {}) const;
   explicit operator bool() const { return state_ != nullptr; }
 
  private:
   friend class SessionImpl;
   struct State;
+  State& state_for(std::span<const Array> values) const;
   explicit Callable(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };

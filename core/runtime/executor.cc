@@ -219,7 +219,8 @@ class QueueRun {
       LaunchArgs args{.inputs = inputs_.data(),
                       .outputs = outputs_.data(),
                       .workspace = frame_.arena(program_.arena) + instruction.workspace,
-                      .run = &run_};
+                      .run = &run_,
+                      .detail = &instruction.detail};
       if (instruction.late) {
         launch_late(instruction, args);
       } else if (instruction.variables.empty()) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,18 @@
 
 namespace towerflow {
 
+/// Whether a queue runner was made that is to fill a queue: set when the queue's node exists
+/// already, and seen through all copies.
+class RunnerMark {
+ public:
+  void set() const { set_->store(true, std::memory_order_relaxed); }
+  bool is_set() const { return set_->load(std::memory_order_relaxed); }
+  bool operator==(const RunnerMark&) const { return true; }  // makes no queue another one
+
+ private:
+  std::shared_ptr<std::atomic<bool>> set_ = std::make_shared<std::atomic<bool>>(false);
+};
+
 /// Attributes of FIFOQueueV2, RandomShuffleQueueV2 and PaddingFIFOQueueV2.
 struct QueueAttrs {
   std::vector<DType> component_types;
@@ -18,6 +32,7 @@ struct QueueAttrs {
   std::int64_t min_after_dequeue = 0;
   random::Seeds seeds{};
   std::string shared_name;
+  RunnerMark runner{};
   bool operator==(const QueueAttrs&) const = default;
 };
 

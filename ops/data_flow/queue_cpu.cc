@@ -27,6 +27,7 @@ std::unique_ptr<Resource> make_queue(const std::string& op, const QueueAttrs& at
                                      : static_cast<std::size_t>(attrs.capacity);
   spec.dtypes = attrs.component_types;
   spec.shapes = attrs.shapes;
+  spec.runner = attrs.runner;
   if (op != "RandomShuffleQueueV2") {
     return std::make_unique<QueueResource>(std::move(spec), std::make_unique<FifoOrder>());
   }
@@ -77,10 +78,6 @@ class HandleKernel final : public PreparedKernel {
   QueueAttrs attrs_;
   std::string node_;
 };
-
-QueueCaller caller_of(towerflow::Queue& queue, const LaunchArgs& args) {
-  return {args.run->cancellation, static_cast<CpuQueue&>(queue).pool()};
-}
 
 class EnqueueKernel final : public PreparedKernel {
  public:
@@ -190,8 +187,13 @@ std::unique_ptr<PreparedKernel> queue_function(F function) {
 
 std::unique_ptr<PreparedKernel> close_kernel(const KernelRequest& request) {
   const bool cancel = request.attributes<QueueCloseAttrs>().cancel_pending_enqueues;
-  return queue_function([cancel](QueueResource& queue, const QueueCaller& caller,
-                                 const LaunchArgs&) { queue.close(cancel, &caller); });
+  return queue_function(
+      [cancel](QueueResource& queue, const QueueCaller& caller, const LaunchArgs&) {
+        if (cancel)
+          queue.cancel();
+        else
+          queue.close(caller);
+      });
 }
 
 std::unique_ptr<PreparedKernel> size_kernel(const KernelRequest&) {
@@ -208,6 +210,10 @@ std::unique_ptr<PreparedKernel> is_closed_kernel(const KernelRequest&) {
 }
 
 }  // namespace
+
+QueueCaller caller_of(Queue& queue, const LaunchArgs& args) {
+  return {args.run->cancellation, static_cast<CpuQueue&>(queue).pool(), &args};
+}
 
 QueueResource& queue_of(const LaunchArgs& args, std::size_t input) {
   auto* queue = dynamic_cast<QueueResource*>(*args.input<Resource*>(input));

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 
 #include "core/graph/error.h"
+#include "core/graph/log.h"
 
 namespace towerflow {
 namespace {
 
 constexpr std::size_t kMaxSpare = 1024;  // elements whose memory waits for the next ones
+constexpr std::chrono::seconds kLongWait{
+    1};  // after which a runner that is missing is worth a word
 
 std::string bracketed(const Shape& shape) {
   std::string text;
@@ -43,6 +48,21 @@ std::string describe(const std::exception_ptr& cause) {
     return "an exception of a type of its own";
   }
 }
+
+template <class T>
+void make_room(std::vector<T>& items, std::size_t more) {
+  const std::size_t wanted = items.size() + more;
+  if (wanted > items.capacity()) items.reserve(std::max(wanted, 2 * items.capacity()));
+}
+
+/// Kept by a session: of its queues that wait for a runner, the first to find out says it for all.
+class RunnerWarning final : public Resource {
+ public:
+  bool first() { return !given_.exchange(true); }
+
+ private:
+  std::atomic<bool> given_{false};
+};
 
 }  // namespace
 
@@ -98,14 +118,42 @@ void QueueResource::serve(Line& line, const QueueCaller& caller, const char* wha
   });
   // Released before the callback ends, which waits for one in progress.
   std::unique_lock wait_lock(mutex_);
+  bool may_warn = needs != nullptr && caller.launch != nullptr;
   while (true) {
     if (waiter.cancelled || shut_down_) {
       undo();
       throw errors::CancelledError(fmt::format("{} operation was cancelled", what));
     }
     if (place.first() && step()) return;
-    waiter.changed.wait(wait_lock);
+    if (!may_warn || !lacks_runner()) {
+      waiter.changed.wait(wait_lock);
+    } else if (waiter.changed.wait_for(wait_lock, kLongWait) == std::cv_status::timeout) {
+      may_warn = false;
+      if (!lacks_runner()) continue;
+      wait_lock.unlock();  // a log sink may look at the queue
+      warn_of_runner(*caller.launch);
+      wait_lock.lock();
+    }
   }
+}
+
+bool QueueResource::lacks_runner() const {
+  return spec_.runner.is_set() && !may_fill_ && !closed_ && enqueuers_.empty();
+}
+
+void QueueResource::warn_of_runner(const LaunchArgs& launch) const {
+  auto& warning = launch.run->resources.resource("_runner_warning",
+                                                 [] { return std::make_unique<RunnerWarning>(); });
+  if (!dynamic_cast<RunnerWarning&>(warning).first()) return;
+  const ErrorDetail& detail = *launch.detail;
+  log_message(LogLevel::warning,
+              fmt::format("{} '{}' has been empty for a second and no queue runner that fills it "
+                          "was started in this session: a dequeue waits until one is\n"
+                          "  node: {} ({})\n"
+                          "  at: {}\n"
+                          "  hint: call tf::train::start_queue_runners(sess, {{.coord = &coord}}) "
+                          "before the first run that takes from a queue",
+                          spec_.kind, spec_.name, detail.node, detail.op, detail.site.text()));
 }
 
 void QueueResource::enqueue(const QueueValues& values, const QueueCaller& caller,
@@ -179,8 +227,11 @@ bool QueueResource::take_some(Dequeue& attempt) {
   const std::size_t kept = closed_ ? 0 : order_->held_back();
   std::size_t there = order_->size() > kept ? order_->size() - kept : 0;
   there = std::min(there, attempt.count - attempt.taken.size());
-  in_hand_ += there;
-  for (; there > 0; --there) attempt.taken.push_back(order_->draw(closed_));
+  make_room(attempt.taken, there);  // before anything is drawn, which would be lost
+  for (; there > 0; --there) {
+    attempt.taken.push_back(order_->draw(closed_));
+    ++in_hand_;
+  }
   attempt.needs = needed(attempt.count - attempt.taken.size());
   wake_enqueuer();
   return attempt.taken.size() == attempt.count;
@@ -205,22 +256,22 @@ void QueueResource::throw_ended(std::size_t count) const {
       detail);
 }
 
-void QueueResource::close(bool cancel_pending, const QueueCaller* caller) {
-  if (!cancel_pending) {
-    serve(
-        enqueuers_, *caller, "Close", nullptr,
-        [&] {
-          if (closed_) {
-            throw errors::CancelledError(fmt::format("Queue '{}' is already closed.", spec_.name));
-          }
-          closed_ = true;
-          drop_skipped();
-          wake_all();
-          return true;
-        },
-        [] {});
-    return;
-  }
+void QueueResource::close(const QueueCaller& caller) {
+  serve(
+      enqueuers_, caller, "Close", nullptr,
+      [&] {
+        if (closed_) {
+          throw errors::CancelledError(fmt::format("Queue '{}' is already closed.", spec_.name));
+        }
+        closed_ = true;
+        drop_skipped();
+        wake_all();
+        return true;
+      },
+      [] {});
+}
+
+void QueueResource::cancel() noexcept {
   std::lock_guard lock(mutex_);
   closed_ = true;
   drop_skipped();
@@ -228,8 +279,14 @@ void QueueResource::close(bool cancel_pending, const QueueCaller* caller) {
   wake_all();
 }
 
+void QueueResource::note_runner() {
+  std::lock_guard lock(mutex_);
+  may_fill_ = true;
+}
+
 void QueueResource::admit(QueueElement element) {
   order_->admit(std::move(element));
+  may_fill_ = true;
   drop_skipped();
 }
 
@@ -299,6 +356,11 @@ std::size_t QueueResource::size() const {
 bool QueueResource::is_closed() const {
   std::lock_guard lock(mutex_);
   return closed_;
+}
+
+bool QueueResource::is_shut_down() const {
+  std::lock_guard lock(mutex_);
+  return shut_down_;
 }
 
 void QueueResource::shut_down() {
@@ -376,6 +438,11 @@ QueueElement QueueResource::filled(const QueueValues& values, std::size_t row, b
 
 void QueueResource::recycle(std::vector<QueueElement> elements) {
   std::lock_guard lock(spare_mutex_);
+  try {
+    make_room(spare_, std::min(elements.size(), kMaxSpare - spare_.size()));
+  } catch (const std::bad_alloc&) {
+    return;  // then their memory is free
+  }
   for (QueueElement& element : elements) {
     if (spare_.size() < kMaxSpare) spare_.push_back(std::move(element));
   }

@@ -10,8 +10,10 @@
 
 #include "core/device/cancellation.h"
 #include "core/device/cpu/thread_pool.h"
+#include "core/device/kernel.h"
 #include "core/device/resource_store.h"
 #include "core/device/tensor_desc.h"
+#include "ops/data_flow/queue_attrs.h"
 #include "ops/data_flow/queue_order.h"
 
 namespace towerflow {
@@ -24,12 +26,15 @@ struct QueueSpec {
   std::vector<DType> dtypes;  ///< of the components of an element
   /// The same; empty when elements may differ, with unknown sizes where they are padded.
   std::vector<Shape> shapes;
+  RunnerMark runner{};
 };
 
-/// Who waits: the run that may be cancelled, and the pool that may use the thread's core meanwhile.
+/// Who waits: the run that may be cancelled, the pool that may use the thread's core meanwhile, and
+/// the launch that a warning would be about.
 struct QueueCaller {
   Cancellation& cancellation;
   ThreadPool& pool;
+  const LaunchArgs* launch = nullptr;
 };
 
 /// The values of one enqueue, a component each.
@@ -64,9 +69,14 @@ class QueueResource final : public Resource {
   /// Gives the memory of elements back for later ones.
   void recycle(std::vector<QueueElement> elements);
 
-  /// No more elements will come. With `cancel_pending` the enqueues that wait end with
-  /// CancelledError; without it this waits its turn behind them, and a second close is an error.
-  void close(bool cancel_pending, const QueueCaller* caller);
+  /// No more elements will come. Waits its turn behind the enqueues that wait already; a second
+  /// close is a CancelledError.
+  void close(const QueueCaller& caller);
+  /// The same at once: the enqueues that wait end with CancelledError. Neither plans nor allocates,
+  /// so that there is nothing that could keep a queue from being ended.
+  void cancel() noexcept;
+  /// A queue runner has been started for it: a dequeue that waits need not warn that none was.
+  void note_runner();
   /// Says why the queue will be closed. Once it is and runs dry, dequeues throw `cause` itself when
   /// `raise`, else their OutOfRangeError names it. The first cause stays.
   void set_cause(std::exception_ptr cause, bool raise);
@@ -84,6 +94,7 @@ class QueueResource final : public Resource {
 
   std::size_t size() const;
   bool is_closed() const;
+  bool is_shut_down() const;
   void shut_down() override;
 
  private:
@@ -99,6 +110,8 @@ class QueueResource final : public Resource {
   template <class Step, class Undo>
   void serve(Line& line, const QueueCaller& caller, const char* what, const std::size_t* needs,
              Step&& step, Undo&& undo);
+  bool lacks_runner() const;
+  void warn_of_runner(const LaunchArgs& launch) const;
   void check(const QueueValues& values, bool many) const;
   void check_open() const;
   QueueElement filled(const QueueValues& values, std::size_t row, bool many);
@@ -119,6 +132,7 @@ class QueueResource final : public Resource {
   Line enqueuers_, dequeuers_;
   bool closed_ = false;
   bool shut_down_ = false;
+  bool may_fill_ = false;  // something was enqueued, or a runner started
   std::exception_ptr cause_;
   bool raise_cause_ = false;
   std::size_t in_hand_ = 0;                      // taken by dequeues that wait for more

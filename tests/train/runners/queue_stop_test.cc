@@ -1,0 +1,197 @@
+// What ends a queue ends it whatever has become of the graph, and a wait without a runner is told.
+#include <doctest/doctest.h>
+
+#include <future>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/graph/log.h"
+#include "core/graph/scopes.h"
+#include "ops/array/constant.h"
+#include "ops/data_flow/assert.h"
+#include "train/queue_runner.h"
+
+using namespace towerflow;
+using namespace towerflow::train;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Log lines while it lives.
+class LogLines {
+ public:
+  LogLines()
+      : before_(set_log_sink([this](LogLevel, std::string_view text) {
+          const std::lock_guard lock(mutex_);
+          lines_.emplace_back(text);
+        })) {}
+  ~LogLines() { set_log_sink(before_); }
+  LogLines(const LogLines&) = delete;
+  LogLines& operator=(const LogLines&) = delete;
+
+  std::vector<std::string> with(const std::string& part) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> found;
+    for (const std::string& line : lines_) {
+      if (line.find(part) != std::string::npos) found.push_back(line);
+    }
+    return found;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+  LogSink before_;
+};
+
+/// A runner that moves what comes into `source` on to `target`, from which `next` takes it.
+struct Moved {
+  Graph graph;
+  DefaultGraphGuard guard{graph};
+  FIFOQueue source{8, {int32}, {.shapes = {{}}, .name = "source"}};
+  FIFOQueue target{8, {int32}, {.shapes = {{}}, .name = "target"}};
+  Operation fill = source.enqueue({7}), close_source = source.close();
+  Operation move = target.enqueue({Operand(Tensor(source.dequeue()))});
+  Tensor next = target.dequeue();
+
+  /// From now on nothing of the graph can be planned.
+  static void spoil() {
+    const auto missing = device("/gpu:7");
+    constant(1);
+  }
+};
+
+/// The error of a dequeue that waits by now; closes the session where nothing else ends it.
+template <class Error>
+bool ends_with(Session& session, std::future<Array>& taken) {
+  const bool ended = taken.wait_for(20s) == std::future_status::ready;
+  if (!ended) session.close();
+  CHECK_THROWS_AS(taken.get(), Error);
+  return ended;
+}
+
+std::future<Array> taking(Session& session, const Tensor& next) {
+  auto taken = std::async(std::launch::async, [&] { return session.run(next); });
+  CHECK(taken.wait_for(30ms) == std::future_status::timeout);
+  return taken;
+}
+
+}  // namespace
+
+TEST_CASE("a stop ends the queue of a graph that can no longer be planned") {
+  Moved m;
+  add_queue_runner(QueueRunner(m.target, {m.move}));
+  Session session(m.graph);
+  Coordinator coord;
+  const auto threads = start_queue_runners(session, {.coord = &coord});
+  auto taken = taking(session, m.next);
+  Moved::spoil();
+  CHECK_THROWS_AS(session.run(m.fill), errors::InvalidArgumentError);
+  coord.request_stop();
+  CHECK(ends_with<errors::OutOfRangeError>(session, taken));
+  session.close();  // the thread waits for input that nobody ends
+  coord.join(threads);
+}
+
+TEST_CASE("the end of the input ends it, too") {
+  Moved m;
+  QueueRunner runner(m.target, {m.move});
+  Session session(m.graph);
+  const auto end_of_input = session.make_callable({m.close_source});
+  end_of_input.prepare();
+  const auto threads = runner.create_threads(session, {.start = true});
+  auto taken = taking(session, m.next);
+  Moved::spoil();
+  end_of_input();
+  CHECK(ends_with<errors::OutOfRangeError>(session, taken));
+  CHECK(runner.exceptions_raised().empty());
+}
+
+TEST_CASE("an operation that should end the queue and fails is told, and the queue ends") {
+  for (const bool coordinated : {true, false}) {
+    CAPTURE(coordinated);
+    Moved m;
+    const Operation fails = Assert(constant(false), {"the cancel operation fails"});
+    QueueRunner runner(m.target, {m.move}, {.close_op = fails, .cancel_op = fails});
+    Session session(m.graph);
+    const LogLines log;
+    Coordinator coord;
+    const auto threads =
+        runner.create_threads(session, {.coord = coordinated ? &coord : nullptr, .start = true});
+    auto taken = taking(session, m.next);
+    session.run(m.close_source);
+    CHECK(ends_with<std::exception>(session, taken));
+    if (coordinated) {
+      CHECK_THROWS_WITH_AS(coord.join(threads), doctest::Contains("the cancel operation fails"),
+                           errors::InvalidArgumentError);
+      CHECK(log.with("-close_on_stop ended with: InvalidArgumentError").size() == 1);
+    } else {
+      Thread(threads[0]).join();
+      CHECK(runner.exceptions_raised().size() == 2);  // of the close, and of the cancel after it
+    }
+  }
+}
+
+TEST_CASE("a runner whose end cannot be planned does not start") {
+  Moved m;
+  QueueRunner runner(m.target, {m.move});
+  Session session(m.graph);
+  Moved::spoil();
+  Coordinator coord;
+  CHECK_THROWS_AS(runner.create_threads(session, {.coord = &coord, .start = true}),
+                  errors::InvalidArgumentError);
+  CHECK_NOTHROW(coord.join());
+}
+
+TEST_CASE("a wait for runners that were never started is one warning that names the call") {
+  Moved m;
+  add_queue_runner(QueueRunner(m.source, {m.fill}));
+  add_queue_runner(QueueRunner(m.target, {m.move}));
+  Session session(m.graph);
+  const LogLines log;
+  const auto warnings = [&] { return log.with("no queue runner").size(); };
+  auto taken = taking(session, m.next);
+  auto other = taking(session, m.source.dequeue());
+  CHECK(warnings() == 0);
+  for (int i = 0; i < 200 && warnings() == 0; ++i) std::this_thread::sleep_for(50ms);
+  std::this_thread::sleep_for(100ms);
+  REQUIRE(warnings() == 1);
+  const std::string said = log.with("no queue runner")[0];
+  CHECK(said.find("start_queue_runners(sess") != std::string::npos);
+  CHECK(said.find("_Dequeue (QueueDequeueV2)") != std::string::npos);
+  CHECK(said.find("queue_stop_test.cc:") != std::string::npos);
+  // And the wait goes on.
+  Coordinator coord;
+  const auto threads = start_queue_runners(session, {.coord = &coord});
+  CHECK(taken.get().item<std::int32_t>() == 7);
+  CHECK(other.get().item<std::int32_t>() == 7);
+  coord.request_stop();
+  coord.join(threads);
+}
+
+TEST_CASE("a wait that a runner or somebody else may end is no reason to warn") {
+  Moved m;
+  QueueRunner runner(m.target, {m.move});
+  const LogLines log;
+  {
+    Session session(m.graph);  // a runner that waits itself
+    const auto threads = runner.create_threads(session, {.start = true});
+    auto taken = taking(session, m.next);
+    CHECK(taken.wait_for(1300ms) == std::future_status::timeout);
+    session.run(m.fill);
+    taken.get();
+  }
+  {
+    Session session(m.graph);  // filled by hand
+    session.run(m.fill);
+    session.run(m.move);
+    session.run(m.next);
+    auto taken = taking(session, m.next);
+    CHECK(taken.wait_for(1300ms) == std::future_status::timeout);
+    session.run(m.fill);
+    session.run(m.move);
+    taken.get();
+  }
+  CHECK(log.with("no queue runner").empty());
+}
