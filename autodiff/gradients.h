@@ -6,7 +6,7 @@
 #include "core/graph/tensor.h"
 #include "ops/variables/variable.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// What a gradient is taken with respect to: a tensor, or a variable's storage.
 class GradientTarget {
@@ -43,6 +43,10 @@ struct GradientsOptions {
   std::vector<GradientTarget> stop_gradients{};  ///< tensors to take as constants
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// Appends the nodes that compute the sum over ys of dy/dx for each x, and returns one entry per x:
 /// absent where no path leads to it; `why_none` says why.

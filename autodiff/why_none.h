@@ -6,7 +6,7 @@
 #include "autodiff/gradients.h"
 #include "core/graph/collections.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// Why `gradients` returns nothing for an x. Where several causes hold, the first one here that
 /// does is told, but that `y_unconnected` stands before `no_path`.
@@ -26,9 +26,6 @@ enum class NoneCause {
   y_unconnected,            ///< y does not use any variable
 };
 
-/// "stop_gradient" for NoneCause::stop_gradient.
-const char* cause_name(NoneCause cause);
-
 /// The answer of `why_none`. The handles are valid as long as their graphs, some may be unset.
 struct WhyNone {
   NoneCause cause = NoneCause::no_path;
@@ -44,6 +41,13 @@ struct WhyNone {
 
   bool connected() const { return cause == NoneCause::connected; }
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// "stop_gradient" for NoneCause::stop_gradient.
+const char* cause_name(NoneCause cause);
 
 struct WhyNoneOptions {
   std::vector<GradientTarget> stop_gradients{};  ///< those of the call in question

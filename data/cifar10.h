@@ -6,8 +6,7 @@
 #include "core/graph/tensor.h"
 #include "ops/data_flow/queue.h"
 
-namespace towerflow {
-namespace data {
+namespace towerflow::data::types {
 
 /// Bytes of one record of CIFAR-10's binary version: a label, then 32 x 32 bytes of red, of green
 /// and of blue, each row by row (https://www.cs.toronto.edu/~kriz/cifar.html).
@@ -18,6 +17,10 @@ struct Cifar10Set {
   Array images;  ///< uint8 (N, 32, 32, 3)
   Array labels;  ///< uint8 (N), 0 to 9
 };
+
+}  // namespace towerflow::data::types
+
+namespace towerflow::data {
 
 /// Reads one file of CIFAR-10's binary version, plain or gzip, by its first bytes. DataLossError,
 /// with the file's name and the figures, for a file that holds no whole number of records, none at
@@ -30,7 +33,9 @@ Cifar10Set read_cifar10_file(const std::string& path);
 /// another name, NotFoundError where a file is absent.
 Cifar10Set read_cifar10_set(const std::string& folder, const std::string& name);
 
-}  // namespace data
+}  // namespace towerflow::data
+
+namespace towerflow::types {
 
 /// One picture of CIFAR-10 in a graph.
 struct Cifar10Example {
@@ -38,6 +43,10 @@ struct Cifar10Example {
   Tensor label;  ///< int32 [1], 0 to 9 in the files of CIFAR-10
   Tensor image;  ///< uint8 [32, 32, 3]
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// The next picture of CIFAR-10's binary files, whose names come from `filename_queue`: a
 /// FixedLengthRecordReader and the operations that cut its records up.

@@ -1,7 +1,9 @@
 #pragma once
 
-namespace towerflow::data {
+#include "core/graph/types.h"
+
+namespace towerflow::data::types {
 
 enum class Compression { none, gzip, zlib };
 
-}  // namespace towerflow::data
+}  // namespace towerflow::data::types

@@ -12,7 +12,7 @@
 
 #include "core/graph/array.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// tf.FixedLenFeature: an input feature of the same shape in every Example.
 struct FixedLenFeature {
@@ -36,7 +36,9 @@ struct FixedLenSequenceFeature {
   bool allow_missing = false;
 };
 
-namespace data {
+}  // namespace towerflow::types
+
+namespace towerflow::data::types {
 
 using FixedLenFeatures = std::vector<std::pair<std::string, FixedLenFeature>>;
 
@@ -74,14 +76,6 @@ using VariableFeatures = std::vector<std::pair<std::string, VarLenFeature>>;
 /// Gives the memory for the values of feature `index`, once their number is known.
 using AllocateValues = std::function<void*(std::size_t index, std::int64_t count)>;
 
-/// Parses the values of variable features of one Example into memory that `allocate` gives, which
-/// is asked once a feature, in their order; absent features have no values. A key that comes twice
-/// counts as its last.
-///
-/// InvalidArgumentError: bytes that are no Example, another dtype.
-void parse_variable(std::string_view serialized, const VariableFeatures& features,
-                    const AllocateValues& allocate);
-
 /// Makes serialized tf.train.Example messages; the features are written in the order of their
 /// names, so that equal content gives equal bytes. Setting a name again replaces its value.
 class ExampleBuilder {
@@ -105,5 +99,16 @@ class ExampleBuilder {
   std::unique_ptr<Message> message_;
 };
 
-}  // namespace data
-}  // namespace towerflow
+}  // namespace towerflow::data::types
+
+namespace towerflow::data {
+
+/// Parses the values of variable features of one Example into memory that `allocate` gives, which
+/// is asked once a feature, in their order; absent features have no values. A key that comes twice
+/// counts as its last.
+///
+/// InvalidArgumentError: bytes that are no Example, another dtype.
+void parse_variable(std::string_view serialized, const VariableFeatures& features,
+                    const AllocateValues& allocate);
+
+}  // namespace towerflow::data

@@ -5,7 +5,7 @@
 
 #include "data/record_reader.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 struct FixedLengthRecordReaderOptions {
   std::int64_t header_bytes = 0;  ///< before the first record
@@ -57,4 +57,4 @@ class WholeFileReader : public ReaderBase {
   explicit WholeFileReader(WholeFileReaderOptions options = {}, Site site = Site::current());
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

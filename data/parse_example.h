@@ -8,7 +8,7 @@
 #include "core/graph/operand.h"
 #include "data/example.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// The features to take from an Example, by key.
 using Features = std::map<std::string, FixedLenFeature>;
@@ -24,22 +24,6 @@ class ParsedFeatures {
  private:
   std::map<std::string, Tensor> tensors_;
 };
-
-struct ParseExampleOptions {
-  std::string name{};
-};
-
-/// The features of one serialized tf.train.Example.
-///
-/// shapes   serialized [] -> by key the feature's shape
-/// dtypes   serialized string; features float32, int64, string
-/// grads    none: parsed values are data
-/// errors   ValueError, TypeError: no features, shapes that are not fully known, defaults that do
-///          not fit; InvalidArgumentError in a run: bytes that are no Example, a feature that is
-///          absent without a default, another dtype or number of values
-/// source   tf.parse_single_example
-ParsedFeatures parse_single_example(const Operand& serialized, const Features& features,
-                                    ParseExampleOptions options = {}, Site site = Site::current());
 
 /// Features of any kind, by key: `MixedFeatures{{"words", VarLenFeature{int64}}, ...}`.
 using MixedFeatures =
@@ -68,6 +52,26 @@ class ParsedMixedFeatures {
   ParsedFeatures dense_;
   std::map<std::string, SparseTensor> sparse_;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+struct ParseExampleOptions {
+  std::string name{};
+};
+
+/// The features of one serialized tf.train.Example.
+///
+/// shapes   serialized [] -> by key the feature's shape
+/// dtypes   serialized string; features float32, int64, string
+/// grads    none: parsed values are data
+/// errors   ValueError, TypeError: no features, shapes that are not fully known, defaults that do
+///          not fit; InvalidArgumentError in a run: bytes that are no Example, a feature that is
+///          absent without a default, another dtype or number of values
+/// source   tf.parse_single_example
+ParsedFeatures parse_single_example(const Operand& serialized, const Features& features,
+                                    ParseExampleOptions options = {}, Site site = Site::current());
 
 ParsedMixedFeatures parse_mixed_example(const Operand& serialized, const MixedFeatures& features,
                                         const ParseExampleOptions& options, Site site);

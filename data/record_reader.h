@@ -6,7 +6,7 @@
 #include "data/compression_kind.h"
 #include "ops/data_flow/queue.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 struct RecordReaderOptions {
   std::string name{};
@@ -49,4 +49,4 @@ class TFRecordReader : public ReaderBase {
   explicit TFRecordReader(RecordReaderOptions options = {}, Site site = Site::current());
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

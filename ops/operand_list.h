@@ -5,7 +5,7 @@
 
 #include "core/graph/operand.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// A list of tensors, or of values that become tensors: what concat, stack and add_n take.
 class OperandList {
@@ -38,4 +38,4 @@ class OperandList {
   std::vector<Operand> items_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

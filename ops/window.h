@@ -2,7 +2,9 @@
 
 #include <cstdint>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// How a window reaches over the border, as TensorFlow's `padding` argument.
 enum class Padding : std::uint8_t {
@@ -20,11 +22,19 @@ struct WindowAxis {
   std::int64_t pad_after = 0;
 };
 
+}  // namespace towerflow::types
+
+namespace towerflow {
+
 /// The axis with output size and padding filled in. `same`: ceil(input / stride);
 /// `valid`: ceil((input - window + 1) / stride). Throws ValueError for a negative input, for window
 /// or stride below 1, and for `valid` when the window is larger than the input.
 WindowAxis window_axis(std::int64_t input, std::int64_t window, std::int64_t stride,
                        Padding padding);
+
+}  // namespace towerflow
+
+namespace towerflow::types {
 
 /// A 2-D convolution: x [batch, rows.input, columns.input, in_channels] NHWC,
 /// filter [rows.window, columns.window, in_channels, out_channels] HWIO,
@@ -54,4 +64,4 @@ struct PoolGeometry {
   std::int64_t result_elements() const { return rows.output * columns.output * channels; }
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -4,7 +4,7 @@
 
 #include "train/optimizer.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// What becomes of the gradients that a variable has in several towers. Whatever the policy, they
 /// are added in tower order, and a gradient absent in every tower stays absent: `apply_gradients`
@@ -23,6 +23,10 @@ struct AverageOptions {
   /// For weighted_mean: a number for each tower, such as its examples.
   std::vector<Tensor> weights{};
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// The average gradient of each variable over the towers, for `apply_gradients`.
 ///

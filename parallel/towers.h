@@ -8,7 +8,7 @@
 #include "parallel/average_gradients.h"
 #include "train/optimizer.h"
 
-namespace towerflow::parallel {
+namespace towerflow::parallel::types {
 
 /// The loss of one tower, called inside its variable, device and name scope; `scope` is the latter,
 /// "tower_0/", for collections.
@@ -46,4 +46,4 @@ class Towers {
   Operation train_op;
 };
 
-}  // namespace towerflow::parallel
+}  // namespace towerflow::parallel::types

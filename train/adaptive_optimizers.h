@@ -2,7 +2,7 @@
 
 #include "train/optimizer.h"
 
-namespace towerflow::train {
+namespace towerflow::train::types {
 
 struct AdamOptions {
   Operand beta1 = 0.9;
@@ -97,4 +97,4 @@ class AdagradOptimizer final : public Optimizer {
   Tensor rate_;
 };
 
-}  // namespace towerflow::train
+}  // namespace towerflow::train::types

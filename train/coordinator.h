@@ -8,7 +8,7 @@
 #include "core/graph/error.h"
 #include "train/thread.h"
 
-namespace towerflow::train {
+namespace towerflow::train::types {
 
 struct CoordinatorOptions {
   /// Errors that mean the end of the input: they stop the threads and are not reported.
@@ -64,4 +64,4 @@ class Coordinator {
   const std::unique_ptr<State> state_;
 };
 
-}  // namespace towerflow::train
+}  // namespace towerflow::train::types

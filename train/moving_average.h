@@ -11,7 +11,7 @@
 #include "core/graph/operand.h"
 #include "ops/variables/variable.h"
 
-namespace towerflow::train {
+namespace towerflow::train::types {
 
 /// Something that has a moving average: a variable, or a tensor such as a loss.
 class Averaged {
@@ -109,6 +109,10 @@ struct AssignMovingAverageOptions {
   bool zero_debias = true;
   std::string name{};
 };
+
+}  // namespace towerflow::train::types
+
+namespace towerflow::train {
 
 /// variable -= (1 - decay) * (variable - value); reads the variable afterwards.
 ///

@@ -12,7 +12,7 @@
 #include "core/graph/operand.h"
 #include "ops/variables/variable.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// A variable and what a loss says about it; an absent gradient is an empty optional.
 struct GradAndVar {
@@ -20,7 +20,9 @@ struct GradAndVar {
   Variable var;
 };
 
-namespace train {
+}  // namespace towerflow::types
+
+namespace towerflow::train::types {
 
 /// When the gradients of one call may be used: each as soon as it is there, after the other inputs'
 /// gradients of its op, or after all of them. Runs here are in tape order and deterministic, so the
@@ -167,5 +169,4 @@ class MomentumOptimizer final : public Optimizer {
   Tensor rate_, factor_;
 };
 
-}  // namespace train
-}  // namespace towerflow
+}  // namespace towerflow::train::types

@@ -10,7 +10,7 @@
 #include "ops/data_flow/queue.h"
 #include "train/coordinator.h"
 
-namespace towerflow::train {
+namespace towerflow::train::types {
 
 struct QueueRunnerOptions {
   Operation close_op{};   ///< run when the input has ended; closes the queue when not given
@@ -67,6 +67,10 @@ class QueueRunner {
 };
 
 inline std::string collection_name(const QueueRunner& runner) { return runner.name(); }
+
+}  // namespace towerflow::train::types
+
+namespace towerflow::train {
 
 /// Adds to the QUEUE_RUNNERS of the default graph. (tf.train.add_queue_runner)
 void add_queue_runner(const QueueRunner& runner,

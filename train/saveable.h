@@ -10,7 +10,7 @@
 
 #include "ops/variables/variable.h"
 
-namespace towerflow::train {
+namespace towerflow::train::types {
 
 /// One tensor of a checkpoint: its key there and where the value to save comes from.
 struct SaveSpec {
@@ -44,6 +44,10 @@ using Saveable = std::shared_ptr<const SaveableObject>;
 
 inline std::string collection_name(const Saveable& saveable) { return saveable->name(); }
 
+}  // namespace towerflow::train::types
+
+namespace towerflow::train {
+
 /// A variable under a name of its choice.
 Saveable variable_saveable(const Variable& variable, std::string name);
 
@@ -52,6 +56,10 @@ using SaverItem = std::variant<Variable, Saveable>;
 
 /// The same with its name in the checkpoint.
 using NamedItem = std::pair<const std::string, SaverItem>;
+
+}  // namespace towerflow::train
+
+namespace towerflow::train::types {
 
 /// What a Saver saves: a list, each under its own name ("conv1/weights"), or a map from names in
 /// the checkpoint.
@@ -82,4 +90,4 @@ class VarList {
   std::vector<std::pair<std::string, SaverItem>> items_;  // with the name in the checkpoint
 };
 
-}  // namespace towerflow::train
+}  // namespace towerflow::train::types

@@ -10,11 +10,11 @@
 
 #include "train/saveable.h"
 
-namespace towerflow {
+namespace towerflow::types {
 class Session;
 }
 
-namespace towerflow::train {
+namespace towerflow::train::types {
 
 struct SaverOptions {
   /// What is saved and restored; VarList::all() when not given.
@@ -121,4 +121,4 @@ class Saver {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace towerflow::train
+}  // namespace towerflow::train::types

@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 
-namespace towerflow::train {
+#include "core/graph/types.h"
+
+namespace towerflow::train::types {
 
 /// A thread with a name that never outlives its last handle: with it goes, in order, a request to
 /// end (`interrupt`) and a join. A cheap handle. (Python's threading.Thread)
@@ -39,4 +41,4 @@ class Thread {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace towerflow::train
+}  // namespace towerflow::train::types

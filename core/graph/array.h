@@ -10,7 +10,7 @@
 #include "core/graph/dtype.h"
 #include "core/graph/shape.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// A concrete tensor value on the host: dtype, fully known shape, reference-counted buffer.
 ///
@@ -95,4 +95,4 @@ class Array {
   std::shared_ptr<void> data_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

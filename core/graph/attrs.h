@@ -4,7 +4,9 @@
 #include <memory>
 #include <typeinfo>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// The attributes of a node: one struct of the op's own, compared by its defaulted `==`.
 ///
@@ -56,4 +58,4 @@ class Attrs {
   std::shared_ptr<const Base> holder_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

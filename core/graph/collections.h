@@ -10,7 +10,7 @@
 #include "core/graph/error.h"
 #include "core/graph/tensor.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// Standard collection names. (tf.GraphKeys)
 struct GraphKeys {
@@ -127,4 +127,4 @@ class Collections {
   std::map<std::string, std::vector<CollectionItem>> items_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -8,7 +8,7 @@
 #include "core/graph/shape.h"
 #include "core/graph/site.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 class Graph;
 struct Node;
@@ -69,4 +69,4 @@ class GraphDescription {
   std::vector<OpDescription> ops_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -6,7 +6,7 @@
 
 #include "core/graph/site.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// A device as a user asks for it, each part optional: /job:worker/replica:0/task:1/device:GPU:0.
 struct DeviceSpec {
@@ -27,4 +27,4 @@ struct DeviceSpec {
   bool operator==(const DeviceSpec&) const = default;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

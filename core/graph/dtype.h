@@ -5,7 +5,9 @@
 #include <string>
 #include <type_traits>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// Element types, numbered as TensorFlow's DataType so that files can carry the number.
 enum class DType : std::uint8_t {
@@ -44,6 +46,10 @@ inline constexpr DType uint64 = DType::uint64;
 inline constexpr DType bool_ = DType::bool_;
 inline constexpr DType string = DType::string;
 inline constexpr DType resource = DType::resource;
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// TensorFlow's name: "float32", "bool", "string".
 const char* dtype_name(DType dtype) noexcept;

@@ -5,7 +5,7 @@
 
 #include "core/graph/site.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// What is known about an error besides its message; empty fields are left out of the text.
 struct ErrorDetail {
@@ -77,7 +77,9 @@ class RuntimeError : public Error {
       : Error("RuntimeError", std::move(message), std::move(detail)) {}
 };
 
-namespace errors {
+}  // namespace towerflow::types
+
+namespace towerflow::errors::types {
 
 /// The canonical codes, numbered as in TensorFlow's `error_codes.proto`.
 enum class Code {
@@ -100,8 +102,16 @@ enum class Code {
   unauthenticated = 16,
 };
 
+}  // namespace towerflow::errors::types
+
+namespace towerflow::errors {
+
 /// "OutOfRangeError" for Code::out_of_range.
 const char* class_name(Code code) noexcept;
+
+}  // namespace towerflow::errors
+
+namespace towerflow::errors::types {
 
 /// An error that arises while a graph runs, or while a file is read or written.
 class OpError : public Error {
@@ -137,10 +147,16 @@ using InternalError = CodedError<Code::internal>;
 using UnavailableError = CodedError<Code::unavailable>;
 using DataLossError = CodedError<Code::data_loss>;
 
+}  // namespace towerflow::errors::types
+
+namespace towerflow::errors {
+
 /// Throws the CodedError of `code`.
 [[noreturn]] void raise(Code code, std::string message, ErrorDetail detail = {});
 
-}  // namespace errors
+}  // namespace towerflow::errors
+
+namespace towerflow {
 
 /// Throws again the error being handled with `detail` filled in where it was still empty; an
 /// exception from outside the library becomes an InternalError. Call it inside a catch block only.

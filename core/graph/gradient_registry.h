@@ -7,7 +7,7 @@
 
 #include "core/graph/op_gradient.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// Gradients that programs register by name, for `gradient_override_map`. The names of ops are
 /// taken: an op brings its gradient in its OpDef. Safe from any thread.
@@ -44,14 +44,18 @@ class RegisterGradient {
                             Site site = Site::current());
 };
 
-/// Registers a name whose gradient is absent. (tf.no_gradient, tf.NotDifferentiable)
-/// Throws KeyError when the name is taken.
-void NotDifferentiable(const std::string& op_type, Site site = Site::current());
-
 /// Gradients that live with one graph: those of `custom_gradient`, whose rules hold its tensors.
 struct GraphGradients {
   std::map<std::string, OpGradient> by_name;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// Registers a name whose gradient is absent. (tf.no_gradient, tf.NotDifferentiable)
+/// Throws KeyError when the name is taken.
+void NotDifferentiable(const std::string& op_type, Site site = Site::current());
 
 /// The gradient of a node, found by the name it was given or by its op; nullptr where the name is
 /// unknown. A node without inputs has none to give. (ops.get_gradient_function)

@@ -20,9 +20,15 @@
 
 namespace towerflow {
 
+class GraphTrial;
+struct GraphMutex;
+
+}  // namespace towerflow
+
+namespace towerflow::types {
+
 class DefaultGraphGuard;
 class GradientOverrideScope;
-struct GraphMutex;
 
 /// What a new node is made of; the graph adds its name, devices, control inputs and shapes.
 struct NodeSpec {
@@ -107,7 +113,7 @@ class Graph {
   std::uint64_t uid() const { return uid_; }
 
  private:
-  friend class GraphTrial;
+  friend class towerflow::GraphTrial;
 
   std::string node_name(const std::string& name, Site site);
   void infer(Node& node) const;
@@ -123,11 +129,6 @@ class Graph {
   std::unordered_map<const Node*, Site> first_reuse_;
   bool finalized_ = false;
 };
-
-/// The graph calls on this thread add to. (tf.get_default_graph)
-Graph& get_default_graph();
-/// Drops this thread's global default graph; throws RuntimeError inside an `as_default`.
-void reset_default_graph();
 
 /// Restores the former default graph when it ends.
 class [[nodiscard]] DefaultGraphGuard {
@@ -153,6 +154,15 @@ class [[nodiscard]] GradientOverrideScope {
   Graph& graph_;
   std::map<std::string, std::string> before_;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// The graph calls on this thread add to. (tf.get_default_graph)
+Graph& get_default_graph();
+/// Drops this thread's global default graph; throws RuntimeError inside an `as_default`.
+void reset_default_graph();
 
 /// The value of a tensor that is known without running the graph; an empty Array otherwise.
 /// (tensor_util.constant_value)

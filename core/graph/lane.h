@@ -1,6 +1,8 @@
 #pragma once
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// The engines of a device that work side by side, each in its own order. Devices that share the
 /// host's memory have the first alone.
@@ -9,6 +11,10 @@ enum class Lane {
   upload,    ///< copies into the device's memory
   download,  ///< copies out of it, to the host
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// "compute", "upload", "download".
 inline const char* lane_name(Lane lane) {

@@ -3,12 +3,18 @@
 #include <functional>
 #include <string_view>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// How serious a message is that is not an error.
 enum class LogLevel { info, warning };
 
 using LogSink = std::function<void(LogLevel, std::string_view)>;
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// Where warnings, the placement log and explanations go; the default writes lines to stderr.
 /// Returns the sink that was set before, which is called no more unless this is called from inside

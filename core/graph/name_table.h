@@ -8,7 +8,7 @@
 
 #include "core/graph/node.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// The full names of a graph: which are taken, by scopes or by nodes, and the nodes that have them.
 ///
@@ -50,4 +50,4 @@ class NameTable {
   std::unordered_map<std::string, Node*> others_;  // whose place in the table another node has
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

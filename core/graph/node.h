@@ -10,6 +10,10 @@ namespace towerflow {
 
 struct OpDef;
 
+}  // namespace towerflow
+
+namespace towerflow::types {
+
 /// What is known of one output of a node before anything runs.
 struct OutputSpec {
   DType dtype = DType::invalid;
@@ -38,4 +42,4 @@ struct Node {
   Site site;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -7,7 +7,7 @@
 
 #include "core/graph/tensor.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// Appends the nodes of the gradient of `op` with respect to each of its inputs, given the gradient
 /// of each of its outputs (absent where nothing flows). Returns one entry per input.
@@ -25,4 +25,4 @@ struct NoGradient {
 /// How an op passes gradients on, or why it does not.
 using OpGradient = std::variant<NoGradient, GradientRule>;
 
-}  // namespace towerflow
+}  // namespace towerflow::types

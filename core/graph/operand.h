@@ -13,7 +13,7 @@
 #include "core/graph/array.h"
 #include "core/graph/tensor.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// A value written in the program: a number, a string, a tensor, or nested braces of these.
 ///
@@ -58,6 +58,10 @@ class Nested {
   Value value_;
 };
 
+}  // namespace towerflow::types
+
+namespace towerflow {
+
 /// The Array that nested values make: of `wanted` if given, else as Nested says.
 /// Throws ValueError for ragged braces, TypeError where a value does not fit the dtype.
 Array to_array(const Nested& nested, std::optional<DType> wanted = std::nullopt);
@@ -65,6 +69,10 @@ Array to_array(const Nested& nested, std::optional<DType> wanted = std::nullopt)
 /// The sizes of a fully known shape as an int32 vector, int64 where one does not fit. Throws
 /// ValueError for any other shape.
 Array shape_to_array(const Shape& shape);
+
+}  // namespace towerflow
+
+namespace towerflow::types {
 
 /// An argument of an op: a tensor, or something TensorFlow would convert to one, with the line
 /// where it was written. Conversion happens inside the op, so that the constant gets its name.
@@ -123,6 +131,10 @@ class Operand {
 struct RebuiltTensors {
   std::map<std::string, std::function<Tensor()>> builders;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// The numbers of `array` in another dtype, as NumPy casts them. Throws TypeError for strings.
 Array cast_elements(const Array& array, DType wanted);

@@ -1,6 +1,8 @@
 #pragma once
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// Which passes run; each can be switched off to see what it is worth. Values stay equal bit for
 /// bit, but for `fuse_convolutions` and `choose_winograd` (within 1e-5).
@@ -15,4 +17,4 @@ struct PassOptions {
   bool choose_winograd = true;  ///< kernels that multiply convolutions at points; no pass
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -13,7 +13,7 @@
 #include "core/graph/device_spec.h"
 #include "core/graph/tensor.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// Chooses a device for an operation; what it returns replaces the device asked for so far.
 using DeviceFunction = std::function<std::string(const Operation&)>;
@@ -83,4 +83,4 @@ struct ScopeState {
   std::optional<std::pair<OpenGuard, OpenGuard>> misplaced_;  ///< closed, and still open inside it
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -10,7 +10,7 @@
 
 #include "core/graph/graph.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// An open name scope; the scope ends with the guard.
 class [[nodiscard]] NameScope {
@@ -38,12 +38,6 @@ struct NameScopeOptions {
   std::optional<std::vector<Tensor>> values{};
 };
 
-/// Prefixes the names of the nodes made while the guard lives: unique within the outer scope, taken
-/// as it stands when it ends with '/', the root when it is empty or absent. (tf.name_scope)
-/// Throws ValueError for a name that no node may have, and where `values` are given but no name.
-NameScope name_scope(std::optional<std::string> name, NameScopeOptions options = {},
-                     Site site = Site::current());
-
 /// An open device scope; ends with the guard.
 class [[nodiscard]] DeviceScope {
  public:
@@ -56,22 +50,6 @@ class [[nodiscard]] DeviceScope {
   Graph& graph_;
   std::size_t depth_;
 };
-
-/// Asks for a device for the nodes made while the guard lives; inner scopes take precedence part by
-/// part, `nullopt` forgets the outer ones. (tf.device) Throws ValueError for an unknown spelling.
-DeviceScope device(const std::string& spec, Site site = Site::current());
-inline DeviceScope device(const char* spec, Site site = Site::current()) {
-  return device(std::string(spec), site);
-}
-DeviceScope device(std::nullopt_t, Site site = Site::current());
-DeviceScope device(DeviceFunction function, Site site = Site::current());
-
-/// What a device scope of this spelling or function holds.
-DeviceLevel device_level(const DeviceOrFunction& device, Site site);
-
-/// The graph that all of these belong to, the default one where there are none. Throws ValueError
-/// naming two that differ.
-Graph& graph_of(const std::vector<Tensor>& values, Site site);
 
 /// An open colocation scope; ends with the guard.
 class [[nodiscard]] ColocationScope {
@@ -86,13 +64,6 @@ class [[nodiscard]] ColocationScope {
   std::vector<DeviceLevel> devices_;
   std::vector<Node*> colocation_;
 };
-
-/// Places the nodes made while the guard lives beside `op`, whatever device scopes are open.
-/// (tf.colocate_with)
-ColocationScope colocate_with(const Operation& op, bool ignore_existing = false,
-                              Site site = Site::current());
-/// Forgets the outer colocation scopes, and devices. Throws ValueError without `ignore_existing`.
-ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site = Site::current());
 
 /// An open block of control dependencies; ends with the guard.
 class [[nodiscard]] ControlDependencies {
@@ -124,6 +95,39 @@ class [[nodiscard]] InitScope {
   bool brought_back_ = false;
   ControlDependencies outside_;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// Prefixes the names of the nodes made while the guard lives: unique within the outer scope, taken
+/// as it stands when it ends with '/', the root when it is empty or absent. (tf.name_scope)
+/// Throws ValueError for a name that no node may have, and where `values` are given but no name.
+NameScope name_scope(std::optional<std::string> name, NameScopeOptions options = {},
+                     Site site = Site::current());
+
+/// Asks for a device for the nodes made while the guard lives; inner scopes take precedence part by
+/// part, `nullopt` forgets the outer ones. (tf.device) Throws ValueError for an unknown spelling.
+DeviceScope device(const std::string& spec, Site site = Site::current());
+inline DeviceScope device(const char* spec, Site site = Site::current()) {
+  return device(std::string(spec), site);
+}
+DeviceScope device(std::nullopt_t, Site site = Site::current());
+DeviceScope device(DeviceFunction function, Site site = Site::current());
+
+/// What a device scope of this spelling or function holds.
+DeviceLevel device_level(const DeviceOrFunction& device, Site site);
+
+/// The graph that all of these belong to, the default one where there are none. Throws ValueError
+/// naming two that differ.
+Graph& graph_of(const std::vector<Tensor>& values, Site site);
+
+/// Places the nodes made while the guard lives beside `op`, whatever device scopes are open.
+/// (tf.colocate_with)
+ColocationScope colocate_with(const Operation& op, bool ignore_existing = false,
+                              Site site = Site::current());
+/// Forgets the outer colocation scopes, and devices. Throws ValueError without `ignore_existing`.
+ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site = Site::current());
 
 /// The nodes made while the guard lives run after all of `inputs`. (tf.control_dependencies)
 ControlDependencies control_dependencies(std::span<const Fetch> inputs,

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// Python's None: an unknown dimension, an absent name, an absent gradient.
 inline constexpr std::nullopt_t None = std::nullopt;
@@ -87,6 +89,10 @@ class Shape {
   std::vector<Dim> dims_;
   bool has_rank_ = true;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// The sizes multiplied: 0 beside a 0, nothing where one is unknown. Throws ValueError where
 /// 64 bits do not hold the product of all that are not 0.

@@ -2,7 +2,9 @@
 
 #include <string>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// The place in the user's program that made a node or raised an error.
 ///
@@ -27,4 +29,4 @@ struct Site {
   bool operator==(const Site&) const = default;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -10,7 +10,7 @@
 #include "core/graph/shape.h"
 #include "core/graph/site.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 class Attrs;
 class Graph;
@@ -151,6 +151,10 @@ class Fetch {
 template <class T>
 concept FetchLike = !std::same_as<T, Fetch> &&
                     (std::convertible_to<const T&, Fetch> || std::convertible_to<const T&, Tensor>);
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 template <FetchLike T>
 std::vector<Fetch> to_fetches(const std::vector<T>& items) {

@@ -10,6 +10,10 @@ namespace towerflow {
 
 class SessionImpl;
 
+}  // namespace towerflow
+
+namespace towerflow::types {
+
 /// Runs one list of fetches again and again; made by `Session::make_callable`.
 ///
 /// A call with feeds of the shapes of the call before allocates nothing. One thread at a time may
@@ -31,11 +35,11 @@ class Callable {
   explicit operator bool() const { return state_ != nullptr; }
 
  private:
-  friend class SessionImpl;
+  friend class towerflow::SessionImpl;
   struct State;
   State& state_for(std::span<const Array> values) const;
   explicit Callable(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// Where a node runs and why: an entry of the placement ledger.
 struct Placement {
@@ -25,4 +27,4 @@ struct Transfer {
   bool replica = false;  ///< a variable's: made only when the variable has changed
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -6,7 +6,7 @@
 
 #include "core/graph/lane.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// How one call of `run` is made. (tf.RunOptions)
 struct RunOptions {
@@ -47,4 +47,4 @@ struct RunMetadata {
   std::string chrome_trace() const;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

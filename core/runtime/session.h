@@ -20,6 +20,15 @@ namespace towerflow {
 
 class Cancellation;
 class ResourceStore;
+class SessionImpl;
+
+/// The numbers of `value` in the dtype of `tensor`. What cannot be cast, strings where numbers
+/// should be, is given back as it is: the run refuses it, with the tensor's name.
+Array fed_array(Array value, const Tensor& tensor);
+
+}  // namespace towerflow
+
+namespace towerflow::types {
 
 /// Which accelerators a session sees. (tf.GPUOptions)
 struct GPUOptions {
@@ -37,10 +46,6 @@ struct ConfigProto {
   SimulatedDevices simulated{};  ///< accelerators to simulate, which stand in for GPUs
   PassOptions passes{};
 };
-
-/// The numbers of `value` in the dtype of `tensor`. What cannot be cast, strings where numbers
-/// should be, is given back as it is: the run refuses it, with the tensor's name.
-Array fed_array(Array value, const Tensor& tensor);
 
 /// One fed tensor and its value.
 class Feed {
@@ -160,4 +165,4 @@ class Session {
   std::shared_ptr<SessionImpl> impl_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

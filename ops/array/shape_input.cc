@@ -13,7 +13,7 @@ namespace {
 /// A tensor of more elements has no byte count that a signed 64-bit number holds.
 constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 16;
 
-std::int64_t integer_at(const Array& array, std::int64_t index) {
+std::int64_t integer_of(const Array& array, std::int64_t index) {
   return array.dtype() == DType::int32 ? array.data<std::int32_t>()[index]
                                        : array.data<std::int64_t>()[index];
 }
@@ -24,7 +24,7 @@ Dim scalar_size(const Tensor& element) {
   Array value = constant_value(element);
   if (value.empty()) value = evaluate_constant(element);
   if (value.empty() || !is_index(value.dtype()) || value.elements() != 1) return None;
-  const std::int64_t size = integer_at(value, 0);
+  const std::int64_t size = integer_of(value, 0);
   return size < 0 ? Dim(None) : Dim(size);
 }
 
@@ -50,7 +50,7 @@ Shape shape_from_input(const InferenceContext& context, std::size_t input) {
   std::vector<Dim> dims;
   std::int64_t elements = 1;
   for (std::int64_t i = 0; i < value->elements(); ++i) {
-    const std::int64_t size = integer_at(*value, i);
+    const std::int64_t size = integer_of(*value, i);
     if (size < -1) {
       context.fail(fmt::format("Invalid value in tensor used for shape: {}", size));
     }
@@ -88,7 +88,7 @@ Shape static_shape_value(const Tensor& sizes) {
   const Array value = constant_value(sizes);
   if (!value.empty() && is_index(value.dtype()) && value.shape().rank() == 1) {
     std::vector<std::int64_t> known;
-    for (std::int64_t i = 0; i < value.elements(); ++i) known.push_back(integer_at(value, i));
+    for (std::int64_t i = 0; i < value.elements(); ++i) known.push_back(integer_of(value, i));
     return Shape(std::span<const std::int64_t>(known));
   }
   return vector.rank() == 1 && vector[0].known()

@@ -6,7 +6,7 @@
 
 #include "ops/data_flow/queue.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 struct PaddingFIFOQueueOptions {
   std::string shared_name{};
@@ -28,4 +28,4 @@ class PaddingFIFOQueue : public QueueBase {
                    PaddingFIFOQueueOptions options = {}, Site site = Site::current());
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

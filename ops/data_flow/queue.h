@@ -9,7 +9,7 @@
 #include "core/graph/tensor.h"
 #include "ops/operand_list.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// The components of a dequeued element. A queue of one component gives one tensor, to which this
 /// converts: `Tensor x = queue.dequeue();` of several, `auto [x, y] =
@@ -137,4 +137,4 @@ class RandomShuffleQueue : public QueueBase {
                      Site site = Site::current());
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -186,18 +186,22 @@ Tensor divide(const Operand& x, const Operand& y, BinaryOptions options, Site si
   return true_quotient(left, y, options, std::nullopt, site);
 }
 
-Tensor operator/(const Operand& x, const Operand& y) {
+Tensor types::operator/(const Operand& x, const Operand& y) {
   const bool value_left = x.any_tensor() == nullptr && y.tensor() != nullptr;
   return true_quotient(x, y, {}, value_left ? std::optional(y.tensor()->dtype()) : std::nullopt,
                        x.site());
 }
-Tensor operator+(const Operand& x, const Operand& y) { return call_operator("AddV2", "add", x, y); }
-Tensor operator-(const Operand& x, const Operand& y) { return call_operator("Sub", "sub", x, y); }
-Tensor operator*(const Operand& x, const Operand& y) {
+Tensor types::operator+(const Operand& x, const Operand& y) {
+  return call_operator("AddV2", "add", x, y);
+}
+Tensor types::operator-(const Operand& x, const Operand& y) {
+  return call_operator("Sub", "sub", x, y);
+}
+Tensor types::operator*(const Operand& x, const Operand& y) {
   if (is_truth(x) || (is_truth(y) && !y.is_variable())) return truth_product(x, y);
   return call_operator("Mul", "mul", x, y);
 }
-Tensor operator%(const Operand& x, const Operand& y) {
+Tensor types::operator%(const Operand& x, const Operand& y) {
   return call_operator("FloorMod", "mod", x, y);
 }
 
@@ -208,12 +212,16 @@ static Tensor compare(const char* op, const char* turned, const Operand& x, cons
   }
   return call_operator(op, op, x, y);
 }
-Tensor operator>(const Operand& x, const Operand& y) { return compare("Greater", "Less", x, y); }
-Tensor operator>=(const Operand& x, const Operand& y) {
+Tensor types::operator>(const Operand& x, const Operand& y) {
+  return compare("Greater", "Less", x, y);
+}
+Tensor types::operator>=(const Operand& x, const Operand& y) {
   return compare("GreaterEqual", "LessEqual", x, y);
 }
-Tensor operator<(const Operand& x, const Operand& y) { return compare("Less", "Greater", x, y); }
-Tensor operator<=(const Operand& x, const Operand& y) {
+Tensor types::operator<(const Operand& x, const Operand& y) {
+  return compare("Less", "Greater", x, y);
+}
+Tensor types::operator<=(const Operand& x, const Operand& y) {
   return compare("LessEqual", "GreaterEqual", x, y);
 }
 

@@ -77,6 +77,10 @@ Tensor logical_and(const Operand& x, const Operand& y, BinaryOptions options = {
 Tensor logical_or(const Operand& x, const Operand& y, BinaryOptions options = {},
                   Site site = Site::current());
 
+}  // namespace towerflow
+
+namespace towerflow::types {
+
 /// Python's operators: `x * 2 - b`, `1.0 / x`, `x > 0`. A number beside a tensor takes the tensor's
 /// dtype. operator+ makes an AddV2 called "add", operator/ a RealDiv called "truediv", operator% a
 /// FloorMod called "mod". A product with bools is bool: both are cast to int32 first.
@@ -90,4 +94,4 @@ Tensor operator>=(const Operand& x, const Operand& y);
 Tensor operator<(const Operand& x, const Operand& y);
 Tensor operator<=(const Operand& x, const Operand& y);
 
-}  // namespace towerflow
+}  // namespace towerflow::types

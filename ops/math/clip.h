@@ -9,6 +9,29 @@
 #include "core/graph/operand.h"
 #include "ops/math/reduce.h"
 
+namespace towerflow::types {
+
+/// A list of tensors or gradients, some of which may be absent.
+class GradientList {
+ public:
+  GradientList(std::initializer_list<OptionalGradient> items);  // NOLINT
+  GradientList(std::vector<OptionalGradient> items);            // NOLINT
+  GradientList(const std::vector<Tensor>& tensors);             // NOLINT
+
+  const std::vector<OptionalGradient>& items() const { return items_; }
+
+ private:
+  std::vector<OptionalGradient> items_;
+};
+
+/// What `clip_by_global_norm` gives: the list, absent where it was absent, and the norm before.
+struct ClippedByGlobalNorm {
+  std::vector<OptionalGradient> list_clipped;
+  Tensor global_norm;
+};
+
+}  // namespace towerflow::types
+
 namespace towerflow {
 
 struct ClipByValueOptions {
@@ -55,19 +78,6 @@ Gradient clip_by_norm(const T& t, const Operand& clip_norm, ClipByNormOptions op
   return IndexedSlices{clipped, t.slices().indices, t.slices().dense_shape};
 }
 
-/// A list of tensors or gradients, some of which may be absent.
-class GradientList {
- public:
-  GradientList(std::initializer_list<OptionalGradient> items);  // NOLINT
-  GradientList(std::vector<OptionalGradient> items);            // NOLINT
-  GradientList(const std::vector<Tensor>& tensors);             // NOLINT
-
-  const std::vector<OptionalGradient>& items() const { return items_; }
-
- private:
-  std::vector<OptionalGradient> items_;
-};
-
 struct GlobalNormOptions {
   std::string name{};
 };
@@ -83,12 +93,6 @@ Tensor global_norm(const GradientList& t_list, GlobalNormOptions options = {},
 struct ClipByGlobalNormOptions {
   std::optional<Tensor> use_norm{};  ///< instead of global_norm(t_list)
   std::string name{};
-};
-
-/// What `clip_by_global_norm` gives: the list, absent where it was absent, and the norm before.
-struct ClippedByGlobalNorm {
-  std::vector<OptionalGradient> list_clipped;
-  Tensor global_norm;
 };
 
 /// Each t * clip_norm / max(global_norm, clip_norm): all shortened by the same factor. NaN

@@ -7,7 +7,7 @@
 
 #include "core/graph/operand.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// The axes of a reduction: none for all of them, one number, a list, or a tensor of them. Negative
 /// ones count from the last.
@@ -38,6 +38,10 @@ struct ReduceOptions {
   bool keepdims = false;  ///< reduced dimensions stay, with size 1
   std::string name{};
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// Reductions: many elements to one.
 ///

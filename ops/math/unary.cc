@@ -290,6 +290,6 @@ Tensor round(const Operand& x, UnaryOptions options, Site site) {
   return call("Round", x, options, site);
 }
 
-Tensor operator-(const Operand& x) { return call("Neg", x, {}, x.site()); }
+Tensor types::operator-(const Operand& x) { return call("Neg", x, {}, x.site()); }
 
 }  // namespace towerflow

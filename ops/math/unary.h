@@ -47,7 +47,11 @@ TOWERFLOW_UNARY(is_finite);
 TOWERFLOW_UNARY(logical_not);
 #undef TOWERFLOW_UNARY
 
+}  // namespace towerflow
+
+namespace towerflow::types {
+
 /// Python's unary minus: op Neg, called "Neg".
 Tensor operator-(const Operand& x);
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -6,13 +6,17 @@
 
 #include "core/graph/operand.h"
 
-namespace towerflow::nn {
+namespace towerflow::nn::types {
 
 /// Mean and variance of a tensor along some of its dimensions.
 struct Moments {
   Tensor mean;
   Tensor variance;
 };
+
+}  // namespace towerflow::nn::types
+
+namespace towerflow::nn {
 
 struct MomentsOptions {
   std::string name{};

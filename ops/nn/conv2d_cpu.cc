@@ -125,7 +125,7 @@ bool shapes_known(const KernelRequest& request) {
 }
 
 template <Part kPart>
-void add(KernelTable& table, const char* op) {
+void add_part(KernelTable& table, const char* op) {
   table.add({.op = op,
              .label = "winograd",
              .accepts =
@@ -156,9 +156,9 @@ void add(KernelTable& table, const char* op) {
 }  // namespace
 
 void register_conv2d_kernels(KernelTable& table) {
-  add<Part::forward>(table, "Conv2D");
-  add<Part::input>(table, "Conv2DBackpropInput");
-  add<Part::filter>(table, "Conv2DBackpropFilter");
+  add_part<Part::forward>(table, "Conv2D");
+  add_part<Part::input>(table, "Conv2DBackpropInput");
+  add_part<Part::filter>(table, "Conv2DBackpropFilter");
   table.add({.op = "_FusedConv2D",
              .label = "winograd",
              .accepts =

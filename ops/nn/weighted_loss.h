@@ -6,7 +6,7 @@
 #include "core/graph/collections.h"
 #include "core/graph/operand.h"
 
-namespace towerflow::losses {
+namespace towerflow::losses::types {
 
 /// What becomes of the weighted losses of all elements. (tf.losses.Reduction)
 enum class Reduction {
@@ -25,6 +25,10 @@ struct LossOptions {
   std::optional<std::string> loss_collection = GraphKeys::LOSSES;  ///< none when absent
   Reduction reduction = Reduction::SUM_BY_NONZERO_WEIGHTS;
 };
+
+}  // namespace towerflow::losses::types
+
+namespace towerflow::losses {
 
 /// Losses, times their weights, as one loss, which is listed in `loss_collection`. Where a
 /// reduction divides by 0 the loss is 0.

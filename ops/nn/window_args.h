@@ -14,7 +14,7 @@ namespace towerflow {
 class InferenceContext;
 }
 
-namespace towerflow::nn {
+namespace towerflow::nn::types {
 
 /// Order of the dimensions of a batch of images.
 enum class DataFormat : std::uint8_t { nhwc, nchw };
@@ -36,6 +36,11 @@ class Extents {
 struct ImageAxes {
   std::size_t rows, columns, channels;
 };
+
+}  // namespace towerflow::nn::types
+
+namespace towerflow::nn {
+
 ImageAxes image_axes(DataFormat format);
 
 /// The order that a text seems to mean, before it is checked.

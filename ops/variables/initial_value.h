@@ -6,7 +6,7 @@
 
 #include "core/graph/operand.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// Which part of a partitioned variable an initial value is for.
 struct PartitionInfo {
@@ -57,4 +57,4 @@ class Initializer {
   std::optional<Operand> value_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -7,6 +7,16 @@
 #include "core/graph/dtype.h"
 #include "core/graph/shape.h"
 
+namespace towerflow::types {
+
+/// One part of a partitioned variable. (tf.Variable.SaveSliceInfo)
+struct PartSlice {
+  std::vector<std::int64_t> offset;
+  Shape shape;
+};
+
+}  // namespace towerflow::types
+
 namespace towerflow {
 
 /// Into how many parts each dimension of a variable is cut; more than one in one dimension at most.
@@ -22,6 +32,7 @@ struct AxisSizePartitionerOptions {
   std::int64_t bytes_per_string_element = 16;
   std::optional<int> max_shards{};
 };
+
 /// Parts of at most `max_shard_bytes` along an axis, if rows are no larger than that.
 /// (tf.variable_axis_size_partitioner)  Throws ValueError for sizes that are not positive.
 Partitioner variable_axis_size_partitioner(std::int64_t max_shard_bytes,
@@ -33,15 +44,10 @@ struct MinMaxPartitionerOptions {
   std::int64_t min_slice_size = 256 << 10;  ///< bytes
   std::int64_t bytes_per_string_element = 16;
 };
+
 /// As many parts along an axis, up to `max_partitions`, as leave each `min_slice_size` bytes.
 /// (tf.min_max_variable_partitioner)
 Partitioner min_max_variable_partitioner(MinMaxPartitionerOptions options = {});
-
-/// One part of a partitioned variable. (tf.Variable.SaveSliceInfo)
-struct PartSlice {
-  std::vector<std::int64_t> offset;
-  Shape shape;
-};
 
 /// The parts that `partitions` cuts `shape` into; the first ones are larger where it does not come
 /// out even. Throws ValueError for a list that does not fit the shape.

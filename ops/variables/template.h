@@ -7,7 +7,7 @@
 
 #include "ops/variables/variable_scope.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 struct TemplateOptions {
   bool create_scope_now_ = false;  ///< the scope exists from now on, not from the first call
@@ -77,6 +77,10 @@ class Template {
   std::shared_ptr<TemplateCalls> calls_;
   F function_;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// Wraps a function so that its `get_variable` calls share variables between calls: the first call
 /// opens a variable scope called `name`, made unique, later ones open it again with reuse.

@@ -11,7 +11,7 @@
 #include "ops/variables/initial_value.h"
 #include "ops/variables/partition.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// When the copies of a variable that several devices hold are brought together; the variables here
 /// have one copy, so that it only decides whether one is trainable. (tf.VariableSynchronization)
@@ -50,6 +50,21 @@ struct VariableRecord;
 struct VariableRequest;
 struct PartitionedParts;
 class Variable;
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// Makes the nodes of a variable called `options.name` in the current name scope and adds it to its
+/// collections.
+Variable make_variable(const Initializer& initial, const VariableRequest& request,
+                       const VariableOptions& options, Site site);
+/// The handle of variables that are parts of one.
+Variable partitioned_variable(PartitionedParts parts, Site site);
+
+}  // namespace towerflow
+
+namespace towerflow::types {
 
 /// Where a part of a partitioned variable lies in the whole. (tf.Variable.SaveSliceInfo)
 struct SaveSliceInfo {
@@ -116,9 +131,10 @@ class Variable {
   bool operator==(const Variable& other) const { return record_ == other.record_; }
 
  private:
-  friend Variable make_variable(const Initializer& initial, const VariableRequest& request,
-                                const VariableOptions& options, Site site);
-  friend Variable partitioned_variable(PartitionedParts parts, Site site);
+  friend Variable towerflow::make_variable(const Initializer& initial,
+                                           const VariableRequest& request,
+                                           const VariableOptions& options, Site site);
+  friend Variable towerflow::partitioned_variable(PartitionedParts parts, Site site);
   const VariableRecord& record() const;
   const VariableRecord& whole() const;  ///< throws for a partitioned variable
 
@@ -157,21 +173,6 @@ struct VariableRequest {
   bool named = false;  ///< by get_variable: no name then means the scope itself, not "Variable"
 };
 
-/// Makes the nodes of a variable called `options.name` in the current name scope and adds it to its
-/// collections.
-Variable make_variable(const Initializer& initial, const VariableRequest& request,
-                       const VariableOptions& options, Site site);
-/// The handle of variables that are parts of one.
-Variable partitioned_variable(PartitionedParts parts, Site site);
-
-/// All variables but local ones, in the order of their creation. (tf.global_variables)
-Collected<Variable> global_variables(const std::optional<std::string>& scope = std::nullopt);
-Collected<Variable> local_variables(const std::optional<std::string>& scope = std::nullopt);
-Collected<Variable> trainable_variables(const std::optional<std::string>& scope = std::nullopt);
-Collected<Variable> model_variables(const std::optional<std::string>& scope = std::nullopt);
-Collected<Variable> moving_average_variables(
-    const std::optional<std::string>& scope = std::nullopt);
-
 /// The argument `var_list`: some variables, a collection of them, or none said.
 class OptionalVariables : public std::optional<Collected<Variable>> {
  public:
@@ -180,6 +181,18 @@ class OptionalVariables : public std::optional<Collected<Variable>> {
   OptionalVariables(std::initializer_list<Variable> variables)  // NOLINT: {.var_list = {w, b}}
       : std::optional<Collected<Variable>>(Collected<Variable>(variables)) {}
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// All variables but local ones, in the order of their creation. (tf.global_variables)
+Collected<Variable> global_variables(const std::optional<std::string>& scope = std::nullopt);
+Collected<Variable> local_variables(const std::optional<std::string>& scope = std::nullopt);
+Collected<Variable> trainable_variables(const std::optional<std::string>& scope = std::nullopt);
+Collected<Variable> model_variables(const std::optional<std::string>& scope = std::nullopt);
+Collected<Variable> moving_average_variables(
+    const std::optional<std::string>& scope = std::nullopt);
 
 /// An operation that runs the initializers of the variables. (tf.variables_initializer)
 Operation variables_initializer(const std::vector<Variable>& variables, std::string name = "init",

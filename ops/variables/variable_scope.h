@@ -9,9 +9,20 @@
 
 #include "ops/variables/variable_store.h"
 
+namespace towerflow::types {
+class VariableScopeHandle;
+}
+
 namespace towerflow {
 
-class VariableScopeHandle;
+/// A scope called `name`, made unique among the variable scopes of this one unless `as_it_stands`,
+/// that opens no name scope and is not entered: it can be later.
+VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stands,
+                                        CustomGetter custom_getter, Site site);
+
+}  // namespace towerflow
+
+namespace towerflow::types {
 
 /// What an open variable scope says: prefix, reuse, defaults. (tf.VariableScope)
 class VariableScope {
@@ -59,7 +70,8 @@ class VariableScope {
 
  private:
   friend class VariableScopeGuard;
-  friend VariableScopeHandle make_variable_scope(const std::string&, bool, CustomGetter, Site);
+  friend VariableScopeHandle towerflow::make_variable_scope(const std::string&, bool, CustomGetter,
+                                                            Site);
 
   std::string name_;
   std::string original_name_scope_;
@@ -136,25 +148,6 @@ class [[nodiscard]] VariableScopeGuard {
   std::optional<std::map<std::string, int>> counts_before_;
 };
 
-/// Prefixes variables that `get_variable` makes or finds, and opens a name scope of that name.
-/// (tf.variable_scope)  Throws ValueError for a name no scope may have.
-VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options = {},
-                                  Site site = Site::current());
-/// Enters a scope again: its prefix and settings, whatever is open; a fresh name scope.
-VariableScopeGuard variable_scope(const VariableScopeHandle& scope,
-                                  VariableScopeOptions options = {}, Site site = Site::current());
-/// Opens `options.default_name`, made unique.
-VariableScopeGuard variable_scope(std::nullopt_t, VariableScopeOptions options,
-                                  Site site = Site::current());
-
-/// A scope called `name`, made unique among the variable scopes of this one unless `as_it_stands`,
-/// that opens no name scope and is not entered: it can be later.
-VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stands,
-                                        CustomGetter custom_getter, Site site);
-
-/// The open variable scope of the default graph. (tf.get_variable_scope)
-VariableScopeHandle get_variable_scope();
-
 /// The shape that a variable is asked for: `{5, 5, 1, 32}`, `{}` for a scalar, or none.
 class VariableShape {
  public:
@@ -167,6 +160,24 @@ class VariableShape {
  private:
   std::optional<Shape> shape_;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// Prefixes variables that `get_variable` makes or finds, and opens a name scope of that name.
+/// (tf.variable_scope)  Throws ValueError for a name no scope may have.
+VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options = {},
+                                  Site site = Site::current());
+/// Enters a scope again: its prefix and settings, whatever is open; a fresh name scope.
+VariableScopeGuard variable_scope(const VariableScopeHandle& scope,
+                                  VariableScopeOptions options = {}, Site site = Site::current());
+/// Opens `options.default_name`, made unique.
+VariableScopeGuard variable_scope(std::nullopt_t, VariableScopeOptions options,
+                                  Site site = Site::current());
+
+/// The open variable scope of the default graph. (tf.get_variable_scope)
+VariableScopeHandle get_variable_scope();
 
 /// Makes the variable `name` in the open variable scope, or finds it: TensorFlow's rules of reuse.
 ///

@@ -8,7 +8,7 @@
 
 #include "ops/variables/variable.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// Python's tf.AUTO_REUSE.
 struct AutoReuse {};
@@ -71,10 +71,18 @@ struct OpenScopes {
   Site reuse;  ///< where reuse was turned on
 };
 
+}  // namespace towerflow::types
+
+namespace towerflow {
+
 /// Of an error of `get_variable` about the variable `name`.
 inline ErrorDetail get_variable_detail(const std::string& name, Site site, std::string hint) {
   return {.site = site, .node = name, .op = "get_variable", .hint = std::move(hint)};
 }
+
+}  // namespace towerflow
+
+namespace towerflow::types {
 
 /// The variables of a graph that `get_variable` made, by name. Kept with the graph.
 class VariableStore {
@@ -107,4 +115,4 @@ class VariableStore {
   std::map<std::string, Variable> partitioned_;
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

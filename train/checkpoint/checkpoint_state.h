@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace towerflow::train {
+#include "core/graph/types.h"
+
+namespace towerflow::train::types {
 
 /// The text file `checkpoint` of a training folder: which checkpoints there are, oldest first.
 struct CheckpointState {
@@ -23,6 +25,10 @@ struct UpdateCheckpointStateOptions {
   /// Absolute paths are written relative to the folder, so that it can be moved.
   bool save_relative_paths = false;
 };
+
+}  // namespace towerflow::train::types
+
+namespace towerflow::train {
 
 /// Writes the state file of `save_dir`, whole or not at all.
 ///

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace towerflow::summary {
+#include "core/graph/types.h"
+
+namespace towerflow::summary::types {
 
 /// What a histogram holds: `bucket[i]` values lie below `bucket_limit[i]` and not below the limit
 /// before it. (tf.HistogramProto)
@@ -56,6 +58,10 @@ struct Event {
 
   bool operator==(const Event&) const = default;
 };
+
+}  // namespace towerflow::summary::types
+
+namespace towerflow::summary {
 
 /// The wall time of an event that is made now.
 double seconds_since_1970();

@@ -14,6 +14,10 @@ namespace towerflow::summary {
 
 class EventFileWriter;
 
+}  // namespace towerflow::summary
+
+namespace towerflow::summary::types {
+
 struct FileWriterOptions {
   std::size_t max_queue = 10;  ///< events that wait to be written before a call blocks, 0 for any
   double flush_secs = 120;     ///< how long an event may wait before TensorBoard can read it
@@ -72,4 +76,4 @@ class FileWriter {
   std::unique_ptr<EventFileWriter> events_;
 };
 
-}  // namespace towerflow::summary
+}  // namespace towerflow::summary::types

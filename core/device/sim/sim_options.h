@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// Simulated accelerators /device:SIM:0 .. /device:SIM:count-1, which stand in for GPUs.
 ///
@@ -22,6 +24,10 @@ struct SimulatedDevices {
 
   bool operator==(const SimulatedDevices&) const = default;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// Reads "N", then any of ",bandwidth=16GB/s", ",latency=10us", ",slow=I:X" (may repeat),
 /// ",memory=2GiB", ",jitter=100us": what follows `--devices sim:`. Throws ValueError naming the
