@@ -1,5 +1,6 @@
 #include "data/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <exception>
+#include <memory>
 #include <system_error>
 
 namespace towerflow {
@@ -215,16 +217,33 @@ void delete_file(const std::filesystem::path& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) raise_file_error(errno, "remove", path);
 }
 
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  struct Closes {
+    void operator()(DIR* open) const { ::closedir(open); }
+  };
+  const std::unique_ptr<DIR, Closes> open(::opendir(folder.c_str()));
+  if (open == nullptr) raise_file_error(errno, "read folder", folder);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) raise_file_error(errno, "read folder", folder);
+  return names;
+}
+
 void remove_abandoned_files(const std::filesystem::path& folder, std::string_view start) noexcept {
   try {
     const std::string wanted = fmt::format(".{}", start);
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      const std::string name = entry.path().filename().string();
-      if (!name.starts_with(wanted) || !name.ends_with(".tmp") || !entry.is_regular_file())
-        continue;
-      const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    for (const std::string& name : names_in(folder)) {
+      if (!name.starts_with(wanted) || !name.ends_with(".tmp")) continue;
+      const std::filesystem::path path = folder / name;
+      if (!std::filesystem::is_regular_file(path)) continue;
+      const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
       if (descriptor < 0) continue;
-      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
       ::close(descriptor);
     }
   } catch (const std::exception&) {

@@ -71,6 +71,10 @@ void make_folder(const std::filesystem::path& path);
 /// PermissionDeniedError, ...
 void delete_file(const std::filesystem::path& path);
 
+/// What is in the folder, by name. Throws NotFoundError, PermissionDeniedError, ... (The iterator
+/// of libstdc++ 12 ends the process where it gets no memory.)
+std::vector<std::string> names_in(const std::filesystem::path& folder);
+
 /// Deletes the temporary files in `folder` that killed processes left of files whose names begin
 /// with `start`; those that a process still writes stay. What cannot be deleted stays too.
 void remove_abandoned_files(const std::filesystem::path& folder, std::string_view start) noexcept;

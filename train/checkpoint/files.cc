@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/log.h"
+#include "data/file.h"
 #include "train/checkpoint/bundle_format.h"
 
 namespace towerflow::train {
@@ -45,14 +46,15 @@ void remove_checkpoint(const std::string& checkpoint_prefix) {
   remove_file(bundle_index_path(checkpoint_prefix));
   const fs::path prefix(checkpoint_prefix);
   const fs::path folder = prefix.has_parent_path() ? prefix.parent_path() : fs::path(".");
-  std::vector<fs::path> data;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (is_data_file(entry->path().filename().string(), prefix.filename().string()))
-      data.push_back(entry->path());
+  std::vector<std::string> names;
+  try {
+    names = names_in(folder);
+  } catch (const errors::OpError&) {
+    // What cannot be listed stays; that the index is gone says that it is no checkpoint.
   }
-  for (const fs::path& path : data) remove_file(path);
+  for (const std::string& name : names) {
+    if (is_data_file(name, prefix.filename().string())) remove_file(folder / name);
+  }
   remove_file(checkpoint_prefix + ".meta");
 }
 

@@ -33,15 +33,9 @@ std::optional<Event> EventReader::next() {
 }
 
 std::vector<std::filesystem::path> event_files(const std::filesystem::path& logdir) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries(logdir, error);
-  if (error) raise_file_error(error.value(), "read folder", logdir);
   std::vector<std::filesystem::path> found;
-  while (entries != std::filesystem::directory_iterator()) {
-    const std::filesystem::path& path = entries->path();
-    if (path.filename().string().find("tfevents") != std::string::npos) found.push_back(path);
-    entries.increment(error);
-    if (error) raise_file_error(error.value(), "read folder", logdir);
+  for (const std::string& name : names_in(logdir)) {
+    if (name.find("tfevents") != std::string::npos) found.push_back(logdir / name);
   }
   std::sort(found.begin(), found.end());
   return found;
