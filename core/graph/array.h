@@ -65,10 +65,14 @@ class Array {
     check_dtype(dtype_of<T>());
     return static_cast<const T*>(data_.get());
   }
+  /// The elements, for as long as this Array lives: `for (float x : sess.run(y).flat<float>())`
+  /// would read those of one that is gone, and does not compile.
   template <class T>
-  std::span<const T> flat() const {
+  std::span<const T> flat() const& {
     return {data<T>(), static_cast<std::size_t>(elements())};
   }
+  template <class T>
+  std::span<const T> flat() const&& = delete;
   /// The only element; throws ValueError when there is not exactly one.
   template <class T>
   T item() const {
