@@ -139,6 +139,7 @@ Operation Graph::add(NodeSpec spec) {
   node.attrs = std::move(spec.attrs);
   node.site = spec.site;
   node.variable_scope = state.variable_scope;
+  node.role = state.role;
   infer(node);
 
   // What writes a variable belongs beside it, whatever devices are asked for around it.
@@ -223,41 +224,73 @@ std::vector<Operation> Graph::get_operations() const {
   return all;
 }
 
-Operation Graph::get_operation_by_name(const std::string& name) const {
+Node* Graph::find(const std::string& name) const {
   std::lock_guard lock(*mutex_);
-  if (Node* found = names_.find(name)) return Operation(found);
-  if (name.find(':') != std::string::npos) {
-    throw ValueError(fmt::format("Name '{}' appears to refer to a Tensor, not an Operation.", name),
-                     {.hint = "get_tensor_by_name takes a name with an output index"});
-  }
-  std::vector<std::string> names;
-  for (const Node& node : nodes_) names.push_back(node.name);
-  throw KeyError(fmt::format("The name '{}' refers to an Operation not in the graph.", name),
-                 {.hint = nearest_hint(name, names)});
+  return names_.find(name);
 }
 
-Tensor Graph::get_tensor_by_name(const std::string& name) const {
-  const auto colon = name.rfind(':');
-  int index = -1;
+std::string Graph::nearest_operation(const std::string& name) const {
+  std::vector<std::string> names;
+  {
+    std::lock_guard lock(*mutex_);
+    for (const Node& node : nodes_) names.push_back(node.name);
+  }
+  return nearest_hint(name, names);
+}
+
+Operation Graph::get_operation_by_name(const std::string& name, Site site) const {
+  if (Node* found = find(name)) return Operation(found);
+  const auto colon = name.find(':');
   if (colon != std::string::npos) {
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + colon + 1, end, index);
-    if (parsed.ec != std::errc{} || parsed.ptr != end) index = -1;
-  }
-  if (index < 0) {
     throw ValueError(
-        fmt::format("The name '{}' looks like an (invalid) Operation name, not a Tensor. Tensor "
-                    "names must be of the form \"<op_name>:<output_index>\".",
-                    name));
+        fmt::format("Name '{}' appears to refer to a Tensor, not a Operation.", name),
+        {.site = site,
+         .hint = fmt::format("write '{}', or ask get_tensor_by_name", name.substr(0, colon))});
   }
-  const Operation op = get_operation_by_name(name.substr(0, colon));
-  if (static_cast<std::size_t>(index) >= op.num_outputs()) {
-    throw KeyError(
-        fmt::format("The name '{}' refers to a Tensor which does not exist. The "
-                    "operation, '{}', exists but only has {} outputs.",
-                    name, op.name(), op.num_outputs()));
+  throw KeyError(fmt::format("The name '{}' refers to an Operation not in the graph.", name),
+                 {.site = site, .hint = nearest_operation(name)});
+}
+
+Tensor Graph::get_tensor_by_name(const std::string& name, Site site) const {
+  constexpr const char* kForm = "Tensor names must be of the form \"<op_name>:<output_index>\".";
+  const auto colon = name.rfind(':');
+  if (colon == std::string::npos) {
+    if (const Node* node = find(name)) {
+      throw ValueError(
+          fmt::format("The name '{}' refers to an Operation, not a Tensor. {}", name, kForm),
+          {.site = site,
+           .node = name,
+           .op = node->op->name,
+           .hint = fmt::format("write '{}:0'", name)});
+    }
+    throw ValueError(
+        fmt::format("The name '{}' looks like an (invalid) Operation name, not a Tensor. {}", name,
+                    kForm),
+        {.site = site, .hint = nearest_operation(name)});
   }
-  return op.output(static_cast<std::size_t>(index));
+  int index = -1;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + colon + 1, end, index);
+  if (parsed.ec != std::errc{} || parsed.ptr != end || index < 0) {
+    throw ValueError(
+        fmt::format("The name '{}' looks a like a Tensor name, but is not a valid one. {}", name,
+                    kForm),
+        {.site = site});
+  }
+  const std::string op_name = name.substr(0, colon);
+  Node* node = find(op_name);
+  const std::string missing =
+      fmt::format("The name '{}' refers to a Tensor which does not exist. The operation, '{}', ",
+                  name, op_name);
+  if (node == nullptr) {
+    throw KeyError(missing + "does not exist in the graph.",
+                   {.site = site, .hint = nearest_operation(op_name)});
+  }
+  if (static_cast<std::size_t>(index) >= node->outputs.size()) {
+    throw KeyError(missing + fmt::format("exists but only has {} outputs.", node->outputs.size()),
+                   {.site = site, .node = op_name, .op = node->op->name});
+  }
+  return Tensor(node, index);
 }
 
 Array constant_value(const Tensor& tensor) {

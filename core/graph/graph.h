@@ -74,9 +74,9 @@ class Graph {
   Operation operation(std::size_t id) const;
   std::vector<Operation> get_operations() const;
   /// Throws KeyError with the nearest name, ValueError for a tensor's name.
-  Operation get_operation_by_name(const std::string& name) const;
+  Operation get_operation_by_name(const std::string& name, Site site = Site::current()) const;
   /// "name:index"; throws ValueError for another form, KeyError when it does not exist.
-  Tensor get_tensor_by_name(const std::string& name) const;
+  Tensor get_tensor_by_name(const std::string& name, Site site = Site::current()) const;
 
   Collections& collections() { return collections_; }
   const Collections& collections() const { return collections_; }
@@ -117,6 +117,8 @@ class Graph {
 
   std::string node_name(const std::string& name, Site site);
   void infer(Node& node) const;
+  Node* find(const std::string& name) const;  // nullptr where no node has it
+  std::string nearest_operation(const std::string& name) const;
 
   const std::uint64_t uid_;
   const std::shared_ptr<const int> alive_;   // ends with the graph

@@ -23,6 +23,13 @@ struct OutputSpec {
   bool operator==(const OutputSpec&) const = default;
 };
 
+/// Which part of a program a node belongs to.
+enum class NodeRole {
+  program,   ///< what the program itself builds
+  gradient,  ///< made by `gradients` and what averages them
+  update,    ///< made by an optimizer's `apply_gradients`
+};
+
 /// One record on the tape. It never holds a value, a kernel or an address, and does not change once
 /// it is made, but for an output shape made more precise by `Tensor::set_shape`.
 struct Node {
@@ -39,6 +46,7 @@ struct Node {
   const std::string* variable_scope = nullptr;  ///< open when it was made; nullptr at the root
   /// The name under which its gradient is looked up, where `gradient_override_map` gave it one.
   std::string gradient_op_type;
+  NodeRole role = NodeRole::program;
   Site site;
 };
 

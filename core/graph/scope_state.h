@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/graph/device_spec.h"
-#include "core/graph/tensor.h"
+#include "core/graph/node.h"
 
 namespace towerflow::types {
 
@@ -53,6 +53,7 @@ struct ScopeState {
   std::map<std::string, std::string> gradient_overrides;  ///< op type -> name of its gradient
   /// Name of the open variable scope, kept by the graph; nullptr at the root.
   const std::string* variable_scope = nullptr;
+  NodeRole role = NodeRole::program;  ///< of the nodes that are made now
 
   /// What a part above keeps for this thread and graph, made on first use: variable scopes.
   template <class T>

@@ -141,6 +141,11 @@ ColocationScope::~ColocationScope() {
   state.colocation = std::move(colocation_);
 }
 
+RoleScope::RoleScope(Graph& graph, NodeRole role)
+    : graph_(graph), before_(std::exchange(graph.scopes().role, role)) {}
+
+RoleScope::~RoleScope() { graph_.scopes().role = before_; }
+
 InitScope::InitScope(Graph& graph) : graph_(graph), outside_(graph, std::nullopt) {
   ScopeState& state = graph.scopes();
   const std::vector<DeviceLevel>* found = state.remembered();

@@ -79,6 +79,19 @@ class [[nodiscard]] ControlDependencies {
   bool cleared_;
 };
 
+/// Says which part of the program the nodes made while the guard lives belong to.
+class [[nodiscard]] RoleScope {
+ public:
+  RoleScope(Graph& graph, NodeRole role);
+  ~RoleScope();
+  RoleScope(const RoleScope&) = delete;
+  RoleScope& operator=(const RoleScope&) = delete;
+
+ private:
+  Graph& graph_;
+  NodeRole before_;
+};
+
 /// Where variables are made: without control dependencies, and where an open colocation hides the
 /// device scopes around it and there are none inside, with those that stood when the innermost
 /// variable scope or InitScope was opened, or at the root. (init_scope)
