@@ -39,6 +39,8 @@ std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
   for (const GradientTarget& x : xs) targets.push_back(x.tensor());
   Graph& graph = graph_of(ys, targets, options, site);
   std::vector<OptionalGradient> result;
+  const std::string tower = graph.get_name_scope();
+  const RoleScope role(graph, NodeRole::gradient);
   {
     const NameScope scope(graph, options.name.empty() ? "gradients" : options.name, site);
     if (!options.grad_ys.empty() && options.grad_ys.size() != ys.size()) {
@@ -53,6 +55,12 @@ std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
     for (std::size_t i = 0; i < result.size(); ++i) {
       if (!result[i]) result[i] = zeros_like(targets[i], {}, site);
     }
+  }
+  if (ys.empty()) return result;
+  const auto origins = std::make_shared<std::vector<GradientOrigin>>();
+  for (const Tensor& x : targets) origins->push_back({ys[0], x, tower, site});
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = result[i].with_origin({origins, &(*origins)[i]});
   }
   return result;
 }

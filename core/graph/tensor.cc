@@ -78,21 +78,62 @@ void Tensor::set_shape(const Shape& shape, Site site) {
   output.shape = *merged;
 }
 
-const Gradient& OptionalGradient::present() const {
-  if (has_value()) return std::optional<Gradient>::operator*();
-  throw ValueError("the gradient is absent: None values not supported",
-                   {.hint = "ask has_value() first; tf::why_none(y, x) says why there is none"});
+namespace {
+
+/// "'tower_0/loss:0' with respect to 'w:0'", "" where nobody knows.
+std::string subject_of(const GradientOrigin* origin) {
+  if (origin == nullptr) return "";
+  return fmt::format("of '{}' with respect to '{}' ", origin->y.name(), origin->x.name());
 }
 
-Tensor Gradient::dense() const {
+/// Of an error about a gradient that is used at `site`.
+ErrorDetail detail_of(const GradientOrigin* origin, Site site, const std::string& advice) {
+  if (origin == nullptr) return {.site = site, .hint = advice};
+  std::string asked = "it was asked for ";
+  if (!origin->scope.empty()) asked += fmt::format("in name scope '{}' ", origin->scope);
+  return {.site = site.known() ? site : origin->site,
+          .node = origin->x.op().name(),
+          .op = origin->x.op().type(),
+          .hint = fmt::format("{}at {}; {}", asked, origin->site.text(), advice)};
+}
+
+}  // namespace
+
+const std::shared_ptr<const GradientOrigin>& OptionalGradient::origin() const {
+  return has_value() ? base()->origin_ : origin_;
+}
+
+OptionalGradient OptionalGradient::with_origin(std::shared_ptr<const GradientOrigin> origin) const {
+  OptionalGradient result(*this);
+  (has_value() ? static_cast<std::optional<Gradient>&>(result)->origin_ : result.origin_) =
+      std::move(origin);
+  return result;
+}
+
+const Gradient& OptionalGradient::value(Site site) const {
+  if (has_value()) return *base();
+  const GradientOrigin* of = origin_.get();
+  throw ValueError(
+      fmt::format("None values not supported: the gradient {}is absent", subject_of(of)),
+      detail_of(of, site,
+                "leave it out where has_value() is false, or write tf::zeros_like(variable) in its "
+                "place; tf::why_none(y, x) says why there is none"));
+}
+
+Tensor Gradient::dense(Site site) const {
   if (const auto* tensor = std::get_if<Tensor>(&value_)) return *tensor;
-  throw TypeError(fmt::format("gradient {} is IndexedSlices, not a dense Tensor", name()),
-                  {.hint = "convert_to_tensor makes it dense"});
+  const GradientOrigin* of = origin_.get();
+  throw TypeError(
+      fmt::format("gradient {} {}is IndexedSlices, not a dense Tensor", name(), subject_of(of)),
+      detail_of(of, site, "tf::convert_to_tensor(*gradient) makes it dense"));
 }
 
-const IndexedSlices& Gradient::slices() const {
+const IndexedSlices& Gradient::slices(Site site) const {
   if (const auto* slices = std::get_if<IndexedSlices>(&value_)) return *slices;
-  throw TypeError(fmt::format("gradient {} is a dense Tensor, not IndexedSlices", name()));
+  const GradientOrigin* of = origin_.get();
+  throw TypeError(
+      fmt::format("gradient {} {}is a dense Tensor, not IndexedSlices", name(), subject_of(of)),
+      detail_of(of, site, "is_dense() tells the two apart"));
 }
 
 Tensor Gradient::representative() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -95,6 +96,14 @@ struct IndexedSlices {
   bool operator==(const IndexedSlices&) const = default;
 };
 
+/// Which gradient it is, and who asked for it: what an error about it tells.
+struct GradientOrigin {
+  Tensor y;           ///< the loss; of several the first
+  Tensor x;           ///< a variable's storage, or any tensor
+  std::string scope;  ///< the name scope that was open, a tower's
+  Site site;          ///< of the call of `gradients` or `compute_gradients`
+};
+
 /// A gradient that exists. An absent one is an empty OptionalGradient.
 class Gradient {
  public:
@@ -102,35 +111,47 @@ class Gradient {
   Gradient(IndexedSlices slices) : value_(slices) {}  // NOLINT: and so are slices
 
   bool is_dense() const { return std::holds_alternative<Tensor>(value_); }
-  /// Throws TypeError for slices; `convert_to_tensor` densifies.
-  Tensor dense() const;
-  const IndexedSlices& slices() const;
+  /// Throws TypeError for slices, naming the variable; `convert_to_tensor` densifies.
+  Tensor dense(Site site = Site::current()) const;
+  const IndexedSlices& slices(Site site = Site::current()) const;
   std::string name() const { return representative().name(); }
   DType dtype() const { return representative().dtype(); }
   /// The dense tensor or the slices' values.
   Tensor representative() const;
-  bool operator==(const Gradient&) const = default;
+  bool operator==(const Gradient& other) const { return value_ == other.value_; }
 
  private:
+  friend class OptionalGradient;
+
   std::variant<Tensor, IndexedSlices> value_;
+  std::shared_ptr<const GradientOrigin> origin_;
 };
 
 /// A gradient or, where no path leads to what was asked for, nothing: a std::optional, but to look
-/// into one that is absent throws ValueError.
+/// into one that is absent throws ValueError, naming the variable and the tower.
 class OptionalGradient : public std::optional<Gradient> {
  public:
   using std::optional<Gradient>::optional;
   OptionalGradient(std::optional<Gradient> gradient)  // NOLINT: it is one
       : std::optional<Gradient>(std::move(gradient)) {}
 
-  const Gradient& operator*() const { return present(); }
-  const Gradient* operator->() const { return &present(); }
+  const Gradient& operator*() const { return value({}); }
+  const Gradient* operator->() const { return &value({}); }
+  /// The same for a caller who has a line to name.
+  const Gradient& value(Site site = Site::current()) const;
+
+  /// What it is of; nullptr where nobody has said.
+  const std::shared_ptr<const GradientOrigin>& origin() const;
+  /// The same gradient, or absence, of what `origin` says: for what changes gradients and hands
+  /// them on, as clipping does.
+  OptionalGradient with_origin(std::shared_ptr<const GradientOrigin> origin) const;
   bool operator==(const OptionalGradient& other) const { return base() == other.base(); }
   bool operator==(std::nullopt_t) const { return !has_value(); }
 
  private:
   const std::optional<Gradient>& base() const { return *this; }
-  const Gradient& present() const;
+
+  std::shared_ptr<const GradientOrigin> origin_;  // of one that is absent
 };
 
 /// What `Session::run` computes: a tensor's value, or an operation's effect.

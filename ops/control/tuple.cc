@@ -31,15 +31,15 @@ std::vector<OptionalGradient> tuple(const std::vector<OptionalGradient>& gradien
   const Operation all = group(gate, {}, site);
   std::vector<OptionalGradient> result;
   for (const OptionalGradient& gradient : gradients) {
-    if (!gradient) {
-      result.emplace_back();
-    } else if (gradient->is_dense()) {
-      result.emplace_back(with_dependencies({all}, gradient->dense(), {}, site));
-    } else {
+    OptionalGradient gated;
+    if (gradient && gradient->is_dense()) {
+      gated = with_dependencies({all}, gradient->dense(), {}, site);
+    } else if (gradient) {
       IndexedSlices slices = gradient->slices();
       slices.values = with_dependencies({all}, slices.values, {}, site);
-      result.emplace_back(slices);
+      gated = slices;
     }
+    result.push_back(gated.with_origin(gradient.origin()));
   }
   return result;
 }

@@ -119,19 +119,19 @@ ClippedByGlobalNorm clip_by_global_norm(const GradientList& t_list, const Operan
   for (std::size_t i = 0; i < t_list.items().size(); ++i) {
     const OptionalGradient& gradient = t_list.items()[i];
     if (!gradient) {
-      result.list_clipped.push_back(std::nullopt);
+      result.list_clipped.push_back(gradient);
       continue;
     }
     const Tensor values = gradient->representative();
     const ColocationScope beside(graph, &values.node(), false);
     const Tensor scaled = Operand(values, site) * cast(scale, values.dtype(), {}, site);
     const Tensor clipped = identity(scaled, {.name = fmt::format("{}_{}", scope.name(), i)}, site);
-    if (gradient->is_dense()) {
-      result.list_clipped.emplace_back(clipped);
-    } else {
+    OptionalGradient made(clipped);
+    if (!gradient->is_dense()) {
       const IndexedSlices& slices = gradient->slices();
-      result.list_clipped.emplace_back(IndexedSlices{clipped, slices.indices, slices.dense_shape});
+      made = IndexedSlices{clipped, slices.indices, slices.dense_shape};
     }
+    result.list_clipped.push_back(made.with_origin(gradient.origin()));
   }
   return result;
 }
