@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "autodiff/aggregate.h"
 #include "ops/array/cast.h"
@@ -124,25 +125,42 @@ class Averager {
   std::map<std::pair<std::vector<std::size_t>, DType>, Tensor> totals_;
 };
 
-/// Throws unless the towers list the same variables.
+std::multiset<std::string> names_of(const std::vector<GradAndVar>& pairs) {
+  std::multiset<std::string> names;
+  for (const GradAndVar& pair : pairs) names.insert(pair.var.name());
+  return names;
+}
+
+/// Throws unless the towers list the same variables, in the same order: TensorFlow's source text
+/// would average gradients of different variables.
 void check_variables(const TowerGrads& tower_grads, Site site) {
   if (tower_grads.empty()) {
     throw ValueError("average_gradients needs the gradients of at least one tower", {.site = site});
   }
-  const std::size_t count = tower_grads[0].size();
+  const std::vector<GradAndVar>& first = tower_grads[0];
   for (std::size_t tower = 1; tower < tower_grads.size(); ++tower) {
-    const auto& pairs = tower_grads[tower];
-    for (std::size_t i = 0; i < std::max(count, pairs.size()); ++i) {
-      const std::string first = i < count ? tower_grads[0][i].var.name() : "nothing";
-      const std::string here = i < pairs.size() ? pairs[i].var.name() : "nothing";
-      if (first != here) {
-        throw ValueError(
-            fmt::format("tower {} lists {} where tower 0 lists {}", tower, here, first),
-            {.site = site,
-             .hint = "call reuse_variables() after each tower, so that all share the "
-                     "variables of the first"});
-      }
+    const std::vector<GradAndVar>& here = tower_grads[tower];
+    const std::size_t both = std::min(first.size(), here.size());
+    std::size_t at = 0;
+    while (at < both && here[at].var.name() == first[at].var.name()) ++at;
+    if (at == both && first.size() == here.size()) continue;
+    if (at == both) {
+      const auto& longer = first.size() > both ? first : here;
+      throw ValueError(
+          fmt::format("tower {} lists {} variables and tower 0 lists {}: {} is missing", tower,
+                      here.size(), first.size(), longer[both].var.name()),
+          {.site = site, .hint = "give each compute_gradients the same .var_list"});
     }
+    const bool reordered = names_of(first) == names_of(here);
+    throw ValueError(
+        fmt::format("tower {} lists {} at position {}, where tower 0 lists {}", tower,
+                    here[at].var.name(), at, first[at].var.name()),
+        {.site = site,
+         .node = here[at].var.op().name(),
+         .hint = reordered ? "they are the same variables in another order: give each "
+                             "compute_gradients the same .var_list"
+                           : "call reuse_variables() after each tower, so that all share the "
+                             "variables of the first"});
   }
 }
 
@@ -189,10 +207,14 @@ std::vector<GradAndVar> average_gradients(const std::vector<std::vector<GradAndV
   if (options.policy == AveragePolicy::require_all) check_complete(tower_grads, site);
   Averager averager(options, tower_grads.size(), site);
   std::vector<GradAndVar> averages;
+  if (tower_grads[0].empty()) return averages;
+  const RoleScope role(tower_grads[0][0].var.graph(), NodeRole::gradient);
   for (std::size_t i = 0; i < tower_grads[0].size(); ++i) {
-    averages.push_back({std::nullopt, tower_grads[0][i].var});
+    OptionalGradient average;
     const Present present = present_of(tower_grads, i);
-    if (!present.towers.empty()) averages.back().grad = averager.average(present);
+    if (!present.towers.empty()) average = averager.average(present);
+    averages.push_back(
+        {average.with_origin(tower_grads[0][i].grad.origin()), tower_grads[0][i].var});
   }
   return averages;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/eager.h"
+#include "tests/support/error_text.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -176,4 +177,34 @@ TEST_CASE("towers that list other variables, and no towers") {
   towers[1].pop_back();
   CHECK_THROWS_AS(tf::average_gradients(towers), ValueError);
   CHECK_THROWS_AS(tf::average_gradients({}), ValueError);
+}
+
+TEST_CASE("towers that list the same variables in another order") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  Net net(3);
+  tf::train::GradientDescentOptimizer opt(0.5);
+  TowerGrads towers = net.gradients(opt);
+  std::swap(towers[2][1], towers[2][2]);
+  const std::string said = testing::error_text([&] { tf::average_gradients(towers); });
+  CHECK_SAYS(said, "tower 2 lists nowhere:0 at position 1, where tower 0 lists second:0",
+             "average_gradients_test.cc:" + std::to_string(__LINE__ - 2),
+             "the same variables in another order", ".var_list");
+  CHECK(said.find("reuse_variables") == std::string::npos);
+}
+
+TEST_CASE("towers that have variables of their own, and towers that lack one") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  Net net(2);
+  tf::train::GradientDescentOptimizer opt(0.5);
+  TowerGrads towers = net.gradients(opt);
+  towers[1][1].var = tf::get_variable("stranger", {1});
+  CHECK_SAYS(testing::error_text([&] { tf::average_gradients(towers); }),
+             "tower 1 lists stranger:0 at position 1, where tower 0 lists second:0",
+             "reuse_variables()");
+  towers = net.gradients(opt);
+  towers[1].pop_back();
+  CHECK_SAYS(testing::error_text([&] { tf::average_gradients(towers); }),
+             "tower 1 lists 3 variables and tower 0 lists 4: stranger:0 is missing");
 }
