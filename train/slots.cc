@@ -1,6 +1,27 @@
 #include "train/slots.h"
 
+#include <fmt/format.h>
+
 namespace towerflow::train {
+namespace {
+
+bool exists(Graph& graph, const std::string& slot) {
+  return graph.extension<VariableStore>().variables().contains(slot + "/");
+}
+
+/// What a strict slot that reuse did not find says: its scope is the optimizer's own affair.
+ErrorDetail missing_slot(ErrorDetail detail, const VariableScope& scope) {
+  detail.hint = "a slot is a variable too, and the open variable scope makes none";
+  if (scope.reuse_site().known()) {
+    detail.hint += fmt::format(" (reuse since {})", scope.reuse_site().text());
+  }
+  detail.hint +=
+      "; call minimize or apply_gradients once before reuse is turned on, or outside that scope, "
+      "or leave it to set_strict_slots(false), which makes slots anywhere";
+  return detail;
+}
+
+}  // namespace
 
 Variable create_slot(const Operation& primary, const std::string& name, const Initializer& initial,
                      const Shape& shape, DType dtype, bool colocate, SlotReuse reuse, Site site) {
@@ -14,10 +35,18 @@ Variable create_slot(const Operation& primary, const std::string& name, const In
   options.initializer = initial;
   options.trainable = false;
   options.validate_shape = shape.fully_known();
-  // A value has its own shape and dtype: TensorFlow says neither then.
-  if (initial.is_value()) return get_variable("", std::nullopt, std::move(options), site);
-  options.dtype = dtype;
-  return get_variable("", shape, std::move(options), site);
+  std::optional<Shape> wanted;
+  if (!initial.is_value()) {  // a value has its own shape and dtype: TensorFlow says neither then
+    wanted = shape;
+    options.dtype = dtype;
+  }
+  const bool must_exist = scope->reuse() == Reuse(true);
+  try {
+    return get_variable("", wanted, std::move(options), site);
+  } catch (const ValueError& error) {
+    if (!must_exist || exists(primary.graph(), scope.name())) throw;
+    throw ValueError(error.message(), missing_slot(error.detail(), *scope));
+  }
 }
 
 }  // namespace towerflow::train

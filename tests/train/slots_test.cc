@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/support/eager.h"
+#include "tests/support/error_text.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -55,6 +56,23 @@ TEST_CASE("a strict optimizer fails there as TensorFlow does") {
   tf::train::AdamOptimizer adam(0.1);
   adam.set_strict_slots(true);
   CHECK_THROWS_WITH_AS(adam.minimize(loss), doctest::Contains("w/Adam"), ValueError);
+}
+
+TEST_CASE("the hint of a strict optimizer is about slots, not about scope names") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor loss = square_of_w(float32);
+  const unsigned reused = __LINE__ + 1;
+  tf::get_variable_scope().reuse_variables();
+  tf::train::AdamOptimizer adam(0.1);
+  adam.set_strict_slots(true);
+  const unsigned used = __LINE__ + 1;
+  const std::string said = testing::error_text([&] { adam.minimize(loss); });
+  CHECK_SAYS(said, "ValueError", "w/Adam", "does not exist",
+             "slots_test.cc:" + std::to_string(used), "reuse since ",
+             "slots_test.cc:" + std::to_string(reused), "before reuse is turned on",
+             "set_strict_slots(false)");
+  CHECK(said.find("same variable scope name") == std::string::npos);
 }
 
 TEST_CASE("two steps of Adam in float64") {
