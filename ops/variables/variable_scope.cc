@@ -142,6 +142,9 @@ VariableScopeGuard::VariableScopeGuard(std::optional<std::string> name,
     open_names(name ? *name : *options.default_name);
     const std::string own = name ? *name : unique_default_name(graph_, *options.default_name);
     make(joined(outer_->name(), own), *outer_, options, site);
+    if (!name && own != *options.default_name) {
+      scope_->renamed_ = TakenName{*options.default_name, own, site};
+    }
     scope_->original_name_scope_ = name_scope_ != nullptr ? name_scope_->name() : "";
   }
   inside_ = scope_->name() + "/";
@@ -227,7 +230,7 @@ Variable get_variable(const std::string& name, const VariableShape& asked,
   const std::optional<Shape>& shape = asked.get();
   Graph& graph = get_default_graph();
   const VariableScope& scope = *scopes_of(graph).current;
-  const OpenScopes open{scope.name(), graph.scopes().name, scope.reuse_site()};
+  const OpenScopes open{scope.name(), graph.scopes().name, scope.reuse_site(), scope.renamed()};
   if (!options.regularizer) options.regularizer = scope.regularizer();
   if (!options.caching_device) options.caching_device = scope.caching_device();
   if (!options.partitioner) options.partitioner = scope.partitioner();

@@ -51,6 +51,8 @@ class VariableScope {
     if (reuse_ == Reuse(true)) reuse_ = AUTO_REUSE;
   }
   Site reuse_site() const { return reuse_site_; }  ///< where reuse was turned on
+  /// The default name, its own or an outer scope's, that was made unique.
+  const std::optional<TakenName>& renamed() const { return renamed_; }
   void set_initializer(Initializer initializer);
   void set_regularizer(Regularizer regularizer);
   void set_caching_device(DeviceOrFunction device);
@@ -77,6 +79,7 @@ class VariableScope {
   std::string original_name_scope_;
   Reuse reuse_ = false;
   Site reuse_site_;
+  std::optional<TakenName> renamed_;
   std::optional<Initializer> initializer_;
   Regularizer regularizer_;
   std::optional<DeviceOrFunction> caching_device_;

@@ -33,6 +33,13 @@ std::string missing_hint(const std::string& name, const OpenScopes& open,
   }
   if (open.reuse.known()) hint += "; reuse since " + open.reuse.text();
   hint += ")";
+  if (open.renamed) {
+    hint += fmt::format(
+        "; default_name '{}' was made unique: '{}' (opened at {}); to find the "
+        "variables of '{}' write tf::variable_scope(\"{}\")",
+        open.renamed->asked, open.renamed->made, open.renamed->site.text(), open.renamed->asked,
+        open.renamed->asked);
+  }
   if (const auto nearest = near(name, variables); !nearest.empty()) {
     hint += fmt::format("; nearest existing: '{}', created at {}", fmt::join(nearest, "', '"),
                         variables.at(nearest[0]).site().text());

@@ -64,11 +64,19 @@ struct GetVariableOptions {
   Reuse reuse = std::nullopt;  ///< the scope's; a custom getter may change it for its getter
 };
 
+/// A default name of a variable scope that another scope had already.
+struct TakenName {
+  std::string asked;  ///< "conv"
+  std::string made;   ///< "conv_1"
+  Site site;          ///< where the scope was opened
+};
+
 /// What was open where a variable was asked for, for messages.
 struct OpenScopes {
   std::string variable_scope;
   std::string name_scope;
-  Site reuse;  ///< where reuse was turned on
+  Site reuse;                        ///< where reuse was turned on
+  std::optional<TakenName> renamed;  ///< of the innermost such scope
 };
 
 }  // namespace towerflow::types

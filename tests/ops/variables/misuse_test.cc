@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "tests/support/error_text.h"
 #include "towerflow/tf.h"
 
 namespace towerflow {
@@ -138,6 +139,39 @@ TEST_CASE("parts of a variable are variables; the whole has no storage") {
   CHECK_THROWS_AS(variable_axis_size_partitioner(0), ValueError);
   CHECK_THROWS_AS(get_variable("v", Shape{2}, {.partitioner = fixed_size_partitioner(2, 1)}),
                   ValueError);
+}
+
+TEST_CASE("a default name that was made unique is told where reuse finds nothing") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  std::string said, inside;
+  {
+    const auto all = tf::variable_scope(tf::get_variable_scope());
+    {
+      const auto conv = tf::variable_scope(tf::None, {.default_name = "conv"});
+      tf::get_variable("w", {2});
+    }
+    tf::get_variable_scope().reuse_variables();
+    const auto conv = tf::variable_scope(tf::None, {.default_name = "conv"});
+    said = testing::error_text([] { tf::get_variable("w", {2}); });
+    const auto inner = tf::variable_scope("inner");
+    inside = testing::error_text([] { tf::get_variable("w", {2}); });
+  }
+  const std::string opened = "misuse_test.cc:" + std::to_string(__LINE__ - 5);
+  for (const std::string& text : {said, inside}) {
+    CHECK_SAYS(text, "default_name 'conv' was made unique: 'conv_1'", opened,
+               "tf::variable_scope(\"conv\")");
+  }
+  CHECK_SAYS(said, "Variable conv_1/w does not exist", "nearest existing: 'conv/w'");
+}
+
+TEST_CASE("a default name that was free is not told") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const auto scope = tf::variable_scope(tf::None, {.default_name = "conv"});
+  tf::get_variable_scope().reuse_variables();
+  CHECK(testing::error_text([] { tf::get_variable("w", {2}); }).find("unique") ==
+        std::string::npos);
 }
 
 }  // namespace
