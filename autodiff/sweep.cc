@@ -143,7 +143,7 @@ class Sweep {
     fill_in_zeros(node, gradient != &node.op->gradient, dys);
     for (std::size_t i = 0; i < dys.size(); ++i) check_fits(node, i, dys[i]);
     const NameScope scope(*node.graph, node.name + "_grad", site_);
-    std::vector<OptionalGradient> dxs = (*rule)(Operation(&node), dys);
+    std::vector<OptionalGradient> dxs = call(*rule, node, dys);
     if (dxs.size() != node.inputs.size()) {
       throw ValueError(
           fmt::format("Num gradients {} generated for op {} do not match num inputs {}", dxs.size(),
@@ -156,6 +156,21 @@ class Sweep {
       if (!dxs[i]) continue;
       if (dxs[i]->is_dense()) take_shape(dxs[i]->dense(), node, i);
       received_[key(node.inputs[i])].push_back(*dxs[i]);
+    }
+  }
+
+  /// The rule may be the program's: what it throws is told as a kernel's errors are.
+  std::vector<OptionalGradient> call(const GradientRule& rule, Node& node,
+                                     const std::vector<OptionalGradient>& dys) const {
+    try {
+      return rule(Operation(&node), dys);
+    } catch (...) {
+      rethrow_with({.site = node.site,
+                    .node = node.name,
+                    .op = node.op->name,
+                    .hint = "thrown by its gradient, which gradients or compute_gradients asked "
+                            "for at " +
+                            site_.text()});
     }
   }
 

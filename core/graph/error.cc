@@ -138,6 +138,8 @@ void rethrow_with(const ErrorDetail& detail) {
     throw KeyError(error.message(), merged(error.detail(), detail));
   } catch (const LookupError& error) {
     throw LookupError(error.message(), merged(error.detail(), detail));
+  } catch (const NotImplementedError& error) {
+    throw NotImplementedError(error.message(), merged(error.detail(), detail));
   } catch (const RuntimeError& error) {
     throw RuntimeError(error.message(), merged(error.detail(), detail));
   } catch (const std::bad_alloc&) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/support/eager.h"
+#include "tests/support/error_text.h"
 #include "tests/support/grad_check.h"
 #include "towerflow/tf.h"
 
@@ -115,4 +116,47 @@ TEST_CASE("identity_n: values of several dtypes, zeros for outputs without a gra
   CHECK(numbers(found[0]->dense()) == std::vector<double>{1, 1});
   CHECK(numbers(found[1]->dense()) == std::vector<double>{0});
   CHECK_THROWS_AS(identity_n({}), ValueError);
+}
+
+TEST_CASE("custom_gradient: an exception of the gradient names node and lines") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = constant(1.0f, {.name = "x"});
+  const std::string file = "custom_gradient_test.cc:";
+  const auto made = [](auto error) {
+    return [=](const Tensor& in) {
+      return std::pair(in * 2.0f, [=](const Tensor& dy) {
+        if (dy.valid()) throw error;
+        return dy;
+      });
+    };
+  };
+  const unsigned line = __LINE__ + 1;
+  const auto foreign = custom_gradient(made(std::runtime_error("boom")));
+  const Tensor y = foreign(x);
+  const unsigned asked = __LINE__ + 1;
+  const std::string said = testing::error_text([&] { gradients(y, x); });
+  CHECK_SAYS(said, "InternalError: boom", "node: IdentityN (IdentityN)",
+             file + std::to_string(line), "asked for at", file + std::to_string(asked));
+  // An error of the library keeps its class and its own line.
+  const auto own = custom_gradient(made(ValueError("bad", {.site = {"mine.cc", "f", 7}})));
+  const Tensor z = own(x);
+  CHECK_SAYS(testing::error_text([&] { gradients(z, x); }), "ValueError: bad",
+             "node: IdentityN_1 (IdentityN)", "at: mine.cc:7");
+}
+
+TEST_CASE("RegisterGradient: an exception of the gradient names node and lines") {
+  const RegisterGradient registered("ThrowsForTest",
+                                    [](const Operation&, const std::vector<OptionalGradient>& dys) {
+                                      if (!dys.empty()) throw std::logic_error("no such thing");
+                                      return dys;
+                                    });
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = constant(1.0f, {.name = "x"});
+  const auto map = graph.gradient_override_map({{"Relu", "ThrowsForTest"}});
+  const unsigned line = __LINE__ + 1;
+  const Tensor y = nn::relu(x);
+  CHECK_SAYS(testing::error_text([&] { gradients(y, x); }), "InternalError: no such thing",
+             "node: Relu (Relu)", "custom_gradient_test.cc:" + std::to_string(line));
 }
