@@ -13,13 +13,17 @@ namespace {
 
 Operation handle(const Node* node) { return Operation(const_cast<Node*>(node)); }
 
-/// The last node on the tape that is computed from `node`.
+/// The last node on the tape that is computed from `node`, by the program itself unless `node` is
+/// part of the training.
 const Node* last_behind(const Node& node) {
+  const std::unordered_set<const Node*> training = training_nodes(*node.graph);
+  const bool whole = training.contains(&node);
   std::unordered_set<const Node*> behind{&node};
   const Node* last = &node;
   const std::vector<Operation> all = node.graph->get_operations();
   for (std::size_t id = static_cast<std::size_t>(node.id) + 1; id < all.size(); ++id) {
     const Node& next = all[id].node();
+    if (!whole && training.contains(&next)) continue;
     if (std::any_of(next.inputs.begin(), next.inputs.end(),
                     [&](const Tensor& input) { return behind.contains(&input.node()); })) {
       behind.insert(&next);
@@ -40,7 +44,7 @@ WhyNone without_path(const Tensor& y, const Tensor& x, const Paths& paths) {
     return why;
   }
   for (const bool control : {false, true}) {
-    const Detour detour(y, x, control);
+    const Detour detour(y, x, paths.ancestors(), control);
     if (!detour.found()) continue;
     why.cause = control ? NoneCause::control_edge : NoneCause::assignment;
     why.node = handle(detour.node);

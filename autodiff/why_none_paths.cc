@@ -38,6 +38,19 @@ std::optional<Cut> cut_of_op(const Node& node) {
 
 }  // namespace
 
+std::unordered_set<const Node*> training_nodes(const Graph& graph) {
+  std::unordered_set<const Node*> training;
+  for (const Operation& op : graph.get_operations()) {
+    const Node& node = op.node();
+    if (node.role != NodeRole::program ||
+        std::any_of(node.inputs.begin(), node.inputs.end(),
+                    [&](const Tensor& input) { return training.contains(&input.node()); })) {
+      training.insert(&node);
+    }
+  }
+  return training;
+}
+
 Paths::Paths(const Tensor& y, const Tensor& x) : y_(y), x_(x) {
   // Ids grow along the tape: first down to what y is made of, then up again from x.
   std::unordered_set<const Node*> seen;
@@ -131,8 +144,10 @@ Cut Paths::cut_of_integer() const {
   return {NoneCause::integer, first, &x_.node()};
 }
 
-Detour::Detour(const Tensor& y, const Tensor& x, bool control) : control_(control) {
-  find_writers(*y.node().graph);
+Detour::Detour(const Tensor& y, const Tensor& x, const std::vector<const Node*>& ancestors,
+               bool control)
+    : control_(control) {
+  find_writers(*y.node().graph, ancestors);
   std::deque<const Node*> queue{&y.node()};
   came_from_[&y.node()] = {nullptr, Edge::data};
   while (!queue.empty()) {
@@ -167,11 +182,15 @@ Detour::Detour(const Tensor& y, const Tensor& x, bool control) : control_(contro
   }
 }
 
-void Detour::find_writers(Graph& graph) {
+void Detour::find_writers(const Graph& graph, const std::vector<const Node*>& ancestors) {
+  const std::unordered_set<const Node*> own(ancestors.begin(), ancestors.end());
+  const std::unordered_set<const Node*> training = training_nodes(graph);
   for (const Operation& op : graph.get_operations()) {
-    for (const int written : op.node().op->written) {
-      const Node& variable = op.node().inputs[static_cast<std::size_t>(written)].node();
-      writers_[&variable].push_back(&op.node());
+    const Node& writer = op.node();
+    if (training.contains(&writer) && !own.contains(&writer)) continue;
+    for (const int written : writer.op->written) {
+      const Node& variable = writer.inputs[static_cast<std::size_t>(written)].node();
+      writers_[&variable].push_back(&writer);
     }
   }
 }

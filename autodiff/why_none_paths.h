@@ -46,10 +46,15 @@ class Paths {
   std::unordered_set<const Node*> on_path_;  // behind x
 };
 
+/// Gradients, updates, and all that is computed from them: a hand-written update as well as an
+/// optimizer's. On the way from x they lead to other losses' nodes.
+std::unordered_set<const Node*> training_nodes(const Graph& graph);
+
 /// The way from x to y when what is assigned to variables counts, and, if wanted, control inputs.
+/// Assignments of training nodes do not, unless y is computed from them.
 class Detour {
  public:
-  Detour(const Tensor& y, const Tensor& x, bool control);
+  Detour(const Tensor& y, const Tensor& x, const std::vector<const Node*>& ancestors, bool control);
 
   /// Whether there is one; then the crossing nearest to y is:
   bool found() const { return node != nullptr; }
@@ -64,7 +69,7 @@ class Detour {
     Edge edge;
   };
 
-  void find_writers(Graph& graph);
+  void find_writers(const Graph& graph, const std::vector<const Node*>& ancestors);
   void name(const Node* x, Step first);
 
   const bool control_;

@@ -31,10 +31,10 @@ void warn_of_duplicates(const std::vector<Variable>& variables, const char* wher
 }
 
 /// Why `var_list`, or the collection it is when absent, holds no variable.
-std::string why_no_variables(const OptionalVariables& var_list, Graph& graph) {
+std::string why_no_variables(const OptionalVariables& var_list) {
   if (!var_list) return "there are no trainable variables: make some with tf::get_variable first";
   if (var_list->key.empty()) return "var_list is empty";
-  return "var_list: " + graph.collections().explain_nothing(var_list->key, var_list->scope);
+  return "var_list: " + var_list->explain();
 }
 
 /// What why_none says of the first variables.
@@ -110,7 +110,7 @@ std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
   }
   if (variables.empty()) {
     throw ValueError("No variables to optimize.",
-                     {.site = site, .hint = why_no_variables(options.var_list, loss.graph())});
+                     {.site = site, .hint = why_no_variables(options.var_list)});
   }
   const std::vector<GradientTarget> targets(variables.begin(), variables.end());
   GradientsOptions call;
@@ -119,7 +119,10 @@ std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
   call.gate_gradients = options.gate_gradients == GATE_OP;
   call.aggregation_method = options.aggregation_method;
   auto grads = gradients({loss}, targets, call, site);
-  if (options.gate_gradients == GATE_GRAPH) grads = tuple(grads, {}, site);
+  if (options.gate_gradients == GATE_GRAPH) {
+    const RoleScope role(loss.graph(), NodeRole::gradient);
+    grads = tuple(grads, {}, site);
+  }
   std::vector<GradAndVar> pairs;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (grads[i]) check_floating(variables[i].ref(), "only floating variables are trained", site);
@@ -147,6 +150,7 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
     create_slots(with_gradient, site);
   }
   const NameScope scope(graph, options.name.empty() ? name_ : options.name, site);
+  const RoleScope role(graph, NodeRole::update);
   prepare(graph, site);
   std::vector<Operation> updates;
   for (const auto& [gradient, variable] : grads_and_vars) {

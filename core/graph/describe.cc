@@ -103,6 +103,7 @@ GraphDescription::GraphDescription(const Graph& graph) {
                      .name_scope = parent_of(node.name),
                      .variable_scope = node.variable_scope == nullptr ? "" : *node.variable_scope,
                      .device = node.device,
+                     .role = node.role,
                      .site = node.site,
                      .first_reuse = graph.first_reuse(node)};
     for (const OutputSpec& output : node.outputs) {
@@ -118,14 +119,14 @@ GraphDescription::GraphDescription(const Graph& graph) {
   }
 }
 
-const OpDescription& GraphDescription::op(const std::string& name) const {
+const OpDescription& GraphDescription::op(const std::string& name, Site site) const {
   std::vector<std::string> names;
   for (const OpDescription& op : ops_) {
     if (op.name == name) return op;
     names.push_back(op.name);
   }
   throw KeyError(fmt::format("The name '{}' refers to an Operation not in the graph.", name),
-                 {.hint = nearest_hint(name, names)});
+                 {.site = site, .hint = nearest_hint(name, names)});
 }
 
 std::string GraphDescription::tree(const std::string& scope) const {
@@ -207,20 +208,27 @@ std::string GraphDescription::dot(const std::string& scope) const {
   return text + "}\n";
 }
 
-ScopeDifference GraphDescription::difference(const std::string& a, const std::string& b) const {
+ScopeDifference GraphDescription::difference(const std::string& a, const std::string& b,
+                                             Site site) const {
   ScopeDifference result{.a = without_slash(a), .b = without_slash(b)};
   std::map<std::string, const OpDescription*> in_a, in_b;
   std::set<std::string> scopes;
   for (const OpDescription& op : ops_) {
     scopes.insert(op.name.substr(0, op.name.find('/')));
-    if (below(op.name, result.a)) in_a.emplace(stripped(op.name, result.a), &op);
-    if (below(op.name, result.b)) in_b.emplace(stripped(op.name, result.b), &op);
+    const bool a_holds = below(op.name, result.a), b_holds = below(op.name, result.b);
+    if (op.role != NodeRole::program) {
+      result.left_out += a_holds || b_holds ? 1 : 0;
+      continue;
+    }
+    if (a_holds) in_a.emplace(stripped(op.name, result.a), &op);
+    if (b_holds) in_b.emplace(stripped(op.name, result.b), &op);
   }
   for (const auto& [scope, ops] : {std::pair(&result.a, &in_a), std::pair(&result.b, &in_b)}) {
     if (!ops->empty() && !scope->empty()) continue;
     throw ValueError(
         fmt::format("no operation lies below the name scope '{}'", *scope),
-        {.hint = nearest_hint(*scope, std::vector<std::string>(scopes.begin(), scopes.end()))});
+        {.site = site,
+         .hint = nearest_hint(*scope, std::vector<std::string>(scopes.begin(), scopes.end()))});
   }
   std::vector<ScopeDifference::Changed> changed;
   std::map<std::string, std::size_t> how_often;
@@ -277,6 +285,7 @@ bool ScopeDifference::same_structure() const {
 std::string ScopeDifference::text() const {
   std::string text = fmt::format("'{}' against '{}': {} operations in both", a, b, in_both);
   if (same_structure()) text += ", which are the same";
+  if (left_out > 0) text += fmt::format("; {} of gradients and updates left out", left_out);
   text += "\n";
   for (const std::string& what : everywhere) text += fmt::format("  most: {}\n", what);
   for (const std::string& name : only_a) text += fmt::format("  only in '{}': {}\n", a, name);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/graph/dtype.h"
+#include "core/graph/node.h"
 #include "core/graph/shape.h"
 #include "core/graph/site.h"
 
@@ -24,11 +25,13 @@ struct OpDescription {
   std::vector<std::string> inputs;       ///< names of tensors
   std::vector<std::string> controls;     ///< names of operations that run before it
   std::vector<std::string> collections;  ///< keys under which it, or an output of it, is listed
+  NodeRole role = NodeRole::program;     ///< a gradient's or an update's, or the program's own
   Site site;                             ///< where it was made
   std::optional<Site> first_reuse;       ///< of a variable: where it was found the first time
 };
 
-/// How the operations below one name scope differ from those below another.
+/// How the operations below one name scope differ from those below another, gradients and updates
+/// left aside: they follow from the others, and from which tower trains what.
 struct ScopeDifference {
   /// One operation that both have, but for this.
   struct Changed {
@@ -37,6 +40,7 @@ struct ScopeDifference {
   };
   std::string a, b;
   std::size_t in_both = 0;
+  std::size_t left_out = 0;                 ///< operations of gradients and updates, of both
   std::vector<std::string> only_a, only_b;  ///< names without the scope
   std::vector<Changed> changed;
   /// "device: /device:GPU:0 against /device:GPU:1", where all that differ do so in the same way.
@@ -54,7 +58,7 @@ class GraphDescription {
   /// In the order of their creation.
   const std::vector<OpDescription>& ops() const { return ops_; }
   /// Throws KeyError with the nearest names.
-  const OpDescription& op(const std::string& name) const;
+  const OpDescription& op(const std::string& name, Site site = Site::current()) const;
 
   /// One line for each operation, indented below its name scopes; only those below `scope` where
   /// it is given.
@@ -63,7 +67,8 @@ class GraphDescription {
   std::string dot(const std::string& scope = "") const;
   /// Operations below `a` beside those of the same names below `b`: "tower_0", "tower_1".
   /// Throws ValueError where there are none below one of them.
-  ScopeDifference difference(const std::string& a, const std::string& b) const;
+  ScopeDifference difference(const std::string& a, const std::string& b,
+                             Site site = Site::current()) const;
 
  private:
   std::vector<OpDescription> ops_;

@@ -267,3 +267,46 @@ TEST_CASE(
   CHECK(why_none(t.towers[0].hidden, t.w).connected());
   CHECK(t.graph.finalized());
 }
+
+TEST_CASE("why_none: what x leads to is the program's own, not gradients and updates") {
+  Towers t;
+  const auto scope = name_scope("tower_0/");
+  const Tensor mine = tf::reduce_sum(t.towers[0].hidden, {.name = "mine"});
+  const Tensor loss = tf::reduce_sum(t.other, {.name = "loss"});
+  train::MomentumOptimizer optimizer(0.1, 0.9);
+  const Operation step = optimizer.minimize(mine);
+  const WhyNone why = why_none(loss, t.w);
+  CAPTURE(why.text);
+  CHECK(why.cause == NoneCause::no_path);
+  CHECK(why.towards_x.name() == "tower_0/mine");
+  CHECK(why.text.find("gradients") == std::string::npos);
+  // A gradient that y is made of counts, as any other node does.
+  const auto dw = gradients(mine, t.w)[0];
+  const Tensor penalty = tf::square(tf::stop_gradient(dw->dense()), {.name = "penalty"});
+  CHECK(why_none(penalty, t.w).cause == NoneCause::stop_gradient);
+  // What waits for the step waits for x.
+  const auto after = control_dependencies({step});
+  const Tensor waits = tf::identity(t.other, {.name = "waits"});
+  CHECK(why_none(waits, t.w).cause == NoneCause::control_edge);
+}
+
+TEST_CASE("why_none: another loss that trains a variable of y is no path through an assignment") {
+  Towers t;
+  const auto scope = name_scope("tower_0/");
+  const Variable count(Operand(0), {.trainable = false, .name = "count"});
+  const Tensor mine =
+      tf::reduce_sum(t.towers[0].hidden * tf::reduce_sum(t.other), {.name = "mine"});
+  const Tensor loss = tf::reduce_sum(t.other * tf::cast(count, tf::float32), {.name = "loss"});
+  train::GradientDescentOptimizer optimizer(0.1);
+  const auto pairs = optimizer.compute_gradients(mine);
+  SUBCASE("by an optimizer") { optimizer.apply_gradients(pairs, {.global_step = count}); }
+  SUBCASE("by hand") {
+    for (const GradAndVar& pair : pairs) {
+      tf::assign_sub(pair.var, 0.1 * tf::convert_to_tensor(*pair.grad));
+    }
+  }
+  const WhyNone why = why_none(loss, t.w);
+  CAPTURE(why.text);
+  CHECK(cause_name(why.cause) == std::string("no_path"));
+  CHECK(why.towards_x.name() == "tower_0/mine");
+}

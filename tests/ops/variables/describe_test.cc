@@ -108,5 +108,31 @@ TEST_CASE("two towers side by side") {
                        doctest::Contains("'tower_1'"), ValueError);
 }
 
+TEST_CASE("two towers side by side, without what compute_gradients and apply_gradients made") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  train::GradientDescentOptimizer optimizer(0.1);
+  for (int tower = 0; tower < 2; ++tower) {
+    const auto scope = name_scope("tower_" + std::to_string(tower));
+    const Variable w = get_variable("w", {2}, {.initializer = ones_initializer()});
+    const Variable v = get_variable("v", {2}, {.initializer = ones_initializer()});
+    get_variable_scope().reuse_variables();
+    const Tensor loss = reduce_sum(w * v, {.name = "loss"});
+    // The second tower trains one of them alone, under another name.
+    if (tower == 0) {
+      optimizer.minimize(loss);
+    } else {
+      optimizer.apply_gradients(optimizer.compute_gradients(loss, {.var_list = {v}}),
+                                {.name = "other"});
+    }
+  }
+  const ScopeDifference difference = graph.describe().difference("tower_0", "tower_1");
+  CAPTURE(difference.text());
+  CHECK(difference.same_structure());
+  CHECK(difference.in_both == 3);  // the product, its sum, and the sum's axes
+  CHECK(difference.left_out > 10);
+  CHECK(difference.text().find("gradients and updates") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace towerflow
