@@ -8,10 +8,11 @@ namespace towerflow::train {
 namespace {
 
 template <class Options>
-Graph& checked(const std::vector<Tensor>& tensors, const Options& options, const char* what,
+Graph& checked(const Collected<Tensor>& tensors, const Options& options, const char* what,
                Site site) {
   if (tensors.empty()) {
-    throw ValueError(fmt::format("Expected at least one tensor in {}().", what), {.site = site});
+    throw ValueError(fmt::format("Expected at least one tensor in {}().", what),
+                     {.site = site, .hint = tensors.explain()});
   }
   need_positive("batch_size", options.batch_size, site);
   need_positive("num_threads", options.num_threads, site);
@@ -20,12 +21,13 @@ Graph& checked(const std::vector<Tensor>& tensors, const Options& options, const
 
 }  // namespace
 
-Components batch(const std::vector<Tensor>& tensors, BatchOptions options, Site site) {
+Components batch(const Collected<Tensor>& tensors, BatchOptions options, Site site) {
   Graph& graph = checked(tensors, options, "batch", site);
   const NameScope scope(graph, options.name.empty() ? "batch" : options.name, site);
   make_keep_input(graph, site);
   const TensorLists lists(1, tensors);
-  if (options.shapes.empty()) options.shapes = common_shapes(lists, options.enqueue_many, site);
+  if (options.shapes.empty())
+    options.shapes = common_shapes(lists, options.enqueue_many, options.dynamic_pad, site);
   const QueueBase queue =
       make_batch_queue(options.capacity, common_dtypes(lists, site), options.shapes,
                        options.dynamic_pad, options.shared_name, site);
@@ -34,8 +36,7 @@ Components batch(const std::vector<Tensor>& tensors, BatchOptions options, Site 
   return take_batch(queue, options.batch_size, options.allow_smaller_final_batch, scope, site);
 }
 
-Components shuffle_batch(const std::vector<Tensor>& tensors, ShuffleBatchOptions options,
-                         Site site) {
+Components shuffle_batch(const Collected<Tensor>& tensors, ShuffleBatchOptions options, Site site) {
   Graph& graph = checked(tensors, options, "shuffle_batch", site);
   const NameScope scope(graph, options.name.empty() ? "shuffle_batch" : options.name, site);
   const std::int64_t kept = options.min_after_dequeue;
@@ -46,7 +47,8 @@ Components shuffle_batch(const std::vector<Tensor>& tensors, ShuffleBatchOptions
   }
   make_keep_input(graph, site);
   const TensorLists lists(1, tensors);
-  if (options.shapes.empty()) options.shapes = common_shapes(lists, options.enqueue_many, site);
+  if (options.shapes.empty())
+    options.shapes = common_shapes(lists, options.enqueue_many, false, site);
   const RandomShuffleQueue queue(
       options.capacity, kept, common_dtypes(lists, site),
       {.shapes = options.shapes, .seed = options.seed, .shared_name = options.shared_name}, site);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/collections.h"
 #include "ops/data_flow/queue.h"
 
 namespace towerflow::train {
@@ -33,7 +34,7 @@ struct BatchOptions {
 ///          rank), a batch_size or num_threads below 1, a capacity that is neither positive nor
 ///          -1; in a run OutOfRangeError when the input has ended and no full batch is left
 /// source   tf.train.batch
-Components batch(const std::vector<Tensor>& tensors, BatchOptions options,
+Components batch(const Collected<Tensor>& tensors, BatchOptions options,
                  Site site = Site::current());
 template <std::size_t N>
 std::array<Tensor, N> batch(const Tensor (&tensors)[N], BatchOptions options,
@@ -59,7 +60,7 @@ struct ShuffleBatchOptions {
 ///
 /// errors   besides those of `batch` ValueError: a capacity that is not above min_after_dequeue
 /// source   tf.train.shuffle_batch
-Components shuffle_batch(const std::vector<Tensor>& tensors, ShuffleBatchOptions options,
+Components shuffle_batch(const Collected<Tensor>& tensors, ShuffleBatchOptions options,
                          Site site = Site::current());
 template <std::size_t N>
 std::array<Tensor, N> shuffle_batch(const Tensor (&tensors)[N], ShuffleBatchOptions options,

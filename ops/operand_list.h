@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "core/graph/collections.h"
 #include "core/graph/operand.h"
 
 namespace towerflow::types {
@@ -23,9 +24,17 @@ class OperandList {
       Site site = Site::current()) {  // NOLINT
     for (const T& tensor : tensors) items_.emplace_back(tensor, site);
   }
+  template <class T>
+  requires std::convertible_to<const T&, Tensor> OperandList(const Collected<T>& tensors,
+                                                             Site site = Site::current())  // NOLINT
+      : OperandList(static_cast<const std::vector<T>&>(tensors), site) {
+    if (tensors.empty()) why_empty_ = tensors.explain();
+  }
 
   const std::vector<Operand>& items() const { return items_; }
   std::size_t size() const { return items_.size(); }
+  /// Of a list that a collection's filter left empty: why. For the hint of an error.
+  const std::string& why_empty() const { return why_empty_; }
   /// The first tensor in the list, which tells graph and dtype; nullptr when there is none.
   const Tensor* any_tensor() const {
     for (const Operand& item : items_) {
@@ -36,6 +45,7 @@ class OperandList {
 
  private:
   std::vector<Operand> items_;
+  std::string why_empty_;
 };
 
 }  // namespace towerflow::types

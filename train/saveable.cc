@@ -54,6 +54,11 @@ VarList::VarList(const std::vector<Variable>& variables) {
   for (const Variable& variable : variables) items_.emplace_back(variable.op().name(), variable);
 }
 
+VarList::VarList(const Collected<Variable>& variables)
+    : VarList(static_cast<const std::vector<Variable>&>(variables)) {
+  if (variables.empty()) why_empty_ = variables.explain();
+}
+
 VarList::VarList(std::initializer_list<NamedItem> named) : items_(named.begin(), named.end()) {}
 
 VarList::VarList(const std::map<std::string, Variable>& named)

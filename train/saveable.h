@@ -67,6 +67,7 @@ class VarList {
  public:
   VarList(std::initializer_list<SaverItem> items);         // NOLINT
   VarList(const std::vector<Variable>& variables);         // NOLINT
+  VarList(const Collected<Variable>& variables);           // NOLINT
   VarList(std::initializer_list<NamedItem> named);         // NOLINT
   VarList(const std::map<std::string, Variable>& named);   // NOLINT
   VarList(const std::map<std::string, SaverItem>& named);  // NOLINT
@@ -82,12 +83,15 @@ class VarList {
   static VarList all();
 
   bool empty() const;
+  /// Of a list that a collection's filter left empty: why.
+  const std::string& why_empty() const { return why_empty_; }
   /// Ordered by name, as they stand in a checkpoint. Throws ValueError for a name given twice and
   /// for an object under two names.
   std::vector<Saveable> saveables() const;
 
  private:
   std::vector<std::pair<std::string, SaverItem>> items_;  // with the name in the checkpoint
+  std::string why_empty_;
 };
 
 }  // namespace towerflow::train::types

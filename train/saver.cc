@@ -171,7 +171,7 @@ Saver::Saver(SaverOptions options, Site site) : state_(std::make_shared<State>()
   if (!state_->empty)
     state_->build(list.saveables(), site);
   else if (!state_->options.allow_empty)
-    throw ValueError("No variables to save", {.site = site});
+    throw ValueError("No variables to save", {.site = site, .hint = list.why_empty()});
 }
 
 Saver::Saver(std::initializer_list<SaverItem> var_list, SaverOptions options, Site site)

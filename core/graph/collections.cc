@@ -4,7 +4,12 @@
 #include <fmt/format.h>
 #include <pcre2.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
+
+#include "core/graph/nearest.h"
+#include "core/graph/node.h"
 
 namespace towerflow {
 namespace {
@@ -33,15 +38,72 @@ bool matches(const pcre2_code* pattern, const std::string& name) {
                      data.get(), nullptr) >= 0;
 }
 
+/// Whether an entry is a variable, which stands for the read of a storage of its name.
+bool is_variable(const CollectionItem& item) {
+  if (!item.tensor) return false;
+  const std::vector<Tensor>& inputs = item.tensor->node().inputs;
+  return inputs.size() == 1 && inputs[0].is_ref() && inputs[0].name() == item.name;
+}
+
+std::string trimmed(std::string scope) {
+  while (scope.ends_with('/')) scope.pop_back();
+  return scope;
+}
+
+/// Name scopes, or names, of the entries, outer ones first, each once.
+std::vector<std::string> scopes_of(const std::vector<CollectionItem>& items) {
+  std::vector<std::string> scopes;
+  std::set<std::string> seen;
+  for (const CollectionItem& item : items) {
+    if (!item.name) continue;
+    const std::string name = item.name->substr(0, item.name->find(':'));
+    for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {
+      // A name without a scope is what a filter for it would be.
+      if (end == std::string::npos && name.find('/') != std::string::npos) break;
+      if (seen.insert(name.substr(0, end)).second) scopes.push_back(name.substr(0, end));
+      if (end == std::string::npos) break;
+    }
+  }
+  return scopes;
+}
+
 }  // namespace
 
+Collections& Collections::operator=(Collections&& other) {
+  const std::lock_guard lock(*mutex_);
+  items_ = std::move(other.items_);
+  return *this;
+}
+
 void Collections::add(const std::string& key, CollectionItem item) {
+  const std::lock_guard lock(*mutex_);
   items_[key].push_back(std::move(item));
 }
 
-std::vector<CollectionItem>& Collections::ref(const std::string& key) { return items_[key]; }
+std::vector<CollectionItem>& Collections::ref(const std::string& key) {
+  const std::lock_guard lock(*mutex_);
+  return items_[key];
+}
 
-void Collections::clear(const std::string& key) { items_.erase(key); }
+void Collections::clear(const std::string& key) {
+  const std::lock_guard lock(*mutex_);
+  items_.erase(key);
+}
+
+std::vector<const Node*> Collections::nodes(const std::string& key) const {
+  const std::lock_guard lock(*mutex_);
+  std::vector<const Node*> found;
+  for (const CollectionItem& item : all(key)) {
+    if (item.tensor) {
+      found.push_back(&item.tensor->node());
+    } else if (const auto* operation = std::any_cast<Operation>(&item.value)) {
+      found.push_back(&operation->node());
+    } else if (const auto* fetch = std::any_cast<Fetch>(&item.value)) {
+      found.push_back(&fetch->operation().node());
+    }
+  }
+  return found;
+}
 
 const std::vector<CollectionItem>& Collections::all(const std::string& key) const {
   static const std::vector<CollectionItem> none;
@@ -65,19 +127,38 @@ std::vector<const CollectionItem*> Collections::matching(
   return found;
 }
 
+std::string CollectionQuery::explain() const {
+  return collections == nullptr ? "" : collections->explain_nothing(key, scope);
+}
+
+void CollectionQuery::throw_no_element(std::size_t index, std::size_t size, Site site) const {
+  std::string hint = explain();
+  if (size > 0 && collections != nullptr) {
+    hint = fmt::format("it holds {} of {} entries of collection '{}'", size, total, key);
+  }
+  throw ValueError(fmt::format("list index out of range: element {} of a list of {}", index, size),
+                   {.site = site, .hint = std::move(hint)});
+}
+
 std::string Collections::explain_nothing(const std::string& key,
                                          const std::optional<std::string>& scope) const {
   const std::vector<CollectionItem>& items = all(key);
   std::string text = fmt::format("collection '{}'", key);
   if (scope && !scope->empty()) text += fmt::format(" with scope '{}'", *scope);
-  if (items.empty()) return text + " is empty";
+  if (items.empty()) return text + " is empty" + near_keys(key);
   const std::size_t matched = matching(key, scope).size();
   if (matched > 0) {  // and the program has taken them out of its list
     return text + fmt::format(": {} of {} matched, none of which is left", matched, items.size());
   }
-  text += fmt::format(": 0 of {} matched; a name scope never prefixes get_variable", items.size());
+  text += fmt::format(": 0 of {} matched", items.size());
+  if (std::any_of(items.begin(), items.end(), is_variable)) {
+    text += "; a name scope never prefixes get_variable";
+  }
+  const std::vector<std::string> scopes = scopes_of(items);
+  if (const std::string near = nearest_hint(trimmed(*scope), scopes); !near.empty()) {
+    text += "; " + near;
+  }
   // What would match: the filter without its outer parts, else the scope that most entries are in.
-  std::map<std::string, std::size_t> counts;
   const auto count = [&](const std::string& filter) {
     return filter.empty() ? 0 : matching(key, filter).size();
   };
@@ -89,18 +170,31 @@ std::string Collections::explain_nothing(const std::string& key,
     most = count(best);
   }
   if (most == 0) {
-    for (const CollectionItem& item : items) {
-      if (!item.name) continue;
-      const std::string first = item.name->substr(0, item.name->find_first_of("/:"));
-      const std::size_t now = counts.contains(first) ? 0 : (counts[first] = count(first));
+    for (const std::string& outer : scopes) {
+      if (outer.find('/') != std::string::npos) continue;
+      const std::size_t now = count(outer);
       if (now > most) {
         most = now;
-        best = first;
+        best = outer;
       }
     }
   }
   if (most > 0) text += fmt::format("; the filter '{}' would match {}", best, most);
   return text;
+}
+
+/// "; nearest existing: 'losses' (2 entries)", or "".
+std::string Collections::near_keys(const std::string& key) const {
+  std::vector<std::string> filled;
+  for (const auto& [known, items] : items_) {
+    if (!items.empty()) filled.push_back(known);
+  }
+  std::vector<std::string> near;
+  for (const std::string& known : nearest_names(key, filled)) {
+    const std::size_t count = all(known).size();
+    near.push_back(fmt::format("'{}' ({} {})", known, count, count == 1 ? "entry" : "entries"));
+  }
+  return near.empty() ? "" : fmt::format("; nearest existing: {}", fmt::join(near, ", "));
 }
 
 std::vector<std::string> Collections::keys() const {

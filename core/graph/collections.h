@@ -3,8 +3,11 @@
 #include <any>
 #include <initializer_list>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/error.h"
@@ -55,8 +58,12 @@ struct CollectionItem {
   std::optional<std::string> name;
   std::optional<Tensor> tensor;
 
+  /// Strings, however they are written, are kept as std::string.
   template <class T>
   static CollectionItem of(const T& object) {
+    if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+      return {std::any(std::string(std::string_view(object))), std::nullopt, std::nullopt};
+    }
     CollectionItem item{std::any(object), std::nullopt, std::nullopt};
     if constexpr (requires { collection_name(object); }) item.name = collection_name(object);
     if constexpr (std::is_convertible_v<const T&, Tensor>) item.tensor = Tensor(object);
@@ -64,22 +71,61 @@ struct CollectionItem {
   }
 };
 
+class Collections;
+
+/// Which entries of which collection: what is said of a list in which something is missing.
+struct CollectionQuery {
+  std::string key;
+  std::optional<std::string> scope;
+  std::size_t total = 0;  ///< entries under the key, whatever the scope
+  const Collections* collections = nullptr;
+
+  /// Why there are no more of them, for the hint of an error; "" of a list made by hand.
+  std::string explain() const;
+  /// Throws ValueError: there is no element number `index` in a list of `size`.
+  [[noreturn]] void throw_no_element(std::size_t index, std::size_t size, Site site) const;
+};
+
 /// Objects, with the key and scope that found them: what `get_collection` returns, and what is
 /// taken where a filter that found nothing is worth explaining. A list made by hand has no key.
+/// Taking an element that is not there throws ValueError with that explanation.
 template <class T>
-struct Collected : std::vector<T> {
+struct Collected : std::vector<T>, CollectionQuery {
   Collected() = default;
   Collected(std::vector<T> items) : std::vector<T>(std::move(items)) {}  // NOLINT: given by hand
   Collected(std::initializer_list<T> items) : std::vector<T>(items) {}   // NOLINT
 
-  std::string key;
-  std::optional<std::string> scope;
-  std::size_t total = 0;  ///< entries under the key, whatever the scope
+  decltype(auto) operator[](std::size_t index) { return checked(*this, index, {}); }
+  decltype(auto) operator[](std::size_t index) const { return checked(*this, index, {}); }
+  decltype(auto) at(std::size_t index, Site site = Site::current()) {
+    return checked(*this, index, site);
+  }
+  decltype(auto) at(std::size_t index, Site site = Site::current()) const {
+    return checked(*this, index, site);
+  }
+  decltype(auto) front(Site site = Site::current()) { return checked(*this, 0, site); }
+  decltype(auto) front(Site site = Site::current()) const { return checked(*this, 0, site); }
+  decltype(auto) back(Site site = Site::current()) { return checked(*this, last(), site); }
+  decltype(auto) back(Site site = Site::current()) const { return checked(*this, last(), site); }
+
+ private:
+  std::size_t last() const { return this->empty() ? 0 : this->size() - 1; }
+
+  template <class Self>
+  static decltype(auto) checked(Self& self, std::size_t index, Site site) {
+    if (index >= self.size()) self.throw_no_element(index, self.size(), site);
+    return *(self.begin() + static_cast<std::ptrdiff_t>(index));
+  }
 };
 
-/// All collections of a graph; entries keep their order and their duplicates.
+/// All collections of a graph; entries keep their order and their duplicates. They belong to the
+/// thread that builds the graph; `nodes` alone may be called from any.
 class Collections {
  public:
+  Collections() = default;
+  Collections(const Collections& other) = default;
+  Collections& operator=(Collections&& other);
+
   void add(const std::string& key, CollectionItem item);
   /// Entries under `key`; empty when there is none.
   const std::vector<CollectionItem>& all(const std::string& key) const;
@@ -88,19 +134,19 @@ class Collections {
   std::vector<const CollectionItem*> matching(const std::string& key,
                                               const std::optional<std::string>& scope) const;
   std::vector<CollectionItem>& ref(const std::string& key);
-  /// Why `scope` found nothing under `key`: how many entries there are, and which filter would
-  /// match how many. One sentence or two, for the hint of an error.
+  /// Why `scope` found nothing under `key`: how many entries there are, which scopes or keys are
+  /// near, and which filter would match how many. A sentence or two, for the hint of an error.
   std::string explain_nothing(const std::string& key,
                               const std::optional<std::string>& scope) const;
   std::vector<std::string> keys() const;
+  /// The nodes of the tensors and operations under `key`.
+  std::vector<const Node*> nodes(const std::string& key) const;
   void clear(const std::string& key);
 
   template <class T>
   Collected<T> get(const std::string& key, const std::optional<std::string>& scope) const {
     Collected<T> found;
-    found.key = key;
-    found.scope = scope;
-    found.total = all(key).size();
+    static_cast<CollectionQuery&>(found) = {key, scope, all(key).size(), this};
     for (const CollectionItem* item : matching(key, scope)) {
       if (const T* exact = std::any_cast<T>(&item->value)) {
         found.push_back(*exact);
@@ -122,9 +168,11 @@ class Collections {
   }
 
  private:
+  std::string near_keys(const std::string& key) const;
   [[noreturn]] static void throw_wrong_type(const std::string& key, const CollectionItem& item);
 
   std::map<std::string, std::vector<CollectionItem>> items_;
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // of changes, and `nodes`
 };
 
 }  // namespace towerflow::types

@@ -216,7 +216,7 @@ Tensor concat(const OperandList& values, const Operand& axis, ConcatOptions opti
     throw ValueError(
         "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum "
         "length 2.",
-        {.site = site, .op = "ConcatV2"});
+        {.site = site, .op = "ConcatV2", .hint = values.why_empty()});
   }
   const NameScope scope(graph, name, site);
   if (values.size() == 1) {

@@ -60,7 +60,8 @@ std::vector<Tensor> identity_n(const OperandList& input, IdentityNOptions option
     }
   }
   if (first == nullptr) {
-    throw ValueError("identity_n needs at least one tensor", {.site = site, .op = "IdentityN"});
+    throw ValueError("identity_n needs at least one tensor",
+                     {.site = site, .op = "IdentityN", .hint = input.why_empty()});
   }
   OpBuilder builder("IdentityN", options.name, site, {first});
   for (const Operand& item : input.items()) builder.input(item, "input");

@@ -190,7 +190,8 @@ Tensor stack_once(const OperandList& values, const std::string& name, const Stac
 Tensor stack(const OperandList& values, StackOptions options, Site site) {
   const std::string name = options.name.empty() ? "stack" : options.name;
   if (values.size() == 0) {
-    throw ValueError("a stack of no tensors has no shape", {.site = site, .op = "Pack"});
+    throw ValueError("a stack of no tensors has no shape",
+                     {.site = site, .op = "Pack", .hint = values.why_empty()});
   }
   Graph& graph = graph_of(values);
   if (values.any_tensor() == nullptr && options.axis == 0) {

@@ -116,7 +116,7 @@ Tensor add_n(const OperandList& inputs, AddNOptions options, Site site) {
     throw ValueError(
         "Inputs must be an iterable of at least one Tensor/IndexedSlices with the "
         "same dtype and shape.",
-        {.site = site, .op = "AddN"});
+        {.site = site, .op = "AddN", .hint = inputs.why_empty()});
   }
   Graph& graph = graph_of(inputs);
   // Values become constants of the caller's scope, as TensorFlow's do.

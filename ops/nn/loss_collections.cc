@@ -34,10 +34,7 @@ Tensor get_total_loss(TotalLossOptions options, Site site) {
     throw ValueError(
         "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and "
         "shape.",
-        {.site = site,
-         .op = "get_total_loss",
-         .hint =
-             get_default_graph().collections().explain_nothing(GraphKeys::LOSSES, options.scope)});
+        {.site = site, .op = "get_total_loss", .hint = losses.explain()});
   }
   return add_n(OperandList(losses, site), {.name = options.name}, site);
 }

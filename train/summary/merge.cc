@@ -64,12 +64,12 @@ void register_merge_summary_kernels(KernelTable& table) {
 
 namespace summary {
 
-Tensor merge(const std::vector<Tensor>& inputs, MergeOptions options, Site site) {
+Tensor merge(const Collected<Tensor>& inputs, MergeOptions options, Site site) {
   if (inputs.empty()) {
     throw ValueError(
         "List argument 'inputs' to 'MergeSummary' Op with length 0 shorter than "
         "minimum length 1.",
-        {.site = site, .op = "MergeSummary"});
+        {.site = site, .op = "MergeSummary", .hint = inputs.explain()});
   }
   const std::string name = clean_tag(options.name, site);
   // A name stands twice: for the scope, and for the node inside it.

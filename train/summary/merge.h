@@ -28,7 +28,7 @@ struct MergeOptions {
 /// grads    none: the result is a message
 /// errors   ValueError: no inputs; in a run InvalidArgumentError: a tag twice, or no message
 /// source   tf.summary.merge
-Tensor merge(const std::vector<Tensor>& inputs, MergeOptions options = {},
+Tensor merge(const Collected<Tensor>& inputs, MergeOptions options = {},
              Site site = Site::current());
 
 struct MergeAllOptions {
