@@ -26,7 +26,7 @@ Components batch_join(const std::vector<std::vector<Tensor>>& tensors_list,
   make_keep_input(graph, site);
   std::vector<DType> dtypes = common_dtypes(tensors_list, site);
   if (options.shapes.empty()) {
-    options.shapes = common_shapes(tensors_list, options.enqueue_many, site);
+    options.shapes = common_shapes(tensors_list, options.enqueue_many, options.dynamic_pad, site);
   }
   const QueueBase queue = make_batch_queue(options.capacity, std::move(dtypes), options.shapes,
                                            options.dynamic_pad, options.shared_name, site);
@@ -48,7 +48,7 @@ Components shuffle_batch_join(const std::vector<std::vector<Tensor>>& tensors_li
   }
   std::vector<DType> dtypes = common_dtypes(tensors_list, site);
   if (options.shapes.empty()) {
-    options.shapes = common_shapes(tensors_list, options.enqueue_many, site);
+    options.shapes = common_shapes(tensors_list, options.enqueue_many, false, site);
   }
   const RandomShuffleQueue queue(
       options.capacity, kept, std::move(dtypes),

@@ -23,6 +23,19 @@ Shape shape_of(const Tensor& tensor, bool many, Site site) {
   return Shape(std::vector<Dim>(shape.dims().begin() + 1, shape.dims().end()));
 }
 
+void check_known(const Shape& shape, const Tensor& tensor, bool many, Site site) {
+  if (shape.fully_known()) return;
+  throw ValueError(
+      fmt::format("All shapes must be fully defined: {} has the shape {}{}", tensor.name(),
+                  tensor.shape().text(),
+                  many ? ", of which all but the first dimension count" : ""),
+      {.site = site,
+       .node = tensor.op().name(),
+       .op = tensor.op().type(),
+       .hint = "tensor.set_shape({..}) tells the graph what it cannot know; examples "
+               "that differ in size need tf::train::batch with {.dynamic_pad = true}"});
+}
+
 std::vector<Operand> operands_of(const std::vector<Tensor>& tensors, Site site) {
   std::vector<Operand> operands;
   for (const Tensor& tensor : tensors) operands.emplace_back(tensor, site);
@@ -64,7 +77,7 @@ std::vector<DType> common_dtypes(const TensorLists& lists, Site site) {
   return dtypes;
 }
 
-std::vector<Shape> common_shapes(const TensorLists& lists, bool many, Site site) {
+std::vector<Shape> common_shapes(const TensorLists& lists, bool many, bool padded, Site site) {
   for (const auto& list : lists) {
     for (const Tensor& tensor : list) {
       if (tensor.shape().has_rank()) continue;
@@ -82,6 +95,7 @@ std::vector<Shape> common_shapes(const TensorLists& lists, bool many, Site site)
           fmt::format("Shapes {} and {} are not compatible", shapes.back().text(), other.text()),
           {.site = site});
     }
+    if (!padded) check_known(shapes.back(), lists[0][i], many, site);
   }
   return shapes;
 }

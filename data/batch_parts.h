@@ -20,8 +20,9 @@ void need_positive(const char* what, std::int64_t value, Site site);
 /// another number of components.
 std::vector<DType> common_dtypes(const TensorLists& lists, Site site);
 /// Shapes of an example's components: those of the first list, with which all others must agree.
-/// Of `many` examples at once without the first dimension.
-std::vector<Shape> common_shapes(const TensorLists& lists, bool many, Site site);
+/// Of `many` examples at once without the first dimension. ValueError naming a tensor of which too
+/// little is known: its rank, and unless the queue is `padded` all its sizes.
+std::vector<Shape> common_shapes(const TensorLists& lists, bool many, bool padded, Site site);
 
 /// TensorFlow converts its argument keep_input first.
 void make_keep_input(Graph& graph, Site site);

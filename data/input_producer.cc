@@ -78,9 +78,13 @@ FIFOQueue input_producer(const Operand& input_tensor, InputProducerOptions optio
   }
   if (!element.fully_known()) {
     throw ValueError(
-        "Either `input_tensor` must have a fully defined shape or `element_shape` must be "
-        "specified",
-        {.site = site});
+        fmt::format("Either `input_tensor` must have a fully defined shape or `element_shape` must "
+                    "be specified: {} has the shape {}",
+                    rows.name(), rows.shape().text()),
+        {.site = site,
+         .node = rows.op().name(),
+         .op = rows.op().type(),
+         .hint = "tensor.set_shape({..}) tells the graph what it cannot know"});
   }
   if (options.shuffle) rows = random_shuffle(rows, {.seed = options.seed}, site);
   rows = limit_epochs(rows, {.num_epochs = options.num_epochs}, site);

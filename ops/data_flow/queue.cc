@@ -21,11 +21,15 @@ Tensor make_queue(const char* op, const std::string& name, QueueAttrs attrs, Sit
   if (attrs.component_types.empty()) {
     throw ValueError("a queue needs at least one component", {.site = site, .op = op});
   }
-  for (const Shape& shape : attrs.shapes) {
-    if (!shape.fully_known()) {
-      throw ValueError(fmt::format("All shapes must be fully defined: {}", shape.text()),
-                       {.site = site, .op = op});
-    }
+  for (std::size_t i = 0; i < attrs.shapes.size(); ++i) {
+    if (attrs.shapes[i].fully_known()) continue;
+    throw ValueError(
+        fmt::format("All shapes must be fully defined: component {} has the shape {}", i,
+                    attrs.shapes[i].text()),
+        {.site = site,
+         .op = op,
+         .hint = "tensor.set_shape({..}) tells the graph what it cannot know; a PaddingFIFOQueue "
+                 "takes components of any size, a queue without shapes any at all"});
   }
   const std::size_t types = attrs.component_types.size(), shapes = attrs.shapes.size();
   const Tensor ref = OpBuilder(op, name, site).attrs(std::move(attrs)).output();

@@ -11,6 +11,7 @@
 #include "tests/data/input/support.h"
 #include "tests/support/data_dir.h"
 #include "tests/support/eager.h"
+#include "tests/support/error_text.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -310,4 +311,44 @@ TEST_CASE("a scalar summary is the message TensorFlow makes") {
   CHECK_THROWS_WITH_AS(sess.run(tf::summary::scalar("v", {1.0, 2.0})),
                        doctest::Contains("tags and values are not the same shape"),
                        errors::InvalidArgumentError);
+}
+
+TEST_CASE("a component whose shape is not known is named, with what to write") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const Tensor image = tf::placeholder(tf::float32, {.shape = {None, 3}, .name = "image"});
+  const Tensor label = tf::constant(1, {.name = "label"});
+  const Tensor rows = tf::placeholder(tf::float32, {.shape = {None, None}, .name = "rows"});
+  const tf::train::ShuffleBatchOptions shuffled{
+      .batch_size = 2, .capacity = 9, .min_after_dequeue = 2};
+  const tf::train::ShuffleBatchJoinOptions of_lists{
+      .batch_size = 2, .capacity = 9, .min_after_dequeue = 2};
+  const std::vector<std::vector<Tensor>> lists{{label, image}};
+  const auto check = [](const std::string& said, unsigned line, const std::string& name) {
+    CHECK_SAYS(said, "ValueError: All shapes must be fully defined: ", name, "set_shape",
+               "pipeline_test.cc:" + std::to_string(line));
+  };
+  const std::string of_image = "image:0 has the shape (?, 3)";
+  unsigned line = __LINE__ + 1;
+  check(error_text([&] { tf::train::batch({label, image}, {.batch_size = 2}); }), line, of_image);
+  line = __LINE__ + 1;
+  check(error_text([&] { tf::train::shuffle_batch({label, image}, shuffled); }), line, of_image);
+  line = __LINE__ + 1;
+  check(error_text([&] { tf::train::batch_join(lists, {.batch_size = 2}); }), line, of_image);
+  line = __LINE__ + 1;
+  check(error_text([&] { tf::train::shuffle_batch_join(lists, of_lists); }), line, of_image);
+  line = __LINE__ + 1;
+  check(error_text([&] { tf::train::batch({rows}, {.batch_size = 2, .enqueue_many = true}); }),
+        line, "rows:0 has the shape (?, ?)");
+  CHECK_SAYS(error_text([] {
+               tf::FIFOQueue(3, {tf::int32, tf::float32}, {.shapes = {{}, {None}}});
+             }),
+             "All shapes must be fully defined", "component 1", "PaddingFIFOQueue");
+  CHECK_SAYS(error_text([&] { tf::train::input_producer(rows); }),
+             "must have a fully defined shape", "rows:0 has the shape (?, ?)", "set_shape");
+  // With dynamic_pad an unknown size is allowed, and an unknown rank is not.
+  const Tensor unknown = tf::placeholder(tf::float32, {.name = "unknown"});
+  CHECK_SAYS(
+      error_text([&] { tf::train::batch({unknown}, {.batch_size = 2, .dynamic_pad = true}); }),
+      "Cannot infer Tensor's rank: unknown:0", "set_shape");
 }
