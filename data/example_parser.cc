@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "core/graph/error.h"
+#include "core/graph/nearest.h"
 #include "data/example.h"
 #include "data/example_wire.h"
 
@@ -25,6 +27,7 @@ struct Found {
 
 // Where a message comes from, as TensorFlow says it; a single Example has neither name nor index.
 struct Origin {
+  std::string_view serialized;
   bool in_batch = false;
   std::size_t index = 0;
   std::string_view name;
@@ -36,6 +39,9 @@ struct Origin {
   std::string key_text(const std::string& key) const {
     if (!in_batch) return fmt::format("Key: {}.  ", key);
     return fmt::format("{}Key: {}, Index: {}.  ", name_text(), key, index);
+  }
+  [[noreturn]] void fail(const std::string& message, const std::string& key) const {
+    throw errors::InvalidArgumentError(message, {.hint = describe_example(serialized, key)});
   }
 };
 
@@ -91,13 +97,13 @@ void decode(const Found& found, const std::pair<std::string, FixedLenFeature>& w
   Kind kind = Kind::none;
   std::string_view list;
   if (found.present && !wire::read_feature(found.feature, kind, list))
-    throw errors::InvalidArgumentError(origin.key_text(key) + "Can't parse serialized Example.");
+    origin.fail(origin.key_text(key) + "Can't parse serialized Example.", key);
   const std::int64_t start = row * elements;
   if (kind == Kind::none) {
     if (!spec.default_value)
-      throw errors::InvalidArgumentError(
-          fmt::format("{}Feature: {} (data type: {}) is required but could not be found.",
-                      origin.name_text(), key, type_text(spec.dtype)));
+      origin.fail(fmt::format("{}Feature: {} (data type: {}) is required but could not be found.",
+                              origin.name_text(), key, type_text(spec.dtype)),
+                  key);
     if (spec.dtype == string)
       std::copy_n(spec.default_value->data<std::string>(), elements,
                   static_cast<std::string*>(out) + start);
@@ -108,9 +114,10 @@ void decode(const Found& found, const std::pair<std::string, FixedLenFeature>& w
     return;
   }
   if (dtype_of_kind(kind) != spec.dtype)
-    throw errors::InvalidArgumentError(
+    origin.fail(
         fmt::format("{}Data types don't match. Data type: {} but expected type: {}",
-                    origin.key_text(key), type_text(dtype_of_kind(kind)), type_text(spec.dtype)));
+                    origin.key_text(key), type_text(dtype_of_kind(kind)), type_text(spec.dtype)),
+        key);
   std::int64_t count = 0;
   const bool readable =
       kind == Kind::bytes
@@ -118,13 +125,13 @@ void decode(const Found& found, const std::pair<std::string, FixedLenFeature>& w
       : kind == Kind::floats
           ? read_floats(list, static_cast<float*>(out) + start, elements, count)
           : read_ints(list, static_cast<std::int64_t*>(out) + start, elements, count);
-  if (!readable)
-    throw errors::InvalidArgumentError(origin.key_text(key) + "Can't parse serialized Example.");
+  if (!readable) origin.fail(origin.key_text(key) + "Can't parse serialized Example.", key);
   if (count != elements)
-    throw errors::InvalidArgumentError(
+    origin.fail(
         fmt::format("{}Number of {} values != expected.  Values size: {} but output shape: {}",
                     origin.key_text(key), kind == Kind::bytes ? "bytes" : type_text(spec.dtype),
-                    count, bracketed(spec.shape)));
+                    count, bracketed(spec.shape)),
+        key);
 }
 
 // The beginning of a message that is none, printable.
@@ -179,8 +186,40 @@ std::vector<void*> addresses(std::vector<Array>& arrays) {
 
 }  // namespace
 
+std::string describe_example(std::string_view serialized, const std::string& wanted) {
+  constexpr std::size_t kTold = 20;
+  std::map<std::string, std::string> features;  // of a key that comes twice the last counts
+  const auto note = [&](std::string_view key, std::string_view feature) {
+    Kind kind = Kind::none;
+    std::string_view list;
+    std::int64_t count = 0;
+    const bool readable =
+        wire::read_feature(feature, kind, list) && read_values(kind, list, nullptr, 0, count);
+    features[std::string(key)] = !readable ? "damaged"
+                                 : kind == Kind::none
+                                     ? "empty"
+                                     : fmt::format("{}, {} {}", dtype_name(dtype_of_kind(kind)),
+                                                   count, count == 1 ? "value" : "values");
+  };
+  const bool fits = serialized.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (!fits || !wire::for_each_feature(serialized, note)) return "";
+  if (features.empty()) return "the record has no features";
+  std::vector<std::string> told, keys;
+  for (const auto& [key, content] : features) {
+    if (told.size() < kTold) told.push_back(fmt::format("{} ({})", shown(key), content));
+    keys.push_back(shown(key));
+  }
+  std::string text = fmt::format("the record has {}", fmt::join(told, ", "));
+  if (features.size() > kTold) text += fmt::format(" and {} more", features.size() - kTold);
+  if (features.contains(wanted)) return text;
+  const auto nearest = nearest_names(shown(wanted), keys);
+  if (!nearest.empty()) text += fmt::format("; nearest existing: {}", fmt::join(nearest, ", "));
+  return text;
+}
+
 void parse_variable(std::string_view serialized, const VariableFeatures& features,
                     const AllocateValues& allocate) {
+  const Origin origin{serialized};
   std::vector<Found> found;
   if (serialized.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !find_features(serialized, features, found))
@@ -193,12 +232,12 @@ void parse_variable(std::string_view serialized, const VariableFeatures& feature
     std::int64_t count = 0;
     if (found[i].present && (!read_feature(found[i].feature, kind, list) ||
                              !read_values(kind, list, nullptr, 0, count)))
-      throw errors::InvalidArgumentError(
-          fmt::format("Key: {}.  Can't parse serialized Example.", key));
+      origin.fail(origin.key_text(key) + "Can't parse serialized Example.", key);
     if (kind != Kind::none && dtype_of_kind(kind) != spec.dtype)
-      throw errors::InvalidArgumentError(
-          fmt::format("Key: {}.  Data types don't match. Expected type: {}, Actual type: {}", key,
-                      type_text(spec.dtype), type_text(dtype_of_kind(kind))));
+      origin.fail(
+          fmt::format("{}Data types don't match. Expected type: {}, Actual type: {}",
+                      origin.key_text(key), type_text(spec.dtype), type_text(dtype_of_kind(kind))),
+          key);
     void* out = allocate(i, count);
     std::int64_t again = 0;
     read_values(kind, list, out, count, again);
@@ -243,7 +282,7 @@ std::vector<Array> ExampleParser::parse_single(std::string_view serialized) cons
 
 void ExampleParser::parse_single_into(std::string_view serialized, void* const* out) const {
   std::vector<Found> found;
-  parse_row(serialized, features_, elements_, 0, out, found, {});
+  parse_row(serialized, features_, elements_, 0, out, found, {serialized});
 }
 
 std::vector<Array> ExampleParser::parse(std::span<const std::string> serialized,
@@ -260,8 +299,9 @@ std::vector<Array> ExampleParser::parse(std::span<const std::string> serialized,
   const std::vector<void*> memory = addresses(out);
   std::vector<Found> found;
   for (std::size_t i = 0; i < serialized.size(); ++i)
-    parse_row(serialized[i], features_, elements_, static_cast<std::int64_t>(i), memory.data(),
-              found, {true, i, names.empty() ? std::string_view() : std::string_view(names[i])});
+    parse_row(
+        serialized[i], features_, elements_, static_cast<std::int64_t>(i), memory.data(), found,
+        {serialized[i], true, i, names.empty() ? std::string_view() : std::string_view(names[i])});
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "core/graph/nearest.h"
 #include "core/graph/op_builder.h"
 #include "data/families.h"
+#include "data/reader_resource.h"
 #include "ops/array/view.h"
 
 namespace towerflow {
@@ -73,6 +74,24 @@ class ParseKernel final : public PreparedKernel {
 
   void enqueue(Queue&, const LaunchArgs& args) const override {
     const auto& serialized = *args.input<std::string>(0);
+    try {
+      parse(serialized, args);
+    } catch (const errors::InvalidArgumentError& error) {
+      ErrorDetail detail = error.detail();
+      if (detail.hint.empty()) detail.hint = data::describe_example(serialized, "");
+      const std::string place = where_read(args.run->resources, serialized);
+      if (!place.empty()) detail.hint += (detail.hint.empty() ? "" : "; ") + place;
+      throw errors::InvalidArgumentError(error.message(), detail);
+    }
+  }
+
+ private:
+  struct Sequence {
+    std::size_t output;
+    Shape each;
+  };
+
+  void parse(const std::string& serialized, const LaunchArgs& args) const {
     if (fixed_) {
       std::vector<void*> out;
       for (const std::size_t output : fixed_outputs_) out.push_back(args.outputs[output]);
@@ -83,12 +102,6 @@ class ParseKernel final : public PreparedKernel {
       return i < sparse_ ? sparse_values(i, count, args) : sequence_values(i, count, args);
     });
   }
-
- private:
-  struct Sequence {
-    std::size_t output;
-    Shape each;
-  };
 
   void* sparse_values(std::size_t i, std::int64_t count, const LaunchArgs& args) const {
     auto* indices = static_cast<std::int64_t*>(args.late->allocate(i, Shape{count, 1}));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 
@@ -56,18 +57,25 @@ Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller, std
     // A record may be there twice: a queue can hold it from two epochs.
     value = fetched_.at({*place.file, place.begin});
     if (again_.empty()) fetched_.clear();
-    return issue(std::move(place), key);
+    return issue(std::move(place), std::nullopt, value, key);
   }
   if (behind_.file != nullptr) open_behind(std::exchange(behind_, {}), caller);
   while (true) {
     if (file_ == nullptr) open_next(names, caller);
     const std::uint64_t begin = file_->place();
-    if (file_->next(value)) return issue({name_, begin, file_->place(), files_}, key);
+    if (file_->next(value)) {
+      return issue({name_, begin, file_->place(), files_}, records_++, value, key);
+    }
     file_.reset();
   }
 }
 
-Ticket ReaderResource::issue(RecordPlace place, std::string& key) {
+Ticket ReaderResource::issue(RecordPlace place, std::optional<std::uint64_t> number,
+                             std::string_view record, std::string& key) {
+  {
+    std::lock_guard lock(mutex_);
+    trail_.add(record, {place.file, number, place.begin});
+  }
   key.clear();
   key.append(*place.file);
   if (!format_.key_is_path) fmt::format_to(std::back_inserter(key), ":{}", place.begin);
@@ -81,12 +89,13 @@ void ReaderResource::open_next(QueueResource& names, const QueueCaller& caller) 
   names.recycle(std::move(element));
   ++files_;
   file_ = format_.open(*name_);
+  records_ = 0;
 }
 
 void ReaderResource::open_behind(const RecordPlace& place, const QueueCaller& caller) {
   name_ = place.file;
   file_ = format_.open(*name_);
-  advance(*file_, *name_, place.end, caller);
+  records_ = advance(*file_, *name_, place.end, caller);
 }
 
 /// Reads the records of `again_`, each file once from its beginning.
@@ -112,15 +121,16 @@ void ReaderResource::fetch_again(const QueueCaller& caller) {
 }
 
 /// To the record whose place is `place`, or to the end of the file there.
-void ReaderResource::advance(data::RecordFile& file, const std::string& name, std::uint64_t place,
-                             const QueueCaller& caller) const {
+std::uint64_t ReaderResource::advance(data::RecordFile& file, const std::string& name,
+                                      std::uint64_t place, const QueueCaller& caller) const {
   constexpr std::uint64_t kBetweenLooks = 1024;
   std::string passed;
-  for (std::uint64_t count = 0; file.place() < place; ++count) {
+  std::uint64_t count = 0;
+  for (; file.place() < place; ++count) {
     if (count % kBetweenLooks == 0) check_cancelled(caller);
     if (!file.next(passed)) break;
   }
-  if (file.place() == place) return;
+  if (file.place() == place) return count;
   throw errors::DataLossError(
       fmt::format("'{}' has no record at {} {}, where one was when the checkpoint was written",
                   name, format_.place_unit, place),
@@ -140,10 +150,39 @@ void ReaderResource::resume(std::vector<RecordPlace> records, RecordPlace last,
   behind_ = std::move(last);
 }
 
+std::string ReaderResource::where_from(std::string_view record) {
+  std::vector<RecordTrail::Place> places;
+  {
+    std::lock_guard lock(mutex_);
+    places = trail_.find(record);
+  }
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(places.size(), kNamed); ++i) {
+    if (i > 0) text += " or ";  // records that look alike
+    text += fmt::format("'{}'", *places[i].file);
+    if (format_.key_is_path) continue;
+    text += places[i].number ? fmt::format(", record {} at", *places[i].number) : ", record at";
+    text += fmt::format(" {} {}", format_.place_unit, places[i].at);
+  }
+  return text;
+}
+
 void ReaderResource::shut_down() {
   std::lock_guard lock(mutex_);
   shut_down_ = true;
   changed_.notify_all();
+}
+
+std::string where_read(ResourceStore& resources, std::string_view record) {
+  std::string text;
+  resources.for_each_resource([&](Resource& each) {
+    auto* reader = dynamic_cast<ReaderResource*>(&each);
+    if (reader == nullptr) return;
+    const std::string place = reader->where_from(record);
+    if (!place.empty()) text += (text.empty() ? "read from " : " or ") + place;
+  });
+  return text;
 }
 
 }  // namespace towerflow

@@ -13,6 +13,7 @@
 #include "core/device/resource_store.h"
 #include "core/device/ticket.h"
 #include "data/record_file.h"
+#include "data/record_trail.h"
 #include "ops/data_flow/queue_resource.h"
 
 namespace towerflow {
@@ -30,6 +31,9 @@ class ReaderResource final : public Resource {
   /// FailedPreconditionError when something has been read.
   void resume(std::vector<RecordPlace> records, RecordPlace last, const QueueCaller& caller);
 
+  /// "'digits.tfrecord', record 7 at byte 912" for a record that was read lately; "" otherwise.
+  std::string where_from(std::string_view record);
+
   void shut_down() override;
 
  private:
@@ -46,27 +50,34 @@ class ReaderResource final : public Resource {
   };
   using Key = std::pair<std::string, std::uint64_t>;  // file and where a record begins in it
 
-  Ticket issue(RecordPlace place, std::string& key);
+  Ticket issue(RecordPlace place, std::optional<std::uint64_t> number, std::string_view record,
+               std::string& key);
   void open_next(QueueResource& names, const QueueCaller& caller);
   void open_behind(const RecordPlace& place, const QueueCaller& caller);
   void fetch_again(const QueueCaller& caller);
-  void advance(data::RecordFile& file, const std::string& name, std::uint64_t place,
-               const QueueCaller& caller) const;
+  /// Returns how many records were passed.
+  std::uint64_t advance(data::RecordFile& file, const std::string& name, std::uint64_t place,
+                        const QueueCaller& caller) const;
 
   const data::RecordFormat format_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool busy_ = false;
   bool shut_down_ = false;
+  RecordTrail trail_;
   // Touched by whoever has the turn.
   std::shared_ptr<const std::string> name_;
   std::uint64_t files_ = 0;  // names taken
   std::unique_ptr<data::RecordFile> file_;
+  std::uint64_t records_ = 0;  // read of it
   std::shared_ptr<TicketLine> line_ = std::make_shared<TicketLine>();
   // After `resume`, until all of it has been delivered.
   std::deque<RecordPlace> again_;
   std::map<Key, std::string> fetched_;  // the records of `again_`, once they are asked for
   RecordPlace behind_;
 };
+
+/// Where the readers of a session have read `record`: "read from ..", "" where none has lately.
+std::string where_read(ResourceStore& resources, std::string_view record);
 
 }  // namespace towerflow

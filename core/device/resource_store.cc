@@ -83,6 +83,13 @@ Resource* ResourceStore::find_resource(const std::string& name) {
   return it == resources_.end() ? nullptr : it->second.get();
 }
 
+void ResourceStore::for_each_resource(const std::function<void(Resource&)>& visit) {
+  std::lock_guard lock(mutex_);
+  for (auto& [name, resource] : resources_) {
+    if (resource != nullptr) visit(*resource);
+  }
+}
+
 void ResourceStore::shut_down() {
   std::lock_guard lock(mutex_);
   shut_down_ = true;

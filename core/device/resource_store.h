@@ -61,6 +61,8 @@ class ResourceStore {
                      const std::function<std::unique_ptr<Resource>()>& make);
   /// nullptr when no run has made it yet.
   Resource* find_resource(const std::string& name);
+  /// `visit` must not call the store.
+  void for_each_resource(const std::function<void(Resource&)>& visit);
   void shut_down();
 
  private:

@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 
 #include "core/graph/scopes.h"
+#include "data/record_reader.h"
 #include "ops/array/placeholder.h"
 #include "ops/data_flow/decode_raw.h"
 #include "ops/data_flow/queue.h"
 #include "tests/data/input/support.h"
+#include "tests/support/error_text.h"
 
 using namespace towerflow;
 using namespace towerflow::testing;
@@ -209,4 +211,77 @@ TEST_CASE("features of any length that cannot be parsed") {
   CHECK(refused(MixedFeatures{{"a", FixedLenFeature{.shape = {None}, .dtype = int64}},
                               {"b", VarLenFeature{int64}}})
             .starts_with("ValueError: feature a has the shape (?,)"));
+}
+
+namespace {
+
+/// What a run says that parses the second of two records as `features`, the records being read from
+/// a file, or taken from a queue between.
+std::string said_of_record(const Features& features, bool queued) {
+  const ScratchFolder dir;
+  const std::string path = (dir.path() / "two.tfrecord").string();
+  write_examples(path, 7, 2);
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const FIFOQueue names(1, {string}, {.shapes = {{}}});
+  const TFRecordReader reader;
+  const auto [key, value] = reader.read(names);
+  const FIFOQueue records(8, {string}, {.shapes = {{}}});
+  const Operation keep = records.enqueue({value});
+  const Tensor serialized = queued ? Tensor(records.dequeue()) : value;
+  const auto parsed = parse_single_example(serialized, features);
+  Session session;
+  session.run(names.enqueue({path}));
+  const auto first = parse_single_example(serialized, {{"label", {.shape = {}, .dtype = int64}}});
+  if (queued) {
+    session.run(keep);
+    session.run(keep);
+  }
+  session.run(first["label"]);
+  std::string said = testing::error_text([&] { session.run(parsed.tensors().begin()->second); });
+  const auto at = said.find(dir.path().string());
+  if (at != std::string::npos) said.replace(at, dir.path().string().size(), "DIR");
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("a feature that a record lacks: what the record has, its file and its number") {
+  const Features wrong{{"labl", {.shape = {}, .dtype = int64}}};
+  for (const bool queued : {false, true}) {
+    CAPTURE(queued);
+    CHECK_SAYS(said_of_record(wrong, queued),
+               "Feature: labl (data type: int64) is required but could not be found.",
+               "the record has 'label' (int64, 1 value), 'raw' (string, 1 value)",
+               "nearest existing: 'label'", "DIR/two.tfrecord", "record 1");
+  }
+  CHECK_SAYS(said_of_record({{"label", {.shape = {}, .dtype = float32}}}, false),
+             "Data types don't match. Data type: int64 but expected type: float",
+             "'label' (int64, 1 value)", "DIR/two.tfrecord", "record 1");
+  CHECK_SAYS(said_of_record({{"label", {.shape = {3}, .dtype = int64}}}, true),
+             "Values size: 1 but output shape: [3]", "'label' (int64, 1 value)", "record 1");
+}
+
+TEST_CASE("a record of no file is described all the same") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const auto parsed = parse_single_example(example(5), {{"labl", {.shape = {}, .dtype = int64}}});
+  Session session;
+  const std::string said = testing::error_text([&] { session.run(parsed["labl"]); });
+  CHECK_SAYS(said, "the record has 'label' (int64, 1 value), 'raw' (string, 1 value)");
+  CHECK(said.find("read from") == std::string::npos);
+}
+
+TEST_CASE("a record with many features, and one with none") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  data::ExampleBuilder many;
+  for (int i = 0; i < 100; ++i) many.int64("f" + std::to_string(i), i);
+  Session session;
+  const auto parsed =
+      parse_single_example(many.serialize(), {{"x", {.shape = {}, .dtype = int64}}});
+  CHECK_SAYS(testing::error_text([&] { session.run(parsed["x"]); }), "and 80 more");
+  const auto none = parse_single_example(data::ExampleBuilder().serialize(),
+                                         {{"x", {.shape = {}, .dtype = int64}}});
+  CHECK_SAYS(testing::error_text([&] { session.run(none["x"]); }), "the record has no features");
 }
