@@ -30,6 +30,7 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
                   const DeviceSet& devices, KernelCache& kernels, const CompileOptions& options) {
   Plan plan;
   PlanGraph graph = build_plan_graph(fetches, feeds, plan.log);
+  if (options.look_at) options.look_at(graph);
   graph.winograd = options.passes.choose_winograd;
   plan.placements = place(graph, devices, options.groups, options.soft_placement, plan.log);
   if (options.passes.drop_unread) drop_unread(graph, plan.log);

@@ -146,6 +146,7 @@ struct CompileOptions {
   const ColocationGroups& groups;  ///< of the fetches' graph
   bool soft_placement = false;
   PassOptions passes;
+  std::function<void(const PlanGraph&)> look_at{};  ///< is shown what is needed, before any pass
 };
 
 /// Runs all passes.

@@ -108,6 +108,7 @@ void SessionImpl::run_in(CompiledRun& compiled, Frame& frame, std::span<const Ar
                         metadata != nullptr, wall_now()};
     execute(run, workers_);
     frame.take_results(results);
+    if (compiled.trains) updates_.count_step();
     if (metadata != nullptr) describe(compiled.plan, frame, run.start, *metadata);
   } catch (...) {
     frame.end(arenas_);
@@ -253,7 +254,11 @@ std::shared_ptr<CompiledRun> SessionImpl::compile(std::span<const Fetch> fetches
     compiled->plan = compile_plan(fetches, specs, devices_, kernels_,
                                   {.groups = groups_,
                                    .soft_placement = config_.allow_soft_placement,
-                                   .passes = config_.passes});
+                                   .passes = config_.passes,
+                                   .look_at = [&](const PlanGraph& graph) {
+                                     compiled->trains =
+                                         updates_.trains(graph, graph_.collections());
+                                   }});
   } catch (const Error&) {
     rethrow_from_run();
   }

@@ -6,6 +6,7 @@
 
 #include "core/runtime/executor.h"
 #include "core/runtime/session.h"
+#include "core/runtime/update_watch.h"
 
 namespace towerflow {
 
@@ -15,6 +16,7 @@ struct CompiledRun {
   std::vector<std::pair<const Node*, int>> fed;
   std::vector<std::pair<DType, Shape>> fed_shapes;
   Plan plan;
+  bool trains = false;  ///< its runs are counted by the UpdateWatch
   std::mutex mutex;
   std::vector<std::unique_ptr<Frame>> free_frames;  // with room for all
   std::size_t frames = 0;                           // made, and kept as long as the plan
@@ -66,6 +68,7 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
   std::size_t placed_ = 0;   // nodes whose devices were looked at
   ColocationGroups groups_;  // of those nodes
   bool logged_mapping_ = false;
+  UpdateWatch updates_;
   std::mutex active_mutex_;  // guards active_ and closed_
   ActiveRun* active_ = nullptr;
   bool closed_ = false;

@@ -1,0 +1,57 @@
+#include "core/runtime/update_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/graph/log.h"
+#include "core/graph/node.h"
+
+namespace towerflow {
+namespace {
+
+constexpr int kPatience = 10;      // training steps
+constexpr std::size_t kNamed = 3;  // in the warning
+
+}  // namespace
+
+bool UpdateWatch::trains(const PlanGraph& plan, const Collections& collections) {
+  const std::vector<const Node*> listed = collections.nodes(GraphKeys::UPDATE_OPS);
+  std::unordered_set<const Node*> wanted(listed.begin(), listed.end());
+  bool trains = false, reaches = false;
+  for (const PlanNode& node : plan.nodes) {
+    if (node.origin == nullptr) continue;
+    trains = trains || node.origin->role == NodeRole::update;
+    reaches = reaches || wanted.contains(node.origin);
+  }
+  const std::lock_guard lock(mutex_);
+  reached_ = reached_ || reaches;
+  unreached_.clear();
+  if (reached_) return false;
+  for (const Node* node : listed) unreached_.push_back(node->name);
+  return trains;
+}
+
+void UpdateWatch::count_step() {
+  if (steps_.load(std::memory_order_relaxed) >= kPatience) return;
+  if (steps_.fetch_add(1, std::memory_order_relaxed) + 1 != kPatience) return;
+  const std::lock_guard lock(mutex_);
+  if (reached_ || unreached_.empty()) return;
+  const std::size_t count = unreached_.size();
+  std::string names;
+  for (std::size_t i = 0; i < std::min(count, kNamed); ++i) {
+    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", unreached_[i]);
+  }
+  if (count > kNamed) names += fmt::format(" and {} more", count - kNamed);
+  log_message(
+      LogLevel::warning,
+      fmt::format(
+          "{} training steps, and none of the {} operations in UPDATE_OPS was run: {}. What they "
+          "update, the moving averages of batch normalization say, stays as it is. Make the update "
+          "inside tf::control_dependencies(tf::get_collection<tf::Fetch>(tf::GraphKeys::"
+          "UPDATE_OPS)), or fetch them with it",
+          kPatience, count, names));
+}
+
+}  // namespace towerflow
