@@ -178,18 +178,21 @@ Operation Graph::add(NodeSpec spec) {
       std::unique(node.colocation_groups.begin(), node.colocation_groups.end()),
       node.colocation_groups.end());
 
-  // A node on the tape is seen by sessions of other threads, so its device is written before; only
-  // device functions, which look at the finished operation, come after.
+  // A published node is seen by sessions of other threads, so its device is written before; a
+  // device function looks at the finished operation, which is published when it has.
   const bool asks_function =
       std::any_of(state.devices.begin(), state.devices.end(),
                   [](const auto& level) { return std::holds_alternative<DeviceFunction>(level); });
   if (!asks_function) state.device_of(Operation(&node));
+  std::optional<UnpublishedNodes> unpublished;
+  if (asks_function) unpublished.emplace(*this);
   Node* made = nullptr;
   {
     std::lock_guard lock(*mutex_);
     node.id = static_cast<int>(nodes_.size());
     made = &nodes_.emplace_back(std::move(node));
     names_.add(made);
+    if (unpublished_scopes_ == 0) published_ = nodes_.size();
   }
   if (asks_function) state.device_of(Operation(made));
   for (ControlLevel& level : state.control) level.made_inside.insert(made);
@@ -209,6 +212,27 @@ void Graph::infer(Node& node) const {
 std::size_t Graph::size() const {
   std::lock_guard lock(*mutex_);
   return nodes_.size();
+}
+
+std::size_t Graph::published() const {
+  std::lock_guard lock(*mutex_);
+  return published_;
+}
+
+const Node* Graph::find_published(const std::string& name) const {
+  std::lock_guard lock(*mutex_);
+  const Node* found = names_.find(name);
+  return found != nullptr && static_cast<std::size_t>(found->id) < published_ ? found : nullptr;
+}
+
+UnpublishedNodes::UnpublishedNodes(Graph& graph) : graph_(graph) {
+  std::lock_guard lock(*graph_.mutex_);
+  ++graph_.unpublished_scopes_;
+}
+
+UnpublishedNodes::~UnpublishedNodes() {
+  std::lock_guard lock(*graph_.mutex_);
+  if (--graph_.unpublished_scopes_ == 0) graph_.published_ = graph_.nodes_.size();
 }
 
 Operation Graph::operation(std::size_t id) const {

@@ -21,6 +21,7 @@
 namespace towerflow {
 
 class GraphTrial;
+class UnpublishedNodes;
 struct GraphMutex;
 
 }  // namespace towerflow
@@ -71,12 +72,17 @@ class Graph {
   const std::string& get_name_scope() { return scopes().name; }
 
   std::size_t size() const;
+  /// How many of them sessions may look at: not those of a trial, nor one whose device is still
+  /// being asked for.
+  std::size_t published() const;
   Operation operation(std::size_t id) const;
   std::vector<Operation> get_operations() const;
   /// Throws KeyError with the nearest name, ValueError for a tensor's name.
   Operation get_operation_by_name(const std::string& name, Site site = Site::current()) const;
   /// "name:index"; throws ValueError for another form, KeyError when it does not exist.
   Tensor get_tensor_by_name(const std::string& name, Site site = Site::current()) const;
+  /// The node of that name among those that sessions may look at; nullptr when there is none.
+  const Node* find_published(const std::string& name) const;
 
   Collections& collections() { return collections_; }
   const Collections& collections() const { return collections_; }
@@ -112,8 +118,13 @@ class Graph {
 
   std::uint64_t uid() const { return uid_; }
 
+  /// Held while nodes are added and while shapes are refined: by sessions, which run on other
+  /// threads, while they read shapes.
+  GraphMutex& mutex() const { return *mutex_; }
+
  private:
   friend class towerflow::GraphTrial;
+  friend class towerflow::UnpublishedNodes;
 
   std::string node_name(const std::string& name, Site site);
   void infer(Node& node) const;
@@ -122,9 +133,11 @@ class Graph {
 
   const std::uint64_t uid_;
   const std::shared_ptr<const int> alive_;   // ends with the graph
-  const std::unique_ptr<GraphMutex> mutex_;  // guards nodes_ and names_ against sessions that read
+  const std::unique_ptr<GraphMutex> mutex_;  // guards the next four, which sessions read
   std::deque<Node> nodes_;
   NameTable names_;
+  std::size_t published_ = 0;
+  int unpublished_scopes_ = 0;  // how many UnpublishedNodes there are
   Collections collections_;
   std::unordered_map<std::type_index, std::any> extensions_;
   std::set<std::string> texts_;
@@ -165,6 +178,18 @@ namespace towerflow {
 Graph& get_default_graph();
 /// Drops this thread's global default graph; throws RuntimeError inside an `as_default`.
 void reset_default_graph();
+
+/// What is added while this lives is published when it ends.
+class [[nodiscard]] UnpublishedNodes {
+ public:
+  explicit UnpublishedNodes(Graph& graph);
+  ~UnpublishedNodes();
+  UnpublishedNodes(const UnpublishedNodes&) = delete;
+  UnpublishedNodes& operator=(const UnpublishedNodes&) = delete;
+
+ private:
+  Graph& graph_;
+};
 
 /// The value of a tensor that is known without running the graph; an empty Array otherwise.
 /// (tensor_util.constant_value)

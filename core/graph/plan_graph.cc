@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/graph/constant.h"
+#include "core/graph/graph.h"
+#include "core/graph/graph_mutex.h"
 
 namespace towerflow {
 namespace {
@@ -209,7 +211,10 @@ PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedS
     PlanNode made;
     made.op = node->op;
     made.attrs = node->attrs;
-    made.outputs = node->outputs;
+    {
+      const std::lock_guard lock(node->graph->mutex());  // set_shape
+      made.outputs = node->outputs;
+    }
     made.origin = node;
     for (const Tensor& input : node->inputs) made.inputs.push_back(value_of(input));
     for (const Node* control : node->control_inputs) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/graph/error.h"
+#include "core/graph/graph.h"
+#include "core/graph/graph_mutex.h"
 #include "core/graph/node.h"
 #include "core/graph/op_def.h"
 
@@ -75,6 +77,7 @@ void Tensor::set_shape(const Shape& shape, Site site) {
                                  output.shape.text(), shape.text()),
                      {.site = site, .node = node().name, .op = node().op->name});
   }
+  const std::lock_guard lock(graph().mutex());
   output.shape = *merged;
 }
 

@@ -8,6 +8,7 @@ namespace towerflow {
 
 GraphTrial::GraphTrial(Graph& graph)
     : graph_(graph),
+      unpublished_(graph),
       size_(graph.size()),
       finalized_(graph.finalized_),
       names_(graph.names_),

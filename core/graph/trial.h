@@ -14,7 +14,7 @@ namespace towerflow {
 /// It is how a question such as "would this have a gradient" is answered by asking for it.
 ///
 /// Scopes that are open on this thread are closed meanwhile; a finalized graph may be tried too.
-/// Handles of what was made in a trial are invalid after it.
+/// Handles of what was made in a trial are invalid after it; sessions never see any of it.
 class [[nodiscard]] GraphTrial {
  public:
   explicit GraphTrial(Graph& graph);
@@ -24,6 +24,7 @@ class [[nodiscard]] GraphTrial {
 
  private:
   Graph& graph_;
+  UnpublishedNodes unpublished_;  // ends last, when nothing is left to publish
   std::size_t size_;
   bool finalized_;
   NameTable names_;

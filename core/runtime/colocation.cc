@@ -18,15 +18,6 @@ bool agree(std::optional<T>& part, const std::optional<T>& given) {
   return true;
 }
 
-/// The node of that name, which may have been made later; nullptr where making it failed.
-const Node* partner(const Graph& graph, const std::string& name) {
-  try {
-    return &graph.get_operation_by_name(name).node();
-  } catch (const KeyError&) {
-    return nullptr;
-  }
-}
-
 }  // namespace
 
 int ColocationGroups::find(const std::string& node) const {
@@ -85,8 +76,8 @@ void ColocationGroups::add(const Node& node, bool soft) {
   for (const std::string& tie : node.colocation_groups) {
     const std::string name = tie.substr(tie.find('@') + 1);
     if (name == node.name) continue;
-    const Node* other = partner(*node.graph, name);
-    if (other == nullptr) continue;
+    const Node* other = node.graph->find_published(name);
+    if (other == nullptr) continue;  // it is made later, or making it failed
     const int group = find_or_add(*other);
     const int own = find(node.name);
     if (own == group) continue;

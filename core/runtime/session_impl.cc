@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/graph/graph_mutex.h"
 #include "core/graph/log.h"
 #include "core/runtime/backends.h"
 
@@ -202,6 +203,8 @@ void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) cons
                        {.hint = "pass the graph to the Session, or open it under as_default()"});
     }
   }
+  if (feeds.empty()) return;
+  const std::lock_guard lock(graph_.mutex());  // set_shape
   std::set<std::pair<const Node*, int>> seen;
   for (const Feed& feed : feeds) {
     const Tensor& tensor = feed.tensor();
@@ -229,7 +232,7 @@ void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) cons
 /// given. Looks at what is new since the last run.
 void SessionImpl::check_devices() {
   std::string last, why;
-  for (const std::size_t size = graph_.size(); placed_ < size; ++placed_) {
+  for (const std::size_t size = graph_.published(); placed_ < size; ++placed_) {
     const Operation operation = graph_.operation(placed_);
     groups_.add(operation.node(), config_.allow_soft_placement);
     if (operation.device() == last) continue;

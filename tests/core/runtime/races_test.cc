@@ -1,0 +1,143 @@
+// Sessions that run while another thread builds, asks or assigns. Each test is a program that a
+// sanitizer watches; what can be wrong without one is checked as well.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/graph/op_builder.h"
+#include "core/graph/op_def.h"
+#include "tests/support/eager.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+
+namespace {
+
+/// Calls `step` again and again on a thread of its own while it lives; `stop` rethrows what it
+/// threw.
+class Beside {
+ public:
+  template <class F>
+  explicit Beside(F step)
+      : thread_([this, step] {
+          try {
+            while (!stopped_) {
+              step();
+              ++steps_;
+            }
+          } catch (...) {
+            error_ = std::current_exception();
+          }
+        }) {}
+  ~Beside() {
+    if (thread_.joinable()) end();
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+  /// Whether the thread still steps, and has done so `times` times.
+  void wait_for(int times) const {
+    while (steps_ < times && error_ == nullptr) std::this_thread::yield();
+  }
+  void stop() {
+    end();
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  void end() {
+    stopped_ = true;
+    thread_.join();
+  }
+
+  std::atomic<bool> stopped_{false};
+  std::atomic<int> steps_{0};
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+/// A loss without a gradient, which is known only when many nodes have been made.
+Tensor floored_loss(const Variable& w) {
+  Tensor x = tf::floor(w);
+  for (int i = 0; i < 40; ++i) x = tf::tanh(x);
+  return tf::reduce_sum(x);
+}
+
+}  // namespace
+
+TEST_CASE("a session of another thread does not see what why_none tries") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w = tf::get_variable("w", {3}, {.initializer = tf::ones_initializer()});
+  const Tensor loss = floored_loss(w);
+  const Tensor answer = tf::constant(42);
+  Beside runs([&] {
+    Session session(graph, {.intra_op_parallelism_threads = 1});  // looks at all nodes
+    CHECK(session.run(answer).item<int>() == 42);
+  });
+  for (int i = 0; i < 100; ++i) {
+    const auto beside = tf::colocate_with(w.op());
+    CHECK(tf::why_none(loss, w).cause == NoneCause::no_gradient_op);
+  }
+  runs.stop();
+}
+
+TEST_CASE("a session that runs within a trial knows nothing of it afterwards") {
+  static Session* session = nullptr;
+  static Fetch* fetch = nullptr;
+  OpRegistry::global().add(
+      {.name = "TestRunsInGradient",
+       .shape = [](InferenceContext& c) { c.add_output(c.dtype(0), c.shape(0)); },
+       .gradient =
+           [](const Operation&, const std::vector<OptionalGradient>&) {
+             session->run(*fetch);
+             return std::vector<OptionalGradient>{std::nullopt};
+           }});
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w = tf::get_variable("w", {3}, {.initializer = tf::ones_initializer()});
+  const Operand operand(w);
+  const Tensor passed =
+      OpBuilder("TestRunsInGradient", "", Site::current(), {&operand}).input(operand, "x").output();
+  const Tensor loss = tf::reduce_sum(passed);
+  Session own;
+  Fetch answer(tf::constant(42));
+  session = &own;
+  fetch = &answer;
+  tf::why_none(loss, w);
+  const auto nowhere = tf::device("/gpu:7");
+  tf::constant(1, {.name = "of_no_device"});
+  CHECK_THROWS_WITH_AS(own.run(answer), doctest::Contains("of_no_device"),
+                       errors::InvalidArgumentError);
+}
+
+TEST_CASE("a session of another thread sees a node when device functions have seen it") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor answer = tf::constant(42);
+  Session session;
+  Beside runs([&] { CHECK(session.run(answer).item<int>() == 42); });
+  const auto chosen = tf::device([](const Operation& op) {
+    return op.type() == "Const" ? std::string("/device:CPU:0") : std::string();
+  });
+  for (int i = 0; i < 300; ++i) tf::constant(i);
+  runs.stop();
+}
+
+TEST_CASE("set_shape beside a session that plans") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tf::placeholder(tf::float32), y = x * 2.0F;
+  Session session;
+  std::atomic<int> rows{1};
+  Beside plans([&] {
+    const int n = rows++ % 60 + 1;
+    CHECK(session.run(y, {{x, Array::zeros(float32, {n, 3})}}).shape() == Shape{n, 3});
+  });
+  for (int i = 0; i < 2000; ++i) {
+    for (Tensor changed : {x, y}) changed.set_shape({None, i < 1000 ? Dim(None) : Dim(3)});
+  }
+  plans.wait_for(20);
+  plans.stop();
+}
