@@ -240,6 +240,8 @@ class QueueRun {
 
   /// Shapes are known by now, or found by the kernel itself: prepare and run.
   void launch_late(const Instruction& instruction, LaunchArgs& args) {
+    const VariableLocks locks(frame_, instruction);  // shapes may be values of variables
+    locks.check_initialized();
     KernelRequest request{instruction.op, &instruction.attrs, {}, {}, {}, instruction.state};
     for (int slot : instruction.inputs) request.inputs.push_back(frame_.desc(slot));
     for (int input : instruction.op->static_inputs) {
@@ -259,8 +261,6 @@ class QueueRun {
     args.workspace = static_cast<std::byte*>(const_cast<void*>(workspace.raw()));
     LateBinder late(frame_, instruction, outputs_);
     args.late = &late;
-    const VariableLocks locks(frame_, instruction);
-    locks.check_initialized();
     kernel->enqueue(queue_, args);
     locks.mark_written();
   }

@@ -141,3 +141,43 @@ TEST_CASE("set_shape beside a session that plans") {
   plans.wait_for(20);
   plans.stop();
 }
+
+TEST_CASE("an output whose shape is in a variable beside a thread that assigns it") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable sizes(tf::constant({2, 3}), {.name = "sizes"});
+  const Tensor filled = tf::fill(sizes, 7.0F);
+  const Tensor turned = tf::assign(sizes, tf::constant({3, 2}));
+  const Tensor back = tf::assign(sizes, tf::constant({2, 3}));
+  Session session;
+  session.run(sizes.initializer());
+  Beside assigns([&] {
+    session.run(turned);
+    session.run(back);
+  });
+  int wrong = 0, failed = 0;
+  for (int i = 0; i < 3000; ++i) {
+    try {
+      const Shape shape = session.run(filled).shape();
+      wrong += shape != Shape{2, 3} && shape != Shape{3, 2} ? 1 : 0;
+    } catch (const Error&) {
+      ++failed;
+    }
+  }
+  assigns.stop();
+  CHECK(wrong == 0);
+  CHECK(failed == 0);
+}
+
+TEST_CASE("an output whose shape is in a variable that is not initialised") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable step(tf::constant({2}), {.name = "step"});
+  const Tensor sliced = tf::strided_slice(tf::ones({8}), {0}, {8}, step);
+  Session session;
+  CHECK_THROWS_WITH_AS(session.run(sliced),
+                       doctest::Contains("Attempting to use uninitialized value step"),
+                       errors::FailedPreconditionError);
+  session.run(step.initializer());
+  CHECK(session.run(sliced).shape() == Shape{4});
+}
