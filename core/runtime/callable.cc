@@ -13,6 +13,7 @@ struct Callable::State {
   std::shared_ptr<SessionImpl> session;
   std::vector<Fetch> fetches;
   std::vector<Tensor> feeds;
+  std::vector<DType> dtypes;  // of the feeds, whose graph may be gone
   Cancellation* cancellation = nullptr;
   std::shared_ptr<CompiledRun> compiled;
   std::unique_ptr<Frame> frame;
@@ -37,6 +38,7 @@ struct Callable::State {
 
   void find_plan(std::span<const Array> values) {
     let_go();
+    session->check_open();
     Feeds bound;
     for (std::size_t i = 0; i < values.size(); ++i) bound.emplace_back(feeds[i], values[i]);
     compiled = session->find_plan(fetches, bound);
@@ -46,9 +48,9 @@ struct Callable::State {
   /// `values` in the dtypes of the feeds; what has to be converted for that goes to `kept`.
   std::span<const Array> converted(std::span<const Array> values, std::vector<Array>& kept) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (values[i].dtype() == feeds[i].dtype()) continue;
+      if (values[i].dtype() == dtypes[i]) continue;
       if (kept.empty()) kept.assign(values.begin(), values.end());
-      kept[i] = fed_array(kept[i], feeds[i]);
+      kept[i] = fed_array(kept[i], dtypes[i]);
       values = kept;
     }
     return values;
@@ -95,6 +97,7 @@ Callable SessionImpl::make_callable(std::vector<Fetch> fetches, std::vector<Tens
   auto state = std::make_shared<Callable::State>();
   state->session = shared_from_this();
   state->fetches = std::move(fetches);
+  for (const Tensor& feed : feeds) state->dtypes.push_back(feed.dtype());
   state->feeds = std::move(feeds);
   state->cancellation = cancellation;
   return Callable(std::move(state));

@@ -6,13 +6,13 @@
 
 namespace towerflow {
 
-Array fed_array(Array value, const Tensor& tensor) {
-  const auto of_numbers = [](DType dtype) {
-    return dtype != DType::string && dtype != DType::resource && dtype != DType::invalid;
+Array fed_array(Array value, DType dtype) {
+  const auto of_numbers = [](DType of) {
+    return of != DType::string && of != DType::resource && of != DType::invalid;
   };
-  if (value.dtype() == tensor.dtype() || !of_numbers(value.dtype()) || !of_numbers(tensor.dtype()))
+  if (value.dtype() == dtype || !of_numbers(value.dtype()) || !of_numbers(dtype))
     return value;  // strings that stand where numbers should are found when it is run
-  return cast_elements(value, tensor.dtype());
+  return cast_elements(value, dtype);
 }
 
 Session::Session(ConfigProto config) : Session(get_default_graph(), std::move(config)) {}

@@ -22,9 +22,9 @@ class Cancellation;
 class ResourceStore;
 class SessionImpl;
 
-/// The numbers of `value` in the dtype of `tensor`. What cannot be cast, strings where numbers
-/// should be, is given back as it is: the run refuses it, with the tensor's name.
-Array fed_array(Array value, const Tensor& tensor);
+/// The numbers of `value` in the dtype of the tensor that is fed. What cannot be cast, strings
+/// where numbers should be, is given back as it is: the run refuses it, with the tensor's name.
+Array fed_array(Array value, DType dtype);
 
 }  // namespace towerflow
 
@@ -53,7 +53,8 @@ class Feed {
   /// Numbers of another dtype are cast to the tensor's, as NumPy casts them.
   template <std::convertible_to<Tensor> T>
   Feed(const T& tensor, Array value)  // NOLINT: {{x, v}}
-      : tensor_(static_cast<Tensor>(tensor)), value_(fed_array(std::move(value), tensor_)) {}
+      : tensor_(static_cast<Tensor>(tensor)),
+        value_(fed_array(std::move(value), tensor_.dtype())) {}
   template <std::convertible_to<Tensor> T, class V>
   requires std::constructible_from<Nested, const V&> Feed(const T& tensor,
                                                           const std::vector<V>& values)  // NOLINT

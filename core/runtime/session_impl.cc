@@ -159,9 +159,9 @@ void SessionImpl::describe(const Plan& plan, Frame& frame, double start,
 
 std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetches,
                                                     const Feeds& feeds) {
+  std::lock_guard lock(mutex_);
   check_open();
   check(fetches, feeds);
-  std::lock_guard lock(mutex_);
   if (!all_fed(fetches, feeds)) check_devices();
   int same_fetches = 0;
   for (auto it = plans_.begin(); it != plans_.end(); ++it) {
@@ -183,10 +183,13 @@ std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetch
 }
 
 void SessionImpl::close() {
-  std::lock_guard lock(active_mutex_);
-  closed_ = true;
-  for (ActiveRun* run = active_; run != nullptr; run = run->next()) run->cancellation.cancel();
-  resources_.shut_down();
+  {
+    std::lock_guard lock(active_mutex_);
+    closed_ = true;
+    for (ActiveRun* run = active_; run != nullptr; run = run->next()) run->cancellation.cancel();
+    resources_.shut_down();
+  }
+  const std::lock_guard planning(mutex_);  // the graph may be gone as soon as this returns
 }
 
 /// A callable that outlives its session may outlive the graph as well: it must not look at it.

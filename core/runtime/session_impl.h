@@ -40,6 +40,8 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
   std::unique_ptr<Frame> lease_frame(CompiledRun& compiled);
   static void give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept;
   void close();
+  /// Throws RuntimeError when the session is closed.
+  void check_open();
 
   Graph& graph() const { return graph_; }
   const DeviceSet& devices() const { return devices_; }
@@ -48,8 +50,6 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
  private:
   class ActiveRun;
 
-  /// Throws RuntimeError when the session is closed.
-  void check_open();
   void check(std::span<const Fetch> fetches, const Feeds& feeds) const;
   void check_devices();
   std::shared_ptr<CompiledRun> compile(std::span<const Fetch> fetches, const Feeds& feeds);
@@ -63,7 +63,7 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
   KernelCache kernels_;
   ArenaPool arenas_{devices_};
   Workers workers_;
-  std::mutex mutex_;  // guards plans_, placed_, groups_ and logged_mapping_
+  std::mutex mutex_;  // held to look at the graph; guards what follows
   std::list<std::shared_ptr<CompiledRun>> plans_;
   std::size_t placed_ = 0;   // nodes whose devices were looked at
   ColocationGroups groups_;  // of those nodes
