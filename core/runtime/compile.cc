@@ -8,22 +8,29 @@ namespace towerflow {
 
 std::shared_ptr<const PreparedKernel> KernelCache::get(const KernelEntry& entry,
                                                        const KernelRequest& request) {
+  const std::shared_ptr<Prepared> prepared = find(entry, request);
+  std::lock_guard lock(prepared->mutex);
+  if (prepared->kernel == nullptr) prepared->kernel = entry.prepare(request);
+  return prepared->kernel;
+}
+
+std::shared_ptr<KernelCache::Prepared> KernelCache::find(const KernelEntry& entry,
+                                                         const KernelRequest& request) {
   std::lock_guard lock(mutex_);
   std::vector<Item>& items = items_[&entry];
   for (const Item& item : items) {
     if (item.inputs == request.inputs && item.outputs == request.outputs &&
         item.values == request.values && item.node == request.node &&
         item.attrs == *request.attrs) {
-      return item.kernel;
+      return item.prepared;
     }
   }
-  std::shared_ptr<const PreparedKernel> kernel = entry.prepare(request);
   // Plans hold their own kernels; those for shapes that a run finds would grow in number for ever.
   constexpr std::size_t kMost = 128;
   if (items.size() == kMost) items.erase(items.begin());
-  items.push_back(
-      {*request.attrs, request.inputs, request.outputs, request.values, request.node, kernel});
-  return kernel;
+  items.push_back({*request.attrs, request.inputs, request.outputs, request.values, request.node,
+                   std::make_shared<Prepared>()});
+  return items.back().prepared;
 }
 
 Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feeds,

@@ -128,16 +128,24 @@ struct Plan {
 /// Kernels prepared once and shared by the plans of a session; see KernelRequest.
 class KernelCache {
  public:
+  /// Waits only for those who ask for the same kernel. One that could not be prepared is tried
+  /// again by each of them.
   std::shared_ptr<const PreparedKernel> get(const KernelEntry& entry, const KernelRequest& request);
 
  private:
+  struct Prepared {
+    std::mutex mutex;
+    std::shared_ptr<const PreparedKernel> kernel;  // null until it is prepared
+  };
   struct Item {
     Attrs attrs;
     std::vector<TensorDesc> inputs, outputs;
     std::map<int, Array> values;
     std::string node;
-    std::shared_ptr<const PreparedKernel> kernel;
+    std::shared_ptr<Prepared> prepared;
   };
+  std::shared_ptr<Prepared> find(const KernelEntry& entry, const KernelRequest& request);
+
   std::mutex mutex_;
   std::map<const KernelEntry*, std::vector<Item>> items_;
 };
