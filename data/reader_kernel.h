@@ -14,7 +14,7 @@ class ReaderKernel final : public PreparedKernel {
   ReaderKernel(const KernelRequest& request, data::RecordFormat format)
       : node_(request.node), format_(std::move(format)) {}
   void enqueue(Queue&, const LaunchArgs& args) const override {
-    *args.output<Resource*>(0) = &args.run->resources.resource(
+    *args.output<Resource*>(0) = &args.run->resources.resource<ReaderResource>(
         node_, [this] { return std::make_unique<ReaderResource>(format_); });
   }
 

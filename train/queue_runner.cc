@@ -86,7 +86,7 @@ class QueueRunner::End {
     close_.prepare();
     cancel_.prepare();
     session.run(runner.queue().queue_ref().op());  // makes the queue
-    queue_ = dynamic_cast<QueueResource*>(resources_->find_resource(resource_name(runner.queue())));
+    queue_ = resources_->find_resource<QueueResource>(resource_name(runner.queue()));
     if (queue_ == nullptr) throw RuntimeError("the session has no queue " + runner.name());
   }
 

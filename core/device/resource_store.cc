@@ -67,33 +67,38 @@ std::vector<std::string> ResourceStore::variable_names() const {
   return names;
 }
 
-Resource& ResourceStore::resource(const std::string& name,
+Resource& ResourceStore::resource(std::type_index type, const std::string& name,
                                   const std::function<std::unique_ptr<Resource>()>& make) {
   std::lock_guard lock(mutex_);
-  const auto found = resources_.find(name);
-  if (found != resources_.end()) return *found->second;
+  auto& named = resources_[type];
+  const auto found = named.find(name);
+  if (found != named.end()) return *found->second;
   auto resource = make();
   if (shut_down_) resource->shut_down();
-  return *resources_.emplace(name, std::move(resource)).first->second;
+  return *named.emplace(name, std::move(resource)).first->second;
 }
 
-Resource* ResourceStore::find_resource(const std::string& name) {
+Resource* ResourceStore::find_resource(std::type_index type, const std::string& name) {
   std::lock_guard lock(mutex_);
-  const auto it = resources_.find(name);
-  return it == resources_.end() ? nullptr : it->second.get();
+  const auto named = resources_.find(type);
+  if (named == resources_.end()) return nullptr;
+  const auto it = named->second.find(name);
+  return it == named->second.end() ? nullptr : it->second.get();
 }
 
 void ResourceStore::for_each_resource(const std::function<void(Resource&)>& visit) {
   std::lock_guard lock(mutex_);
-  for (auto& [name, resource] : resources_) {
-    if (resource != nullptr) visit(*resource);
+  for (auto& [type, named] : resources_) {
+    for (auto& [name, resource] : named) visit(*resource);
   }
 }
 
 void ResourceStore::shut_down() {
   std::lock_guard lock(mutex_);
   shut_down_ = true;
-  for (auto& [name, resource] : resources_) resource->shut_down();
+  for (auto& [type, named] : resources_) {
+    for (auto& [name, resource] : named) resource->shut_down();
+  }
 }
 
 }  // namespace towerflow

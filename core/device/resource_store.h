@@ -7,6 +7,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <typeindex>
 #include <vector>
 
 #include "core/device/tensor_desc.h"
@@ -56,20 +57,30 @@ class ResourceStore {
   VariableStorage* find_variable(const std::string& name);
   std::vector<std::string> variable_names() const;
 
-  /// The resource `name`, made by `make` on first use.
-  Resource& resource(const std::string& name,
-                     const std::function<std::unique_ptr<Resource>()>& make);
+  /// The resource `name` of type T, made by `make` on first use. Resources of other types may have
+  /// the name, too.
+  template <class T>
+  T& resource(const std::string& name, const std::function<std::unique_ptr<T>()>& make) {
+    return static_cast<T&>(resource(typeid(T), name, [&make] { return make(); }));
+  }
   /// nullptr when no run has made it yet.
-  Resource* find_resource(const std::string& name);
+  template <class T>
+  T* find_resource(const std::string& name) {
+    return static_cast<T*>(find_resource(typeid(T), name));
+  }
   /// `visit` must not call the store.
   void for_each_resource(const std::function<void(Resource&)>& visit);
   void shut_down();
 
  private:
+  Resource& resource(std::type_index type, const std::string& name,
+                     const std::function<std::unique_ptr<Resource>()>& make);
+  Resource* find_resource(std::type_index type, const std::string& name);
+
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<VariableStorage>> variables_;
   std::map<std::pair<std::string, MemorySpace>, std::unique_ptr<VariableStorage>> replicas_;
-  std::map<std::string, std::unique_ptr<Resource>> resources_;
+  std::map<std::type_index, std::map<std::string, std::unique_ptr<Resource>>> resources_;
   bool shut_down_ = false;
 };
 

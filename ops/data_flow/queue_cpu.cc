@@ -17,8 +17,8 @@ namespace {
 /// "FIFOQueue" of "FIFOQueueV2".
 std::string kind_of(const std::string& op) { return op.substr(0, op.size() - 2); }
 
-std::unique_ptr<Resource> make_queue(const std::string& op, const QueueAttrs& attrs,
-                                     const std::string& node) {
+std::unique_ptr<QueueResource> make_queue(const std::string& op, const QueueAttrs& attrs,
+                                          const std::string& node) {
   static std::atomic<std::uint64_t> made{0};
   QueueSpec spec;
   spec.kind = kind_of(op);
@@ -57,18 +57,17 @@ class HandleKernel final : public PreparedKernel {
   }
   void enqueue(towerflow::Queue&, const LaunchArgs& args) const override {
     const std::string& key = attrs_.shared_name.empty() ? node_ : attrs_.shared_name;
-    Resource& resource =
-        args.run->resources.resource(key, [this] { return make_queue(op_, attrs_, node_); });
-    if (!attrs_.shared_name.empty()) check_same(resource);
-    *args.output<Resource*>(0) = &resource;
+    auto& queue = args.run->resources.resource<QueueResource>(
+        key, [this] { return make_queue(op_, attrs_, node_); });
+    if (!attrs_.shared_name.empty()) check_same(queue);
+    *args.output<Resource*>(0) = &queue;
   }
 
  private:
-  void check_same(Resource& resource) const {
-    const auto* queue = dynamic_cast<const QueueResource*>(&resource);
+  void check_same(const QueueResource& queue) const {
     const std::string kind = kind_of(op_);
-    if (queue == nullptr || queue->spec().kind != kind ||
-        queue->spec().dtypes != attrs_.component_types || queue->spec().shapes != attrs_.shapes) {
+    if (queue.spec().kind != kind || queue.spec().dtypes != attrs_.component_types ||
+        queue.spec().shapes != attrs_.shapes) {
       throw errors::InvalidArgumentError(fmt::format(
           "Shared resource '{}' is no {} of the same dtypes and shapes", attrs_.shared_name, kind));
     }

@@ -142,9 +142,9 @@ bool QueueResource::lacks_runner() const {
 }
 
 void QueueResource::warn_of_runner(const LaunchArgs& launch) const {
-  auto& warning = launch.run->resources.resource("_runner_warning",
-                                                 [] { return std::make_unique<RunnerWarning>(); });
-  if (!dynamic_cast<RunnerWarning&>(warning).first()) return;
+  auto& warning = launch.run->resources.resource<RunnerWarning>(
+      "_runner_warning", [] { return std::make_unique<RunnerWarning>(); });
+  if (!warning.first()) return;
   const ErrorDetail& detail = *launch.detail;
   log_message(LogLevel::warning,
               fmt::format("{} '{}' has been empty for a second and no queue runner that fills it "

@@ -86,12 +86,12 @@ Ticket SourceTurns::Turn::taken() {
 }
 
 SourcePlace& SourcePlace::of(ResourceStore& resources, const std::string& node) {
-  return dynamic_cast<SourcePlace&>(
-      resources.resource(name_of(node), [] { return std::make_unique<SourcePlace>(); }));
+  return resources.resource<SourcePlace>(name_of(node),
+                                         [] { return std::make_unique<SourcePlace>(); });
 }
 
 SourcePlace::Assigned SourcePlace::find(ResourceStore& resources, const std::string& place) {
-  auto* found = dynamic_cast<SourcePlace*>(resources.find_resource(place));
+  auto* found = resources.find_resource<SourcePlace>(place);
   if (found == nullptr) return {};
   std::lock_guard lock(found->mutex_);
   return found->assigned_;

@@ -11,9 +11,9 @@ struct Generator final : Resource {
 }  // namespace
 
 GuardedPhilox& generator_of(const LaunchArgs& args, const std::string& node, const Seeds& seeds) {
-  Resource& resource = args.run->resources.resource(
-      node, [&seeds]() -> std::unique_ptr<Resource> { return std::make_unique<Generator>(seeds); });
-  return static_cast<Generator&>(resource).philox;
+  return args.run->resources
+      .resource<Generator>(node, [&seeds] { return std::make_unique<Generator>(seeds); })
+      .philox;
 }
 
 }  // namespace towerflow::random

@@ -9,8 +9,10 @@
 
 #include "core/graph/op_def.h"
 #include "core/runtime/session.h"
+#include "ops/array/constant.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/view.h"
+#include "ops/data_flow/queue.h"
 #include "ops/random/attributes.h"
 #include "ops/random/distributions.h"
 #include "ops/random/guarded.h"
@@ -314,4 +316,21 @@ TEST_CASE("random_shuffle moves whole rows of any dtype") {
     for (std::int64_t i = 1; i < kColumns; ++i) REQUIRE(at[i] == at[0] + i);
   }
   CHECK(std::count(rows.begin(), rows.end(), true) == kRows);
+}
+
+TEST_CASE("a queue may have the name of a random op: their states are apart") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const FIFOQueue queue(4, {float32}, {.shapes = {{}}, .shared_name = "dice/RandomUniform"});
+  const Operation put = queue.enqueue({tf::constant(1.0F)});
+  const Tensor thrown = tf::random_uniform({2}, {.seed = 7, .name = "dice"});
+  REQUIRE(thrown.op().name() == "dice/RandomUniform");
+  for (const bool queue_first : {false, true}) {
+    Session session;
+    if (queue_first) session.run(put);
+    const Array first = session.run(thrown);
+    if (!queue_first) session.run(put);
+    CHECK(session.run(queue.size()).item<int>() == 1);
+    CHECK_FALSE(session.run(thrown) == first);
+  }
 }
