@@ -1,8 +1,5 @@
 // Everything the library brings: ops, CPU kernels, rewrite rules, folder by folder. Nothing
 // registers itself from a static initialiser.
-#include <algorithm>
-#include <iterator>
-#include <string>
 #include <vector>
 
 #include "core/device/cpu/cpu_backend.h"
@@ -18,61 +15,6 @@
 #include "ops/variables/register.h"
 
 namespace towerflow {
-namespace {
-
-/// Ops of numbers whose kernels look at values and refuse some of them: an index out of range, a
-/// division of integers by zero. The launches of all others succeed once they are prepared.
-constexpr const char* kRefuseValues[] = {"ArgMax",
-                                         "ArgMin",
-                                         "BroadcastTo",
-                                         "ConcatV2",
-                                         "ConcatOffset",
-                                         "CountUpTo",
-                                         "Div",
-                                         "Fill",
-                                         "FloorDiv",
-                                         "FloorMod",
-                                         "GatherNd",
-                                         "GatherOrZero",
-                                         "GatherV2",
-                                         "GatheredShape",
-                                         "InTopKV2",
-                                         "InvertPermutation",
-                                         "Mod",
-                                         "Pow",
-                                         "RandomUniformInt",
-                                         "Range",
-                                         "Reshape",
-                                         "ScatterAdd",
-                                         "ScatterSub",
-                                         "ScatterUpdate",
-                                         "Slice",
-                                         "SliceGrad",
-                                         "SparseSoftmaxCrossEntropyWithLogits",
-                                         "StridedSlice",
-                                         "StridedSliceGrad",
-                                         "Tile",
-                                         "Transpose",
-                                         "TruncateDiv",
-                                         "_ScaledSparseSoftmaxCrossEntropy",
-                                         "TruncateMod",
-                                         "UnsortedSegmentSum",
-                                         "Where"};
-
-void say_what_never_fails(KernelTable& table) {
-  std::vector<std::string> ops;
-  for (const auto& [op, entries] : table.entries()) ops.push_back(op);
-  for (const std::string& op : ops) {
-    const bool refuses =
-        op.find("SparseApply") != std::string::npos ||  // rows by index, averaged or not
-        std::find(std::begin(kRefuseValues), std::end(kRefuseValues), op) !=
-            std::end(kRefuseValues);
-    if (!refuses) table.never_fails(op);
-  }
-}
-
-}  // namespace
-
 void register_builtin_ops(OpRegistry& registry) {
   registry.add(const_op());
   register_array_ops(registry);
@@ -94,8 +36,6 @@ void register_cpu_kernels(KernelTable& table) {
   register_nn_kernels(table);
   register_random_kernels(table);
   register_variable_kernels(table);
-  say_what_never_fails(table);
-  // Queues, files and records wait and fail.
   register_data_flow_kernels(table);
   register_input_kernels(table);
   register_train_kernels(table);

@@ -1,22 +1,30 @@
 #include "ops/strided_copy.h"
 
 #include <string>
+#include <type_traits>
 
 #include "core/device/cpu/launch.h"
 
 namespace towerflow {
 namespace {
 
+template <class Plan>
 class CopyKernel final : public CpuKernel {
+  static constexpr bool kSeesInputs = std::is_same_v<Plan, LaunchCopyPlan>;
+
  public:
-  CopyKernel(DType dtype, std::int64_t elements, std::size_t parts, CopyPlan plan)
+  CopyKernel(DType dtype, std::int64_t elements, std::size_t parts, Plan plan)
       : dtype_(dtype), slices_(loop_slices(elements)), parts_(parts), plan_(std::move(plan)) {}
   int slices(int) const override { return slices_; }
+  bool may_fail() const override { return kSeesInputs || dtype_ == DType::string; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     for (std::size_t part = 0; part < parts_; ++part) {
       StridedCopy copy;
-      plan_(inputs, part, copy);
+      if constexpr (kSeesInputs)
+        plan_(inputs, part, copy);
+      else
+        plan_(part, copy);
       copy.run(dtype_, inputs[copy.input], outputs[copy.output], slice, slices_);
     }
   }
@@ -25,8 +33,18 @@ class CopyKernel final : public CpuKernel {
   DType dtype_;
   int slices_;
   std::size_t parts_;
-  CopyPlan plan_;
+  Plan plan_;
 };
+
+template <class Plan>
+std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request, std::size_t parts,
+                                            Plan plan) {
+  check_kernel_rank(request);
+  std::int64_t elements = 0;
+  for (const TensorDesc& output : request.outputs) elements += output.shape.elements();
+  return sliced_kernel(std::make_unique<CopyKernel<Plan>>(request.outputs[0].dtype, elements, parts,
+                                                          std::move(plan)));
+}
 
 template <class T>
 void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride,
@@ -100,11 +118,12 @@ void StridedCopy::run(DType dtype, const void* from, void* to, int slice, int sl
 
 std::unique_ptr<PreparedKernel> strided_copy_kernel(const KernelRequest& request, std::size_t parts,
                                                     CopyPlan plan) {
-  check_kernel_rank(request);
-  std::int64_t elements = 0;
-  for (const TensorDesc& output : request.outputs) elements += output.shape.elements();
-  return sliced_kernel(
-      std::make_unique<CopyKernel>(request.outputs[0].dtype, elements, parts, std::move(plan)));
+  return copy_kernel(request, parts, std::move(plan));
+}
+
+std::unique_ptr<PreparedKernel> strided_copy_kernel(const KernelRequest& request, std::size_t parts,
+                                                    LaunchCopyPlan plan) {
+  return copy_kernel(request, parts, std::move(plan));
 }
 
 std::vector<std::int64_t> dense_strides(const Shape& shape) {

@@ -34,14 +34,18 @@ class StridedCopy {
   std::int64_t to_[2 * kMaxKernelRank];
 };
 
-/// Fills in copy `part` of a launch whose inputs are at `inputs`.
-using CopyPlan =
+/// Fills in copy `part`.
+using CopyPlan = std::function<void(std::size_t part, StridedCopy& copy)>;
+/// The same in a launch whose inputs are at `inputs`, of which it may refuse some.
+using LaunchCopyPlan =
     std::function<void(const void* const* inputs, std::size_t part, StridedCopy& copy)>;
 
 /// A kernel of `parts` copies between inputs and outputs of `request`, all of the dtype of its
-/// first output. The copies are planned in each launch, since axes may be known only then.
+/// first output. The copies are planned in each launch.
 std::unique_ptr<PreparedKernel> strided_copy_kernel(const KernelRequest& request, std::size_t parts,
                                                     CopyPlan plan);
+std::unique_ptr<PreparedKernel> strided_copy_kernel(const KernelRequest& request, std::size_t parts,
+                                                    LaunchCopyPlan plan);
 
 /// Row-major strides of `shape` in elements.
 std::vector<std::int64_t> dense_strides(const Shape& shape);

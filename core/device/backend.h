@@ -71,12 +71,6 @@ class Backend {
 class KernelTable {
  public:
   void add(KernelEntry entry) { entries_[entry.op].push_back(std::move(entry)); }
-  /// Says of the kernels of an op so far that no launch of theirs fails or waits.
-  void never_fails(const std::string& op) {
-    const auto it = entries_.find(op);
-    if (it == entries_.end()) return;
-    for (KernelEntry& entry : it->second) entry.may_fail = false;
-  }
   const KernelEntry* find(const KernelRequest& request) const {
     const auto it = entries_.find(request.op->name);
     if (it == entries_.end()) return nullptr;

@@ -49,6 +49,7 @@ struct LaunchArgs {
 
   /// Where output `index` goes, whose shape the kernel has found; `said` is what the graph says.
   void* memory_for(std::size_t index, const Shape& found, const Shape& said) const {
+    if (outputs[index] != nullptr && found == said) return outputs[index];
     const Shape shape = found_shape(found, said);
     return outputs[index] != nullptr ? outputs[index] : late->allocate(index, shape);
   }
@@ -83,6 +84,11 @@ class PreparedKernel {
   virtual ~PreparedKernel() = default;
   virtual std::size_t workspace_bytes() const { return 0; }
   virtual std::vector<InPlacePair> in_place() const { return {}; }
+  /// Whether a launch may end in an error other than of memory, or wait for something. A run
+  /// changes its first variable only after all that may, so that a step that fails leaves nothing
+  /// half done. A library that is built to verify itself makes an InternalError of what the others
+  /// throw.
+  virtual bool may_fail() const { return true; }
   virtual void enqueue(Queue& queue, const LaunchArgs& args) const = 0;
 };
 
@@ -109,9 +115,6 @@ struct KernelEntry {
   /// Whether it takes these operands; shapes may be unknown here.
   std::function<bool(const KernelRequest&)> accepts;
   std::function<std::unique_ptr<PreparedKernel>(const KernelRequest&)> prepare;
-  /// Whether a launch may end in an error, or wait for something. A run changes its first variable
-  /// only after all of these, so that a step that fails leaves nothing half done.
-  bool may_fail = true;
 };
 
 }  // namespace towerflow

@@ -208,6 +208,23 @@ class QueueRun {
     }
   }
 
+  /// Where the library verifies itself, a kernel that says it cannot fail must not.
+  void enqueue(const PreparedKernel& kernel, const LaunchArgs& args) {
+#ifdef TOWERFLOW_VERIFY
+    try {
+      kernel.enqueue(queue_, args);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      if (kernel.may_fail()) throw;
+      throw errors::InternalError(
+          fmt::format("a kernel that says it cannot fail has failed: {}", error.what()));
+    }
+#else
+    kernel.enqueue(queue_, args);
+#endif
+  }
+
   void launch(const Instruction& instruction) {
     try {
       for (std::size_t i = 0; i < instruction.inputs.size(); ++i) {
@@ -224,11 +241,11 @@ class QueueRun {
       if (instruction.late) {
         launch_late(instruction, args);
       } else if (instruction.variables.empty()) {
-        instruction.kernel->enqueue(queue_, args);
+        enqueue(*instruction.kernel, args);
       } else {
         const VariableLocks locks(frame_, instruction);
         locks.check_initialized();
-        instruction.kernel->enqueue(queue_, args);
+        enqueue(*instruction.kernel, args);
         locks.mark_written();
       }
     } catch (...) {
@@ -261,7 +278,7 @@ class QueueRun {
     args.workspace = static_cast<std::byte*>(const_cast<void*>(workspace.raw()));
     LateBinder late(frame_, instruction, outputs_);
     args.late = &late;
-    kernel->enqueue(queue_, args);
+    enqueue(*kernel, args);
     locks.mark_written();
   }
 

@@ -295,7 +295,7 @@ class Lowering {
       rethrow_with(made.detail);
     }
     collect_variables(node, made);
-    draft.may_fail = made.entry->may_fail || made.late;
+    draft.may_fail = made.late || made.kernel->may_fail();
     draft.writes = node.op->effect == Effect::writes_variable;
     made.cost = cost_of_node(node);
     draft.seconds = estimated_seconds(made.cost);
@@ -432,7 +432,7 @@ class Lowering {
     copy.entry = device.backend->find_kernel(request);
     copy.late = late;
     if (!late) copy.kernel = kernels_.get(*copy.entry, request);
-    draft.may_fail = copy.entry->may_fail || late;
+    draft.may_fail = late || copy.kernel->may_fail();
     copy.inputs = {slot};
     copy.outputs = {add_slot(result)};
     const int out = copy.outputs[0];

@@ -49,7 +49,7 @@ std::unique_ptr<PreparedKernel> broadcast_to_kernel(const KernelRequest& request
   const std::vector<std::int64_t> from = dense_strides(in);
   const std::vector<std::int64_t> to = dense_strides(out);
   const std::size_t extra = out.rank() - in.rank();
-  return strided_copy_kernel(request, 1, [=](const void* const*, std::size_t, StridedCopy& copy) {
+  return strided_copy_kernel(request, 1, [=](std::size_t, StridedCopy& copy) {
     for (std::size_t i = 0; i < out.rank(); ++i) {
       const bool repeated = i < extra || in.size(i - extra) == 1;
       copy.add(out.size(i), repeated ? 0 : from[i - extra], to[i]);

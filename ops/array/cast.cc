@@ -75,6 +75,7 @@ class CastKernel final : public CpuKernel {
         from_bytes_(static_cast<std::int64_t>(dtype_size(from.dtype))),
         to_bytes_(static_cast<std::int64_t>(dtype_size(to.dtype))) {}
   int slices(int) const override { return loop_slices(elements_); }
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const SliceRange part = slice_range(elements_, slices(0), slice, 64);

@@ -50,7 +50,7 @@ std::vector<OptionalGradient> fill_gradient(const Operation& op,
 
 std::unique_ptr<PreparedKernel> fill_kernel(const KernelRequest& request) {
   const std::int64_t elements = request.outputs[0].shape.elements();
-  return strided_copy_kernel(request, 1, [elements](const void* const*, std::size_t, auto& copy) {
+  return strided_copy_kernel(request, 1, [elements](std::size_t, StridedCopy& copy) {
     copy.input = 1;
     copy.add(elements, 0, 1);
   });
@@ -64,9 +64,11 @@ std::unique_ptr<PreparedKernel> zeros_kernel(const KernelRequest& request) {
     });
   }
   const std::size_t bytes = request.outputs[0].bytes();
-  return function_kernel([bytes](const LaunchArgs& args) {
-    if (bytes > 0) std::memset(args.outputs[0], 0, bytes);
-  });
+  return function_kernel(
+      [bytes](const LaunchArgs& args) {
+        if (bytes > 0) std::memset(args.outputs[0], 0, bytes);
+      },
+      {.may_fail = false});
 }
 
 /// One element of 0 or 1.

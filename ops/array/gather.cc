@@ -213,10 +213,12 @@ void gather_or_zero_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> gathered_shape_kernel(const KernelRequest& request) {
   const std::int64_t rank = request.inputs[0].shape.elements();
   const std::int64_t count = request.inputs[1].shape.elements();
-  return function_kernel([rank, count](const LaunchArgs& args) {
-    std::copy_n(args.input<std::int32_t>(0), rank, args.output<std::int32_t>(0));
-    if (rank > 0) args.output<std::int32_t>(0)[0] = static_cast<std::int32_t>(count);
-  });
+  return function_kernel(
+      [rank, count](const LaunchArgs& args) {
+        std::copy_n(args.input<std::int32_t>(0), rank, args.output<std::int32_t>(0));
+        if (rank > 0) args.output<std::int32_t>(0)[0] = static_cast<std::int32_t>(count);
+      },
+      {.may_fail = false});
 }
 
 Array gathered_shape_constant(const InferenceContext& context, std::span<const OutputSpec>) {

@@ -29,16 +29,20 @@ std::vector<OptionalGradient> pass_through(const Operation& op,
 
 std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
   const std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
-  return function_kernel([inputs](const LaunchArgs& args) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].dtype == DType::string) {
-        std::copy_n(args.input<std::string>(i), inputs[i].shape.elements(),
-                    args.output<std::string>(i));
-      } else if (inputs[i].bytes() > 0) {
-        std::memcpy(args.outputs[i], args.inputs[i], inputs[i].bytes());
-      }
-    }
-  });
+  return function_kernel(
+      [inputs](const LaunchArgs& args) {
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          if (inputs[i].dtype == DType::string) {
+            std::copy_n(args.input<std::string>(i), inputs[i].shape.elements(),
+                        args.output<std::string>(i));
+          } else if (inputs[i].bytes() > 0) {
+            std::memcpy(args.outputs[i], args.inputs[i], inputs[i].bytes());
+          }
+        }
+      },
+      {.may_fail = std::any_of(inputs.begin(), inputs.end(), [](const TensorDesc& input) {
+         return input.dtype == DType::string;
+       })});
 }
 
 }  // namespace

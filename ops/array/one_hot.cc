@@ -106,6 +106,7 @@ class OneHotKernel final : public CpuKernel {
         std::min<std::int64_t>(loop_slices(dims_.outer * dims_.depth * dims_.inner),
                                std::max<std::int64_t>(dims_.outer, 1)));
   }
+  bool may_fail() const override { return dtype_ == DType::string; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const SliceRange blocks = slice_range(dims_.outer, slices(0), slice);

@@ -108,13 +108,15 @@ std::unique_ptr<PreparedKernel> pad_kernel(const KernelRequest& request) {
     copy.to_offset += pairs[d].first * to[d];
     copy.add(in.size(d), from[d], to[d]);
   }
-  return function_kernel([=, elements = out.elements()](const LaunchArgs& args) {
-    if (elements == 0) return;
-    dispatch_copyable(dtype, [&]<class T>() {
-      std::fill_n(args.output<T>(0), elements, zero ? T() : *args.input<T>(2));
-    });
-    if (copy.elements() > 0) copy.run(dtype, args.inputs[0], args.outputs[0], 0, 1);
-  });
+  return function_kernel(
+      [=, elements = out.elements()](const LaunchArgs& args) {
+        if (elements == 0) return;
+        dispatch_copyable(dtype, [&]<class T>() {
+          std::fill_n(args.output<T>(0), elements, zero ? T() : *args.input<T>(2));
+        });
+        if (copy.elements() > 0) copy.run(dtype, args.inputs[0], args.outputs[0], 0, 1);
+      },
+      {.may_fail = dtype == DType::string});
 }
 
 /// For each dimension, the place in the small tensor that a place of the large one mirrors.
@@ -164,28 +166,32 @@ void visit_mirrored(const std::vector<std::vector<std::int64_t>>& places, const 
 std::unique_ptr<PreparedKernel> mirror_kernel(const KernelRequest& request) {
   const Shape small = request.inputs[0].shape;
   const DType dtype = request.outputs[0].dtype;
-  return function_kernel([=, places = mirrored_places(request, small)](const LaunchArgs& args) {
-    dispatch_copyable(dtype, [&]<class T>() {
-      visit_mirrored(places, small,
-                     [from = args.input<T>(0), to = args.output<T>(0)](
-                         std::int64_t large, std::int64_t at) { to[large] = from[at]; });
-    });
-  });
+  return function_kernel(
+      [=, places = mirrored_places(request, small)](const LaunchArgs& args) {
+        dispatch_copyable(dtype, [&]<class T>() {
+          visit_mirrored(places, small,
+                         [from = args.input<T>(0), to = args.output<T>(0)](
+                             std::int64_t large, std::int64_t at) { to[large] = from[at]; });
+        });
+      },
+      {.may_fail = dtype == DType::string});
 }
 
 std::unique_ptr<PreparedKernel> mirror_grad_kernel(const KernelRequest& request) {
   const Shape small = request.outputs[0].shape;
   const DType dtype = request.outputs[0].dtype;
-  return function_kernel([=, places = mirrored_places(request, small)](const LaunchArgs& args) {
-    dispatch_dtype(dtype, [&]<class T>() {
-      if constexpr (std::is_floating_point_v<T>) {
-        std::fill_n(args.output<T>(0), small.elements(), T(0));
-        visit_mirrored(places, small,
-                       [from = args.input<T>(0), to = args.output<T>(0)](
-                           std::int64_t large, std::int64_t at) { to[at] += from[large]; });
-      }
-    });
-  });
+  return function_kernel(
+      [=, places = mirrored_places(request, small)](const LaunchArgs& args) {
+        dispatch_dtype(dtype, [&]<class T>() {
+          if constexpr (std::is_floating_point_v<T>) {
+            std::fill_n(args.output<T>(0), small.elements(), T(0));
+            visit_mirrored(places, small,
+                           [from = args.input<T>(0), to = args.output<T>(0)](
+                               std::int64_t large, std::int64_t at) { to[at] += from[large]; });
+          }
+        });
+      },
+      {.may_fail = false});
 }
 
 /// The part of dy that the tensor was put into.

@@ -28,18 +28,19 @@ void promised_shape(InferenceContext& context) {
 
 std::unique_ptr<PreparedKernel> default_kernel(const KernelRequest& request) {
   const Shape said = request.outputs[0].shape;
+  const Shape shape = request.inputs[0].shape;
   if (request.inputs[0].dtype == DType::string) {
-    return function_kernel([count = request.inputs[0].shape.elements(), said,
-                            shape = request.inputs[0].shape](const LaunchArgs& args) {
+    return function_kernel([count = shape.elements(), said, shape](const LaunchArgs& args) {
       void* to = args.memory_for(0, shape, said);
       std::copy_n(args.input<std::string>(0), count, static_cast<std::string*>(to));
     });
   }
-  return function_kernel([bytes = request.inputs[0].bytes(), said,
-                          shape = request.inputs[0].shape](const LaunchArgs& args) {
-    void* to = args.memory_for(0, shape, said);
-    if (bytes > 0) std::memcpy(to, args.inputs[0], bytes);
-  });
+  return function_kernel(
+      [bytes = request.inputs[0].bytes(), said, shape](const LaunchArgs& args) {
+        void* to = args.memory_for(0, shape, said);
+        if (bytes > 0) std::memcpy(to, args.inputs[0], bytes);
+      },
+      {.may_fail = shape != said});
 }
 
 }  // namespace

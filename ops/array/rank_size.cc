@@ -37,9 +37,9 @@ Array known_size(const InferenceContext& context, std::span<const OutputSpec>) {
 
 /// A kernel that writes what the constant rule knows once the shape is known.
 std::unique_ptr<PreparedKernel> constant_kernel(Array value) {
-  return function_kernel([value](const LaunchArgs& args) {
-    std::memcpy(args.outputs[0], value.raw(), value.bytes());
-  });
+  return function_kernel(
+      [value](const LaunchArgs& args) { std::memcpy(args.outputs[0], value.raw(), value.bytes()); },
+      {.may_fail = false});
 }
 
 }  // namespace

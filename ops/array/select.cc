@@ -81,6 +81,7 @@ class SelectKernel final : public CpuKernel {
     width_ = rank == 0 ? 1 : out_.size(rank - 1);
   }
   int slices(int) const override { return loop_slices(out_.elements()); }
+  bool may_fail() const override { return dtype_ == DType::string; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     if (out_.elements() == 0) return;

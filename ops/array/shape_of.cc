@@ -49,9 +49,11 @@ void register_shape_kernels(KernelTable& table) {
       {.op = "Shape", .label = "shape", .accepts = {}, .prepare = [](const KernelRequest& request) {
          const Array value =
              shape_vector(request.inputs[0].shape, request.attributes<ShapeAttrs>().out_type);
-         return function_kernel([value](const LaunchArgs& args) {
-           std::memcpy(args.outputs[0], value.raw(), value.bytes());
-         });
+         return function_kernel(
+             [value](const LaunchArgs& args) {
+               std::memcpy(args.outputs[0], value.raw(), value.bytes());
+             },
+             {.may_fail = false});
        }});
 }
 

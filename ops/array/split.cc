@@ -136,15 +136,14 @@ std::unique_ptr<PreparedKernel> pieces_kernel(const KernelRequest& request, std:
     begins.push_back(begin);
     begin += sizes.back();
   }
-  return strided_copy_kernel(
-      request, sizes.size(),
-      [=, whole = in.size(at)](const void* const*, std::size_t part, StridedCopy& copy) {
-        copy.input = static_cast<int>(value);
-        copy.output = static_cast<int>(part);
-        copy.from_offset = begins[part] * inner;
-        copy.add(outer, whole * inner, sizes[part] * inner);
-        copy.add(sizes[part] * inner, 1, 1);
-      });
+  return strided_copy_kernel(request, sizes.size(),
+                             [=, whole = in.size(at)](std::size_t part, StridedCopy& copy) {
+                               copy.input = static_cast<int>(value);
+                               copy.output = static_cast<int>(part);
+                               copy.from_offset = begins[part] * inner;
+                               copy.add(outer, whole * inner, sizes[part] * inner);
+                               copy.add(sizes[part] * inner, 1, 1);
+                             });
 }
 
 std::unique_ptr<PreparedKernel> split_kernel(const KernelRequest& request) {

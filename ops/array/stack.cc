@@ -68,7 +68,7 @@ std::unique_ptr<PreparedKernel> pack_kernel(const KernelRequest& request) {
   const auto [outer, inner] = around(out, *normalized_axis(pack_axis(*request.attrs), out.rank()));
   return strided_copy_kernel(
       request, request.inputs.size(),
-      [=, outer = outer, inner = inner](const void* const*, std::size_t part, StridedCopy& copy) {
+      [=, outer = outer, inner = inner](std::size_t part, StridedCopy& copy) {
         copy.input = static_cast<int>(part);
         copy.to_offset = static_cast<std::int64_t>(part) * inner;
         copy.add(outer, inner, inner * count);
@@ -127,14 +127,14 @@ std::unique_ptr<PreparedKernel> unpack_kernel(const KernelRequest& request) {
   const auto& attrs = request.attributes<UnpackAttrs>();
   const Shape& in = request.inputs[0].shape;
   const auto [outer, inner] = around(in, *normalized_axis(attrs.axis, in.rank()));
-  return strided_copy_kernel(request, request.outputs.size(),
-                             [count = attrs.num, outer = outer, inner = inner](
-                                 const void* const*, std::size_t part, StridedCopy& copy) {
-                               copy.output = static_cast<int>(part);
-                               copy.from_offset = static_cast<std::int64_t>(part) * inner;
-                               copy.add(outer, inner * count, inner);
-                               copy.add(inner, 1, 1);
-                             });
+  return strided_copy_kernel(
+      request, request.outputs.size(),
+      [count = attrs.num, outer = outer, inner = inner](std::size_t part, StridedCopy& copy) {
+        copy.output = static_cast<int>(part);
+        copy.from_offset = static_cast<std::int64_t>(part) * inner;
+        copy.add(outer, inner * count, inner);
+        copy.add(inner, 1, 1);
+      });
 }
 
 std::vector<OptionalGradient> unpack_gradient(const Operation& op,

@@ -55,7 +55,7 @@ std::unique_ptr<PreparedKernel> tile_kernel(const KernelRequest& request) {
   const Shape out = request.outputs[0].shape;
   const std::vector<std::int64_t> from = dense_strides(in);
   const std::vector<std::int64_t> to = dense_strides(out);
-  return strided_copy_kernel(request, 1, [=](const void* const*, std::size_t, StridedCopy& copy) {
+  return strided_copy_kernel(request, 1, [=](std::size_t, StridedCopy& copy) {
     for (std::size_t i = 0; i < in.rank(); ++i) {
       const std::int64_t times = in.size(i) == 0 ? 0 : out.size(i) / in.size(i);
       copy.add(times, 0, in.size(i) * to[i]);

@@ -159,7 +159,8 @@ std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
   if (!out.fully_known() || out.elements() != from.shape.elements())
     refuse_reshape(from.shape, out.text());
   return function_kernel(
-      [from](const LaunchArgs& args) { copy_viewed(from, args.inputs[0], args.outputs[0]); });
+      [from](const LaunchArgs& args) { copy_viewed(from, args.inputs[0], args.outputs[0]); },
+      {.may_fail = from.dtype == DType::string});
 }
 
 /// The numbers that a tensor is to be reshaped to, as they are when the graph runs.

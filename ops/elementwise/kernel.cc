@@ -54,6 +54,7 @@ class ProgramKernel final : public CpuKernel {
   }
 
   int slices(int) const override { return loop_slices(elements_); }
+  bool may_fail() const override { return false; }  // `step_loop` takes nothing that does
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(slices(0)) * slice_bytes();
   }

@@ -42,6 +42,7 @@ struct Mul {
 };
 template <class T>
 struct FloorDiv {
+  static constexpr bool kRefuses = !std::is_floating_point_v<T>;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::floor(a / b);
@@ -58,6 +59,7 @@ struct FloorDiv {
 };
 template <class T>
 struct FloorMod {
+  static constexpr bool kRefuses = !std::is_floating_point_v<T>;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       const T rest = std::fmod(a, b);
@@ -75,6 +77,7 @@ struct FloorMod {
 };
 template <class T>
 struct RealDiv {
+  static constexpr bool kRefuses = !std::is_floating_point_v<T>;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return a / b;
@@ -101,6 +104,7 @@ struct Minimum {
 };
 template <class T>
 struct Pow {
+  static constexpr bool kRefuses = !std::is_floating_point_v<T>;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::pow(a, b);

@@ -26,8 +26,10 @@ class BroadcastKernel final : public CpuKernel {
         out_bytes_(static_cast<std::int64_t>(dtype_size(request.outputs[0].dtype))),
         loop_(rows_.kind() == BroadcastRows::Kind::both           ? loops.both
               : rows_.kind() == BroadcastRows::Kind::scalar_right ? loops.scalar_right
-                                                                  : loops.scalar_left) {}
+                                                                  : loops.scalar_left),
+        may_fail_(loops.may_fail) {}
   int slices(int) const override { return loop_slices(rows_.elements()); }
+  bool may_fail() const override { return may_fail_; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const auto* a = static_cast<const std::byte*>(inputs[0]);
@@ -43,6 +45,7 @@ class BroadcastKernel final : public CpuKernel {
   std::int64_t in_bytes_;
   std::int64_t out_bytes_;
   BinaryLoops::Loop loop_;
+  bool may_fail_;
 };
 
 class UnaryKernel final : public CpuKernel {
@@ -53,6 +56,7 @@ class UnaryKernel final : public CpuKernel {
         out_bytes_(static_cast<std::int64_t>(dtype_size(request.outputs[0].dtype))),
         loop_(loop) {}
   int slices(int) const override { return loop_slices(elements_); }
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const SliceRange part = slice_range(elements_, slices(0), slice, 64);

@@ -73,11 +73,17 @@ struct BinaryLoops {
   Loop both = nullptr;
   Loop scalar_right = nullptr;
   Loop scalar_left = nullptr;
+  bool may_fail = false;  ///< refuses some elements
 };
 
-/// The three loops of a functor `R operator()(T, T) const`.
+/// The three loops of a functor `R operator()(T, T) const`. One that throws for some elements says
+/// so by `kRefuses`.
 template <class T, class R, class F>
 BinaryLoops binary_loops() {
+  constexpr bool refuses = [] {
+    if constexpr (requires { F::kRefuses; }) return F::kRefuses;
+    return false;
+  }();
   return {[](const void* a, const void* b, void* out, std::int64_t n) {
             const T* x = static_cast<const T*>(a);
             const T* y = static_cast<const T*>(b);
@@ -98,7 +104,8 @@ BinaryLoops binary_loops() {
             R* z = static_cast<R*>(out);
             TOWERFLOW_INDEPENDENT
             for (std::int64_t i = 0; i < n; ++i) z[i] = F()(x, y[i]);
-          }};
+          },
+          refuses};
 }
 
 /// A kernel that runs `loops` over the broadcast of inputs 0 and 1 of `request`.

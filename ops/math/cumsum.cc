@@ -99,6 +99,7 @@ class RowsCumsum final : public CpuKernel {
  public:
   explicit RowsCumsum(const Scan& scan) : scan_(scan) {}
   int slices(int) const override { return loop_slices(scan_.elements()); }
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     if (scan_.elements() == 0) return;
@@ -166,7 +167,8 @@ void register_cumsum_kernels(KernelTable& table) {
                          reference_cumsum(scan, args.input<T>(0), args.output<T>(0));
                        }
                      });
-                   });
+                   },
+                   {.may_fail = false});
              }});
 }
 

@@ -40,6 +40,7 @@ class L2LossKernel final : public CpuKernel {
   }
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? slices_ : 1; }
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     T* partials = reinterpret_cast<T*>(workspace);

@@ -87,17 +87,19 @@ onednn::MatMulShape geometry(const KernelRequest& request) {
 std::unique_ptr<PreparedKernel> reference_kernel(const KernelRequest& request) {
   const onednn::MatMulShape g = geometry(request);
   const DType dtype = request.inputs[0].dtype;
-  return function_kernel([g, dtype](const LaunchArgs& args) {
-    const auto run = [&]<class T, class Sum>() {
-      reference::matmul(g.rows, g.inner, g.columns, g.transpose_a, g.transpose_b, args.input<T>(0),
-                        args.input<T>(1), args.output<Sum>(0));
-    };
-    if (dtype == DType::float64) return run.template operator()<double, double>();
-    // Unsigned sums wrap, as integers do here.
-    if (dtype == DType::int32) return run.template operator()<std::uint32_t, std::uint32_t>();
-    if (dtype == DType::int64) return run.template operator()<std::uint64_t, std::uint64_t>();
-    run.template operator()<float, float>();
-  });
+  return function_kernel(
+      [g, dtype](const LaunchArgs& args) {
+        const auto run = [&]<class T, class Sum>() {
+          reference::matmul(g.rows, g.inner, g.columns, g.transpose_a, g.transpose_b,
+                            args.input<T>(0), args.input<T>(1), args.output<Sum>(0));
+        };
+        if (dtype == DType::float64) return run.template operator()<double, double>();
+        // Unsigned sums wrap, as integers do here.
+        if (dtype == DType::int32) return run.template operator()<std::uint32_t, std::uint32_t>();
+        if (dtype == DType::int64) return run.template operator()<std::uint64_t, std::uint64_t>();
+        run.template operator()<float, float>();
+      },
+      {.may_fail = false});
 }
 
 }  // namespace

@@ -57,18 +57,18 @@ void append(BySet<T>& range, unsigned sets, T x, const T* const* factors, std::i
 }
 
 /// The same with factors: element j is the sum over distinct i1, i2, .. other than j of
-/// v1[i1] v2[i2] .. times the product of the remaining x.
+/// v1[i1] v2[i2] .. times the product of the remaining x. `before` has room for the ranges that end
+/// before each element.
 template <class T>
 void products_with_factors(const ReductionDims& dims, const T* x, const T* const* factors,
-                           unsigned sets, T* out) {
+                           unsigned sets, BySet<T>* before, T* out) {
   const std::int64_t count = dims.count(true);
-  std::vector<BySet<T>> before(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < dims.count(false); ++i) {
     const std::int64_t base = dims.offset(i, false, dims.rank);
     BySet<T> range{T(1)};
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t at = base + dims.offset(k, true, dims.rank);
-      before[static_cast<std::size_t>(k)] = range;
+      before[k] = range;
       append(range, sets, x[at], factors, at);
     }
     range = {T(1)};
@@ -76,8 +76,7 @@ void products_with_factors(const ReductionDims& dims, const T* x, const T* const
       const std::int64_t at = base + dims.offset(k, true, dims.rank);
       T sum(0);
       for (unsigned set = 0; set < sets; ++set) {
-        sum = static_cast<T>(sum +
-                             before[static_cast<std::size_t>(k)][set] * range[(sets - 1) ^ set]);
+        sum = static_cast<T>(sum + before[k][set] * range[(sets - 1) ^ set]);
       }
       out[at] = sum;
       append(range, sets, x[at], factors, at);
@@ -87,27 +86,30 @@ void products_with_factors(const ReductionDims& dims, const T* x, const T* const
 
 std::unique_ptr<PreparedKernel> kernel(const KernelRequest& request) {
   check_kernel_rank(request);
-  const Shape shape = request.inputs[0].shape;
-  const DType dtype = request.inputs[0].dtype;
-  const DType axis_dtype = request.inputs[1].dtype;
-  const std::int64_t axes = request.inputs[1].shape.elements();
+  const Shape& shape = request.inputs[0].shape;
+  bool flags[kMaxKernelRank] = {};
+  for (const std::int64_t axis : integers_of(request.values.at(1))) {
+    flags[checked_axis(axis, shape.rank())] = true;
+  }
+  const ReductionDims dims(shape, flags);
   const std::size_t factors = request.inputs.size() - 2;
-  return function_kernel([=](const LaunchArgs& args) {
-    if (shape.elements() == 0) return;
-    bool flags[kMaxKernelRank] = {};
-    for (std::int64_t i = 0; i < axes; ++i) {
-      flags[checked_axis(integer_at(axis_dtype, args.inputs[1], i), shape.rank())] = true;
+  std::unique_ptr<PreparedKernel> made;
+  dispatch_dtype(request.inputs[0].dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) {
+      const auto ranges = static_cast<std::size_t>(factors == 0 ? 0 : dims.count(true));
+      made = function_kernel(
+          [dims, factors, empty = shape.elements() == 0](const LaunchArgs& args) {
+            if (empty) return;
+            if (factors == 0) return products(dims, args.input<T>(0), args.output<T>(0));
+            const T* given[kMostFactors] = {};
+            for (std::size_t a = 0; a < factors; ++a) given[a] = args.input<T>(2 + a);
+            products_with_factors(dims, args.input<T>(0), given, 1u << factors,
+                                  reinterpret_cast<BySet<T>*>(args.workspace), args.output<T>(0));
+          },
+          {.may_fail = false, .workspace_bytes = ranges * sizeof(BySet<T>)});
     }
-    const ReductionDims dims(shape, flags);
-    dispatch_dtype(dtype, [&]<class T>() {
-      if constexpr (!std::is_same_v<T, bool>) {
-        if (factors == 0) return products(dims, args.input<T>(0), args.output<T>(0));
-        const T* given[kMostFactors] = {};
-        for (std::size_t a = 0; a < factors; ++a) given[a] = args.input<T>(2 + a);
-        products_with_factors(dims, args.input<T>(0), given, 1u << factors, args.output<T>(0));
-      }
-    });
   });
+  return made;
 }
 
 void others_shape(InferenceContext& context) {
@@ -145,7 +147,8 @@ Gradients back(const Operation& op, const Gradients& dys) {
 }  // namespace
 
 void register_product_of_others(OpRegistry& registry) {
-  registry.add({.name = "ProductOfOthers", .shape = others_shape, .gradient = back});
+  registry.add(
+      {.name = "ProductOfOthers", .shape = others_shape, .gradient = back, .static_inputs = {1}});
 }
 
 void register_product_of_others_kernels(KernelTable& table) {

@@ -45,6 +45,7 @@ class ReductionKernel final : public CpuKernel {
   std::size_t workspace_bytes() const override { return layout_.bytes(); }
   int phases() const override { return outputs_ == 1 && slices_ > 1 ? 2 : 1; }
   int slices(int phase) const override { return phase == 0 ? slices_ : 1; }
+  bool may_fail() const override { return false; }
 
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {

@@ -117,15 +117,17 @@ std::unique_ptr<PreparedKernel> reference_bias_add(const KernelRequest& request)
 std::unique_ptr<PreparedKernel> reference_bias_add_grad(const KernelRequest& request) {
   const Channels c = channels_of(request);
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
-    return function_kernel([c](const LaunchArgs& args) {
-      const T* dy = args.input<T>(0);
-      T* sums = args.output<T>(0);
-      std::fill_n(sums, c.channels, T(0));
-      for (std::int64_t i = 0; i < c.outer * c.channels * c.inner; ++i) {
-        T& sum = sums[i / c.inner % c.channels];
-        sum = static_cast<T>(sum + dy[i]);
-      }
-    });
+    return function_kernel(
+        [c](const LaunchArgs& args) {
+          const T* dy = args.input<T>(0);
+          T* sums = args.output<T>(0);
+          std::fill_n(sums, c.channels, T(0));
+          for (std::int64_t i = 0; i < c.outer * c.channels * c.inner; ++i) {
+            T& sum = sums[i / c.inner % c.channels];
+            sum = static_cast<T>(sum + dy[i]);
+          }
+        },
+        {.may_fail = false});
   });
 }
 

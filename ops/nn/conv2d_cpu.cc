@@ -72,16 +72,19 @@ std::unique_ptr<PreparedKernel> winograd_kernel(const KernelRequest& request) {
 
 template <Part kPart, class T>
 std::unique_ptr<PreparedKernel> reference_of(const ConvGeometry& geometry) {
-  return function_kernel([geometry](const LaunchArgs& args) {
-    T* made = args.output<T>(0);
-    if constexpr (kPart == Part::forward)
-      reference::conv2d<T, T>(geometry, args.input<T>(0), args.input<T>(1), nullptr, made);
-    if constexpr (kPart == Part::input)
-      reference::conv2d_backprop_input<T, T>(geometry, args.input<T>(1), args.input<T>(2), made);
-    if constexpr (kPart == Part::filter)
-      reference::conv2d_backprop_filter<T, T>(geometry, args.input<T>(0), args.input<T>(2), made,
-                                              nullptr);
-  });
+  return function_kernel(
+      [geometry](const LaunchArgs& args) {
+        T* made = args.output<T>(0);
+        if constexpr (kPart == Part::forward)
+          reference::conv2d<T, T>(geometry, args.input<T>(0), args.input<T>(1), nullptr, made);
+        if constexpr (kPart == Part::input)
+          reference::conv2d_backprop_input<T, T>(geometry, args.input<T>(1), args.input<T>(2),
+                                                 made);
+        if constexpr (kPart == Part::filter)
+          reference::conv2d_backprop_filter<T, T>(geometry, args.input<T>(0), args.input<T>(2),
+                                                  made, nullptr);
+      },
+      {.may_fail = false});
 }
 
 template <Part kPart>

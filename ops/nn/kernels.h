@@ -22,6 +22,7 @@ class RangeKernel final : public CpuKernel {
   RangeKernel(std::int64_t total, int slices, std::int64_t unit, F function)
       : total_(total), slices_(slices), unit_(unit), function_(std::move(function)) {}
   int slices(int) const override { return slices_; }
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const SliceRange range = slice_range(total_, slices_, slice, unit_);
@@ -62,6 +63,7 @@ class PickedInputs final : public CpuKernel {
   std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
   int phases() const override { return kernel_->phases(); }
   int slices(int phase) const override { return kernel_->slices(phase); }
+  bool may_fail() const override { return kernel_->may_fail(); }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     const void* operands[kMost] = {};

@@ -37,6 +37,7 @@ class FilterReader : public CpuKernel {
   int phases() const override { return shared_bytes_ > 0 ? 2 : 1; }
   int slices(int phase) const override { return phase < phases() - 1 ? 1 : batch_.count(); }
 
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const final {
     const SliceRange images = batch_.range(slice);

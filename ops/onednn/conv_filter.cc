@@ -43,6 +43,7 @@ class BackpropFilter final : public CpuKernel {
         std::clamp<std::int64_t>(geometry_.filter_elements() / kPerSlice, 1, 8));
   }
 
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     float* filter = static_cast<float*>(outputs[0]);

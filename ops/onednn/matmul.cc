@@ -95,6 +95,7 @@ class Direct final : public CpuKernel {
   }
   int slices(int) const override { return slices_; }
 
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     const std::int64_t first = range(slice).begin;
@@ -162,6 +163,7 @@ class Swapped final : public CpuKernel {
   int phases() const override { return 2; }
   int slices(int) const override { return slices_; }
 
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     float* turned = reinterpret_cast<float*>(workspace);
@@ -201,6 +203,7 @@ class Swapped final : public CpuKernel {
 class Zeros final : public CpuKernel {
  public:
   Zeros(const MatMulShape& s, const MatMulOptions& options) : shape_(s), options_(options) {}
+  bool may_fail() const override { return false; }
   void run(int, int, const void* const* inputs, void* const* outputs, std::byte*) const override {
     std::fill_n(static_cast<float*>(outputs[0]), shape_.rows * shape_.columns, 0.0f);
     finish(shape_, options_, {0, shape_.rows}, {0, shape_.columns}, inputs, outputs);

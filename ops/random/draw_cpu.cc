@@ -15,13 +15,15 @@ namespace {
 constexpr std::int64_t kGroupsPerSlice = 4096;
 
 /// Reserves a run's part of the stream, then fills it in slices that depend on the count alone.
-/// `Fill` is called with (args, base, out, groups); `check(args)` before anything is reserved.
+/// `Fill` is called with (args, base, out, groups); `check(args)` before anything is reserved,
+/// which throws where it refuses something.
 template <class T, class Fill>
 class DrawKernel final : public PreparedKernel {
  public:
   DrawKernel(std::string node, random::Seeds seeds, std::int64_t count)
       : node_(std::move(node)), seeds_(seeds), count_(count) {}
 
+  bool may_fail() const override { return Fill::kRefuses; }
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
     if (count_ == 0) return;
     Fill::check(args);
@@ -43,6 +45,7 @@ class DrawKernel final : public PreparedKernel {
 
 template <class T>
 struct Uniform {
+  static constexpr bool kRefuses = false;
   static void check(const LaunchArgs&) {}
   static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
                    random::GroupRange range) {
@@ -52,6 +55,7 @@ struct Uniform {
 
 template <class T>
 struct Normal {
+  static constexpr bool kRefuses = false;
   static void check(const LaunchArgs&) {}
   static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
                    random::GroupRange range) {
@@ -61,6 +65,7 @@ struct Normal {
 
 template <class T>
 struct Truncated {
+  static constexpr bool kRefuses = false;
   static void check(const LaunchArgs&) {}
   static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
                    random::GroupRange range) {
@@ -70,6 +75,7 @@ struct Truncated {
 
 template <class T>
 struct Integers {
+  static constexpr bool kRefuses = true;
   static void check(const LaunchArgs& args) {
     const T low = *args.input<T>(1), high = *args.input<T>(2);
     if (low < high) return;

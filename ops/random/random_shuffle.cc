@@ -36,6 +36,7 @@ class ShuffleKernel final : public PreparedKernel {
     return static_cast<std::size_t>(rows_) * sizeof(std::uint32_t);
   }
 
+  bool may_fail() const override { return text_; }
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
     if (rows_ == 0) return;
     const std::span<std::uint32_t> order(reinterpret_cast<std::uint32_t*>(args.workspace),

@@ -21,6 +21,7 @@ class Sum final : public CpuKernel {
   }
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? slices_ : 1; }
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     float* parts = reinterpret_cast<float*>(workspace);

@@ -22,6 +22,7 @@ class MaxPool final : public CpuKernel {
         slices_(image_slices(geometry.batch, options.slices)) {}
 
   int slices(int) const override { return slices_; }
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const SliceRange images = slice_range(geometry_.batch, slices_, slice);
@@ -85,6 +86,7 @@ class MaxPoolGrad final : public CpuKernel {
   }
   int phases() const override { return with_sums_ ? 2 : 1; }
   int slices(int phase) const override { return phase == 0 ? slices_ : 1; }
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     if (phase == 1) return sums_.combine(static_cast<float*>(outputs[1]), workspace);
@@ -121,6 +123,7 @@ class ChannelSums final : public CpuKernel {
   std::size_t workspace_bytes() const override { return sums_.workspace_bytes(); }
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? slices_ : 1; }
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     if (phase == 1) return sums_.combine(static_cast<float*>(outputs[0]), workspace);

@@ -48,6 +48,7 @@ class Convolution final : public CpuKernel {
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? filter_slices(g_) : slices_; }
 
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     float* at_points = part(workspace, at_points_);
@@ -102,6 +103,7 @@ class FilterGradient final : public CpuKernel {
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? slices_ : filter_slices(g_); }
 
+  bool may_fail() const override { return false; }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     const WinogradLoops& winograd = loops().winograd;

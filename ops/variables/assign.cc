@@ -75,9 +75,11 @@ std::unique_ptr<PreparedKernel> assign_kernel(const KernelRequest& request) {
     });
   }
   const std::size_t bytes = request.inputs[1].bytes();
-  return function_kernel([bytes](const LaunchArgs& args) {
-    if (bytes > 0) std::memmove(args.variable<std::byte>(0), args.inputs[1], bytes);
-  });
+  return function_kernel(
+      [bytes](const LaunchArgs& args) {
+        if (bytes > 0) std::memmove(args.variable<std::byte>(0), args.inputs[1], bytes);
+      },
+      {.may_fail = false});
 }
 
 /// Integers wrap, as everywhere.
@@ -95,13 +97,15 @@ std::unique_ptr<PreparedKernel> update_kernel(const KernelRequest& request) {
   std::unique_ptr<PreparedKernel> kernel;
   dispatch_dtype(request.inputs[0].dtype, [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) {
-      kernel = function_kernel([count](const LaunchArgs& args) {
-        T* variable = args.variable<T>(0);
-        const T* value = args.input<T>(1);
-        for (std::int64_t i = 0; i < count; ++i) {
-          variable[i] = Change<kAdd, T>()(variable[i], value[i]);
-        }
-      });
+      kernel = function_kernel(
+          [count](const LaunchArgs& args) {
+            T* variable = args.variable<T>(0);
+            const T* value = args.input<T>(1);
+            for (std::int64_t i = 0; i < count; ++i) {
+              variable[i] = Change<kAdd, T>()(variable[i], value[i]);
+            }
+          },
+          {.may_fail = false});
     }
   });
   return kernel;

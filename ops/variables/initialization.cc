@@ -31,11 +31,13 @@ struct VariableName {
 std::unique_ptr<PreparedKernel> is_initialized_kernel(const KernelRequest& request) {
   const std::string name = request.attributes<VariableName>().name;
   const bool untouched = starts_initialized(request.inputs[0].shape);
-  return function_kernel([name, untouched](const LaunchArgs& args) {
-    const VariableStorage* storage = args.run->resources.find_variable(name);
-    *args.output<bool>(0) =
-        storage == nullptr ? untouched : storage->initialized.load(std::memory_order_acquire);
-  });
+  return function_kernel(
+      [name, untouched](const LaunchArgs& args) {
+        const VariableStorage* storage = args.run->resources.find_variable(name);
+        *args.output<bool>(0) =
+            storage == nullptr ? untouched : storage->initialized.load(std::memory_order_acquire);
+      },
+      {.may_fail = false});
 }
 
 void initialized_value_shape(InferenceContext& context) {
@@ -52,10 +54,12 @@ std::unique_ptr<PreparedKernel> initialized_value_kernel(const KernelRequest& re
     });
   }
   const std::size_t bytes = request.inputs[1].bytes();
-  return function_kernel([bytes](const LaunchArgs& args) {
-    const std::size_t taken = *args.input<bool>(0) ? 2 : 1;
-    if (bytes > 0) std::memcpy(args.outputs[0], args.inputs[taken], bytes);
-  });
+  return function_kernel(
+      [bytes](const LaunchArgs& args) {
+        const std::size_t taken = *args.input<bool>(0) ? 2 : 1;
+        if (bytes > 0) std::memcpy(args.outputs[0], args.inputs[taken], bytes);
+      },
+      {.may_fail = false});
 }
 
 /// A variable's storage and the tensor that stands for its value.

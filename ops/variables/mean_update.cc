@@ -15,6 +15,7 @@ class AverageKernel final : public CpuKernel {
   AverageKernel(std::int64_t count, GradientForm form) : count_(count), form_(form) {}
   int slices(int) const override { return update_slices(count_); }
 
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const SliceRange part = slice_range(count_, update_slices(count_), slice, 16);

@@ -68,6 +68,7 @@ class UpdateKernel final : public CpuKernel {
       : count_(count), layout_(layout), form_(form) {}
   int slices(int) const override { return update_slices(count_); }
 
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const*, std::byte*) const override {
     const SliceRange part = slice_range(count_, update_slices(count_), slice, 16);
     const TowerInputs<T> towers(form_, inputs + first_gradient<Rule>(layout_), part.begin, count_);

@@ -35,6 +35,7 @@ class SelfGateKernel final : public tf::CpuKernel {
  public:
   explicit SelfGateKernel(std::int64_t elements) : elements_(elements) {}
   int slices(int) const override { return elements_ < 65536 ? 1 : 8; }
+  bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const auto* x = static_cast<const float*>(inputs[0]);
@@ -52,7 +53,7 @@ tf::KernelEntry self_gate_kernel(const char* label) {
     const std::int64_t n = request.inputs[0].shape.elements();
     return tf::sliced_kernel(std::make_unique<SelfGateKernel>(n), {{0, 0}});
   };
-  return {.op = "SelfGate", .label = label, .accepts = {}, .prepare = prepare, .may_fail = false};
+  return {.op = "SelfGate", .label = label, .accepts = {}, .prepare = prepare};
 }
 
 void register_self_gate() {

@@ -133,13 +133,13 @@ classifier on sim:2 without fold_constants: 48 kernels over 7248 bytes, 30 copie
 classifier on sim:2 without fuse_convolutions: 34 kernels over 7048 bytes, 30 copies of 984 bytes, 46 waits
 classifier on sim:2 without fuse_updates: 38 kernels over 7424 bytes, 30 copies of 984 bytes, 40 waits
 gan on cpu:2: 95 kernels over 164024 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without drop_unread: 137 kernels over 186032 bytes, 0 copies of 0 bytes, 2 waits
+gan on cpu:2 without drop_unread: 137 kernels over 186032 bytes, 0 copies of 0 bytes, 1 waits
 gan on cpu:2 without fold_constants: 153 kernels over 167680 bytes, 0 copies of 0 bytes, 2 waits
 gan on cpu:2 without fuse_convolutions: 101 kernels over 184576 bytes, 0 copies of 0 bytes, 1 waits
 gan on cpu:2 without fuse_elementwise: 121 kernels over 172968 bytes, 0 copies of 0 bytes, 1 waits
 gan on cpu:2 without fuse_updates: 111 kernels over 168456 bytes, 0 copies of 0 bytes, 1 waits
 gan on sim:2: 95 kernels over 164024 bytes, 54 copies of 7016 bytes, 56 waits
-gan on sim:2 without drop_unread: 137 kernels over 186032 bytes, 54 copies of 7016 bytes, 60 waits
+gan on sim:2 without drop_unread: 137 kernels over 186032 bytes, 54 copies of 7016 bytes, 58 waits
 gan on sim:2 without fold_constants: 153 kernels over 167680 bytes, 66 copies of 9160 bytes, 84 waits
 gan on sim:2 without fuse_convolutions: 101 kernels over 184576 bytes, 54 copies of 7016 bytes, 64 waits
 gan on sim:2 without fuse_elementwise: 121 kernels over 172968 bytes, 54 copies of 7016 bytes, 60 waits

@@ -19,6 +19,7 @@ class SlicedKernel final : public PreparedKernel {
       : kernel_(std::move(kernel)), in_place_(std::move(in_place)) {}
   std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
   std::vector<InPlacePair> in_place() const override { return in_place_; }
+  bool may_fail() const override { return kernel_->may_fail(); }
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
     static_cast<CpuQueue&>(queue).pool().run_kernel(*kernel_, args.inputs, args.outputs,
                                                     args.workspace);

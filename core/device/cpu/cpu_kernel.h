@@ -35,6 +35,8 @@ class CpuKernel {
     static_cast<void>(output);
     return false;
   }
+  /// Whether `run` may throw, for a value that it refuses; see PreparedKernel.
+  virtual bool may_fail() const { return true; }
   /// Runs one slice. Callable from several threads at once for different slices, and for different
   /// runs that have a workspace of their own. Allocates nothing of its own.
   virtual void run(int phase, int slice, const void* const* inputs, void* const* outputs,

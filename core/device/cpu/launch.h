@@ -8,25 +8,33 @@
 
 namespace towerflow {
 
+/// What is known of a function that becomes a kernel; see PreparedKernel.
+struct FunctionTraits {
+  bool may_fail = true;
+  std::size_t workspace_bytes = 0;
+  std::vector<InPlacePair> in_place{};
+};
+
 /// A kernel made from a function of LaunchArgs; it runs at once on the queue's thread. For work
 /// that is too small to slice, and for ops that wait, own state, or find their shapes late.
 template <class F>
 class FunctionKernel final : public PreparedKernel {
  public:
-  explicit FunctionKernel(F function, std::vector<InPlacePair> in_place = {})
-      : function_(std::move(function)), in_place_(std::move(in_place)) {}
-  std::vector<InPlacePair> in_place() const override { return in_place_; }
+  FunctionKernel(F function, FunctionTraits traits)
+      : function_(std::move(function)), traits_(std::move(traits)) {}
+  std::size_t workspace_bytes() const override { return traits_.workspace_bytes; }
+  std::vector<InPlacePair> in_place() const override { return traits_.in_place; }
+  bool may_fail() const override { return traits_.may_fail; }
   void enqueue(Queue&, const LaunchArgs& args) const override { function_(args); }
 
  private:
   F function_;
-  std::vector<InPlacePair> in_place_;
+  FunctionTraits traits_;
 };
 
 template <class F>
-std::unique_ptr<PreparedKernel> function_kernel(F function,
-                                                std::vector<InPlacePair> in_place = {}) {
-  return std::make_unique<FunctionKernel<F>>(std::move(function), std::move(in_place));
+std::unique_ptr<PreparedKernel> function_kernel(F function, FunctionTraits traits = {}) {
+  return std::make_unique<FunctionKernel<F>>(std::move(function), std::move(traits));
 }
 
 /// A sliced CPU kernel as the runtime launches it, on the pool of its queue.

@@ -19,6 +19,7 @@ class SimKernel final : public PreparedKernel {
       : kernel_(std::move(kernel)), inputs_(inputs), outputs_(outputs) {}
   std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
   std::vector<InPlacePair> in_place() const override { return kernel_->in_place(); }
+  bool may_fail() const override { return kernel_->may_fail(); }
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
     static_cast<SimQueue&>(queue).launch(*kernel_, args, inputs_, outputs_);
   }

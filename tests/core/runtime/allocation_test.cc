@@ -139,6 +139,19 @@ TEST_CASE("no allocation in a steady call: fed values, results of several ranks"
   CHECK(callable(values)[1].item<float>() == 12.0F);
 }
 
+TEST_CASE("no allocation in a steady call: second derivatives of a product over axes") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {4, 3}});
+  const auto once = tf::gradients({tf::reduce_prod(x, 0)}, {x});
+  const auto twice = tf::gradients({tf::reduce_sum(once[0]->dense())}, {x});
+  Session session;
+  const auto callable = session.make_callable({twice[0]->dense()}, {x});
+  const std::vector<Array> values{testing::array_of(float32, {4, 3}, std::vector<double>(12, 2))};
+  CHECK(steady(callable, values, "products") == 0);
+  CHECK(callable(values)[0].data<float>()[0] == 12.0F);
+}
+
 TEST_CASE("no allocation in a steady step of mnist, whatever the devices") {
   for (const models::mnist::DeviceOptions& devices :
        {models::mnist::DeviceOptions{.cpus = 1}, models::mnist::DeviceOptions{.cpus = 2},

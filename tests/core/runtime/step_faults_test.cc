@@ -210,3 +210,23 @@ TEST_CASE("a step that lacks a slot, or a value to read, has changed nothing") {
   CHECK_THROWS_AS(session.run({added, read}), errors::FailedPreconditionError);
   for (const Variable& v : {a, b}) CHECK(session.run(v).data<float>()[2] == 1.0F);
 }
+
+TEST_CASE("a placeholder that is not fed ends the step before anything has changed") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const auto zero = [](const char* name) {
+    return tf::get_variable(name, {2}, {.initializer = tf::zeros_initializer()});
+  };
+  const Variable a = zero("a"), b = zero("b");
+  const Tensor first = tf::assign(a, tf::ones({2}));
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {2}, .name = "x"});
+  const Tensor second = tf::assign(b, x);
+  Session session;
+  session.run(tf::global_variables_initializer());
+  CHECK_THROWS_WITH_AS(session.run({first, second}), doctest::Contains("'x'"),
+                       errors::InvalidArgumentError);
+  CHECK(session.run(a) == Array::zeros(float32, {2}));
+  session.run({first, second}, {{x, {3.0F, 4.0F}}});
+  CHECK(session.run(a).data<float>()[0] == 1.0F);
+  CHECK(session.run(b).data<float>()[1] == 4.0F);
+}
