@@ -172,6 +172,7 @@ void add_bench(CLI::App& app) {
   require_subcommand(bench);
   add_bench_mnist(bench);
   add_bench_graph(bench);
+  add_bench_growth(bench);
   add_bench_records(bench);
   add_bench_run(bench);
   add_bench_save(bench);

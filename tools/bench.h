@@ -8,6 +8,8 @@ namespace towerflow::tools {
 
 /// `towerflow bench graph`: the recording of a graph.
 void add_bench_graph(CLI::App& parent);
+/// `towerflow bench growth`: recording and planning of ever larger graphs.
+void add_bench_growth(CLI::App& parent);
 /// `towerflow bench records`: reading and parsing TFRecords.
 void add_bench_records(CLI::App& parent);
 /// `towerflow bench run`: what a run costs besides its kernels.

@@ -38,12 +38,12 @@ struct UpdateArguments {
   bool serve = false, plan = false, json = false;
 };
 
-struct Kind {
+struct UpdateKind {
   const char* name;
   int slots;
   std::unique_ptr<train::Optimizer> (*make)();
 };
-const Kind kKinds[] = {
+const UpdateKind kUpdateKinds[] = {
     {"sgd", 0,
      []() -> std::unique_ptr<train::Optimizer> {
        return std::make_unique<train::GradientDescentOptimizer>(1e-3);
@@ -67,9 +67,9 @@ const Kind kKinds[] = {
      }},
 };
 
-const Kind& optimizer_kind(const std::string& name) {
-  return *std::find_if(std::begin(kKinds), std::end(kKinds),
-                       [&](const Kind& kind) { return name == kind.name; });
+const UpdateKind& optimizer_kind(const std::string& name) {
+  return *std::find_if(std::begin(kUpdateKinds), std::end(kUpdateKinds),
+                       [&](const UpdateKind& kind) { return name == kind.name; });
 }
 
 int threads_of(const UpdateArguments& arguments) {
@@ -134,7 +134,7 @@ class UpdateBench {
          .trainable = trainable});
   }
 
-  const Kind& kind_;
+  const UpdateKind& kind_;
   std::int64_t size_, elements_;
   Stream stream_;
   Graph graph_;
@@ -197,7 +197,7 @@ void add_bench_update(CLI::App& parent) {
   add_whole(app, "--parameters", arguments->parameters, "parameters of the model");
   add_whole(app, "--variables", arguments->variables, "variables that they lie in, of equal size");
   std::vector<std::string> names;
-  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  for (const UpdateKind& kind : kUpdateKinds) names.emplace_back(kind.name);
   add_choice(app, "--optimizer", arguments->optimizer, "whose update", names);
   add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
             {.least = 1, .most = 1024});
