@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "autodiff/aggregate.h"
 #include "core/graph/gradient_registry.h"
@@ -45,6 +46,7 @@ class Sweep {
         const GradientsOptions& options, Site site, FlowRecord* record)
       : ys_(ys), xs_(xs), options_(options), site_(site), record_(record), between_(ys, xs) {
     for (const Tensor& x : xs) {
+      asked_.insert(key(x));
       const auto& inputs = x.node().inputs;
       if (std::none_of(inputs.begin(), inputs.end(),
                        [&](const Tensor& input) { return between_.contains(&input.node()); })) {
@@ -195,7 +197,7 @@ class Sweep {
     for (std::size_t i = 0; i < dys.size(); ++i) {
       const Tensor output(&node, static_cast<int>(i));
       if (dys[i] || !is_differentiable(output.dtype())) continue;
-      const bool asked = std::find(xs_.begin(), xs_.end(), output) != xs_.end();
+      const bool asked = asked_.contains(key(output));
       if (!foreign && !asked) continue;
       dys[i] = zeros_like(output, {}, site_);
       if (asked) received_[key(output)] = {*dys[i]};
@@ -238,6 +240,7 @@ class Sweep {
   Site site_;
   FlowRecord* record_;
   Between between_;
+  std::set<TensorKey> asked_;              // the xs
   std::unordered_set<const Node*> ends_;   // xs behind which nothing is asked for
   std::unordered_set<const Node*> stops_;  // the call's stop_gradients
   std::map<TensorKey, std::vector<Gradient>> received_;

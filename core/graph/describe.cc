@@ -138,13 +138,13 @@ std::string GraphDescription::tree(const std::string& scope) const {
     std::vector<std::string> inner;
   };
   std::map<std::string, Scope> scopes;
+  std::set<std::string> met;
   for (const OpDescription& op : ops_) {
     if (!below(op.name, top)) continue;
     scopes[op.name_scope].ops.push_back(&op);
     for (std::string at = op.name_scope; at != top; at = parent_of(at)) {
-      auto& siblings = scopes[parent_of(at)].inner;
-      if (std::find(siblings.begin(), siblings.end(), at) != siblings.end()) break;
-      siblings.push_back(at);
+      if (!met.insert(at).second) break;
+      scopes[parent_of(at)].inner.push_back(at);
     }
   }
   std::string text;

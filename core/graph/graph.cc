@@ -148,16 +148,16 @@ Operation Graph::add(NodeSpec spec) {
   for (const int written : def.written) {
     state.colocation.push_back(&node.inputs[static_cast<std::size_t>(written)].node());
   }
-  node.control_inputs = state.control_inputs_for(node.inputs);
-  for (Node* control : spec.control_inputs) {
-    if (control->graph != this) {
-      throw ValueError(fmt::format("control input '{}' is from another graph", control->name),
-                       {.site = spec.site, .node = node.name, .op = def.name});
+  if (!state.control.empty() || !spec.control_inputs.empty()) {
+    Distinct<Node*> control_inputs = state.control_inputs_for(node.inputs);
+    for (Node* control : spec.control_inputs) {
+      if (control->graph != this) {
+        throw ValueError(fmt::format("control input '{}' is from another graph", control->name),
+                         {.site = spec.site, .node = node.name, .op = def.name});
+      }
+      control_inputs.add(control);
     }
-    if (std::find(node.control_inputs.begin(), node.control_inputs.end(), control) ==
-        node.control_inputs.end()) {
-      node.control_inputs.push_back(control);
-    }
+    node.control_inputs = control_inputs.take();
   }
   if (state.colocation.empty() && state.future_variable) {
     node.colocation_groups.push_back("loc:@" + *state.future_variable);

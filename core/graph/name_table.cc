@@ -58,8 +58,10 @@ const NameTable::Use* NameTable::known(const std::string& key) const {
 std::string NameTable::unique(const std::string& full, bool mark) {
   std::string key = lower(full);
   int count = 0;
+  Use* asked = nullptr;
   if (mark) {
-    count = made(key).count++;
+    asked = &made(key);
+    count = asked->count++;
   } else if (const Use* use = known(key)) {
     count = use->count;
   }
@@ -73,7 +75,10 @@ std::string NameTable::unique(const std::string& full, bool mark) {
     if (use == nullptr || use->count == 0) break;
   }
   const std::string suffix = key.substr(stem - 1);
-  if (mark) made(std::move(key)).count = 1;
+  if (mark) {
+    asked->count = count + 1;  // whoever asks next need not look at these again
+    made(std::move(key)).count = 1;
+  }
   return full + suffix;
 }
 

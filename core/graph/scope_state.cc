@@ -65,20 +65,18 @@ std::string ScopeState::device_of(const Operation& made) const {
   return node.device;
 }
 
-std::vector<Node*> ScopeState::control_inputs_for(const std::vector<Tensor>& inputs) const {
-  std::vector<Node*> found;
+Distinct<Node*> ScopeState::control_inputs_for(const std::vector<Tensor>& inputs) const {
+  Distinct<Node*> found;
+  if (control.empty()) return found;
+  Distinct<Node*> producers;
+  for (const Tensor& input : inputs) producers.add(&input.node());
   for (const ControlLevel& level : control) {
-    const bool waits_already = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) {
-      return level.made_inside.contains(&input.node());
-    });
+    const bool waits_already =
+        std::any_of(producers.values().begin(), producers.values().end(),
+                    [&](const Node* producer) { return level.made_inside.contains(producer); });
     if (waits_already) continue;
-    for (Node* control_input : level.inputs) {
-      const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) {
-        return &input.node() == control_input;
-      });
-      if (!is_input && std::find(found.begin(), found.end(), control_input) == found.end()) {
-        found.push_back(control_input);
-      }
+    for (Node* control_input : level.inputs.values()) {
+      if (!producers.contains(control_input)) found.add(control_input);
     }
   }
   return found;

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "core/graph/device_spec.h"
+#include "core/graph/distinct.h"
 #include "core/graph/node.h"
+#include "core/graph/tensor.h"
 
 namespace towerflow::types {
 
@@ -26,7 +28,7 @@ using DeviceLevel = std::variant<std::monostate, DeviceSpec, DeviceFunction>;
 
 /// One level of `control_dependencies(...)`.
 struct ControlLevel {
-  std::vector<Node*> inputs;
+  Distinct<Node*> inputs;
   std::unordered_set<const Node*> made_inside;  ///< nodes made in the block: they depend already
 };
 
@@ -76,7 +78,7 @@ struct ScopeState {
   std::string device_of(const Operation& made) const;
   /// The nodes that must run before a new node with these data inputs: those of each open level,
   /// unless an input was made inside that level and so waits for them already.
-  std::vector<Node*> control_inputs_for(const std::vector<Tensor>& inputs) const;
+  Distinct<Node*> control_inputs_for(const std::vector<Tensor>& inputs) const;
 
  private:
   std::any extension_;

@@ -20,10 +20,7 @@ bool valid_scope_name(const std::string& name, bool at_root) {
 
 std::vector<Node*> nodes_of(std::span<const Fetch> inputs) {
   std::vector<Node*> nodes;
-  for (const Fetch& input : inputs) {
-    Node* node = &input.operation().node();
-    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
-  }
+  for (const Fetch& input : inputs) nodes.push_back(&input.operation().node());
   return nodes;
 }
 
@@ -196,15 +193,17 @@ ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector
     outer_.swap(control);
     return;
   }
-  // What an outer block waits for already is no input of this one.
-  for (const ControlLevel& level : control) {
-    std::erase_if(*inputs, [&](const Node* input) {
-      return std::find(level.inputs.begin(), level.inputs.end(), input) != level.inputs.end();
-    });
+  ControlLevel made;
+  for (Node* input : *inputs) {
+    // What an outer block waits for already is no input of this one.
+    const bool outside =
+        std::any_of(control.begin(), control.end(),
+                    [&](const ControlLevel& level) { return level.inputs.contains(input); });
+    if (!outside) made.inputs.add(input);
   }
   control.reserve(control.size() + 1);
   graph.scopes().opened(this, "control_dependencies", site);
-  control.push_back({std::move(*inputs), {}});
+  control.push_back(std::move(made));
 }
 
 ControlDependencies::~ControlDependencies() {

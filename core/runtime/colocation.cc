@@ -36,8 +36,20 @@ int ColocationGroups::find_or_add(const Node& node) {
   groups_.push_back({.name = node.name, .spec = DeviceSpec::parse(node.device, node.site)});
   groups_.back().text = groups_.back().spec.text();
   parents_.push_back(group);
+  sizes_.push_back(1);
   group_of_[node.name] = group;
   return group;
+}
+
+/// Lets `own` be part of `group`; the larger one's root stays, so that no way to a root is long.
+void ColocationGroups::unite(int own, int group) {
+  const auto from = static_cast<std::size_t>(own), to = static_cast<std::size_t>(group);
+  if (sizes_[from] > sizes_[to]) {
+    groups_[from] = std::move(groups_[to]);
+    std::swap(own, group);
+  }
+  parents_[static_cast<std::size_t>(own)] = group;
+  sizes_[static_cast<std::size_t>(group)] = sizes_[from] + sizes_[to];
 }
 
 /// MergeDevNames of TensorFlow's device_name_utils.cc.
@@ -87,7 +99,7 @@ void ColocationGroups::add(const Node& node, bool soft) {
     } else {
       const Group& mine = groups_[static_cast<std::size_t>(own)];
       merge(group, mine.name, mine.spec, soft, node);
-      parents_[static_cast<std::size_t>(own)] = group;
+      unite(own, group);
     }
   }
 }

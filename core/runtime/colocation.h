@@ -30,11 +30,13 @@ class ColocationGroups {
 
   int find(const std::string& node) const;
   int find_or_add(const Node& node);  // its device is the new group's
+  void unite(int own, int group);
   void merge(int group, const std::string& name, const DeviceSpec& asked, bool soft,
              const Node& cause);
 
   std::unordered_map<std::string, int> group_of_;  // by name of a node
   std::vector<int> parents_;                       // of groups that were united
+  std::vector<int> sizes_;                         // of each root: how many groups it is of
   std::vector<Group> groups_;
 };
 

@@ -129,20 +129,38 @@ class Guard {
   }
 
   Tensor value(const Tensor& tensor) {
-    Node* node = &tensor.node();
-    const auto known = made_.find(node);
-    const Operation op = known != made_.end() ? known->second : replaced(node);
-    made_.insert_or_assign(node, op);
-    return op.output(static_cast<std::size_t>(tensor.index()));
+    std::vector<Node*> open{&tensor.node()};  // the last is next, once its inputs are made
+    while (!open.empty()) {
+      Node* node = open.back();
+      const std::size_t size = open.size();
+      if (!made_.contains(node) && !is_end(node)) {
+        for (auto input = node->inputs.rbegin(); input != node->inputs.rend(); ++input) {
+          if (!made_.contains(&input->node())) open.push_back(&input->node());
+        }
+      }
+      if (open.size() > size) continue;
+      open.pop_back();
+      if (!made_.contains(node)) made_.emplace(node, replaced(node));
+    }
+    return made(tensor);
   }
 
  private:
+  /// Whether what lies behind a node stays as it is.
+  bool is_end(const Node* node) const {
+    return node->op->name == kIsInitialized || variables_.contains(node);
+  }
+
+  Tensor made(const Tensor& tensor) const {
+    return made_.at(&tensor.node()).output(static_cast<std::size_t>(tensor.index()));
+  }
+
   Operation replaced(Node* node) {
     if (node->op->name == kIsInitialized) return Operation(node);
     const auto variable = variables_.find(node);
     if (variable != variables_.end()) return variable->second.initialized_value(site_).op();
     std::vector<Tensor> inputs;
-    for (const Tensor& input : node->inputs) inputs.push_back(value(input));
+    for (const Tensor& input : node->inputs) inputs.push_back(made(input));
     if (inputs == node->inputs) return Operation(node);
     const Operation copy = graph_.add({.op = node->op->name,
                                        .name = node->name + "_" + scope_,
@@ -160,7 +178,7 @@ class Guard {
   std::string scope_;
   Site site_;
   std::unordered_map<const Node*, Variable> variables_;
-  std::unordered_map<Node*, Operation> made_;
+  std::unordered_map<const Node*, Operation> made_;
 };
 
 }  // namespace
