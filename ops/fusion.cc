@@ -6,21 +6,11 @@
 namespace towerflow {
 
 bool can_wait(const PlanGraph& graph, int first, int last) {
-  std::vector<int> read;
-  for (const ValueId input : graph.nodes[static_cast<std::size_t>(first)].inputs) {
+  const std::vector<ValueId>& read = graph.nodes[static_cast<std::size_t>(first)].inputs;
+  return std::none_of(read.begin(), read.end(), [&](ValueId input) {
     const int variable = graph.variable_behind(input);
-    if (variable >= 0) read.push_back(variable);
-  }
-  if (read.empty()) return true;
-  for (int i = first + 1; i < last; ++i) {
-    const PlanNode& between = graph.nodes[static_cast<std::size_t>(i)];
-    if (between.dead) continue;
-    for (const int written : between.op->written) {
-      const int variable = graph.variable_behind(between.inputs[static_cast<std::size_t>(written)]);
-      if (std::find(read.begin(), read.end(), variable) != read.end()) return false;
-    }
-  }
-  return true;
+    return variable >= 0 && graph.index->written_between(variable, first, last);
+  });
 }
 
 const PlanNode* only_for(const PlanGraph& graph, ValueId value, int consumer, const char* op) {

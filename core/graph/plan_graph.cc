@@ -70,46 +70,59 @@ std::vector<const Node*> needed_nodes(std::span<const Fetch> fetches, const FedT
 
 }  // namespace
 
-bool PlanGraph::is_fetched(ValueId value) const {
-  return std::find(fetches.begin(), fetches.end(), value) != fetches.end();
-}
-
-int PlanGraph::uses(ValueId value) const {
-  auto count = std::count(fetches.begin(), fetches.end(), value);
-  for_each_reader(value.node, [&](const PlanNode& reader) {
-    count += std::count(reader.inputs.begin(), reader.inputs.end(), value);
-  });
-  return static_cast<int>(count);
-}
-
-void PlanGraph::index_readers() {
-  readers.assign(nodes.size(), {});
-  const auto note = [this](int read, int reader) {
-    std::vector<int>& known = readers[static_cast<std::size_t>(read)];
-    if (known.empty() || known.back() != reader) known.push_back(reader);
-  };
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const ValueId input : nodes[i].inputs) note(input.node, static_cast<int>(i));
-    for (const int awaited : nodes[i].control) note(awaited, static_cast<int>(i));
+void PlanGraph::index_reads(int node) {
+  index->update(*this, node);
+  find_variable(nodes[static_cast<std::size_t>(node)]);
+  // A node that now looks through to a variable, or no longer does, tells those who look through
+  // it.
+  std::vector<int> changed{node};
+  while (!changed.empty()) {
+    const int at = changed.back();
+    changed.pop_back();
+    index->for_each_reader(at, [&](int reader) {
+      PlanNode& reading = nodes[static_cast<std::size_t>(reader)];
+      const int before = reading.looked_into;
+      find_variable(reading);
+      if (reading.looked_into != before) changed.push_back(reader);
+    });
   }
 }
 
-void PlanGraph::index_reads(int node) {
-  const PlanNode& reading = nodes[static_cast<std::size_t>(node)];
-  const auto note = [&](int read) {
-    std::vector<int>& known = readers[static_cast<std::size_t>(read)];
-    if (std::find(known.begin(), known.end(), node) == known.end()) known.push_back(node);
-  };
-  for (const ValueId input : reading.inputs) note(input.node);
-  for (const int awaited : reading.control) note(awaited);
+void PlanGraph::remove(int node) {
+  nodes[static_cast<std::size_t>(node)].dead = true;
+  if (index) index->update(*this, node);
 }
 
 int PlanGraph::variable_behind(ValueId value) const {
   const PlanNode& at = node(value);
   if (at.op->effect == Effect::variable) return value.node;
   const bool passes_on = at.op->view || at.replica || spec(value).is_ref;
-  if (!passes_on || at.inputs.empty() || at.is_known(0)) return -1;
-  return variable_behind(at.inputs[0]);
+  return passes_on && !at.is_known(0) ? at.looked_into : -1;
+}
+
+void PlanGraph::find_variable(PlanNode& node) const {
+  node.looked_into = node.inputs.empty() ? -1 : variable_behind(node.inputs[0]);
+}
+
+void PlanGraph::reorder(const std::vector<int>& order) {
+  std::vector<int> place(nodes.size(), -1);
+  std::vector<PlanNode> moved;
+  moved.reserve(nodes.size());
+  for (const int node : order) {
+    place[static_cast<std::size_t>(node)] = static_cast<int>(moved.size());
+    moved.push_back(std::move(nodes[static_cast<std::size_t>(node)]));
+  }
+  nodes = std::move(moved);
+  const auto follow = [&](int& node) {
+    if (node >= 0) node = place[static_cast<std::size_t>(node)];
+  };
+  for (PlanNode& node : nodes) {
+    for (ValueId& input : node.inputs) follow(input.node);
+    for (int& awaited : node.control) follow(awaited);
+    follow(node.looked_into);
+  }
+  for (ValueId& fetch : fetches) follow(fetch.node);
+  for (int& target : targets) follow(target);
 }
 
 void PlanGraph::remove_unneeded() {
@@ -121,7 +134,7 @@ void PlanGraph::remove_unneeded() {
   for (std::size_t i = nodes.size(); i-- > 0;) {
     PlanNode& node = nodes[i];
     if (node.dead || !needed[i]) {
-      node.dead = node.dead || node.feed < 0;
+      if (node.feed < 0) remove(static_cast<int>(i));
       continue;
     }
     for (ValueId input : node.inputs) needed[static_cast<std::size_t>(input.node)] = true;
@@ -140,13 +153,15 @@ void PlanGraph::verify(const std::string& pass) const {
     if (reading.dead) continue;
     const auto check_read = [&](int read) {
       check(!nodes[static_cast<std::size_t>(read)].dead, "a node reads no dead one", reading);
-      if (readers.empty()) return;
-      const std::vector<int>& known = readers[static_cast<std::size_t>(read)];
-      check(std::find(known.begin(), known.end(), static_cast<int>(i)) != known.end(),
-            "the index knows every reader", reading);
     };
     for (const ValueId input : reading.inputs) check_read(input.node);
     for (const int awaited : reading.control) check_read(awaited);
+    check(!index || index->is_current(*this, static_cast<int>(i)), "the index knows every reader",
+          reading);
+    PlanNode anew;
+    anew.inputs = reading.inputs;
+    find_variable(anew);
+    check(anew.looked_into == reading.looked_into, "a node knows the variable behind it", reading);
   }
 }
 
@@ -159,6 +174,7 @@ void infer_plan_node(PlanGraph& graph, PlanNode& node) {
     inputs.push_back(producer.outputs[output]);
     constants.push_back(producer.is_known(output) ? &producer.values[output] : nullptr);
   }
+  graph.find_variable(node);
   InferenceContext context(node.attrs, inputs, constants);
   try {
     node.op->shape(context);

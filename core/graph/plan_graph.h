@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,15 +9,9 @@
 #include "core/graph/lane.h"
 #include "core/graph/op_def.h"
 #include "core/graph/pass_options.h"
+#include "core/graph/plan_index.h"
 
 namespace towerflow {
-
-/// One output of one node of a PlanGraph.
-struct ValueId {
-  int node = -1;
-  int output = 0;
-  auto operator<=>(const ValueId&) const = default;
-};
 
 /// A node on its way into a plan: copied from the tape, or put there by a rewrite.
 struct PlanNode {
@@ -29,6 +24,7 @@ struct PlanNode {
   const Node* origin = nullptr;     ///< whose name, site and state it has
   int device = 0;                   ///< index into DeviceSet
   int feed = -1;                    ///< the feed it stands for
+  int looked_into = -1;             ///< the variable behind input 0; see variable_behind
   Lane lane = Lane::compute;        ///< a copy of input 0 to other memory, unless `compute`
   bool replica = false;             ///< its output is the device's own copy of a variable
   bool own_read = false;            ///< `w/read`: the variable's value at the place of each reader
@@ -42,35 +38,34 @@ struct PlanNode {
 
 /// The part of the tape that one run needs, in tape order: what passes work on.
 struct PlanGraph {
-  std::vector<PlanNode> nodes;            ///< an input stands before its consumer
-  std::vector<ValueId> fetches;           ///< node -1 for a fetched operation
-  std::vector<int> targets;               ///< nodes that must run though nobody reads them
-  bool winograd = true;                   ///< PassOptions::choose_winograd
-  std::vector<std::vector<int>> readers;  ///< of each node, while they are indexed
+  std::vector<PlanNode> nodes;     ///< an input stands before its consumer
+  std::vector<ValueId> fetches;    ///< node -1 for a fetched operation
+  std::vector<int> targets;        ///< nodes that must run though nobody reads them
+  bool winograd = true;            ///< PassOptions::choose_winograd
+  std::optional<PlanIndex> index;  ///< who reads what, while that is indexed
 
   const PlanNode& node(ValueId value) const { return nodes[static_cast<std::size_t>(value.node)]; }
   PlanNode& node(ValueId value) { return nodes[static_cast<std::size_t>(value.node)]; }
   const OutputSpec& spec(ValueId value) const {
     return node(value).outputs[static_cast<std::size_t>(value.output)];
   }
-  bool is_fetched(ValueId value) const;
-  /// How many inputs of living nodes and fetches read the value. While readers are indexed.
-  int uses(ValueId value) const;
-  /// Calls `visit(reader)` for each living node that reads an output of `node` or waits for it, and
-  /// for some that did so before they were changed. While readers are indexed.
-  template <class Visit>
-  void for_each_reader(int node, Visit visit) const {
-    for (const int reader : readers[static_cast<std::size_t>(node)]) {
-      const PlanNode& reading = nodes[static_cast<std::size_t>(reader)];
-      if (!reading.dead) visit(reading);
-    }
-  }
-  /// Indexes readers, until `readers` is cleared: rewrites ask for them at every node.
-  void index_readers();
+  /// Indexes who reads what, until `index` is reset: rewrites ask for it at every node.
+  void index_readers() { index.emplace(*this); }
   /// Notes what a node reads after it has changed.
   void index_reads(int node);
+  /// While readers are indexed: whether the value is fetched.
+  bool is_fetched(ValueId value) const { return index->is_fetched(value); }
+  /// While readers are indexed: how many inputs of living nodes and fetches read the value.
+  int uses(ValueId value) const { return index->uses(value); }
+  /// Takes a node out that nobody needs any more.
+  void remove(int node);
   /// The node of the variable whose storage `value` is or looks into, -1 for none.
   int variable_behind(ValueId value) const;
+  /// Notes the variable behind the first input of a node.
+  void find_variable(PlanNode& node) const;
+  /// Puts the nodes into another order, given by their numbers, in which an input stands before its
+  /// consumer. While readers are not indexed.
+  void reorder(const std::vector<int>& order);
   /// Marks nodes dead that no fetch, target or effect needs.
   void remove_unneeded();
   /// Throws InternalError, naming `pass` and the node, when a living node reads or waits for a dead

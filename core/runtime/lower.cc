@@ -13,10 +13,16 @@ namespace {
 class Lowering {
  public:
   Lowering(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels, Plan& plan)
-      : graph_(graph), devices_(devices), kernels_(kernels), plan_(plan) {}
+      : graph_(graph),
+        devices_(devices),
+        kernels_(kernels),
+        plan_(plan),
+        fetched_(graph.fetches.begin(), graph.fetches.end()) {}
 
   void run() {
+    find_storages();
     find_lifetimes();
+    after_.assign(graph_.nodes.size(), -1);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (!graph_.nodes[i].dead) lower_node(static_cast<int>(i));
     }
@@ -25,28 +31,40 @@ class Lowering {
   }
 
  private:
-  using Drafts = std::vector<int>;  // by number, ascending
-
   /// Of one variable so far.
   struct Accesses {
     int writer = -1;
-    Drafts readers;  // since then
+    std::vector<int> readers;  // since then
   };
 
   // --- which values look into a variable, and until when ---------------------------------------
 
   /// What stands for the storage that `value` is or looks into: the node of a variable, or the
   /// first node that fills a device's replica of one; -1 for none.
-  int storage_of(ValueId value) {
+  int storage_of(ValueId value) const {
     const PlanNode& node = graph_.node(value);
-    if (node.op->effect == Effect::variable) return value.node;
-    if (node.replica) {
-      const std::pair key(graph_.variable_behind(node.inputs[0]), node.device);
-      return replicas_.emplace(key, value.node).first->second;
-    }
+    const bool own = node.op->effect == Effect::variable || node.replica;
     const bool passes_on = node.op->view || graph_.spec(value).is_ref;
-    if (passes_on && !node.inputs.empty() && !node.is_known(0)) return storage_of(node.inputs[0]);
-    return -1;
+    return own || (passes_on && !node.is_known(0)) ? storages_[static_cast<std::size_t>(value.node)]
+                                                   : -1;
+  }
+
+  /// Of each node the storage that it has, else the one behind its first input.
+  void find_storages() {
+    std::map<std::pair<int, int>, int> replicas;  // of a variable on a device
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const PlanNode& node = graph_.nodes[i];
+      int storage = -1;
+      if (node.op->effect == Effect::variable) {
+        storage = static_cast<int>(i);
+      } else if (node.replica && !node.dead) {
+        const std::pair key(graph_.variable_behind(node.inputs[0]), node.device);
+        storage = replicas.emplace(key, static_cast<int>(i)).first->second;
+      } else if (!node.inputs.empty()) {
+        storage = storage_of(node.inputs[0]);
+      }
+      storages_.push_back(storage);
+    }
   }
 
   void find_lifetimes() {
@@ -60,16 +78,15 @@ class Lowering {
         int& last = last_use_[static_cast<std::size_t>(input.node)];
         last = std::max(last, node.op->view ? used_until : static_cast<int>(i));
       }
+    }
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const PlanNode& node = graph_.nodes[i];
+      if (node.dead) continue;
       for (int input : node.op->written) {
         writers_[storage_of(node.inputs[static_cast<std::size_t>(input)])].push_back(
             static_cast<int>(i));
       }
-    }
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const PlanNode& node = graph_.nodes[i];
-      if (!node.dead && node.replica) {
-        writers_[storage_of({static_cast<int>(i), 0})].push_back(static_cast<int>(i));
-      }
+      if (node.replica) writers_[storages_[i]].push_back(static_cast<int>(i));
     }
   }
 
@@ -77,9 +94,8 @@ class Lowering {
   bool written_under(int root, int view) const {
     const auto it = writers_.find(root);
     if (it == writers_.end()) return false;
-    const int last = last_use_[static_cast<std::size_t>(view)];
-    return std::any_of(it->second.begin(), it->second.end(),
-                       [&](int writer) { return writer > view && writer <= last; });
+    const auto writer = std::upper_bound(it->second.begin(), it->second.end(), view);
+    return writer != it->second.end() && *writer <= last_use_[static_cast<std::size_t>(view)];
   }
 
   // --- slots -----------------------------------------------------------------------------------
@@ -171,7 +187,7 @@ class Lowering {
       const int seen = slot_of(node.inputs[0], space_of(node));
       Slot slot = plan_.slots[static_cast<std::size_t>(seen)];
       slot.desc.shape = node.outputs[0].shape;
-      view_of_[static_cast<int>(plan_.slots.size())] = seen;
+      view_of_[static_cast<int>(plan_.slots.size())] = memory_of(seen);
       set_slot({id, 0}, add_slot(std::move(slot)));
       inherit_order(id);
       return;
@@ -193,7 +209,7 @@ class Lowering {
     }
     const int root = storage_of(node.inputs[0]);
     if (root < 0) return true;
-    if (graph_.is_fetched({id, 0})) return false;
+    if (fetched_.contains({id, 0})) return false;
     return !written_under(root, id) || read_where_used(root, id);
   }
 
@@ -211,28 +227,35 @@ class Lowering {
            });
   }
 
-  /// A node without an instruction passes on what its consumers must wait for.
+  /// A node without an instruction passes on what its consumers must wait for: one draft, which is
+  /// made where there are several, so that none of them is named again by all that come behind.
   void inherit_order(int id) {
-    const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
-    Drafts after;
-    add_order(node, after);
-    after_[id] = std::move(after);
+    std::vector<int> before = awaited_by(graph_.nodes[static_cast<std::size_t>(id)]);
+    int& after = after_[static_cast<std::size_t>(id)];
+    if (before.size() <= 1) {
+      after = before.empty() ? -1 : before[0];
+      return;
+    }
+    after = static_cast<int>(drafts_.size());
+    drafts_.push_back({.after = std::move(before), .may_fail = false, .joins = true});
   }
 
-  void add_order(const PlanNode& node, Drafts& after) const {
+  /// The drafts that a node must wait for, for its inputs and control inputs.
+  std::vector<int> awaited_by(const PlanNode& node) const {
+    std::vector<int> before;
     const auto add = [&](int behind) {
-      const auto it = after_.find(behind);
-      if (it != after_.end()) append(after, it->second);
+      const int draft = after_[static_cast<std::size_t>(behind)];
+      if (draft >= 0) before.push_back(draft);
     };
     for (ValueId input : node.inputs) add(input.node);
     for (int control : node.control) add(control);
+    make_unique(before);
+    return before;
   }
 
-  static void append(Drafts& to, const Drafts& from) {
-    const auto middle = static_cast<std::ptrdiff_t>(to.size());
-    to.insert(to.end(), from.begin(), from.end());
-    std::inplace_merge(to.begin(), to.begin() + middle, to.end());
-    to.erase(std::unique(to.begin(), to.end()), to.end());
+  static void make_unique(std::vector<int>& drafts) {
+    std::sort(drafts.begin(), drafts.end());
+    drafts.erase(std::unique(drafts.begin(), drafts.end()), drafts.end());
   }
 
   /// A copy between memories; a replica's is made only when the variable has changed.
@@ -352,14 +375,16 @@ class Lowering {
 
   void place_draft(int id, Draft draft) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
-    add_order(node, draft.after);
-    order_variables(draft, static_cast<int>(drafts_.size()));
+    const auto number = static_cast<int>(drafts_.size());
+    draft.after = awaited_by(node);
+    order_variables(draft, number);
     for (int state : states_of(node)) {
       const auto [last, first] = last_stateful_.emplace(state, -1);
-      if (!first) append(draft.after, {last->second});
-      last->second = static_cast<int>(drafts_.size());
+      if (!first) draft.after.push_back(last->second);
+      last->second = number;
     }
-    after_[id] = {static_cast<int>(drafts_.size())};
+    make_unique(draft.after);
+    after_[static_cast<std::size_t>(id)] = number;
     drafts_.push_back(std::move(draft));
   }
 
@@ -367,9 +392,9 @@ class Lowering {
   void order_variables(Draft& draft, int number) {
     for (const VariableUse& use : draft.instruction.variables) {
       Accesses& accesses = accesses_[use.variable];
-      if (accesses.writer >= 0) append(draft.after, {accesses.writer});
+      if (accesses.writer >= 0) draft.after.push_back(accesses.writer);
       if (use.writes) {
-        append(draft.after, accesses.readers);
+        draft.after.insert(draft.after.end(), accesses.readers.begin(), accesses.readers.end());
         accesses = {number, {}};
       } else {
         accesses.readers.push_back(number);
@@ -398,8 +423,7 @@ class Lowering {
         continue;
       }
       const int slot = slot_of(fetch);
-      int root = slot;
-      while (view_of_.contains(root)) root = view_of_[root];
+      const int root = memory_of(slot);
       Slot& at = plan_.slots[static_cast<std::size_t>(root)];
       const bool own = at.kind == Slot::Kind::arena || at.kind == Slot::Kind::output;
       if (own) at.kind = Slot::Kind::output;
@@ -436,30 +460,35 @@ class Lowering {
     copy.inputs = {slot};
     copy.outputs = {add_slot(result)};
     const int out = copy.outputs[0];
-    if (const auto it = after_.find(fetch.node); it != after_.end()) draft.after = it->second;
+    if (const int after = after_[static_cast<std::size_t>(fetch.node)]; after >= 0) {
+      draft.after = {after};
+    }
     if (const int root = storage_of(fetch); root >= 0) {
       copy.variables = {{variable_index(root), false, true}};
       order_variables(draft, static_cast<int>(drafts_.size()));
+      make_unique(draft.after);
     }
     drafts_.push_back(std::move(draft));
     return out;
   }
 
+  /// The slot whose memory a slot is.
+  int memory_of(int slot) const {
+    const auto it = view_of_.find(slot);
+    return it == view_of_.end() ? slot : it->second;
+  }
+
   /// Instructions and fetches name the slot that has the memory, not the view of it.
   void resolve_views() {
-    const auto root = [&](int slot) {
-      while (view_of_.contains(slot)) slot = view_of_[slot];
-      return slot;
-    };
     for (const auto& [view, of] : view_of_) {
       Slot& slot = plan_.slots[static_cast<std::size_t>(view)];
-      const Slot& memory = plan_.slots[static_cast<std::size_t>(root(view))];
+      const Slot& memory = plan_.slots[static_cast<std::size_t>(of)];
       slot.kind = memory.kind;
       slot.index = memory.index;
     }
     plan_.view_of.resize(plan_.slots.size());
     for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
-      plan_.view_of[i] = root(static_cast<int>(i));
+      plan_.view_of[i] = memory_of(static_cast<int>(i));
     }
   }
 
@@ -467,15 +496,16 @@ class Lowering {
   const DeviceSet& devices_;
   KernelCache& kernels_;
   Plan& plan_;
+  const std::set<ValueId> fetched_;
 
   std::vector<int> last_use_;                // per node: the last node that reads it
-  std::map<int, std::vector<int>> writers_;  // per storage root: nodes that write it
+  std::vector<int> storages_;                // per node: see find_storages
+  std::map<int, std::vector<int>> writers_;  // per storage root: nodes that write it, in order
   std::map<std::pair<ValueId, MemorySpace>, int> slots_;
-  std::map<int, int> view_of_;
-  std::map<int, int> variables_;                 // storage root -> index in the plan
-  std::map<std::pair<int, int>, int> replicas_;  // (variable, device) -> storage root
+  std::map<int, int> view_of_;    // slots that look into another's memory, and whose
+  std::map<int, int> variables_;  // storage root -> index in the plan
   std::vector<Draft> drafts_;
-  std::map<int, Drafts> after_;       // per node: what its consumers must wait for
+  std::vector<int> after_;            // per node: the draft that its consumers wait for, or -1
   std::map<int, Accesses> accesses_;  // per variable of the plan
   std::map<int, int> last_stateful_;
 };

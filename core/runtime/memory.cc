@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "core/runtime/plan.h"
 
@@ -15,51 +18,57 @@ std::size_t rounded(std::size_t bytes) {
   return (std::max<std::size_t>(bytes, 1) + kUnit - 1) / kUnit * kUnit;
 }
 
-/// A region of memory that grows and hands out the best-fitting hole.
+/// A region of memory that grows and hands out the best-fitting hole, the first of several.
 class Region {
  public:
   std::size_t take(std::size_t bytes) {
-    auto best = holes_.end();
-    for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
-      if (hole->second >= bytes && (best == holes_.end() || hole->second < best->second))
-        best = hole;
-    }
-    if (best != holes_.end()) {
-      const auto [offset, size] = *best;
-      holes_.erase(best);
-      if (size > bytes) holes_[offset + bytes] = size - bytes;
+    if (const auto best = by_size_.lower_bound({bytes, 0}); best != by_size_.end()) {
+      const auto [size, offset] = *best;
+      remove(offset, size);
+      if (size > bytes) add(offset + bytes, size - bytes);
       return offset;
     }
     // Grow, beginning in the last hole when it reaches the end.
     std::size_t offset = end_;
     if (!holes_.empty() && holes_.rbegin()->first + holes_.rbegin()->second == end_) {
       offset = holes_.rbegin()->first;
-      holes_.erase(offset);
+      remove(offset, holes_.rbegin()->second);
     }
     end_ = offset + bytes;
     return offset;
   }
 
   void give_back(std::size_t offset, std::size_t bytes) {
-    auto [hole, added] = holes_.emplace(offset, bytes);
-    if (const auto next = std::next(hole);
-        next != holes_.end() && hole->first + hole->second == next->first) {
-      hole->second += next->second;
-      holes_.erase(next);
+    if (const auto next = holes_.find(offset + bytes); next != holes_.end()) {
+      const std::size_t more = next->second;
+      remove(offset + bytes, more);
+      bytes += more;
     }
-    if (hole != holes_.begin()) {
-      const auto before = std::prev(hole);
-      if (before->first + before->second == hole->first) {
-        before->second += hole->second;
-        holes_.erase(hole);
+    if (auto before = holes_.lower_bound(offset); before != holes_.begin()) {
+      const auto [begin, size] = *--before;
+      if (begin + size == offset) {
+        remove(begin, size);
+        offset = begin;
+        bytes += size;
       }
     }
+    add(offset, bytes);
   }
 
   std::size_t end() const { return end_; }
 
  private:
-  std::map<std::size_t, std::size_t> holes_;  // offset -> bytes
+  void add(std::size_t offset, std::size_t bytes) {
+    holes_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+  void remove(std::size_t offset, std::size_t bytes) {
+    holes_.erase(offset);
+    by_size_.erase({bytes, offset});
+  }
+
+  std::map<std::size_t, std::size_t> holes_;               // offset -> bytes
+  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // the same: bytes and offset
   std::size_t end_ = 0;
 };
 
@@ -70,6 +79,7 @@ struct Lifetime {
   bool crosses = false;    // another queue reads it: never given back
   int reuses = -1;         // slot whose memory it takes over in place
   bool passed_on = false;  // its memory goes on as another slot's
+  bool ended = false;      // its memory was given back
 };
 
 class MemoryPlanner {
@@ -80,9 +90,7 @@ class MemoryPlanner {
   void run() {
     choose_arenas();
     lifetimes_.resize(plan_.slots.size());
-    for (std::size_t queue = 0; queue < plan_.queues.size(); ++queue) {
-      scan(static_cast<int>(queue));
-    }
+    find_lifetimes();
     for (std::size_t queue = 0; queue < plan_.queues.size(); ++queue) {
       assign(static_cast<int>(queue));
     }
@@ -117,24 +125,26 @@ class MemoryPlanner {
     }
   }
 
-  void scan(int queue) {
-    const auto& instructions = plan_.queues[static_cast<std::size_t>(queue)].instructions;
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-      for (int slot : instructions[i].outputs) {
-        Lifetime& life = lifetime(slot);
-        if (life.queue < 0)
-          life = {queue, static_cast<int>(i), static_cast<int>(i)};
-        else if (life.queue != queue)
-          life.crosses = true;
+  void find_lifetimes() {
+    for (std::size_t queue = 0; queue < plan_.queues.size(); ++queue) {
+      const auto& instructions = plan_.queues[queue].instructions;
+      for (std::size_t i = 0; i < instructions.size(); ++i) {
+        for (int slot : instructions[i].outputs) {
+          Lifetime& life = lifetime(slot);
+          if (life.queue < 0)
+            life = {static_cast<int>(queue), static_cast<int>(i), static_cast<int>(i)};
+          else if (life.queue != static_cast<int>(queue))
+            life.crosses = true;
+        }
       }
     }
-    for (std::size_t other = 0; other < plan_.queues.size(); ++other) {
-      const auto& readers = plan_.queues[other].instructions;
-      for (std::size_t i = 0; i < readers.size(); ++i) {
-        for (int slot : readers[i].inputs) {
+    for (std::size_t queue = 0; queue < plan_.queues.size(); ++queue) {
+      const auto& instructions = plan_.queues[queue].instructions;
+      for (std::size_t i = 0; i < instructions.size(); ++i) {
+        for (int slot : instructions[i].inputs) {
           Lifetime& life = lifetime(slot);
-          if (life.queue != queue) continue;
-          if (static_cast<int>(other) != queue)
+          if (life.queue < 0) continue;
+          if (life.queue != static_cast<int>(queue))
             life.crosses = true;
           else
             life.last = std::max(life.last, static_cast<int>(i));
@@ -178,39 +188,47 @@ class MemoryPlanner {
   void take_for_output(const Instruction& instruction, int slot, Region& region, std::size_t base,
                        int index) {
     Slot& memory = memory_slot(slot);
-    if (reuse_ && instruction.kernel != nullptr) {
-      for (const InPlacePair& pair : instruction.kernel->in_place()) {
-        if (instruction.outputs[static_cast<std::size_t>(pair.output)] != slot) continue;
-        const int input = instruction.inputs[static_cast<std::size_t>(pair.input)];
-        Lifetime& from = lifetime(input);
-        const bool read_twice =
-            std::count_if(instruction.inputs.begin(), instruction.inputs.end(),
-                          [&](int other) { return &lifetime(other) == &from; }) > 1;
-        if (memory_slot(input).kind != Slot::Kind::arena || from.crosses || from.passed_on ||
-            read_twice || from.last != index || from.queue != lifetime(slot).queue ||
-            memory_slot(input).desc.bytes() != memory.desc.bytes()) {
-          continue;
-        }
-        memory.offset = memory_slot(input).offset;
-        from.passed_on = true;
-        return;
-      }
+    const int input = reuse_ && instruction.kernel != nullptr
+                          ? taken_over(instruction, slot, memory.desc.bytes(), index)
+                          : -1;
+    if (input < 0) {
+      memory.offset = base + region.take(rounded(memory.desc.bytes()));
+      return;
     }
-    memory.offset = base + region.take(rounded(memory.desc.bytes()));
+    memory.offset = memory_slot(input).offset;
+    lifetime(input).passed_on = true;
+  }
+
+  /// The first input of an instruction in whose memory an output may lie; -1 for none.
+  int taken_over(const Instruction& instruction, int output, std::size_t bytes, int index) {
+    std::unordered_map<const Lifetime*, int> reads;  // once they are asked for
+    for (const InPlacePair& pair : instruction.kernel->in_place()) {
+      if (instruction.outputs[static_cast<std::size_t>(pair.output)] != output) continue;
+      const int input = instruction.inputs[static_cast<std::size_t>(pair.input)];
+      const Lifetime& from = lifetime(input);
+      if (memory_slot(input).kind != Slot::Kind::arena || from.crosses || from.passed_on ||
+          from.last != index || from.queue != lifetime(output).queue ||
+          memory_slot(input).desc.bytes() != bytes) {
+        continue;
+      }
+      if (reads.empty()) {
+        for (const int read : instruction.inputs) ++reads[&lifetime(read)];
+      }
+      if (reads[&from] == 1) return input;
+    }
+    return -1;
   }
 
   void give_back_ended(const Instruction& instruction, Region& region, std::size_t base,
                        int index) {
-    std::vector<int> done;
     const auto end = [&](int slot) {
-      const int root = plan_.view_of[static_cast<std::size_t>(slot)];
-      const Lifetime& life = lifetimes_[static_cast<std::size_t>(root)];
-      const Slot& memory = plan_.slots[static_cast<std::size_t>(root)];
-      if (memory.kind != Slot::Kind::arena || life.crosses || life.passed_on ||
-          life.last != index || std::find(done.begin(), done.end(), root) != done.end()) {
+      Lifetime& life = lifetime(slot);
+      const Slot& memory = memory_slot(slot);
+      if (memory.kind != Slot::Kind::arena || life.crosses || life.passed_on || life.ended ||
+          life.last != index) {
         return;
       }
-      done.push_back(root);
+      life.ended = true;
       region.give_back(memory.offset - base, rounded(memory.desc.bytes()));
     };
     for (int slot : instruction.inputs) end(slot);

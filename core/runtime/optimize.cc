@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -60,62 +59,106 @@ void compute(PlanGraph& graph, PlanNode& node, const Device& device) {
   queue->synchronize();
 }
 
-/// Whether a value is, or looks into, the storage of a variable.
-bool reads_variable(const PlanGraph& graph, ValueId value) {
-  const PlanNode& node = graph.node(value);
-  if (graph.spec(value).is_ref || node.op->effect == Effect::variable) return true;
-  return node.op->view && !node.inputs.empty() && reads_variable(graph, node.inputs[0]);
+/// Stands for many effects at once: it waits for them, and others for it.
+const OpDef& join_op() {
+  static const OpDef def{
+      .name = "_Join", .shape = {}, .gradient = NoGradient{"plans alone hold it"}};
+  return def;
 }
 
 /// For each node what acts behind it, whoever reads it: itself where it has an effect, else the ops
 /// with an effect behind its inputs and control inputs. Sorted; nodes of one kind share a list.
+/// Instead of a long list there is a join, for what many nodes have behind them is not to be
+/// written down for each of them.
 class EffectsBehind {
  public:
-  using Ids = std::shared_ptr<const std::vector<int>>;
-
-  explicit EffectsBehind(const PlanGraph& graph) : found_(graph.nodes.size()) {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+  explicit EffectsBehind(PlanGraph& graph) : graph_(graph), found_(graph.nodes.size()) {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
       const PlanNode& node = graph.nodes[i];
       if (node.dead || node.feed >= 0 || node.op->effect == Effect::variable) continue;
-      if (node.op->effect == Effect::pure) {
-        std::vector<int> behind = node.control;
-        for (ValueId input : node.inputs) behind.push_back(input.node);
-        found_[i] = together(behind);
-      } else {
-        found_[i] = std::make_shared<const std::vector<int>>(1, static_cast<int>(i));
-      }
+      const bool acts = node.op->effect != Effect::pure || node.op == &join_op();
+      found_[i] =
+          acts ? std::make_shared<const std::vector<int>>(1, static_cast<int>(i)) : behind(i, true);
     }
   }
 
-  /// Of several nodes, all that stand before the one that asks.
-  Ids together(const std::vector<int>& nodes) const {
-    Ids all;
-    for (int node : nodes) {
-      const Ids& more = found_[static_cast<std::size_t>(node)];
-      if (more == nullptr || more == all) continue;
-      if (all == nullptr) {
-        all = more;
-        continue;
-      }
-      std::vector<int> both;
-      std::set_union(all->begin(), all->end(), more->begin(), more->end(),
-                     std::back_inserter(both));
-      if (both.size() == more->size()) {
-        all = more;
-      } else if (both.size() != all->size()) {
-        all = std::make_shared<const std::vector<int>>(std::move(both));
-      }
+  /// Lets a node wait for what acts behind those that it waits for, and behind its inputs too.
+  void await(std::size_t node, bool inputs) {
+    const Ids effects = behind(node, inputs);
+    graph_.nodes[node].control = effects == nullptr ? std::vector<int>{} : *effects;
+  }
+
+  /// Brings the graph back into order, joins before those who wait for them.
+  void place_joins() {
+    if (joins_.empty()) return;
+    std::stable_sort(joins_.begin(), joins_.end(),
+                     [](const Join& a, const Join& b) { return a.before < b.before; });
+    std::vector<int> order;
+    auto join = joins_.begin();
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      for (; join != joins_.end() && join->before == i; ++join) order.push_back(join->node);
+      order.push_back(static_cast<int>(i));
     }
-    return all;
+    joins_.clear();
+    graph_.reorder(order);
   }
 
  private:
-  std::vector<Ids> found_;
-};
+  using Ids = std::shared_ptr<const std::vector<int>>;
 
-void wait_for(PlanNode& node, const EffectsBehind::Ids& effects) {
-  node.control = effects == nullptr ? std::vector<int>{} : *effects;
-}
+  struct Join {
+    std::size_t before = 0;  ///< the node that asked for it
+    int node = -1;           ///< at the end of the graph
+  };
+
+  static constexpr std::size_t kMostListed = 16;
+
+  Ids behind(std::size_t asking, bool inputs) {
+    Ids all;
+    std::vector<int> many;  // once they are in no single list
+    const auto add = [&](int id) {
+      const Ids& more = found_[static_cast<std::size_t>(id)];
+      if (more == nullptr || more == all) return;
+      if (all == nullptr) {
+        all = more;
+        return;
+      }
+      if (many.empty()) {
+        const Ids& larger = more->size() > all->size() ? more : all;
+        const Ids& smaller = more->size() > all->size() ? all : more;
+        if (std::includes(larger->begin(), larger->end(), smaller->begin(), smaller->end())) {
+          all = larger;
+          return;
+        }
+        many = *all;
+      }
+      many.insert(many.end(), more->begin(), more->end());
+    };
+    const PlanNode& node = graph_.nodes[asking];
+    for (const int awaited : node.control) add(awaited);
+    for (std::size_t i = 0; inputs && i < node.inputs.size(); ++i) add(node.inputs[i].node);
+    if (many.empty()) return all;
+    std::sort(many.begin(), many.end());
+    many.erase(std::unique(many.begin(), many.end()), many.end());
+    if (many.size() > kMostListed) many = {join(asking, std::move(many))};
+    return std::make_shared<const std::vector<int>>(std::move(many));
+  }
+
+  int join(std::size_t asking, std::vector<int> effects) {
+    PlanNode made;
+    made.op = &join_op();
+    made.control = std::move(effects);
+    made.origin = graph_.nodes[asking].origin;
+    made.device = graph_.nodes[asking].device;
+    joins_.push_back({asking, static_cast<int>(graph_.nodes.size())});
+    graph_.nodes.push_back(std::move(made));
+    return joins_.back().node;
+  }
+
+  PlanGraph& graph_;
+  std::vector<Ids> found_;
+  std::vector<Join> joins_;
+};
 
 /// What a fetched group waits for is asked for as if it were fetched itself.
 void ask_for_grouped(PlanGraph& graph) {
@@ -129,28 +172,21 @@ void ask_for_grouped(PlanGraph& graph) {
   }
 }
 
-/// Takes the inputs off a node whose value is known, but not what must run before them.
-void drop_inputs(const EffectsBehind& effects, PlanNode& node) {
-  std::vector<int> behind = node.control;
-  for (ValueId input : node.inputs) behind.push_back(input.node);
-  wait_for(node, effects.together(behind));
-  node.inputs.clear();
-}
-
 }  // namespace
 
 void drop_unread(PlanGraph& graph, PassLog& log) {
   ask_for_grouped(graph);
   const auto living = [&] {
     return std::count_if(graph.nodes.begin(), graph.nodes.end(),
-                         [](const PlanNode& node) { return !node.dead; });
+                         [](const PlanNode& node) { return !node.dead && node.op != &join_op(); });
   };
   const auto all = living();
-  const EffectsBehind effects(graph);
-  for (PlanNode& node : graph.nodes) {
-    if (node.dead || node.control.empty()) continue;
-    wait_for(node, effects.together(node.control));
+  EffectsBehind effects(graph);
+  for (std::size_t i = 0, size = graph.nodes.size(); i < size; ++i) {
+    const PlanNode& node = graph.nodes[i];
+    if (!node.dead && node.op != &join_op() && !node.control.empty()) effects.await(i, false);
   }
+  effects.place_joins();
   graph.remove_unneeded();
   log.add(fmt::format("unread: {} nodes that others only waited for", all - living()));
 }
@@ -180,14 +216,19 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
     }
     ++folded;
   }
-  const EffectsBehind effects(graph);
-  for (PlanNode& node : graph.nodes) {
+  // Takes the inputs off a node whose value is known, but not what must run before them.
+  EffectsBehind effects(graph);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const PlanNode& node = graph.nodes[i];
     if (!node.dead && node.op->effect == Effect::pure && !node.values.empty() &&
         std::all_of(node.values.begin(), node.values.end(),
                     [](const Array& value) { return !value.empty(); })) {
-      drop_inputs(effects, node);
+      effects.await(i, true);
+      graph.nodes[i].inputs.clear();
+      graph.find_variable(graph.nodes[i]);
     }
   }
+  effects.place_joins();
   graph.remove_unneeded();
   log.add(fmt::format("fold: {} nodes computed once, when the plan was made", folded));
 }
@@ -201,24 +242,25 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
     auto operator<=>(const Key&) const = default;
   };
   std::multimap<Key, int> known;
-  std::map<int, int> replaced;
+  std::vector<int> kept;           // per node: itself, or its equal
+  std::vector<bool> sees_storage;  // per node: whether it is, or looks into, that of a variable
   int shared = 0;
+  const auto reads_variable = [&](ValueId value) {
+    return graph.spec(value).is_ref || sees_storage[static_cast<std::size_t>(value.node)];
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     PlanNode& node = graph.nodes[i];
-    for (ValueId& input : node.inputs) {
-      if (const auto it = replaced.find(input.node); it != replaced.end()) input.node = it->second;
-    }
-    for (int& control : node.control) {
-      if (const auto it = replaced.find(control); it != replaced.end()) control = it->second;
-    }
+    kept.push_back(static_cast<int>(i));
+    for (ValueId& input : node.inputs) input.node = kept[static_cast<std::size_t>(input.node)];
+    for (int& control : node.control) control = kept[static_cast<std::size_t>(control)];
+    sees_storage.push_back(
+        node.op->effect == Effect::variable ||
+        (node.op->view && !node.inputs.empty() && reads_variable(node.inputs[0])));
     if (node.dead || node.feed >= 0 || node.op->effect != Effect::pure || node.is_known(0) ||
         node.inputs.empty()) {
       continue;
     }
-    if (std::any_of(node.inputs.begin(), node.inputs.end(),
-                    [&](ValueId input) { return reads_variable(graph, input); })) {
-      continue;
-    }
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), reads_variable)) continue;
     const Key key{node.op, node.device, node.inputs, node.control};
     const auto [first, last] = known.equal_range(key);
     const auto same = std::find_if(first, last, [&](const auto& entry) {
@@ -228,16 +270,14 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
       known.emplace(key, static_cast<int>(i));
       continue;
     }
-    replaced[static_cast<int>(i)] = same->second;
+    kept[i] = same->second;
     node.dead = true;
     ++shared;
   }
   for (ValueId& fetch : graph.fetches) {
-    if (const auto it = replaced.find(fetch.node); it != replaced.end()) fetch.node = it->second;
+    if (fetch.node >= 0) fetch.node = kept[static_cast<std::size_t>(fetch.node)];
   }
-  for (int& target : graph.targets) {
-    if (const auto it = replaced.find(target); it != replaced.end()) target = it->second;
-  }
+  for (int& target : graph.targets) target = kept[static_cast<std::size_t>(target)];
   graph.remove_unneeded();
   log.add(fmt::format("share: {} nodes had an equal before them", shared));
 }
@@ -267,7 +307,7 @@ void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) 
     graph.verify(rule.name);
 #endif
   }
-  graph.readers.clear();
+  graph.index.reset();
   for (const auto& [name, count] : counts) {
     log.add(fmt::format("rewrite: {} applied {} times", name, count));
   }

@@ -100,6 +100,7 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
 void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
                        PassLog& log) {
   int moved = 0;
+  std::unordered_map<std::string, std::size_t> entries;  // of the ledger, once they are asked for
   for (PlanNode& node : graph.nodes) {
     if (node.dead || node.feed >= 0 || devices[node.device].on_host() || !is_launched(node)) {
       continue;
@@ -117,11 +118,10 @@ void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<P
     if (!late) continue;
     node.device = devices.host();
     ++moved;
-    for (Placement& entry : ledger) {
-      if (entry.node != node.origin->name) continue;
-      entry.given = devices[node.device].name;
-      entry.why = "its shape is known only while it runs: on the host";
-    }
+    for (std::size_t i = entries.size(); i < ledger.size(); ++i) entries[ledger[i].node] = i;
+    Placement& entry = ledger[entries.at(node.origin->name)];
+    entry.given = devices[node.device].name;
+    entry.why = "its shape is known only while it runs: on the host";
   }
   if (moved > 0) log.add(fmt::format("place: {} nodes of late shape stay on the host", moved));
 }

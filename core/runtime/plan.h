@@ -165,7 +165,7 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
 void lower(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels,
            const PassOptions& options, Plan& plan);
 
-/// An instruction that has no place in a queue yet.
+/// An instruction that has no place in a queue yet; or none, but what many wait for together.
 struct Draft {
   Instruction instruction;
   int device = 0;
@@ -174,6 +174,7 @@ struct Draft {
   double seconds = 0;      ///< an estimate, from work and bytes alone
   bool may_fail = true;
   bool writes = false;  ///< changes a variable (not a replica)
+  bool joins = false;   ///< has no instruction: has ended as soon as those in `after` have
 };
 
 /// Puts the drafts, which come in tape order, into one queue an engine and events between them. A

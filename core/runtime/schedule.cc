@@ -45,21 +45,18 @@ void add_commit(std::vector<Draft>& drafts, std::vector<int>& priority) {
   }
   if (writes.empty()) return;
   const auto first = static_cast<std::size_t>(writes.front());
-  std::vector<int> gate = fallible;
+  if (!all_before && fallible.empty()) return;
+  Draft gate{.after = std::move(fallible), .may_fail = false, .joins = true};
   if (all_before) {
-    Draft commit;
-    commit.instruction.kind = Instruction::Kind::commit;
-    commit.device = drafts[first].device;
-    commit.after = std::move(fallible);
-    commit.may_fail = false;
-    commit.instruction.needed = needed_variables(drafts);
-    gate = {static_cast<int>(drafts.size())};
-    priority.push_back(priority[first] - 1);
-    drafts.push_back(std::move(commit));
+    gate.joins = false;
+    gate.instruction.kind = Instruction::Kind::commit;
+    gate.device = drafts[first].device;
+    gate.instruction.needed = needed_variables(drafts);
   }
+  priority.push_back(priority[first] - 1);
+  drafts.push_back(std::move(gate));
   for (const int write : writes) {
-    auto& after = drafts[static_cast<std::size_t>(write)].after;
-    after.insert(after.end(), gate.begin(), gate.end());
+    drafts[static_cast<std::size_t>(write)].after.push_back(static_cast<int>(drafts.size()) - 1);
   }
 }
 
@@ -68,33 +65,32 @@ class ListScheduler {
  public:
   ListScheduler(const std::vector<Draft>& drafts, const std::vector<int>& queue_of,
                 const std::vector<int>& priority, std::size_t queues)
-      : drafts_(drafts), queue_of_(queue_of), priority_(priority), queues_(queues) {}
+      : drafts_(drafts),
+        queue_of_(queue_of),
+        priority_(priority),
+        queues_(queues),
+        before_(drafts.size()),
+        missing_(drafts.size(), 0),
+        ready_at_(drafts.size(), 0) {}
 
+  /// All drafts in the order in which they start, those that join others at the time of the last
+  /// of those.
   std::vector<int> order() {
-    std::vector<std::vector<int>> before(drafts_.size());  // draft -> those that wait for it
-    std::vector<int> missing(drafts_.size(), 0);
-    std::vector<double> ready_at(drafts_.size(), 0);
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
       for (const int needed : drafts_[i].after) {
-        before[static_cast<std::size_t>(needed)].push_back(static_cast<int>(i));
-        ++missing[i];
+        before_[static_cast<std::size_t>(needed)].push_back(static_cast<int>(i));
+        ++missing_[i];
       }
-      if (missing[i] == 0) admit(static_cast<int>(i), 0);
+      if (missing_[i] == 0) admit(static_cast<int>(i), 0);
     }
-    std::vector<int> order;
-    while (order.size() < drafts_.size()) {
+    while (order_.size() < drafts_.size()) {
       const auto [queue, start] = next_queue();
       const int draft = take(queue, start);
       const double end = start + drafts_[static_cast<std::size_t>(draft)].seconds;
       queues_[queue].free_at = end;
-      order.push_back(draft);
-      for (const int waiting : before[static_cast<std::size_t>(draft)]) {
-        const auto at = static_cast<std::size_t>(waiting);
-        ready_at[at] = std::max(ready_at[at], end);
-        if (--missing[at] == 0) admit(waiting, ready_at[at]);
-      }
+      finish(draft, end);
     }
-    return order;
+    return std::move(order_);
   }
 
  private:
@@ -105,6 +101,25 @@ class ListScheduler {
     Heap coming;  // by the time at which they are ready
     Heap ready;   // by priority
   };
+
+  /// Lets go on what waited for a draft, and for those that it completes.
+  void finish(int draft, double time) {
+    std::vector<Entry> ended{{time, draft}};
+    while (!ended.empty()) {
+      const auto [end, last] = ended.back();
+      ended.pop_back();
+      order_.push_back(last);
+      for (const int waiting : before_[static_cast<std::size_t>(last)]) {
+        const auto at = static_cast<std::size_t>(waiting);
+        ready_at_[at] = std::max(ready_at_[at], end);
+        if (--missing_[at] > 0) continue;
+        if (drafts_[at].joins)
+          ended.emplace_back(ready_at_[at], waiting);
+        else
+          admit(waiting, ready_at_[at]);
+      }
+    }
+  }
 
   void admit(int draft, double time) {
     queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(draft)])].coming.push(
@@ -145,6 +160,10 @@ class ListScheduler {
   const std::vector<int>& queue_of_;
   const std::vector<int>& priority_;
   std::vector<QueueState> queues_;
+  std::vector<std::vector<int>> before_;  // of each draft: those that wait for it
+  std::vector<int> missing_;              // of each draft: how many it waits for
+  std::vector<double> ready_at_;
+  std::vector<int> order_;
 };
 
 /// Writes the queues, each with its waits and records.
@@ -158,6 +177,7 @@ class QueueWriter {
     find_waits(order);
     for (const int draft : order) {
       const auto at = static_cast<std::size_t>(draft);
+      if (drafts_[at].joins) continue;
       auto& out = plan_.queues[static_cast<std::size_t>(queue_of_[at])].instructions;
       for (const int event : waits_[draft])
         out.push_back(event_step(Instruction::Kind::wait, event));
@@ -180,6 +200,7 @@ class QueueWriter {
     std::vector<int> length(plan_.queues.size(), 0);
     for (const int draft : order) {
       const auto at = static_cast<std::size_t>(draft);
+      if (drafts_[at].joins) continue;
       place_[at] = length[static_cast<std::size_t>(queue_of_[at])]++;
     }
   }
@@ -188,15 +209,22 @@ class QueueWriter {
   void find_waits(const std::vector<int>& order) {
     std::map<std::pair<int, int>, int> waited;  // (queue, other) -> place in the other
     for (const int draft : order) {
-      const int queue = queue_of_[static_cast<std::size_t>(draft)];
-      std::map<int, int> latest;  // other queue -> draft
+      Latest latest;
       for (const int needed : drafts_[static_cast<std::size_t>(draft)].after) {
-        const int other = queue_of_[static_cast<std::size_t>(needed)];
-        if (other == queue) continue;
-        const auto [it, added] = latest.emplace(other, needed);
-        if (!added && place(needed) > place(it->second)) it->second = needed;
+        const int queue = queue_of_[static_cast<std::size_t>(needed)];
+        if (queue >= 0) {
+          note(latest, queue, needed);
+          continue;
+        }
+        for (const auto& [other, last] : joined_[needed]) note(latest, other, last);
+      }
+      const int queue = queue_of_[static_cast<std::size_t>(draft)];
+      if (queue < 0) {
+        joined_[draft] = std::move(latest);
+        continue;
       }
       for (const auto& [other, needed] : latest) {
+        if (other == queue) continue;
         const auto it = waited.find({queue, other});
         if (it != waited.end() && it->second >= place(needed)) continue;
         waited[{queue, other}] = place(needed);
@@ -207,12 +235,20 @@ class QueueWriter {
     }
   }
 
+  using Latest = std::map<int, int>;  // queue -> the last draft there that is waited for
+
+  void note(Latest& latest, int queue, int draft) const {
+    const auto [it, added] = latest.emplace(queue, draft);
+    if (!added && place(draft) > place(it->second)) it->second = draft;
+  }
+
   int place(int draft) const { return place_[static_cast<std::size_t>(draft)]; }
 
   std::vector<Draft>& drafts_;
   const std::vector<int>& queue_of_;
   Plan& plan_;
   std::vector<int> place_;
+  std::map<int, Latest> joined_;           // of drafts that join others
   std::map<int, int> events_;              // draft -> event recorded after it
   std::map<int, std::vector<int>> waits_;  // draft -> events
 };
@@ -225,6 +261,10 @@ void schedule(std::vector<Draft> drafts, const DeviceSet& devices, Plan& plan) {
   add_commit(drafts, priority);
   std::vector<int> queue_of;
   for (const Draft& draft : drafts) {
+    if (draft.joins) {
+      queue_of.push_back(-1);
+      continue;
+    }
     const auto same =
         std::find_if(plan.queues.begin(), plan.queues.end(), [&](const QueueProgram& queue) {
           return queue.device == draft.device && queue.lane == draft.lane;

@@ -22,11 +22,10 @@ std::pair<const Node*, int> key_of(const Fetch& fetch) {
 
 /// Fetches of nothing but fed tensors: there is nothing to place.
 bool all_fed(std::span<const Fetch> fetches, const Feeds& feeds) {
-  return std::all_of(fetches.begin(), fetches.end(), [&](const Fetch& fetch) {
-    return fetch.tensor() && std::any_of(feeds.begin(), feeds.end(), [&](const Feed& feed) {
-             return key_of(fetch) == key_of(Fetch(feed.tensor()));
-           });
-  });
+  std::set<std::pair<const Node*, int>> fed;
+  for (const Feed& feed : feeds) fed.insert(key_of(Fetch(feed.tensor())));
+  return std::all_of(fetches.begin(), fetches.end(),
+                     [&](const Fetch& fetch) { return fed.contains(key_of(fetch)); });
 }
 
 bool matches_fetches(const CompiledRun& run, std::span<const Fetch> fetches) {
@@ -162,7 +161,7 @@ std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetch
   std::lock_guard lock(mutex_);
   check_open();
   check(fetches, feeds);
-  if (!all_fed(fetches, feeds)) check_devices();
+  if (placed_ < graph_.size() && !all_fed(fetches, feeds)) check_devices();
   int same_fetches = 0;
   for (auto it = plans_.begin(); it != plans_.end(); ++it) {
     if (!matches_fetches(**it, fetches)) continue;

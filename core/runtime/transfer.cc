@@ -69,6 +69,7 @@ class CopyInserter {
       input = moved(input);
       if (!node.dead) input = in_memory_of(input, node.device, name_of(node));
     }
+    graph_.find_variable(node);
     std::vector<int> written;
     for (const int input : node.op->written) {
       if (!node.dead) {
@@ -121,6 +122,7 @@ class CopyInserter {
     PlanNode copy;
     copy.op = &copy_op();
     copy.inputs = {value};
+    graph_.find_variable(copy);
     copy.outputs = {{spec.dtype, spec.shape, false}};
     copy.values.resize(1);
     copy.origin = producer.origin;
@@ -141,12 +143,15 @@ class CopyInserter {
   /// After a variable has changed: what was copied of it before is old, and each replica follows at
   /// once, ahead of whoever reads it next, in this run or a later one.
   void refresh(int variable) {
-    for (auto& [key, copy] : copies_) {
-      if (key.first != ValueId{variable, 0}) continue;
+    const ValueId master{variable, 0};
+    for (auto at = copies_.lower_bound({master, -1}); at != copies_.end(); ++at) {
+      auto& [key, copy] = *at;
+      if (key.first != master) break;
       PlanNode& first = graph_.nodes[static_cast<std::size_t>(copy.node)];
       if (!first.replica) continue;
       PlanNode again = first;
-      again.inputs = {{variable, 0}};
+      again.inputs = {master};
+      graph_.find_variable(again);
       copy.node = to_int(graph_.nodes.size());
       graph_.nodes.push_back(std::move(again));
     }

@@ -71,18 +71,20 @@ void concat_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> concat_kernel(const KernelRequest& request) {
   const std::size_t count = request.inputs.size() - 1;
   const DType axis_dtype = request.inputs[count].dtype;
-  std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < count; ++i) shapes.push_back(request.inputs[i].shape);
   const Shape out = request.outputs[0].shape;
+  std::vector<Shape> shapes;
+  std::vector<std::vector<std::int64_t>> ends(out.rank());  // along each axis, of each value
+  for (std::size_t i = 0; i < count; ++i) {
+    shapes.push_back(request.inputs[i].shape);
+    for (std::size_t d = 0; d < out.rank(); ++d) {
+      ends[d].push_back((i == 0 ? 0 : ends[d].back()) + shapes[i].size(d));
+    }
+  }
   return strided_copy_kernel(
       request, count, [=](const void* const* inputs, std::size_t part, StridedCopy& copy) {
         const std::size_t axis = checked_axis(integer_at(axis_dtype, inputs[count], 0), out.rank());
-        std::int64_t before = 0;
-        std::int64_t total = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-          if (i < part) before += shapes[i].size(axis);
-          total += shapes[i].size(axis);
-        }
+        const std::int64_t before = part == 0 ? 0 : ends[axis][part - 1];
+        const std::int64_t total = ends[axis].back();
         std::int64_t outer = 1;
         std::int64_t inner = 1;
         for (std::size_t d = 0; d < out.rank(); ++d) {

@@ -42,15 +42,6 @@ bool is_elementwise(const PlanGraph& graph, const PlanNode& node) {
          known_shapes(graph, node) && broadcasts(graph, node);
 }
 
-bool is_awaited(const PlanGraph& graph, int id) {
-  const auto in = [id](const std::vector<int>& ids) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-  };
-  bool awaited = in(graph.targets);
-  graph.for_each_reader(id, [&](const PlanNode& node) { awaited = awaited || in(node.control); });
-  return awaited;
-}
-
 bool matches(const PlanGraph& graph, int id, int last) {
   const PlanNode& node = node_at(graph, id);
   const PlanNode& end = node_at(graph, last);
@@ -59,17 +50,9 @@ bool matches(const PlanGraph& graph, int id, int last) {
 }
 
 bool has_taker(const PlanGraph& graph, int id) {
-  if (graph.is_fetched({id, 0}) || is_awaited(graph, id)) return false;
-  const PlanNode* reader = nullptr;
-  int readers = 0;
-  graph.for_each_reader(id, [&](const PlanNode& node) {
-    const ValueId value{id, 0};
-    if (std::find(node.inputs.begin(), node.inputs.end(), value) == node.inputs.end()) return;
-    reader = &node;
-    ++readers;
-  });
-  return readers == 1 && is_elementwise(graph, *reader) &&
-         matches(graph, id, static_cast<int>(reader - graph.nodes.data()));
+  if (graph.is_fetched({id, 0}) || graph.index->is_awaited(id)) return false;
+  const int reader = graph.index->only_reader({id, 0});
+  return reader >= 0 && is_elementwise(graph, node_at(graph, reader)) && matches(graph, id, reader);
 }
 
 }  // namespace towerflow

@@ -11,9 +11,6 @@ inline const PlanNode& node_at(const PlanGraph& graph, int id) {
 /// Whether a node may be a step of a program, or is a program already.
 bool is_elementwise(const PlanGraph& graph, const PlanNode& node);
 
-/// Whether somebody wants a node done without reading it.
-bool is_awaited(const PlanGraph& graph, int id);
-
 /// Whether a node may be a step of what ends in `last`, as far as the two of them tell.
 bool matches(const PlanGraph& graph, int id, int last);
 

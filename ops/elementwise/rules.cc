@@ -94,7 +94,7 @@ class Chain {
 
   bool belongs(int id) const {
     return matches(graph_, id, last_) && graph_.uses({id, 0}) == reads_.at(id) &&
-           !is_awaited(graph_, id);
+           !graph_.index->is_awaited(id);
   }
 
   bool fits(int id) const {
@@ -134,29 +134,37 @@ class Chain {
   std::size_t steps_ = 0;
 };
 
-/// The chain that ends in a node.
-bool fuse_into(PlanGraph& graph, int id) {
+void fuse(PlanGraph& graph, int id, const Chain& chain) {
   PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  const Chain chain(graph, id);
-  for (const int left : chain.left()) fuse_into(graph, left);
-  if (!chain.worthwhile()) return false;
   std::vector<ValueId> inputs;
   ElementwiseProgram program = chain.program(inputs);
   for (const int member : chain.members()) {
     // Now, so that it no longer counts as a reader when the next chain is looked for.
-    if (member != id) graph.nodes[static_cast<std::size_t>(member)].dead = true;
+    if (member != id) graph.remove(member);
   }
   node.op = &OpRegistry::global().get("_Elementwise");
   node.attrs = std::move(program);
   node.inputs = std::move(inputs);
-  graph.index_reads(id);  // the chain around this one is looked for next
-  return true;
+  graph.index_reads(id);  // the chains around this one are looked for next
 }
 
 /// Tanh(Mul(x, y)) and the like -> _Elementwise(x, y)
+///
+/// What a chain has no room for ends a chain of its own, and so on, however deep the graph is.
 bool fuse_chain(PlanGraph& graph, int id) {
   if (!is_elementwise(graph, node_at(graph, id)) || has_taker(graph, id)) return false;
-  return fuse_into(graph, id);
+  bool fused = false;
+  std::vector<int> ends{id};
+  while (!ends.empty()) {
+    const int end = ends.back();
+    ends.pop_back();
+    const Chain chain(graph, end);
+    ends.insert(ends.end(), chain.left().begin(), chain.left().end());
+    if (!chain.worthwhile()) continue;
+    fuse(graph, end, chain);
+    fused = fused || end == id;
+  }
+  return fused;
 }
 
 }  // namespace
