@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 
 #include "core/graph/types.h"
 
@@ -10,6 +11,7 @@ namespace towerflow::types {
 ///
 /// Taken by a defaulted last parameter, `Site site = Site::current()`, so that the compiler fills
 /// in the caller. Strings are literals of the program: a Site is three words and never allocates.
+/// Where the caller is the standard library (`emplace`, `make_unique`) the place is not known.
 struct Site {
   const char* file = nullptr;
   const char* function = nullptr;
@@ -18,7 +20,7 @@ struct Site {
   static constexpr Site current(const char* file = __builtin_FILE(),
                                 const char* function = __builtin_FUNCTION(),
                                 unsigned line = __builtin_LINE()) {
-    return Site{file, function, line};
+    return in_standard_library(file) ? Site{} : Site{file, function, line};
   }
 
   constexpr bool known() const { return file != nullptr; }
@@ -27,6 +29,12 @@ struct Site {
   std::string text() const;
 
   bool operator==(const Site&) const = default;
+
+ private:
+  /// ".../include/c++/12/optional"; a built-in, so that the optimiser answers it.
+  static constexpr bool in_standard_library(const char* file) {
+    return !std::is_constant_evaluated() && __builtin_strstr(file, "/include/c++/") != nullptr;
+  }
 };
 
 }  // namespace towerflow::types
