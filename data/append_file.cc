@@ -23,6 +23,7 @@ int write_all(int descriptor, std::string_view bytes) {
 }  // namespace
 
 AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
+  check_path(path_);
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) raise_file_error(errno, "create", path_);
 }

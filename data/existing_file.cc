@@ -11,6 +11,7 @@ namespace towerflow::data {
 
 std::filesystem::path existing_file(const std::filesystem::path& folder, const std::string& name,
                                     const std::string& hint) {
+  check_path(folder / name);
   for (const std::string& candidate : {name, name + ".gz"}) {
     std::error_code ignored;
     if (!std::filesystem::exists(folder / candidate, ignored)) continue;

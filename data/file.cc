@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +11,11 @@
 #include <cerrno>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <system_error>
+
+#include "data/lock_file.h"
 
 namespace towerflow {
 namespace {
@@ -34,6 +37,36 @@ std::filesystem::path temporary_name(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter{0};
   const std::string name = path.filename().string().substr(0, 200);
   return folder_of(path) / fmt::format(".{}.{}-{}.tmp", name, ::getpid(), counter++);
+}
+
+/// Whether `name` is one of those: ".NAME.PID-N.tmp".
+bool is_temporary_name(std::string_view name) {
+  constexpr std::string_view kEnd = ".tmp";
+  const auto drop_digits = [&] {
+    const std::size_t last = name.find_last_not_of("0123456789");
+    const bool some = last + 1 < name.size();
+    name = name.substr(0, last + 1);
+    return some;
+  };
+  const auto drop = [&](std::string_view end) {
+    if (!name.ends_with(end)) return false;
+    name.remove_suffix(end.size());
+    return true;
+  };
+  return name.starts_with('.') && drop(kEnd) && drop_digits() && drop("-") && drop_digits() &&
+         drop(".");
+}
+
+/// Deletes what killed processes left, when this process writes into the folder for the first time.
+void tidy_once(const std::filesystem::path& folder) {
+  static std::mutex mutex;
+  static std::set<std::filesystem::path> tidied;
+  {
+    std::error_code ignored;
+    const std::lock_guard lock(mutex);
+    if (!tidied.insert(std::filesystem::absolute(folder, ignored)).second) return;
+  }
+  remove_abandoned_files(folder);
 }
 
 void sync_folder(const std::filesystem::path& path) {
@@ -122,7 +155,17 @@ void raise_file_error(int error_number, std::string_view action, const std::file
                 {.hint = std::move(hint)});
 }
 
+void check_path(const std::filesystem::path& path) {
+  std::string text = path.string();
+  if (text.find('\0') == std::string::npos) return;
+  for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;)
+    text.replace(at, 1, "\\0");
+  throw ValueError(
+      fmt::format("a path holds a zero byte, where the system would end it: \"{}\"", text));
+}
+
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
+  check_path(path_);
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) raise_file_error(errno, "open", path_);
   struct stat status {};
@@ -199,6 +242,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
 }
 
 void check_regular_file(const std::filesystem::path& path) {
+  check_path(path);
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(path, ignored);
   if (std::filesystem::is_directory(status)) raise_file_error(EISDIR, "read", path);
@@ -208,12 +252,14 @@ void check_regular_file(const std::filesystem::path& path) {
 }
 
 void make_folder(const std::filesystem::path& path) {
+  check_path(path);
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) raise_file_error(error.value(), "create folder", path);
 }
 
 void delete_file(const std::filesystem::path& path) {
+  check_path(path);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) raise_file_error(errno, "remove", path);
 }
 
@@ -221,6 +267,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   struct Closes {
     void operator()(DIR* open) const { ::closedir(open); }
   };
+  check_path(folder);
   const std::unique_ptr<DIR, Closes> open(::opendir(folder.c_str()));
   if (open == nullptr) raise_file_error(errno, "read folder", folder);
   std::vector<std::string> names;
@@ -234,46 +281,23 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-void remove_abandoned_files(const std::filesystem::path& folder, std::string_view start) noexcept {
+void remove_abandoned_files(const std::filesystem::path& folder) noexcept {
   try {
-    const std::string wanted = fmt::format(".{}", start);
     for (const std::string& name : names_in(folder)) {
-      if (!name.starts_with(wanted) || !name.ends_with(".tmp")) continue;
-      const std::filesystem::path path = folder / name;
-      if (!std::filesystem::is_regular_file(path)) continue;
-      const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-      if (descriptor < 0) continue;
-      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
-      ::close(descriptor);
+      // Whoever writes a file holds its lock; a file that can be adopted is deleted with the lock.
+      if (is_temporary_name(name)) LockFile::adopt(folder / name);
     }
   } catch (const std::exception&) {
     // They only take room.
   }
 }
 
-namespace {
-
-/// A new file that its writer holds a lock on, which ends with the process; -1 with errno.
-int create_locked(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) return -1;
-  struct stat found {};
-  // Some file systems have no locks; then nobody takes it for abandoned either.
-  if (::flock(descriptor, LOCK_EX) == 0 && ::fstat(descriptor, &found) == 0 &&
-      found.st_nlink == 0) {
-    ::close(descriptor);  // taken for abandoned before it was locked
-    errno = EEXIST;
-    return -1;
-  }
-  return descriptor;
-}
-
-}  // namespace
-
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   if (path_.filename().empty())
     throw errors::InvalidArgumentError(
         fmt::format("cannot write to \"{}\": it names no file", path_.string()));
+  check_path(path_);
+  tidy_once(folder_of(path_));
   buffer_.reserve(kBufferBytes);
   do {
     temporary_ = temporary_name(path_);

@@ -23,6 +23,10 @@ errors::Code code_of_errno(int error_number) noexcept;
 [[noreturn]] void raise_file_error(int error_number, std::string_view action,
                                    const std::filesystem::path& path, std::string hint = {});
 
+/// Throws ValueError for a path with a zero byte: the system would take it for the path's end, and
+/// another file for the one that is meant.
+void check_path(const std::filesystem::path& path);
+
 /// A file open for reading. Sequential reads keep a position; positional reads neither use nor move
 /// it and may come from several threads.
 class InputFile {
@@ -75,9 +79,9 @@ void delete_file(const std::filesystem::path& path);
 /// of libstdc++ 12 ends the process where it gets no memory.)
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
-/// Deletes the temporary files in `folder` that killed processes left of files whose names begin
-/// with `start`; those that a process still writes stay. What cannot be deleted stays too.
-void remove_abandoned_files(const std::filesystem::path& folder, std::string_view start) noexcept;
+/// Deletes the temporary files that killed processes left in `folder`; those that a process still
+/// writes stay. What cannot be deleted stays too.
+void remove_abandoned_files(const std::filesystem::path& folder) noexcept;
 
 /// A file that appears whole or not at all.
 ///
@@ -85,8 +89,8 @@ void remove_abandoned_files(const std::filesystem::path& folder, std::string_vie
 /// disk, renames the file over `path` and writes the folder through. Without `commit` the
 /// destructor removes the temporary file and whatever was at `path` stays. After an error the
 /// object can only be destroyed. A process that is killed may leave the temporary file behind
-/// (`.NAME.PID-N.tmp`, see remove_abandoned_files), never a damaged `path`. Memory: one buffer of
-/// 256 KiB.
+/// (`.NAME.PID-N.tmp`), never a damaged `path`; the next process that writes a file into the folder
+/// deletes it. Memory: one buffer of 256 KiB.
 class AtomicFile {
  public:
   /// Creates the temporary file; throws NotFoundError when the folder does not exist,

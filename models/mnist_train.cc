@@ -70,7 +70,6 @@ struct Continued {
 Continued to_continue(TrainOptions& options) {
   if (options.train_dir.empty()) return {};
   make_folder(options.train_dir);
-  remove_abandoned_files(options.train_dir, "run.json");
   const auto checkpoint = tf::train::latest_checkpoint(options.train_dir);
   if (!checkpoint) return {};
   if (options.restart) return {.replaces = true};

@@ -77,7 +77,9 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
-void check_state_name(const std::string& save_path, const SaverSaveOptions& options) {
+void check_names(const std::string& save_path, const SaverSaveOptions& options) {
+  check_path(save_path);
+  check_path(options.latest_filename);
   if (fs::path(options.latest_filename).has_parent_path())
     throw ValueError("'latest_filename' must not contain path components",
                      {.hint = "it lies in the folder of the checkpoints"});
@@ -92,6 +94,7 @@ struct Saver::State {
   struct KeptCheckpoint {
     std::string path;
     double saved = 0;  // seconds since 1970
+    bool own = true;   // saved here, rather than named by others
   };
 
   SaverOptions options;
@@ -103,12 +106,14 @@ struct Saver::State {
   std::vector<KeptCheckpoint> to_be_deleted;
   double next_preserved = 0;  // a checkpoint saved later than this one stays
   bool tidied = false;        // what killed processes left behind is gone
+  bool warned = false;        // of checkpoints elsewhere
 
   void build(const std::vector<Saveable>& saveables, Site site);
   std::string checkpoint_path(Session& session, const std::string& save_path,
                               const SaverSaveOptions& save_options) const;
   void record(const std::string& path);
-  void delete_old();
+  /// What is to be deleted after a save to `folder`: nothing, or the path of to_be_deleted's first.
+  std::optional<std::string> next_to_delete(const std::string& folder);
 };
 
 void Saver::State::build(const std::vector<Saveable>& saveables, Site site) {
@@ -133,22 +138,38 @@ std::string Saver::State::checkpoint_path(Session& session, const std::string& s
 
 void Saver::State::record(const std::string& path) {
   if (options.max_to_keep <= 0) return;
-  std::erase_if(kept, [&](const KeptCheckpoint& other) { return other.path == path; });
+  // A state file may have spelt its path otherwise.
+  const auto is_same = [&](const KeptCheckpoint& other) {
+    return fs::path(other.path).filename() == fs::path(path).filename() &&
+           lies_in(other.path, parent_of(path));
+  };
+  std::erase_if(kept, is_same);
+  std::erase_if(to_be_deleted, is_same);
   kept.push_back({path, now()});
   if (kept.size() <= static_cast<std::size_t>(options.max_to_keep)) return;
   to_be_deleted.push_back(kept.front());
   kept.erase(kept.begin());
 }
 
-void Saver::State::delete_old() {
-  if (to_be_deleted.empty()) return;
-  const KeptCheckpoint oldest = to_be_deleted.front();
-  to_be_deleted.erase(to_be_deleted.begin());
+std::optional<std::string> Saver::State::next_to_delete(const std::string& folder) {
+  if (to_be_deleted.empty()) return std::nullopt;
+  const KeptCheckpoint& oldest = to_be_deleted.front();
   if (oldest.saved > next_preserved) {
     next_preserved += options.keep_checkpoint_every_n_hours * 3600;
-    return;
+  } else if (oldest.own) {
+    return oldest.path;
+  } else if (lies_in(oldest.path, folder)) {
+    // By a path that no link in the folder can turn elsewhere.
+    return (fs::path(folder) / fs::path(oldest.path).filename()).string();
+  } else if (!std::exchange(warned, true)) {
+    log_message(LogLevel::warning,
+                fmt::format("the checkpoint {} is not deleted, although its turn has come: it does "
+                            "not lie in {}, and was not saved here; of others like it nothing will "
+                            "be said",
+                            oldest.path, folder));
   }
-  remove_checkpoint(oldest.path);
+  to_be_deleted.erase(to_be_deleted.begin());
+  return std::nullopt;
 }
 
 GlobalStep::GlobalStep(const Tensor& tensor) : is_number_(false), tensor_(tensor) {}
@@ -186,15 +207,25 @@ SaverOptions Saver::with_list(VarList list, SaverOptions options) {
 }
 
 std::string Saver::save(Session& session, const std::string& save_path,
-                        const SaverSaveOptions& options) {
-  check_state_name(save_path, options);
+                        const SaverSaveOptions& options, Site site) {
+  try {
+    return save_values(session, save_path, options);
+  } catch (const Error&) {
+    rethrow_with({.site = site});
+  }
+}
+
+std::string Saver::save_values(Session& session, const std::string& save_path,
+                               const SaverSaveOptions& options) {
+  check_names(save_path, options);
   if (state_->empty) return "";
   const std::string path = state_->checkpoint_path(session, save_path, options);
   const std::string folder = parent_of(save_path);
-  if (!std::exchange(state_->tidied, true)) {
-    remove_abandoned_files(folder, fs::path(save_path).filename().string());
-    remove_abandoned_files(folder, options.latest_filename + ".");
-  }
+  std::error_code ignored;
+  fs::create_directory(folder, ignored);  // as TensorFlow does where only the last one is missing
+  if (!std::exchange(state_->tidied, true)) remove_unlisted_checkpoints(folder);
+  auto mark = mark_unlisted(path, options.write_state ? options.latest_filename : "",
+                            LockFile::Others::wait);
   try {
     const Array written = session.run(state_->saved, {{state_->filename, Array::scalar(path)}});
     if (written.item<std::string>() != path)
@@ -202,21 +233,35 @@ std::string Saver::save(Session& session, const std::string& save_path,
   } catch (const errors::OpError& error) {
     const bool about_folder = error.code() == errors::Code::not_found ||
                               error.code() == errors::Code::failed_precondition;
-    std::error_code ignored;
     if (!about_folder || fs::is_directory(folder, ignored)) throw;
     throw ValueError(fmt::format("Parent directory of {} doesn't exist, can't save.", save_path),
                      error.detail());
   }
   if (!options.write_state) return path;
   state_->record(path);
+  const std::optional<std::string> old = state_->next_to_delete(folder);
+  const std::optional<LockFile> old_mark =
+      old ? mark_unlisted(*old, options.latest_filename, LockFile::Others::refuse) : std::nullopt;
+  if (mark) mark->keep(true);  // until it is listed
   update_checkpoint_state(fs::path(save_path).parent_path(), path, last_checkpoints(),
                           {.latest_filename = options.latest_filename,
                            .save_relative_paths = state_->options.save_relative_paths});
-  state_->delete_old();
+  if (mark) mark->keep(false);
+  // One that another process is at is that one's to delete.
+  if (old && !(old_mark && old_mark->state() == LockFile::State::taken)) remove_checkpoint(*old);
+  if (old) state_->to_be_deleted.erase(state_->to_be_deleted.begin());
   return path;
 }
 
-void Saver::restore(Session& session, const std::string& save_path) const {
+void Saver::restore(Session& session, const std::string& save_path, Site site) const {
+  try {
+    restore_values(session, save_path);
+  } catch (const Error&) {
+    rethrow_with({.site = site});
+  }
+}
+
+void Saver::restore_values(Session& session, const std::string& save_path) const {
   if (state_->empty) return;
   if (!checkpoint_exists(save_path))
     throw ValueError(
@@ -247,11 +292,12 @@ std::vector<std::string> Saver::last_checkpoints() const {
 void Saver::recover_last_checkpoints(const std::vector<std::string>& checkpoint_paths) {
   state_->kept.clear();
   for (const std::string& path : checkpoint_paths) {
+    if (path.find('\0') != std::string::npos) continue;
     std::error_code error;
     const auto written = fs::last_write_time(bundle_index_path(path), error);
     if (error) continue;
     const auto age = decltype(written)::clock::now() - written;
-    state_->kept.push_back({path, now() - std::chrono::duration<double>(age).count()});
+    state_->kept.push_back({path, now() - std::chrono::duration<double>(age).count(), false});
   }
 }
 

@@ -94,28 +94,36 @@ class Saver {
   /// prefix of the files, to be given to `restore`: "path" or "path-step"; "" when empty.
   ///
   /// The files appear whole or not at all, then the state file beside them names them, then the
-  /// oldest checkpoint beyond max_to_keep is deleted. Memory: the variables are written from where
-  /// they lie.
+  /// oldest checkpoint beyond max_to_keep is deleted. What a process that was killed in the middle
+  /// leaves, the next one deletes at its first save into the folder. Processes that save to the
+  /// same path do so one after another. Memory: the variables are written from where they lie.
   /// Throws ValueError: `latest_filename` with a folder or equal to the path's last part, a folder
-  /// that does not exist; FailedPreconditionError: an uninitialised variable; what writing throws.
+  /// that does not exist, a path with a zero byte; FailedPreconditionError: an uninitialised
+  /// variable; what writing throws.
   std::string save(Session& session, const std::string& save_path,
-                   const SaverSaveOptions& options = {});
+                   const SaverSaveOptions& options = {}, Site site = Site::current());
 
   /// Sets the variables to what the checkpoint holds; they need not be initialised. No variable
   /// changes when it throws.
-  /// Throws ValueError: no checkpoint there; NotFoundError: it lacks a variable (the hint lists
-  /// them and names near); InvalidArgumentError: another dtype or shape; DataLossError: damage.
-  void restore(Session& session, const std::string& save_path) const;
+  /// Throws ValueError: no checkpoint there, a path with a zero byte; NotFoundError: it lacks a
+  /// variable (the hint lists them and names near); InvalidArgumentError: another dtype or shape;
+  /// DataLossError: damage.
+  void restore(Session& session, const std::string& save_path, Site site = Site::current()) const;
 
   /// Prefixes of the checkpoints not yet deleted, oldest first.
   std::vector<std::string> last_checkpoints() const;
   /// Takes over checkpoints of an earlier run, oldest first; those that are gone are passed over.
+  /// When their turn comes they are deleted only where they lie in the folder that is saved to:
+  /// the paths may be from a state file that anybody wrote.
   void recover_last_checkpoints(const std::vector<std::string>& checkpoint_paths);
 
   const SaverDef& as_saver_def() const;
 
  private:
   static SaverOptions with_list(VarList list, SaverOptions options);
+  std::string save_values(Session& session, const std::string& save_path,
+                          const SaverSaveOptions& options);
+  void restore_values(Session& session, const std::string& save_path) const;
 
   struct State;
   std::shared_ptr<State> state_;

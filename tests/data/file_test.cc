@@ -5,7 +5,10 @@
 
 #include <thread>
 
+#include "data/append_file.h"
 #include "data/existing_file.h"
+#include "data/lock_file.h"
+#include "data/tfrecord.h"
 #include "tests/data/size_limit.h"
 #include "tests/data/support.h"
 
@@ -101,31 +104,53 @@ TEST_CASE("AtomicFile: without commit the old file stays and no temporary is lef
   CHECK(read_raw(path) == "new");
 }
 
-TEST_CASE("remove_abandoned_files: what a killed process left goes, what is written stays") {
+TEST_CASE("AtomicFile: what killed processes left goes, what is written or another's stays") {
   const ScratchFolder folder;
   write_raw(folder / ".model-1.data.77-0.tmp", "half");
-  write_raw(folder / ".other.77-0.tmp", "half");
-  write_raw(folder / ".model-1.kept", "whole");
-  std::filesystem::create_directory(folder / ".model-folder.tmp");
-  {
-    AtomicFile file(folder / "model-2");
-    file.append("new");
-    remove_abandoned_files(folder.path(), "model");
-    CHECK_FALSE(std::filesystem::exists(folder / ".model-1.data.77-0.tmp"));
-    file.commit();
-  }
+  write_raw(folder / ".other.77-10.tmp", "half");
+  for (const char* name : {".model-1.kept", ".a.tmp", ".a.77.tmp", ".a.-1.tmp", "a.77-0.tmp"})
+    write_raw(folder / name, "another's");
+  std::filesystem::create_directory(folder / ".folder.77-0.tmp");
+  std::filesystem::create_symlink(folder / ".a.tmp", folder / ".link.77-0.tmp");
+  AtomicFile file(folder / "model-2");
+  CHECK_FALSE(std::filesystem::exists(folder / ".model-1.data.77-0.tmp"));
+  CHECK_FALSE(std::filesystem::exists(folder / ".other.77-10.tmp"));
+  remove_abandoned_files(folder.path());
+  file.append("new");
+  file.commit();
   CHECK(read_raw(folder / "model-2") == "new");
-  CHECK(std::filesystem::exists(folder / ".other.77-0.tmp"));
-  CHECK(std::filesystem::exists(folder / ".model-1.kept"));
-  CHECK(std::filesystem::exists(folder / ".model-folder.tmp"));
-  remove_abandoned_files(folder / "no folder", "model");
+  CHECK(folder.files() == 1 + 5 + 2);
+  remove_abandoned_files(folder / "no folder");
+}
+
+TEST_CASE("a path with a zero byte: refused before anything is opened") {
+  using namespace std::string_literals;
+  const ScratchFolder folder;
+  write_raw(folder / "there", "x");
+  const std::string path = (folder / "there").string() + "\0x"s;
+  const std::string refused =
+      "ValueError: a path holds a zero byte, where the system would end "
+      "it: \"" +
+      (folder / "there").string() + "\\0x\"";
+  CHECK(thrown([&] { InputFile file(path); }) == refused);
+  CHECK(thrown([&] { AtomicFile file(path); }) == refused);
+  CHECK(thrown([&] { AppendFile file(path); }) == refused);
+  CHECK(thrown([&] { read_file(path); }) == refused);
+  CHECK(thrown([&] { check_regular_file(path); }) == refused);
+  CHECK(thrown([&] { make_folder(path); }) == refused);
+  CHECK(thrown([&] { delete_file(path); }) == refused);
+  CHECK(thrown([&] { data::existing_file(path, "a", ""); }).starts_with("ValueError: a path"));
+  CHECK(thrown([&] { LockFile::adopt(path); }) == refused);
+  CHECK(thrown([&] { data::TFRecordReader reader(path); }) == refused);
+  CHECK(thrown([&] { data::TFRecordWriter writer(path); }) == refused);
+  CHECK(folder.files() == 1);
 }
 
 TEST_CASE("AtomicFile: files that are tidied away while they are made are made again") {
   const ScratchFolder folder;
   std::atomic<bool> done{false};
   std::thread tidy([&] {
-    while (!done) remove_abandoned_files(folder.path(), "");
+    while (!done) remove_abandoned_files(folder.path());
   });
   for (int i = 0; i < 300; ++i) {
     AtomicFile file(folder / "name");

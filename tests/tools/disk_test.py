@@ -144,14 +144,34 @@ class Disk(Scratch):
         self.train(*further)
         self.assert_readable(runs, 5)
 
-    def test_convert(self):
+    def idx_files(self, training):
         source = self.folder / "idx"
         source.mkdir()
-        for name, count in (("train", 600), ("t10k", 100)):
+        for name, count in (("train", training), ("t10k", 100)):
             (source / (name + "-images-idx3-ubyte")).write_bytes(
                 struct.pack(">4i", 0x803, count, 28, 28) + bytes(range(196)) * 4 * count)
             (source / (name + "-labels-idx1-ubyte")).write_bytes(
                 struct.pack(">2i", 0x801, count) + bytes(i % 10 for i in range(count)))
+        return source
+
+    def test_convert_is_killed(self):
+        out = self.folder / "out"
+        out.mkdir()
+        convert = ("convert", "mnist", "--from", self.idx_files(20000), "--validation-size", 100,
+                   "--to", out)
+        (out / ".mine.tmp").write_text("a file of somebody else's")
+        process = subprocess.Popen([COMMAND, *map(str, convert), "--compression", "gzip"])
+        while not list(out.glob(".train.tfrecords.gz.*.tmp")) and process.poll() is None:
+            pass
+        process.kill()
+        self.assertEqual(process.wait(), -signal.SIGKILL)
+        self.assertEqual(len(list(out.glob(".train.tfrecords.gz.*.tmp"))), 1)
+        self.assertEqual(run(*convert).returncode, 0)
+        self.assertEqual(sorted(path.name for path in out.iterdir()),
+                         [".mine.tmp", "test.tfrecords", "train.tfrecords", "validation.tfrecords"])
+
+    def test_convert(self):
+        source = self.idx_files(600)
         convert = ("convert", "mnist", "--from", source, "--validation-size", 100, "--to")
         disk = SmallDisk(self, 1)
         out = disk.folder / "out"

@@ -11,8 +11,8 @@
 #include "core/graph/error.h"
 #include "core/graph/log.h"
 #include "data/file.h"
-#include "train/checkpoint/bundle_format.h"
 #include "train/checkpoint/checkpoint_state.pb.h"
+#include "train/checkpoint/files.h"
 
 namespace towerflow::train {
 namespace {
@@ -71,6 +71,9 @@ std::optional<proto::CheckpointState> parsed_state(const fs::path& file) {
 void update_checkpoint_state(const std::string& save_dir, const std::string& model_checkpoint_path,
                              std::vector<std::string> all_model_checkpoint_paths,
                              const UpdateCheckpointStateOptions& options) {
+  check_path(save_dir);
+  check_path(options.latest_filename);
+  check_path(model_checkpoint_path);
   const auto& timestamps = options.all_model_checkpoint_timestamps;
   if (all_model_checkpoint_paths.empty() ||
       all_model_checkpoint_paths.back() != model_checkpoint_path)
@@ -108,6 +111,7 @@ std::optional<CheckpointState> get_checkpoint_state(const std::string& checkpoin
                                                     const std::string& latest_filename) {
   const fs::path folder = checkpoint_dir;
   const fs::path file = folder / latest_filename;
+  check_path(file);
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
   const std::optional<proto::CheckpointState> parsed = parsed_state(file);
@@ -131,9 +135,7 @@ std::optional<std::string> latest_checkpoint(const std::string& checkpoint_dir,
   const auto state = get_checkpoint_state(checkpoint_dir, latest_filename);
   if (!state) return std::nullopt;
   const std::string& path = state->model_checkpoint_path;
-  std::error_code ignored;
-  // The second is the single file of the old V1 format, which TensorFlow finds here as well.
-  if (fs::exists(bundle_index_path(path), ignored) || fs::exists(path, ignored)) return path;
+  if (checkpoint_exists(path)) return path;
   log_message(LogLevel::warning, fmt::format("no files found for the checkpoint {}", path));
   return std::nullopt;
 }

@@ -1,32 +1,38 @@
 #include "train/checkpoint/files.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <exception>
 #include <filesystem>
+#include <memory>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "core/graph/log.h"
 #include "data/file.h"
 #include "train/checkpoint/bundle_format.h"
+#include "train/checkpoint/checkpoint_state.h"
 
 namespace towerflow::train {
 namespace {
 
 namespace fs = std::filesystem;
 
-void remove_file(const fs::path& path) {
-  std::error_code error;
-  fs::remove(path, error);
-  if (error) {
-    log_message(LogLevel::warning, fmt::format("cannot delete the old checkpoint's {}: {}",
-                                               path.string(), error.message()));
-  }
+constexpr std::string_view kMarkEnd = ".unlisted";
+
+fs::path folder_of(const fs::path& prefix) {
+  return prefix.has_parent_path() ? prefix.parent_path() : fs::path(".");
 }
 
 /// Whether `name` is `base` followed by ".data-NNNNN-of-NNNNN".
-bool is_data_file(const std::string& name, const std::string& base) {
+bool is_data_file(std::string_view name, std::string_view base) {
   static constexpr std::string_view kForm = ".data-00000-of-00000";
   if (name.size() != base.size() + kForm.size() || !name.starts_with(base)) return false;
   return std::equal(
@@ -34,28 +40,136 @@ bool is_data_file(const std::string& name, const std::string& base) {
       [](char form, char c) { return form == '0' ? c >= '0' && c <= '9' : c == form; });
 }
 
+/// A folder that is open: the same one whatever its name comes to mean, and no link in it leads
+/// elsewhere.
+class Folder {
+ public:
+  explicit Folder(const fs::path& path)
+      : path_(path),
+        descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        error_(descriptor_ < 0 ? errno : 0) {}
+  ~Folder() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  bool is_same(const Folder& other) const {
+    struct stat own {
+    }, others{};
+    return ::fstat(descriptor_, &own) == 0 && ::fstat(other.descriptor_, &others) == 0 &&
+           own.st_dev == others.st_dev && own.st_ino == others.st_ino;
+  }
+
+  /// The names in it; none where it cannot be read.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(
+        ::fdopendir(::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), ::closedir);
+    if (entries == nullptr) return names;
+    while (const dirent* entry = ::readdir(entries.get())) names.emplace_back(entry->d_name);
+    return names;
+  }
+
+  void remove_checkpoint(const std::string& name) const {
+    if (error_ != 0 && error_ != ENOENT) warn(name, error_);
+    if (error_ != 0) return;
+    remove(name + ".index");
+    for (const std::string& other : names()) {
+      if (is_data_file(other, name)) remove(other);
+    }
+    remove(name + ".meta");
+  }
+
+ private:
+  void remove(const std::string& name) const {
+    if (::unlinkat(descriptor_, name.c_str(), 0) != 0 && errno != ENOENT) warn(name, errno);
+  }
+  void warn(const std::string& name, int error) const {
+    log_message(LogLevel::warning,
+                fmt::format("cannot delete the old checkpoint's {}: {}", (path_ / name).string(),
+                            std::generic_category().message(error)));
+  }
+
+  fs::path path_;
+  int descriptor_;
+  int error_;
+};
+
+/// Whether a state file of the folder lists the checkpoint `name`; nothing where it cannot be told.
+std::optional<bool> is_listed(const std::string& name, const fs::path& folder,
+                              const std::string& state_name) {
+  std::error_code error;
+  if (fs::symlink_status(folder / state_name, error).type() == fs::file_type::not_found)
+    return false;
+  const auto state = get_checkpoint_state(folder.string(), state_name);
+  if (!state) return std::nullopt;
+  std::vector<std::string> listed = state->all_model_checkpoint_paths;
+  listed.push_back(state->model_checkpoint_path);
+  return std::any_of(listed.begin(), listed.end(), [&](const std::string& prefix) {
+    return fs::path(prefix).filename() == name && lies_in(prefix, folder.string());
+  });
+}
+
+/// The checkpoint that a file of this name marks, "" for no mark.
+std::string marked_by(const std::string& name) {
+  if (name.size() <= 1 + kMarkEnd.size() || name[0] != '.' || !name.ends_with(kMarkEnd)) return "";
+  return name.substr(1, name.size() - 1 - kMarkEnd.size());
+}
+
 }  // namespace
 
 bool checkpoint_exists(const std::string& checkpoint_prefix) {
+  check_path(checkpoint_prefix);
   std::error_code ignored;
   return fs::exists(bundle_index_path(checkpoint_prefix), ignored) ||
          fs::exists(checkpoint_prefix, ignored);
 }
 
 void remove_checkpoint(const std::string& checkpoint_prefix) {
-  remove_file(bundle_index_path(checkpoint_prefix));
+  check_path(checkpoint_prefix);
   const fs::path prefix(checkpoint_prefix);
-  const fs::path folder = prefix.has_parent_path() ? prefix.parent_path() : fs::path(".");
-  std::vector<std::string> names;
+  Folder(folder_of(prefix)).remove_checkpoint(prefix.filename().string());
+}
+
+bool lies_in(const std::string& checkpoint_prefix, const std::string& folder) {
+  check_path(checkpoint_prefix);
+  check_path(folder);
+  return Folder(folder_of(checkpoint_prefix)).is_same(Folder(folder));
+}
+
+std::optional<LockFile> mark_unlisted(const std::string& checkpoint_prefix,
+                                      const std::string& latest_filename, LockFile::Others others) {
+  const fs::path prefix(checkpoint_prefix);
   try {
-    names = names_in(folder);
+    return LockFile::make(
+        folder_of(prefix) / fmt::format(".{}{}", prefix.filename().string(), kMarkEnd),
+        latest_filename, others);
   } catch (const errors::OpError&) {
-    // What cannot be listed stays; that the index is gone says that it is no checkpoint.
+    return std::nullopt;
   }
-  for (const std::string& name : names) {
-    if (is_data_file(name, prefix.filename().string())) remove_file(folder / name);
+}
+
+void remove_unlisted_checkpoints(const std::string& path) noexcept {
+  try {
+    const Folder folder(path);
+    for (const std::string& name : folder.names()) {
+      const std::string checkpoint = marked_by(name);
+      if (checkpoint.empty()) continue;
+      LockFile mark = LockFile::adopt(fs::path(path) / name);
+      const std::string& state = mark.content();
+      if (mark.state() != LockFile::State::held || state.empty() ||
+          state.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
+        continue;
+      mark.keep(true);  // unless it has served its purpose
+      const std::optional<bool> listed = is_listed(checkpoint, path, state);
+      if (!listed) continue;
+      if (!*listed) folder.remove_checkpoint(checkpoint);
+      mark.keep(false);
+    }
+  } catch (const std::exception&) {
+    // They only take room.
   }
-  remove_file(checkpoint_prefix + ".meta");
 }
 
 }  // namespace towerflow::train

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "data/lock_file.h"
 
 namespace towerflow::train {
 
@@ -13,5 +16,21 @@ bool checkpoint_exists(const std::string& checkpoint_prefix);
 /// that are not there are passed over; one that cannot be deleted is a warning.
 /// (tf.train.remove_checkpoint)
 void remove_checkpoint(const std::string& checkpoint_prefix);
+
+/// Whether the files of this prefix lie in `folder` itself, however either is spelt: links, `..`
+/// and relative paths are followed.
+bool lies_in(const std::string& checkpoint_prefix, const std::string& folder);
+
+/// Marks a checkpoint whose files may be there while the state file `latest_filename` beside them
+/// does not list it: `.NAME.unlisted`, locked as long as the result lives. Keeps others from
+/// writing and deleting the same checkpoint meanwhile, and what a killed process leaves of it is
+/// found by `remove_unlisted_checkpoints`. An empty `latest_filename` for one that no state file is
+/// to list. Nothing where no such file can be made: writing the checkpoint says better why.
+std::optional<LockFile> mark_unlisted(const std::string& checkpoint_prefix,
+                                      const std::string& latest_filename, LockFile::Others others);
+
+/// Deletes the checkpoints of `folder` that were marked by killed processes and that their state
+/// file does not list. Only files in the folder itself are deleted. Throws nothing.
+void remove_unlisted_checkpoints(const std::string& folder) noexcept;
 
 }  // namespace towerflow::train

@@ -1,15 +1,13 @@
 #include "train/summary/event_file_writer.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <climits>
 
 #include "core/device/start_thread.h"
 #include "core/graph/log.h"
+#include "data/host_name.h"
 #include "data/tfrecord.h"
 #include "train/summary/event.h"
 
@@ -17,12 +15,6 @@ namespace towerflow::summary {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string host_name() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
-}
 
 /// A file with a name that nobody uses: another writer may have begun in the same second.
 std::unique_ptr<AppendFile> new_event_file(const std::filesystem::path& logdir,
@@ -76,9 +68,7 @@ EventFileWriter::~EventFileWriter() {
 }
 
 void EventFileWriter::open() {
-  std::error_code error;
-  std::filesystem::create_directories(logdir_, error);
-  if (error) raise_file_error(error.value(), "create folder", logdir_);
+  make_folder(logdir_);
   file_ = new_event_file(logdir_, options_.filename_suffix);
   Event version{seconds_since_1970()};
   version.file_version = "brain.Event:2";
