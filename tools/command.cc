@@ -28,7 +28,8 @@ constexpr const char* kAbout =
     "variables.\nOn a machine without a GPU a tower is a logical CPU.";
 constexpr const char* kFooter =
     "What a command takes: towerflow COMMAND --help\n"
-    "Exit code: 0 done, 1 it failed, 2 the command line is wrong, 130 stopped by Ctrl-C.\n"
+    "Exit code: 0 done, 1 it failed, 2 the command line is wrong; stopped by a signal: 130 by "
+    "Ctrl-C,\n143 by a request to terminate, 129 by a terminal that was closed.\n"
     "TOWERFLOW_EXPLAIN=1 in the environment prints what the planner makes of each run.";
 
 /// Where nobody can be told there is still the exit code. Needs no memory.
@@ -151,9 +152,10 @@ int run_checked(CLI::App& app, int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     complain(usage_text(app, error));
-  } catch (const Interrupted&) {
-    flush_output();
-    return kInterrupted;
+  } catch (const Interrupted& interrupted) {
+    // A closed terminal takes no more words.
+    if (interrupted.signal != SIGHUP) flush_output();
+    return kSignal + interrupted.signal;
   } catch (const UsageError& error) {
     complain(error.what() + see_help(innermost(&app)));
   }

@@ -23,12 +23,14 @@ class UsageError : public std::runtime_error {
 };
 
 /// A signal stopped the work in order; what it did has been reported and kept.
-struct Interrupted {};
+struct Interrupted {
+  int signal;
+};
 
 /// Exit codes of the command.
-inline constexpr int kFailed = 1;         ///< the work failed: a file, a value, memory
-inline constexpr int kUsage = 2;          ///< the command line is wrong; nothing was done
-inline constexpr int kInterrupted = 130;  ///< by Ctrl-C or a request to terminate, as shells say it
+inline constexpr int kFailed = 1;    ///< the work failed: a file, a value, memory
+inline constexpr int kUsage = 2;     ///< the command line is wrong; nothing was done
+inline constexpr int kSignal = 128;  ///< and the number of the signal that stopped it, as in shells
 
 /// Adds every subcommand, in the order of tools/meson.build.
 void add_commands(CLI::App& app);

@@ -8,15 +8,25 @@
 namespace towerflow::tools {
 namespace {
 
-std::atomic<bool> interrupted{false};
+std::atomic<int> first_signal{0};
 std::atomic<bool> over{false};
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
 
 }  // namespace
 
 Interrupt::Interrupt() {
-  interrupted = over = false;
+  first_signal = 0;
+  over = false;
   sigemptyset(&signals_);
-  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals_, signal);
+  sigaddset(&signals_, SIGTERM);
+  // A signal that is blocked is not ignored: sigwait would return it.
+  for (const int signal : {SIGINT, SIGHUP}) {
+    if (!is_ignored(signal)) sigaddset(&signals_, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &signals_, &before_);  // threads made from now on inherit it
   waiter_ = std::thread([this] { wait(); });
 }
@@ -33,13 +43,14 @@ void Interrupt::wait() const {
     int signal = 0;
     sigwait(&signals_, &signal);
     if (over) return;
-    if (!interrupted.exchange(true)) continue;
+    int none = 0;
+    if (first_signal.compare_exchange_strong(none, signal) || signal == SIGHUP) continue;
     std::signal(signal, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
     std::raise(signal);
   }
 }
 
-bool Interrupt::requested() { return interrupted; }
+int Interrupt::received() { return first_signal; }
 
 }  // namespace towerflow::tools

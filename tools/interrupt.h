@@ -5,8 +5,10 @@
 
 namespace towerflow::tools {
 
-/// While it lives, the first Ctrl-C or request to terminate is remembered and no more; the second
-/// ends the process as it always does. One at a time, made before any other thread.
+/// While it lives, the first Ctrl-C, request to terminate or closing of the terminal is remembered
+/// and no more; a second Ctrl-C or request ends the process as it always does. A terminal tells of
+/// its end more than once. What whoever started the process has it ignore stays ignored, as nohup
+/// wants it. One at a time, made before any other thread.
 ///
 /// A thread of its own waits for the signals, all others block them: oneDNN's generated code may
 /// use the stack pointer for something else, and a handler called there would write over memory.
@@ -17,7 +19,8 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  static bool requested();
+  /// The number of the first signal, 0 before there is one.
+  static int received();
 
  private:
   void wait() const;

@@ -95,6 +95,31 @@ nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nullptr;
 }
 
+void print_result(const mnist::TrainResult& result, const TrainArguments& arguments) {
+  const mnist::TrainOptions& options = arguments.options;
+  if (result.stopped) {
+    fmt::print("Stopped after {} steps{}.\n", result.steps,
+               result.checkpoint.empty() ? "; without --train-dir nothing was kept"
+                                         : "; the same command goes on from there");
+  } else if (options.max_steps) {
+    fmt::print("Done training for {} steps.\n", result.steps);
+  } else {
+    fmt::print("Done training for {} epochs, {} steps.\n", options.num_epochs, result.steps);
+    print_left_over(result);
+  }
+  if (!result.checkpoint.empty()) fmt::print("Checkpoint: {}\n", result.checkpoint);
+  if (!arguments.json) return;
+  nlohmann::ordered_json line;
+  line["model"] = "mnist";
+  line["towers"] = options.num_towers;
+  line["steps"] = result.steps;
+  line["first_step"] = result.first_step;
+  line["examples_per_second"] = or_null(result.examples_per_second);
+  line["loss"] = or_null(result.loss);
+  line["left_over"] = result.left_over;
+  fmt::print("{}\n", json_line(line));
+}
+
 void train_mnist(TrainArguments arguments) {
   mnist::TrainOptions& options = arguments.options;
   if (arguments.epochs_given && arguments.max_steps) {
@@ -120,6 +145,8 @@ void train_mnist(TrainArguments arguments) {
   Progress progress("training");
   bool begun = false;
   const mnist::TrainResult result = mnist::train(options, [&](const mnist::StepReport& report) {
+    // A terminal that was closed takes no report.
+    if (Interrupt::received() == SIGHUP) return false;
     if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
     if (report.step % 100 == 0) {
       progress.finish();
@@ -127,33 +154,15 @@ void train_mnist(TrainArguments arguments) {
       flush_output();
     }
     progress.update(report.step + 1, report.steps);
-    return !Interrupt::requested();
+    return Interrupt::received() == 0;
   });
-  progress.finish();
-  if (!begun && result.first_step > 0) print_first_step(result.first_step);
-  if (result.stopped) {
-    fmt::print("Stopped after {} steps{}.\n", result.steps,
-               result.checkpoint.empty() ? "; without --train-dir nothing was kept"
-                                         : "; the same command goes on from there");
-  } else if (options.max_steps) {
-    fmt::print("Done training for {} steps.\n", result.steps);
-  } else {
-    fmt::print("Done training for {} epochs, {} steps.\n", options.num_epochs, result.steps);
-    print_left_over(result);
+  const bool closed = result.stopped && Interrupt::received() == SIGHUP;
+  if (!closed) {
+    progress.finish();
+    if (!begun && result.first_step > 0) print_first_step(result.first_step);
+    print_result(result, arguments);
   }
-  if (!result.checkpoint.empty()) fmt::print("Checkpoint: {}\n", result.checkpoint);
-  if (arguments.json) {
-    nlohmann::ordered_json line;
-    line["model"] = "mnist";
-    line["towers"] = options.num_towers;
-    line["steps"] = result.steps;
-    line["first_step"] = result.first_step;
-    line["examples_per_second"] = or_null(result.examples_per_second);
-    line["loss"] = or_null(result.loss);
-    line["left_over"] = result.left_over;
-    fmt::print("{}\n", json_line(line));
-  }
-  if (result.stopped) throw Interrupted();
+  if (result.stopped) throw Interrupted{Interrupt::received()};
 }
 
 void add_train_mnist(CLI::App& train) {

@@ -4,6 +4,7 @@ $TOWERFLOW_COMMAND is the executable.
 """
 
 import os
+import signal
 import struct
 import subprocess
 
@@ -15,6 +16,12 @@ def run(*arguments, **options):
     return subprocess.run([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT,
                           check=False, **options)
+
+
+def default_signals():
+    """For Popen's preexec_fn: whoever runs the tests may have had these ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def masked_crc32c(data):

@@ -4,6 +4,7 @@ themselves with what is left over counted, and wrong input ends in one message.
 $TOWERFLOW_COMMAND is the executable.
 """
 
+import fcntl
 import gzip
 import json
 import os
@@ -16,11 +17,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
 sys.dont_write_bytecode = True
-from support import COMMAND, LIMIT, record, run  # noqa: E402
+from support import COMMAND, LIMIT, default_signals, record, run  # noqa: E402
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
 KILLS = int(os.environ.get("TOWERFLOW_KILLS", 20))  # of a run that saves
@@ -117,12 +119,12 @@ class Continuing(Scratch):
 
     def test_interrupted(self):
         self.train(*self.arguments("whole"))
-        signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+        signals = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
         while True:
             process = subprocess.Popen(
                 [COMMAND, "train", "mnist", *map(str, self.arguments("parts", "--save-every", 10))],
                 stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE)
+                stderr=subprocess.PIPE, preexec_fn=default_signals)
             line = process.stdout.readline()
             sent = signals.pop(0) if line and signals else None
             if sent:
@@ -135,12 +137,40 @@ class Continuing(Scratch):
             if sent == signal.SIGKILL:
                 self.assertEqual(process.returncode, -sent)
                 continue
-            self.assertEqual(process.returncode, 130)
-            self.assertRegex(out, r"Stopped after \d+ steps; the same command goes on from there\.")
+            self.assertEqual(process.returncode, 128 + sent)
+            if sent != signal.SIGHUP:
+                self.assertRegex(out, r"Stopped after \d+ steps; the same command goes on from there\.")
         self.assertEqual(self.files("parts"), self.files("whole"))
         output = self.train(*self.arguments("parts"))
         self.assertIn("Going on from the checkpoint of step 75.\n", output)
         self.assertEqual(self.files("parts"), self.files("whole"))
+
+    def test_a_terminal_is_closed(self):
+        ours, terminal = os.openpty()
+        process = subprocess.Popen(
+            [COMMAND, "train", "mnist", *map(str, self.arguments("a", end=("--max-steps", 10**6)))],
+            stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+            preexec_fn=lambda: (default_signals(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
+        os.close(terminal)
+        seen = b""
+        while b"step 0" not in seen:
+            seen += os.read(ours, 1000)
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=LIMIT), 129)
+        result = run("train", "mnist", *self.arguments("a", end=("--max-steps", 1)))
+        self.assertRegex(result.stdout, r"Going on from the checkpoint of step \d+\.\n")
+
+    def test_a_signal_that_is_to_be_ignored(self):
+        """As nohup has it."""
+        process = subprocess.Popen(
+            [COMMAND, "train", "mnist", *map(str, self.arguments("a"))], stdin=subprocess.DEVNULL,
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.assertRegex(process.stdout.readline(), r"step 0")
+        process.send_signal(signal.SIGHUP)
+        out, err = process.communicate(timeout=LIMIT)
+        self.assertEqual((process.returncode, warnings(err)), (0, []))
+        self.assertIn("Done training for 2 epochs, 75 steps.\n", out)
 
     def test_killed_while_saving(self):
         self.train(*self.arguments("whole"))
@@ -161,10 +191,12 @@ class Continuing(Scratch):
                 shutil.rmtree(self.folder / "killed")
         self.train(*self.arguments("killed"))
         self.assertEqual(self.files("killed"), self.files("whole"))
-        # Half-written files are gone; whole ones may stay that no state file lists yet or any more.
-        others = {path.name for path in (self.folder / "killed").iterdir()
-                  if not path.name.startswith("model.ckpt-")}
-        self.assertEqual(others, {"checkpoint", "run.json"})
+        # Half-written files are gone, and whole ones that no state file lists yet or any more.
+        listed = re.findall(r'(?m)^all_model_checkpoint_paths: ".*/(.+)"$',
+                            (self.folder / "killed/checkpoint").read_text())
+        self.assertEqual({path.name for path in (self.folder / "killed").iterdir()},
+                         {"checkpoint", "run.json"} | {name + ending for name in listed for ending in
+                                                       (".index", ".data-00000-of-00001")})
 
     def test_summaries(self):
         for most in (1, 120):
