@@ -19,6 +19,7 @@
 #include "models/run_record.h"
 #include "towerflow/tf.h"
 #include "train/checkpoint/bundle_reader.h"
+#include "train/folder_lock.h"
 
 namespace towerflow::models::mnist {
 namespace {
@@ -65,11 +66,26 @@ struct Continued {
   bool replaces = false;     ///< there is one that it does not go on from
 };
 
+/// The state file while its checkpoints are being replaced: they are no longer gone on from, and
+/// still to be deleted.
+constexpr const char* kReplacedState = "checkpoint.replaced";
+
+void set_aside_state(const std::string& train_dir) {
+  const std::filesystem::path folder = train_dir;
+  std::error_code error;
+  std::filesystem::rename(folder / "checkpoint", folder / kReplacedState, error);
+  if (error) raise_file_error(error.value(), "rename to", folder / kReplacedState);
+}
+
+/// What an earlier run kept, or one that was killed before it replaced that.
+std::optional<tf::train::CheckpointState> listed_checkpoints(const std::string& train_dir) {
+  const auto state = tf::train::get_checkpoint_state(train_dir);
+  return state ? state : tf::train::get_checkpoint_state(train_dir, kReplacedState);
+}
+
 /// What is in train_dir to go on from; takes over its seed. Throws ValueError where that was
 /// another kind of run.
 Continued to_continue(TrainOptions& options) {
-  if (options.train_dir.empty()) return {};
-  make_folder(options.train_dir);
   const auto checkpoint = tf::train::latest_checkpoint(options.train_dir);
   if (!checkpoint) return {};
   if (options.restart) return {.replaces = true};
@@ -191,8 +207,14 @@ TrainResult train(const TrainOptions& asked,
   }
   const std::int64_t steps =
       std::min(examples / options.batch_size, options.max_steps.value_or(examples));
-  const Continued continued = to_continue(options);
-  if (!options.train_dir.empty() && !options.seed) options.seed = any_seed();
+  std::optional<train::FolderLock> lock;
+  Continued continued;
+  if (!options.train_dir.empty()) {
+    make_folder(options.train_dir);
+    lock.emplace(options.train_dir);  // before anything is read that another run may change
+    continued = to_continue(options);
+    if (!options.seed) options.seed = any_seed();
+  }
 
   Graph graph;
   const auto default_graph = graph.as_default();
@@ -213,8 +235,8 @@ TrainResult train(const TrainOptions& asked,
     for (const auto& position : tf::train::input_positions()) {
       tf::add_to_collection(GraphKeys::SAVEABLE_OBJECTS, position);
     }
-    saver.emplace();
-    if (const auto state = tf::train::get_checkpoint_state(options.train_dir)) {
+    saver = tf::train::Saver();
+    if (const auto state = listed_checkpoints(options.train_dir)) {
       saver->recover_last_checkpoints(state->all_model_checkpoint_paths);
     }
   }
@@ -236,11 +258,12 @@ TrainResult train(const TrainOptions& asked,
     // What is replaced stays until here, with its record; then there is rather no checkpoint than
     // one that the record does not fit.
     if (std::exchange(replaces, false)) {
-      delete_file(options.train_dir + "/checkpoint");
+      set_aside_state(options.train_dir);
       write_run_record(options, file, result.steps);
     }
     result.checkpoint =
         saver->save(sess, options.train_dir + "/model.ckpt", {.global_step = result.steps});
+    delete_file(options.train_dir + "/" + kReplacedState);  // its checkpoints are listed again
     write_run_record(options, file, result.steps);
   };
   if (saver && continued.checkpoint.empty() && !replaces) {

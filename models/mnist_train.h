@@ -67,9 +67,11 @@ struct TrainResult {
 /// and continued it ends in the same bits as without. When the checkpoint was of other input, or of
 /// fewer towers, the variables go on and the input starts over, which a warning says. A run without
 /// a seed that has a train_dir picks one, which run.json there keeps. With `restart` a checkpoint
-/// that is there already stays the newest until this run saves its first.
+/// that is there already stays the newest until this run saves its first. While it lasts, no other
+/// run trains into train_dir (train/folder_lock.h).
 ///
-/// errors   NotFoundError: no training file in data_dir; DataLossError: a damaged one, or one that
+/// errors   NotFoundError: no training file in data_dir; UnavailableError: another run trains into
+///          train_dir; DataLossError: a damaged one, or one that
 ///          has changed since the checkpoint; ValueError: an option out of range, fewer examples
 ///          than one batch, another net or seed than the checkpoint's
 TrainResult train(const TrainOptions& options,
