@@ -85,5 +85,10 @@ struct StartQueueRunnersOptions {
 /// Starts the threads of all queue runners in the collection of the session's graph.
 /// (tf.train.start_queue_runners)
 std::vector<Thread> start_queue_runners(Session& session, StartQueueRunnersOptions options = {});
+inline std::vector<Thread> start_queue_runners(Session& session, Coordinator& coord,
+                                               StartQueueRunnersOptions options = {}) {
+  options.coord = &coord;
+  return start_queue_runners(session, std::move(options));
+}
 
 }  // namespace towerflow::train

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -98,5 +99,8 @@ class Array {
   Shape shape_;
   std::shared_ptr<void> data_;
 };
+
+/// The values as NumPy prints them: rows in brackets, columns aligned, "..." in what is long.
+std::ostream& operator<<(std::ostream& out, const Array& array);
 
 }  // namespace towerflow::types

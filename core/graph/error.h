@@ -158,6 +158,10 @@ namespace towerflow::errors {
 
 namespace towerflow {
 
+/// `tf::OpError` and `tf::OutOfRangeError` as well: who writes `catch (tf::OutOfRangeError&)` means
+/// these, whatever module TensorFlow keeps them in.
+using namespace errors::types;
+
 /// Throws again the error being handled with `detail` filled in where it was still empty; an
 /// exception from outside the library becomes an InternalError. Call it inside a catch block only.
 [[noreturn]] void rethrow_with(const ErrorDetail& detail);

@@ -31,6 +31,9 @@ class Nested {
       : Nested(Literal(), static_cast<Tensor>(tensor)) {}
   Nested(std::initializer_list<Nested> items);  // NOLINT
   Nested(std::vector<Nested> items);            // NOLINT
+  template <class T>
+  requires std::constructible_from<Nested, const T&> Nested(const std::vector<T>& items)  // NOLINT
+      : Nested(std::vector<Nested>(items.begin(), items.end())) {}
   // Not inline, as with Operand: each file that includes this would compile the variant's anew.
   Nested(const Nested& other);
   Nested(Nested&& other) noexcept;

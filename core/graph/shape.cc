@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ostream>
 
 #include "core/graph/error.h"
 
@@ -16,6 +17,12 @@ ValueError too_large(const Shape& shape) {
 }
 
 }  // namespace
+
+void Dim::throw_unknown() {
+  throw TypeError("an unknown dimension is no number",
+                  {.hint = "known() says whether it is one; tf::shape(x) gives the sizes when the "
+                           "graph runs"});
+}
 
 Shape::Shape(std::span<const std::int64_t> sizes) {
   dims_.reserve(sizes.size());
@@ -135,6 +142,14 @@ std::optional<std::size_t> normalized_axis(std::int64_t axis, std::size_t rank) 
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) return std::nullopt;
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+std::ostream& types::operator<<(std::ostream& out, const Dim& dim) {
+  return dim.known() ? out << dim.size() : out << "?";
+}
+
+std::ostream& types::operator<<(std::ostream& out, const Shape& shape) {
+  return out << shape.text();
 }
 
 }  // namespace towerflow

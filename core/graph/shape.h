@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,8 +27,23 @@ class Dim {
   /// The size; -1 when unknown.
   constexpr std::int64_t size() const { return size_; }
   bool operator==(const Dim&) const = default;
+  template <std::integral T>
+  constexpr bool operator==(T size) const {
+    return *this == Dim(size);
+  }
+
+  /// `int n = x.shape()[0]`: the size; throws TypeError when it is unknown, as int(None) does.
+  operator std::int64_t() const {  // NOLINT: a dimension is a number
+    if (!known()) throw_unknown();
+    return size_;
+  }
+  /// Whether a dimension is known is asked with `known`, whether it is empty with `== 0`.
+  template <std::same_as<bool> T>
+  operator T() const = delete;
 
  private:
+  [[noreturn]] static void throw_unknown();
+
   static constexpr std::int64_t kUnknown = -1;
   std::int64_t size_;
 };
@@ -89,6 +105,9 @@ class Shape {
   std::vector<Dim> dims_;
   bool has_rank_ = true;
 };
+
+std::ostream& operator<<(std::ostream& out, const Dim& dim);  ///< "28", "?"
+std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
 }  // namespace towerflow::types
 

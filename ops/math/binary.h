@@ -94,4 +94,11 @@ Tensor operator>=(const Operand& x, const Operand& y);
 Tensor operator<(const Operand& x, const Operand& y);
 Tensor operator<=(const Operand& x, const Operand& y);
 
+/// Python's augmented assignments: `x` stands for a new tensor afterwards; the old one stays.
+inline Tensor& operator+=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) + y; }
+inline Tensor& operator-=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) - y; }
+inline Tensor& operator*=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) * y; }
+inline Tensor& operator/=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) / y; }
+inline Tensor& operator%=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) % y; }
+
 }  // namespace towerflow::types

@@ -28,7 +28,7 @@ Initializer ones_initializer() {
   });
 }
 
-Initializer constant_initializer(Nested value) {
+Initializer constant_initializer(Operand value) {
   return InitializerFunction(
       [value = std::move(value)](const Shape& shape, DType dtype, Site site) {
         return constant(value, {.dtype = dtype, .shape = shape}, site);

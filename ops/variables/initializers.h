@@ -12,7 +12,10 @@ Initializer zeros_initializer();
 /// All ones. (tf.ones_initializer)
 Initializer ones_initializer();
 /// One value everywhere, or a list of values in row-major order. (tf.constant_initializer)
-Initializer constant_initializer(Nested value);
+///
+/// A number, a list, nested braces, a vector or an Array. Where the variable has more elements than
+/// the list, the last one is repeated; ValueError where it has fewer.
+Initializer constant_initializer(Operand value);
 
 struct RandomUniformInitializerOptions {
   Nested minval = 0.0;
