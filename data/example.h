@@ -42,11 +42,6 @@ namespace towerflow::data::types {
 
 using FixedLenFeatures = std::vector<std::pair<std::string, FixedLenFeature>>;
 
-/// What a serialized Example holds, each feature with its kind and number of values: for messages
-/// about its feature `wanted`, of which the nearest keys are named where it has none of that key.
-/// "" for bytes that are no Example.
-std::string describe_example(std::string_view serialized, const std::string& wanted);
-
 /// Parses serialized tf.train.Example messages into Arrays, one for each feature asked for, in the
 /// order asked; features of an Example that were not asked for are passed over. A key that comes
 /// twice counts as its last. Safe to use from several threads.
