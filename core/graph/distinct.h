@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
-namespace towerflow {
+#include "core/graph/types.h"
+
+namespace towerflow::types {
 
 /// Values in the order in which they were first added, each once. A few are compared with one
 /// another, as that is what most lists hold; many are hashed.
@@ -39,4 +41,4 @@ class Distinct {
   std::unordered_set<T> hashed_;  // the same, once they are many
 };
 
-}  // namespace towerflow
+}  // namespace towerflow::types

@@ -21,7 +21,6 @@
 namespace towerflow {
 
 class GraphTrial;
-class UnpublishedNodes;
 struct GraphMutex;
 
 }  // namespace towerflow
@@ -30,6 +29,7 @@ namespace towerflow::types {
 
 class DefaultGraphGuard;
 class GradientOverrideScope;
+class UnpublishedNodes;
 
 /// What a new node is made of; the graph adds its name, devices, control inputs and shapes.
 struct NodeSpec {
@@ -124,7 +124,7 @@ class Graph {
 
  private:
   friend class towerflow::GraphTrial;
-  friend class towerflow::UnpublishedNodes;
+  friend class UnpublishedNodes;
 
   std::string node_name(const std::string& name, Site site);
   void infer(Node& node) const;
@@ -170,15 +170,6 @@ class [[nodiscard]] GradientOverrideScope {
   std::map<std::string, std::string> before_;
 };
 
-}  // namespace towerflow::types
-
-namespace towerflow {
-
-/// The graph calls on this thread add to. (tf.get_default_graph)
-Graph& get_default_graph();
-/// Drops this thread's global default graph; throws RuntimeError inside an `as_default`.
-void reset_default_graph();
-
 /// What is added while this lives is published when it ends.
 class [[nodiscard]] UnpublishedNodes {
  public:
@@ -190,6 +181,15 @@ class [[nodiscard]] UnpublishedNodes {
  private:
   Graph& graph_;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// The graph calls on this thread add to. (tf.get_default_graph)
+Graph& get_default_graph();
+/// Drops this thread's global default graph; throws RuntimeError inside an `as_default`.
+void reset_default_graph();
 
 /// The value of a tensor that is known without running the graph; an empty Array otherwise.
 /// (tensor_util.constant_value)

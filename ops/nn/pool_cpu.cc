@@ -100,9 +100,9 @@ std::unique_ptr<PreparedKernel> reference_avg_pool_grad(const KernelRequest& req
   });
 }
 
-void add(KernelTable& table, const char* op, const char* label, std::size_t typed,
-         std::initializer_list<DType> dtypes,
-         std::unique_ptr<PreparedKernel> (*prepare)(const KernelRequest&)) {
+void add_pooling(KernelTable& table, const char* op, const char* label, std::size_t typed,
+                 std::initializer_list<DType> dtypes,
+                 std::unique_ptr<PreparedKernel> (*prepare)(const KernelRequest&)) {
   table.add({.op = op,
              .label = label,
              .accepts =
@@ -117,15 +117,15 @@ void add(KernelTable& table, const char* op, const char* label, std::size_t type
 }  // namespace
 
 void register_pool_kernels(KernelTable& table) {
-  add(table, "MaxPool", "simd", 0, {DType::float32}, simd_max_pool);
-  add(table, "MaxPool", "reference", 0, kRealNumbers, reference_max_pool);
-  add(table, "MaxPoolGrad", "simd", 0, {DType::float32}, simd_max_pool_grad);
-  add(table, "MaxPoolGrad", "reference", 0, kRealNumbers, reference_max_pool_grad);
+  add_pooling(table, "MaxPool", "simd", 0, {DType::float32}, simd_max_pool);
+  add_pooling(table, "MaxPool", "reference", 0, kRealNumbers, reference_max_pool);
+  add_pooling(table, "MaxPoolGrad", "simd", 0, {DType::float32}, simd_max_pool_grad);
+  add_pooling(table, "MaxPoolGrad", "reference", 0, kRealNumbers, reference_max_pool_grad);
   table.add(
       {.op = "_MaxPoolReluGrad", .label = "simd", .accepts = {}, .prepare = pool_relu_grad_kernel});
-  add(table, "MaxPoolGradGrad", "reference", 0, kRealNumbers, reference_max_pool_grad_grad);
-  add(table, "AvgPool", "reference", 0, kFloats, reference_avg_pool);
-  add(table, "AvgPoolGrad", "reference", 1, kFloats, reference_avg_pool_grad);
+  add_pooling(table, "MaxPoolGradGrad", "reference", 0, kRealNumbers, reference_max_pool_grad_grad);
+  add_pooling(table, "AvgPool", "reference", 0, kFloats, reference_avg_pool);
+  add_pooling(table, "AvgPoolGrad", "reference", 1, kFloats, reference_avg_pool_grad);
 }
 
 }  // namespace towerflow::nn
