@@ -295,7 +295,8 @@ Tensor Graph::get_tensor_by_name(const std::string& name, Site site) const {
   int index = -1;
   const char* end = name.data() + name.size();
   const auto parsed = std::from_chars(name.data() + colon + 1, end, index);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || index < 0) {
+  const bool one_colon = name.find(':') == colon;
+  if (!one_colon || parsed.ec != std::errc{} || parsed.ptr != end || index < 0) {
     throw ValueError(
         fmt::format("The name '{}' looks a like a Tensor name, but is not a valid one. {}", name,
                     kForm),

@@ -13,8 +13,8 @@ Initializer zeros_initializer();
 Initializer ones_initializer();
 /// One value everywhere, or a list of values in row-major order. (tf.constant_initializer)
 ///
-/// A number, a list, nested braces, a vector or an Array. Where the variable has more elements than
-/// the list, the last one is repeated; ValueError where it has fewer.
+/// A number, a list, nested braces, a vector or an Array. The last value of a
+/// list that is too short is repeated; one that is longer than the variable is a ValueError.
 Initializer constant_initializer(Operand value);
 
 struct RandomUniformInitializerOptions {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <stdexcept>
@@ -70,8 +71,10 @@ TEST_CASE("what a sink throws is dropped, and the sink is called again") {
 }
 
 TEST_CASE("the sink that was set before is not called once another is set") {
+  std::atomic<int> late = 0;
   for (int round = 0; round < 50; ++round) {
     const WithSink quiet(nullptr);
+    std::atomic<bool> replaced = false;
     std::promise<void> stop;
     auto stopped = stop.get_future();
     std::thread logs([&] {
@@ -80,12 +83,17 @@ TEST_CASE("the sink that was set before is not called once another is set") {
     });
     {
       std::string text;  // unguarded: calls come one at a time
-      const WithSink sink([&](LogLevel, std::string_view said) { text = said; });
+      const WithSink sink([&](LogLevel, std::string_view said) {
+        if (replaced) ++late;
+        text = said;
+      });
       log_message(LogLevel::info, "text");
     }
+    replaced = true;
     stop.set_value();
     logs.join();
   }
+  CHECK(late == 0);
 }
 
 TEST_CASE("an exception that goes no further is a warning with its text, however long") {
