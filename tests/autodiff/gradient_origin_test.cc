@@ -68,22 +68,25 @@ TEST_CASE("an absent gradient that is looked into names variable, tower and line
 TEST_CASE("an absent gradient asked for its value names the line that asked as well") {
   const Towers towers;
   const OptionalGradient& absent = towers.of(0, "unused").grad;
-  const unsigned used = __LINE__ + 1;
-  CHECK_SAYS(error_text([&] { return absent.value(); }), "ValueError", "unused:0", "'tower_0'",
-             line(towers.asked), "at: ", line(used));
+  const unsigned line_1 = __LINE__ + 1;
+  const std::string said_1 = error_text([&] { return absent.value(); });
+  CHECK_SAYS(said_1, "ValueError", "unused:0", "'tower_0'", line(towers.asked),
+             "at: ", line(line_1));
 }
 
 TEST_CASE("a gradient of slices used as a dense one names variable, tower and lines") {
   const Towers towers;
   const OptionalGradient& rows = towers.of(1, "table").grad;
   REQUIRE(rows);
-  const unsigned used = __LINE__ + 1;
-  CHECK_SAYS(error_text([&] { return rows->dense(); }), "TypeError", "IndexedSlices", "table:0",
-             "name scope 'tower_1'", line(towers.asked), line(used), "tf::convert_to_tensor");
+  const unsigned line_2 = __LINE__ + 1;
+  const std::string said_2 = error_text([&] { return rows->dense(); });
+  CHECK_SAYS(said_2, "TypeError", "IndexedSlices", "table:0", "name scope 'tower_1'",
+             line(towers.asked), line(line_2), "tf::convert_to_tensor");
   const OptionalGradient& dense = towers.of(1, "w").grad;
-  const unsigned used_dense = __LINE__ + 1;
-  CHECK_SAYS(error_text([&] { return dense->slices(); }), "TypeError", "dense Tensor", "w:0",
-             "name scope 'tower_1'", line(towers.asked), line(used_dense));
+  const unsigned line_3 = __LINE__ + 1;
+  const std::string said_3 = error_text([&] { return dense->slices(); });
+  CHECK_SAYS(said_3, "TypeError", "dense Tensor", "w:0", "name scope 'tower_1'", line(towers.asked),
+             line(line_3));
 }
 
 TEST_CASE("what gates, clips or averages gradients keeps what they are of") {

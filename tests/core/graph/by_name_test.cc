@@ -31,34 +31,46 @@ TEST_CASE("a tensor asked for by the name of its operation") {
 
 TEST_CASE("a tensor under a name that nothing has") {
   OneConstant made;
-  CHECK_SAYS(error_text([&] { made.graph.get_tensor_by_name("tower_0/los"); }),
-             "The name 'tower_0/los' looks like an (invalid) Operation name, not a Tensor.",
-             here(__LINE__ - 2), "nearest existing: 'tower_0/loss'");
-  CHECK_SAYS(error_text([&] { made.graph.get_tensor_by_name("tower_0/los:0"); }),
+  const unsigned line_1 = __LINE__ + 1;
+  const std::string said_1 = error_text([&] { made.graph.get_tensor_by_name("tower_0/los"); });
+  CHECK_SAYS(said_1, "The name 'tower_0/los' looks like an (invalid) Operation name, not a Tensor.",
+             here(line_1), "nearest existing: 'tower_0/loss'");
+  const unsigned line_2 = __LINE__ + 1;
+  const std::string said_2 = error_text([&] { made.graph.get_tensor_by_name("tower_0/los:0"); });
+  CHECK_SAYS(said_2,
              "KeyError: The name 'tower_0/los:0' refers to a Tensor which does not exist. The "
              "operation, 'tower_0/los', does not exist in the graph.",
-             here(__LINE__ - 3), "nearest existing: 'tower_0/loss'");
-  CHECK_SAYS(error_text([&] { made.graph.get_tensor_by_name("tower_0/loss:first"); }),
+             here(line_2), "nearest existing: 'tower_0/loss'");
+  const unsigned line_3 = __LINE__ + 1;
+  const std::string said_3 =
+      error_text([&] { made.graph.get_tensor_by_name("tower_0/loss:first"); });
+  CHECK_SAYS(said_3,
              "The name 'tower_0/loss:first' looks a like a Tensor name, but is not a valid one.",
-             here(__LINE__ - 2));
-  CHECK_SAYS(error_text([&] { made.graph.get_tensor_by_name("tower_0/loss:1"); }),
-             "only has 1 outputs", here(__LINE__ - 1), "node: tower_0/loss (Const)");
+             here(line_3));
+  const unsigned line_4 = __LINE__ + 1;
+  const std::string said_4 = error_text([&] { made.graph.get_tensor_by_name("tower_0/loss:1"); });
+  CHECK_SAYS(said_4, "only has 1 outputs", here(line_4), "node: tower_0/loss (Const)");
 }
 
 TEST_CASE("an operation under a name that is a tensor's, or nobody's") {
   OneConstant made;
-  CHECK_SAYS(error_text([&] { made.graph.get_operation_by_name("tower_0/loss:0"); }),
-             "Name 'tower_0/loss:0' appears to refer to a Tensor, not a Operation.",
-             here(__LINE__ - 2), "hint: write 'tower_0/loss'");
-  CHECK_SAYS(error_text([&] { made.graph.get_operation_by_name("tower_1/loss"); }), "KeyError",
-             here(__LINE__ - 1), "nearest existing: 'tower_0/loss'");
+  const unsigned line_5 = __LINE__ + 1;
+  const std::string said_5 =
+      error_text([&] { made.graph.get_operation_by_name("tower_0/loss:0"); });
+  CHECK_SAYS(said_5, "Name 'tower_0/loss:0' appears to refer to a Tensor, not a Operation.",
+             here(line_5), "hint: write 'tower_0/loss'");
+  const unsigned line_6 = __LINE__ + 1;
+  const std::string said_6 = error_text([&] { made.graph.get_operation_by_name("tower_1/loss"); });
+  CHECK_SAYS(said_6, "KeyError", here(line_6), "nearest existing: 'tower_0/loss'");
 }
 
 TEST_CASE("a description asked for what it does not have") {
   OneConstant made;
   const GraphDescription description = made.graph.describe();
-  CHECK_SAYS(error_text([&] { description.op("tower_1/loss"); }), "KeyError", here(__LINE__),
-             "nearest existing: 'tower_0/loss'");
-  CHECK_SAYS(error_text([&] { description.difference("tower_0", "tower_1"); }), "ValueError",
-             here(__LINE__ - 1), "nearest existing: 'tower_0'");
+  const unsigned line_7 = __LINE__ + 1;
+  const std::string said_7 = error_text([&] { description.op("tower_1/loss"); });
+  CHECK_SAYS(said_7, "KeyError", here(line_7), "nearest existing: 'tower_0/loss'");
+  const unsigned line_8 = __LINE__ + 1;
+  const std::string said_8 = error_text([&] { description.difference("tower_0", "tower_1"); });
+  CHECK_SAYS(said_8, "ValueError", here(line_8), "nearest existing: 'tower_0'");
 }
