@@ -122,6 +122,7 @@ TEST_CASE("a session of another thread sees a node when device functions have se
     return op.type() == "Const" ? std::string("/device:CPU:0") : std::string();
   });
   for (int i = 0; i < 300; ++i) tf::constant(i);
+  runs.wait_for(1);
   runs.stop();
 }
 
