@@ -37,7 +37,10 @@ class FilterReader : public CpuKernel {
   int phases() const override { return shared_bytes_ > 0 ? 2 : 1; }
   int slices(int phase) const override { return phase < phases() - 1 ? 1 : batch_.count(); }
 
-  bool may_fail() const override { return false; }
+  bool may_fail() const override {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const Part& part) { return part.primitive.takes_memory(); });
+  }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const final {
     const SliceRange images = batch_.range(slice);

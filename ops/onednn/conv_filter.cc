@@ -43,7 +43,10 @@ class BackpropFilter final : public CpuKernel {
         std::clamp<std::int64_t>(geometry_.filter_elements() / kPerSlice, 1, 8));
   }
 
-  bool may_fail() const override { return false; }
+  bool may_fail() const override {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const Part& part) { return part.primitive.takes_memory(); });
+  }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     float* filter = static_cast<float*>(outputs[0]);

@@ -50,6 +50,38 @@ Primitive make_primitive(const Matrix& a, const Matrix& b, const Matrix& c) {
   });
 }
 
+/// c = a b. oneDNN packs parts of its operands into memory that it asks the system for; where it
+/// gets none the product is computed without, slowly: after some variables have been assigned, a
+/// step may not fail.
+class Product {
+ public:
+  Product(const Matrix& a, const Matrix& b, const Matrix& c)
+      : a_(a), b_(b), c_(c), primitive_(make_primitive(a, b, c)) {}
+
+  std::size_t scratch_bytes() const { return primitive_.scratch_bytes(); }
+  void run(const float* a, const float* b, float* c, std::byte* scratch) const {
+    void* const pointers[] = {const_cast<float*>(a), const_cast<float*>(b), c};
+    if (!primitive_.try_run(pointers, scratch)) multiply(a, b, c);
+  }
+
+ private:
+  void multiply(const float* a, const float* b, float* c) const {
+    for (std::int64_t row = 0; row < c_.rows; ++row) {
+      float* sums = c + row * c_.row_stride;
+      for (std::int64_t j = 0; j < c_.columns; ++j) sums[j * c_.column_stride] = 0.0f;
+      for (std::int64_t k = 0; k < a_.columns; ++k) {
+        const float factor = a[row * a_.row_stride + k * a_.column_stride];
+        const float* others = b + k * b_.row_stride;
+        for (std::int64_t j = 0; j < c_.columns; ++j)
+          sums[j * c_.column_stride] += factor * others[j * b_.column_stride];
+      }
+    }
+  }
+
+  Matrix a_, b_, c_;
+  Primitive primitive_;
+};
+
 // Bias and relu on the part `rows` x `columns` of c, right after a slice has made it.
 void finish(const MatMulShape& shape, const MatMulOptions& options, SliceRange rows,
             SliceRange columns, const void* const* inputs, void* const* outputs) {
@@ -83,10 +115,11 @@ class Direct final : public CpuKernel {
         slices_(slice_count(s)) {
     for (int slice = 0; slice < slices_; ++slice) {
       const std::int64_t size = range(slice).size();
-      primitives_.push_back(by_rows_
-                                ? make_primitive(a_.row_part(size), b_, c_.row_part(size))
-                                : make_primitive(a_, b_.column_part(size), c_.column_part(size)));
-      slice_bytes_ = std::max(slice_bytes_, whole_lines(primitives_.back().scratch_bytes()));
+      if (by_rows_)
+        products_.emplace_back(a_.row_part(size), b_, c_.row_part(size));
+      else
+        products_.emplace_back(a_, b_.column_part(size), c_.column_part(size));
+      slice_bytes_ = std::max(slice_bytes_, whole_lines(products_.back().scratch_bytes()));
     }
   }
 
@@ -99,8 +132,8 @@ class Direct final : public CpuKernel {
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     const std::int64_t first = range(slice).begin;
-    float* a = const_cast<float*>(static_cast<const float*>(inputs[0]));
-    float* b = const_cast<float*>(static_cast<const float*>(inputs[1]));
+    const float* a = static_cast<const float*>(inputs[0]);
+    const float* b = static_cast<const float*>(inputs[1]);
     float* c = static_cast<float*>(outputs[0]);
     if (by_rows_) {
       a += first * a_.row_stride;
@@ -109,9 +142,8 @@ class Direct final : public CpuKernel {
       b += first * b_.column_stride;
       c += first;
     }
-    void* const pointers[] = {a, b, c};
-    primitives_[static_cast<std::size_t>(slice)].run(
-        pointers, workspace + static_cast<std::size_t>(slice) * slice_bytes_);
+    products_[static_cast<std::size_t>(slice)].run(
+        a, b, c, workspace + static_cast<std::size_t>(slice) * slice_bytes_);
     const SliceRange part = range(slice);
     finish(shape_, options_, by_rows_ ? part : SliceRange{0, shape_.rows},
            by_rows_ ? SliceRange{0, shape_.columns} : part, inputs, outputs);
@@ -127,7 +159,7 @@ class Direct final : public CpuKernel {
   Matrix a_, b_, c_;
   bool by_rows_;
   int slices_;
-  std::vector<Primitive> primitives_;
+  std::vector<Product> products_;
   std::size_t slice_bytes_ = 0;
 };
 
@@ -150,8 +182,8 @@ class Swapped final : public CpuKernel {
     const Matrix a = dense(s.inner, s.rows, false);
     for (int slice = 0; slice < slices_; ++slice) {
       const std::int64_t size = range(slice).size();
-      primitives_.push_back(make_primitive(b.row_part(size), a, dense(size, s.rows, false)));
-      scratch_bytes_ = std::max(scratch_bytes_, whole_lines(primitives_.back().scratch_bytes()));
+      products_.emplace_back(b.row_part(size), a, dense(size, s.rows, false));
+      scratch_bytes_ = std::max(scratch_bytes_, whole_lines(products_.back().scratch_bytes()));
     }
     turned_bytes_ = floats(s.inner * s.rows);
     slice_bytes_ = scratch_bytes_ + floats(range(0).size() * s.rows);
@@ -178,8 +210,7 @@ class Swapped final : public CpuKernel {
     const float* b = static_cast<const float*>(inputs[1]) + part.begin * shape_.inner;
     std::byte* scratch = workspace + turned_bytes_ + static_cast<std::size_t>(slice) * slice_bytes_;
     float* product = reinterpret_cast<float*>(scratch + scratch_bytes_);
-    void* const pointers[] = {const_cast<float*>(b), turned, product};
-    primitives_[static_cast<std::size_t>(slice)].run(pointers, scratch);
+    products_[static_cast<std::size_t>(slice)].run(b, turned, product, scratch);
     simd::loops().transpose(product, shape_.rows, static_cast<float*>(outputs[0]) + part.begin,
                             shape_.columns, part.size(), shape_.rows);
   }
@@ -193,7 +224,7 @@ class Swapped final : public CpuKernel {
   MatMulShape shape_;
   MatMulOptions options_;
   int slices_;
-  std::vector<Primitive> primitives_;
+  std::vector<Product> products_;
   std::size_t scratch_bytes_ = 0;
   std::size_t turned_bytes_ = 0;
   std::size_t slice_bytes_ = 0;

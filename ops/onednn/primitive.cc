@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -27,6 +31,35 @@ const OpenMp& open_mp() {
   return functions;
 }
 
+// Bytes: more than oneDNN takes at a time (6 MiB for the code of products), since other threads
+// take some meanwhile. The first malloc of a thread reserves 64 MiB.
+constexpr std::size_t kRoom = std::size_t{32} << 20;
+constexpr std::size_t kRoomForProducts = std::size_t{160} << 20;
+
+void check_room(const char* what, std::size_t bytes) {
+  void* const room = std::malloc(bytes);
+  if (room == nullptr)
+    throw errors::ResourceExhaustedError(fmt::format(
+        "oneDNN could not prepare {}: less than {} bytes of memory are left.", what, bytes));
+  std::free(room);
+}
+
+/// A product of small matrices, for which oneDNN makes the code of all products.
+bool multiply_once(const char* what) {
+  check_room(what, kRoomForProducts);
+  constexpr int kSide = 16;
+  std::array<float, kSide * kSide> a{}, c{};
+  return dnnl_sgemm('N', 'N', kSide, kSide, kSide, 1.0f, a.data(), kSide, a.data(), kSide, 0.0f,
+                    c.data(), kSide) == dnnl_success;
+}
+
+std::string_view implementation(const dnnl::primitive& primitive) {
+  const char* name = nullptr;
+  const auto status =
+      dnnl_primitive_desc_query(primitive.get_primitive_desc(), dnnl_query_impl_info_str, 0, &name);
+  return status == dnnl_success && name != nullptr ? name : "";
+}
+
 }  // namespace
 
 const dnnl::engine& cpu_engine() {
@@ -48,6 +81,14 @@ dnnl::primitive_attr caller_scratchpad() {
   return attr;
 }
 
+void make_ready(const char* what) {
+  static const bool ready = multiply_once(what);
+  check_room(what, kRoom);
+  if (!ready)
+    throw errors::ResourceExhaustedError(
+        fmt::format("oneDNN could not prepare {}: it had no memory for its code.", what));
+}
+
 void rethrow_dnnl(const char* what) {
   try {
     throw;
@@ -64,6 +105,7 @@ Primitive::Primitive(dnnl::primitive primitive, const dnnl::memory::desc& scratc
     : state_(std::make_unique<State>()) {
   state_->scratch_bytes = is_empty(scratchpad) ? 0 : scratchpad.get_size();
   if (state_->scratch_bytes > 0) operands.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
+  state_->takes_memory = implementation(primitive).find("gemm") != std::string_view::npos;
   state_->primitive = std::move(primitive);
   state_->operands = std::move(operands);
   // Towers share kernels, so each core may be in this one at the same time.
@@ -93,15 +135,23 @@ Primitive::MemorySet& Primitive::add_set() const {
   return *made.release();
 }
 
+bool Primitive::takes_memory() const { return state_ && state_->takes_memory; }
+
 void Primitive::run(std::span<void* const> pointers, std::byte* scratch) const {
+  if (!try_run(pointers, scratch))
+    throw errors::ResourceExhaustedError("oneDNN had no memory left to run with.");
+}
+
+bool Primitive::try_run(std::span<void* const> pointers, std::byte* scratch) const {
   MemorySet* set = state_->sets.load(std::memory_order_acquire);
   while (set != nullptr && set->lent.exchange(true, std::memory_order_acquire)) set = set->next;
   if (set == nullptr) set = &add_set();
-  execute(*set, pointers, scratch);
+  const bool done = execute(*set, pointers, scratch);
   set->lent.store(false, std::memory_order_release);
+  return done;
 }
 
-void Primitive::execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const {
+bool Primitive::execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const {
   const OneThread one;
   std::array<dnnl_exec_arg_t, kMaxOperands + 1> arguments;
   const std::size_t count = state_->operands.size();
@@ -109,9 +159,14 @@ void Primitive::execute(MemorySet& set, std::span<void* const> pointers, std::by
     set.memories[i].set_data_handle(i == pointers.size() ? scratch : pointers[i]);
     arguments[i] = {state_->operands[i].argument, set.memories[i].get()};
   }
-  const dnnl_status_t status = dnnl_primitive_execute(state_->primitive.get(), set.stream.get(),
-                                                      static_cast<int>(count), arguments.data());
-  if (status == dnnl_success) return;
+  dnnl_status_t status = dnnl_out_of_memory;
+  try {
+    status = dnnl_primitive_execute(state_->primitive.get(), set.stream.get(),
+                                    static_cast<int>(count), arguments.data());
+  } catch (const std::bad_alloc&) {  // of its lists of arguments
+  }
+  if (status == dnnl_success) return true;
+  if (status == dnnl_out_of_memory) return false;
   set.lent.store(false, std::memory_order_release);
   throw errors::InternalError(
       fmt::format("oneDNN failed while running (status {}).", static_cast<int>(status)));

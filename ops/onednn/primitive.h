@@ -34,12 +34,18 @@ constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 
 /// Attributes every primitive here has: scratch memory comes from the caller.
 dnnl::primitive_attr caller_scratchpad();
 
+/// Throws ResourceExhaustedError, naming `what`, where the system has little memory left: oneDNN
+/// reads through null pointers when it gets none while it prepares. The first call has oneDNN make
+/// the code that it would make when its first product runs, too late for an error.
+void make_ready(const char* what);
+
 /// Calls `make` for one thread and turns an error of oneDNN into InternalError or
 /// ResourceExhaustedError that names `what`.
 [[noreturn]] void rethrow_dnnl(const char* what);
 template <class Make>
 auto prepare(const char* what, Make make) {
   const OneThread one;
+  make_ready(what);
   try {
     return make();
   } catch (const dnnl::error&) {
@@ -69,8 +75,15 @@ class Primitive {
   explicit operator bool() const { return state_ != nullptr; }
   std::size_t scratch_bytes() const;
 
-  /// Runs on the calling thread; `pointers` in the order of the operands.
+  /// Whether a run asks the system for memory besides `scratch`: oneDNN's products of matrices do,
+  /// and the convolutions that it makes of them.
+  bool takes_memory() const;
+
+  /// Runs on the calling thread; `pointers` in the order of the operands. Throws
+  /// ResourceExhaustedError where `takes_memory` and there is none.
   void run(std::span<void* const> pointers, std::byte* scratch) const;
+  /// The same, but returns false where there is no memory. What was written is of no use then.
+  [[nodiscard]] bool try_run(std::span<void* const> pointers, std::byte* scratch) const;
 
  private:
   struct MemorySet {
@@ -88,11 +101,12 @@ class Primitive {
     dnnl::primitive primitive;
     std::vector<Operand> operands;  // the scratchpad, where there is one, is the last
     std::size_t scratch_bytes = 0;
+    bool takes_memory = false;
     std::atomic<MemorySet*> sets{nullptr};  // a list that only grows
   };
   /// Puts a new set, lent already, before the others.
   MemorySet& add_set() const;
-  void execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const;
+  bool execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const;
 
   std::unique_ptr<State> state_;
 };
