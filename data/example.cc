@@ -1,13 +1,8 @@
 #include "data/example.h"
 
-#include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
-#include <limits>
-
 #include "core/graph/error.h"
 #include "data/example.pb.h"
+#include "data/serialize.h"
 
 namespace towerflow::data {
 
@@ -54,17 +49,7 @@ ExampleBuilder& ExampleBuilder::bytes(std::string_view name, std::string_view va
 }
 
 std::string ExampleBuilder::serialize() const {
-  const std::size_t size = message_->example.ByteSizeLong();
-  if (size > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    throw errors::InvalidArgumentError(
-        fmt::format("an Example of {} bytes: protocol buffers hold less than 2 GiB", size));
-  std::string text;
-  google::protobuf::io::StringOutputStream stream(&text);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message_->example.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return text;
+  return serialize_deterministically(message_->example);
 }
 
 void ExampleBuilder::clear() { message_->example.Clear(); }

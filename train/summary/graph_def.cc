@@ -1,9 +1,8 @@
 #include "train/summary/graph_def.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include "data/serialize.h"
 #include "train/summary/graph_def.pb.h"
 
 namespace towerflow::summary {
@@ -44,15 +43,7 @@ void fill(proto::NodeDef& proto, const Operation& op) {
 std::string serialize_graph(const Graph& graph) {
   proto::GraphDef proto;
   for (const Operation& op : graph.get_operations()) fill(*proto.add_node(), op);
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    // The attributes are a map, whose order would else change from run to run.
-    coded.SetSerializationDeterministic(true);
-    proto.SerializeToCodedStream(&coded);
-  }
-  return bytes;
+  return serialize_deterministically(proto);
 }
 
 }  // namespace towerflow::summary
