@@ -104,28 +104,33 @@ std::unique_ptr<PreparedKernel> concat_kernel(const KernelRequest& request) {
       });
 }
 
-/// Where value `index` of a concat begins: (0, .., sum of sizes before it, .., 0), computed in the
-/// run where sizes or the axis are not known before.
-Tensor begin_of(const Operation& op, std::size_t index) {
-  const Tensor axis = op.input(op.num_inputs() - 1);
-  std::vector<Tensor> inputs{axis};
-  for (std::size_t i = 0; i <= index; ++i) inputs.push_back(op.input(i));
-  const Tensor begin =
-      op.graph()
-          .add({.op = "ConcatBegin", .name = "begin", .inputs = inputs, .site = op.site()})
-          .output(0);
-  const Array known = constant_value(begin);
-  return known.empty() ? begin : make_constant(op.graph(), known, "offset", op.site());
+/// Where each value of a concat begins: (0, .., sum of sizes before it, .., 0), computed in the run
+/// where sizes or the axis are not known before.
+std::vector<Tensor> begins_of(const Operation& op) {
+  const std::size_t count = op.num_inputs() - 1;
+  std::vector<Tensor> begins;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<Tensor> inputs{op.input(count), op.input(i > 0 ? i - 1 : 0)};
+    if (i > 0) inputs.push_back(begins.back());
+    const Tensor begin =
+        op.graph()
+            .add({.op = "ConcatBegin", .name = "begin", .inputs = inputs, .site = op.site()})
+            .output(0);
+    const Array known = constant_value(begin);
+    begins.push_back(known.empty() ? begin : make_constant(op.graph(), known, "offset", op.site()));
+  }
+  return begins;
 }
 
 /// The slices of value `index`: all rows, of each the part that lies in it. For an axis behind
 /// rows.
-IndexedSlices part_of_slices(const Operation& op, std::size_t index, const IndexedSlices& slices) {
+IndexedSlices part_of_slices(const Operation& op, std::size_t index, const Tensor& begin,
+                             const IndexedSlices& slices) {
   const Site site = op.site();
   const Tensor shape = towerflow::shape(op.input(index), {}, site);
   const Tensor sizes =
       concat({Operand({-1}, site), slice(shape, {1}, {-1}, {}, site)}, 0, {}, site);
-  return {slice(slices.values, begin_of(op, index), sizes, {}, site), slices.indices, shape};
+  return {slice(slices.values, begin, sizes, {}, site), slices.indices, shape};
 }
 
 /// Whether the axis is known to lie behind the rows, so that slices of rows stay slices.
@@ -143,55 +148,53 @@ std::vector<OptionalGradient> concat_gradient(const Operation& op,
     dxs[0] = dys[0];
     return dxs;
   }
+  const std::vector<Tensor> begins = begins_of(op);
   if (!dys[0]->is_dense() && behind_rows(op)) {
     for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
-      dxs[i] = part_of_slices(op, i, dys[0]->slices());
+      dxs[i] = part_of_slices(op, i, begins[i], dys[0]->slices());
     }
     return dxs;
   }
   const Tensor dy = dense_gradient(dys[0], op.site());
   for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
-    dxs[i] =
-        slice(dy, begin_of(op, i), towerflow::shape(op.input(i), {}, op.site()), {}, op.site());
+    dxs[i] = slice(dy, begins[i], towerflow::shape(op.input(i), {}, op.site()), {}, op.site());
   }
   return dxs;
 }
 
-/// Inputs: axis, then the values up to the one whose begin is asked for.
+/// Inputs: axis and a value, then where it begins; gives where the next one does. Without the last:
+/// where the first one does.
 void begin_shape(InferenceContext& context) {
-  const Shape& last = context.shape(context.num_inputs() - 1);
-  context.add_output(DType::int32, last.has_rank() ? Shape{last.rank()} : Shape{None});
+  const Shape& value = context.shape(1);
+  context.add_output(DType::int32, value.has_rank() ? Shape{value.rank()} : Shape{None});
 }
 
 Array begin_constant(const InferenceContext& context, std::span<const OutputSpec>) {
-  const std::size_t last = context.num_inputs() - 1;
   const Array* axis = context.constant(0);
-  if (axis == nullptr || !context.shape(last).has_rank()) return {};
-  const std::size_t rank = context.shape(last).rank();
-  const auto at = normalized_axis(integers_of(*axis).at(0), rank);
+  const Shape& value = context.shape(1);
+  if (axis == nullptr || !value.has_rank()) return {};
+  const auto at = normalized_axis(integers_of(*axis).at(0), value.rank());
   if (!at) return {};
-  std::int64_t before = 0;
-  for (std::size_t i = 1; i < last; ++i) {
-    const Shape& shape = context.shape(i);
-    if (shape.rank() != rank || !shape[*at].known()) return {};
-    before += shape.size(*at);
-  }
-  Array begin = Array::zeros(DType::int32, Shape{rank});
-  begin.data<std::int32_t>()[*at] = static_cast<std::int32_t>(before);
+  Array begin = Array::zeros(DType::int32, Shape{value.rank()});
+  if (context.num_inputs() == 2) return begin;
+  const Array* before = context.constant(2);
+  if (before == nullptr || !value[*at].known()) return {};
+  begin.data<std::int32_t>()[*at] =
+      before->data<std::int32_t>()[*at] + static_cast<std::int32_t>(value.size(*at));
   return begin;
 }
 
 std::unique_ptr<PreparedKernel> begin_kernel(const KernelRequest& request) {
   const std::vector<TensorDesc> inputs = request.inputs;
   return function_kernel([inputs](const LaunchArgs& args) {
-    const std::size_t rank = inputs.back().shape.rank();
-    const std::size_t axis = checked_axis(integer_at(inputs[0].dtype, args.inputs[0], 0), rank);
-    std::int64_t before = 0;
-    for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
-      if (inputs[i].shape.rank() == rank) before += inputs[i].shape.size(axis);
-    }
-    std::fill_n(args.output<std::int32_t>(0), rank, 0);
-    args.output<std::int32_t>(0)[axis] = static_cast<std::int32_t>(before);
+    const Shape& value = inputs[1].shape;
+    const std::size_t axis =
+        checked_axis(integer_at(inputs[0].dtype, args.inputs[0], 0), value.rank());
+    std::int32_t* begin = args.output<std::int32_t>(0);
+    std::fill_n(begin, value.rank(), 0);
+    if (inputs.size() == 2) return;
+    begin[axis] = static_cast<const std::int32_t*>(args.inputs[2])[axis] +
+                  static_cast<std::int32_t>(value.size(axis));
   });
 }
 
