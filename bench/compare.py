@@ -3,20 +3,25 @@
 
     compare.py --tf-python PYTHON --command build/towerflow [--num-towers N] [--batch-size B]
                [--devices D] [--kernel K] [--relu-logits] [--by-hand] [--prefix P]
-               [--windows W] [--steps K] [--json]
+               [--data-dir DIR] [--busy-loops L] [--windows W] [--steps K] [--json]
 
 Ours is `towerflow bench mnist --serve`; the peer is bench/tf_mnist_step.py --serve, once with one
 thread and once with two: the better of both counts. Windows alternate, so that whatever else the
 machine does hits all alike. The ratio is that of the medians; its spread is the middle half of the
 ratios of neighbouring windows.
+
+With --data-dir both take their batches from queues, which are filled from DIR/train.tfrecords while
+a step runs: the whole program. --busy-loops keeps the machine busy with that many processes.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import platform
 import statistics
 import subprocess
+import sys
 
 from turns import Program, middle
 
@@ -27,6 +32,18 @@ def commit():
     done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, text=True,
                           capture_output=True)
     return done.stdout.strip() or "unknown"
+
+
+@contextlib.contextmanager
+def load(count):
+    """Keeps the machine busy with `count` processes."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 def main():
@@ -41,12 +58,15 @@ def main():
     parser.add_argument("--relu-logits", action="store_true")
     parser.add_argument("--by-hand", action="store_true", help="ours: the hand-written averager")
     parser.add_argument("--prefix", default="", help="ours: other names")
+    parser.add_argument("--data-dir", help="of both: the whole program with its input queues")
+    parser.add_argument("--busy-loops", type=int, default=0, help="processes that load the machine")
     parser.add_argument("--windows", type=int, default=15)
     parser.add_argument("--steps", type=int, default=15)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     shape = ["--num-towers", str(options.num_towers), "--batch-size", str(options.batch_size)]
     shape += ["--kernel", str(options.kernel)] + ["--relu-logits"] * options.relu_logits
+    shape += ["--data-dir", options.data_dir] if options.data_dir else []
     devices = options.devices or options.num_towers
     ours = Program("towerflow", [options.command, "bench", "mnist", "--serve", "--devices",
                                  "cpu:%d" % devices] + shape + ["--by-hand"] * options.by_hand +
@@ -64,11 +84,13 @@ def main():
 
     for program in programs:
         rate(program)
-    for index in range(options.windows):
-        for program in programs:
-            rates[program].append(rate(program))
-        print("window %d of %d: %s" % (index + 1, options.windows, ", ".join(
-            "%s %.0f" % (program.name, rates[program][-1]) for program in programs)), flush=True)
+    with load(options.busy_loops):
+        for index in range(options.windows):
+            for program in programs:
+                rates[program].append(rate(program))
+            print("window %d of %d: %s" % (index + 1, options.windows, ", ".join(
+                "%s %.0f" % (program.name, rates[program][-1]) for program in programs)),
+                flush=True)
     for program in programs:
         program.close()
         print("%-24s %6.0f examples/s (middle half %.0f to %.0f)"
@@ -80,6 +102,7 @@ def main():
           % (peer.name, ratio, low, high, options.num_towers, options.batch_size))
     if options.json:
         print(json.dumps({"model": "mnist", "towers": options.num_towers,
+                          "input": bool(options.data_dir), "busy_loops": options.busy_loops,
                           "batch_size": options.batch_size, "ratio": ratio, "low": low,
                           "high": high, "peer": peer.name, "commit": commit(),
                           "machine": platform.processor() or platform.machine(),

@@ -3,11 +3,13 @@
 
     tf_mnist_step.py [--num-towers N] [--batch-size B] [--threads T] [--devices D]
                      [--relu-logits] [--kernel K] [--steps K] [--windows W] [--warm-up S]
+                     [--data-dir DIR]
     tf_mnist_step.py --serve ...      a window for each line read: two programs take turns
 
 The step is that of the source: towers under their devices, Momentum 0.9 with Nesterov, gradients
 averaged by expand_dims, concat and reduce_mean, variables on /cpu:0. Batches lie in variables that
-are written once, so no step pays for a feed or an input queue.
+are written once, so no step pays for a feed or an input queue; with --data-dir they come from the
+queues of tf_mnist_accuracy.py, which reads DIR.
 
 Without --serve it prints one JSON line: model, towers, batch, threads, steps and windows,
 examples_per_second (median of the windows), spread (greatest less least window, over the median),
@@ -32,6 +34,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "
 
 import tensorflow.compat.v1 as tf  # noqa: E402
 
+import tf_mnist_accuracy  # noqa: E402
 from oracle import generator, mnist_net  # noqa: E402
 
 
@@ -50,8 +53,10 @@ def arguments():
     parser.add_argument("--steps", type=int, default=20, help="steps of a window")
     parser.add_argument("--windows", type=int, default=9)
     parser.add_argument("--warm-up", type=int, default=10, help="steps before the first window")
+    parser.add_argument("--data-dir", type=pathlib.Path)
     parser.add_argument("--serve", action="store_true")
     options = parser.parse_args()
+    options.num_epochs = 1 << 30  # input that does not end
     for name in ("num_towers", "batch_size", "threads", "devices", "steps", "windows"):
         if getattr(options, name) < 1:
             parser.error("--%s must be at least 1" % name.replace("_", "-"))
@@ -68,6 +73,13 @@ def held_batch(tower, batch_size):
             for name, value in (("images", images), ("labels", labels))]
 
 
+def batch(tower, options):
+    if options.data_dir is None:
+        return held_batch(tower, options.batch_size)
+    images, labels = tf_mnist_accuracy.inputs(options)
+    return images, tf.cast(labels, tf.int64)
+
+
 def build(options):
     """The training op and the towers' losses."""
     with tf.device("/cpu:0"):
@@ -80,7 +92,7 @@ def build(options):
         losses, pairs = [], []
         for i in range(options.num_towers):
             with tf.device("/cpu:%d" % (i % options.devices)), tf.name_scope("tower_%d" % i):
-                images, labels = held_batch(i, options.batch_size)
+                images, labels = batch(i, options)
                 loss, _ = mnist_net.loss(images, labels, variables, options.relu_logits)
                 losses.append(loss)
                 pairs.append(opt.compute_gradients(loss, gate_gradients=0))
@@ -106,6 +118,7 @@ def main():
         intra_op_parallelism_threads=options.threads,
         inter_op_parallelism_threads=options.inter_threads or options.threads))
     session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+    tf.train.start_queue_runners(session, tf.train.Coordinator())  # daemons: they end with us
     about = {"model": "mnist", "framework": "tensorflow", "version": tf.__version__,
              "relu_logits": options.relu_logits, "towers": options.num_towers,
              "batch_size": options.batch_size, "devices": options.devices,

@@ -21,6 +21,13 @@ Batch batch_in_memory(std::int64_t batch_size) {
   return {images, labels};
 }
 
+/// The whole program's input, which does not end.
+Batch batch_of_files(const BenchOptions& options) {
+  constexpr int kEndless = 1 << 30;
+  return inputs(record_file(options.data_dir, "train"),
+                {.batch_size = options.batch_size, .num_epochs = kEndless});
+}
+
 }  // namespace
 
 struct StepBench::State {
@@ -29,20 +36,35 @@ struct StepBench::State {
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
     towers = build_towers(
-        {.num_towers = options.num_towers, .net = options.net, .average = options.average},
-        [&] { return batch_in_memory(options.batch_size); });
+        {.num_towers = options.num_towers, .net = options.net, .average = options.average}, [&] {
+          return options.data_dir.empty() ? batch_in_memory(options.batch_size)
+                                          : batch_of_files(options);
+        });
     ConfigProto config = session_config(options.num_towers, options.devices);
     config.passes = options.passes;
     session = std::make_unique<Session>(graph, config);
     session->run(towers.init);
+    threads = tf::train::start_queue_runners(*session, {.coord = &coord});
     fetches = {towers.train_op, towers.losses.back()};
     step = session->make_callable(fetches);
   }
+
+  ~State() {
+    coord.request_stop();
+    try {
+      coord.join(threads);
+    } catch (const Error&) {  // of reading: the step that wanted the batch has thrown as well
+    }
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   Graph graph;
   Towers towers;
   std::vector<Fetch> fetches;
   std::unique_ptr<Session> session;
+  tf::train::Coordinator coord;
+  std::vector<tf::train::Thread> threads;
   Callable step;
   std::int64_t batch_size;
   double loss = 0;

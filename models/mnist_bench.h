@@ -7,6 +7,7 @@
 namespace towerflow::models::mnist {
 
 struct BenchOptions {
+  std::string data_dir{};  ///< as in TrainOptions; batches lie in memory when it is empty
   int num_towers = 1;
   std::int64_t batch_size = 64;  ///< per tower
   NetOptions net{};
@@ -15,7 +16,8 @@ struct BenchOptions {
   PassOptions passes{};
 };
 
-/// The training step on batches that lie in memory, in variables, so that no input is timed.
+/// The training step on batches that lie in memory, in variables, so that no input is timed. With a
+/// data_dir it is the whole program's: its queues are filled while it runs.
 class StepBench {
  public:
   explicit StepBench(const BenchOptions& options);
