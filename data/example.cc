@@ -1,5 +1,8 @@
 #include "data/example.h"
 
+#include <functional>
+#include <map>
+
 #include "core/graph/error.h"
 #include "data/example.pb.h"
 #include "data/serialize.h"
@@ -7,12 +10,13 @@
 namespace towerflow::data {
 
 struct ExampleBuilder::Message {
-  proto::Example example;
+  std::map<std::string, proto::Feature, std::less<>> features;
 
   proto::Feature& feature(std::string_view name) {
-    proto::Feature& found = (*example.mutable_features()->mutable_feature())[std::string(name)];
-    found.Clear();
-    return found;
+    auto found = features.find(name);
+    if (found == features.end()) found = features.try_emplace(std::string(name)).first;
+    found->second.Clear();
+    return found->second;
   }
 };
 
@@ -49,9 +53,15 @@ ExampleBuilder& ExampleBuilder::bytes(std::string_view name, std::string_view va
 }
 
 std::string ExampleBuilder::serialize() const {
-  return serialize_deterministically(message_->example);
+  proto::SortedExample example;
+  for (const auto& [name, feature] : message_->features) {
+    proto::SortedFeatures::Entry& entry = *example.mutable_features()->add_feature();
+    entry.set_key(name);
+    *entry.mutable_value() = feature;
+  }
+  return serialize_message(example);
 }
 
-void ExampleBuilder::clear() { message_->example.Clear(); }
+void ExampleBuilder::clear() { message_->features.clear(); }
 
 }  // namespace towerflow::data

@@ -88,7 +88,7 @@ bool all_closed(tf::Graph& graph) {
 }
 
 /// Whether it finished, or left nothing behind when it failed.
-bool try_to_train(const std::string& folder, const char* when) {
+bool trains_or_cleans_up(const std::string& folder, const char* when) {
   tf::Graph graph;
   const auto g = graph.as_default();
   bool finished = false;
@@ -102,6 +102,16 @@ bool try_to_train(const std::string& folder, const char* when) {
   refuse(Taken::object, -1);
   if (!all_closed(graph)) std::printf("left open%s\n", when);
   return all_closed(graph) && (finished || *when == '\0');
+}
+
+bool try_to_train(const std::string& folder, const char* when) {
+  try {
+    return trains_or_cleans_up(folder, when);
+  } catch (const std::exception& error) {  // there is no graph yet
+    refuse(Taken::object, -1);
+    std::printf("error%s: %s\n", when, error.what());
+    return *when == '\0';
+  }
 }
 
 }  // namespace

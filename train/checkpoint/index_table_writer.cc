@@ -46,7 +46,13 @@ void write_index_table(AtomicFile& file, const IndexRecords& records) {
   options.compression = leveldb::kNoCompression;
   FileAdapter adapter(file);
   leveldb::TableBuilder builder(options, &adapter);
-  for (const auto& [key, value] : records) builder.Add(key, value);
+  try {
+    for (const auto& [key, value] : records) builder.Add(key, value);
+    builder.Flush();
+  } catch (...) {
+    builder.Abandon();  // else its destructor ends the process
+    throw;
+  }
   const leveldb::Status status = builder.Finish();
   adapter.rethrow();
   if (!status.ok())
