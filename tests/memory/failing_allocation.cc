@@ -32,13 +32,14 @@ const void* program() {
   return base;
 }
 
-/// Whether the code that asks for memory is this program's: the first on the stack that is neither
-/// the allocator nor a library that only passes the wish and the failure on.
-bool asked_by_program() {
-  constexpr int kOwn = 3;  // frames of this file
+/// Whether the code that asks for memory is this program's: the first on the stack, from `caller`
+/// on, that is not a library that only passes the wish and the failure on.
+bool asked_by_program(const void* caller) {
   void* frames[24];
   const int depth = backtrace(frames, 24);
-  for (int i = kOwn; i < depth; ++i) {
+  int i = 0;
+  while (i < depth && frames[i] != caller) ++i;
+  for (; i < depth; ++i) {
     Dl_info info{};
     if (dladdr(frames[i], &info) == 0) return false;
     if (info.dli_fbase == program()) return true;
@@ -50,13 +51,13 @@ bool asked_by_program() {
 }
 
 /// Counts what is asked for; whether it is to be refused.
-__attribute__((noinline)) bool refuses(Taken kind) {
+bool refuses(Taken kind, const void* caller) {
   if (refused.load(std::memory_order_relaxed) < 0) return false;
   thread_local bool inside = false;  // dladdr and backtrace
   if (inside) return false;
   inside = true;
   bool result = false;
-  if (asked_by_program()) {
+  if (asked_by_program(caller)) {
     const long number = counted[static_cast<int>(kind)].fetch_add(1) + 1;
     result = kind == refused_kind.load() && number == refused.load();
   }
@@ -64,13 +65,13 @@ __attribute__((noinline)) bool refuses(Taken kind) {
   return result;
 }
 
-__attribute__((noinline)) void* object(std::size_t bytes, std::size_t alignment) {
-  if (refuses(Taken::object)) return nullptr;
+void* object(std::size_t bytes, std::size_t alignment, const void* caller) {
+  if (refuses(Taken::object, caller)) return nullptr;
   return alignment == 0 ? std::malloc(bytes == 0 ? 1 : bytes) : __libc_memalign(alignment, bytes);
 }
 
-void* object_or_throw(std::size_t bytes, std::size_t alignment) {
-  void* memory = object(bytes, alignment);
+void* object_or_throw(std::size_t bytes, std::size_t alignment, const void* caller) {
+  void* memory = object(bytes, alignment, caller);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -93,16 +94,22 @@ long taken(Taken kind) { return counted[static_cast<int>(kind)]; }
 
 }  // namespace towerflow::testing
 
-void* operator new(std::size_t bytes) { return object_or_throw(bytes, 0); }
-void* operator new[](std::size_t bytes) { return object_or_throw(bytes, 0); }
+#define CALLER __builtin_return_address(0)
+
+void* operator new(std::size_t bytes) { return object_or_throw(bytes, 0, CALLER); }
+void* operator new[](std::size_t bytes) { return object_or_throw(bytes, 0, CALLER); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return object_or_throw(bytes, static_cast<std::size_t>(alignment));
+  return object_or_throw(bytes, static_cast<std::size_t>(alignment), CALLER);
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return object_or_throw(bytes, static_cast<std::size_t>(alignment));
+  return object_or_throw(bytes, static_cast<std::size_t>(alignment), CALLER);
 }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return object(bytes, 0); }
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return object(bytes, 0); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return object(bytes, 0, CALLER);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return object(bytes, 0, CALLER);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
@@ -115,13 +122,13 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { s
 extern "C" {
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  if (!refuses(Taken::block)) return __libc_memalign(alignment, bytes);
+  if (!refuses(Taken::block, CALLER)) return __libc_memalign(alignment, bytes);
   errno = ENOMEM;
   return nullptr;
 }
 
 void* mmap(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) {
-  if (refuses(Taken::block)) {
+  if (refuses(Taken::block, CALLER)) {
     errno = ENOMEM;
     return MAP_FAILED;
   }
@@ -133,7 +140,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                    void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  return refuses(Taken::thread) ? EAGAIN : create(thread, attributes, body, argument);
+  return refuses(Taken::thread, CALLER) ? EAGAIN : create(thread, attributes, body, argument);
 }
 
 }  // extern "C"
