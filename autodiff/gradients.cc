@@ -33,7 +33,7 @@ Graph& graph_of(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
 }  // namespace
 
 std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
-                                        const std::vector<GradientTarget>& xs,
+                                        std::span<const GradientTarget> xs,
                                         GradientsOptions options, Site site) {
   std::vector<Tensor> targets;
   for (const GradientTarget& x : xs) targets.push_back(x.tensor());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,9 +60,15 @@ namespace towerflow {
 ///          or a grad_y that is not a number; LookupError: an op whose gradient is not defined
 /// source   tf.gradients
 std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
-                                        const std::vector<GradientTarget>& xs,
+                                        std::span<const GradientTarget> xs,
                                         GradientsOptions options = {}, Site site = Site::current());
-inline std::vector<OptionalGradient> gradients(Tensor y, const std::vector<GradientTarget>& xs,
+inline std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
+                                               std::initializer_list<GradientTarget> xs,
+                                               GradientsOptions options = {},
+                                               Site site = Site::current()) {
+  return gradients(ys, std::span(xs.begin(), xs.size()), std::move(options), site);
+}
+inline std::vector<OptionalGradient> gradients(Tensor y, std::initializer_list<GradientTarget> xs,
                                                GradientsOptions options = {},
                                                Site site = Site::current()) {
   return gradients(std::vector<Tensor>{y}, xs, std::move(options), site);

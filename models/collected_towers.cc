@@ -34,10 +34,7 @@ Model::Model(bool is_training, const Config& config) {
       {.name = "loss"});
   predict = tf::argmax(logits, 1, {.name = "predict"});
   merge_summary = tf::summary::merge({tf::summary::scalar("loss_summary", loss)});
-  if (is_training) {
-    const std::vector<Variable> variables = tf::trainable_variables();
-    grad = tf::gradients(loss, {variables.begin(), variables.end()});
-  }
+  if (is_training) grad = tf::gradients(loss, tf::trainable_variables());
   tf::add_to_collection("loss", loss);
   tf::add_to_collection("predict", predict);
   tf::add_to_collection("merge_summary", merge_summary);

@@ -191,7 +191,7 @@ Program gradients_of_many(int n) {
   const Tensor x = input();
   std::vector<Tensor> xs;
   for (int i = 0; i < n; ++i) xs.push_back(x + 1.0f);
-  const auto dxs = gradients({add_n(xs)}, {xs.begin(), xs.end()});
+  const auto dxs = gradients(add_n(xs), xs);
   std::vector<Fetch> fetches;
   for (const OptionalGradient& dx : dxs) fetches.emplace_back(dx->dense());
   return fed(x, std::move(fetches));

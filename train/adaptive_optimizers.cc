@@ -31,7 +31,7 @@ Tensor times(const Variable& a, const Tensor& b, Site site) {
 
 }  // namespace
 
-AdamOptimizer::AdamOptimizer(Operand learning_rate, AdamOptions options)
+AdamOptimizer::AdamOptimizer(ScalarOperand learning_rate, AdamOptions options)
     : Optimizer(options.name, options.use_locking),
       learning_rate_(std::move(learning_rate)),
       options_(std::move(options)) {}
@@ -91,7 +91,7 @@ Operation AdamOptimizer::finish(const std::vector<Operation>& updates, const std
   return group(all, {.name = name}, site);
 }
 
-RMSPropOptimizer::RMSPropOptimizer(Operand learning_rate, RMSPropOptions options)
+RMSPropOptimizer::RMSPropOptimizer(ScalarOperand learning_rate, RMSPropOptions options)
     : Optimizer(options.name, options.use_locking),
       learning_rate_(std::move(learning_rate)),
       options_(std::move(options)) {}
@@ -138,7 +138,7 @@ Operation RMSPropOptimizer::apply_sparse(const IndexedSlices& gradient, const Va
       {.use_locking = use_locking()}, site);
 }
 
-AdagradOptimizer::AdagradOptimizer(Operand learning_rate, AdagradOptions options, Site site)
+AdagradOptimizer::AdagradOptimizer(ScalarOperand learning_rate, AdagradOptions options, Site site)
     : Optimizer(options.name, options.use_locking),
       learning_rate_(std::move(learning_rate)),
       options_(std::move(options)) {

@@ -5,6 +5,7 @@
 namespace towerflow::train::types {
 
 struct AdamOptions {
+  ByName by_name = ByName();
   Operand beta1 = 0.9;
   Operand beta2 = 0.999;
   Operand epsilon = 1e-8;
@@ -19,7 +20,9 @@ struct AdamOptions {
 /// Slices are not lazy: every row's `m` and `v` decay and every row moves.
 class AdamOptimizer final : public Optimizer {
  public:
-  explicit AdamOptimizer(Operand learning_rate = 0.001, AdamOptions options = {});
+  explicit AdamOptimizer(ScalarOperand learning_rate = 0.001, AdamOptions options = {});
+  explicit AdamOptimizer(AdamOptions options, Site site = Site::current())
+      : AdamOptimizer(ScalarOperand(0.001, site), std::move(options)) {}
 
  private:
   void create_slots(const std::vector<Variable>& variables, Site site) override;
@@ -54,7 +57,7 @@ struct RMSPropOptions {
 /// Slices touch the named rows alone.
 class RMSPropOptimizer final : public Optimizer {
  public:
-  explicit RMSPropOptimizer(Operand learning_rate, RMSPropOptions options = {});
+  explicit RMSPropOptimizer(ScalarOperand learning_rate, RMSPropOptions options = {});
 
  private:
   void create_slots(const std::vector<Variable>& variables, Site site) override;
@@ -82,7 +85,7 @@ struct AdagradOptions {
 /// Slices touch the named rows alone. Throws ValueError for a start of 0 or less.
 class AdagradOptimizer final : public Optimizer {
  public:
-  explicit AdagradOptimizer(Operand learning_rate, AdagradOptions options = {},
+  explicit AdagradOptimizer(ScalarOperand learning_rate, AdagradOptions options = {},
                             Site site = Site::current());
 
  private:

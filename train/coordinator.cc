@@ -100,8 +100,8 @@ void Coordinator::register_thread(Thread thread) {
   state_->registered.push_back(std::move(thread));
 }
 
-void Coordinator::join(const std::vector<Thread>& threads, JoinOptions options) {
-  std::vector<Thread> all = threads;
+void Coordinator::join(std::span<const Thread> threads, JoinOptions options) {
+  std::vector<Thread> all(threads.begin(), threads.end());
   {
     std::lock_guard lock(state_->mutex);
     for (const Thread& thread : state_->registered) {

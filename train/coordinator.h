@@ -1,10 +1,13 @@
 #pragma once
 
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "core/graph/arguments.h"
 #include "core/graph/error.h"
 #include "train/thread.h"
 
@@ -16,6 +19,7 @@ struct CoordinatorOptions {
 };
 
 struct JoinOptions {
+  ByName by_name = ByName();
   double stop_grace_period_secs = 120;  ///< how long threads may take to stop once asked
   bool ignore_live_threads = false;     ///< no error for those that took longer
 };
@@ -54,7 +58,11 @@ class Coordinator {
   void register_thread(Thread thread);
   /// Waits until all threads have ended, or a stop is requested and the grace period is over.
   /// Throws the error that was reported; else RuntimeError naming threads that still run.
-  void join(const std::vector<Thread>& threads = {}, JoinOptions options = {});
+  void join(std::span<const Thread> threads = {}, JoinOptions options = {});
+  void join(std::initializer_list<Thread> threads, JoinOptions options = {}) {
+    join(std::span(threads.begin(), threads.size()), options);
+  }
+  void join(JoinOptions options) { join(std::span<const Thread>(), options); }
   bool joined() const;
   /// Throws the error that was reported, if there is one.
   void raise_requested_exception() const;

@@ -24,12 +24,13 @@ std::string plain(const std::string& name) { return name.substr(0, name.rfind(':
 /// 1 - decay: a number stays one.
 Operand remaining(const Operand& decay, Site site) {
   if (const Nested* nested = decay.nested()) {
-    if (const auto* number = std::get_if<double>(&nested->value())) return {1.0 - *number, site};
+    if (const auto* number = std::get_if<double>(&nested->value()))
+      return Operand(1.0 - *number, site);
     if (const auto* number = std::get_if<std::int64_t>(&nested->value())) {
-      return {1.0 - static_cast<double>(*number), site};
+      return Operand(1.0 - static_cast<double>(*number), site);
     }
   }
-  return {Operand(1.0, site) - decay, site};
+  return Operand(Operand(1.0, site) - decay, site);
 }
 
 /// A name for a variable in the open scope that no global variable has, unless the scope reuses.
@@ -104,7 +105,7 @@ AveragedList::AveragedList(const std::vector<Variable>& variables)
 AveragedList::AveragedList(const std::vector<Tensor>& tensors)
     : items_(std::vector<Averaged>(tensors.begin(), tensors.end())) {}
 
-ExponentialMovingAverage::ExponentialMovingAverage(Operand decay,
+ExponentialMovingAverage::ExponentialMovingAverage(ScalarOperand decay,
                                                    std::optional<Operand> num_updates,
                                                    ExponentialMovingAverageOptions options)
     : decay_(std::move(decay)),

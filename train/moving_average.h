@@ -51,6 +51,7 @@ class AveragedList {
 };
 
 struct ExponentialMovingAverageOptions {
+  ByName by_name = ByName();
   /// Scales averages of tensors, which begin at zero, as if they had not: section 3 of Kingma and
   /// Ba 2015. The variables `biased` and `local_step` beside an average keep the count.
   bool zero_debias = false;
@@ -67,8 +68,10 @@ struct ExponentialMovingAverageOptions {
 class ExponentialMovingAverage {
  public:
   /// With `num_updates`, a count of steps, the decay is min(decay, (1 + n) / (10 + n)).
-  explicit ExponentialMovingAverage(Operand decay, std::optional<Operand> num_updates = {},
+  explicit ExponentialMovingAverage(ScalarOperand decay, std::optional<Operand> num_updates = {},
                                     ExponentialMovingAverageOptions options = {});
+  ExponentialMovingAverage(ScalarOperand decay, ExponentialMovingAverageOptions options)
+      : ExponentialMovingAverage(std::move(decay), std::nullopt, std::move(options)) {}
 
   const std::string& name() const { return options_.name; }
 

@@ -131,7 +131,8 @@ struct GradientDescentOptions {
 /// variable -= rate * gradient. (tf.train.GradientDescentOptimizer)
 class GradientDescentOptimizer final : public Optimizer {
  public:
-  explicit GradientDescentOptimizer(Operand learning_rate, GradientDescentOptions options = {});
+  explicit GradientDescentOptimizer(ScalarOperand learning_rate,
+                                    GradientDescentOptions options = {});
 
  private:
   void create_slots(const std::vector<Variable>&, Site) override {}
@@ -155,7 +156,8 @@ struct MomentumOptions {
 /// With Nesterov, variable -= rate * (gradient + momentum * slot): Sutskever et al. 2013.
 class MomentumOptimizer final : public Optimizer {
  public:
-  MomentumOptimizer(Operand learning_rate, Operand momentum, MomentumOptions options = {});
+  MomentumOptimizer(ScalarOperand learning_rate, ScalarOperand momentum,
+                    MomentumOptions options = {});
 
  private:
   void create_slots(const std::vector<Variable>& variables, Site site) override;

@@ -8,7 +8,7 @@
 
 namespace towerflow::train {
 
-GradientDescentOptimizer::GradientDescentOptimizer(Operand learning_rate,
+GradientDescentOptimizer::GradientDescentOptimizer(ScalarOperand learning_rate,
                                                    GradientDescentOptions options)
     : Optimizer(std::move(options.name), options.use_locking),
       learning_rate_(std::move(learning_rate)) {}
@@ -30,7 +30,7 @@ Operation GradientDescentOptimizer::apply_sparse(const IndexedSlices& gradient,
   return scatter_sub(variable, gradient.indices, scaled, {.use_locking = use_locking()}, site).op();
 }
 
-MomentumOptimizer::MomentumOptimizer(Operand learning_rate, Operand momentum,
+MomentumOptimizer::MomentumOptimizer(ScalarOperand learning_rate, ScalarOperand momentum,
                                      MomentumOptions options)
     : Optimizer(std::move(options.name), options.use_locking),
       learning_rate_(std::move(learning_rate)),

@@ -206,10 +206,10 @@ SaverOptions Saver::with_list(VarList list, SaverOptions options) {
   return options;
 }
 
-std::string Saver::save(Session& session, const std::string& save_path,
-                        const SaverSaveOptions& options, Site site) {
+std::string Saver::save(Session& session, const Text& save_path, const SaverSaveOptions& options,
+                        Site site) {
   try {
-    return save_values(session, save_path, options);
+    return save_values(session, save_path.str(), options);
   } catch (const Error&) {
     rethrow_with({.site = site});
   }

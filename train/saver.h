@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/arguments.h"
 #include "train/saveable.h"
 
 namespace towerflow::types {
@@ -17,6 +18,7 @@ class Session;
 namespace towerflow::train::types {
 
 struct SaverOptions {
+  ByName by_name = ByName();
   /// What is saved and restored; VarList::all() when not given.
   std::optional<VarList> var_list{};
   /// How many checkpoints to keep, the newest; 0 for all.
@@ -100,8 +102,8 @@ class Saver {
   /// Throws ValueError: `latest_filename` with a folder or equal to the path's last part, a folder
   /// that does not exist, a path with a zero byte; FailedPreconditionError: an uninitialised
   /// variable; what writing throws.
-  std::string save(Session& session, const std::string& save_path,
-                   const SaverSaveOptions& options = {}, Site site = Site::current());
+  std::string save(Session& session, const Text& save_path, const SaverSaveOptions& options = {},
+                   Site site = Site::current());
 
   /// Sets the variables to what the checkpoint holds; they need not be initialised. No variable
   /// changes when it throws.

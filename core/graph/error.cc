@@ -5,7 +5,7 @@
 namespace towerflow {
 namespace {
 
-std::string full_text(const char* kind, const std::string& message, const ErrorDetail& detail) {
+std::string full_text(const char* kind, std::string_view message, const ErrorDetail& detail) {
   std::string text = fmt::format("{}: {}", kind, message);
   if (!detail.node.empty()) {
     text += fmt::format("\n  node: {}", detail.node);
@@ -30,10 +30,10 @@ ErrorDetail merged(ErrorDetail own, const ErrorDetail& outer) {
 
 }  // namespace
 
-Error::Error(const char* kind, std::string message, ErrorDetail detail)
+Error::Error(const char* kind, std::string_view message, ErrorDetail detail)
     : std::runtime_error(full_text(kind, message, detail)),
       kind_(kind),
-      message_(std::move(message)),
+      message_(message),
       detail_(std::move(detail)) {}
 
 namespace errors {
@@ -78,38 +78,38 @@ const char* class_name(Code code) noexcept {
   return "UnknownError";
 }
 
-void raise(Code code, std::string message, ErrorDetail detail) {
+void raise(Code code, std::string_view message, ErrorDetail detail) {
   switch (code) {
     case Code::cancelled:
-      throw CancelledError(std::move(message), std::move(detail));
+      throw CancelledError(message, std::move(detail));
     case Code::invalid_argument:
-      throw InvalidArgumentError(std::move(message), std::move(detail));
+      throw InvalidArgumentError(message, std::move(detail));
     case Code::deadline_exceeded:
-      throw DeadlineExceededError(std::move(message), std::move(detail));
+      throw DeadlineExceededError(message, std::move(detail));
     case Code::not_found:
-      throw NotFoundError(std::move(message), std::move(detail));
+      throw NotFoundError(message, std::move(detail));
     case Code::already_exists:
-      throw AlreadyExistsError(std::move(message), std::move(detail));
+      throw AlreadyExistsError(message, std::move(detail));
     case Code::permission_denied:
-      throw PermissionDeniedError(std::move(message), std::move(detail));
+      throw PermissionDeniedError(message, std::move(detail));
     case Code::resource_exhausted:
-      throw ResourceExhaustedError(std::move(message), std::move(detail));
+      throw ResourceExhaustedError(message, std::move(detail));
     case Code::failed_precondition:
-      throw FailedPreconditionError(std::move(message), std::move(detail));
+      throw FailedPreconditionError(message, std::move(detail));
     case Code::aborted:
-      throw AbortedError(std::move(message), std::move(detail));
+      throw AbortedError(message, std::move(detail));
     case Code::out_of_range:
-      throw OutOfRangeError(std::move(message), std::move(detail));
+      throw OutOfRangeError(message, std::move(detail));
     case Code::unimplemented:
-      throw UnimplementedError(std::move(message), std::move(detail));
+      throw UnimplementedError(message, std::move(detail));
     case Code::internal:
-      throw InternalError(std::move(message), std::move(detail));
+      throw InternalError(message, std::move(detail));
     case Code::unavailable:
-      throw UnavailableError(std::move(message), std::move(detail));
+      throw UnavailableError(message, std::move(detail));
     case Code::data_loss:
-      throw DataLossError(std::move(message), std::move(detail));
+      throw DataLossError(message, std::move(detail));
     default:
-      throw OpError(code, std::move(message), std::move(detail));
+      throw OpError(code, message, std::move(detail));
   }
 }
 

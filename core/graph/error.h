@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "core/graph/site.h"
 
@@ -22,7 +23,7 @@ struct ErrorDetail {
 /// `message()` is the first sentence alone; for an error that TensorFlow has, it has its meaning.
 class Error : public std::runtime_error {
  public:
-  Error(const char* kind, std::string message, ErrorDetail detail = {});
+  Error(const char* kind, std::string_view message, ErrorDetail detail = {});
 
   /// Name of the class: "ValueError", "OutOfRangeError".
   const char* kind() const noexcept { return kind_; }
@@ -38,43 +39,43 @@ class Error : public std::runtime_error {
 /// Python's ValueError as TensorFlow raises it: shapes, names and reuse that do not fit.
 class ValueError : public Error {
  public:
-  explicit ValueError(std::string message, ErrorDetail detail = {})
-      : Error("ValueError", std::move(message), std::move(detail)) {}
+  explicit ValueError(std::string_view message, ErrorDetail detail = {})
+      : Error("ValueError", message, std::move(detail)) {}
 };
 
 /// Python's TypeError: dtypes and kinds of object that do not fit.
 class TypeError : public Error {
  public:
-  explicit TypeError(std::string message, ErrorDetail detail = {})
-      : Error("TypeError", std::move(message), std::move(detail)) {}
+  explicit TypeError(std::string_view message, ErrorDetail detail = {})
+      : Error("TypeError", message, std::move(detail)) {}
 };
 
 /// Python's KeyError: a name that the graph does not hold.
 class KeyError : public Error {
  public:
-  explicit KeyError(std::string message, ErrorDetail detail = {})
-      : Error("KeyError", std::move(message), std::move(detail)) {}
+  explicit KeyError(std::string_view message, ErrorDetail detail = {})
+      : Error("KeyError", message, std::move(detail)) {}
 };
 
 /// Python's LookupError: an op type without a registered gradient.
 class LookupError : public Error {
  public:
-  explicit LookupError(std::string message, ErrorDetail detail = {})
-      : Error("LookupError", std::move(message), std::move(detail)) {}
+  explicit LookupError(std::string_view message, ErrorDetail detail = {})
+      : Error("LookupError", message, std::move(detail)) {}
 };
 
 /// Python's NotImplementedError: something the object does not do.
 class NotImplementedError : public Error {
  public:
-  explicit NotImplementedError(std::string message, ErrorDetail detail = {})
-      : Error("NotImplementedError", std::move(message), std::move(detail)) {}
+  explicit NotImplementedError(std::string_view message, ErrorDetail detail = {})
+      : Error("NotImplementedError", message, std::move(detail)) {}
 };
 
 /// Python's RuntimeError: a call at the wrong time, such as on a closed session.
 class RuntimeError : public Error {
  public:
-  explicit RuntimeError(std::string message, ErrorDetail detail = {})
-      : Error("RuntimeError", std::move(message), std::move(detail)) {}
+  explicit RuntimeError(std::string_view message, ErrorDetail detail = {})
+      : Error("RuntimeError", message, std::move(detail)) {}
 };
 
 }  // namespace towerflow::types
@@ -116,8 +117,8 @@ namespace towerflow::errors::types {
 /// An error that arises while a graph runs, or while a file is read or written.
 class OpError : public Error {
  public:
-  OpError(Code code, std::string message, ErrorDetail detail = {})
-      : Error(class_name(code), std::move(message), std::move(detail)), code_(code) {}
+  OpError(Code code, std::string_view message, ErrorDetail detail = {})
+      : Error(class_name(code), message, std::move(detail)), code_(code) {}
   Code code() const noexcept { return code_; }
 
  private:
@@ -127,8 +128,8 @@ class OpError : public Error {
 template <Code kCode>
 class CodedError : public OpError {
  public:
-  explicit CodedError(std::string message, ErrorDetail detail = {})
-      : OpError(kCode, std::move(message), std::move(detail)) {}
+  explicit CodedError(std::string_view message, ErrorDetail detail = {})
+      : OpError(kCode, message, std::move(detail)) {}
 };
 
 using CancelledError = CodedError<Code::cancelled>;
@@ -152,7 +153,7 @@ using DataLossError = CodedError<Code::data_loss>;
 namespace towerflow::errors {
 
 /// Throws the CodedError of `code`.
-[[noreturn]] void raise(Code code, std::string message, ErrorDetail detail = {});
+[[noreturn]] void raise(Code code, std::string_view message, ErrorDetail detail = {});
 
 }  // namespace towerflow::errors
 

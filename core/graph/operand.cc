@@ -145,13 +145,18 @@ Nested& Nested::operator=(const Nested& other) = default;
 Nested& Nested::operator=(Nested&& other) noexcept = default;
 Nested::~Nested() = default;
 
-Operand::Operand(Tensor tensor, Site site) : value_(tensor), site_(site) {}
-Operand::Operand(Array array, Site site) : value_(std::move(array)), site_(site) {}
-Operand::Operand(const char* text, Site site) : value_(Nested(text)), site_(site) {}
-Operand::Operand(std::string text, Site site) : value_(Nested(std::move(text))), site_(site) {}
-Operand::Operand(std::initializer_list<Nested> items, Site site)
-    : value_(Nested(items)), site_(site) {}
-Operand::Operand(Nested nested, Site site) : value_(std::move(nested)), site_(site) {}
+Operand::Operand(Held, Tensor tensor, Site site) : value_(tensor), site_(site) {}
+Operand::Operand(Held, Array array, Site site) : value_(std::move(array)), site_(site) {}
+Operand::Operand(Held, Nested nested, Site site) : value_(std::move(nested)), site_(site) {}
+Operand::Operand(bool value, Site site) : Operand(Held(), Nested(value), site) {}
+Operand::Operand(int value, Site site) : Operand(Held(), Nested(value), site) {}
+Operand::Operand(std::int64_t value, Site site) : Operand(Held(), Nested(value), site) {}
+Operand::Operand(float value, Site site) : Operand(Held(), Nested(value), site) {}
+Operand::Operand(double value, Site site) : Operand(Held(), Nested(value), site) {}
+Operand::Operand(const char* text, Site site) : Operand(Held(), Nested(text), site) {}
+Operand::Operand(std::string text, Site site) : Operand(Held(), Nested(std::move(text)), site) {}
+Operand::Operand(Tensor tensor, Site site) : Operand(Held(), tensor, site) {}
+Operand::Operand(const std::vector<int>& items, Site site) : Operand(Held(), held(items), site) {}
 Operand::Operand(const Operand& other) = default;
 Operand::Operand(Operand&& other) noexcept = default;
 Operand& Operand::operator=(const Operand& other) = default;

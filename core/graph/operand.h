@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/graph/arguments.h"
 #include "core/graph/array.h"
 #include "core/graph/tensor.h"
 
@@ -77,34 +78,59 @@ Array shape_to_array(const Shape& shape);
 
 namespace towerflow::types {
 
+class Variable;
+
+template <class T>
+inline constexpr bool kNestableItems = false;
+template <class T>
+inline constexpr bool kNestableItems<std::vector<T>> = std::constructible_from<Nested, const T&>;
+
+/// A number or a tensor.
+template <class T>
+concept ScalarValue = std::is_arithmetic_v<T> || std::convertible_to<const T&, Tensor>;
+/// What converts to an Operand, besides Arrays and lists in braces.
+template <class T>
+concept OperandValue = ScalarValue<T> || std::same_as<T, Shape> ||
+    std::convertible_to<const T&, std::string> || kNestableItems<T>;
+
 /// An argument of an op: a tensor, or something TensorFlow would convert to one, with the line
 /// where it was written. Conversion happens inside the op, so that the constant gets its name.
 class Operand {
  public:
-  Operand(Tensor tensor, Site site = Site::current());  // NOLINT
-  template <class T>
-  requires(std::convertible_to<const T&, Tensor> && !std::same_as<T, Tensor>)
-      Operand(const T& tensor, Site site = Site::current())  // NOLINT: a Variable
-      : Operand(static_cast<Tensor>(tensor), site) {
-    is_variable_ = true;
+  template <OperandValue T>
+  Operand(const T& value, Site site = Site::current())  // NOLINT: a number, text, tensor, variable
+      : Operand(Held(), held(value), site) {
+    is_variable_ = std::convertible_to<const T&, Tensor> && !std::same_as<T, Tensor>;
   }
   /// Keeps its dtype, unless another one is asked for: then it is cast, as NumPy's arrays are.
-  Operand(Array array, Site site = Site::current());  // NOLINT
-  /// The sizes as an int32 vector (int64 where one does not fit); ValueError unless all are known.
-  template <std::same_as<Shape> T>
-  Operand(const T& shape, Site site = Site::current())  // NOLINT: a template takes no braces
-      : Operand(shape_to_array(shape), site) {}
-  template <class T>
-  requires std::is_arithmetic_v<T> Operand(T value, Site site = Site::current())
-      : Operand(Nested(value), site) {}                                       // NOLINT
-  Operand(const char* text, Site site = Site::current());                     // NOLINT
-  Operand(std::string text, Site site = Site::current());                     // NOLINT
-  Operand(std::initializer_list<Nested> items, Site site = Site::current());  // NOLINT
-  Operand(Nested nested, Site site = Site::current());                        // NOLINT
-  template <class T>
-  requires std::constructible_from<Nested, const T&> Operand(const std::vector<T>& items,
-                                                             Site site = Site::current())  // NOLINT
-      : Operand(Nested(std::vector<Nested>(items.begin(), items.end())), site) {}
+  template <std::same_as<Array> T>
+  Operand(T array, Site site = Site::current())  // NOLINT
+      : Operand(Held(), std::move(array), site) {}
+  template <std::same_as<Nested> T>
+  Operand(T nested, Site site = Site::current())  // NOLINT
+      : Operand(Held(), std::move(nested), site) {}
+  template <class = void>
+  Operand(const std::initializer_list<Nested>& items,
+          Site site = Site::current())  // NOLINT: {1, 2}
+      : Operand(Held(), Nested(items), site) {}
+
+  // The twins, which keep options from being taken for an operand: see arguments.h.
+  explicit Operand(bool value, Site site = Site::current());
+  explicit Operand(int value, Site site = Site::current());
+  explicit Operand(std::int64_t value, Site site = Site::current());
+  explicit Operand(float value, Site site = Site::current());
+  explicit Operand(double value, Site site = Site::current());
+  explicit Operand(const char* text, Site site = Site::current());
+  explicit Operand(std::string text, Site site = Site::current());
+  explicit Operand(Tensor tensor, Site site = Site::current());
+  explicit Operand(const std::vector<int>& items, Site site = Site::current());
+  explicit Operand(const Variable& variable, Site site = Site::current());  ///< variable.cc
+  template <class Item = Nested>
+  Operand(const TwinList<Item>& items, Site site = Site::current()) = delete;
+  template <class Item = Nested>
+  explicit Operand(TwinList<Item>&& items, Site site = Site::current())
+      : Operand(Held(), Nested(items), site) {}
+
   Operand(const Operand& other);
   Operand(Operand&& other) noexcept;
   Operand& operator=(const Operand& other);
@@ -124,9 +150,48 @@ class Operand {
   const Array* array() const { return std::get_if<Array>(&value_); }
 
  private:
+  struct Held {};
+  Operand(Held, Tensor tensor, Site site);
+  Operand(Held, Array array, Site site);
+  Operand(Held, Nested nested, Site site);
+
+  /// What is kept of a value: a Tensor, an Array or something Nested.
+  template <class T>
+  static auto held(const T& value) {
+    if constexpr (std::convertible_to<const T&, Tensor>)
+      return static_cast<Tensor>(value);
+    else if constexpr (std::same_as<T, Shape>)
+      return shape_to_array(value);  // int32, int64 where one does not fit; ValueError for unknowns
+    else if constexpr (std::convertible_to<const T&, std::string>)
+      return Nested(std::string(value));
+    else if constexpr (std::is_arithmetic_v<T>)
+      return Nested(value);
+    else
+      return Nested(std::vector<Nested>(value.begin(), value.end()));
+  }
+
   std::variant<Tensor, Array, Nested> value_;
   Site site_;
   bool is_variable_ = false;
+};
+
+/// An operand that is one number or tensor and no list: an axis, a rate. `{0}` is refused as a
+/// list, and `{.name = "a"}` can only be the options that follow.
+class ScalarOperand : public Operand {
+ public:
+  template <ScalarValue T>
+  ScalarOperand(const T& value, Site site = Site::current()) : Operand(value, site) {}  // NOLINT
+  template <std::same_as<Array> T>
+  ScalarOperand(const T& value, Site site = Site::current()) : Operand(value, site) {}  // NOLINT
+  template <std::same_as<Operand> T>
+  ScalarOperand(const T& value) : Operand(value) {}  // NOLINT: as the op that calls another has it
+  // Twins, so that `{0}` does not convert.
+  explicit ScalarOperand(bool value, Site site = Site::current()) : Operand(value, site) {}
+  explicit ScalarOperand(int value, Site site = Site::current()) : Operand(value, site) {}
+  explicit ScalarOperand(std::int64_t value, Site site = Site::current()) : Operand(value, site) {}
+  explicit ScalarOperand(float value, Site site = Site::current()) : Operand(value, site) {}
+  explicit ScalarOperand(double value, Site site = Site::current()) : Operand(value, site) {}
+  explicit ScalarOperand(Tensor value, Site site = Site::current()) : Operand(value, site) {}
 };
 
 /// Tensors, by name, that stand for a thing to build: each use as an operand builds it again. Kept

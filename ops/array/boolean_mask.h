@@ -7,6 +7,7 @@
 namespace towerflow {
 
 struct WhereOptions {
+  ByName by_name = ByName();
   std::string name{};
 };
 

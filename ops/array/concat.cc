@@ -213,7 +213,8 @@ void register_concat_kernels(KernelTable& table) {
   table.add({.op = "ConcatBegin", .label = "shape", .accepts = {}, .prepare = begin_kernel});
 }
 
-Tensor concat(const OperandList& values, const Operand& axis, ConcatOptions options, Site site) {
+Tensor concat(const OperandList& values, const ScalarOperand& axis, ConcatOptions options,
+              Site site) {
   const std::string name = options.name.empty() ? "concat" : options.name;
   const Tensor* first = values.any_tensor();
   Graph& graph = first != nullptr ? first->graph() : get_default_graph();

@@ -17,7 +17,7 @@ struct ConcatOptions {
 /// grads    values: slices of dy; axis: none
 /// errors   ValueError: ranks or other sizes differ, axis out of range; TypeError: dtypes differ
 /// source   tf.concat
-Tensor concat(const OperandList& values, const Operand& axis, ConcatOptions options = {},
+Tensor concat(const OperandList& values, const ScalarOperand& axis, ConcatOptions options = {},
               Site site = Site::current());
 
 }  // namespace towerflow

@@ -164,7 +164,8 @@ void register_one_hot_kernels(KernelTable& table) {
   table.add({.op = "OneHot", .label = "loop", .accepts = {}, .prepare = one_hot_kernel});
 }
 
-Tensor one_hot(const Operand& indices, const Operand& depth, OneHotOptions options, Site site) {
+Tensor one_hot(const Operand& indices, const ScalarOperand& depth, OneHotOptions options,
+               Site site) {
   const Tensor* any = indices.any_tensor() != nullptr ? indices.any_tensor() : depth.any_tensor();
   Graph& graph = any != nullptr ? any->graph() : get_default_graph();
   const NameScope scope(graph, options.name.empty() ? "one_hot" : options.name, site);

@@ -24,7 +24,7 @@ struct OneHotOptions {
 /// errors   TypeError: dtypes that differ or do not fit; ValueError: a depth that is negative or no
 ///          scalar; in a run InvalidArgumentError: axis out of range
 /// source   tf.one_hot
-Tensor one_hot(const Operand& indices, const Operand& depth, OneHotOptions options = {},
+Tensor one_hot(const Operand& indices, const ScalarOperand& depth, OneHotOptions options = {},
                Site site = Site::current());
 
 }  // namespace towerflow

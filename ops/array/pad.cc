@@ -260,9 +260,9 @@ void register_pad_kernels(KernelTable& table) {
   table.add({.op = "MirrorPadGrad", .label = "loop", .accepts = {}, .prepare = mirror_grad_kernel});
 }
 
-Tensor pad(const Operand& tensor, const Operand& paddings, const std::string& mode,
+Tensor pad(const Operand& tensor, const Operand& paddings, std::string_view mode,
            PadOptions options, Site site) {
-  const std::string wanted = upper_case(mode);
+  const std::string wanted = upper_case(std::string(mode));
   if (wanted != "CONSTANT" && wanted != "REFLECT" && wanted != "SYMMETRIC") {
     throw ValueError(fmt::format("Value of argument `mode` expected to be one of \"CONSTANT\", "
                                  "\"REFLECT\", or \"SYMMETRIC\". Received `mode` = {}",

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/graph/operand.h"
 
 namespace towerflow {
 
 struct PadOptions {
+  ByName by_name = ByName();
   Operand constant_values = 0;  ///< what is put around, of CONSTANT
   std::string name{};
 };
@@ -21,7 +24,11 @@ struct PadOptions {
 /// errors   ValueError: an unknown mode, paddings of another shape or negative; in a run
 ///          InvalidArgumentError: REFLECT by more than d - 1, SYMMETRIC by more than d
 /// source   tf.pad
-Tensor pad(const Operand& tensor, const Operand& paddings, const std::string& mode = "CONSTANT",
+Tensor pad(const Operand& tensor, const Operand& paddings, std::string_view mode = "CONSTANT",
            PadOptions options = {}, Site site = Site::current());
+inline Tensor pad(const Operand& tensor, const Operand& paddings, PadOptions options,
+                  Site site = Site::current()) {
+  return pad(tensor, paddings, "CONSTANT", std::move(options), site);
+}
 
 }  // namespace towerflow

@@ -10,6 +10,7 @@
 namespace towerflow {
 
 struct PlaceholderOptions {
+  ByName by_name = ByName();
   Shape shape = Shape::unknown();
   std::string name{};
 };

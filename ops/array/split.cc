@@ -197,7 +197,7 @@ void register_split_kernels(KernelTable& table) {
 }
 
 std::vector<Tensor> split(const Operand& value, const Operand& num_or_size_splits,
-                          const Operand& axis, SplitOptions options, Site site) {
+                          const ScalarOperand& axis, SplitOptions options, Site site) {
   if (const auto num = literal_number(num_or_size_splits)) {
     OpBuilder builder("Split", options.name, "split", site, {&axis, &value});
     builder.index_input(axis, "split_dim").input(value, "value").attrs(SplitAttrs{*num});

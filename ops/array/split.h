@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/graph/operand.h"
@@ -9,6 +10,7 @@
 namespace towerflow {
 
 struct SplitOptions {
+  ByName by_name = ByName();
   std::optional<int> num{};  ///< how many pieces, where the length of a tensor of sizes is unknown
   std::string name{};
 };
@@ -22,7 +24,11 @@ struct SplitOptions {
 ///          unknown length; in a run InvalidArgumentError for the same
 /// source   tf.split
 std::vector<Tensor> split(const Operand& value, const Operand& num_or_size_splits,
-                          const Operand& axis = 0, SplitOptions options = {},
+                          const ScalarOperand& axis = 0, SplitOptions options = {},
                           Site site = Site::current());
+inline std::vector<Tensor> split(const Operand& value, const Operand& num_or_size_splits,
+                                 SplitOptions options, Site site = Site::current()) {
+  return split(value, num_or_size_splits, ScalarOperand(0, site), std::move(options), site);
+}
 
 }  // namespace towerflow

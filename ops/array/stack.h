@@ -9,6 +9,7 @@
 namespace towerflow {
 
 struct StackOptions {
+  ByName by_name = ByName();
   int axis = 0;  ///< where the new dimension goes, from -rank-1 to rank
   std::string name{};
 };
@@ -28,6 +29,7 @@ inline Tensor stack(const OperandList& values, int axis, StackOptions options = 
 }
 
 struct UnstackOptions {
+  ByName by_name = ByName();
   int axis = 0;
   std::string name{};
 };
@@ -40,5 +42,9 @@ struct UnstackOptions {
 /// source   tf.unstack
 std::vector<Tensor> unstack(const Operand& value, std::optional<int> num = std::nullopt,
                             UnstackOptions options = {}, Site site = Site::current());
+inline std::vector<Tensor> unstack(const Operand& value, UnstackOptions options,
+                                   Site site = Site::current()) {
+  return unstack(value, std::nullopt, std::move(options), site);
+}
 
 }  // namespace towerflow

@@ -7,6 +7,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/families.h"
+#include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
 #include "ops/strided_copy.h"
@@ -275,6 +276,7 @@ void register_strided_slice_kernels(KernelTable& table) {
              .prepare = strided_slice_grad_kernel});
 }
 
+template <class>
 Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& end,
                      const Operand& strides, StridedSliceOptions options, Site site) {
   return OpBuilder("StridedSlice", options.name, "StridedSlice", site,
@@ -285,6 +287,13 @@ Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& 
       .index_input(strides, "strides")
       .attrs(StridedSliceAttrs{options.begin_mask, options.end_mask, options.shrink_axis_mask})
       .output();
+}
+template Tensor strided_slice<void>(const Operand&, const Operand&, const Operand&, const Operand&,
+                                    StridedSliceOptions, Site);
+
+Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& end,
+                     StridedSliceOptions options, Site site) {
+  return strided_slice(input, begin, end, ones_like(begin, {}, site), std::move(options), site);
 }
 
 namespace {

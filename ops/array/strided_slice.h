@@ -9,6 +9,7 @@
 namespace towerflow {
 
 struct StridedSliceOptions {
+  ByName by_name = ByName();
   int begin_mask = 0;        ///< bit i: from the start of dimension i
   int end_mask = 0;          ///< bit i: to the end of dimension i
   int shrink_axis_mask = 0;  ///< bit i: only element begin[i], the dimension goes away
@@ -24,9 +25,15 @@ struct StridedSliceOptions {
 /// errors   ValueError: a stride of 0, or below 0 for a dimension that is dropped; in a run
 ///          InvalidArgumentError: an element that is not there
 /// source   tf.strided_slice without ellipsis and new axes
+///
+/// With strides a template, so that options in braces are taken for options.
+template <class = void>
 Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& end,
                      const Operand& strides, StridedSliceOptions options = {},
                      Site site = Site::current());
+/// With strides of one, a tensor that TensorFlow makes with ones_like.
+Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& end,
+                     StridedSliceOptions options = {}, Site site = Site::current());
 
 /// Element `index` of the first dimension: Python's x[index].
 Tensor take_index(const Tensor& input, int index, Site site = Site::current());

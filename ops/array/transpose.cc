@@ -123,12 +123,14 @@ void register_transpose_kernels(KernelTable& table) {
   table.add({.op = "InvertPermutation", .label = "loop", .accepts = {}, .prepare = invert_kernel});
 }
 
+template <class>
 Tensor transpose(const Operand& a, const Operand& perm, TransposeOptions options, Site site) {
   return OpBuilder("Transpose", options.name, "transpose", site, {&a, &perm})
       .input(a, "x")
       .index_input(perm, "perm")
       .output();
 }
+template Tensor transpose<void>(const Operand&, const Operand&, TransposeOptions, Site);
 
 Tensor transpose(const Operand& a, TransposeOptions options, Site site) {
   OpBuilder builder("Transpose", options.name, "transpose", site, {&a});

@@ -8,6 +8,7 @@
 namespace towerflow {
 
 struct TransposeOptions {
+  ByName by_name = ByName();
   std::string name{};
 };
 
@@ -19,6 +20,8 @@ struct TransposeOptions {
 /// errors   ValueError: perm that is not one number a dimension, or out of range; in a run
 ///          InvalidArgumentError: a number that repeats
 /// source   tf.transpose
+/// (With `perm` a template, so that options in braces are taken for options.)
+template <class = void>
 Tensor transpose(const Operand& a, const Operand& perm, TransposeOptions options = {},
                  Site site = Site::current());
 Tensor transpose(const Operand& a, TransposeOptions options = {}, Site site = Site::current());

@@ -118,8 +118,8 @@ class ArgMaxKernel final : public CpuKernel {
   std::int64_t results_;
 };
 
-Tensor call(const char* op, const Operand& input, const Operand& axis, const ArgMaxOptions& options,
-            Site site) {
+Tensor call(const char* op, const Operand& input, const ScalarOperand& axis,
+            const ArgMaxOptions& options, Site site) {
   if (axis.nested() != nullptr && !std::holds_alternative<std::int64_t>(axis.nested()->value())) {
     throw TypeError("axis must be int or Tensor with integer datatype", {.site = site, .op = op});
   }
@@ -152,10 +152,10 @@ void register_argmax_kernels(KernelTable& table) {
        }});
 }
 
-Tensor argmax(const Operand& input, const Operand& axis, ArgMaxOptions options, Site site) {
+Tensor argmax(const Operand& input, const ScalarOperand& axis, ArgMaxOptions options, Site site) {
   return call("ArgMax", input, axis, options, site);
 }
-Tensor argmin(const Operand& input, const Operand& axis, ArgMaxOptions options, Site site) {
+Tensor argmin(const Operand& input, const ScalarOperand& axis, ArgMaxOptions options, Site site) {
   return call("ArgMin", input, axis, options, site);
 }
 

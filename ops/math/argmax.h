@@ -1,12 +1,14 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "core/graph/operand.h"
 
 namespace towerflow {
 
 struct ArgMaxOptions {
+  ByName by_name = ByName();
   DType output_type = DType::int64;  ///< int32 or int64
   std::string name{};
 };
@@ -19,11 +21,17 @@ struct ArgMaxOptions {
 /// grads    none: an index is an integer
 /// errors   ValueError: axis out of range; in a run InvalidArgumentError: n is 0
 /// source   tf.argmax
-Tensor argmax(const Operand& input, const Operand& axis = 0, ArgMaxOptions options = {},
+Tensor argmax(const Operand& input, const ScalarOperand& axis = 0, ArgMaxOptions options = {},
               Site site = Site::current());
+inline Tensor argmax(const Operand& input, ArgMaxOptions options, Site site = Site::current()) {
+  return argmax(input, ScalarOperand(0, site), std::move(options), site);
+}
 
 /// The index of the smallest element; of nothing but NaN and inf it is 0. (tf.argmin)
-Tensor argmin(const Operand& input, const Operand& axis = 0, ArgMaxOptions options = {},
+Tensor argmin(const Operand& input, const ScalarOperand& axis = 0, ArgMaxOptions options = {},
               Site site = Site::current());
+inline Tensor argmin(const Operand& input, ArgMaxOptions options, Site site = Site::current()) {
+  return argmin(input, ScalarOperand(0, site), std::move(options), site);
+}
 
 }  // namespace towerflow

@@ -33,7 +33,7 @@ void cumsum_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0));
 }
 
-Operation add_cumsum(const Operand& x, const Operand& axis, CumsumAttrs attrs,
+Operation add_cumsum(const Operand& x, const ScalarOperand& axis, CumsumAttrs attrs,
                      const std::string& name, Site site) {
   OpBuilder builder("Cumsum", name, site, {&x, &axis});
   builder.input(x, "x");
@@ -172,7 +172,7 @@ void register_cumsum_kernels(KernelTable& table) {
              }});
 }
 
-Tensor cumsum(const Operand& x, const Operand& axis, CumsumOptions options, Site site) {
+Tensor cumsum(const Operand& x, const ScalarOperand& axis, CumsumOptions options, Site site) {
   return add_cumsum(x, axis, {options.exclusive, options.reverse}, options.name, site).output(0);
 }
 

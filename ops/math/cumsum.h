@@ -1,12 +1,14 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "core/graph/operand.h"
 
 namespace towerflow {
 
 struct CumsumOptions {
+  ByName by_name = ByName();
   bool exclusive = false;  ///< an element's own value is not in its sum: the first is 0
   bool reverse = false;    ///< from the end of the axis to its beginning
   std::string name{};
@@ -19,7 +21,10 @@ struct CumsumOptions {
 /// grads    x: the running sums of dy the other way round; axis: none
 /// errors   TypeError: a dtype that is no number; in a run InvalidArgumentError: axis out of range
 /// source   tf.cumsum
-Tensor cumsum(const Operand& x, const Operand& axis = 0, CumsumOptions options = {},
+Tensor cumsum(const Operand& x, const ScalarOperand& axis = 0, CumsumOptions options = {},
               Site site = Site::current());
+inline Tensor cumsum(const Operand& x, CumsumOptions options, Site site = Site::current()) {
+  return cumsum(x, ScalarOperand(0, site), std::move(options), site);
+}
 
 }  // namespace towerflow

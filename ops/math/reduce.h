@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -16,10 +17,22 @@ class Axis {
   Axis(std::nullopt_t) {}  // NOLINT: reduce_sum(x, tf::None, {.name = "sum"})
   template <std::integral T>
   Axis(T axis) : value_(Operand(static_cast<std::int64_t>(axis))) {}  // NOLINT: reduce_sum(x, 0)
-  Axis(std::initializer_list<int> axes)                               // NOLINT: {1, 2}
-      : Axis(std::vector<int>(axes)) {}
-  Axis(const std::vector<int>& axes) : value_(Operand(axes)) {}  // NOLINT
-  Axis(const Tensor& axes) : value_(Operand(axes)) {}            // NOLINT
+  template <std::same_as<Tensor> T>
+  Axis(const T& axes) : value_(Operand(axes)) {}  // NOLINT
+  template <std::same_as<std::vector<int>> T>
+  Axis(const T& axes) : value_(Operand(axes)) {}  // NOLINT
+  template <class = void>
+  Axis(const std::initializer_list<int>& axes) : Axis(std::vector<int>(axes)) {}  // NOLINT: {1, 2}
+
+  // The twins, which keep options from being taken for axes: see arguments.h.
+  explicit Axis(bool) = delete;
+  explicit Axis(int axis) : value_(Operand(axis)) {}
+  explicit Axis(Tensor axes) : value_(Operand(axes)) {}
+  explicit Axis(const std::vector<int>& axes) : value_(Operand(axes)) {}
+  template <class Item = int>
+  Axis(const TwinList<Item>& axes) = delete;
+  template <class Item = int>
+  explicit Axis(TwinList<Item>&& axes) : Axis(std::vector<int>(axes)) {}
 
   const std::optional<Operand>& value() const { return value_; }
 
@@ -27,13 +40,8 @@ class Axis {
   std::optional<Operand> value_;
 };
 
-/// Keeps a list of axes from being taken for options: nothing but `{}` converts to it.
-struct ByName {
-  explicit ByName() = default;
-};
-
 struct ReduceOptions {
-  ByName by_name = ByName();  ///< say `.axis`, `.keepdims` or `.name`
+  ByName by_name = ByName();
   Axis axis = std::nullopt;
   bool keepdims = false;  ///< reduced dimensions stay, with size 1
   std::string name{};
@@ -56,8 +64,7 @@ namespace towerflow {
 /// source   tf.reduce_sum and so on
 ///
 /// Sums are in an order fixed by the shape. Lists of tensors are packed: reduce_mean({a, b}, 0).
-/// With the axis by its place these are templates, so that options in braces are taken for options:
-/// g++ 12 would read {.axis = 1} as a list too.
+/// With the axis by its place these are templates, so that options in braces are taken for options.
 template <class = void>
 Tensor reduce_sum(const Operand& input, Axis axis, ReduceOptions options = {},
                   Site site = Site::current());

@@ -35,12 +35,17 @@ Tensor softsign(const Operand& features, ActivationOptions options = {},
 Tensor relu6(const Operand& features, ActivationOptions options = {}, Site site = Site::current());
 
 struct LeakyReluOptions {
+  ByName by_name = ByName();
   std::string name{};
 };
 
 /// x above zero, alpha * x below. Integers are cast to float32 first.
 Tensor leaky_relu(const Operand& features, float alpha = 0.2F, LeakyReluOptions options = {},
                   Site site = Site::current());
+inline Tensor leaky_relu(const Operand& features, LeakyReluOptions options,
+                         Site site = Site::current()) {
+  return leaky_relu(features, 0.2F, std::move(options), site);
+}
 
 /// tf.nn.sigmoid and tf.nn.tanh
 using towerflow::sigmoid;

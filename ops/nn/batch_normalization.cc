@@ -15,7 +15,7 @@ Graph& graph_of(const Operand& x) {
   return x.any_tensor() != nullptr ? x.any_tensor()->graph() : get_default_graph();
 }
 
-Operand at(const Tensor& tensor, Site site) { return {tensor, site}; }
+Operand at(const Tensor& tensor, Site site) { return Operand(tensor, site); }
 
 }  // namespace
 

@@ -169,8 +169,8 @@ std::array<int, 4> all_strides(const Extents& strides, const Conv2DOptions& opti
 }
 
 /// The rest, checked after the tensors.
-Conv2DAttrs make_attrs(const char* op, const std::array<int, 4>& strides,
-                       const std::string& padding, const Conv2DOptions& options, Site site) {
+Conv2DAttrs make_attrs(const char* op, const std::array<int, 4>& strides, std::string_view padding,
+                       const Conv2DOptions& options, Site site) {
   Conv2DAttrs attrs;
   attrs.strides = strides;
   attrs.padding = parse_padding(op, padding, site);
@@ -226,7 +226,7 @@ void register_conv2d_ops(OpRegistry& registry) {
 }
 
 Tensor conv2d(const Operand& input, const Operand& filter, const Extents& strides,
-              const std::string& padding, Conv2DOptions options, Site site) {
+              std::string_view padding, Conv2DOptions options, Site site) {
   const auto steps = all_strides(strides, options, site);
   OpBuilder builder("Conv2D", options.name, site, {&input, &filter});
   builder.input(input, "input", "T").input(filter, "filter", "T");
@@ -235,7 +235,7 @@ Tensor conv2d(const Operand& input, const Operand& filter, const Extents& stride
 
 Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
                              const Operand& out_backprop, const Extents& strides,
-                             const std::string& padding, Conv2DOptions options, Site site) {
+                             std::string_view padding, Conv2DOptions options, Site site) {
   const char* op = "Conv2DBackpropInput";
   const auto steps = all_strides(strides, options, site);
   OpBuilder builder(op, options.name, site, {&input_sizes, &filter, &out_backprop});
@@ -247,7 +247,7 @@ Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
 }
 
 Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Operand& output_shape,
-                        const Extents& strides, const std::string& padding, Conv2DOptions options,
+                        const Extents& strides, std::string_view padding, Conv2DOptions options,
                         Site site) {
   if (options.name.empty()) options.name = "conv2d_transpose";
   return conv2d_backprop_input(output_shape, filter, value, strides, padding, std::move(options),
@@ -256,7 +256,7 @@ Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Opera
 
 Tensor conv2d_backprop_filter(const Operand& input, const Operand& filter_sizes,
                               const Operand& out_backprop, const Extents& strides,
-                              const std::string& padding, Conv2DOptions options, Site site) {
+                              std::string_view padding, Conv2DOptions options, Site site) {
   const char* op = "Conv2DBackpropFilter";
   const auto steps = all_strides(strides, options, site);
   OpBuilder builder(op, options.name, site, {&input, &filter_sizes, &out_backprop});

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/graph/operand.h"
@@ -9,6 +11,7 @@
 namespace towerflow::nn {
 
 struct Conv2DOptions {
+  ByName by_name = ByName();
   std::string data_format = "NHWC";        ///< or "NCHW", for which the CPU has no kernel
   std::vector<int> dilations{1, 1, 1, 1};  ///< all 1
   std::string name{};
@@ -26,7 +29,7 @@ struct Conv2DOptions {
 ///          image, unknown padding or format; UnimplementedError: dilations, groups
 /// source   tf.nn.conv2d
 Tensor conv2d(const Operand& input, const Operand& filter, const Extents& strides,
-              const std::string& padding, Conv2DOptions options = {}, Site site = Site::current());
+              std::string_view padding, Conv2DOptions options = {}, Site site = Site::current());
 
 /// The gradient of conv2d with respect to its input.
 ///
@@ -37,7 +40,7 @@ Tensor conv2d(const Operand& input, const Operand& filter, const Extents& stride
 /// source   tf.nn.conv2d_backprop_input
 Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
                              const Operand& out_backprop, const Extents& strides,
-                             const std::string& padding, Conv2DOptions options = {},
+                             std::string_view padding, Conv2DOptions options = {},
                              Site site = Site::current());
 
 /// The transpose of conv2d, with which generators make images larger ("deconvolution"): what
@@ -52,8 +55,13 @@ Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
 /// errors   ValueError: sizes that do not belong together
 /// source   tf.nn.conv2d_transpose
 Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Operand& output_shape,
-                        const Extents& strides, const std::string& padding = "SAME",
+                        const Extents& strides, std::string_view padding = "SAME",
                         Conv2DOptions options = {}, Site site = Site::current());
+inline Tensor conv2d_transpose(const Operand& value, const Operand& filter,
+                               const Operand& output_shape, const Extents& strides,
+                               Conv2DOptions options, Site site = Site::current()) {
+  return conv2d_transpose(value, filter, output_shape, strides, "SAME", std::move(options), site);
+}
 
 /// The gradient of conv2d with respect to its filter.
 ///
@@ -64,7 +72,7 @@ Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Opera
 /// source   tf.nn.conv2d_backprop_filter
 Tensor conv2d_backprop_filter(const Operand& input, const Operand& filter_sizes,
                               const Operand& out_backprop, const Extents& strides,
-                              const std::string& padding, Conv2DOptions options = {},
+                              std::string_view padding, Conv2DOptions options = {},
                               Site site = Site::current());
 
 }  // namespace towerflow::nn

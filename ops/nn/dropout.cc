@@ -14,7 +14,7 @@ namespace towerflow::nn {
 namespace {
 
 /// 1 - keep_prob where that is a number in the program.
-std::optional<double> rate_of(const Operand& keep_prob) {
+std::optional<double> rate_of(const ScalarOperand& keep_prob) {
   if (keep_prob.any_tensor() != nullptr) return std::nullopt;
   const Array value = keep_prob.array() != nullptr
                           ? cast_elements(*keep_prob.array(), DType::float64)
@@ -30,7 +30,7 @@ void check_rate(double rate, Site site) {
                    {.site = site, .op = "dropout", .hint = "keep_prob is in (0, 1]"});
 }
 
-Tensor rate_tensor(const Operand& keep_prob, Site site) {
+Tensor rate_tensor(const ScalarOperand& keep_prob, Site site) {
   try {
     return Operand(1.0, site) - keep_prob;
   } catch (const TypeError&) {
@@ -59,7 +59,8 @@ Tensor scaled_by_rate(const Tensor& x, const Tensor& rate, Site site) {
 
 }  // namespace
 
-Tensor dropout(const Operand& x, const Operand& keep_prob, DropoutOptions options, Site site) {
+Tensor dropout(const Operand& x, const ScalarOperand& keep_prob, DropoutOptions options,
+               Site site) {
   const Tensor* any = x.any_tensor() != nullptr ? x.any_tensor() : keep_prob.any_tensor();
   Graph& graph = any != nullptr ? any->graph() : get_default_graph();
   const std::optional<double> number = rate_of(keep_prob);

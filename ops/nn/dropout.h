@@ -22,7 +22,7 @@ struct DropoutOptions {
 /// grads    x: dy of what was kept, scaled alike; keep_prob: through the scale
 /// errors   ValueError: a number outside (0, 1], a keep_prob that is no scalar, integers
 /// source   tf.nn.dropout (compat.v1); a `rate` is 1 - keep_prob
-Tensor dropout(const Operand& x, const Operand& keep_prob, DropoutOptions options = {},
+Tensor dropout(const Operand& x, const ScalarOperand& keep_prob, DropoutOptions options = {},
                Site site = Site::current());
 
 }  // namespace towerflow::nn

@@ -6,6 +6,7 @@
 
 namespace towerflow::nn {
 
+template <class Unused>
 Tensor l2_normalize(const Operand& x, Axis axis, L2NormalizeOptions options, Site site) {
   Graph& graph = x.any_tensor() != nullptr ? x.any_tensor()->graph() : get_default_graph();
   const NameScope scope(graph, options.name.empty() ? "l2_normalize" : options.name, site);
@@ -14,6 +15,11 @@ Tensor l2_normalize(const Operand& x, Axis axis, L2NormalizeOptions options, Sit
   const Tensor sum = reduce_sum(squares, std::move(axis), {.keepdims = true}, site);
   const Tensor inverse = rsqrt(maximum(sum, options.epsilon, {}, site), {}, site);
   return multiply(value, inverse, {.name = scope.name()}, site);
+}
+template Tensor l2_normalize<void>(const Operand&, Axis, L2NormalizeOptions, Site);
+
+Tensor l2_normalize(const Operand& x, L2NormalizeOptions options, Site site) {
+  return l2_normalize<void>(x, std::nullopt, std::move(options), site);
 }
 
 }  // namespace towerflow::nn

@@ -7,6 +7,7 @@
 namespace towerflow::nn {
 
 struct L2NormalizeOptions {
+  ByName by_name = ByName();
   double epsilon = 1e-12;  ///< the least that a sum of squares counts
   std::string name{};
 };
@@ -16,7 +17,10 @@ struct L2NormalizeOptions {
 /// shapes   x [..] -> as x     dtypes  floating
 /// grads    x, of the ops it is made of
 /// source   tf.nn.l2_normalize
-Tensor l2_normalize(const Operand& x, Axis axis = std::nullopt, L2NormalizeOptions options = {},
+/// With the axis by its place a template, as the reductions are.
+template <class = void>
+Tensor l2_normalize(const Operand& x, Axis axis, L2NormalizeOptions options = {},
                     Site site = Site::current());
+Tensor l2_normalize(const Operand& x, L2NormalizeOptions options = {}, Site site = Site::current());
 
 }  // namespace towerflow::nn

@@ -19,7 +19,7 @@
 namespace towerflow::losses {
 namespace {
 
-Operand at(const Tensor& tensor, Site site) { return {tensor, site}; }
+Operand at(const Tensor& tensor, Site site) { return Operand(tensor, site); }
 
 /// The scope of a loss, in the graph of what it works on.
 template <class Options>

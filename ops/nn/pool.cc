@@ -135,7 +135,7 @@ std::vector<OptionalGradient> avg_pool_grad_gradient(const Operation& op,
 }
 
 Tensor pool(const char* op, const char* argument, const Operand& value, const Extents& ksize,
-            const Extents& strides, const std::string& padding, const PoolOptions& options,
+            const Extents& strides, std::string_view padding, const PoolOptions& options,
             Site site) {
   OpBuilder builder(op, options.name, site, {&value});
   PoolAttrs attrs;
@@ -178,12 +178,12 @@ void register_pool_ops(OpRegistry& registry) {
 }
 
 Tensor max_pool(const Operand& value, const Extents& ksize, const Extents& strides,
-                const std::string& padding, PoolOptions options, Site site) {
+                std::string_view padding, PoolOptions options, Site site) {
   return pool("MaxPool", "input", value, ksize, strides, padding, options, site);
 }
 
 Tensor avg_pool(const Operand& value, const Extents& ksize, const Extents& strides,
-                const std::string& padding, PoolOptions options, Site site) {
+                std::string_view padding, PoolOptions options, Site site) {
   return pool("AvgPool", "value", value, ksize, strides, padding, options, site);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/graph/operand.h"
 #include "ops/nn/window_args.h"
@@ -21,7 +22,7 @@ struct PoolOptions {
 ///          over batch or channels, unknown padding or format
 /// source   tf.nn.max_pool
 Tensor max_pool(const Operand& value, const Extents& ksize, const Extents& strides,
-                const std::string& padding, PoolOptions options = {}, Site site = Site::current());
+                std::string_view padding, PoolOptions options = {}, Site site = Site::current());
 
 /// The mean of each window; only elements inside the image count.
 ///
@@ -31,6 +32,6 @@ Tensor max_pool(const Operand& value, const Extents& ksize, const Extents& strid
 /// errors   as max_pool
 /// source   tf.nn.avg_pool
 Tensor avg_pool(const Operand& value, const Extents& ksize, const Extents& strides,
-                const std::string& padding, PoolOptions options = {}, Site site = Site::current());
+                std::string_view padding, PoolOptions options = {}, Site site = Site::current());
 
 }  // namespace towerflow::nn

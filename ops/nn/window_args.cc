@@ -25,7 +25,7 @@ DataFormat parse_data_format(const char* op, const std::string& text, Site site)
       {.site = site, .op = op});
 }
 
-Padding parse_padding(const char* op, const std::string& text, Site site) {
+Padding parse_padding(const char* op, std::string_view text, Site site) {
   if (text == "SAME") return Padding::same;
   if (text == "VALID") return Padding::valid;
   throw ValueError(

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/graph/arguments.h"
 #include "core/graph/dtype.h"
 #include "core/graph/shape.h"
 #include "core/graph/site.h"
@@ -23,9 +26,21 @@ enum class DataFormat : std::uint8_t { nhwc, nchw };
 /// order of the data format.
 class Extents {
  public:
-  Extents(int both) : values_{both} {}                              // NOLINT: 2
-  Extents(std::initializer_list<int> values) : values_(values) {}   // NOLINT: {1, 2, 2, 1}
-  Extents(std::vector<int> values) : values_(std::move(values)) {}  // NOLINT
+  template <std::same_as<int> T>
+  Extents(T both) : values_{both} {}  // NOLINT: 2
+  template <std::same_as<std::vector<int>> T>
+  Extents(T values) : values_(std::move(values)) {}  // NOLINT
+  template <class = void>
+  Extents(const std::initializer_list<int>& values) : values_(values) {}  // NOLINT: {1, 2, 2, 1}
+
+  // The twins, which keep options from being taken for extents: see arguments.h.
+  explicit Extents(int both) : values_{both} {}
+  explicit Extents(std::vector<int> values) : values_(std::move(values)) {}
+  template <class Item = int>
+  Extents(const TwinList<Item>& values) = delete;
+  template <class Item = int>
+  explicit Extents(TwinList<Item>&& values) : values_(values) {}
+
   const std::vector<int>& values() const { return values_; }
 
  private:
@@ -49,7 +64,7 @@ DataFormat likely_format(const std::string& text);
 DataFormat parse_data_format(const char* op, const std::string& text, Site site);
 
 /// "SAME" or "VALID"; anything else is a ValueError that names `op`.
-Padding parse_padding(const char* op, const std::string& text, Site site);
+Padding parse_padding(const char* op, std::string_view text, Site site);
 
 /// Four sizes in the order of the format. Throws ValueError for another count of values, calling
 /// them `what` ("strides").

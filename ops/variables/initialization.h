@@ -21,6 +21,7 @@ Tensor is_variable_initialized(const Variable& variable, IsVariableInitializedOp
                                Site site = Site::current());
 
 struct ReportUninitializedVariablesOptions {
+  ByName by_name = ByName();
   std::string name = "report_uninitialized_variables";
 };
 
@@ -33,6 +34,10 @@ struct ReportUninitializedVariablesOptions {
 Tensor report_uninitialized_variables(
     const std::optional<std::vector<Variable>>& var_list = std::nullopt,
     ReportUninitializedVariablesOptions options = {}, Site site = Site::current());
+inline Tensor report_uninitialized_variables(ReportUninitializedVariablesOptions options,
+                                             Site site = Site::current()) {
+  return report_uninitialized_variables(std::nullopt, std::move(options), site);
+}
 
 /// A tensor whose computation fails with FailedPreconditionError unless all variables have values:
 /// their ranks. Nothing where there is no variable. (tf.assert_variables_initialized)

@@ -178,6 +178,11 @@ Variable partitioned_variable(PartitionedParts parts, Site site) {
   return variable;
 }
 
+Operand::Operand(const Variable& variable, Site site)
+    : Operand(Held(), static_cast<Tensor>(variable), site) {
+  is_variable_ = true;
+}
+
 Variable::Variable(const Operand& initial_value, VariableOptions options, Site site)
     : Variable(make_variable(Initializer(initial_value), {}, options, site)) {}
 

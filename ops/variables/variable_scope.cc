@@ -192,9 +192,8 @@ VariableScopeGuard::~VariableScopeGuard() {
   remembered.resize(std::min(remembered.size(), remembered_devices_));
 }
 
-VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options,
-                                  Site site) {
-  return VariableScopeGuard(name, nullptr, options, site);
+VariableScopeGuard variable_scope(const Text& name, VariableScopeOptions options, Site site) {
+  return VariableScopeGuard(name.str(), nullptr, options, site);
 }
 
 VariableScopeGuard variable_scope(const VariableScopeHandle& scope, VariableScopeOptions options,

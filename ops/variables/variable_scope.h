@@ -1,12 +1,16 @@
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "core/graph/arguments.h"
 #include "ops/variables/variable_store.h"
 
 namespace towerflow::types {
@@ -170,7 +174,7 @@ namespace towerflow {
 
 /// Prefixes variables that `get_variable` makes or finds, and opens a name scope of that name.
 /// (tf.variable_scope)  Throws ValueError for a name no scope may have.
-VariableScopeGuard variable_scope(const std::string& name, VariableScopeOptions options = {},
+VariableScopeGuard variable_scope(const Text& name, VariableScopeOptions options = {},
                                   Site site = Site::current());
 /// Enters a scope again: its prefix and settings, whatever is open; a fresh name scope.
 VariableScopeGuard variable_scope(const VariableScopeHandle& scope,
@@ -191,9 +195,20 @@ VariableScopeHandle get_variable_scope();
 /// source   tf.get_variable
 Variable get_variable(const std::string& name, const VariableShape& shape = std::nullopt,
                       GetVariableOptions options = {}, Site site = Site::current());
+/// Of the shape of its initial value. (A template, so that {} is taken for the shape above.)
+template <std::same_as<GetVariableOptions> Options = GetVariableOptions>
+Variable get_variable(const std::string& name, std::type_identity_t<Options> options,
+                      Site site = Site::current()) {
+  return get_variable(name, std::nullopt, std::move(options), site);
+}
 
 /// As get_variable, in LOCAL_VARIABLES and not trainable. (tf.get_local_variable)
 Variable get_local_variable(const std::string& name, const VariableShape& shape = std::nullopt,
                             GetVariableOptions options = {}, Site site = Site::current());
+template <std::same_as<GetVariableOptions> Options = GetVariableOptions>
+Variable get_local_variable(const std::string& name, std::type_identity_t<Options> options,
+                            Site site = Site::current()) {
+  return get_local_variable(name, std::nullopt, std::move(options), site);
+}
 
 }  // namespace towerflow

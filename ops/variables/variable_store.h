@@ -45,6 +45,7 @@ using CustomGetter =
                            const std::optional<Shape>& shape, const GetVariableOptions& options)>;
 
 struct GetVariableOptions {
+  ByName by_name = ByName();
   std::optional<DType> dtype{};
   std::optional<Initializer> initializer{};
   /// Its loss is listed in REGULARIZATION_LOSSES when the variable is made. As in TensorFlow the

@@ -214,7 +214,7 @@ std::set<std::string> ops_of(const Case& one) {
   const auto guard = graph.as_default();
   Tensors in;
   for (const Array& x : one.xs) in.push_back(placeholder(DType::float64, {.shape = x.shape()}));
-  gradients({one.function(in)}, {in.begin(), in.end()});
+  gradients(one.function(in), in);
   std::set<std::string> types;
   for (const Operation& op : graph.get_operations()) types.insert(op.type());
   return types;

@@ -32,8 +32,7 @@ class Built {
     const Array value = session_.run(y_, feeds(xs));
     seed_ = random_doubles(value.shape(), options.seed);
     if (value.dtype() == DType::float64) {
-      gradients_ =
-          gradients({y_}, {inputs_.begin(), inputs_.end()}, {.grad_ys = {constant(seed_)}});
+      gradients_ = gradients(y_, inputs_, {.grad_ys = {constant(seed_)}});
     }
   }
 
@@ -123,7 +122,7 @@ std::string second_grad_check(const Function& function, const std::vector<Array>
                               GradCheckOptions options) {
   const Function slopes = [&](const std::vector<Tensor>& inputs) {
     const Tensor y = function(inputs);
-    const auto first = gradients({y}, {inputs.begin(), inputs.end()});
+    const auto first = gradients(y, inputs);
     std::vector<Tensor> parts;
     for (std::size_t k = 0; k < first.size(); ++k) {
       const Array weight = random_doubles(xs[k].shape(), options.seed + 100);

@@ -68,9 +68,11 @@ std::optional<proto::CheckpointState> parsed_state(const fs::path& file) {
 
 }  // namespace
 
-void update_checkpoint_state(const std::string& save_dir, const std::string& model_checkpoint_path,
-                             std::vector<std::string> all_model_checkpoint_paths,
+void update_checkpoint_state(const std::string& save_dir, const Text& newest,
+                             std::span<const std::string> paths,
                              const UpdateCheckpointStateOptions& options) {
+  std::vector<std::string> all_model_checkpoint_paths(paths.begin(), paths.end());
+  const std::string& model_checkpoint_path = newest;
   check_path(save_dir);
   check_path(options.latest_filename);
   check_path(model_checkpoint_path);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/graph/arguments.h"
 #include "core/graph/types.h"
 
 namespace towerflow::train::types {
@@ -19,6 +22,7 @@ struct CheckpointState {
 };
 
 struct UpdateCheckpointStateOptions {
+  ByName by_name = ByName();
   std::string latest_filename = "checkpoint";
   std::vector<double> all_model_checkpoint_timestamps = {};
   double last_preserved_timestamp = 0;
@@ -37,9 +41,20 @@ namespace towerflow::train {
 /// to `save_dir` when that is relative too, and as they are otherwise. Throws ValueError when there
 /// are timestamps but not one a path, RuntimeError when the checkpoint has the state file's own
 /// path, and what writing a file throws.
-void update_checkpoint_state(const std::string& save_dir, const std::string& model_checkpoint_path,
-                             std::vector<std::string> all_model_checkpoint_paths = {},
+void update_checkpoint_state(const std::string& save_dir, const Text& model_checkpoint_path,
+                             std::span<const std::string> all_model_checkpoint_paths = {},
                              const UpdateCheckpointStateOptions& options = {});
+inline void update_checkpoint_state(const std::string& save_dir, const Text& model_checkpoint_path,
+                                    std::initializer_list<std::string> all_model_checkpoint_paths,
+                                    const UpdateCheckpointStateOptions& options = {}) {
+  update_checkpoint_state(
+      save_dir, model_checkpoint_path,
+      std::span(all_model_checkpoint_paths.begin(), all_model_checkpoint_paths.size()), options);
+}
+inline void update_checkpoint_state(const std::string& save_dir, const Text& model_checkpoint_path,
+                                    const UpdateCheckpointStateOptions& options) {
+  update_checkpoint_state(save_dir, model_checkpoint_path, std::span<const std::string>(), options);
+}
 
 /// The state file of `checkpoint_dir`, relative paths joined to that folder; nothing without a file
 /// and, with a warning, for one that cannot be read or parsed. Throws ValueError for one that names

@@ -8,12 +8,12 @@
 #include "train/summary/graph_def.h"
 
 namespace towerflow::summary {
-FileWriter::FileWriter(const std::string& logdir, FileWriterOptions options)
+FileWriter::FileWriter(const Text& logdir, FileWriterOptions options)
     : events_(std::make_unique<EventFileWriter>(
-          logdir, EventFileOptions{options.max_queue, options.flush_secs,
-                                   std::move(options.filename_suffix)})) {}
+          logdir.str(), EventFileOptions{options.max_queue, options.flush_secs,
+                                         std::move(options.filename_suffix)})) {}
 
-FileWriter::FileWriter(const std::string& logdir, const Graph& graph, FileWriterOptions options)
+FileWriter::FileWriter(const Text& logdir, const Graph& graph, FileWriterOptions options)
     : FileWriter(logdir, std::move(options)) {
   add_graph(graph);
 }

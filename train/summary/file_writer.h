@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include "core/graph/arguments.h"
 #include "core/graph/array.h"
 #include "core/graph/graph.h"
 #include "train/summary/event.h"
@@ -38,9 +38,9 @@ struct FileWriterOptions {
 /// source   tf.summary.FileWriter
 class FileWriter {
  public:
-  explicit FileWriter(const std::string& logdir, FileWriterOptions options = {});
+  explicit FileWriter(const Text& logdir, FileWriterOptions options = {});
   /// With an event that shows the graph.
-  FileWriter(const std::string& logdir, const Graph& graph, FileWriterOptions options = {});
+  FileWriter(const Text& logdir, const Graph& graph, FileWriterOptions options = {});
   /// Closes; what could not be written is a warning in the log.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;

@@ -119,6 +119,10 @@ void add_shaping_cases(Cases& c) {
   c["slice rank"] = [](In t) { slice(t.x, {0}, {1}); };
   c["slice computed"] = [](In t) { slice(t.x, t.j, {1, 1}); };
   c["strided_slice"] = [](In t) { strided_slice(t.x, {0, 0}, {2, 3}, {1, 2}); };
+  c["strided_slice of step 1"] = [](In t) { strided_slice(t.x, {0, 0}, {2, 3}); };
+  c["strided_slice named"] = [](In t) {
+    strided_slice(t.x, {0, 0}, {2, 3}, {.end_mask = 2, .name = "k"});
+  };
   c["take_index"] = [](In t) { take_index(t.x, 1); };
   c["take_index wrong"] = [](In t) { take_index(t.x, 2); };
   c["transpose"] = [](In t) { transpose(t.x); };

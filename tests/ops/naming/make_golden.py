@@ -127,6 +127,8 @@ CASES = {
     "slice rank": lambda t: tf.slice(t.x, [0], [1]),
     "slice computed": lambda t: tf.slice(t.x, t.j, [1, 1]),
     "strided_slice": lambda t: tf.strided_slice(t.x, [0, 0], [2, 3], [1, 2]),
+    "strided_slice of step 1": lambda t: tf.strided_slice(t.x, [0, 0], [2, 3]),
+    "strided_slice named": lambda t: tf.strided_slice(t.x, [0, 0], [2, 3], end_mask=2, name="k"),
     "take_index": lambda t: t.x[1],
     "take_index wrong": lambda t: t.x[2],
     "transpose": lambda t: tf.transpose(t.x),

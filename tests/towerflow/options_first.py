@@ -1,0 +1,331 @@
+"""Writes what options_first.h declares: each public function that takes options, called with each member of
+its options directly after each number of the arguments before them.
+
+usage: options_first.py OUTPUT DEPFILE"""
+
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import public_api  # noqa: E402
+
+# Parameters behind the options, which a call leaves to their defaults.
+PLACE = ("Site", "Graph*")
+
+# Functions that may be called without some of the parameters before their options: the arguments of
+# the shorter call, and those of one that says all (`..` stands for the same). A new one has to be
+# added here, or below with the reason why it is not compared.
+SHORTER = {
+    "argmax": ("given.x", ".., 0"),
+    "argmin": ("given.x", ".., 0"),
+    "cumsum": ("given.x", ".., 0"),
+    "get_local_variable": ('"v"', ".., std::nullopt"),
+    "get_variable": ('"v"', ".., std::nullopt"),
+    "nn::conv2d_transpose": ("given.image, ones({1, 1, 2, 2}), {1, 2, 2, 2}, 1", '.., "SAME"'),
+    "nn::l2_normalize": ("given.x", ".., std::nullopt"),
+    "nn::leaky_relu": ("given.x", ".., 0.2F"),
+    "pad": ("given.x, {{1, 1}, {2, 2}}", '.., "CONSTANT"'),
+    "placeholder": ("float32", ".., Shape::unknown()"),
+    "range": ("5", "0, .., 1"),
+    "reduce_all": ("given.condition", ".., std::nullopt"),
+    "reduce_any": ("given.condition", ".., std::nullopt"),
+    "reduce_max": ("given.x", ".., std::nullopt"),
+    "reduce_mean": ("given.x", ".., std::nullopt"),
+    "reduce_min": ("given.x", ".., std::nullopt"),
+    "reduce_prod": ("given.x", ".., std::nullopt"),
+    "reduce_sum": ("given.x", ".., std::nullopt"),
+    "report_uninitialized_variables": ("", "std::nullopt"),
+    "split": ("given.x, 2", ".., 0"),
+    "stack": ("{given.x, given.x}", ".., 0"),
+    "strided_slice": ("given.x, {0, 0}, {1, 2}", ".., ones_like({0, 0})"),
+    "train::AdamOptimizer": ("", "0.001"),
+    "train::ExponentialMovingAverage": ("0.5", ".., std::nullopt"),
+    "train::Saver": ("", "global_variables()"),
+    "train::update_checkpoint_state": ('given.folder, "a-1"', ".., std::span<const std::string>()"),
+    "transpose": ("given.x", ".., {1, 0}"),
+    "unstack": ("given.x", ".., std::nullopt"),
+}
+NOT_COMPARED = {
+    "Session": "it makes no nodes",
+    "summary::FileWriter": "it makes no nodes",
+    "train::Coordinator::join": "it makes no nodes; coordinator_test.cc calls it so",
+    "train::start_queue_runners": "the longer call says what a member says",
+    "where": "of one argument it is another function",
+}
+# What is given to members in the calls that are compared; `Options::member` where a name has several
+# meanings. A new one has to be added.
+VALUES = {
+    "ArgMaxOptions::output_type": "int32",
+    "ExponentialMovingAverageOptions::name": '"a"',
+    "GetVariableOptions::dtype": "float32",
+    "PadOptions::constant_values": "7",
+    "PlaceholderOptions::shape": "Shape{2}",
+    "SaverOptions::var_list": "global_variables()",
+    "aggregation": "VariableAggregation::SUM",
+    "all_model_checkpoint_timestamps": "{7.0}",
+    "allow_empty": "true",
+    "axis": "1",
+    "begin_mask": "1",
+    "beta1": "0.5",
+    "beta2": "0.5",
+    "caching_device": '"/cpu:0"',
+    "collections": '{{"kept"}}',
+    "constraint": "[](const Tensor& x) { return abs(x); }",
+    "custom_getter": "renaming",
+    "data_format": '"NCHW"',
+    "dilations": "{1, 1, 1, 1}",
+    "dtype": "float64",
+    "end_mask": "1",
+    "epsilon": "0.5F",
+    "exclusive": "true",
+    "filename": '"a"',
+    "initializer": "Operand({2.0, 3.0})",
+    "keep_checkpoint_every_n_hours": "1",
+    "keepdims": "true",
+    "last_preserved_timestamp": "7",
+    "latest_filename": '"a"',
+    "max_to_keep": "1",
+    "name": '"a"',
+    "num": "2",
+    "pad_step_number": "true",
+    "partitioner": "fixed_size_partitioner(2)",
+    "regularizer": "[](const Tensor& x) { return reduce_sum(x); }",
+    "reuse": "AUTO_REUSE",
+    "reverse": "true",
+    "save_relative_paths": "true",
+    "shrink_axis_mask": "1",
+    "synchronization": "VariableSynchronization::ON_READ",
+    "trainable": "false",
+    "use_locking": "true",
+    "use_resource": "false",
+    "validate_shape": "false",
+    "zero_debias": "true",
+}
+# Members that say what a parameter says that the shorter call leaves out.
+SAME_AS_PARAMETER = ("PlaceholderOptions::shape", "ReduceOptions::axis", "SaverOptions::var_list",
+                     "StackOptions::axis")
+# Without a shape a variable has that of its initial value.
+BESIDE = {"GetVariableOptions": "initializer"}
+# How an object shows what it was given.
+SHOWN = {"train::AdamOptimizer": ".minimize(reduce_sum(given.weight))",
+         "train::ExponentialMovingAverage": ".apply({given.weight, given.x})"}
+
+
+def bare(kind):
+    return re.sub(r"^const ", "", kind).rstrip("& ").strip()
+
+
+def plain(name):
+    """As a user writes it: the namespaces `types` are open."""
+    return name.replace("towerflow::", "").replace("types::", "")
+
+
+class Taker:
+    """A function whose last parameter are options."""
+
+    def __init__(self, function, before, struct):
+        self.function, self.before, self.struct = function, before, struct
+        self.name = plain(function.name) + (f"::{function.member}" if function.member else "")
+
+    def concrete(self, kind):
+        """The type with the parameters of the template replaced by what they stand for."""
+        for name, concept in self.function.template.items():
+            stands_for = re.search(r"same_as<(\w+)>", concept)
+            by = stands_for[1] if stands_for else "Tensor (*)(Tensor)" if name == "F" else "Tensor"
+            kind = re.sub(rf"\b{name}\b", by, kind)
+        return kind
+
+    def types(self, count):
+        return tuple(bare(self.concrete(p.type)) for p in self.before[:count])
+
+    def call(self, arguments):
+        function = self.function
+        if function.member:
+            return f"ref<X, {function.name}>().{function.member}({arguments})"
+        return f"{function.name}({arguments})"
+
+    def argument(self, parameter):
+        kind = self.concrete(parameter.type)
+        listed = re.fullmatch(r"std::initializer_list<(.*)>", kind)
+        if listed:
+            return f"{{of<X, {listed[1]}>()}}"
+        if kind.endswith("&") and not kind.startswith("const "):
+            return f"ref<X, {bare(kind)}>()"
+        return f"of<X, {bare(kind)}>()"
+
+
+def values(struct, member, kind):
+    """Expressions of all types that may well stand for the member."""
+    inner = re.sub(r"^std::optional<(.*)>$", r"\1", kind)
+    # Nobody has a variable for an optional number.
+    if inner not in ("Operand", "float", "double") or kind == inner and inner != "Operand":
+        yield f"of<X, decltype({struct}::{member})>()"
+    if inner == "std::string":
+        yield 'of<X>("a")'
+    elif re.fullmatch(r"std::int64_t|int", inner):
+        yield "of<X>(1)"
+    elif inner == "bool":
+        yield "of<X>(true)"
+    elif inner == "Operand":
+        yield from ("of<X>(1)", "of<X>(0.5)", "of<X, Tensor>()", "of<X, Variable>()")
+    elif kind in ("Shape", "Axis", "std::vector<int>"):
+        yield "{of<X>(1), of<X>(2)}"
+
+
+class Matrix:
+    def __init__(self, api):
+        self.structs = {name.split("::")[-1]: (name, {member: kind for member, kind in members.items()
+                                                      if kind != "ByName"})
+                        for name, members in api.structs.items()}
+        self.takers, self.without, self.own, self.arrays = [], 0, 0, set()
+        for function in api.functions:
+            self.sort(function)
+        self.families = {}
+        for taker in self.takers:
+            self.families.setdefault(taker.name, []).append(taker)
+
+    def sort(self, function):
+        """Lists the function, or counts it among those that have no place in the matrix."""
+        parameters = [p for p in function.parameters if bare(p.type) not in PLACE]
+        stands_for = re.findall(r"same_as<(\w+Options)>", " ".join(function.template.values()))
+        last = stands_for[0] if stands_for else bare(parameters[-1].type) if parameters else ""
+        if not re.search(r"Options?$|ConfigProto$|ErrorDetail$", last):
+            self.without += 1
+        elif any(not p.default for p in function.parameters if bare(p.type) in PLACE):
+            self.own += 1  # the library's own: it passes the line of its caller on
+        elif any("(&)" in p.type or "..." in p.type for p in parameters):
+            self.arrays.add(function.name)
+        elif last not in self.structs:
+            sys.exit(f"{function.header}: {function.name} takes {last}, which is no struct of the "
+                     "public headers")
+        else:
+            self.takers.append(Taker(function, parameters[:-1], last))
+
+    def cases(self):
+        """{(function, types before, member, value): (code, whether it shall compile, before)}."""
+        found = {}
+        for taker in self.takers:
+            full, members = self.structs[taker.struct]
+            # g++ ends with an error, even in a requires-expression, where a name meets an array.
+            least = int(taker.function.name in self.arrays)
+            for member, kind in members.items():
+                for value in values(full, member, kind):
+                    for k in range(least, len(taker.before) + 1):
+                        key = (taker.name, taker.types(k), member,
+                               value if "{" in value or "(1" in value or '"' in value
+                               else kind + value[:9])
+                        given = [taker.argument(p) for p in taker.before[:k]]
+                        code = taker.call(", ".join(given + [f"{{.{member} = {value}}}"]))
+                        means = all(p.default for p in taker.before[k:])
+                        old = found.get(key, (code, False, k))
+                        found[key] = (old[0], old[1] or means, k)
+        return found
+
+    def shorter(self):
+        """Families in which parameters before the options may be left out."""
+        for name, takers in sorted(self.families.items()):
+            if len({len(taker.before) for taker in takers}) > 1:
+                yield name, sorted(takers, key=lambda taker: len(taker.before))
+
+    def in_place_of_a_parameter(self):
+        """Options that stand where a longer call has a parameter which takes braces."""
+        return sorted({takers[0].struct for _, takers in self.shorter()
+                       if not re.search(r"\b(Graph|Coordinator) ?&",
+                                        takers[-1].before[len(takers[0].before)].type)})
+
+    def runs(self):
+        """(text, the shorter call, the one that says all)."""
+        for name, takers in self.shorter():
+            if name in NOT_COMPARED:
+                continue
+            if name not in SHORTER:
+                sys.exit(f"{takers[0].function.header}: {name} leaves out parameters before its "
+                         "options: say in SHORTER what it is called with")
+            short, whole = SHORTER[name]
+            whole = whole.replace("..", short)
+            struct, members = takers[0].struct, self.structs[takers[0].struct][1]
+            for member in members:
+                own = f"{struct}::{member}"
+                if own not in VALUES and member not in VALUES:
+                    sys.exit(f"{takers[0].function.header}: say a value of {own} in VALUES")
+                value = {m: VALUES.get(f"{struct}::{m}", VALUES.get(m)) for m in members}
+                said = [m for m in members if m in (member, BESIDE.get(struct))]
+                options = "{" + ", ".join(f".{m} = {value[m]}" for m in said) + "}"
+                compared = whole, options
+                if own in SAME_AS_PARAMETER:
+                    compared = f"{short}, {value[member]}".removeprefix(", "), "{}"
+                calls = [f"{name}({', '.join(filter(None, call))}){SHOWN.get(name, '')}"
+                         for call in ((short, options), compared)]
+                yield calls[0].replace("given.", ""), *calls
+
+
+def listed(cases):
+    """The rows of kCalls."""
+    for (name, types, _, _), (code, means, k) in cases.items():
+        text = re.sub(r"of<X, (\w+::)*(\w+)[^()]*>\(\)", r"\2", code)
+        text = re.sub(r"of<X, decltype\(.*?\)>\(\)", "..", text)
+        text = plain(re.sub(r"of<X>\((.*?)\)", r"\1", text)).replace('"', "'")
+        row = f'  {{"{text}", requires {{ {code}; }}, {str(means).lower()}}},'
+        # clang answers only where something besides the options depends on X.
+        if k == 0 and name.split("::")[-1][0].islower():
+            row = f"#ifndef __clang__\n{row}\n#endif"
+        yield row
+
+
+BEGINNING = """// Written by options_first.py.
+#include "tests/towerflow/options_first.h"
+
+namespace towerflow::options_first {
+namespace {
+
+// The types of parameters, as their headers name them.
+using namespace data;
+using namespace errors;
+using namespace losses;
+using namespace nn;
+using namespace parallel;
+using namespace summary;
+using namespace train;
+
+// Values whose types depend on X, without which a requires-expression is an error, not false.
+template <class X, class T>
+T of();
+template <class X, class T>
+T of(T);
+template <class X, class T>
+T& ref();
+template <class X, class T>
+void taken(T);
+
+template <class X>
+constexpr Case kCalls[] = {"""
+LISTS = ("{0}", "{1}", "{true}", "{0.5}", '{"a"}', "{0, 1}")
+
+
+def main(output, depfile):
+    api = public_api.read()
+    matrix = Matrix(api)
+    lines = [BEGINNING, *listed(matrix.cases()), "};", "", "template <class X>",
+             "constexpr Case kLists[] = {"]
+    for struct in matrix.in_place_of_a_parameter():
+        for braces in LISTS:
+            text = f"{struct} of {braces}".replace('"', "'")
+            lines.append(f'  {{"{text}", requires {{ taken<X, {struct}>({braces}); }}, false}},')
+    lines += ["};", "", "const Run kRuns[] = {"]
+    for text, *calls in matrix.runs():
+        bodies = [f"   []([[maybe_unused]] const Given& given) {{ {call}; }}" for call in calls]
+        lines.append(f'  {{R"({text})",\n' + ",\n".join(bodies) + "},")
+    counts = f"{len(matrix.families)}, {matrix.without}, {matrix.own}, {len(matrix.arrays)}"
+    lines += ["};", "", "}  // namespace", "", f"const Functions kFunctions{{{counts}}};",
+              "std::span<const Case> all_calls() { return kCalls<int>; }",
+              "std::span<const Case> all_lists() { return kLists<int>; }",
+              "std::span<const Run> all_runs() { return kRuns; }", "",
+              "}  // namespace towerflow::options_first", ""]
+    pathlib.Path(output).write_text("\n".join(lines))
+    needed = " ".join(str(public_api.ROOT / header) for header in api.headers)
+    pathlib.Path(depfile).write_text(f"{output}: {needed}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
