@@ -1,11 +1,10 @@
 #include "train/checkpoint/checkpoint_state.h"
 
 #include <fmt/format.h>
-
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
-#include <filesystem>
 
+#include <filesystem>
 #include <system_error>
 
 #include "core/graph/error.h"
@@ -20,6 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxFileBytes = 16 << 20;
+
+// protobuf describes a message when its text is first read or written. Where it gets no memory for
+// that, each later use reads through a null pointer: so it does it before the program begins.
+[[maybe_unused]] const auto* const kDescribed = proto::CheckpointState::descriptor();
 
 /// Keeps the first error; the default writes all to stderr.
 class FirstError : public google::protobuf::io::ErrorCollector {
