@@ -66,8 +66,17 @@ Operand all_axes(const Operand& input, Site site) {
   return range(0, rank(input, {}, site), 1, {}, site);
 }
 
-Tensor reduce(const char* op, const Operand& input, const Axis& axis, const ReduceOptions& options,
+/// The axes said by either name. Throws ValueError where both are given.
+const Axis& axis_of(const Axis& axis, const ReduceOptions& options, const char* op, Site site) {
+  if (!options.reduction_indices.value()) return axis;
+  if (!axis.value()) return options.reduction_indices;
+  throw ValueError("Cannot specify both 'reduction_indices' and 'axis'.", {.site = site, .op = op});
+}
+
+Tensor reduce(const char* op, const Operand& input, const Axis& given, const ReduceOptions& options,
               Site site) {
+  const Axis& axis = axis_of(given, options, op, site);
+  const bool keep = keeps_dims(options.keepdims, options.keep_dims, site);
   const Operand axes = axis.value() ? *axis.value() : all_axes(input, site);
   OpBuilder builder(op, options.name, site, {&input, &axes});
   builder.input(input, "input");
@@ -80,9 +89,8 @@ Tensor reduce(const char* op, const Operand& input, const Axis& axis, const Redu
                                 dtype_name(dtype)),
                     {.site = site, .op = op});
   }
-  Tensor result =
-      builder.index_input(axes, "reduction_indices").attrs(ReduceAttrs{options.keepdims}).output();
-  if (!axis.value() && !options.keepdims) result.set_shape(Shape{}, site);
+  Tensor result = builder.index_input(axes, "reduction_indices").attrs(ReduceAttrs{keep}).output();
+  if (!axis.value() && !keep) result.set_shape(Shape{}, site);
   return result;
 }
 
@@ -95,6 +103,13 @@ Tensor reduce_positional(const char* op, const Operand& input, const Axis& axis,
 }
 
 }  // namespace
+
+bool keeps_dims(std::optional<bool> keepdims, std::optional<bool> keep_dims, Site site) {
+  if (keepdims && keep_dims) {
+    throw ValueError("Cannot specify both 'keep_dims' and 'keepdims'.", {.site = site});
+  }
+  return keepdims.value_or(keep_dims.value_or(false));
+}
 
 const std::vector<ReduceRow>& reduce_rows() {
   namespace g = reduce_gradients;

@@ -43,8 +43,10 @@ class Axis {
 struct ReduceOptions {
   ByName by_name = ByName();
   Axis axis = std::nullopt;
-  bool keepdims = false;  ///< reduced dimensions stay, with size 1
+  std::optional<bool> keepdims{};  ///< whether reduced dimensions stay, with size 1
   std::string name{};
+  Axis reduction_indices = std::nullopt;  ///< older name of `axis`
+  std::optional<bool> keep_dims{};        ///< older name of `keepdims`
 };
 
 }  // namespace towerflow::types
@@ -59,7 +61,8 @@ namespace towerflow {
 ///          product 1, mean NaN, maximum -inf, minimum inf (for integers the lowest and highest),
 ///          all true, any false
 /// grads    input; of a maximum or minimum that several elements reach, equal shares
-/// errors   ValueError: an axis out of range; TypeError: an axis that is not an integer; in a run
+/// errors   ValueError: an axis out of range, an option given by its older name too; TypeError: an
+/// axis that is not an integer; in a run
 ///          InvalidArgumentError: an axis given twice
 /// source   tf.reduce_sum and so on
 ///
@@ -95,5 +98,8 @@ Tensor reduce_max(const Operand& input, ReduceOptions options = {}, Site site = 
 Tensor reduce_min(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
 Tensor reduce_all(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
 Tensor reduce_any(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
+
+/// Whether reduced dimensions stay, said by either name. Throws ValueError where both are given.
+bool keeps_dims(std::optional<bool> keepdims, std::optional<bool> keep_dims, Site site);
 
 }  // namespace towerflow

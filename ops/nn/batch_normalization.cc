@@ -20,13 +20,14 @@ Operand at(const Tensor& tensor, Site site) { return Operand(tensor, site); }
 }  // namespace
 
 Moments moments(const Operand& x, const std::vector<int>& axes, MomentsOptions options, Site site) {
+  const bool keep = keeps_dims(options.keepdims, options.keep_dims, site);
   const NameScope scope(graph_of(x), options.name.empty() ? "moments" : options.name, site);
   Moments found;
   found.mean = reduce_mean(x, axes, {.keepdims = true, .name = "mean"}, site);
   const Tensor fixed = stop_gradient(found.mean, {}, site);
   const Tensor distance = squared_difference(x, fixed, {}, site);
   found.variance = reduce_mean(distance, axes, {.keepdims = true, .name = "variance"}, site);
-  if (!options.keepdims) {
+  if (!keep) {
     found.mean = squeeze(found.mean, {.axis = axes}, site);
     found.variance = squeeze(found.variance, {.axis = axes}, site);
   }

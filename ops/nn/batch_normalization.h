@@ -20,7 +20,8 @@ namespace towerflow::nn {
 
 struct MomentsOptions {
   std::string name{};
-  bool keepdims = false;  ///< reduced dimensions stay, with size 1
+  std::optional<bool> keep_dims{};  ///< older name of `keepdims`
+  std::optional<bool> keepdims{};   ///< whether reduced dimensions stay, with size 1
 };
 
 /// The mean, and the mean squared distance from it: the variance that divides by n, not by n - 1.

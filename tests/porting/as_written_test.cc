@@ -152,3 +152,21 @@ TEST_CASE("arrays are printed as NumPy prints them") {
   CHECK(printed(tf::Array::of<std::string>({2}, {"a", "bc"})) == "['a' 'bc']");
   CHECK(printed(tf::Array::scalar(true)) == "True");
 }
+
+TEST_CASE("a reduction is told by its older names too") {
+  tf::Graph graph;
+  const auto scope = graph.as_default();
+  const tf::Tensor x = tf::constant({{1.0, 2.0}, {3.0, 4.0}});
+  tf::Session sess;
+  CHECK(sess.run(tf::reduce_sum(x, 1, {.keep_dims = true})) ==
+        tf::Array::of<float>({2, 1}, {3, 7}));
+  CHECK(sess.run(tf::reduce_mean(x, {.reduction_indices = {0}})) ==
+        tf::Array::of<float>({2}, {2, 3}));
+  CHECK(tf::nn::moments(x, {0}, {.keep_dims = true}).mean.shape() == tf::Shape{1, 2});
+  CHECK_THROWS_WITH_AS(tf::reduce_sum(x, 1, {.keepdims = true, .keep_dims = true}),
+                       doctest::Contains("Cannot specify both 'keep_dims' and 'keepdims'."),
+                       tf::ValueError);
+  CHECK_THROWS_WITH_AS(tf::reduce_max(x, 1, {.reduction_indices = 1}),
+                       doctest::Contains("Cannot specify both 'reduction_indices' and 'axis'."),
+                       tf::ValueError);
+}

@@ -82,6 +82,7 @@ VALUES = {
     "filename": '"a"',
     "initializer": "Operand({2.0, 3.0})",
     "keep_checkpoint_every_n_hours": "1",
+    "keep_dims": "true",
     "keepdims": "true",
     "last_preserved_timestamp": "7",
     "latest_filename": '"a"',
@@ -90,6 +91,7 @@ VALUES = {
     "num": "2",
     "pad_step_number": "true",
     "partitioner": "fixed_size_partitioner(2)",
+    "reduction_indices": "1",
     "regularizer": "[](const Tensor& x) { return reduce_sum(x); }",
     "reuse": "AUTO_REUSE",
     "reverse": "true",
@@ -103,7 +105,8 @@ VALUES = {
     "zero_debias": "true",
 }
 # Members that say what a parameter says that the shorter call leaves out.
-SAME_AS_PARAMETER = ("PlaceholderOptions::shape", "ReduceOptions::axis", "SaverOptions::var_list",
+SAME_AS_PARAMETER = ("PlaceholderOptions::shape", "ReduceOptions::axis",
+                     "ReduceOptions::reduction_indices", "SaverOptions::var_list",
                      "StackOptions::axis")
 # Without a shape a variable has that of its initial value.
 BESIDE = {"GetVariableOptions": "initializer"}

@@ -132,6 +132,22 @@ void add_reduction_cases(Cases& c) {
     const auto scope = name_scope("t");
     reduce_mean({t.x, t.y}, {.name = "s"});
   };
+  c["reduce_sum keep_dims"] = [](In t) { reduce_sum(t.x, 1, {.keep_dims = true}); };
+  c["reduce_sum keep_dims false"] = [](In t) { reduce_sum(t.x, {.axis = 1, .keep_dims = false}); };
+  c["reduce_sum keepdims twice"] = [](In t) {
+    reduce_sum(t.x, 1, {.keepdims = false, .keep_dims = false});
+  };
+  c["reduce_all keep_dims"] = [](In t) { reduce_all(t.p, {.keep_dims = true}); };
+  c["reduce_mean reduction_indices"] = [](In t) { reduce_mean(t.x, {.reduction_indices = {1}}); };
+  c["reduce_mean axis twice"] = [](In t) { reduce_mean(t.x, {.axis = 1, .reduction_indices = 1}); };
+  c["reduce_mean axis twice by place"] = [](In t) {
+    reduce_mean(t.x, 1, {.reduction_indices = 1});
+  };
+  c["reduce_mean axis none"] = [](In t) { reduce_mean(t.x, None, {.reduction_indices = 0}); };
+  c["moments keep_dims"] = [](In t) { nn::moments(t.x, {0}, {.keep_dims = true}); };
+  c["moments keepdims twice"] = [](In t) {
+    nn::moments(t.x, {0}, {.keep_dims = true, .keepdims = true});
+  };
   c["reduce_max"] = [](In t) { reduce_max(t.u, {.axis = 1, .keepdims = true}); };
   c["reduce_min"] = [](In t) { reduce_min(t.i, -1); };
   c["reduce_prod"] = [](In t) { reduce_prod(t.x); };
