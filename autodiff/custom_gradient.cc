@@ -99,7 +99,7 @@ std::vector<Tensor> custom::call(const std::function<Result(const std::vector<Te
   for (const Operand& input : inputs) {
     const Tensor* tensor = input.any_tensor();
     Graph& graph = tensor != nullptr ? tensor->graph() : get_default_graph();
-    xs.push_back(convert_operand(graph, input, "Const", std::nullopt));
+    xs.push_back(convert_operand(graph, input, "", std::nullopt));
   }
   Graph& graph = xs.empty() ? get_default_graph() : xs[0].graph();
   const std::size_t before = count_of_variables(graph);

@@ -10,9 +10,12 @@ namespace towerflow {
 namespace {
 
 /// The one graph that all tensors of a call are in.
-Graph& graph_of(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
+Graph& graph_of(const OperandList& ys, const std::vector<Tensor>& xs,
                 const GradientsOptions& options, Site site) {
-  std::vector<Tensor> all(ys);
+  std::vector<Tensor> all;
+  for (const Operand& y : ys.items()) {
+    if (y.any_tensor() != nullptr) all.push_back(*y.any_tensor());
+  }
   all.insert(all.end(), xs.begin(), xs.end());
   for (const GradientTarget& stop : options.stop_gradients) all.push_back(stop.tensor());
   for (const OptionalGradient& grad_y : options.grad_ys) {
@@ -30,25 +33,45 @@ Graph& graph_of(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
   return all.empty() ? get_default_graph() : all[0].graph();
 }
 
+/// What gradients start from, the `index`th of several.
+Tensor source_of(Graph& graph, const Operand& y, std::size_t index) {
+  if (y.tensor() != nullptr) return *y.tensor();
+  if (y.slices() != nullptr)
+    y.slices()->throw_slices("of which no gradient is taken", "", y.site());
+  return convert_operand(graph, y, fmt::format("y_{}", index), std::nullopt);
+}
+
 }  // namespace
 
-std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
-                                        std::span<const GradientTarget> xs,
+GradientTarget::GradientTarget(const PresentGradient& gradient)
+    : tensor_(gradient.gradient().representative()) {
+  if (!gradient.gradient().is_dense()) slices_ = std::make_shared<const PresentGradient>(gradient);
+}
+
+const Tensor& GradientTarget::differentiable() const {
+  if (slices_ == nullptr) return tensor_;
+  slices_->gradient().throw_slices("with respect to which nothing can be differentiated", "",
+                                   slices_->site());
+}
+
+std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const GradientTarget> xs,
                                         GradientsOptions options, Site site) {
   std::vector<Tensor> targets;
-  for (const GradientTarget& x : xs) targets.push_back(x.tensor());
+  for (const GradientTarget& x : xs) targets.push_back(x.differentiable());
   Graph& graph = graph_of(ys, targets, options, site);
+  std::vector<Tensor> sources;
   std::vector<OptionalGradient> result;
   const std::string tower = graph.get_name_scope();
   const RoleScope role(graph, NodeRole::gradient);
   {
     const NameScope scope(graph, options.name.empty() ? "gradients" : options.name, site);
+    for (const Operand& y : ys.items()) sources.push_back(source_of(graph, y, sources.size()));
     if (!options.grad_ys.empty() && options.grad_ys.size() != ys.size()) {
       throw ValueError(fmt::format("Length mismatch. Passed {} grad_ys for {} ys",
                                    options.grad_ys.size(), ys.size()),
                        {.site = site});
     }
-    result = sweep(ys, targets, options, site);
+    result = sweep(sources, targets, options, site);
   }
   if (options.unconnected_gradients == UnconnectedGradients::zero) {
     // Outside the scope, as TensorFlow makes them: "zeros_like".
@@ -56,9 +79,9 @@ std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
       if (!result[i]) result[i] = zeros_like(targets[i], {}, site);
     }
   }
-  if (ys.empty()) return result;
+  if (sources.empty()) return result;
   const auto origins = std::make_shared<std::vector<GradientOrigin>>();
-  for (const Tensor& x : targets) origins->push_back({ys[0], x, tower, site});
+  for (const Tensor& x : targets) origins->push_back({sources[0], x, tower, site});
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i] = result[i].with_origin({origins, &(*origins)[i]});
   }

@@ -1,24 +1,62 @@
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "core/graph/tensor.h"
+#include "core/graph/gradient.h"
+#include "ops/operand_list.h"
 #include "ops/variables/variable.h"
 
 namespace towerflow::types {
 
-/// What a gradient is taken with respect to: a tensor, or a variable's storage.
+/// What a gradient is taken with respect to, or stops at: a tensor, a variable's storage, or a
+/// gradient that is there.
 class GradientTarget {
  public:
   GradientTarget(Tensor tensor) : tensor_(tensor) {}                     // NOLINT: {x, w}
   GradientTarget(const Variable& variable) : tensor_(variable.ref()) {}  // NOLINT
+  template <GradientLike T>
+  GradientTarget(const T& gradient, Site site = Site::current())  // NOLINT: grads[0]
+      : GradientTarget(PresentGradient(gradient, site)) {}
+
+  /// Of slices their values: where gradients stop.
   const Tensor& tensor() const { return tensor_; }
+  /// What to differentiate with respect to; TypeError for slices.
+  const Tensor& differentiable() const;
 
  private:
+  explicit GradientTarget(const PresentGradient& gradient);
+
   Tensor tensor_;
+  std::shared_ptr<const PresentGradient> slices_;
+};
+
+/// Several of them, or one.
+struct GradientTargets : std::vector<GradientTarget> {
+  GradientTargets() = default;
+  GradientTargets(std::initializer_list<GradientTarget> targets)  // NOLINT: {x, w}
+      : std::vector<GradientTarget>(targets) {}
+  template <std::convertible_to<GradientTarget> T>
+  GradientTargets(const T& target, Site site = Site::current()) {  // NOLINT: x
+    add(target, site);
+  }
+  template <std::convertible_to<GradientTarget> T>
+  GradientTargets(const std::vector<T>& targets, Site site = Site::current()) {  // NOLINT: grads
+    for (const T& target : targets) add(target, site);
+  }
+
+ private:
+  template <class T>
+  void add(const T& target, Site site) {
+    if constexpr (GradientLike<T>)
+      emplace_back(target, site);
+    else
+      push_back(target);
+  }
 };
 
 /// How the parts of one gradient are added up. (tf.AggregationMethod)
@@ -36,13 +74,13 @@ enum class UnconnectedGradients {
 };
 
 struct GradientsOptions {
-  std::vector<OptionalGradient> grad_ys{};  ///< one for each y; ones where absent or not given
+  GradientList grad_ys{};  ///< one for each y; ones where absent or not given
   std::string name = "gradients";
   bool colocate_gradients_with_ops = false;
   /// The gradients of an op's inputs wait for one another: none is used before all are there.
   bool gate_gradients = false;
   AggregationMethod aggregation_method = AggregationMethod::DEFAULT;
-  std::vector<GradientTarget> stop_gradients{};  ///< tensors to take as constants
+  GradientTargets stop_gradients{};  ///< tensors to take as constants
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
 };
 
@@ -57,36 +95,25 @@ namespace towerflow {
 /// dtypes   floating; paths through integers carry no gradient, but an integer y has one of itself
 /// grads    the result consists of ordinary nodes and can be differentiated again
 /// errors   ValueError: wrong number or shape of grad_ys, tensors of several graphs; TypeError: a y
-///          or a grad_y that is not a number; LookupError: an op whose gradient is not defined
+///          or a grad_y that is not a number, a y or x that is slices; LookupError: an op whose
+///          gradient is not defined
 /// source   tf.gradients
-std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
-                                        std::span<const GradientTarget> xs,
+std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const GradientTarget> xs,
                                         GradientsOptions options = {}, Site site = Site::current());
-inline std::vector<OptionalGradient> gradients(const std::vector<Tensor>& ys,
+inline std::vector<OptionalGradient> gradients(const OperandList& ys,
                                                std::initializer_list<GradientTarget> xs,
                                                GradientsOptions options = {},
                                                Site site = Site::current()) {
   return gradients(ys, std::span(xs.begin(), xs.size()), std::move(options), site);
 }
-inline std::vector<OptionalGradient> gradients(Tensor y, std::initializer_list<GradientTarget> xs,
-                                               GradientsOptions options = {},
-                                               Site site = Site::current()) {
-  return gradients(std::vector<Tensor>{y}, xs, std::move(options), site);
-}
-/// With respect to a list of tensors or of variables: `gradients(loss, trainable_variables())`.
+/// With respect to a list of tensors or variables, `gradients(loss, trainable_variables())`, or to
+/// one alone.
 template <class X>
-requires std::convertible_to<const X&, GradientTarget> std::vector<OptionalGradient> gradients(
-    Tensor y, const std::vector<X>& xs, GradientsOptions options = {},
-    Site site = Site::current()) {
-  return gradients(std::vector<Tensor>{y}, std::vector<GradientTarget>(xs.begin(), xs.end()),
-                   std::move(options), site);
-}
-/// With respect to one tensor or variable.
-template <std::convertible_to<GradientTarget> X>
-std::vector<OptionalGradient> gradients(Tensor y, const X& x, GradientsOptions options = {},
-                                        Site site = Site::current()) {
-  return gradients(std::vector<Tensor>{y}, std::vector<GradientTarget>{x}, std::move(options),
-                   site);
+requires std::constructible_from<GradientTargets, const X&, Site> std::vector<OptionalGradient>
+gradients(const OperandList& ys, const X& xs, GradientsOptions options = {},
+          Site site = Site::current()) {
+  const GradientTargets targets(xs, site);
+  return gradients(ys, std::span<const GradientTarget>(targets), std::move(options), site);
 }
 
 }  // namespace towerflow

@@ -119,7 +119,7 @@ WhyNone find_cause(const Tensor& y, const Tensor& x, const WhyNoneOptions& optio
 }  // namespace
 
 WhyNone why_none(const Tensor& y, const GradientTarget& x, WhyNoneOptions options, Site site) {
-  WhyNone why = find_cause(y, x.tensor(), options, site);
+  WhyNone why = find_cause(y, x.differentiable(), options, site);
   why.text = why_none_text(why, y, x.tensor(), options);
   return why;
 }

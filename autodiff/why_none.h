@@ -50,8 +50,8 @@ namespace towerflow {
 const char* cause_name(NoneCause cause);
 
 struct WhyNoneOptions {
-  std::vector<GradientTarget> stop_gradients{};  ///< those of the call in question
-  OptionalVariables var_list{};                  ///< that of compute_gradients
+  GradientTargets stop_gradients{};  ///< those of the call in question
+  OptionalVariables var_list{};      ///< that of compute_gradients
 };
 
 /// Says why `gradients(y, {x})` is absent, or that it is there, by trying it: the graph is as it

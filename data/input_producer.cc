@@ -109,7 +109,7 @@ FIFOQueue string_input_producer(const Operand& string_tensor, StringInputProduce
   if (is_empty_list(string_tensor)) throw ValueError(kNotNull, {.site = site});
   Graph& graph = graph_of(string_tensor);
   const NameScope scope = scope_of(graph, options.name, "input_producer", site);
-  const Tensor strings = convert_operand(graph, string_tensor, "Const", DType::string);
+  const Tensor strings = convert_operand(graph, string_tensor, "", DType::string);
   const Tensor count = size(strings, {}, site);
   const Operation not_empty =
       Assert(greater(count, Operand(0, site), {}, site), {Operand(kNotNull, site)}, {}, site);
@@ -155,7 +155,7 @@ Components slice_input_producer(const OperandList& tensor_list, SliceInputProduc
   }
   std::vector<Tensor> tensors;
   for (const Operand& operand : tensor_list.items()) {
-    tensors.push_back(convert_operand(graph, operand, "Const", std::nullopt));
+    tensors.push_back(convert_operand(graph, operand, "", std::nullopt));
   }
   const Tensor rows = take_index(shape(Operand(tensors[0], site), {}, site), 0, site);
   const FIFOQueue queue = range_input_producer(Operand(rows, site),

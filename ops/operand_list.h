@@ -14,19 +14,15 @@ class OperandList {
   OperandList(std::initializer_list<Operand> items) : items_(items) {}   // NOLINT: {x, y}
   OperandList(std::vector<Operand> items) : items_(std::move(items)) {}  // NOLINT
   /// A single tensor is a list of one, as TensorFlow's concat takes it.
-  template <class T>
-  requires std::convertible_to<const T&, Tensor> OperandList(const T& tensor,
-                                                             Site site = Site::current())  // NOLINT
+  template <TensorLike T>
+  OperandList(const T& tensor, Site site = Site::current())  // NOLINT
       : items_{Operand(tensor, site)} {}
-  template <class T>
-  requires std::convertible_to<const T&, Tensor> OperandList(
-      const std::vector<T>& tensors,
-      Site site = Site::current()) {  // NOLINT
+  template <TensorLike T>
+  OperandList(const std::vector<T>& tensors, Site site = Site::current()) {  // NOLINT
     for (const T& tensor : tensors) items_.emplace_back(tensor, site);
   }
-  template <class T>
-  requires std::convertible_to<const T&, Tensor> OperandList(const Collected<T>& tensors,
-                                                             Site site = Site::current())  // NOLINT
+  template <TensorLike T>
+  OperandList(const Collected<T>& tensors, Site site = Site::current())  // NOLINT
       : OperandList(static_cast<const std::vector<T>&>(tensors), site) {
     if (tensors.empty()) why_empty_ = tensors.explain();
   }

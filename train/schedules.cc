@@ -49,7 +49,7 @@ Decay decay_of(Graph& graph, const Operand& learning_rate, const Operand& global
 std::vector<Tensor> as_tensors(Graph& graph, const OperandList& list) {
   std::vector<Tensor> tensors;
   for (const Operand& item : list.items()) {
-    tensors.push_back(convert_operand(graph, item, "Const", std::nullopt));
+    tensors.push_back(convert_operand(graph, item, "", std::nullopt));
   }
   return tensors;
 }
@@ -159,7 +159,7 @@ Tensor piecewise_constant(const Operand& x, const OperandList& boundaries,
   Graph& graph = any != nullptr ? any->graph() : get_default_graph();
   std::vector<Tensor> limits = as_tensors(graph, boundaries);
   const std::vector<Tensor> picks = as_tensors(graph, values);
-  const Tensor at = convert_operand(graph, x, "Const", std::nullopt);
+  const Tensor at = convert_operand(graph, x, "", std::nullopt);
   for (Tensor& limit : limits) limit = comparable(limit, at, site);
   require_one_dtype(picks, site);
   const NameScope scope(graph, or_default(options.name, "PiecewiseConstant"), site);

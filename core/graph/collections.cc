@@ -80,6 +80,16 @@ void Collections::add(const std::string& key, CollectionItem item) {
   items_[key].push_back(std::move(item));
 }
 
+std::optional<Fetch> CollectionItem::fetch() const {
+  if (tensor) return *tensor;
+  if (const auto* operation = std::any_cast<Operation>(&value)) return *operation;
+  if (const auto* fetch = std::any_cast<Fetch>(&value)) return *fetch;
+  if (const auto* gradient = std::any_cast<Gradient>(&value)) return *gradient;
+  const auto* optional = std::any_cast<OptionalGradient>(&value);
+  if (optional != nullptr && optional->has_value()) return **optional;
+  return std::nullopt;
+}
+
 std::vector<CollectionItem>& Collections::ref(const std::string& key) {
   const std::lock_guard lock(*mutex_);
   return items_[key];
@@ -94,13 +104,7 @@ std::vector<const Node*> Collections::nodes(const std::string& key) const {
   const std::lock_guard lock(*mutex_);
   std::vector<const Node*> found;
   for (const CollectionItem& item : all(key)) {
-    if (item.tensor) {
-      found.push_back(&item.tensor->node());
-    } else if (const auto* operation = std::any_cast<Operation>(&item.value)) {
-      found.push_back(&operation->node());
-    } else if (const auto* fetch = std::any_cast<Fetch>(&item.value)) {
-      found.push_back(&fetch->operation().node());
-    }
+    if (const auto fetch = item.fetch()) found.push_back(&fetch->operation().node());
   }
   return found;
 }

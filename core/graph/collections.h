@@ -1,6 +1,7 @@
 #pragma once
 
 #include <any>
+#include <concepts>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "core/graph/error.h"
-#include "core/graph/tensor.h"
+#include "core/graph/fetch.h"
 
 namespace towerflow::types {
 
@@ -51,6 +52,7 @@ struct GraphKeys {
 /// an object without one is passed over when a collection is read with a scope.
 inline std::string collection_name(const Tensor& tensor) { return tensor.name(); }
 inline std::string collection_name(const Operation& operation) { return operation.name(); }
+inline std::string collection_name(const Gradient& gradient) { return gradient.name(); }
 
 /// One entry: any object, its name if it has one, and the tensor it stands for if there is one.
 struct CollectionItem {
@@ -65,10 +67,20 @@ struct CollectionItem {
       return {std::any(std::string(std::string_view(object))), std::nullopt, std::nullopt};
     }
     CollectionItem item{std::any(object), std::nullopt, std::nullopt};
+    if constexpr (std::same_as<T, OptionalGradient>) {
+      if (object.has_value()) item = of(*object);
+      item.value = object;
+      return item;
+    } else if constexpr (std::same_as<T, Gradient>) {
+      if (object.is_dense()) item.tensor = object.dense();
+    }
     if constexpr (requires { collection_name(object); }) item.name = collection_name(object);
     if constexpr (std::is_convertible_v<const T&, Tensor>) item.tensor = Tensor(object);
     return item;
   }
+
+  /// What a run computes or an operation waits for; absent where the object is no such thing.
+  std::optional<Fetch> fetch() const;
 };
 
 class Collections;
@@ -150,16 +162,13 @@ class Collections {
     for (const CollectionItem* item : matching(key, scope)) {
       if (const T* exact = std::any_cast<T>(&item->value)) {
         found.push_back(*exact);
-      } else if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, Fetch>) {
-        if (item->tensor) {
-          found.push_back(*item->tensor);
-        } else if constexpr (std::is_same_v<T, Fetch>) {
-          const auto* operation = std::any_cast<Operation>(&item->value);
-          if (operation == nullptr) throw_wrong_type(key, *item);
-          found.push_back(*operation);
-        } else {
-          throw_wrong_type(key, *item);
-        }
+      } else if constexpr (std::is_same_v<T, Tensor>) {
+        if (!item->tensor) throw_wrong_type(key, *item);
+        found.push_back(*item->tensor);
+      } else if constexpr (std::is_same_v<T, Fetch>) {
+        const std::optional<Fetch> fetch = item->fetch();
+        if (!fetch) throw_wrong_type(key, *item);
+        found.push_back(*fetch);
       } else {
         throw_wrong_type(key, *item);
       }

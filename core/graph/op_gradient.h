@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/graph/tensor.h"
+#include "core/graph/gradient.h"
 
 namespace towerflow::types {
 

@@ -148,6 +148,13 @@ Nested::~Nested() = default;
 Operand::Operand(Held, Tensor tensor, Site site) : value_(tensor), site_(site) {}
 Operand::Operand(Held, Array array, Site site) : value_(std::move(array)), site_(site) {}
 Operand::Operand(Held, Nested nested, Site site) : value_(std::move(nested)), site_(site) {}
+Operand::Operand(Held, const OptionalGradient& gradient, Site site) : site_(site) {
+  const Gradient& present = gradient.value(site);
+  if (present.is_dense())
+    value_ = present.dense();
+  else
+    value_ = std::make_shared<const Gradient>(present);
+}
 Operand::Operand(bool value, Site site) : Operand(Held(), Nested(value), site) {}
 Operand::Operand(int value, Site site) : Operand(Held(), Nested(value), site) {}
 Operand::Operand(std::int64_t value, Site site) : Operand(Held(), Nested(value), site) {}
@@ -207,6 +214,7 @@ Array shape_to_array(const Shape& shape) {
 
 const Tensor* Operand::any_tensor() const {
   if (const Tensor* own = tensor()) return own;
+  if (slices() != nullptr) return &slices()->slices().values;
   return nested() == nullptr ? nullptr : first_tensor(*nested());
 }
 
@@ -222,10 +230,14 @@ Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& 
     const auto builder = rebuilt.find(tensor->name());
     return builder == rebuilt.end() ? *tensor : builder->second();
   }
+  if (const Gradient* slices = operand.slices()) {
+    return densify(slices->slices(), name, wanted, operand.site());
+  }
   try {
+    const std::string constant = name.empty() ? "Const" : name;
     if (const Array* array = operand.array()) {
       const bool as_it_is = !wanted || array->dtype() == *wanted;
-      return make_constant(graph, as_it_is ? *array : cast_elements(*array, *wanted), name,
+      return make_constant(graph, as_it_is ? *array : cast_elements(*array, *wanted), constant,
                            operand.site());
     }
     const Nested& nested = *operand.nested();
@@ -234,15 +246,16 @@ Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& 
     }
     const auto* items = std::get_if<Items>(&nested.value());
     if (items == nullptr || !nested.holds_tensor()) {
-      return make_constant(graph, to_array(nested, wanted), name, operand.site());
+      return make_constant(graph, to_array(nested, wanted), constant, operand.site());
     }
+    const std::string packed = name.empty() ? "packed" : name;
     std::vector<Tensor> parts;
     if (!wanted) wanted = first_tensor(nested)->dtype();
     for (std::size_t i = 0; i < items->size(); ++i) {
       parts.push_back(convert_operand(graph, Operand((*items)[i], operand.site()),
-                                      fmt::format("{}/{}", name, i), wanted));
+                                      fmt::format("{}/{}", packed, i), wanted));
     }
-    return graph.add({.op = "Pack", .name = name, .inputs = parts, .site = operand.site()})
+    return graph.add({.op = "Pack", .name = packed, .inputs = parts, .site = operand.site()})
         .output(0);
   } catch (const Error&) {
     rethrow_with({.site = operand.site()});

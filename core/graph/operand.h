@@ -12,7 +12,7 @@
 
 #include "core/graph/arguments.h"
 #include "core/graph/array.h"
-#include "core/graph/tensor.h"
+#include "core/graph/gradient.h"
 
 namespace towerflow::types {
 
@@ -30,6 +30,10 @@ class Nested {
   template <std::convertible_to<Tensor> T>
   Nested(const T& tensor)  // NOLINT: {x, y}
       : Nested(Literal(), static_cast<Tensor>(tensor)) {}
+  /// Throws for one that is absent, and for slices: as in TensorFlow, only dense ones are packed.
+  template <GradientLike T>
+  Nested(const T& gradient, Site site = Site::current())  // NOLINT: {grads[0], grads[1]}
+      : Nested(Literal(), tensor_of(gradient, site)) {}
   Nested(std::initializer_list<Nested> items);  // NOLINT
   Nested(std::vector<Nested> items);            // NOLINT
   template <class T>
@@ -90,11 +94,12 @@ template <class T>
 concept ScalarValue = std::is_arithmetic_v<T> || std::convertible_to<const T&, Tensor>;
 /// What converts to an Operand, besides Arrays and lists in braces.
 template <class T>
-concept OperandValue = ScalarValue<T> || std::same_as<T, Shape> ||
+concept OperandValue = ScalarValue<T> || GradientLike<T> || std::same_as<T, Shape> ||
     std::convertible_to<const T&, std::string> || kNestableItems<T>;
 
 /// An argument of an op: a tensor, or something TensorFlow would convert to one, with the line
-/// where it was written. Conversion happens inside the op, so that the constant gets its name.
+/// where it was written. Conversion happens inside the op, so that the constant gets its name, and
+/// slices become dense there. An absent gradient is a ValueError at once.
 class Operand {
  public:
   template <OperandValue T>
@@ -144,22 +149,31 @@ class Operand {
   const Tensor* tensor() const { return std::get_if<Tensor>(&value_); }
   /// Whether that tensor is what a variable was read as.
   bool is_variable() const { return is_variable_; }
-  /// A tensor inside, which tells the graph to add to; nullptr when there is none.
+  /// A tensor inside, which tells the graph to add to; nullptr when there is none. Of slices it is
+  /// their values.
   const Tensor* any_tensor() const;
   const Nested* nested() const { return std::get_if<Nested>(&value_); }
   const Array* array() const { return std::get_if<Array>(&value_); }
+  /// A gradient that is slices; a dense one is a tensor.
+  const Gradient* slices() const {
+    const auto* slices = std::get_if<std::shared_ptr<const Gradient>>(&value_);
+    return slices == nullptr ? nullptr : slices->get();
+  }
 
  private:
   struct Held {};
   Operand(Held, Tensor tensor, Site site);
   Operand(Held, Array array, Site site);
   Operand(Held, Nested nested, Site site);
+  Operand(Held, const OptionalGradient& gradient, Site site);
 
-  /// What is kept of a value: a Tensor, an Array or something Nested.
+  /// What is kept of a value: a Tensor, an Array, something Nested or a gradient.
   template <class T>
   static auto held(const T& value) {
     if constexpr (std::convertible_to<const T&, Tensor>)
       return static_cast<Tensor>(value);
+    else if constexpr (GradientLike<T>)
+      return OptionalGradient(value);
     else if constexpr (std::same_as<T, Shape>)
       return shape_to_array(value);  // int32, int64 where one does not fit; ValueError for unknowns
     else if constexpr (std::convertible_to<const T&, std::string>)
@@ -170,7 +184,7 @@ class Operand {
       return Nested(std::vector<Nested>(value.begin(), value.end()));
   }
 
-  std::variant<Tensor, Array, Nested> value_;
+  std::variant<Tensor, Array, Nested, std::shared_ptr<const Gradient>> value_;
   Site site_;
   bool is_variable_ = false;
 };
@@ -207,10 +221,15 @@ namespace towerflow {
 /// The numbers of `array` in another dtype, as NumPy casts them. Throws TypeError for strings.
 Array cast_elements(const Array& array, DType wanted);
 
-/// The operand as a tensor of `graph`: itself, or a Const (for a list with tensors inside a Pack)
-/// called `name`. Throws TypeError when it is not of the `wanted` dtype and cannot become so.
-/// (tf.convert_to_tensor)
+/// The operand as a tensor of `graph`: itself, or a node called `name`, which is a Const, a Pack
+/// for a list with tensors inside, an UnsortedSegmentSum for slices. Without a name it has
+/// TensorFlow's for it: "Const", "packed", "UnsortedSegmentSum". Throws TypeError when it is not of
+/// the `wanted` dtype and cannot become so. (tf.convert_to_tensor)
 Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& name,
                        std::optional<DType> wanted);
+
+/// The same of slices; defined above this folder, in ops/array/indexed_slices.cc.
+Tensor densify(const IndexedSlices& slices, const std::string& name, std::optional<DType> wanted,
+               Site site);
 
 }  // namespace towerflow

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/fetch.h"
 #include "core/graph/lane.h"
 #include "core/graph/op_def.h"
 #include "core/graph/pass_options.h"

@@ -152,7 +152,7 @@ inline ControlDependencies control_dependencies(std::initializer_list<Fetch> inp
 template <FetchLike T>
 ControlDependencies control_dependencies(const std::vector<T>& inputs,
                                          Site site = Site::current()) {
-  return control_dependencies(std::span<const Fetch>(to_fetches(inputs)), site);
+  return control_dependencies(std::span<const Fetch>(to_fetches(inputs, site)), site);
 }
 /// Forgets the outer blocks.
 ControlDependencies control_dependencies(std::nullopt_t, Site site = Site::current());

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,6 +78,13 @@ class Feed {
 
 using Feeds = std::vector<Feed>;
 
+/// The values of IndexedSlices. (tf.IndexedSlicesValue)
+struct IndexedSlicesValue {
+  Array values;
+  Array indices;
+  std::optional<Array> dense_shape;
+};
+
 /// What a plan is made of: for comparing plans with and without a pass.
 struct PlanCounts {
   std::size_t launches = 0;     ///< kernels a run
@@ -118,15 +126,22 @@ class Session {
     return results;
   }
   template <std::convertible_to<Fetch> T>
-  Array run(const T& fetch, const Feeds& feeds = {}) {
-    const Fetch one(fetch);
+  requires(!std::same_as<T, IndexedSlices>) Array
+      run(const T& fetch, const Feeds& feeds = {}, Site site = Site::current()) {
+    const Fetch one = to_fetch(fetch, site);
     return run(std::span<const Fetch>(&one, 1), feeds)[0];
   }
+  /// Of slices: their parts as they stand. A template, so that no list is taken for slices.
+  template <std::same_as<IndexedSlices> T>
+  IndexedSlicesValue run(const T& slices, const Feeds& feeds = {}) {
+    return run_slices(slices, feeds);
+  }
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
-  /// Of tensors, variables or operations in a list.
+  /// Of tensors, variables, gradients or operations in a list.
   template <FetchLike T>
-  std::vector<Array> run(const std::vector<T>& fetches, const Feeds& feeds = {}) {
-    return run(std::span<const Fetch>(to_fetches(fetches)), feeds);
+  std::vector<Array> run(const std::vector<T>& fetches, const Feeds& feeds = {},
+                         Site site = Site::current()) {
+    return run(std::span<const Fetch>(to_fetches(fetches, site)), feeds);
   }
 
   /// The same, and how it went: with FULL_TRACE `metadata` says when each instruction was at work.
@@ -163,6 +178,8 @@ class Session {
   std::shared_ptr<ResourceStore> shared_resources();
 
  private:
+  IndexedSlicesValue run_slices(const IndexedSlices& slices, const Feeds& feeds);
+
   std::shared_ptr<SessionImpl> impl_;
 };
 

@@ -19,6 +19,12 @@ struct CastOptions {
 /// errors   TypeError: strings
 /// source   tf.cast
 Tensor cast(const Operand& x, DType dtype, CastOptions options = {}, Site site = Site::current());
+/// Of slices the values.
+template <GradientLike T>
+Gradient cast(const T& x, DType dtype, CastOptions options = {}, Site site = Site::current()) {
+  const Gradient gradient = PresentGradient(x, site).gradient();
+  return gradient.with_values(cast(gradient.representative(), dtype, std::move(options), site));
+}
 /// The same with a node of its own in any case.
 Tensor cast_always(const Operand& x, DType dtype, Site site = Site::current());
 

@@ -189,16 +189,20 @@ Tensor zeros_like(const Operand& operand, LikeOptions options, Site site) {
   const Tensor* given = operand.any_tensor();
   Graph& graph = given != nullptr ? given->graph() : get_default_graph();
   const NameScope scope(graph, options.name.empty() ? "zeros_like" : options.name, site);
-  const Tensor tensor = convert_operand(graph, operand, "tensor", std::nullopt);
-  const DType dtype = options.dtype.value_or(tensor.dtype());
-  if (tensor.shape().fully_known()) {
-    const Shape& shape = tensor.shape();
+  const auto zeros_of = [&](const Shape& shape, DType dtype) {
     if (shape.elements() < kLargestConstant) {
       return small_constant(graph, scope, shape, dtype, false, "shape_as_tensor", site);
     }
     const Tensor dims = make_constant(graph, shape_to_array(shape), "shape_as_tensor", site);
     return fill_of(graph, scope, dims, scalar_of(dtype, false), site);
+  };
+  if (operand.slices() != nullptr) {  // need not become dense
+    const Shape shape = static_shape(operand);
+    if (shape.fully_known()) return zeros_of(shape, options.dtype.value_or(given->dtype()));
   }
+  const Tensor tensor = convert_operand(graph, operand, "tensor", std::nullopt);
+  const DType dtype = options.dtype.value_or(tensor.dtype());
+  if (tensor.shape().fully_known()) return zeros_of(tensor.shape(), dtype);
   if (dtype != tensor.dtype()) {
     return fill_like(tensor, scope, scalar_of(dtype, false), "Shape", site);
   }

@@ -12,15 +12,15 @@ namespace towerflow {
 Tensor convert_to_tensor(const Operand& value, ConvertOptions options, Site) {
   const Tensor* tensor = value.any_tensor();
   Graph& graph = tensor != nullptr ? tensor->graph() : get_default_graph();
-  const char* packed = tensor != nullptr && value.tensor() == nullptr ? "packed" : "Const";
-  return convert_operand(graph, value, options.name.empty() ? packed : options.name, options.dtype);
+  return convert_operand(graph, value, options.name, options.dtype);
 }
 
-Tensor convert_to_tensor(const IndexedSlices& slices, ConvertOptions options, Site site) {
-  if (options.dtype && *options.dtype != slices.dtype()) {
+Tensor densify(const IndexedSlices& slices, const std::string& name, std::optional<DType> wanted,
+               Site site) {
+  if (wanted && *wanted != slices.dtype()) {
     throw ValueError(fmt::format("Tensor conversion requested dtype {} for IndexedSlices with "
                                  "dtype {}",
-                                 dtype_name(*options.dtype), dtype_name(slices.dtype())),
+                                 dtype_name(*wanted), dtype_name(slices.dtype())),
                      {.site = site, .node = slices.name()});
   }
   if (!slices.dense_shape) {
@@ -30,12 +30,7 @@ Tensor convert_to_tensor(const IndexedSlices& slices, ConvertOptions options, Si
         {.site = site, .hint = "give the slices the shape of the tensor they belong to"});
   }
   const Tensor rows = take_index(*slices.dense_shape, 0, site);
-  return unsorted_segment_sum(slices.values, slices.indices, rows, {.name = options.name}, site);
-}
-
-Tensor convert_to_tensor(const Gradient& gradient, ConvertOptions options, Site site) {
-  if (!gradient.is_dense()) return convert_to_tensor(gradient.slices(), std::move(options), site);
-  return convert_to_tensor(Operand(gradient.dense(), site), std::move(options), site);
+  return unsorted_segment_sum(slices.values, slices.indices, rows, {.name = name}, site);
 }
 
 }  // namespace towerflow

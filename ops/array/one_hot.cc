@@ -136,12 +136,12 @@ std::unique_ptr<PreparedKernel> one_hot_kernel(const KernelRequest& request) {
 Tensor given_value(Graph& graph, const Operand& value, std::optional<DType> hint) {
   if (hint && value.any_tensor() == nullptr) {
     try {
-      return convert_operand(graph, value, "Const", hint);
+      return convert_operand(graph, value, "", hint);
     } catch (const TypeError&) {
       // The hint is only a hint: the value then says its own dtype, which is compared below.
     }
   }
-  return convert_operand(graph, value, "Const", std::nullopt);
+  return convert_operand(graph, value, "", std::nullopt);
 }
 
 void check_one_hot_dtype(const Tensor& value, const char* which, DType wanted, Site site) {

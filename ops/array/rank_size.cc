@@ -78,8 +78,7 @@ Tensor call(const char* op, const std::string& given, const Operand& input, Attr
   const Tensor* any = input.any_tensor();
   Graph& graph = any != nullptr ? any->graph() : get_default_graph();
   const NameScope scope(graph, given.empty() ? op : given, site);
-  const bool packed = any != nullptr && input.tensor() == nullptr;
-  const Tensor tensor = convert_operand(graph, input, packed ? "packed" : "Const", std::nullopt);
+  const Tensor tensor = convert_operand(graph, input, "", std::nullopt);
   const Array value = known(tensor.shape());
   if (!value.empty()) return make_constant(graph, value, scope.name(), site);
   return graph

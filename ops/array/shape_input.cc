@@ -96,6 +96,13 @@ Shape static_shape_value(const Tensor& sizes) {
              : Shape::unknown();
 }
 
+Shape static_shape(const Operand& operand) {
+  if (operand.tensor() != nullptr) return operand.tensor()->shape();
+  const Gradient* slices = operand.slices();
+  if (slices == nullptr || !slices->slices().dense_shape) return Shape::unknown();
+  return static_shape_value(*slices->slices().dense_shape);
+}
+
 Tensor with_described_shape(Tensor made, const Tensor& sizes, Site site) {
   if (!made.shape().fully_known()) made.set_shape(static_shape_value(sizes), site);
   return made;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/graph/op_def.h"
+#include "core/graph/operand.h"
 
 namespace towerflow {
 
@@ -16,6 +17,10 @@ Shape shape_from_input(const InferenceContext& context, std::size_t input);
 /// some of its elements are: `shape(x)` of a partly known x, a list that mixes numbers and tensors.
 /// (tensor_util.constant_value_as_shape)
 Shape static_shape_value(const Tensor& sizes);
+
+/// What is known of the shape of a tensor, or of what slices are a part of, without making a tensor
+/// of the operand; unknown for a value.
+Shape static_shape(const Operand& operand);
 
 /// `made` with what is known of its shape from its operand `sizes` on the tape, where a shape rule
 /// sees whole values only.

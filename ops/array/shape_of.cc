@@ -58,18 +58,20 @@ void register_shape_kernels(KernelTable& table) {
 }
 
 Tensor shape(const Operand& input, ShapeOptions options, Site site) {
-  const Tensor* tensor = input.tensor();
-  const std::string name = options.name.empty() ? "Shape" : options.name;
-  if (tensor != nullptr && tensor->shape().fully_known()) {
-    Graph& graph = tensor->graph();
-    const NameScope scope(graph, name, site);
-    return make_constant(graph, shape_vector(tensor->shape(), options.out_type), scope.name(),
-                         site);
+  const Tensor* any = input.any_tensor();
+  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  const NameScope scope(graph, options.name.empty() ? "Shape" : options.name, site);
+  const Tensor tensor = convert_operand(graph, input, "", std::nullopt);
+  if (tensor.shape().fully_known()) {
+    return make_constant(graph, shape_vector(tensor.shape(), options.out_type), scope.name(), site);
   }
-  return OpBuilder("Shape", name, site, {&input})
-      .input(input, "input")
-      .attrs(ShapeAttrs{options.out_type})
-      .output();
+  return graph
+      .add({.op = "Shape",
+            .name = scope.name(),
+            .inputs = {tensor},
+            .attrs = ShapeAttrs{options.out_type},
+            .site = site})
+      .output(0);
 }
 
 }  // namespace towerflow

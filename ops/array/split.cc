@@ -206,7 +206,7 @@ std::vector<Tensor> split(const Operand& value, const Operand& num_or_size_split
   const Tensor* any = value.any_tensor();
   if (any == nullptr) any = num_or_size_splits.any_tensor();
   Graph& graph = any != nullptr ? any->graph() : get_default_graph();
-  const Tensor sizes = convert_operand(graph, num_or_size_splits, "Const", std::nullopt);
+  const Tensor sizes = convert_operand(graph, num_or_size_splits, "", std::nullopt);
   const Shape& length = sizes.shape();
   if (length.has_rank() && length.rank() == 0) {
     throw ValueError(

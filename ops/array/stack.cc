@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/families.h"
@@ -163,6 +165,11 @@ void register_stack_kernels(KernelTable& table) {
 
 namespace {
 
+bool has_slices(const OperandList& values) {
+  return std::any_of(values.items().begin(), values.items().end(),
+                     [](const Operand& item) { return item.slices() != nullptr; });
+}
+
 Tensor stack_once(const OperandList& values, const std::string& name, const StackOptions& options,
                   Site site) {
   Graph& graph = graph_of(values);
@@ -170,9 +177,10 @@ Tensor stack_once(const OperandList& values, const std::string& name, const Stac
   check_same_dtype(values, "Pack", "values", site);
   std::optional<DType> dtype;
   if (const Tensor* first = values.any_tensor()) dtype = first->dtype();
+  const char* prefix = options.axis == 0 && !has_slices(values) ? "" : "values_";
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string item = options.axis == 0 ? fmt::format("{}", i) : fmt::format("values_{}", i);
+    const std::string item = fmt::format("{}{}", prefix, i);
     inputs.push_back(convert_operand(graph, values.items()[i], item, dtype));
     dtype = inputs[0].dtype();
   }
@@ -214,6 +222,15 @@ Tensor stack(const OperandList& values, StackOptions options, Site site) {
     }
   }
   if (options.axis != 0) return stack_once(values, name, options, site);
+  if (has_slices(values)) {
+    // TensorFlow tries to make one tensor of the list first, in vain: that uses up the name.
+    if (values.items()[0].slices() != nullptr) {
+      convert_operand(graph, values.items()[0], name, std::nullopt);
+    } else {
+      const NameScope tried(graph, name, site);
+    }
+    return stack_once(values, name, options, site);
+  }
   try {
     return stack_once(values, name, options, site);
   } catch (const Error&) {
@@ -227,7 +244,7 @@ std::vector<Tensor> unstack(const Operand& value, std::optional<int> num, Unstac
                             Site site) {
   const Tensor* given = value.any_tensor();
   Graph& graph = given != nullptr ? given->graph() : get_default_graph();
-  const Tensor tensor = convert_operand(graph, value, "value", std::nullopt);
+  const Tensor tensor = convert_operand(graph, value, "", std::nullopt);
   std::int64_t count = num.value_or(-1);
   const Shape& shape = tensor.shape();
   if (!num && shape.has_rank()) {

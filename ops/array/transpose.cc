@@ -134,7 +134,7 @@ template Tensor transpose<void>(const Operand&, const Operand&, TransposeOptions
 
 Tensor transpose(const Operand& a, TransposeOptions options, Site site) {
   OpBuilder builder("Transpose", options.name, "transpose", site, {&a});
-  builder.input(a, "a");
+  builder.input(a, a.slices() != nullptr ? "x" : "a");  // which the op itself converts
   const Tensor tensor = builder.tensors()[0];
   const Shape& shape = tensor.shape();
   if (shape.has_rank()) {

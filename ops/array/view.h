@@ -21,6 +21,13 @@ struct NameOption {
 /// grads    input: dy
 /// source   tf.identity
 Tensor identity(const Operand& input, NameOption options = {}, Site site = Site::current());
+/// Of slices, of values, indices and shape; as in TensorFlow, `name` is for a dense one.
+template <GradientLike T>
+Gradient identity(const T& input, NameOption options = {}, Site site = Site::current()) {
+  const Gradient gradient = PresentGradient(input, site).gradient();
+  if (!gradient.is_dense()) options.name.clear();
+  return gradient.mapped([&](const Tensor& part) { return identity(part, options, site); });
+}
 
 /// The same value, through which no gradient flows.
 ///
@@ -28,6 +35,12 @@ Tensor identity(const Operand& input, NameOption options = {}, Site site = Site:
 /// grads    none: the op exists to stop them
 /// source   tf.stop_gradient
 Tensor stop_gradient(const Operand& input, NameOption options = {}, Site site = Site::current());
+template <GradientLike T>
+Gradient stop_gradient(const T& input, NameOption options = {}, Site site = Site::current()) {
+  const Gradient gradient = PresentGradient(input, site).gradient();
+  if (!gradient.is_dense()) options.name.clear();
+  return gradient.mapped([&](const Tensor& part) { return stop_gradient(part, options, site); });
+}
 
 /// The elements under another shape; one size may be -1 and is then computed.
 ///

@@ -39,8 +39,13 @@ Operation group(std::span<const Fetch> inputs, GroupOptions options, Site site) 
   Graph& graph = inputs.empty() ? get_default_graph() : inputs[0].operation().graph();
   const NameScope scope(graph, name, site);
   std::map<std::string, std::vector<Operation>> by_device;  // sorted, as TensorFlow's
+  const auto add = [&](const Operation& op) { by_device[op.device()].push_back(op); };
   for (const Fetch& input : inputs) {
-    by_device[input.operation().device()].push_back(input.operation());
+    add(input.operation());
+    if (const IndexedSlices* slices = input.slices()) {
+      add(slices->indices.op());
+      if (slices->dense_shape) add(slices->dense_shape->op());
+    }
   }
   if (by_device.empty()) return no_op({.name = scope.name()}, site);
   if (by_device.size() == 1) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/tensor.h"
+#include "core/graph/fetch.h"
 
 namespace towerflow {
 
@@ -15,14 +15,15 @@ struct GroupOptions {
 /// An operation that does nothing, for control dependencies. (tf.no_op)
 Operation no_op(GroupOptions options = {}, Site site = Site::current());
 
-/// An operation that has run when all inputs have; one NoOp a device, as TensorFlow makes them.
+/// An operation that has run when all inputs have, of slices all parts; one NoOp a device, as
+/// TensorFlow makes them.
 /// (tf.group)
 Operation group(std::span<const Fetch> inputs, GroupOptions options = {},
                 Site site = Site::current());
 template <FetchLike T>
 Operation group(const std::vector<T>& inputs, GroupOptions options = {},
                 Site site = Site::current()) {
-  return group(std::span<const Fetch>(to_fetches(inputs)), std::move(options), site);
+  return group(std::span<const Fetch>(to_fetches(inputs, site)), std::move(options), site);
 }
 inline Operation group(std::initializer_list<Fetch> inputs, GroupOptions options = {},
                        Site site = Site::current()) {

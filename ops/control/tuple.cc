@@ -20,7 +20,7 @@ std::vector<OptionalGradient> tuple(const std::vector<OptionalGradient>& gradien
                                     TupleOptions options, Site site) {
   std::vector<Operation> gate;
   for (const OptionalGradient& gradient : gradients) {
-    if (gradient) gate.push_back(gradient->representative().op());
+    if (gradient) gate.push_back(gradient->op());
   }
   Graph& graph = gate.empty() ? get_default_graph() : gate[0].graph();
   const NameScope scope(graph, options.name.empty() ? "tuple" : options.name, site);
@@ -31,15 +31,12 @@ std::vector<OptionalGradient> tuple(const std::vector<OptionalGradient>& gradien
   const Operation all = group(gate, {}, site);
   std::vector<OptionalGradient> result;
   for (const OptionalGradient& gradient : gradients) {
-    OptionalGradient gated;
-    if (gradient && gradient->is_dense()) {
-      gated = with_dependencies({all}, gradient->dense(), {}, site);
-    } else if (gradient) {
-      IndexedSlices slices = gradient->slices();
-      slices.values = with_dependencies({all}, slices.values, {}, site);
-      gated = slices;
+    if (!gradient) {
+      result.push_back(gradient);
+      continue;
     }
-    result.push_back(gated.with_origin(gradient.origin()));
+    result.push_back(
+        gradient->with_values(with_dependencies({all}, gradient->representative(), {}, site)));
   }
   return result;
 }

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/graph/tensor.h"
+#include "core/graph/gradient.h"
 
 namespace towerflow {
 
@@ -32,6 +33,11 @@ inline std::vector<Tensor> tuple(std::initializer_list<Tensor> tensors, TupleOpt
 /// The same for gradients: of slices the values wait, indices and shape stay.
 std::vector<OptionalGradient> tuple(const std::vector<OptionalGradient>& gradients,
                                     TupleOptions options = {}, Site site = Site::current());
+template <std::same_as<Gradient> T>
+std::vector<OptionalGradient> tuple(const std::vector<T>& gradients, TupleOptions options = {},
+                                    Site site = Site::current()) {
+  return tuple(GradientList(gradients), std::move(options), site);
+}
 
 struct WithDependenciesOptions {
   std::string name{};

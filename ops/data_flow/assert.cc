@@ -81,7 +81,7 @@ Operation Assert(const Operand& condition, const OperandList& data, AssertOption
   // TensorFlow looks at the values' dtypes first, which makes constants of them, and again below.
   bool guarded = false;
   for (const Operand& item : data.items()) {
-    const DType dtype = convert_operand(graph, item, "Const", std::nullopt).dtype();
+    const DType dtype = convert_operand(graph, item, "", std::nullopt).dtype();
     guarded |= dtype != DType::string && dtype != DType::int32;
   }
   // Data that may be on a device TensorFlow fetches in a conditional of this name.

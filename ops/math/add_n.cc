@@ -120,18 +120,23 @@ Tensor add_n(const OperandList& inputs, AddNOptions options, Site site) {
         {.site = site, .op = "AddN", .hint = inputs.why_empty()});
   }
   Graph& graph = graph_of(inputs);
-  // Values become constants of the caller's scope, as TensorFlow's do.
-  std::vector<Tensor> tensors;
+  // Values become constants of the caller's scope, as TensorFlow's do; slices are for the op.
+  std::vector<Operand> operands;
   for (const Operand& item : inputs.items()) {
-    tensors.push_back(convert_operand(graph, item, "Const", std::nullopt));
+    const bool kept = item.slices() != nullptr && inputs.size() > 1;
+    operands.push_back(kept ? item : Operand(convert_operand(graph, item, "", std::nullopt), site));
   }
-  if (tensors.size() == 1) {
-    return options.name.empty() ? tensors[0] : identity(tensors[0], {.name = options.name}, site);
+  if (operands.size() == 1) {
+    const Tensor only = *operands[0].tensor();
+    return options.name.empty() ? only : identity(only, {.name = options.name}, site);
   }
-  const Operand first(tensors[0], site);
-  OpBuilder builder("AddN", options.name, site, {&first});
+  OpBuilder builder("AddN", options.name, site, {&operands[0]});
   check_same_dtype(inputs, "AddN", "inputs", site);
-  return builder.inputs(tensors, "inputs").output();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool named = operands[i].slices() != nullptr;  // what a tensor does not need
+    builder.input(operands[i], named ? fmt::format("inputs_{}", i).c_str() : "inputs");
+  }
+  return builder.output();
 }
 
 }  // namespace towerflow

@@ -58,8 +58,18 @@ Tensor call(const char* op, const char* default_name, const Operand& x, const Op
   return built(builder, op, x, y);
 }
 
+/// Python's operators take slices beside a tensor, which makes them dense; not beside a number.
+void check_slices(const char* sign, const Operand& x, const Operand& y) {
+  const Gradient* slices = x.slices() != nullptr ? x.slices() : y.slices();
+  if (slices == nullptr || x.tensor() != nullptr || y.tensor() != nullptr) return;
+  slices->throw_slices(fmt::format("which '{}' takes beside a tensor alone", sign),
+                       "; tf::scalar_mul(factor, *gradient) scales its slices", x.site());
+}
+
 /// An operator: a value on the left takes the dtype of the tensor on the right.
-Tensor call_operator(const char* op, const char* name, const Operand& x, const Operand& y) {
+Tensor call_operator(const char* sign, const char* op, const char* name, const Operand& x,
+                     const Operand& y) {
+  check_slices(sign, x, y);
   OpBuilder builder(op, "", name, x.site(), {&x, &y});
   if (x.any_tensor() == nullptr && y.tensor() != nullptr) {
     const Tensor left = convert_operand(builder.graph(), x, "x", y.tensor()->dtype());
@@ -182,47 +192,62 @@ Tensor divide(const Operand& x, const Operand& y, BinaryOptions options, Site si
   }
   // Python's x / y needs a tensor on the left.
   const auto dtype = y.tensor() != nullptr ? std::optional(y.tensor()->dtype()) : std::nullopt;
-  const Tensor left = convert_operand(get_default_graph(), x, "Const", dtype);
+  const Tensor left = convert_operand(get_default_graph(), x, "", dtype);
   return true_quotient(left, y, options, std::nullopt, site);
 }
 
 Tensor types::operator/(const Operand& x, const Operand& y) {
+  check_slices("/", x, y);
   const bool value_left = x.any_tensor() == nullptr && y.tensor() != nullptr;
   return true_quotient(x, y, {}, value_left ? std::optional(y.tensor()->dtype()) : std::nullopt,
                        x.site());
 }
 Tensor types::operator+(const Operand& x, const Operand& y) {
-  return call_operator("AddV2", "add", x, y);
+  return call_operator("+", "AddV2", "add", x, y);
 }
 Tensor types::operator-(const Operand& x, const Operand& y) {
-  return call_operator("Sub", "sub", x, y);
+  return call_operator("-", "Sub", "sub", x, y);
 }
 Tensor types::operator*(const Operand& x, const Operand& y) {
   if (is_truth(x) || (is_truth(y) && !y.is_variable())) return truth_product(x, y);
-  return call_operator("Mul", "mul", x, y);
+  return call_operator("*", "Mul", "mul", x, y);
 }
 Tensor types::operator%(const Operand& x, const Operand& y) {
-  return call_operator("FloorMod", "mod", x, y);
+  return call_operator("%", "FloorMod", "mod", x, y);
 }
 
-/// Python turns `0 < x` round into `x > 0`.
-static Tensor compare(const char* op, const char* turned, const Operand& x, const Operand& y) {
-  if (x.any_tensor() == nullptr && y.any_tensor() != nullptr) {
-    return call_operator(turned, turned, y, x);
+/// Python turns `0 < x` round into `x > 0`: it asks the tensor.
+static Tensor compare(const char* sign, const char* op, const char* turned, const Operand& x,
+                      const Operand& y) {
+  if (x.tensor() == nullptr && y.any_tensor() != nullptr) {
+    return call_operator(sign, turned, turned, y, x);
   }
-  return call_operator(op, op, x, y);
+  return call_operator(sign, op, op, x, y);
 }
 Tensor types::operator>(const Operand& x, const Operand& y) {
-  return compare("Greater", "Less", x, y);
+  return compare(">", "Greater", "Less", x, y);
 }
 Tensor types::operator>=(const Operand& x, const Operand& y) {
-  return compare("GreaterEqual", "LessEqual", x, y);
+  return compare(">=", "GreaterEqual", "LessEqual", x, y);
 }
 Tensor types::operator<(const Operand& x, const Operand& y) {
-  return compare("Less", "Greater", x, y);
+  return compare("<", "Less", "Greater", x, y);
 }
 Tensor types::operator<=(const Operand& x, const Operand& y) {
-  return compare("LessEqual", "GreaterEqual", x, y);
+  return compare("<=", "LessEqual", "GreaterEqual", x, y);
+}
+
+Tensor scalar_mul(const Operand& scalar, const Operand& x, BinaryOptions options, Site site) {
+  const Tensor* any = x.any_tensor();
+  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  const auto dtype = any != nullptr ? std::optional(any->dtype()) : std::nullopt;
+  const Tensor factor = convert_operand(graph, scalar, "scalar", dtype);
+  if (!factor.shape().compatible(Shape{})) {
+    throw ValueError(fmt::format("The input scalar must be a 0-D value. Received shape: {}",
+                                 factor.shape().text()),
+                     {.site = site, .op = "Mul", .hint = "tf::multiply broadcasts"});
+  }
+  return multiply(factor, x, std::move(options), site);
 }
 
 }  // namespace towerflow

@@ -27,6 +27,16 @@ Tensor subtract(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());
 Tensor multiply(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());
+/// x times one number; of slices the values, which is how they are scaled. (tf.scalar_mul)
+Tensor scalar_mul(const Operand& scalar, const Operand& x, BinaryOptions options = {},
+                  Site site = Site::current());
+template <GradientLike T>
+Gradient scalar_mul(const Operand& scalar, const T& x, BinaryOptions options = {},
+                    Site site = Site::current()) {
+  const Gradient gradient = PresentGradient(x, site).gradient();
+  return gradient.with_values(
+      scalar_mul(scalar, gradient.representative(), std::move(options), site));
+}
 /// x / y as real numbers: integers are cast to a floating type first. (tf.truediv)
 Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options = {},
                Site site = Site::current());
@@ -94,11 +104,30 @@ Tensor operator>=(const Operand& x, const Operand& y);
 Tensor operator<(const Operand& x, const Operand& y);
 Tensor operator<=(const Operand& x, const Operand& y);
 
-/// Python's augmented assignments: `x` stands for a new tensor afterwards; the old one stays.
-inline Tensor& operator+=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) + y; }
-inline Tensor& operator-=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) - y; }
-inline Tensor& operator*=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) * y; }
-inline Tensor& operator/=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) / y; }
-inline Tensor& operator%=(Tensor& x, const Operand& y) { return x = Operand(x, y.site()) % y; }
+/// Python's augmented assignments: `x`, a tensor or a gradient, stands for a new tensor afterwards;
+/// the old one stays.
+template <class T>
+concept Rebindable =
+    std::same_as<T, Tensor> || std::same_as<T, Gradient> || std::same_as<T, OptionalGradient>;
+template <Rebindable T>
+T& operator+=(T& x, const Operand& y) {
+  return x = Operand(x, y.site()) + y;
+}
+template <Rebindable T>
+T& operator-=(T& x, const Operand& y) {
+  return x = Operand(x, y.site()) - y;
+}
+template <Rebindable T>
+T& operator*=(T& x, const Operand& y) {
+  return x = Operand(x, y.site()) * y;
+}
+template <Rebindable T>
+T& operator/=(T& x, const Operand& y) {
+  return x = Operand(x, y.site()) / y;
+}
+template <Rebindable T>
+T& operator%=(T& x, const Operand& y) {
+  return x = Operand(x, y.site()) % y;
+}
 
 }  // namespace towerflow::types

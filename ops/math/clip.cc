@@ -44,11 +44,6 @@ bool negative_number(const Operand& operand) {
 
 }  // namespace
 
-GradientList::GradientList(std::initializer_list<OptionalGradient> items) : items_(items) {}
-GradientList::GradientList(std::vector<OptionalGradient> items) : items_(std::move(items)) {}
-GradientList::GradientList(const std::vector<Tensor>& tensors)
-    : items_(tensors.begin(), tensors.end()) {}
-
 Tensor clip_by_value(const Operand& t, const Operand& clip_value_min, const Operand& clip_value_max,
                      ClipByValueOptions options, Site site) {
   Graph& graph = graph_of(t);
@@ -84,10 +79,10 @@ Tensor clip_by_norm(const Operand& t, const Operand& clip_norm, ClipByNormOption
 }
 
 Tensor global_norm(const GradientList& t_list, GlobalNormOptions options, Site site) {
-  Graph& graph = graph_of(t_list.items());
+  Graph& graph = graph_of(t_list);
   const NameScope scope(graph, options.name.empty() ? "global_norm" : options.name, site);
   std::vector<Tensor> halves;
-  for (const OptionalGradient& gradient : t_list.items()) {
+  for (const OptionalGradient& gradient : t_list) {
     if (!gradient) continue;
     const Tensor values = gradient->representative();
     const ColocationScope beside(graph, &values.node(), false);
@@ -116,8 +111,8 @@ ClippedByGlobalNorm clip_by_global_norm(const GradientList& t_list, const Operan
   // Infinite or NaN less itself is NaN: a broken norm shows in every tensor.
   const Tensor broken = norm - norm;
   const Tensor scale = Operand(finite, site) + broken;
-  for (std::size_t i = 0; i < t_list.items().size(); ++i) {
-    const OptionalGradient& gradient = t_list.items()[i];
+  for (std::size_t i = 0; i < t_list.size(); ++i) {
+    const OptionalGradient& gradient = t_list[i];
     if (!gradient) {
       result.list_clipped.push_back(gradient);
       continue;
@@ -126,12 +121,7 @@ ClippedByGlobalNorm clip_by_global_norm(const GradientList& t_list, const Operan
     const ColocationScope beside(graph, &values.node(), false);
     const Tensor scaled = Operand(values, site) * cast(scale, values.dtype(), {}, site);
     const Tensor clipped = identity(scaled, {.name = fmt::format("{}_{}", scope.name(), i)}, site);
-    OptionalGradient made(clipped);
-    if (!gradient->is_dense()) {
-      const IndexedSlices& slices = gradient->slices();
-      made = IndexedSlices{clipped, slices.indices, slices.dense_shape};
-    }
-    result.list_clipped.push_back(made.with_origin(gradient.origin()));
+    result.list_clipped.push_back(gradient->with_values(clipped));
   }
   return result;
 }

@@ -11,19 +11,6 @@
 
 namespace towerflow::types {
 
-/// A list of tensors or gradients, some of which may be absent.
-class GradientList {
- public:
-  GradientList(std::initializer_list<OptionalGradient> items);  // NOLINT
-  GradientList(std::vector<OptionalGradient> items);            // NOLINT
-  GradientList(const std::vector<Tensor>& tensors);             // NOLINT
-
-  const std::vector<OptionalGradient>& items() const { return items_; }
-
- private:
-  std::vector<OptionalGradient> items_;
-};
-
 /// What `clip_by_global_norm` gives: the list, absent where it was absent, and the norm before.
 struct ClippedByGlobalNorm {
   std::vector<OptionalGradient> list_clipped;
@@ -48,13 +35,12 @@ struct ClipByValueOptions {
 Tensor clip_by_value(const Operand& t, const Operand& clip_value_min, const Operand& clip_value_max,
                      ClipByValueOptions options = {}, Site site = Site::current());
 /// Of a gradient, dense or slices: [(tf.clip_by_value(g, -1., 1.), v) for g, v in grads]
-template <std::same_as<Gradient> T>
+template <GradientLike T>
 Gradient clip_by_value(const T& t, const Operand& clip_value_min, const Operand& clip_value_max,
                        ClipByValueOptions options = {}, Site site = Site::current()) {
-  const Tensor clipped =
-      clip_by_value(t.representative(), clip_value_min, clip_value_max, std::move(options), site);
-  if (t.is_dense()) return clipped;
-  return IndexedSlices{clipped, t.slices().indices, t.slices().dense_shape};
+  const Gradient gradient = PresentGradient(t, site).gradient();
+  return gradient.with_values(clip_by_value(gradient.representative(), clip_value_min,
+                                            clip_value_max, std::move(options), site));
 }
 
 struct ClipByNormOptions {
@@ -70,12 +56,12 @@ struct ClipByNormOptions {
 /// source   tf.clip_by_norm
 Tensor clip_by_norm(const Operand& t, const Operand& clip_norm, ClipByNormOptions options = {},
                     Site site = Site::current());
-template <std::same_as<Gradient> T>
+template <GradientLike T>
 Gradient clip_by_norm(const T& t, const Operand& clip_norm, ClipByNormOptions options = {},
                       Site site = Site::current()) {
-  const Tensor clipped = clip_by_norm(t.representative(), clip_norm, std::move(options), site);
-  if (t.is_dense()) return clipped;
-  return IndexedSlices{clipped, t.slices().indices, t.slices().dense_shape};
+  const Gradient gradient = PresentGradient(t, site).gradient();
+  return gradient.with_values(
+      clip_by_norm(gradient.representative(), clip_norm, std::move(options), site));
 }
 
 struct GlobalNormOptions {

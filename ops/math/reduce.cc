@@ -7,6 +7,7 @@
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/rank_size.h"
+#include "ops/array/shape_input.h"
 #include "ops/math/families.h"
 #include "ops/math/range.h"
 #include "ops/math/reduce_ops.h"
@@ -56,12 +57,13 @@ void reduce_shape(InferenceContext& context, bool of_bools) {
 /// The axes of a reduction over everything: a constant of the rank, else computed. It stands in the
 /// caller's scope, before that of the reduction.
 Operand all_axes(const Operand& input, Site site) {
-  const Tensor* tensor = input.tensor();
+  const Shape shape = static_shape(input);
   // A scalar has its (no) axes computed too.
-  if (tensor != nullptr && tensor->shape().has_rank() && tensor->shape().rank() > 0) {
-    std::vector<std::int32_t> axes(tensor->shape().rank());
+  if (shape.has_rank() && shape.rank() > 0) {
+    std::vector<std::int32_t> axes(shape.rank());
     std::iota(axes.begin(), axes.end(), 0);
-    return make_constant(tensor->graph(), Array::of(Shape{axes.size()}, axes), "Const", site);
+    return make_constant(input.any_tensor()->graph(), Array::of(Shape{axes.size()}, axes), "Const",
+                         site);
   }
   return range(0, rank(input, {}, site), 1, {}, site);
 }

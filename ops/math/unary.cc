@@ -275,7 +275,6 @@ TOWERFLOW_UNARY(sigmoid, "Sigmoid")
 TOWERFLOW_UNARY(tanh, "Tanh")
 TOWERFLOW_UNARY(sin, "Sin")
 TOWERFLOW_UNARY(cos, "Cos")
-TOWERFLOW_UNARY(sign, "Sign")
 TOWERFLOW_UNARY(floor, "Floor")
 TOWERFLOW_UNARY(ceil, "Ceil")
 TOWERFLOW_UNARY(is_nan, "IsNan")
@@ -284,12 +283,25 @@ TOWERFLOW_UNARY(is_finite, "IsFinite")
 TOWERFLOW_UNARY(logical_not, "LogicalNot")
 #undef TOWERFLOW_UNARY
 
+Tensor sign(const Operand& x, UnaryOptions options, Site site) {
+  return call("Sign", convert_to_tensor(x, {}, site), options, site);  // outside of the op's scope
+}
+
 Tensor round(const Operand& x, UnaryOptions options, Site site) {
   const Tensor* tensor = x.tensor();
   if (tensor != nullptr && is_integer(tensor->dtype())) return *tensor;
   return call("Round", x, options, site);
 }
 
-Tensor types::operator-(const Operand& x) { return call("Neg", x, {}, x.site()); }
+template <class Unused>
+Tensor types::operator-(const Operand& x) {
+  return call("Neg", x, {}, x.site());
+}
+template Tensor types::operator-<void>(const Operand&);
+
+Gradient types::operator-(const PresentGradient& x) {
+  const Tensor values = x.gradient().representative();
+  return x.gradient().with_values(call("Neg", Operand(values, x.site()), {}, x.site()));
+}
 
 }  // namespace towerflow

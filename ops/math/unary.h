@@ -51,7 +51,11 @@ TOWERFLOW_UNARY(logical_not);
 
 namespace towerflow::types {
 
-/// Python's unary minus: op Neg, called "Neg".
+/// Python's unary minus: op Neg, called "Neg". Slices stay slices, unlike in tf::negative.
+///
+/// The first is a template so that a gradient, which both take, goes to the second.
+template <class = void>
 Tensor operator-(const Operand& x);
+Gradient operator-(const PresentGradient& x);
 
 }  // namespace towerflow::types

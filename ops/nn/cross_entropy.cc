@@ -92,7 +92,7 @@ bool is_missing(const Operand& operand) {
 }
 
 Tensor tensor_of(Graph& graph, const Operand& operand) {
-  return convert_operand(graph, operand, "Const", std::nullopt);
+  return convert_operand(graph, operand, "", std::nullopt);
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const std::string& name,

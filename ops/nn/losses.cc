@@ -66,7 +66,7 @@ Pair as_floats(const Operand& predictions, const Operand& labels, Site site) {
 /// Logits as they are, labels of their dtype.
 Pair as_logits(const Operand& logits, const Operand& labels, Site site) {
   Pair pair;
-  pair.predictions = convert_operand(get_default_graph(), logits, "Const", std::nullopt);
+  pair.predictions = convert_operand(get_default_graph(), logits, "", std::nullopt);
   pair.labels = cast(labels, pair.predictions.dtype(), {}, site);
   check_same_shape(pair.predictions, pair.labels, site);
   return pair;
@@ -83,8 +83,8 @@ Tensor without_last(const Tensor& tensor, Site site) {
 Pair one_rank_apart(const Operand& logits, const Operand& labels, Site site) {
   Pair pair;
   const NameScope scope(get_default_graph(), "remove_squeezable_dimensions", site);
-  pair.predictions = convert_operand(get_default_graph(), logits, "Const", std::nullopt);
-  pair.labels = convert_operand(get_default_graph(), labels, "Const", std::nullopt);
+  pair.predictions = convert_operand(get_default_graph(), logits, "", std::nullopt);
+  pair.labels = convert_operand(get_default_graph(), labels, "", std::nullopt);
   const Shape& wide = pair.predictions.shape();
   const Shape& narrow = pair.labels.shape();
   if (!wide.has_rank() || !narrow.has_rank()) {
@@ -146,8 +146,7 @@ Tensor huber_loss(const Operand& labels, const Operand& predictions, HuberLossOp
   const Tensor error = abs(subtract(p.predictions, p.labels, {}, site), {}, site);
   const Tensor quadratic = minimum(error, options.delta, {}, site);
   const Tensor linear = subtract(error, quadratic, {}, site);
-  const Tensor half =
-      convert_operand(get_default_graph(), Operand(0.5, site), "Const", DType::float32);
+  const Tensor half = convert_operand(get_default_graph(), Operand(0.5, site), "", DType::float32);
   const Tensor square = multiply(quadratic, quadratic, {}, site);
   const Tensor near = multiply(half, square, {}, site);
   const Tensor far = multiply(options.delta, linear, {}, site);
@@ -205,8 +204,7 @@ Tensor sparse_softmax_cross_entropy(const Operand& labels, const Operand& logits
   const NameScope scope =
       opened("sparse_softmax_cross_entropy_loss", options, logits, labels, site);
   const Pair p = one_rank_apart(logits, labels, site);
-  Tensor weights =
-      convert_operand(get_default_graph(), options.weights.at(site), "Const", std::nullopt);
+  Tensor weights = convert_operand(get_default_graph(), options.weights.at(site), "", std::nullopt);
   const Shape& known = weights.shape();
   if (known.has_rank() && known.rank() == p.labels.shape().rank() + 1) {
     weights = without_last(weights, site);

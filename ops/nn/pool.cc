@@ -97,7 +97,7 @@ Tensor node_of(const char* op, const Operation& like, std::initializer_list<Tens
   return builder.attrs(like.attrs()).output();
 }
 
-Tensor zeros_like(const Tensor& x, Site site) {
+Tensor zeros_node_like(const Tensor& x, Site site) {
   const Operand operand(x, site);
   return OpBuilder("ZerosLike", "zeros_like", site, {&operand}).input(operand, "x").output();
 }
@@ -111,7 +111,7 @@ std::vector<OptionalGradient> max_pool_gradient(const Operation& op,
 /// Which element is the largest does not change: image and result get zeros.
 std::vector<OptionalGradient> max_pool_grad_gradient(const Operation& op,
                                                      const std::vector<OptionalGradient>& dys) {
-  return {zeros_like(op.input(0), op.site()), zeros_like(op.input(1), op.site()),
+  return {zeros_node_like(op.input(0), op.site()), zeros_node_like(op.input(1), op.site()),
           node_of("MaxPoolGradGrad", op,
                   {op.input(0), op.input(1), dense_gradient(dys[0], op.site())})};
 }
@@ -119,7 +119,7 @@ std::vector<OptionalGradient> max_pool_grad_gradient(const Operation& op,
 std::vector<OptionalGradient> max_pool_grad_grad_gradient(
     const Operation& op, const std::vector<OptionalGradient>& dys) {
   return {
-      zeros_like(op.input(0), op.site()), zeros_like(op.input(1), op.site()),
+      zeros_node_like(op.input(0), op.site()), zeros_node_like(op.input(1), op.site()),
       node_of("MaxPoolGrad", op, {op.input(0), op.input(1), dense_gradient(dys[0], op.site())})};
 }
 

@@ -101,7 +101,7 @@ Tensor build(const char* op, const Operand& logits, const SoftmaxOptions& option
   // TensorFlow converts before it opens the op's scope: the constant is called "Const".
   const Tensor* any = logits.any_tensor();
   Graph& graph = any != nullptr ? any->graph() : get_default_graph();
-  const Operand tensor(convert_operand(graph, logits, "Const", std::nullopt), site);
+  const Operand tensor(convert_operand(graph, logits, "", std::nullopt), site);
   return OpBuilder(op, options.name, site, {&tensor}).input(tensor, "logits").output();
 }
 

@@ -65,7 +65,7 @@ Tensor compute_weighted_loss(const Operand& losses, LossOptions options, Site si
   const Operand weights = options.weights.at(site);
   const Operation checked = assert_broadcastable(weights, losses, site);
   const ControlDependencies after = control_dependencies({checked}, site);
-  const Tensor given = convert_operand(get_default_graph(), losses, "Const", std::nullopt);
+  const Tensor given = convert_operand(get_default_graph(), losses, "", std::nullopt);
   const Tensor each = cast(given, DType::float32, {}, site);
   const Tensor factors = cast(weights, DType::float32, {}, site);
   const Tensor loss =

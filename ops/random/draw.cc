@@ -39,13 +39,6 @@ void integer_shape(InferenceContext& context) {
   context.add_output(dtype, shape_from_input(context, 0));
 }
 
-/// A literal among the options stands, for messages, where the op was called.
-Operand placed(const Operand& operand, Site site) {
-  if (const Tensor* tensor = operand.tensor()) return Operand(*tensor, site);
-  if (const Array* array = operand.array()) return Operand(*array, site);
-  return Operand(*operand.nested(), site);
-}
-
 /// Whether the operand is this integer as written in the program: 0, not 0.0 and not a tensor.
 bool is_literal(const Operand& operand, std::int64_t value) {
   if (operand.nested() == nullptr) return false;
@@ -109,9 +102,8 @@ Tensor normal(const char* type, const char* default_name, const Operand& shape,
                 {&shape, &options.mean, &options.stddev});
   Graph& graph = sum.graph();
   const Tensor sizes = shape_tensor(graph, shape);
-  const Tensor mean = convert_operand(graph, placed(options.mean, site), "mean", options.dtype);
-  const Tensor stddev =
-      convert_operand(graph, placed(options.stddev, site), "stddev", options.dtype);
+  const Tensor mean = convert_operand(graph, options.mean.at(site), "mean", options.dtype);
+  const Tensor stddev = convert_operand(graph, options.stddev.at(site), "stddev", options.dtype);
   const Tensor numbers = drawn(graph, type, type, {sizes}, options.dtype, options.seed, site);
   const Operation scaled =
       graph.add({.op = "Mul", .name = "mul", .inputs = {numbers, stddev}, .site = site});
@@ -124,8 +116,8 @@ Tensor uniform_integers(const Operand& shape, const RandomUniformOptions& option
                  {&shape, &options.minval, &*options.maxval});
   Graph& graph = draw.graph();
   const Tensor sizes = shape_tensor(graph, shape);
-  const Tensor low = convert_operand(graph, placed(options.minval, site), "min", options.dtype);
-  const Tensor high = convert_operand(graph, placed(*options.maxval, site), "max", options.dtype);
+  const Tensor low = convert_operand(graph, options.minval.at(site), "min", options.dtype);
+  const Tensor high = convert_operand(graph, options.maxval->at(site), "max", options.dtype);
   return drawn(graph, "RandomUniformInt", draw.scope(), {sizes, low, high}, options.dtype,
                options.seed, site);
 }
@@ -150,7 +142,7 @@ void set_random_seed(std::optional<std::int64_t> seed) { get_default_graph().see
 Tensor random_uniform(const Operand& shape, RandomUniformOptions options, Site site) {
   check_uniform(options, site);
   if (is_integer(options.dtype)) return uniform_integers(shape, options, site);
-  const Operand maxval = placed(options.maxval.value_or(Operand(1)), site);
+  const Operand maxval = options.maxval.value_or(Operand(1)).at(site);
   const bool from_zero = is_literal(options.minval, 0);
   const bool to_one = is_literal(maxval, 1);
 
@@ -162,7 +154,7 @@ Tensor random_uniform(const Operand& shape, RandomUniformOptions options, Site s
   };
   const Tensor sizes = shape_tensor(graph, shape);
   if (from_zero && to_one) return draw(sizes);
-  const Tensor low = convert_operand(graph, placed(options.minval, site), "min", options.dtype);
+  const Tensor low = convert_operand(graph, options.minval.at(site), "min", options.dtype);
   const Tensor high = convert_operand(graph, maxval, "max", options.dtype);
   const Tensor unit = draw(sizes);
   if (from_zero) {

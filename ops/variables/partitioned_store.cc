@@ -39,7 +39,7 @@ Initializer initializer_of(const Initializer& whole, const PartSlice& slice, DTy
   if (!whole.is_value()) return whole;
   const Tensor value = whole.value().tensor() != nullptr
                            ? *whole.value().tensor()
-                           : convert_operand(graph, whole.value().at(site), "Const", dtype);
+                           : convert_operand(graph, whole.value().at(site), "", dtype);
   const std::vector<std::int64_t> sizes = slice.shape.sizes();
   return Operand(towerflow::slice(value, slice.offset, sizes, {}, site), site);
 }

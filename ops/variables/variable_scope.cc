@@ -57,7 +57,7 @@ void check_dtype(Graph& graph, const GetVariableOptions& options, const std::str
                  Site site) {
   if (!options.dtype || !options.initializer || !options.initializer->is_value()) return;
   const DType given =
-      convert_operand(graph, options.initializer->value(), "Const", std::nullopt).dtype();
+      convert_operand(graph, options.initializer->value(), "", std::nullopt).dtype();
   if (given == *options.dtype) return;
   throw ValueError(fmt::format("Initializer type '{}' and explicit dtype '{}' don't match.",
                                dtype_name(given), dtype_name(*options.dtype)),

@@ -134,8 +134,10 @@ class Taker:
     def concrete(self, kind):
         """The type with the parameters of the template replaced by what they stand for."""
         for name, concept in self.function.template.items():
-            stands_for = re.search(r"same_as<(\w+)>", concept)
-            by = stands_for[1] if stands_for else "Tensor (*)(Tensor)" if name == "F" else "Tensor"
+            stands_for = re.search(r"same_as<(\w+)>|(Gradient)Like", concept)
+            by = "Tensor (*)(Tensor)" if name == "F" else "Tensor"
+            if stands_for:
+                by = stands_for[1] or stands_for[2]
             kind = re.sub(rf"\b{name}\b", by, kind)
         return kind
 

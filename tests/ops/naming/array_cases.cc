@@ -17,11 +17,6 @@ std::vector<Operation> no_ops(std::initializer_list<const char*> devices) {
   return made;
 }
 
-IndexedSlices slices(const Inputs& t, bool shape) {
-  if (!shape) return {t.x, t.j, std::nullopt};
-  return {t.x, t.j, constant({5, 3})};
-}
-
 void add_constant_cases(Cases& c) {
   using In = const Inputs&;
   c["constant"] = [](In) { constant(1.0); };
@@ -91,6 +86,7 @@ void add_joining_cases(Cases& c) {
   c["stack one"] = [](In t) { stack({t.x}, {.name = "k"}); };
   c["unstack"] = [](In t) { unstack(t.x); };
   c["unstack 1"] = [](In t) { unstack(t.x, std::nullopt, {.axis = 1}); };
+  c["unstack value"] = [](In) { unstack({1.0, 2.0}); };
   c["unstack unknown"] = [](In t) { unstack(t.u); };
   c["unstack given"] = [](In t) { unstack(t.u, 2); };
   c["tile"] = [](In t) { tile(t.x, {2, 1}); };
@@ -110,6 +106,12 @@ void add_shaping_cases(Cases& c) {
   c["cast same"] = [](In t) { cast(t.x, float32, {.name = "k"}); };
   c["cast value"] = [](In) { cast(1, float32); };
   c["cast value same"] = [](In) { cast(1.0, float32); };
+  c["shape"] = [](In t) { shape(t.x); };
+  c["shape unknown"] = [](In t) { shape(t.u, {.out_type = int64}); };
+  c["shape value"] = [](In) { shape({1.0, 2.0}); };
+  c["shape packed"] = [](In t) { shape({t.x, t.y}); };
+  c["shape packed unknown"] = [](In t) { shape({t.u, t.u}, {.name = "k"}); };
+  c["convert packed"] = [](In t) { convert_to_tensor({t.b, t.b}); };
   c["rank"] = [](In t) { rank(t.x); };
   c["rank unknown"] = [](In t) { rank(t.q); };
   c["size"] = [](In t) { size(t.x); };
@@ -144,8 +146,6 @@ void add_shaping_cases(Cases& c) {
   c["convert_to_tensor tensor"] = [](In t) { convert_to_tensor(t.x, {.name = "k"}); };
   c["convert_to_tensor list"] = [](In t) { convert_to_tensor(Operand({t.x, t.y})); };
   c["convert_to_tensor wrong"] = [](In t) { convert_to_tensor(t.x, {.dtype = int32}); };
-  c["convert slices"] = [](In t) { convert_to_tensor(slices(t, true)); };
-  c["convert slices no shape"] = [](In t) { convert_to_tensor(slices(t, false)); };
   c["no_op"] = [](In) { no_op(); };
   c["group"] = [](In t) { group({t.x, t.y.op()}, {.name = "k"}); };
   c["group none"] = [](In) { group(std::vector<Operation>{}); };

@@ -12,6 +12,8 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import tensorflow.compat.v1 as tf  # noqa: E402
 
+import slices_cases  # noqa: E402
+
 tf.disable_v2_behavior()
 tf.disable_resource_variables()
 
@@ -41,10 +43,6 @@ def no_ops(*devices):
 def scoped(name, body):
     with tf.name_scope(name):
         return body()
-
-
-def slices(t, shape=True):
-    return tf.IndexedSlices(t.x, t.j, tf.constant([5, 3]) if shape else None)
 
 
 CASES = {
@@ -103,6 +101,7 @@ CASES = {
     "stack one": lambda t: tf.stack([t.x], name="k"),
     "unstack": lambda t: tf.unstack(t.x),
     "unstack 1": lambda t: tf.unstack(t.x, axis=1),
+    "unstack value": lambda t: tf.unstack([1.0, 2.0]),
     "unstack unknown": lambda t: tf.unstack(t.u),
     "unstack given": lambda t: tf.unstack(t.u, num=2),
     "tile": lambda t: tf.tile(t.x, [2, 1]),
@@ -118,6 +117,11 @@ CASES = {
     "cast same": lambda t: tf.cast(t.x, tf.float32, name="k"),
     "cast value": lambda t: tf.cast(1, tf.float32),
     "cast value same": lambda t: tf.cast(1.0, tf.float32),
+    "shape": lambda t: tf.shape(t.x),
+    "shape unknown": lambda t: tf.shape(t.u, out_type=tf.int64),
+    "shape value": lambda t: tf.shape([1.0, 2.0]),
+    "shape packed": lambda t: tf.shape([t.x, t.y]),
+    "shape packed unknown": lambda t: tf.shape([t.u, t.u], name="k"),
     "rank": lambda t: tf.rank(t.x),
     "rank unknown": lambda t: tf.rank(t.q),
     "size": lambda t: tf.size(t.x),
@@ -150,8 +154,6 @@ CASES = {
     "convert_to_tensor tensor": lambda t: tf.convert_to_tensor(t.x, name="k"),
     "convert_to_tensor list": lambda t: tf.convert_to_tensor([t.x, t.y]),
     "convert_to_tensor wrong": lambda t: tf.convert_to_tensor(t.x, dtype=tf.int32),
-    "convert slices": lambda t: tf.convert_to_tensor(slices(t)),
-    "convert slices no shape": lambda t: tf.convert_to_tensor(slices(t, False)),
     "range": lambda t: tf.range(3),
     "range by": lambda t: tf.range(1, 10, 2, name="k"),
     "range float": lambda t: tf.range(0.0, 1.0, 0.25),
@@ -242,6 +244,10 @@ CASES = {
     "add_n one named": lambda t: tf.add_n([t.x], name="k"),
     "add_n unknown": lambda t: tf.add_n([t.u, t.x]),
     "add_n values": lambda t: tf.add_n([1.0, 2.0]),
+    "sign value": lambda t: tf.sign(2.0),
+    "softmax packed": lambda t: tf.nn.softmax([t.b, t.b]),
+    "add_n packed": lambda t: tf.add_n([[t.b, t.b], t.x]),
+    "convert packed": lambda t: tf.convert_to_tensor([t.b, t.b]),
     "add_n none": lambda t: tf.add_n([]),
     "add_n shapes": lambda t: tf.add_n([t.x, t.b]),
     "add_n dtypes": lambda t: tf.add_n([t.x, t.i]),
@@ -306,7 +312,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "golden", "names.txt")
     with open(path, "w") as out:
-        for key, body in CASES.items():
+        for key, body in (CASES | slices_cases.CASES).items():
             out.write("\n".join(case(key, body)) + "\n")
 
 

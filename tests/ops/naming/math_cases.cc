@@ -170,6 +170,9 @@ void add_product_cases(Cases& c) {
   c["add_n one named"] = [](In t) { add_n({t.x}, {.name = "k"}); };
   c["add_n unknown"] = [](In t) { add_n({t.u, t.x}); };
   c["add_n values"] = [](In) { add_n({1.0, 2.0}); };
+  c["sign value"] = [](In) { sign(2.0); };
+  c["softmax packed"] = [](In t) { nn::softmax({t.b, t.b}); };
+  c["add_n packed"] = [](In t) { add_n({Operand({t.b, t.b}), t.x}); };
   c["add_n none"] = [](In) { add_n(std::vector<Tensor>{}); };
   c["add_n shapes"] = [](In t) { add_n({t.x, t.b}); };
   c["add_n dtypes"] = [](In t) { add_n({t.x, t.i}); };

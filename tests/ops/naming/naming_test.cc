@@ -37,7 +37,8 @@ std::string node_line(const Operation& op) {
   for (const Operation& control : op.control_inputs()) inputs.push_back("^" + control.name());
   std::vector<std::string> outputs;
   for (const Tensor& output : op.outputs()) {
-    outputs.push_back(fmt::format("{} {}", dtype_name(output.dtype()), output.shape().text()));
+    outputs.push_back(fmt::format("{}{} {}", dtype_name(output.dtype()),
+                                  output.is_ref() ? "_ref" : "", output.shape().text()));
   }
   std::string line = fmt::format("{} = {}({}) {}", op.name(), op.type(), fmt::join(inputs, ", "),
                                  fmt::join(outputs, "; "));
@@ -67,6 +68,7 @@ TEST_CASE("single calls make the nodes that TensorFlow makes") {
   Cases cases;
   testing::add_array_cases(cases);
   testing::add_math_cases(cases);
+  testing::add_slices_cases(cases);
   for (const auto& entry : golden) {
     const std::string& key = entry.first;  // clang 14 captures no structured binding
     const std::string& expected = entry.second;

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/graph/tensor.h"
+
+namespace towerflow::types {
+
+/// A tensor that is zero but for some slices of its first dimension: the gradient of `gather`.
+///
+/// values [n, d1, ...] stand at rows `indices` [n] of a tensor of shape dense_shape; rows may
+/// repeat, then they add up.
+struct IndexedSlices {
+  Tensor values;
+  Tensor indices;
+  std::optional<Tensor> dense_shape;  ///< int vector, as TensorFlow keeps it
+
+  const std::string& device() const { return values.device(); }
+  std::string name() const { return values.name(); }
+  DType dtype() const { return values.dtype(); }
+  bool operator==(const IndexedSlices&) const = default;
+};
+
+/// Which gradient it is, and who asked for it: what an error about it tells.
+struct GradientOrigin {
+  Tensor y;           ///< the loss; of several the first
+  Tensor x;           ///< a variable's storage, or any tensor
+  std::string scope;  ///< the name scope that was open, a tower's
+  Site site;          ///< of the call of `gradients` or `compute_gradients`
+};
+
+/// A gradient that exists. An absent one is an empty OptionalGradient.
+class Gradient {
+ public:
+  Gradient(Tensor dense) : value_(dense) {}           // NOLINT: a tensor is a gradient
+  Gradient(IndexedSlices slices) : value_(slices) {}  // NOLINT: and so are slices
+
+  bool is_dense() const { return std::holds_alternative<Tensor>(value_); }
+  /// Throws TypeError for slices, naming the variable; `convert_to_tensor` densifies.
+  Tensor dense(Site site = Site::current()) const;
+  const IndexedSlices& slices(Site site = Site::current()) const;
+  std::string name() const { return representative().name(); }
+  DType dtype() const { return representative().dtype(); }
+  Operation op() const { return representative().op(); }
+  const std::string& device() const { return representative().device(); }
+  /// The dense tensor or the slices' values.
+  Tensor representative() const;
+  /// The same gradient with other values, at the same rows where it is slices: what is done to a
+  /// gradient by clipping or scaling it.
+  Gradient with_values(Tensor values) const;
+  /// What `function` makes of its tensor, or of the slices' values, indices and shape.
+  template <class Function>
+  Gradient mapped(const Function& function) const {
+    if (is_dense()) return with_values(function(dense()));
+    const IndexedSlices& own = slices();
+    IndexedSlices made{function(own.values), function(own.indices), std::nullopt};
+    if (own.dense_shape) made.dense_shape = function(*own.dense_shape);
+    return made;
+  }
+  /// Throws TypeError: slices are `problem`; the hint says how to make them dense, and `also`.
+  [[noreturn]] void throw_slices(const std::string& problem, const char* also, Site site) const;
+  bool operator==(const Gradient& other) const { return value_ == other.value_; }
+
+ private:
+  friend class OptionalGradient;
+
+  std::variant<Tensor, IndexedSlices> value_;
+  std::shared_ptr<const GradientOrigin> origin_;
+};
+
+/// A gradient or, where no path leads to what was asked for, nothing: a std::optional, but to look
+/// into one that is absent throws ValueError, naming the variable and the tower.
+class OptionalGradient : public std::optional<Gradient> {
+ public:
+  using std::optional<Gradient>::optional;
+  OptionalGradient(std::optional<Gradient> gradient)  // NOLINT: it is one
+      : std::optional<Gradient>(std::move(gradient)) {}
+
+  const Gradient& operator*() const { return value({}); }
+  const Gradient* operator->() const { return &value({}); }
+  /// The same for a caller who has a line to name.
+  const Gradient& value(Site site = Site::current()) const;
+
+  /// What it is of; nullptr where nobody has said.
+  const std::shared_ptr<const GradientOrigin>& origin() const;
+  /// The same gradient, or absence, of what `origin` says: for what changes gradients and hands
+  /// them on, as clipping does.
+  OptionalGradient with_origin(std::shared_ptr<const GradientOrigin> origin) const;
+  bool operator==(const OptionalGradient& other) const { return base() == other.base(); }
+  bool operator==(std::nullopt_t) const { return !has_value(); }
+
+ private:
+  const std::optional<Gradient>& base() const { return *this; }
+
+  std::shared_ptr<const GradientOrigin> origin_;  // of one that is absent
+};
+
+/// A gradient in any of its forms. What takes a tensor takes one as well: slices become dense where
+/// an op converts them, an absent gradient is an error that names it.
+template <class T>
+concept GradientLike = std::same_as<T, Gradient> || std::same_as<T, OptionalGradient> ||
+    std::same_as<T, IndexedSlices>;
+
+/// What stands for a tensor in an expression: a tensor, a variable, a gradient.
+template <class T>
+concept TensorLike = std::convertible_to<const T&, Tensor> || GradientLike<T>;
+
+/// A gradient that is there, with the line where it was written: the operand of an operator that
+/// leaves slices as they are. ValueError for one that is absent.
+class PresentGradient {
+ public:
+  template <GradientLike T>
+  PresentGradient(const T& gradient, Site site = Site::current())  // NOLINT: -grads[0]
+      : PresentGradient(Given(), gradient, site) {}
+
+  const Gradient& gradient() const { return gradient_; }
+  Site site() const { return site_; }
+
+ private:
+  struct Given {};
+  PresentGradient(Given, const OptionalGradient& gradient, Site site)
+      : gradient_(gradient.value(site)), site_(site) {}
+
+  Gradient gradient_;
+  Site site_;
+};
+
+/// A list of tensors, variables or gradients, some of which may be absent.
+struct GradientList : std::vector<OptionalGradient> {
+  GradientList() = default;
+  GradientList(std::initializer_list<OptionalGradient> items);  // NOLINT: {grads[0], None, x}
+  GradientList(std::vector<OptionalGradient> items);            // NOLINT
+  template <TensorLike T>
+  requires(!std::same_as<T, OptionalGradient>)
+      GradientList(const std::vector<T>& items) {  // NOLINT: trainable_variables()
+    for (const T& item : items) {
+      if constexpr (GradientLike<T>)
+        push_back(item);
+      else
+        push_back(static_cast<Tensor>(item));
+    }
+  }
+};
+
+}  // namespace towerflow::types
+
+namespace towerflow {
+
+/// The tensor that `value` is; an error that names the gradient where it is slices or absent.
+template <TensorLike T>
+Tensor tensor_of(const T& value, Site site) {
+  if constexpr (GradientLike<T>)
+    return PresentGradient(value, site).gradient().dense(site);
+  else
+    return static_cast<Tensor>(value);
+}
+
+}  // namespace towerflow
