@@ -15,13 +15,6 @@ Tensor dense(const std::string& name, const Tensor& x, int inputs, int outputs) 
   });
 }
 
-/// A gradient as one slice of a stack of them.
-Tensor expanded(const OptionalGradient& gradient) {
-  const Tensor dense =
-      gradient->is_dense() ? gradient->dense() : tf::convert_to_tensor(gradient->slices());
-  return tf::expand_dims(dense, 0);
-}
-
 }  // namespace
 
 Model::Model(bool is_training, const Config& config) {
@@ -44,7 +37,7 @@ std::vector<Tensor> average_gradients(const std::vector<std::vector<OptionalGrad
   std::vector<Tensor> averaged;
   for (std::size_t variable = 0; variable < gradients[0].size(); ++variable) {
     std::vector<Tensor> towers;
-    for (const auto& tower : gradients) towers.push_back(expanded(tower[variable]));
+    for (const auto& tower : gradients) towers.push_back(tf::expand_dims(tower[variable], 0));
     averaged.push_back(tf::reduce_mean(tf::concat(towers, 0), 0));
   }
   return averaged;
@@ -53,9 +46,9 @@ std::vector<Tensor> average_gradients(const std::vector<std::vector<OptionalGrad
 std::vector<Tensor> average_packed(const std::vector<std::vector<OptionalGradient>>& gradients) {
   std::vector<Tensor> averaged;
   for (std::size_t variable = 0; variable < gradients[0].size(); ++variable) {
-    std::vector<Nested> towers;
-    for (const auto& tower : gradients) towers.emplace_back(tower[variable]->dense());
-    averaged.push_back(tf::reduce_mean(Nested(towers), 0));
+    std::vector<OptionalGradient> towers;
+    for (const auto& tower : gradients) towers.push_back(tower[variable]);
+    averaged.push_back(tf::reduce_mean(towers, 0));
   }
   return averaged;
 }

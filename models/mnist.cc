@@ -143,7 +143,7 @@ std::vector<GradAndVar> average_by_hand(const std::vector<std::vector<GradAndVar
   for (std::size_t variable = 0; variable < tower_grads[0].size(); ++variable) {
     std::vector<Tensor> expanded;
     for (const auto& tower : tower_grads) {
-      expanded.push_back(tf::expand_dims(tower[variable].grad->dense(), 0));
+      expanded.push_back(tf::expand_dims(tower[variable].grad, 0));
     }
     averages.push_back({tf::reduce_mean(tf::concat(expanded, 0), 0), tower_grads[0][variable].var});
   }
