@@ -234,7 +234,8 @@ Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& 
     return densify(slices->slices(), name, wanted, operand.site());
   }
   try {
-    const std::string constant = name.empty() ? "Const" : name;
+    static const std::string unnamed = "Const";
+    const std::string& constant = name.empty() ? unnamed : name;
     if (const Array* array = operand.array()) {
       const bool as_it_is = !wanted || array->dtype() == *wanted;
       return make_constant(graph, as_it_is ? *array : cast_elements(*array, *wanted), constant,
