@@ -110,6 +110,8 @@ TEST_CASE("a thread that takes too long is named") {
       coord.join({slow}, {.stop_grace_period_secs = 0.01}),
       doctest::Contains("Coordinator stopped with threads still running: slow one"), RuntimeError);
   CHECK_NOTHROW(coord.join({slow}, {.stop_grace_period_secs = 0.01, .ignore_live_threads = true}));
+  coord.register_thread(slow);
+  CHECK_THROWS_AS(coord.join({.stop_grace_period_secs = 0.01}), RuntimeError);
   go = true;
   coord.join({slow});
 }
