@@ -21,8 +21,8 @@
 ///   template and has a twin that matters in that case alone. There g++ looks at explicit
 ///   constructors too and prefers what is no template: it finds the explicit twin for the kind of
 ///   value, and makes an error of it. The twin of the constructor for lists is a deleted template:
-///   neither is better, which is an error too. (Where `Operand({1, 2})` is written out, an
-///   explicit third one is better than both.)
+///   neither is better, which is an error too, but where `Operand({1, 2})` is written out: there
+///   an explicit third one is better than both.
 ///
 /// tests/towerflow/options_first.py writes a test of each function with each of its options first.
 namespace towerflow::types {

@@ -161,8 +161,8 @@ Operand::Operand(std::int64_t value, Site site) : Operand(Held(), Nested(value),
 Operand::Operand(float value, Site site) : Operand(Held(), Nested(value), site) {}
 Operand::Operand(double value, Site site) : Operand(Held(), Nested(value), site) {}
 Operand::Operand(const char* text, Site site) : Operand(Held(), Nested(text), site) {}
-Operand::Operand(std::string text, Site site) : Operand(Held(), Nested(std::move(text)), site) {}
-Operand::Operand(Tensor tensor, Site site) : Operand(Held(), tensor, site) {}
+Operand::Operand(const std::string& text, Site site) : Operand(Held(), Nested(text), site) {}
+Operand::Operand(const Tensor& tensor, Site site) : Operand(Held(), tensor, site) {}
 Operand::Operand(const std::vector<int>& items, Site site) : Operand(Held(), held(items), site) {}
 Operand::Operand(const Operand& other) = default;
 Operand::Operand(Operand&& other) noexcept = default;

@@ -126,15 +126,22 @@ class Operand {
   explicit Operand(float value, Site site = Site::current());
   explicit Operand(double value, Site site = Site::current());
   explicit Operand(const char* text, Site site = Site::current());
-  explicit Operand(std::string text, Site site = Site::current());
-  explicit Operand(Tensor tensor, Site site = Site::current());
+  explicit Operand(const std::string& text, Site site = Site::current());
+  explicit Operand(const Tensor& tensor, Site site = Site::current());
   explicit Operand(const std::vector<int>& items, Site site = Site::current());
   explicit Operand(const Variable& variable, Site site = Site::current());  ///< variable.cc
   template <class Item = Nested>
   Operand(const TwinList<Item>& items, Site site = Site::current()) = delete;
+
+  // For lists that are written out, `Operand({1, 2})`. The second is for values of one type: it is
+  // better than a value's twin, so that `Operand({1})` is a list too. Its pack, always empty, makes
+  // it no constructor for lists in the sense of the language.
   template <class Item = Nested>
   explicit Operand(TwinList<Item>&& items, Site site = Site::current())
       : Operand(Held(), Nested(items), site) {}
+  template <std::convertible_to<Nested> T, class... None>
+  explicit Operand(std::initializer_list<T>&& items, None..., Site site = Site::current())
+      : Operand(Held(), Nested(std::vector<Nested>(items.begin(), items.end())), site) {}
 
   Operand(const Operand& other);
   Operand(Operand&& other) noexcept;

@@ -39,6 +39,21 @@ TEST_CASE("constants of numbers, braces, vectors, arrays, strings") {
   CHECK_THROWS_AS(constant(value_of(constant("a")), {.dtype = float32}), const TypeError&);
 }
 
+TEST_CASE("a list written out as an operand is a list, also of one value") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  Tensor x = constant(1.0);
+  for (const Operand& list : {Operand({1}), Operand({1.0}), Operand({1.0F}), Operand({true}),
+                              Operand({"a"}), Operand({x}), Operand({1, 2}), Operand({1.0, 2}),
+                              Operand({x, 2.0}), Operand{1}, Operand{1.0, 2}, Operand{x}}) {
+    CHECK(convert_to_tensor(list).shape().rank() == 1);
+  }
+  for (const Operand& list :
+       {Operand({std::vector<int>{1, 2}}), Operand({{1, 2}}), Operand({{1}, {2}})}) {
+    CHECK(convert_to_tensor(list).shape().rank() == 2);
+  }
+}
+
 // As TensorFlow 2.21: make_tensor_proto converts nothing where the shape holds nothing.
 TEST_CASE("a constant without elements takes any value, but none for text") {
   Graph graph;
