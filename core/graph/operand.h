@@ -140,7 +140,8 @@ class Operand {
   explicit Operand(TwinList<Item>&& items, Site site = Site::current())
       : Operand(Held(), Nested(items), site) {}
   template <std::convertible_to<Nested> T, class... None>
-  explicit Operand(std::initializer_list<T>&& items, None..., Site site = Site::current())
+  requires(!GradientLike<T>) explicit Operand(std::initializer_list<T>&& items, None...,
+                                              Site site = Site::current())
       : Operand(Held(), Nested(std::vector<Nested>(items.begin(), items.end())), site) {}
 
   Operand(const Operand& other);

@@ -54,6 +54,12 @@ TEST_CASE("a list written out as an operand is a list, also of one value") {
   }
 }
 
+TEST_CASE("an absent gradient in such a list is an error of the line that says it") {
+  const OptionalGradient absent;
+  CHECK_THROWS_WITH_AS(Operand({absent, absent}), doctest::Contains("constant_test.cc"),
+                       const ValueError&);
+}
+
 // As TensorFlow 2.21: make_tensor_proto converts nothing where the shape holds nothing.
 TEST_CASE("a constant without elements takes any value, but none for text") {
   Graph graph;
