@@ -3,10 +3,11 @@
 
     compare.py --tf-python PYTHON --command build/towerflow [--num-towers N] [--batch-size B]
                [--devices D] [--kernel K] [--relu-logits] [--by-hand] [--prefix P]
-               [--data-dir DIR] [--busy-loops L] [--windows W] [--steps K] [--json]
+               [--data-dir DIR] [--busy-loops L] [--windows W] [--steps K] [--tf-threads T..]
+               [--json]
 
 Ours is `towerflow bench mnist --serve`; the peer is bench/tf_mnist_step.py --serve, once with one
-thread and once with two: the better of both counts. Windows alternate, so that whatever else the
+thread and once with two, or as --tf-threads says: the best counts. Windows alternate, so that whatever else the
 machine does hits all alike. The ratio is that of the medians; its spread is the middle half of the
 ratios of neighbouring windows.
 
@@ -62,6 +63,7 @@ def main():
     parser.add_argument("--busy-loops", type=int, default=0, help="processes that load the machine")
     parser.add_argument("--windows", type=int, default=15)
     parser.add_argument("--steps", type=int, default=15)
+    parser.add_argument("--tf-threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     shape = ["--num-towers", str(options.num_towers), "--batch-size", str(options.batch_size)]
@@ -74,7 +76,7 @@ def main():
     peers = [Program("tensorflow, %d thread%s" % (threads, "s" if threads > 1 else ""),
                      [options.tf_python, str(HERE / "tf_mnist_step.py"), "--serve", "--threads",
                       str(threads), "--devices", str(devices)] + shape)
-             for threads in (1, 2)]
+             for threads in options.tf_threads]
     programs = [ours] + peers
     rates = {program: [] for program in programs}
 
