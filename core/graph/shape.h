@@ -123,4 +123,10 @@ std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
 /// An axis of -rank .. rank-1 made non-negative, or nothing when it is out of range.
 std::optional<std::size_t> normalized_axis(std::int64_t axis, std::size_t rank);
 
+/// The rank that a tensor with dimension `axis` has at least: 3 for 2 and for -3.
+constexpr std::uint64_t least_rank(std::int64_t axis) {
+  const auto bits = static_cast<std::uint64_t>(axis);
+  return axis < 0 ? 0 - bits : bits + 1;
+}
+
 }  // namespace towerflow

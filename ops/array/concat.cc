@@ -41,7 +41,7 @@ void concat_shape(InferenceContext& context) {
   const auto at = normalized_axis(wanted, *rank);
   if (!at) {
     context.fail(fmt::format("Shape must be at least rank {} but is rank {}: axis {} of a concat",
-                             wanted < 0 ? -wanted : wanted + 1, *rank, wanted));
+                             least_rank(wanted), *rank, wanted));
   }
   std::vector<Dim> dims = Shape::of_rank(*rank).dims();
   dims[*at] = Dim(0);

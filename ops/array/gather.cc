@@ -50,7 +50,7 @@ void gather_shape(InferenceContext& context) {
   const auto at = normalized_axis(wanted, params.rank());
   if (!at) {
     context.fail(fmt::format("Shape must be at least rank {} but is rank {}: axis {} of a gather",
-                             wanted < 0 ? -wanted : wanted + 1, params.rank(), wanted));
+                             least_rank(wanted), params.rank(), wanted));
   }
   const auto middle = params.dims().begin() + static_cast<std::ptrdiff_t>(*at);
   std::vector<Dim> dims(params.dims().begin(), middle);

@@ -153,7 +153,8 @@ void lay(const StridedSliceAttrs& attrs, const Shape& whole, const Shape& part,
     elements *= picked.count;
     part_stride = picked.count == 0 ? 0 : part_stride / picked.count;
     (back ? copy.to_offset : copy.from_offset) += picked.begin * whole_stride;
-    const std::int64_t stride = picked.stride * whole_stride;
+    // The stride of one element or none is any number, and not looked at.
+    const std::int64_t stride = picked.count > 1 ? picked.stride * whole_stride : whole_stride;
     copy.add(picked.count, back ? part_stride : stride, back ? stride : part_stride);
   }
   if (elements != part.elements()) {
@@ -299,10 +300,11 @@ Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& 
 namespace {
 
 /// What Python's x[..] makes: three constants called "stack" and the node.
-Tensor sliced(const Tensor& input, int begin, int end, StridedSliceAttrs attrs, Site site) {
+Tensor sliced(const Tensor& input, std::int64_t begin, std::int64_t end, StridedSliceAttrs attrs,
+              Site site) {
   const Operand operand(input, site);
-  const Operand from(std::vector<int>{begin}, site);
-  const Operand to(std::vector<int>{end}, site);
+  const Operand from(std::vector<std::int64_t>{begin}, site);
+  const Operand to(std::vector<std::int64_t>{end}, site);
   const Operand stride(std::vector<int>{1}, site);
   return OpBuilder("StridedSlice", "", "strided_slice", site, {&operand})
       .input(operand, "input")
@@ -316,7 +318,8 @@ Tensor sliced(const Tensor& input, int begin, int end, StridedSliceAttrs attrs, 
 }  // namespace
 
 Tensor take_index(const Tensor& input, int index, Site site) {
-  return sliced(input, index, index == -1 ? 0 : index + 1, {0, index == -1 ? 1 : 0, 1}, site);
+  return sliced(input, index, index == -1 ? 0 : std::int64_t{index} + 1,
+                {0, index == -1 ? 1 : 0, 1}, site);
 }
 
 Tensor take_range(const Tensor& input, std::optional<int> begin, std::optional<int> end,
