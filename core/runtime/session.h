@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device/sim/sim_options.h"
@@ -142,6 +143,26 @@ class Session {
   std::vector<Array> run(const std::vector<T>& fetches, const Feeds& feeds = {},
                          Site site = Site::current()) {
     return run(std::span<const Fetch>(to_fetches(fetches, site)), feeds);
+  }
+  /// Of pairs of a gradient and its variable, as `compute_gradients` returns them.
+  template <class T>
+  requires requires(const T& pair) {
+    pair.grad;
+    pair.var;
+  }
+  std::vector<std::pair<Array, Array>> run(const std::vector<T>& pairs, const Feeds& feeds = {},
+                                           Site site = Site::current()) {
+    std::vector<Fetch> fetches;
+    for (const T& pair : pairs) {
+      fetches.push_back(to_fetch(pair.grad, site));
+      fetches.push_back(to_fetch(pair.var, site));
+    }
+    const std::vector<Array> values = run(std::span<const Fetch>(fetches), feeds);
+    std::vector<std::pair<Array, Array>> result;
+    for (std::size_t i = 0; i < values.size(); i += 2) {
+      result.emplace_back(values[i], values[i + 1]);
+    }
+    return result;
   }
 
   /// The same, and how it went: with FULL_TRACE `metadata` says when each instruction was at work.

@@ -12,6 +12,7 @@ TEST_CASE("a fetched list of slices or None says what to write") {
   CHECK_SAYS(error_text([&] { sess.run(program.slices()); }), "sess.run(gradient->slices())");
   CHECK_ABSENT("TypeError", __LINE__, sess.run(program.absent()));
   CHECK_ABSENT("TypeError", __LINE__, sess.run(Gradients{program.absent()}));
+  CHECK_ABSENT("TypeError", __LINE__, sess.run(program.pairs));
   CHECK_ABSENT("TypeError", __LINE__, sess.run({program.loss, program.absent()}));
   CHECK_ABSENT("TypeError", __LINE__, tf::group(Gradients{program.absent()}));
   CHECK_ABSENT("TypeError", __LINE__, tf::group({program.loss, program.absent()}));

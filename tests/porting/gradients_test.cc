@@ -96,6 +96,10 @@ TEST_CASE("what gradients return is fetched, grouped and waited for") {
   CHECK(sess.run(*program.dense()) == tf::Array::of<float>({3}, {2, -4, 6}));
   CHECK(sess.run(Gradients{program.dense(), program.dense()}).size() == 2);
   CHECK(sess.run(tf::gradients(program.loss, {program.w})).size() == 1);
+  const auto pairs = sess.run(std::vector<tf::GradAndVar>{program.pairs[0]});
+  CHECK(pairs.size() == 1);
+  CHECK(pairs[0].first == tf::Array::of<float>({3}, {2, -4, 6}));
+  CHECK(pairs[0].second == sess.run(program.w));
   const auto [loss, grad] = sess.run({program.loss, program.dense()});
   CHECK(loss.item<float>() == 20.0f);
   CHECK(grad.elements() == 3);
