@@ -11,16 +11,17 @@
 
 #include "models/mnist_train.h"
 #include "tools/command.h"
-#include "tools/interrupt.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/sample_dir.h"
+#include "train/interrupt.h"
 
 namespace towerflow::tools {
 namespace {
 
 namespace mnist = models::mnist;
+using train::Interrupt;
 
 constexpr const char* kTrainMnistHelp =
     "Every tower reads all training digits once an epoch, shuffled by a queue of its own; "

@@ -3,7 +3,9 @@
 #include <csignal>
 #include <thread>
 
-namespace towerflow::tools {
+#include "train/session_run_hook.h"
+
+namespace towerflow::train::types {
 
 /// While it lives, the first Ctrl-C, request to terminate or closing of the terminal is remembered
 /// and no more; a second Ctrl-C or request ends the process as it always does. A terminal tells of
@@ -29,4 +31,10 @@ class Interrupt {
   std::thread waiter_;
 };
 
-}  // namespace towerflow::tools
+/// Ends a training in order once an Interrupt has received a signal: what was trained is saved.
+class StopAtSignalHook : public SessionRunHook {
+ public:
+  void after_run(SessionRunContext& context, const SessionRunValues& values) override;
+};
+
+}  // namespace towerflow::train::types

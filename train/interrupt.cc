@@ -1,11 +1,11 @@
-#include "tools/interrupt.h"
+#include "train/interrupt.h"
 
 #include <pthread.h>
 
 #include <atomic>
 #include <initializer_list>
 
-namespace towerflow::tools {
+namespace towerflow::train {
 namespace {
 
 std::atomic<int> first_signal{0};
@@ -17,6 +17,8 @@ bool is_ignored(int signal) {
 }
 
 }  // namespace
+
+namespace types {
 
 Interrupt::Interrupt() {
   first_signal = 0;
@@ -53,4 +55,9 @@ void Interrupt::wait() const {
 
 int Interrupt::received() { return first_signal; }
 
-}  // namespace towerflow::tools
+void StopAtSignalHook::after_run(SessionRunContext& context, const SessionRunValues&) {
+  if (Interrupt::received() != 0) context.request_stop();
+}
+
+}  // namespace types
+}  // namespace towerflow::train

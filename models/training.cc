@@ -1,0 +1,264 @@
+#include "models/mnist_train.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <random>
+#include <utility>
+
+#include "data/existing_file.h"
+#include "data/tfrecord.h"
+#include "models/mnist_summaries.h"
+#include "models/run_record.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::models::mnist {
+namespace {
+
+constexpr std::int64_t kSummaryEvery = 100;  // steps, as the CIFAR-10 program does
+
+void check(const TrainOptions& options) {
+  const auto need = [](bool holds, const char* what, auto value) {
+    if (!holds) throw ValueError(fmt::format("{} must be at least 1, got {}", what, value));
+  };
+  need(options.num_towers >= 1, "the number of towers", options.num_towers);
+  need(options.batch_size >= 1, "the batch size", options.batch_size);
+  need(options.num_epochs >= 1, "the number of epochs", options.num_epochs);
+  need(options.reader_threads >= 1, "the number of reader threads", options.reader_threads);
+  if (options.max_steps) need(*options.max_steps >= 1, "the number of steps", *options.max_steps);
+  if (options.net.tb_logging && options.train_dir.empty()) {
+    throw ValueError("summaries want a train_dir to be written to");
+  }
+  if (!(options.learning_rate > 0)) {
+    throw ValueError(
+        fmt::format("the learning rate must be positive, got {}", options.learning_rate));
+  }
+}
+
+std::int64_t count_records(const std::string& file) {
+  data::TFRecordReader reader(file);
+  std::string record;
+  while (reader.next(record)) {
+  }
+  return reader.records_read();
+}
+
+std::int64_t any_seed() { return std::random_device()() & 0x7FFFFFFFU; }
+
+/// Takes over the seed of what is gone on from. Throws ValueError where that was another kind of
+/// run.
+void go_on_alike(TrainOptions& options) {
+  const RunRecord record = read_run_record(options.train_dir).value_or(RunRecord{});
+  const auto other = [&](const std::string& what) {
+    return ValueError(fmt::format("the network in '{}' was trained {}", options.train_dir, what),
+                      {.hint = "go on as it was begun, choose another --train-dir, or begin anew "
+                               "with --restart"});
+  };
+  if (record.relu_logits != options.net.relu_logits) {
+    throw other(record.relu_logits ? "with --relu-logits" : "without --relu-logits");
+  }
+  if (options.seed && record.seed && *options.seed != *record.seed) {
+    throw other(fmt::format("from seed {}, not {}", *record.seed, *options.seed));
+  }
+  if (record.seed) options.seed = record.seed;
+}
+
+/// Keeps run.json beside the checkpoints.
+class RunRecorder : public tf::train::CheckpointSaverListener {
+ public:
+  RunRecorder(const TrainOptions& options, std::string file)
+      : options_(options), file_(std::move(file)) {}
+  void write(std::int64_t steps) {
+    write_run_record(options_, file_, steps);
+    written_ = true;
+  }
+  /// Where another run is replaced its record has stayed until now.
+  void before_save(Session&, std::int64_t steps) override {
+    if (!written_) write(steps);
+  }
+  void after_save(Session&, std::int64_t steps) override { write(steps); }
+
+ private:
+  const TrainOptions& options_;
+  std::string file_;
+  bool written_ = false;
+};
+
+/// Feeds the rate, and tells of each step.
+class StepHook : public tf::train::SessionRunHook {
+ public:
+  StepHook(const TrainOptions& options, std::int64_t steps, Tensor rate, std::vector<Tensor> losses,
+           const std::function<bool(const StepReport&)>& on_step)
+      : options_(options),
+        steps_(steps),
+        rate_(std::move(rate)),
+        losses_(std::move(losses)),
+        on_step_(on_step) {}
+
+  tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
+    step_ = context.global_step();
+    const bool late = step_ >= steps_ * 6 / 10;
+    return {{losses_.begin(), losses_.end()},
+            {{rate_, options_.learning_rate * (late ? 0.1 : 1.0)}}};
+  }
+
+  void after_run(tf::train::SessionRunContext& context,
+                 const tf::train::SessionRunValues& values) override {
+    StepReport report{step_, steps_, {}, values.seconds};
+    for (const Array& value : values.results) report.losses.push_back(value.item<float>());
+    if (runs++ > 0) seconds += report.seconds;
+    loss = report.losses.back();
+    try {
+      stopped = !on_step_(report);
+    } catch (...) {  // what was trained is as good as without it
+      failed_ = std::current_exception();
+      stopped = true;
+    }
+    if (stopped) context.request_stop();
+  }
+
+  void end(tf::train::SessionRunContext&) override {
+    if (failed_ != nullptr) std::rethrow_exception(failed_);
+  }
+
+  std::int64_t runs = 0;
+  double seconds = 0;  ///< of all runs but the first
+  std::optional<double> loss;
+  bool stopped = false;
+
+ private:
+  const TrainOptions& options_;
+  std::int64_t steps_, step_ = 0;
+  Tensor rate_;
+  std::vector<Tensor> losses_;
+  const std::function<bool(const StepReport&)>& on_step_;
+  std::exception_ptr failed_;
+};
+
+/// Examples that wait in each tower's shuffle queue when training has ended.
+std::vector<std::int64_t> left_over(Session& session, int num_towers) {
+  std::vector<std::int64_t> counts;
+  for (int i = 0; i < num_towers; ++i) {
+    const Tensor size = session.graph().get_tensor_by_name(
+        fmt::format("{}_{}/input/shuffle_batch/random_shuffle_queue_Size:0", kTowerName, i));
+    counts.push_back(session.run(size).item<std::int32_t>());
+  }
+  return counts;
+}
+
+}  // namespace
+
+ConfigProto session_config(int num_towers, const DeviceOptions& options) {
+  ConfigProto config;
+  const int wanted = options.simulated.count > 0 ? 1 : num_towers;
+  config.device_count["CPU"] = options.cpus > 0 ? options.cpus : wanted;
+  config.simulated = options.simulated;
+  config.gpu_options.visible_device_list = options.visible;
+  config.intra_op_parallelism_threads = options.threads;
+  config.allow_soft_placement = true;
+  config.log_device_placement = options.log_device_placement;
+  return config;
+}
+
+std::string record_file(const std::string& folder, const std::string& name) {
+  return data::existing_file(folder, name + ".tfrecords",
+                             "`towerflow convert mnist --from IDX_DIR --to D` makes them")
+      .string();
+}
+
+TrainResult train(const TrainOptions& asked,
+                  const std::function<bool(const StepReport&)>& on_step) {
+  check(asked);
+  TrainOptions options = asked;
+  const std::string file = record_file(options.data_dir, "train");
+  TrainResult result;
+  result.examples_per_epoch = count_records(file);
+  const std::int64_t examples = result.examples_per_epoch * options.num_epochs;
+  if (examples < options.batch_size) {
+    throw ValueError(fmt::format("{} examples in {} epochs of '{}' do not fill one batch of {}",
+                                 examples, options.num_epochs, file, options.batch_size));
+  }
+  const std::int64_t steps =
+      std::min(examples / options.batch_size, options.max_steps.value_or(examples));
+  tf::train::TrainingFolder folder;
+  if (!options.train_dir.empty()) {
+    folder = {options.train_dir, {.restart = options.restart}};
+    if (!folder.continued_from().empty()) go_on_alike(options);
+    if (!options.seed) options.seed = any_seed();
+  }
+
+  Graph graph;
+  const auto default_graph = graph.as_default();
+  if (options.seed) tf::set_random_seed(*options.seed);
+  Tensor rate;
+  {
+    const auto cpu = tf::device("/cpu:0");
+    rate = tf::placeholder(tf::float32, {.shape = Shape{}, .name = "learning_rate"});
+  }
+  const Towers towers = build_towers(
+      {.num_towers = options.num_towers, .net = options.net, .learning_rate = rate}, [&] {
+        return inputs(file, {.batch_size = options.batch_size,
+                             .num_epochs = options.num_epochs,
+                             .num_threads = options.reader_threads});
+      });
+
+  std::vector<std::shared_ptr<tf::train::SessionRunHook>> hooks;
+  for (int i = 0; i < options.num_towers; ++i) {
+    hooks.push_back(std::make_shared<tf::train::NanTensorHook>(
+        towers.losses[i],
+        tf::train::NanTensorOptions{
+            .what = fmt::format("{}_{}", kTowerName, i),
+            .hint = fmt::format("a learning rate below {}; checkpoints before this step are as "
+                                "they were",
+                                options.learning_rate)}));
+  }
+  if (options.net.tb_logging) {
+    hooks.push_back(std::make_shared<tf::train::SummarySaverHook>(tf::train::SummarySaverOptions{
+        .save_steps = kSummaryEvery,
+        .output_dir = options.train_dir,
+        .summary_op = merged_summaries(towers, {.learning_rate = rate}),
+        .count_before = true}));
+  }
+  if (options.max_steps) {
+    hooks.push_back(std::make_shared<tf::train::StopAtStepHook>(
+        tf::train::StopAtStepOptions{.last_step = options.max_steps}));
+  }
+  const auto told = std::make_shared<StepHook>(options, steps, rate, towers.losses, on_step);
+  hooks.push_back(told);
+  const auto record = std::make_shared<RunRecorder>(options, file);
+  tf::train::MonitoredTrainingSession sess(
+      {.checkpoint_dir = folder,
+       .hooks = hooks,
+       .save_checkpoint_steps = options.save_every,
+       .saver_listeners = {record},
+       .save_summaries_steps = 0,
+       .log_step_count_steps = 0,
+       .config = session_config(options.num_towers, options.devices),
+       .init_op = towers.init,
+       .global_step = towers.global_step,
+       .input_files = {file}});
+  result.first_step = sess.global_step();
+  if (folder) {
+    result.continued_from = folder.continued_from();
+    if (result.continued_from.empty() && !folder.replaces()) record->write(result.first_step);
+  }
+  // Ends at the latest when a tower has read all its epochs.
+  tf::with(sess, [&](auto&) {
+    while (!sess.should_stop()) sess.run(towers.train_op);
+  });
+
+  result.steps = sess.global_step();
+  result.stopped = told->stopped;
+  result.loss = told->loss;
+  if (folder) result.checkpoint = folder.checkpoint();
+  if (told->runs > 1) {
+    result.examples_per_second =
+        static_cast<double>((told->runs - 1) * options.batch_size * options.num_towers) /
+        told->seconds;
+  }
+  result.left_over = left_over(sess.raw_session(), options.num_towers);
+  return result;
+}
+
+}  // namespace towerflow::models::mnist

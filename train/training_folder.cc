@@ -1,0 +1,151 @@
+#include "train/training_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/graph/collections.h"
+#include "core/graph/log.h"
+#include "core/graph/scopes.h"
+#include "data/file.h"
+#include "data/input_position.h"
+#include "train/checkpoint/bundle_reader.h"
+#include "train/checkpoint/checkpoint_state.h"
+#include "train/folder_lock.h"
+
+namespace towerflow::train {
+namespace {
+
+/// The state file while its checkpoints are being replaced: they are no longer gone on from, and
+/// still to be deleted.
+constexpr const char* kReplacedState = "checkpoint.replaced";
+
+void set_aside_state(const std::string& path) {
+  const std::filesystem::path folder = path;
+  std::error_code error;
+  std::filesystem::rename(folder / "checkpoint", folder / kReplacedState, error);
+  if (error) raise_file_error(error.value(), "rename to", folder / kReplacedState);
+}
+
+/// What an earlier run kept, or one that was killed before it replaced that.
+std::optional<CheckpointState> listed_checkpoints(const std::string& path) {
+  const auto state = get_checkpoint_state(path);
+  return state ? state : get_checkpoint_state(path, kReplacedState);
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  const auto file = std::filesystem::weakly_canonical(a, error);
+  return !error && file == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+/// Whether a checkpoint's positions of input are places in `files`.
+bool reads(const TensorBundleReader& reader, const std::vector<Saveable>& saveables,
+           std::span<const std::string> files) {
+  for (const auto& saveable : saveables) {
+    const std::string next = saveable->name() + "/next";  // "file:byte" of a position
+    if (!next.starts_with("_input/")) continue;
+    const std::string place = reader.read(next).item<std::string>();
+    const std::string read = place.substr(0, place.rfind(':'));
+    if (!place.empty() && std::none_of(files.begin(), files.end(), [&](const std::string& file) {
+          return same_file(read, file);
+        })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+FolderLock locked(const std::string& path) {
+  make_folder(path);
+  return FolderLock(path);
+}
+
+}  // namespace
+
+namespace types {
+
+struct TrainingFolder::State {
+  State(std::string folder, const TrainingFolderOptions& options)
+      : path(std::move(folder)), lock(locked(path)) {
+    const auto found = latest_checkpoint(path);
+    replaces = found && options.restart;
+    if (found && !replaces) continued_from = *found;
+  }
+
+  std::string path;
+  FolderLock lock;  // before anything is read that another run may change
+  std::string continued_from, checkpoint;
+  bool replaces = false;
+  std::optional<Saver> saver;
+};
+
+CheckpointSaverListener::~CheckpointSaverListener() = default;
+
+TrainingFolder::TrainingFolder(const Text& path, TrainingFolderOptions options)
+    : state_(path.str().empty() ? nullptr : std::make_shared<State>(path.str(), options)) {}
+
+const std::string& TrainingFolder::path() const { return state_->path; }
+const std::string& TrainingFolder::continued_from() const { return state_->continued_from; }
+bool TrainingFolder::replaces() const { return state_->replaces; }
+const std::string& TrainingFolder::checkpoint() const { return state_->checkpoint; }
+
+void TrainingFolder::use(std::optional<Saver> saver) {
+  if (state_->saver) return;
+  if (!saver) {
+    const auto listed = get_collection<Saveable>(GraphKeys::SAVEABLE_OBJECTS);
+    for (const Saveable& position : input_positions()) {
+      const bool known = std::any_of(listed.begin(), listed.end(), [&](const Saveable& one) {
+        return one->name() == position->name();
+      });
+      if (!known) add_to_collection(GraphKeys::SAVEABLE_OBJECTS, position);
+    }
+    saver = Saver();
+  }
+  state_->saver = saver;
+  if (const auto listed = listed_checkpoints(state_->path)) {
+    state_->saver->recover_last_checkpoints(listed->all_model_checkpoint_paths);
+  }
+}
+
+void TrainingFolder::restore(Session& session, std::span<const std::string> input_files) {
+  const std::string& checkpoint = state_->checkpoint = state_->continued_from;
+  const TensorBundleReader reader(checkpoint);
+  const auto there = [&](const Saveable& saveable) {
+    const auto& specs = saveable->specs();
+    return std::all_of(specs.begin(), specs.end(),
+                       [&](const auto& spec) { return reader.contains(spec.name); });
+  };
+  const auto saveables = VarList::all().saveables();
+  const bool complete = std::all_of(saveables.begin(), saveables.end(), there);
+  if (complete && (input_files.empty() || reads(reader, saveables, input_files))) {
+    state_->saver->restore(session, checkpoint);
+    return;
+  }
+  log_message(
+      LogLevel::warning,
+      fmt::format("'{}' holds no position of this run's input ({}): the variables go on, the "
+                  "input starts over",
+                  checkpoint, complete ? "its data were others" : "it had fewer towers"));
+  Saver({.var_list = global_variables()}).restore(session, checkpoint);
+}
+
+std::string TrainingFolder::save(
+    Session& session, std::int64_t global_step,
+    std::span<const std::shared_ptr<CheckpointSaverListener>> listeners) {
+  // What is replaced stays until here; then there is rather no checkpoint than one that does not
+  // fit what the listeners write beside it.
+  if (std::exchange(state_->replaces, false)) set_aside_state(state_->path);
+  for (const auto& listener : listeners) listener->before_save(session, global_step);
+  state_->checkpoint =
+      state_->saver->save(session, state_->path + "/model.ckpt", {.global_step = global_step});
+  delete_file(state_->path + "/" + kReplacedState);  // its checkpoints are listed again
+  for (const auto& listener : listeners) listener->after_save(session, global_step);
+  return state_->checkpoint;
+}
+
+}  // namespace types
+}  // namespace towerflow::train
