@@ -15,11 +15,8 @@ constexpr const char* kWhole = "WholeFileReaderV2";
 
 struct TextLineAttrs {
   std::uint64_t skip_header_lines = 0;
-  bool operator==(const TextLineAttrs&) const = default;
-};
-
-struct WholeFileAttrs {
-  bool operator==(const WholeFileAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::field("skip_header_lines", &TextLineAttrs::skip_header_lines)};
 };
 
 std::uint64_t not_negative(const char* op, const char* name, std::int64_t value, Site site) {
@@ -69,13 +66,18 @@ void add_kernel(KernelTable& table, const char* op, F format_of) {
 }  // namespace
 
 void register_file_reader_ops(OpRegistry& registry) {
-  for (const char* op : {kFixed, kLines, kWhole}) {
+  const auto add = [&](const char* op, AttrsDef attrs) {
     registry.add(
         {.name = op,
+         .outputs = {"reader_handle: resource"},
+         .attrs = std::move(attrs).fixed("container", "").fixed("shared_name", ""),
          .shape = [](InferenceContext& context) { context.add_output(DType::resource, Shape{}); },
          .gradient = NoGradient{"records are read, not computed"},
          .effect = Effect::stateful});
-  }
+  };
+  add(kFixed, attributes<data::FixedLength>());
+  add(kLines, attributes<TextLineAttrs>());
+  add(kWhole, {});
 }
 
 void register_file_reader_kernels(KernelTable& table) {
@@ -101,6 +103,6 @@ TextLineReader::TextLineReader(TextLineReaderOptions options, Site site)
                      .output()) {}
 
 WholeFileReader::WholeFileReader(WholeFileReaderOptions options, Site site)
-    : ReaderBase(OpBuilder(kWhole, options.name, site).attrs(WholeFileAttrs{}).output()) {}
+    : ReaderBase(OpBuilder(kWhole, options.name, site).output()) {}
 
 }  // namespace towerflow

@@ -132,6 +132,9 @@ class SetPositionKernel final : public PreparedKernel {
 
 void register_input_position_ops(OpRegistry& registry) {
   registry.add({.name = "_InputPosition",
+                .inputs = {"resources: N * resource"},
+                .outputs = {"queue: int64", "records: int64", "files: string", "record: int64",
+                            "file: string"},
                 .shape =
                     [](InferenceContext& context) {
                       context.add_output(DType::int64, Shape{});
@@ -143,6 +146,8 @@ void register_input_position_ops(OpRegistry& registry) {
                 .gradient = NoGradient{kNoGradient},
                 .effect = Effect::stateful});
   registry.add({.name = "_SetInputPosition",
+                .inputs = {"resources: N * resource", "queue: int64", "records: int64",
+                           "files: string", "record: int64", "file: string"},
                 .shape = [](InferenceContext&) {},
                 .gradient = NoGradient{kNoGradient},
                 .effect = Effect::stateful});

@@ -22,7 +22,13 @@ struct ParseExampleAttrs {
   std::vector<Shape> shapes;    ///< a sequence's begins with an unknown dimension
   std::vector<Array> defaults;  ///< empty ones for required features
   bool is_sequence(std::size_t i) const { return shapes[i].rank() > 0 && !shapes[i][0].known(); }
-  bool operator==(const ParseExampleAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::required("_sparse_keys", &ParseExampleAttrs::sparse_keys),
+                 attr::required("sparse_types", &ParseExampleAttrs::sparse_types),
+                 attr::required("_dense_keys", &ParseExampleAttrs::keys),
+                 attr::required("Tdense", &ParseExampleAttrs::dtypes),
+                 attr::required("dense_shapes", &ParseExampleAttrs::shapes),
+                 attr::required("_dense_defaults", &ParseExampleAttrs::defaults)};
 };
 
 /// Those of fixed length.
@@ -43,7 +49,11 @@ void parse_shape(InferenceContext& context) {
     context.fail("Input serialized must be a scalar");
   }
   const auto& attrs = context.attrs<ParseExampleAttrs>();
-  const std::size_t sparse = attrs.sparse_keys.size();
+  const std::size_t sparse = attrs.sparse_keys.size(), dense = attrs.keys.size();
+  if (attrs.sparse_types.size() != sparse || attrs.dtypes.size() != dense ||
+      attrs.shapes.size() != dense || attrs.defaults.size() != dense) {
+    context.fail("keys, dtypes, shapes and defaults are not as many");
+  }
   for (std::size_t i = 0; i < sparse; ++i) context.add_output(DType::int64, Shape{None, 1});
   for (const DType type : attrs.sparse_types) context.add_output(type, Shape{None});
   for (std::size_t i = 0; i < sparse; ++i) context.add_output(DType::int64, Shape{1});
@@ -174,9 +184,19 @@ Array string_vector(const std::vector<std::string>& values) {
 }  // namespace
 
 void register_parse_example_ops(OpRegistry& registry) {
-  registry.add({.name = "ParseExampleV2",
-                .shape = parse_shape,
-                .gradient = NoGradient{"parsed values are data, not computed"}});
+  registry.add(
+      {.name = "ParseExampleV2",
+       .inputs = {"serialized: string", "names: string", "sparse_keys: string",
+                  "dense_keys: string", "ragged_keys: string", "dense_defaults: list(Tdense)"},
+       .outputs = {"sparse_indices: num_sparse * int64", "sparse_values: list(sparse_types)",
+                   "sparse_shapes: num_sparse * int64", "dense_values: list(Tdense)",
+                   "ragged_values: list(ragged_value_types)",
+                   "ragged_row_splits: list(ragged_split_types)"},
+       .attrs = attributes<ParseExampleAttrs>()
+                    .fixed("ragged_value_types", std::vector<DType>{})
+                    .fixed("ragged_split_types", std::vector<DType>{}),
+       .shape = parse_shape,
+       .gradient = NoGradient{"parsed values are data, not computed"}});
 }
 
 void register_parse_example_kernels(KernelTable& table) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/graph/attr_fields.h"
 #include "data/compression.h"
 
 namespace towerflow::data {
@@ -43,6 +44,12 @@ struct FixedLength {
   std::uint64_t footer_bytes = 0;  ///< at the end, part of no record
   std::uint64_t hop_bytes = 0;     ///< from one record's beginning to the next; 0: record_bytes
   Compression compression = Compression::none;
+  static constexpr auto fields =
+      std::tuple{attr::required("record_bytes", &FixedLength::record_bytes),
+                 attr::field("header_bytes", &FixedLength::header_bytes),
+                 attr::field("footer_bytes", &FixedLength::footer_bytes),
+                 attr::field("hop_bytes", &FixedLength::hop_bytes),
+                 attr::field("encoding", &FixedLength::compression)};
   bool operator==(const FixedLength&) const = default;
 };
 

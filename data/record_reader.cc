@@ -15,7 +15,8 @@ namespace {
 
 struct ReaderAttrs {
   std::optional<data::Compression> compression;
-  bool operator==(const ReaderAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::field("compression_type", &ReaderAttrs::compression)};
 };
 
 class ReadKernel final : public PreparedKernel {
@@ -48,10 +49,14 @@ constexpr const char* kNotComputed = "records are read, not computed";
 void register_record_reader_ops(OpRegistry& registry) {
   registry.add(
       {.name = "TFRecordReaderV2",
+       .outputs = {"reader_handle: resource"},
+       .attrs = attributes<ReaderAttrs>().fixed("container", "").fixed("shared_name", ""),
        .shape = [](InferenceContext& context) { context.add_output(DType::resource, Shape{}); },
        .gradient = NoGradient{kNotComputed},
        .effect = Effect::stateful});
   registry.add({.name = "ReaderReadV2",
+                .inputs = {"reader_handle: resource", "queue_handle: resource"},
+                .outputs = {"key: string", "value: string"},
                 .shape =
                     [](InferenceContext& context) {
                       context.add_output(DType::string, Shape{});

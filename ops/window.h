@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/graph/types.h"
+#include "core/graph/attr_fields.h"
 
 namespace towerflow::types {
 
@@ -25,6 +25,9 @@ struct WindowAxis {
 }  // namespace towerflow::types
 
 namespace towerflow {
+
+template <>
+inline constexpr std::array<const char*, 2> kAttrNames<Padding>{"SAME", "VALID"};
 
 /// The axis with output size and padding filled in. `same`: ceil(input / stride);
 /// `valid`: ceil((input - window + 1) / stride). Throws ValueError for a negative input, for window

@@ -12,6 +12,8 @@ Tensor make_constant(Graph& graph, Array value, const std::string& name, Site si
 
 OpDef const_op() {
   return {.name = "Const",
+          .outputs = {"output: dtype"},
+          .attrs = attributes<ConstAttrs>(),
           .shape =
               [](InferenceContext& context) {
                 const Array& value = context.attrs<ConstAttrs>().value;

@@ -10,7 +10,7 @@ namespace towerflow {
 /// Attributes of op Const: a value known when the graph is built.
 struct ConstAttrs {
   Array value;
-  bool operator==(const ConstAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::required("value", &ConstAttrs::value)};
 };
 
 /// Appends a Const node; `name` follows the rules of NodeSpec::name.

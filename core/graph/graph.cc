@@ -136,7 +136,7 @@ Operation Graph::add(NodeSpec spec) {
   node.op = &def;
   node.name = node_name(spec.name, spec.site);
   node.inputs = std::move(spec.inputs);
-  node.attrs = std::move(spec.attrs);
+  node.attrs = spec.attrs.empty() ? def.attrs.defaults() : std::move(spec.attrs);
   node.site = spec.site;
   node.variable_scope = state.variable_scope;
   node.role = state.role;

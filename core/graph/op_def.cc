@@ -43,6 +43,10 @@ Cost cost_of(const OpDef& op, std::span<const OutputSpec> inputs,
   return known && op.cost ? op.cost(inputs, outputs) : cost;
 }
 
+bool elementwise_always(const Attrs&, std::span<const OutputSpec>, const OutputSpec&) {
+  return true;
+}
+
 OpRegistry& OpRegistry::global() {
   static OpRegistry* registry = [] {
     auto* made = new OpRegistry;  // lives as long as the process: nodes point into it
@@ -54,6 +58,13 @@ OpRegistry& OpRegistry::global() {
 
 void OpRegistry::add(OpDef def) {
   std::string name = def.name;
+  for (const std::string& text : def.inputs) {
+    def.signature.inputs.push_back(parse_argument(name, text));
+  }
+  for (const std::string& text : def.outputs) {
+    def.signature.outputs.push_back(parse_argument(name, text));
+  }
+  def.attrs.make_defaults(name);
   if (!defs_.emplace(name, std::move(def)).second) {
     throw ValueError(fmt::format("op '{}' is registered already", name));
   }

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "core/graph/array.h"
+#include "core/graph/attrs_def.h"
 #include "core/graph/error.h"
 #include "core/graph/node.h"
 #include "core/graph/op_gradient.h"
+#include "core/graph/op_signature.h"
 
 namespace towerflow {
 
@@ -84,9 +86,21 @@ struct Cost {
 using CostRule =
     std::function<Cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec> outputs)>;
 
+/// Whether each element of the result depends only on the elements in its place of the operands,
+/// which broadcast as NumPy's do.
+using ElementwiseRule = bool (*)(const Attrs& attrs, std::span<const OutputSpec> inputs,
+                                 const OutputSpec& output);
+bool elementwise_always(const Attrs& attrs, std::span<const OutputSpec> inputs,
+                        const OutputSpec& output);
+
 /// Everything about an op but its kernels.
 struct OpDef {
   std::string name;
+  /// "x: T", "values: N * T": see `parse_argument`. An op that lists neither arguments nor results
+  /// can be recorded and run, but no NodeDef tells of it.
+  std::vector<std::string> inputs{};
+  std::vector<std::string> outputs{};
+  AttrsDef attrs{};
   ShapeRule shape;
   OpGradient gradient;
   Effect effect = Effect::pure;
@@ -100,6 +114,11 @@ struct OpDef {
   CostRule cost{};          ///< optional: bytes of inputs and outputs, no flops
   /// Output 0 is input 0 under another shape: the planner gives both the same memory.
   bool view = false;
+  bool plan_only = false;                 ///< what a rewrite makes: on no tape
+  ElementwiseRule elementwise = nullptr;  ///< of an op that may be a step of a chain
+  /// The binary op that, from the first input on, gives the same: AddV2 of AddN.
+  std::string folds_by{};
+  OpSignature signature{};  ///< of `inputs` and `outputs`; the registry reads them
 };
 
 /// The work of a node; without a rule of the op no flops and the bytes of inputs and outputs. What
@@ -113,7 +132,7 @@ class OpRegistry {
  public:
   static OpRegistry& global();
 
-  /// Throws ValueError when the name is taken.
+  /// Throws ValueError when the name is taken, or for an argument that cannot be read.
   void add(OpDef def);
   /// nullptr when there is none.
   const OpDef* find(const std::string& name) const;

@@ -239,6 +239,7 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
     int device;
     std::vector<ValueId> inputs;
     std::vector<int> control;
+    std::size_t attrs;  // hashed: equal inputs may have many readers that differ in these alone
     auto operator<=>(const Key&) const = default;
   };
   std::multimap<Key, int> known;
@@ -261,7 +262,7 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
       continue;
     }
     if (std::any_of(node.inputs.begin(), node.inputs.end(), reads_variable)) continue;
-    const Key key{node.op, node.device, node.inputs, node.control};
+    const Key key{node.op, node.device, node.inputs, node.control, node.attrs.hash()};
     const auto [first, last] = known.equal_range(key);
     const auto same = std::find_if(first, last, [&](const auto& entry) {
       return graph.nodes[static_cast<std::size_t>(entry.second)].attrs == node.attrs;

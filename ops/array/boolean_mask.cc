@@ -87,6 +87,8 @@ Shape joined(const Shape& tensor, std::size_t axis, std::size_t rank) {
 
 void register_boolean_mask_ops(OpRegistry& registry) {
   registry.add({.name = "Where",
+                .inputs = {"input: T"},
+                .outputs = {"index: int64"},
                 .shape = where_shape,
                 .gradient = NoGradient{"a place of an element is an integer"}});
 }

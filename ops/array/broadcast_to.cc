@@ -66,8 +66,11 @@ std::vector<OptionalGradient> broadcast_to_gradient(const Operation& op,
 }  // namespace
 
 void register_broadcast_to_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "BroadcastTo", .shape = broadcast_to_shape, .gradient = broadcast_to_gradient});
+  registry.add({.name = "BroadcastTo",
+                .inputs = {"input: T", "shape: Tidx"},
+                .outputs = {"output: T"},
+                .shape = broadcast_to_shape,
+                .gradient = broadcast_to_gradient});
 }
 
 void register_broadcast_to_kernels(KernelTable& table) {

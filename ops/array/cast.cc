@@ -16,7 +16,7 @@ namespace {
 
 struct CastAttrs {
   DType to = DType::invalid;
-  bool operator==(const CastAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::required("DstT", &CastAttrs::to)};
 };
 
 bool castable(DType dtype) {
@@ -104,6 +104,9 @@ CastLoop cast_loop(DType from, DType to) {
 
 void register_cast_ops(OpRegistry& registry) {
   registry.add({.name = "Cast",
+                .inputs = {"x: SrcT"},
+                .outputs = {"y: DstT"},
+                .attrs = attributes<CastAttrs>().fixed("Truncate", false),
                 .shape =
                     [](InferenceContext& context) {
                       const DType to = context.attrs<CastAttrs>().to;
@@ -114,7 +117,8 @@ void register_cast_ops(OpRegistry& registry) {
                       }
                       context.add_output(to, context.shape(0));
                     },
-                .gradient = cast_gradient});
+                .gradient = cast_gradient,
+                .elementwise = elementwise_always});
 }
 
 void register_cast_kernels(KernelTable& table) {

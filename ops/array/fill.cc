@@ -153,8 +153,14 @@ Tensor fill_like(const Tensor& like, const NameScope& scope, const Array& value,
 }  // namespace
 
 void register_fill_ops(OpRegistry& registry) {
-  registry.add({.name = "Fill", .shape = fill_shape, .gradient = fill_gradient});
+  registry.add({.name = "Fill",
+                .inputs = {"dims: index_type", "value: T"},
+                .outputs = {"output: T"},
+                .shape = fill_shape,
+                .gradient = fill_gradient});
   registry.add({.name = "ZerosLike",
+                .inputs = {"x: T"},
+                .outputs = {"y: T"},
                 .shape = [](InferenceContext& c) { c.add_output(c.dtype(0), c.shape(0)); },
                 .gradient = NoGradient{"zeros do not depend on the value they are like"}});
 }

@@ -232,10 +232,20 @@ Array gathered_shape_constant(const InferenceContext& context, std::span<const O
 }  // namespace
 
 void register_gather_ops(OpRegistry& registry) {
-  registry.add({.name = "GatherV2", .shape = gather_shape, .gradient = gather_gradient});
-  registry.add(
-      {.name = "GatherOrZero", .shape = gather_or_zero_shape, .gradient = gather_or_zero_gradient});
+  registry.add({.name = "GatherV2",
+                .inputs = {"params: Tparams", "indices: Tindices", "axis: Taxis"},
+                .outputs = {"output: Tparams"},
+                .attrs = attributes().fixed("batch_dims", 0),
+                .shape = gather_shape,
+                .gradient = gather_gradient});
+  registry.add({.name = "GatherOrZero",
+                .inputs = {"params: T", "indices: Tindices"},
+                .outputs = {"output: T"},
+                .shape = gather_or_zero_shape,
+                .gradient = gather_or_zero_gradient});
   registry.add({.name = "GatheredShape",
+                .inputs = {"params_shape: int32", "indices: Tindices"},
+                .outputs = {"shape: int32"},
                 .shape = [](InferenceContext& c) { c.add_output(DType::int32, c.shape(0)); },
                 .gradient = NoGradient{"shapes are integers"},
                 .constant = gathered_shape_constant});

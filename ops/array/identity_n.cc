@@ -48,7 +48,11 @@ std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
 }  // namespace
 
 void register_identity_n_ops(OpRegistry& registry) {
-  registry.add({.name = "IdentityN", .shape = same_shapes, .gradient = pass_through});
+  registry.add({.name = "IdentityN",
+                .inputs = {"input: list(T)"},
+                .outputs = {"output: list(T)"},
+                .shape = same_shapes,
+                .gradient = pass_through});
 }
 
 void register_identity_n_kernels(KernelTable& table) {

@@ -12,7 +12,7 @@ namespace {
 
 struct OneHotAttrs {
   int axis = -1;
-  bool operator==(const OneHotAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("axis", &OneHotAttrs::axis)};
 };
 
 bool is_one_hot_index(DType dtype) {
@@ -155,6 +155,9 @@ void check_one_hot_dtype(const Tensor& value, const char* which, DType wanted, S
 
 void register_one_hot_ops(OpRegistry& registry) {
   registry.add({.name = "OneHot",
+                .inputs = {"indices: TI", "depth: int32", "on_value: T", "off_value: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<OneHotAttrs>(),
                 .shape = one_hot_shape,
                 .gradient = NoGradient{"TensorFlow's OneHot has no gradient"},
                 .static_inputs = {1}});

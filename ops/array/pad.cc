@@ -14,9 +14,21 @@
 namespace towerflow {
 namespace {
 
+enum class MirrorMode {
+  reflect,
+  symmetric,  ///< the outermost element comes twice
+};
+
+}  // namespace
+
+template <>
+inline constexpr std::array<const char*, 2> kAttrNames<MirrorMode>{"REFLECT", "SYMMETRIC"};
+
+namespace {
+
 struct MirrorAttrs {
-  bool at_border = false;  ///< SYMMETRIC: the outermost element comes twice
-  bool operator==(const MirrorAttrs&) const = default;
+  MirrorMode mode = MirrorMode::reflect;
+  static constexpr auto fields = std::tuple{attr::required("mode", &MirrorAttrs::mode)};
 };
 
 /// Before and behind, of every dimension.
@@ -123,7 +135,7 @@ std::unique_ptr<PreparedKernel> pad_kernel(const KernelRequest& request) {
 std::vector<std::vector<std::int64_t>> mirrored_places(const KernelRequest& request,
                                                        const Shape& small) {
   check_kernel_rank(request);
-  const bool at_border = request.attributes<MirrorAttrs>().at_border;
+  const bool at_border = request.attributes<MirrorAttrs>().mode == MirrorMode::symmetric;
   const auto pairs = pairs_of(request.values.at(1));
   std::vector<std::vector<std::int64_t>> places(small.rank());
   for (std::size_t d = 0; d < small.rank(); ++d) {
@@ -242,12 +254,29 @@ std::string upper_case(std::string text) {
 }  // namespace
 
 void register_pad_ops(OpRegistry& registry) {
-  registry.add({.name = "Pad", .shape = pad_shape, .gradient = pad_gradient, .static_inputs = {1}});
-  registry.add(
-      {.name = "PadV2", .shape = pad_v2_shape, .gradient = pad_gradient, .static_inputs = {1}});
-  registry.add(
-      {.name = "MirrorPad", .shape = pad_shape, .gradient = mirror_gradient, .static_inputs = {1}});
+  registry.add({.name = "Pad",
+                .inputs = {"input: T", "paddings: Tpaddings"},
+                .outputs = {"output: T"},
+                .shape = pad_shape,
+                .gradient = pad_gradient,
+                .static_inputs = {1}});
+  registry.add({.name = "PadV2",
+                .inputs = {"input: T", "paddings: Tpaddings", "constant_values: T"},
+                .outputs = {"output: T"},
+                .shape = pad_v2_shape,
+                .gradient = pad_gradient,
+                .static_inputs = {1}});
+  registry.add({.name = "MirrorPad",
+                .inputs = {"input: T", "paddings: Tpaddings"},
+                .outputs = {"output: T"},
+                .attrs = attributes<MirrorAttrs>(),
+                .shape = pad_shape,
+                .gradient = mirror_gradient,
+                .static_inputs = {1}});
   registry.add({.name = "MirrorPadGrad",
+                .inputs = {"input: T", "paddings: Tpaddings"},
+                .outputs = {"output: T"},
+                .attrs = attributes<MirrorAttrs>(),
                 .shape = mirror_grad_shape,
                 .gradient = mirror_grad_gradient,
                 .static_inputs = {1}});
@@ -275,7 +304,8 @@ Tensor pad(const Operand& tensor, const Operand& paddings, std::string_view mode
                     {&tensor, &paddings});
   builder.input(tensor, "input", "T").index_input(paddings, "paddings");
   if (with_value) builder.input(options.constant_values, "constant_values", "T");
-  if (!constant) builder.attrs(MirrorAttrs{wanted == "SYMMETRIC"});
+  if (!constant)
+    builder.attrs(MirrorAttrs{wanted == "SYMMETRIC" ? MirrorMode::symmetric : MirrorMode::reflect});
   return builder.output();
 }
 

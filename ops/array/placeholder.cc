@@ -11,9 +11,11 @@ namespace {
 
 struct PlaceholderAttrs {
   DType dtype = DType::invalid;
-  Shape shape;
+  Shape shape = Shape::unknown();
   std::string node;  ///< its own name, which the error of an unfed one tells
-  bool operator==(const PlaceholderAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::required("dtype", &PlaceholderAttrs::dtype),
+                                            attr::field("shape", &PlaceholderAttrs::shape),
+                                            attr::own_name("_node", &PlaceholderAttrs::node)};
 };
 
 /// TensorFlow's kernels call the two floating types by their C++ names.
@@ -40,6 +42,8 @@ std::string unfed(const PlaceholderAttrs& attrs) {
 
 void register_placeholder_ops(OpRegistry& registry) {
   registry.add({.name = "Placeholder",
+                .outputs = {"output: dtype"},
+                .attrs = attributes<PlaceholderAttrs>(),
                 .shape =
                     [](InferenceContext& context) {
                       const auto& attrs = context.attrs<PlaceholderAttrs>();

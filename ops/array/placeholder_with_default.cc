@@ -13,7 +13,8 @@ namespace {
 
 struct PlaceholderWithDefaultAttrs {
   Shape shape;
-  bool operator==(const PlaceholderWithDefaultAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::required("shape", &PlaceholderWithDefaultAttrs::shape)};
 };
 
 /// The shape promised to consumers says nothing about the default: a fed value may differ from it.
@@ -47,6 +48,9 @@ std::unique_ptr<PreparedKernel> default_kernel(const KernelRequest& request) {
 
 void register_placeholder_with_default_ops(OpRegistry& registry) {
   registry.add({.name = "PlaceholderWithDefault",
+                .inputs = {"input: dtype"},
+                .outputs = {"output: dtype"},
+                .attrs = attributes<PlaceholderWithDefaultAttrs>(),
                 .shape = promised_shape,
                 .gradient = [](const Operation&, const std::vector<OptionalGradient>& dys)
                     -> std::vector<OptionalGradient> { return {dys[0]}; },

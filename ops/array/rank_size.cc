@@ -8,14 +8,14 @@
 namespace towerflow {
 namespace {
 
-/// Of a rank that is not to be known before the run.
-struct InRun {
-  bool operator==(const InRun&) const = default;
+struct RankAttrs {
+  bool in_run = false;  ///< not to be known before the run
+  static constexpr auto fields = std::tuple{attr::field("_in_run", &RankAttrs::in_run)};
 };
 
 struct SizeAttrs {
   DType out_type = DType::int32;
-  bool operator==(const SizeAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("out_type", &SizeAttrs::out_type)};
 };
 
 Array integer(std::int64_t value, DType dtype) {
@@ -25,7 +25,7 @@ Array integer(std::int64_t value, DType dtype) {
 
 Array known_rank(const InferenceContext& context, std::span<const OutputSpec>) {
   const Shape& shape = context.shape(0);
-  if (!shape.has_rank() || context.all_attrs().get_if<InRun>() != nullptr) return {};
+  if (!shape.has_rank() || context.attrs<RankAttrs>().in_run) return {};
   return integer(static_cast<std::int64_t>(shape.rank()), DType::int32);
 }
 
@@ -46,11 +46,17 @@ std::unique_ptr<PreparedKernel> constant_kernel(Array value) {
 
 void register_rank_size_ops(OpRegistry& registry) {
   registry.add({.name = "Rank",
+                .inputs = {"input: T"},
+                .outputs = {"output: int32"},
+                .attrs = attributes<RankAttrs>(),
                 .shape = [](InferenceContext& c) { c.add_output(DType::int32, Shape{}); },
                 .gradient = NoGradient{"a rank is an integer"},
                 .constant = known_rank});
   registry.add(
       {.name = "Size",
+       .inputs = {"input: T"},
+       .outputs = {"output: out_type"},
+       .attrs = attributes<SizeAttrs>(),
        .shape = [](InferenceContext& c) { c.add_output(c.attrs<SizeAttrs>().out_type, Shape{}); },
        .gradient = NoGradient{"a size is an integer"},
        .constant = known_size});
@@ -99,7 +105,7 @@ Tensor rank_in_run(const Tensor& input, RankOptions options, Site site) {
   const Operand operand(input, site);
   return OpBuilder("Rank", options.name, site, {&operand})
       .input(operand, "input")
-      .attrs(InRun{})
+      .attrs(RankAttrs{true})
       .output();
 }
 

@@ -45,6 +45,11 @@ void select_shape(InferenceContext& context) {
   context.add_output(context.dtype(1), *shape);
 }
 
+/// A vector of conditions chooses whole rows.
+bool chooses_elements(const Attrs&, std::span<const OutputSpec> inputs, const OutputSpec& output) {
+  return inputs[0].shape.rank() == 0 || inputs[0].shape == output.shape;
+}
+
 void select_v2_shape(InferenceContext& context) {
   check_dtypes(context);
   auto shape = broadcast_shapes(context.shape(1), context.shape(2));
@@ -158,9 +163,18 @@ Tensor call(const char* op, const char* x_name, const char* y_name, const Operan
 }  // namespace
 
 void register_select_ops(OpRegistry& registry) {
-  registry.add({.name = "Select", .shape = select_shape, .gradient = select_gradient<where>});
-  registry.add(
-      {.name = "SelectV2", .shape = select_v2_shape, .gradient = select_gradient<where_v2>});
+  registry.add({.name = "Select",
+                .inputs = {"condition: bool", "t: T", "e: T"},
+                .outputs = {"output: T"},
+                .shape = select_shape,
+                .gradient = select_gradient<where>,
+                .elementwise = chooses_elements});
+  registry.add({.name = "SelectV2",
+                .inputs = {"condition: bool", "t: T", "e: T"},
+                .outputs = {"output: T"},
+                .shape = select_v2_shape,
+                .gradient = select_gradient<where_v2>,
+                .elementwise = elementwise_always});
 }
 
 void register_select_kernels(KernelTable& table) {

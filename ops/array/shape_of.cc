@@ -10,7 +10,7 @@ namespace {
 
 struct ShapeAttrs {
   DType out_type = DType::int32;
-  bool operator==(const ShapeAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("out_type", &ShapeAttrs::out_type)};
 };
 
 }  // namespace
@@ -29,6 +29,9 @@ Array shape_vector(const Shape& shape, DType dtype) {
 
 void register_shape_ops(OpRegistry& registry) {
   registry.add({.name = "Shape",
+                .inputs = {"input: T"},
+                .outputs = {"output: out_type"},
+                .attrs = attributes<ShapeAttrs>(),
                 .shape =
                     [](InferenceContext& context) {
                       const Shape& input = context.shape(0);

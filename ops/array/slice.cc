@@ -151,8 +151,16 @@ std::unique_ptr<PreparedKernel> slice_grad_kernel(const KernelRequest& request) 
 }  // namespace
 
 void register_slice_ops(OpRegistry& registry) {
-  registry.add({.name = "Slice", .shape = slice_shape, .gradient = slice_gradient});
-  registry.add({.name = "SliceGrad", .shape = slice_grad_shape, .gradient = slice_grad_gradient});
+  registry.add({.name = "Slice",
+                .inputs = {"input: T", "begin: Index", "size: Index"},
+                .outputs = {"output: T"},
+                .shape = slice_shape,
+                .gradient = slice_gradient});
+  registry.add({.name = "SliceGrad",
+                .inputs = {"dy: T", "begin: Index", "shape: int32"},
+                .outputs = {"output: T"},
+                .shape = slice_grad_shape,
+                .gradient = slice_grad_gradient});
 }
 
 void register_slice_kernels(KernelTable& table) {

@@ -14,7 +14,7 @@ namespace {
 
 struct SplitAttrs {
   std::int64_t num = 0;
-  bool operator==(const SplitAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::required("num_split", &SplitAttrs::num)};
 };
 
 void add_pieces(InferenceContext& context, DType dtype, std::int64_t num, const Shape& piece) {
@@ -183,9 +183,17 @@ std::optional<std::int64_t> literal_number(const Operand& operand) {
 }  // namespace
 
 void register_split_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "Split", .shape = split_shape, .gradient = split_gradient, .static_inputs = {0}});
+  registry.add({.name = "Split",
+                .inputs = {"split_dim: int32", "value: T"},
+                .outputs = {"output: num_split * T"},
+                .attrs = attributes<SplitAttrs>(),
+                .shape = split_shape,
+                .gradient = split_gradient,
+                .static_inputs = {0}});
   registry.add({.name = "SplitV",
+                .inputs = {"value: T", "size_splits: Tlen", "split_dim: int32"},
+                .outputs = {"output: num_split * T"},
+                .attrs = attributes<SplitAttrs>(),
                 .shape = split_v_shape,
                 .gradient = split_v_gradient,
                 .static_inputs = {1, 2}});

@@ -19,14 +19,9 @@ namespace {
 struct UnpackAttrs {
   int axis = 0;
   std::int64_t num = 0;
-  bool operator==(const UnpackAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::field("axis", &UnpackAttrs::axis), attr::required("num", &UnpackAttrs::num)};
 };
-
-/// Lists of an argument become a Pack without attributes: along a new first dimension.
-int pack_axis(const Attrs& attrs) {
-  const auto* given = attrs.get_if<PackAttrs>();
-  return given != nullptr ? given->axis : 0;
-}
 
 void pack_shape(InferenceContext& context) {
   Shape common = Shape::unknown();
@@ -43,7 +38,7 @@ void pack_shape(InferenceContext& context) {
     common = *merged;
   }
   if (!common.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
-  const int axis = pack_axis(context.all_attrs());
+  const int axis = context.attrs<PackAttrs>().axis;
   const auto at = normalized_axis(axis, common.rank() + 1);
   if (!at) {
     context.fail(fmt::format("Argument `axis` = {} not in range [{}, {})", axis,
@@ -67,7 +62,8 @@ std::pair<std::int64_t, std::int64_t> around(const Shape& shape, std::size_t axi
 std::unique_ptr<PreparedKernel> pack_kernel(const KernelRequest& request) {
   const Shape& out = request.outputs[0].shape;
   const auto count = static_cast<std::int64_t>(request.inputs.size());
-  const auto [outer, inner] = around(out, *normalized_axis(pack_axis(*request.attrs), out.rank()));
+  const auto [outer, inner] =
+      around(out, *normalized_axis(request.attributes<PackAttrs>().axis, out.rank()));
   return strided_copy_kernel(
       request, request.inputs.size(),
       [=, outer = outer, inner = inner](std::size_t part, StridedCopy& copy) {
@@ -98,7 +94,7 @@ std::vector<OptionalGradient> pack_gradient(const Operation& op,
   std::vector<OptionalGradient> dxs;
   for (const Tensor& part :
        unstack(dense_gradient(dys[0], op.site()), static_cast<int>(op.num_inputs()),
-               {.axis = pack_axis(op.attrs())}, op.site())) {
+               {.axis = op.attrs().as<PackAttrs>().axis}, op.site())) {
     dxs.emplace_back(part);
   }
   return dxs;
@@ -153,9 +149,19 @@ std::vector<OptionalGradient> unpack_gradient(const Operation& op,
 }  // namespace
 
 void register_stack_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "Pack", .shape = pack_shape, .gradient = pack_gradient, .constant = pack_constant});
-  registry.add({.name = "Unpack", .shape = unpack_shape, .gradient = unpack_gradient});
+  registry.add({.name = "Pack",
+                .inputs = {"values: N * T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<PackAttrs>(),
+                .shape = pack_shape,
+                .gradient = pack_gradient,
+                .constant = pack_constant});
+  registry.add({.name = "Unpack",
+                .inputs = {"value: T"},
+                .outputs = {"output: num * T"},
+                .attrs = attributes<UnpackAttrs>(),
+                .shape = unpack_shape,
+                .gradient = unpack_gradient});
 }
 
 void register_stack_kernels(KernelTable& table) {

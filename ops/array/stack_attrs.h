@@ -1,11 +1,13 @@
 #pragma once
 
+#include "core/graph/attr_fields.h"
+
 namespace towerflow {
 
-/// Of Pack; one without attributes stacks along a new first dimension.
+/// Of Pack: along a new first dimension where nothing else is said.
 struct PackAttrs {
   int axis = 0;
-  bool operator==(const PackAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("axis", &PackAttrs::axis)};
 };
 
 }  // namespace towerflow

@@ -19,7 +19,10 @@ struct StridedSliceAttrs {
   int begin_mask = 0;
   int end_mask = 0;
   int shrink_axis_mask = 0;
-  bool operator==(const StridedSliceAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::field("begin_mask", &StridedSliceAttrs::begin_mask),
+                 attr::field("end_mask", &StridedSliceAttrs::end_mask),
+                 attr::field("shrink_axis_mask", &StridedSliceAttrs::shrink_axis_mask)};
 };
 
 /// One dimension's elements, places made non-negative.
@@ -256,14 +259,24 @@ std::vector<OptionalGradient> strided_slice_grad_gradient(
   return dxs;
 }
 
+AttrsDef strided_slice_attributes() {
+  return attributes<StridedSliceAttrs>().fixed("ellipsis_mask", 0).fixed("new_axis_mask", 0);
+}
+
 }  // namespace
 
 void register_strided_slice_ops(OpRegistry& registry) {
   registry.add({.name = "StridedSlice",
+                .inputs = {"input: T", "begin: Index", "end: Index", "strides: Index"},
+                .outputs = {"output: T"},
+                .attrs = strided_slice_attributes(),
                 .shape = strided_slice_shape,
                 .gradient = strided_slice_gradient,
                 .constant = strided_slice_constant});
   registry.add({.name = "StridedSliceGrad",
+                .inputs = {"shape: Index", "begin: Index", "end: Index", "strides: Index", "dy: T"},
+                .outputs = {"output: T"},
+                .attrs = strided_slice_attributes(),
                 .shape = strided_slice_grad_shape,
                 .gradient = strided_slice_grad_gradient});
 }
@@ -319,7 +332,7 @@ Tensor sliced(const Tensor& input, std::int64_t begin, std::int64_t end, Strided
 
 Tensor take_index(const Tensor& input, int index, Site site) {
   return sliced(input, index, index == -1 ? 0 : std::int64_t{index} + 1,
-                {0, index == -1 ? 1 : 0, 1}, site);
+                {0, 0, 1}, site);
 }
 
 Tensor take_range(const Tensor& input, std::optional<int> begin, std::optional<int> end,

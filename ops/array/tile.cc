@@ -99,7 +99,11 @@ std::vector<OptionalGradient> tile_gradient(const Operation& op,
 }  // namespace
 
 void register_tile_ops(OpRegistry& registry) {
-  registry.add({.name = "Tile", .shape = tile_shape, .gradient = tile_gradient});
+  registry.add({.name = "Tile",
+                .inputs = {"input: T", "multiples: Tmultiples"},
+                .outputs = {"output: T"},
+                .shape = tile_shape,
+                .gradient = tile_gradient});
 }
 
 void register_tile_kernels(KernelTable& table) {

@@ -112,8 +112,14 @@ std::vector<OptionalGradient> transpose_gradient(const Operation& op,
 }  // namespace
 
 void register_transpose_ops(OpRegistry& registry) {
-  registry.add({.name = "Transpose", .shape = transpose_shape, .gradient = transpose_gradient});
+  registry.add({.name = "Transpose",
+                .inputs = {"x: T", "perm: Tperm"},
+                .outputs = {"y: T"},
+                .shape = transpose_shape,
+                .gradient = transpose_gradient});
   registry.add({.name = "InvertPermutation",
+                .inputs = {"x: T"},
+                .outputs = {"y: T"},
                 .shape = [](InferenceContext& c) { c.add_output(c.dtype(0), c.shape(0)); },
                 .gradient = NoGradient{"a permutation consists of integers"}});
 }

@@ -17,7 +17,7 @@ namespace {
 
 struct SqueezeAttrs {
   std::vector<int> axis;
-  bool operator==(const SqueezeAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("squeeze_dims", &SqueezeAttrs::axis)};
 };
 
 void same_shape(InferenceContext& context) {
@@ -255,15 +255,37 @@ Tensor with_last_size(Tensor made, Site site) {
 }  // namespace
 
 void register_view_ops(OpRegistry& registry) {
-  registry.add({.name = "Identity", .shape = same_shape, .gradient = pass_through, .view = true});
+  registry.add({.name = "Identity",
+                .inputs = {"input: T"},
+                .outputs = {"output: T"},
+                .shape = same_shape,
+                .gradient = pass_through,
+                .view = true});
   registry.add({.name = "StopGradient",
+                .inputs = {"input: T"},
+                .outputs = {"output: T"},
                 .shape = same_shape,
                 .gradient = NoGradient{"stop_gradient is there to stop them"},
                 .view = true});
-  registry.add({.name = "Reshape", .shape = reshape_shape, .gradient = reshape_back, .view = true});
-  registry.add(
-      {.name = "ExpandDims", .shape = expand_dims_shape, .gradient = reshape_back, .view = true});
-  registry.add({.name = "Squeeze", .shape = squeeze_shape, .gradient = reshape_back, .view = true});
+  registry.add({.name = "Reshape",
+                .inputs = {"tensor: T", "shape: Tshape"},
+                .outputs = {"output: T"},
+                .shape = reshape_shape,
+                .gradient = reshape_back,
+                .view = true});
+  registry.add({.name = "ExpandDims",
+                .inputs = {"input: T", "dim: Tdim"},
+                .outputs = {"output: T"},
+                .shape = expand_dims_shape,
+                .gradient = reshape_back,
+                .view = true});
+  registry.add({.name = "Squeeze",
+                .inputs = {"input: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<SqueezeAttrs>(),
+                .shape = squeeze_shape,
+                .gradient = reshape_back,
+                .view = true});
 }
 
 void register_view_kernels(KernelTable& table) {

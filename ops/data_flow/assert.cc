@@ -13,7 +13,7 @@ namespace {
 
 struct AssertAttrs {
   int summarize = 3;
-  bool operator==(const AssertAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("summarize", &AssertAttrs::summarize)};
 };
 
 std::string summary(const TensorDesc& desc, const void* data, int limit) {
@@ -54,6 +54,8 @@ std::unique_ptr<PreparedKernel> assert_kernel(const KernelRequest& request) {
 
 void register_assert_ops(OpRegistry& registry) {
   registry.add({.name = "Assert",
+                .inputs = {"condition: bool", "data: list(T)"},
+                .attrs = attributes<AssertAttrs>(),
                 .shape =
                     [](InferenceContext& context) {
                       const Shape& shape = context.shape(0);

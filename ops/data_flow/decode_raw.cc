@@ -15,7 +15,9 @@ namespace {
 struct DecodeRawAttrs {
   DType out_type = DType::uint8;
   bool little_endian = true;
-  bool operator==(const DecodeRawAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::required("out_type", &DecodeRawAttrs::out_type),
+                 attr::field("little_endian", &DecodeRawAttrs::little_endian)};
 };
 
 bool decodable(DType dtype) {
@@ -76,6 +78,9 @@ std::unique_ptr<PreparedKernel> decode_kernel(const KernelRequest& request) {
 
 void register_decode_raw_ops(OpRegistry& registry) {
   registry.add({.name = "DecodeRaw",
+                .inputs = {"bytes: string"},
+                .outputs = {"output: out_type"},
+                .attrs = attributes<DecodeRawAttrs>(),
                 .shape =
                     [](InferenceContext& context) {
                       const Shape& bytes = context.shape(0);

@@ -45,6 +45,8 @@ Tensor make_padding_queue(std::int64_t capacity, std::vector<DType> dtypes,
 void register_padding_queue_ops(OpRegistry& registry) {
   registry.add(
       {.name = kOp,
+       .outputs = {"handle: resource"},
+       .attrs = fifo_queue_attributes(),
        .shape = [](InferenceContext& context) { context.add_output(DType::resource, Shape{}); },
        .gradient = NoGradient{"what comes out of a queue was put in by another run"},
        .effect = Effect::stateful});

@@ -49,7 +49,7 @@ void no_output(InferenceContext&) {}
 void dequeue_shape(InferenceContext& context) {
   const auto& attrs = context.attrs<DequeueAttrs>();
   for (std::size_t i = 0; i < attrs.component_types.size(); ++i) {
-    context.add_output(attrs.component_types[i], attrs.shapes[i]);
+    context.add_output(attrs.component_types[i], attrs.shape(i));
   }
 }
 
@@ -62,29 +62,51 @@ void dequeue_many_shape(InferenceContext& context, bool count_holds) {
     if (count >= 0) rows = Dim(count);
   }
   for (std::size_t i = 0; i < attrs.component_types.size(); ++i) {
-    context.add_output(attrs.component_types[i], Shape{rows}.concatenated(attrs.shapes[i]));
+    context.add_output(attrs.component_types[i], Shape{rows}.concatenated(attrs.shape(i)));
   }
 }
 
 }  // namespace
 
+AttrsDef fifo_queue_attributes() {
+  return attributes<QueueAttrs>()
+      .without("min_after_dequeue")
+      .without("seed")
+      .without("seed2")
+      .fixed("container", "");
+}
+
 void register_queue_ops(OpRegistry& registry) {
-  const auto add = [&](const char* name, ShapeRule shape) {
+  using Texts = std::vector<std::string>;
+  const auto add = [&](const char* name, Texts inputs, Texts outputs, AttrsDef attrs,
+                       ShapeRule shape) {
     registry.add({.name = name,
+                  .inputs = std::move(inputs),
+                  .outputs = std::move(outputs),
+                  .attrs = std::move(attrs),
                   .shape = std::move(shape),
                   .gradient = NoGradient{kNoGradient},
                   .effect = Effect::stateful});
   };
-  add("FIFOQueueV2", queue_shape);
-  add("RandomShuffleQueueV2", queue_shape);
-  add("QueueEnqueueV2", no_output);
-  add("QueueEnqueueManyV2", no_output);
-  add("QueueDequeueV2", dequeue_shape);
-  add("QueueDequeueManyV2", [](InferenceContext& context) { dequeue_many_shape(context, true); });
-  add("QueueDequeueUpToV2", [](InferenceContext& context) { dequeue_many_shape(context, false); });
-  add("QueueCloseV2", no_output);
-  add("QueueSizeV2", [](InferenceContext& context) { context.add_output(DType::int32, Shape{}); });
-  add("QueueIsClosedV2",
+  const auto waits = [](AttrsDef attrs) { return std::move(attrs).fixed("timeout_ms", -1); };
+  const auto taken = [&] { return waits(attributes<DequeueAttrs>()); };
+  const Texts queue{"handle: resource"}, counted{"handle: resource", "n: int32"};
+  const Texts element{"handle: resource", "components: list(Tcomponents)"};
+  const Texts components{"components: list(component_types)"};
+  add("FIFOQueueV2", {}, queue, fifo_queue_attributes(), queue_shape);
+  add("RandomShuffleQueueV2", {}, queue, attributes<QueueAttrs>().fixed("container", ""),
+      queue_shape);
+  add("QueueEnqueueV2", element, {}, waits({}), no_output);
+  add("QueueEnqueueManyV2", element, {}, waits({}), no_output);
+  add("QueueDequeueV2", queue, components, taken(), dequeue_shape);
+  add("QueueDequeueManyV2", counted, components, taken(),
+      [](InferenceContext& context) { dequeue_many_shape(context, true); });
+  add("QueueDequeueUpToV2", counted, components, taken(),
+      [](InferenceContext& context) { dequeue_many_shape(context, false); });
+  add("QueueCloseV2", queue, {}, attributes<QueueCloseAttrs>(), no_output);
+  add("QueueSizeV2", queue, {"size: int32"}, {},
+      [](InferenceContext& context) { context.add_output(DType::int32, Shape{}); });
+  add("QueueIsClosedV2", queue, {"is_closed: bool"}, {},
       [](InferenceContext& context) { context.add_output(DType::bool_, Shape{}); });
 }
 
@@ -92,6 +114,11 @@ void Components::check_count(std::size_t wanted) const {
   if (size() == wanted) return;
   throw ValueError(
       fmt::format("the element of the queue has {} components, {} are asked for", size(), wanted));
+}
+
+QueueBase QueueBase::of_ref(const Tensor& ref, Site site) {
+  if (ref.op().attrs().get_if<QueueAttrs>() != nullptr) return QueueBase(ref);
+  throw ValueError(fmt::format("'{}' is no queue", ref.name()), {.site = site});
 }
 
 const std::vector<DType>& QueueBase::dtypes() const { return attrs_of(ref_).component_types; }

@@ -59,6 +59,8 @@ struct CloseOptions {
 class QueueBase {
  public:
   QueueBase() = default;
+  /// The queue that a node is, of a graph that was imported. Throws ValueError for another node.
+  static QueueBase of_ref(const Tensor& ref, Site site = Site::current());
 
   bool valid() const { return ref_.valid(); }
   const Tensor& queue_ref() const { return ref_; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/attrs_def.h"
 #include "core/graph/dtype.h"
 #include "core/graph/shape.h"
 #include "ops/random/seed.h"
@@ -18,7 +19,6 @@ class RunnerMark {
  public:
   void set() const { set_->store(true, std::memory_order_relaxed); }
   bool is_set() const { return set_->load(std::memory_order_relaxed); }
-  bool operator==(const RunnerMark&) const { return true; }  // makes no queue another one
 
  private:
   std::shared_ptr<std::atomic<bool>> set_ = std::make_shared<std::atomic<bool>>(false);
@@ -32,21 +32,35 @@ struct QueueAttrs {
   std::int64_t min_after_dequeue = 0;
   random::Seeds seeds{};
   std::string shared_name;
-  RunnerMark runner{};
-  bool operator==(const QueueAttrs&) const = default;
+  RunnerMark runner{};  ///< makes no queue another one
+  static constexpr auto fields =
+      std::tuple{attr::required("component_types", &QueueAttrs::component_types),
+                 attr::field("shapes", &QueueAttrs::shapes),
+                 attr::field("capacity", &QueueAttrs::capacity),
+                 attr::field("min_after_dequeue", &QueueAttrs::min_after_dequeue),
+                 attr::included(&QueueAttrs::seeds),
+                 attr::field("shared_name", &QueueAttrs::shared_name)};
 };
+
+/// Of the queues that take elements out in the order in which they came.
+AttrsDef fifo_queue_attributes();
 
 /// Attributes of the dequeue ops: what the queue holds.
 struct DequeueAttrs {
   std::vector<DType> component_types;
-  std::vector<Shape> shapes;  ///< unknown ones where elements may differ
-  bool operator==(const DequeueAttrs&) const = default;
+  std::vector<Shape> shapes;  ///< unknown ones, or none, where elements may differ
+  /// Of component i.
+  Shape shape(std::size_t i) const { return i < shapes.size() ? shapes[i] : Shape::unknown(); }
+  static constexpr auto fields =
+      std::tuple{attr::required("component_types", &DequeueAttrs::component_types),
+                 attr::field("_shapes", &DequeueAttrs::shapes)};
 };
 
 /// Attributes of QueueCloseV2.
 struct QueueCloseAttrs {
   bool cancel_pending_enqueues = false;
-  bool operator==(const QueueCloseAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::field("cancel_pending_enqueues", &QueueCloseAttrs::cancel_pending_enqueues)};
 };
 
 }  // namespace towerflow

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "ops/elementwise/loops.h"
-#include "ops/nn/bias_add_attrs.h"
 
 namespace towerflow {
 namespace {
@@ -15,31 +14,24 @@ bool known_shapes(const PlanGraph& graph, const PlanNode& node) {
                      [&](ValueId input) { return graph.spec(input).shape.fully_known(); });
 }
 
-/// Whether every operand counts elements as NumPy's broadcasting does.
-bool broadcasts(const PlanGraph& graph, const PlanNode& node) {
-  if (node.op->name == "BiasAdd") {
-    return node.attrs.as<nn::BiasAddAttrs>().format == nn::DataFormat::nhwc;
-  }
-  if (node.op->name != "Select") return true;
-  // A vector of conditions there chooses whole rows.
-  const Shape& condition = graph.spec(node.inputs[0]).shape;
-  return condition.rank() == 0 || condition == node.outputs[0].shape;
-}
-
 }  // namespace
 
 bool is_elementwise(const PlanGraph& graph, const PlanNode& node) {
   if (node.dead || node.feed >= 0 || node.outputs.size() != 1 || node.is_known(0)) return false;
   if (node.op->name == "_Elementwise") return true;
   const OutputSpec& output = node.outputs[0];
-  if (node.op->effect != Effect::pure || output.is_ref || node.inputs.empty()) return false;
+  const OpDef& op = *node.op;
+  if (op.elementwise == nullptr || output.is_ref || node.inputs.empty()) return false;
+  std::vector<OutputSpec> inputs;
   std::vector<DType> dtypes;
-  for (const ValueId input : node.inputs) dtypes.push_back(graph.spec(input).dtype);
-  const bool sum = node.op->name == "AddN" && dtypes.size() > 1;
-  if (sum) dtypes = {output.dtype, output.dtype};
-  if (!sum && dtypes.size() > 3) return false;
-  return step_loop(sum ? "AddV2" : node.op->name, dtypes, output.dtype).has_value() &&
-         known_shapes(graph, node) && broadcasts(graph, node);
+  for (const ValueId input : node.inputs) {
+    inputs.push_back(graph.spec(input));
+    dtypes.push_back(inputs.back().dtype);
+  }
+  const bool folds = !op.folds_by.empty() && dtypes.size() > 1;
+  if (folds) dtypes = {output.dtype, output.dtype};
+  return step_loop(folds ? op.folds_by : op.name, dtypes, output.dtype).has_value() &&
+         known_shapes(graph, node) && op.elementwise(node.attrs, inputs, output);
 }
 
 bool matches(const PlanGraph& graph, int id, int last) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/attr_fields.h"
 #include "core/graph/dtype.h"
 #include "core/graph/shape.h"
 
@@ -21,6 +22,15 @@ struct ElementwiseStep {
   DType dtype = DType::invalid;  ///< of its result
   std::vector<ElementwiseOperand> operands;
   bool operator==(const ElementwiseStep&) const = default;
+
+  std::string text() const;  ///< "Mul(x0, %1)"
+};
+
+/// To be looked at: programs are made by a rewrite alone.
+template <>
+struct AttrConversion<ElementwiseStep> {
+  using Value = std::string;
+  static Value to(const ElementwiseStep& step) { return step.text(); }
 };
 
 /// The attributes of `_Elementwise`: ops to run one after another over each piece of the result.
@@ -30,7 +40,8 @@ struct ElementwiseStep {
 struct ElementwiseProgram {
   Shape shape;
   std::vector<ElementwiseStep> steps;
-  bool operator==(const ElementwiseProgram&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("shape", &ElementwiseProgram::shape),
+                                            attr::field("steps", &ElementwiseProgram::steps)};
 
   /// "%0 = Mul(x0, x1); %1 = Tanh(%0)"
   std::string text() const;

@@ -7,12 +7,15 @@ namespace towerflow {
 
 void register_elementwise_ops(OpRegistry& registry) {
   registry.add({.name = "_Elementwise",
+                .inputs = {"inputs: list(T)"},
+                .outputs = {"output: dtype"},
                 .shape =
                     [](InferenceContext& context) {
                       const auto& program = context.attrs<ElementwiseProgram>();
                       context.add_output(program.steps.back().dtype, program.shape);
                     },
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"}});
+                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .plan_only = true});
 }
 
 void register_elementwise_kernels(KernelTable& table) {

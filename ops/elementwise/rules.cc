@@ -76,10 +76,10 @@ class Chain {
         }
         steps.push_back(std::move(step));
       }
-    } else if (node.op->name == "AddN") {  // adds its inputs in their order
+    } else if (folds(node)) {  // in the order of its inputs
       ElementwiseOperand sum = operands[0];
       for (std::size_t i = 1; i < operands.size(); ++i) {
-        steps.push_back({"AddV2", dtype, {sum, operands[i]}});
+        steps.push_back({node.op->folds_by, dtype, {sum, operands[i]}});
         sum = {true, static_cast<int>(steps.size()) - 1};
       }
     } else {
@@ -87,9 +87,13 @@ class Chain {
     }
   }
 
+  static bool folds(const PlanNode& node) {
+    return !node.op->folds_by.empty() && node.inputs.size() > 1;
+  }
+
   static std::size_t steps_of(const PlanNode& node) {
     if (const auto* inner = node.attrs.get_if<ElementwiseProgram>()) return inner->steps.size();
-    return node.op->name == "AddN" ? node.inputs.size() - 1 : 1;
+    return folds(node) ? node.inputs.size() - 1 : 1;
   }
 
   bool belongs(int id) const {

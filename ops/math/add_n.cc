@@ -92,7 +92,13 @@ class AddNKernel final : public CpuKernel {
 }  // namespace
 
 void register_add_n_ops(OpRegistry& registry) {
-  registry.add({.name = "AddN", .shape = add_n_shape, .gradient = add_n_gradient});
+  registry.add({.name = "AddN",
+                .inputs = {"inputs: N * T"},
+                .outputs = {"sum: T"},
+                .shape = add_n_shape,
+                .gradient = add_n_gradient,
+                .elementwise = elementwise_always,
+                .folds_by = "AddV2"});
 }
 
 void register_add_n_kernels(KernelTable& table) {

@@ -14,7 +14,7 @@ namespace {
 
 struct ArgMaxAttrs {
   DType output_type = DType::int64;
-  bool operator==(const ArgMaxAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("output_type", &ArgMaxAttrs::output_type)};
 };
 
 void argmax_shape(InferenceContext& context) {
@@ -134,8 +134,12 @@ Tensor call(const char* op, const Operand& input, const ScalarOperand& axis,
 
 void register_argmax_ops(OpRegistry& registry) {
   for (const char* op : {"ArgMax", "ArgMin"}) {
-    registry.add(
-        {.name = op, .shape = argmax_shape, .gradient = NoGradient{"an index is an integer"}});
+    registry.add({.name = op,
+                  .inputs = {"input: T", "dimension: Tidx"},
+                  .outputs = {"output: output_type"},
+                  .attrs = attributes<ArgMaxAttrs>(),
+                  .shape = argmax_shape,
+                  .gradient = NoGradient{"an index is an integer"}});
   }
 }
 

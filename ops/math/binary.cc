@@ -33,6 +33,17 @@ ShapeRule shape_rule(const BinaryRow& row) {
   };
 }
 
+std::string argument(const BinaryRow& row, const char* name) {
+  const bool of_bools = row.accepts(DType::bool_) && !row.accepts(DType::float32);
+  return fmt::format("{}: {}", name, of_bools ? "bool" : "T");
+}
+
+AttrsDef attributes_of(const BinaryRow& row) {
+  const std::string_view op = row.op;
+  if (op != "Equal" && op != "NotEqual") return {};
+  return attributes().fixed("incompatible_shape_error", true);
+}
+
 void check_dtype(std::string_view op, DType dtype) {
   for (const BinaryRow& row : binary_rows()) {
     if (op != row.op || row.accepts(dtype)) continue;
@@ -128,7 +139,13 @@ Tensor true_quotient(const Operand& x, const Operand& y, const BinaryOptions& op
 
 void register_binary_ops(OpRegistry& registry) {
   for (const BinaryRow& row : binary_rows()) {
-    registry.add({.name = row.op, .shape = shape_rule(row), .gradient = row.gradient});
+    registry.add({.name = row.op,
+                  .inputs = {argument(row, row.x), argument(row, row.y)},
+                  .outputs = {row.gives_bool ? "z: bool" : "z: T"},
+                  .attrs = attributes_of(row),
+                  .shape = shape_rule(row),
+                  .gradient = row.gradient,
+                  .elementwise = elementwise_always});
   }
 }
 

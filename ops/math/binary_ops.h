@@ -13,6 +13,8 @@ struct BinaryRow {
   std::variant<NoGradient, GradientRule> gradient;
   BinaryLoops (*loops)(DType);  ///< reference loops, for every dtype accepted but string
   BinaryLoops (*fast)();        ///< float32 loops, or null
+  const char* x = "x";          ///< names of the arguments
+  const char* y = "y";
 };
 
 /// The table, in binary_table.cc.

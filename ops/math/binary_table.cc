@@ -95,10 +95,12 @@ const std::vector<BinaryRow>& binary_rows() {
       {"LessEqual", number, true, compares, bool_loops<f::LessEqual>, nullptr},
       {"LogicalAnd", boolean, true, logic, logic_loops<f::LogicalAnd>, nullptr},
       {"LogicalOr", boolean, true, logic, logic_loops<f::LogicalOr>, nullptr},
-      {"SigmoidGrad", floating, false, g::sigmoid_grad, floating_loops<f::SigmoidGrad>, nullptr},
-      {"TanhGrad", floating, false, g::tanh_grad, floating_loops<f::TanhGrad>, nullptr},
-      {"SqrtGrad", floating, false, g::sqrt_grad, floating_loops<f::SqrtGrad>, nullptr},
-      {"RsqrtGrad", floating, false, g::rsqrt_grad, floating_loops<f::RsqrtGrad>, nullptr},
+      {"SigmoidGrad", floating, false, g::sigmoid_grad, floating_loops<f::SigmoidGrad>, nullptr,
+       "y", "dy"},
+      {"TanhGrad", floating, false, g::tanh_grad, floating_loops<f::TanhGrad>, nullptr, "y", "dy"},
+      {"SqrtGrad", floating, false, g::sqrt_grad, floating_loops<f::SqrtGrad>, nullptr, "y", "dy"},
+      {"RsqrtGrad", floating, false, g::rsqrt_grad, floating_loops<f::RsqrtGrad>, nullptr, "y",
+       "dy"},
   };
   return rows;
 }

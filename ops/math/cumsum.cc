@@ -17,7 +17,8 @@ namespace {
 struct CumsumAttrs {
   bool exclusive = false;
   bool reverse = false;
-  bool operator==(const CumsumAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("exclusive", &CumsumAttrs::exclusive),
+                                            attr::field("reverse", &CumsumAttrs::reverse)};
 };
 
 void need_numbers(DType dtype, Site site = {}) {
@@ -148,8 +149,13 @@ void add_rows_kernel(KernelTable& table) {
 }  // namespace
 
 void register_cumsum_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "Cumsum", .shape = cumsum_shape, .gradient = cumsum_gradient, .static_inputs = {1}});
+  registry.add({.name = "Cumsum",
+                .inputs = {"x: T", "axis: Tidx"},
+                .outputs = {"out: T"},
+                .attrs = attributes<CumsumAttrs>(),
+                .shape = cumsum_shape,
+                .gradient = cumsum_gradient,
+                .static_inputs = {1}});
 }
 
 void register_cumsum_kernels(KernelTable& table) {

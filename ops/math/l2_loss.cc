@@ -71,7 +71,11 @@ class L2LossKernel final : public CpuKernel {
 }  // namespace
 
 void register_l2_loss_ops(OpRegistry& registry) {
-  registry.add({.name = "L2Loss", .shape = l2_loss_shape, .gradient = l2_loss_gradient});
+  registry.add({.name = "L2Loss",
+                .inputs = {"t: T"},
+                .outputs = {"output: T"},
+                .shape = l2_loss_shape,
+                .gradient = l2_loss_gradient});
 }
 
 void register_l2_loss_kernels(KernelTable& table) {

@@ -116,8 +116,13 @@ Cost matmul_cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec>
 }
 
 void register_matmul_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "MatMul", .shape = matmul_shape, .gradient = matmul_gradient, .cost = matmul_cost});
+  registry.add({.name = "MatMul",
+                .inputs = {"a: T", "b: T"},
+                .outputs = {"product: T"},
+                .attrs = attributes<MatMulAttrs>().fixed("grad_a", false).fixed("grad_b", false),
+                .shape = matmul_shape,
+                .gradient = matmul_gradient,
+                .cost = matmul_cost});
 }
 
 void register_matmul_kernels(KernelTable& table) {

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "core/graph/attr_fields.h"
 #include "core/graph/op_def.h"
 
 namespace towerflow {
@@ -10,7 +11,8 @@ namespace towerflow {
 struct MatMulAttrs {
   bool transpose_a = false;
   bool transpose_b = false;
-  bool operator==(const MatMulAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("transpose_a", &MatMulAttrs::transpose_a),
+                                            attr::field("transpose_b", &MatMulAttrs::transpose_b)};
 };
 
 /// Work of a product whose operands are inputs 0 and 1, whatever comes after them.

@@ -147,8 +147,12 @@ Gradients back(const Operation& op, const Gradients& dys) {
 }  // namespace
 
 void register_product_of_others(OpRegistry& registry) {
-  registry.add(
-      {.name = "ProductOfOthers", .shape = others_shape, .gradient = back, .static_inputs = {1}});
+  registry.add({.name = "ProductOfOthers",
+                .inputs = {"input: T", "reduction_indices: Tidx", "factors: N * T"},
+                .outputs = {"output: T"},
+                .shape = others_shape,
+                .gradient = back,
+                .static_inputs = {1}});
 }
 
 void register_product_of_others_kernels(KernelTable& table) {

@@ -131,6 +131,8 @@ DType common_dtype(std::initializer_list<const Operand*> operands) {
 
 void register_range_ops(OpRegistry& registry) {
   registry.add({.name = "Range",
+                .inputs = {"start: Tidx", "limit: Tidx", "delta: Tidx"},
+                .outputs = {"output: Tidx"},
                 .shape = range_shape,
                 .gradient = NoGradient{"a range counts; nothing flows back through it"},
                 .constant = range_constant});

@@ -128,7 +128,11 @@ const std::vector<ReduceRow>& reduce_rows() {
 void register_reduce_ops(OpRegistry& registry) {
   for (const ReduceRow& row : reduce_rows()) {
     const bool of_bools = row.reduction == Reduction::all || row.reduction == Reduction::any;
+    const char* type = of_bools ? "bool" : "T";
     registry.add({.name = row.op,
+                  .inputs = {fmt::format("input: {}", type), "reduction_indices: Tidx"},
+                  .outputs = {fmt::format("output: {}", type)},
+                  .attrs = attributes<ReduceAttrs>(),
                   .shape = [of_bools](InferenceContext& c) { reduce_shape(c, of_bools); },
                   .gradient = row.gradient,
                   .static_inputs = {1}});

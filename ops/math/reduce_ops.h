@@ -1,13 +1,14 @@
 #pragma once
 
 #include "core/device/backend.h"
+#include "core/graph/attr_fields.h"
 #include "ops/math/reduction.h"
 
 namespace towerflow {
 
 struct ReduceAttrs {
   bool keep_dims = false;
-  bool operator==(const ReduceAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("keep_dims", &ReduceAttrs::keep_dims)};
 };
 
 /// One row of the table of reductions.

@@ -91,8 +91,11 @@ std::vector<OptionalGradient> segment_gradient(const Operation& op,
 }  // namespace
 
 void register_segment_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "UnsortedSegmentSum", .shape = segment_shape, .gradient = segment_gradient});
+  registry.add({.name = "UnsortedSegmentSum",
+                .inputs = {"data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"},
+                .outputs = {"output: T"},
+                .shape = segment_shape,
+                .gradient = segment_gradient});
 }
 
 void register_segment_kernels(KernelTable& table) {

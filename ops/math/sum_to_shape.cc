@@ -59,8 +59,11 @@ std::vector<bool> repeated_axes(const Shape& whole, const Shape& part) {
 }
 
 void register_sum_to_shape_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "SumToShape", .shape = sum_to_shape_shape, .gradient = sum_to_shape_gradient});
+  registry.add({.name = "SumToShape",
+                .inputs = {"dy: T", "shape: Tshape"},
+                .outputs = {"output: T"},
+                .shape = sum_to_shape_shape,
+                .gradient = sum_to_shape_gradient});
 }
 
 void register_sum_to_shape_kernels(KernelTable& table) {

@@ -33,6 +33,8 @@ struct UnaryRow {
   std::variant<NoGradient, Derivative> derivative;
   UnaryLoop (*loops)(DType);
   UnaryLoop fast = nullptr;  ///< float32
+  const char* x = "x";       ///< names of the argument and the result
+  const char* y = "y";
 };
 
 bool accepts(Takes takes, DType dtype) {
@@ -168,11 +170,16 @@ const std::vector<UnaryRow>& unary_rows() {
       {"Log1p", Takes::floating, false, d_log1p, floating_loop<f::Log1p>},
       {"Sigmoid", Takes::floating, false, from_result<kSigmoidGrad>, floating_loop<f::Sigmoid>},
       {"Tanh", Takes::floating, false, from_result<kTanhGrad>, floating_loop<f::Tanh>},
-      {"Softplus", Takes::floating, false, d_softplus, floating_loop<f::Softplus>},
-      {"Softsign", Takes::floating, false, d_softsign, floating_loop<f::Softsign>},
-      {"Elu", Takes::floating, false, d_elu, floating_loop<f::Elu>},
-      {"Selu", Takes::floating, false, d_selu, floating_loop<f::Selu>},
-      {"Relu6", Takes::number, false, d_relu6, number_loop<f::Relu6>},
+      {"Softplus", Takes::floating, false, d_softplus, floating_loop<f::Softplus>, nullptr,
+       "features", "activations"},
+      {"Softsign", Takes::floating, false, d_softsign, floating_loop<f::Softsign>, nullptr,
+       "features", "activations"},
+      {"Elu", Takes::floating, false, d_elu, floating_loop<f::Elu>, nullptr, "features",
+       "activations"},
+      {"Selu", Takes::floating, false, d_selu, floating_loop<f::Selu>, nullptr, "features",
+       "activations"},
+      {"Relu6", Takes::number, false, d_relu6, number_loop<f::Relu6>, nullptr, "features",
+       "activations"},
       {"Sin", Takes::floating, false, d_sin, floating_loop<f::Sin>},
       {"Cos", Takes::floating, false, d_cos, floating_loop<f::Cos>},
       {"Sign", Takes::signed_number, false, d_sign, signed_loop<f::Sign>},
@@ -219,7 +226,10 @@ UnaryLoop unary_loop_of(std::string_view op, DType dtype) {
 
 void register_unary_ops(OpRegistry& registry) {
   for (const UnaryRow& row : unary_rows()) {
+    const char* type = row.takes == Takes::boolean ? "bool" : "T";
     registry.add({.name = row.op,
+                  .inputs = {fmt::format("{}: {}", row.x, type)},
+                  .outputs = {fmt::format("{}: {}", row.y, row.gives_bool ? "bool" : type)},
                   .shape =
                       [takes = row.takes, gives_bool = row.gives_bool](InferenceContext& context) {
                         const DType dtype = context.dtype(0);
@@ -231,7 +241,8 @@ void register_unary_ops(OpRegistry& registry) {
                         }
                         context.add_output(gives_bool ? DType::bool_ : dtype, context.shape(0));
                       },
-                  .gradient = gradient_of(row)});
+                  .gradient = gradient_of(row),
+                  .elementwise = elementwise_always});
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 struct LeakyReluAttrs {
   float alpha = 0.2F;
-  bool operator==(const LeakyReluAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("alpha", &LeakyReluAttrs::alpha)};
 };
 
 void leaky_relu_shape(InferenceContext& context) {
@@ -62,7 +62,12 @@ Tensor activation(const char* op, const Operand& features, const ActivationOptio
 }  // namespace
 
 void register_activation_ops(OpRegistry& registry) {
-  registry.add({.name = "LeakyRelu", .shape = leaky_relu_shape, .gradient = leaky_relu_gradient});
+  registry.add({.name = "LeakyRelu",
+                .inputs = {"features: T"},
+                .outputs = {"activations: T"},
+                .attrs = attributes<LeakyReluAttrs>(),
+                .shape = leaky_relu_shape,
+                .gradient = leaky_relu_gradient});
 }
 
 void register_activation_kernels(KernelTable& table) {

@@ -25,6 +25,11 @@ void require_value(const InferenceContext& context) {
   }
 }
 
+/// The channels are the last dimension, as broadcasting has it.
+bool adds_to_last(const Attrs& attrs, std::span<const OutputSpec>, const OutputSpec&) {
+  return attrs.as<BiasAddAttrs>().format == DataFormat::nhwc;
+}
+
 void bias_add_shape(InferenceContext& context) {
   require_dtype(context, 0, "value", kRealNumbers);
   require_value(context);
@@ -169,9 +174,19 @@ DataFormat parse_channels(const std::string& text, Site site) {
 }  // namespace
 
 void register_bias_add_ops(OpRegistry& registry) {
-  registry.add({.name = "BiasAdd", .shape = bias_add_shape, .gradient = bias_add_gradient});
-  registry.add(
-      {.name = "BiasAddGrad", .shape = bias_add_grad_shape, .gradient = bias_add_grad_gradient});
+  registry.add({.name = "BiasAdd",
+                .inputs = {"value: T", "bias: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<BiasAddAttrs>(),
+                .shape = bias_add_shape,
+                .gradient = bias_add_gradient,
+                .elementwise = adds_to_last});
+  registry.add({.name = "BiasAddGrad",
+                .inputs = {"out_backprop: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<BiasAddAttrs>(),
+                .shape = bias_add_grad_shape,
+                .gradient = bias_add_grad_gradient});
 }
 
 void register_bias_add_kernels(KernelTable& table) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/graph/attr_fields.h"
 #include "ops/nn/window_args.h"
 
 namespace towerflow::nn {
@@ -7,7 +8,7 @@ namespace towerflow::nn {
 /// Attributes of BiasAdd and BiasAddGrad.
 struct BiasAddAttrs {
   DataFormat format = DataFormat::nhwc;
-  bool operator==(const BiasAddAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("data_format", &BiasAddAttrs::format)};
 };
 
 }  // namespace towerflow::nn

@@ -188,6 +188,13 @@ Conv2DAttrs make_attrs(const char* op, const std::array<int, 4>& strides, std::s
   return attrs;
 }
 
+AttrsDef conv_attributes() {
+  return attributes<Conv2DAttrs>()
+      .fixed("use_cudnn_on_gpu", true)
+      .fixed("explicit_paddings", std::vector<std::int64_t>{})
+      .fixed("dilations", std::vector<std::int64_t>{1, 1, 1, 1});
+}
+
 }  // namespace
 
 ConvGeometry conv_geometry(const Conv2DAttrs& attrs, const Shape& images, const Shape& filter) {
@@ -200,29 +207,43 @@ ConvGeometry conv_geometry(const Conv2DAttrs& attrs, const Shape& images, const 
 
 void register_conv2d_ops(OpRegistry& registry) {
   registry.add({.name = "Conv2D",
+                .inputs = {"input: T", "filter: T"},
+                .outputs = {"output: T"},
+                .attrs = conv_attributes(),
                 .shape = conv2d_shape,
                 .gradient = conv2d_gradient,
                 .cost = [](auto inputs, auto outputs) {
                   return conv_cost(inputs[1].shape, outputs[0].shape, inputs, outputs);
                 }});
   registry.add({.name = "Conv2DBackpropInput",
+                .inputs = {"input_sizes: int32", "filter: T", "out_backprop: T"},
+                .outputs = {"output: T"},
+                .attrs = conv_attributes(),
                 .shape = backprop_input_shape,
                 .gradient = backprop_input_gradient,
                 .cost = [](auto inputs, auto outputs) {
                   return conv_cost(inputs[1].shape, inputs[2].shape, inputs, outputs);
                 }});
   registry.add({.name = "Conv2DBackpropFilter",
+                .inputs = {"input: T", "filter_sizes: int32", "out_backprop: T"},
+                .outputs = {"output: T"},
+                .attrs = conv_attributes(),
                 .shape = backprop_filter_shape,
                 .gradient = backprop_filter_gradient,
                 .cost = [](auto inputs, auto outputs) {
                   return conv_cost(outputs[0].shape, inputs[2].shape, inputs, outputs);
                 }});
   registry.add({.name = "_FusedConv2D",
+                .inputs = {"input: T", "filter: T", "bias: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<FusedConv2DAttrs>(),
                 .shape = fused_shape,
                 .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
-                .cost = [](auto inputs, auto outputs) {
-                  return conv_cost(inputs[1].shape, outputs[0].shape, inputs, outputs);
-                }});
+                .cost =
+                    [](auto inputs, auto outputs) {
+                      return conv_cost(inputs[1].shape, outputs[0].shape, inputs, outputs);
+                    },
+                .plan_only = true});
 }
 
 Tensor conv2d(const Operand& input, const Operand& filter, const Extents& strides,

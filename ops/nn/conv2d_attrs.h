@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/graph/attr_fields.h"
 #include "core/graph/shape.h"
 #include "ops/nn/window_args.h"
 
@@ -12,14 +13,17 @@ struct Conv2DAttrs {
   std::array<int, 4> strides{1, 1, 1, 1};  ///< in the order of `format`
   Padding padding = Padding::valid;
   DataFormat format = DataFormat::nhwc;
-  bool operator==(const Conv2DAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::required("strides", &Conv2DAttrs::strides),
+                                            attr::required("padding", &Conv2DAttrs::padding),
+                                            attr::field("data_format", &Conv2DAttrs::format)};
 };
 
 /// Attributes of _FusedConv2D, which is what a rewrite makes of Conv2D, BiasAdd and Relu.
 struct FusedConv2DAttrs {
   Conv2DAttrs conv;
   bool relu = false;
-  bool operator==(const FusedConv2DAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::included(&FusedConv2DAttrs::conv),
+                                            attr::field("relu", &FusedConv2DAttrs::relu)};
 };
 
 /// The geometry of NHWC images under a filter, both of known shape.

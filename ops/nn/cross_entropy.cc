@@ -143,6 +143,8 @@ Tensor last_size(const Tensor& logits, Site site) {
 
 void register_cross_entropy_ops(OpRegistry& registry) {
   registry.add({.name = "SparseSoftmaxCrossEntropyWithLogits",
+                .inputs = {"features: T", "labels: Tlabels"},
+                .outputs = {"loss: T", "backprop: T"},
                 .shape = sparse_shape,
                 .gradient = sparse_gradient});
 }

@@ -15,7 +15,7 @@ constexpr const char* kScaled = "_ScaledSparseSoftmaxCrossEntropy";
 /// Attributes of the op whose output 1 is multiplied as it is made.
 struct ScaledAttrs {
   Array scale;  ///< [rows, 1] float32: the gradient of each loss, known when the plan is made
-  bool operator==(const ScaledAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("scale", &ScaledAttrs::scale)};
 };
 
 class ScaledKernel final : public CpuKernel {
@@ -96,8 +96,12 @@ bool scale_gradient(PlanGraph& graph, int id) {
 
 void register_scaled_cross_entropy_ops(OpRegistry& registry) {
   registry.add({.name = kScaled,
+                .inputs = {"features: T", "labels: Tlabels"},
+                .outputs = {"loss: T", "backprop: T"},
+                .attrs = attributes<ScaledAttrs>(),
                 .shape = scaled_shape,
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"}});
+                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .plan_only = true});
 }
 
 void register_scaled_cross_entropy_kernels(KernelTable& table) {

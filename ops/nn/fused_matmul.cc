@@ -12,7 +12,8 @@ namespace {
 struct FusedMatMulAttrs {
   MatMulAttrs product;
   bool relu = false;
-  bool operator==(const FusedMatMulAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::included(&FusedMatMulAttrs::product),
+                                            attr::field("relu", &FusedMatMulAttrs::relu)};
 };
 
 void fused_shape(InferenceContext& context) {
@@ -69,9 +70,13 @@ bool fuse_matmul_relu(PlanGraph& graph, int id) {
 
 void register_fused_matmul_ops(OpRegistry& registry) {
   registry.add({.name = "_FusedMatMul",
+                .inputs = {"a: T", "b: T", "bias: T"},
+                .outputs = {"product: T"},
+                .attrs = attributes<FusedMatMulAttrs>(),
                 .shape = fused_shape,
                 .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
-                .cost = matmul_cost});
+                .cost = matmul_cost,
+                .plan_only = true});
 }
 
 void register_fused_matmul_kernels(KernelTable& table) {

@@ -55,6 +55,8 @@ std::unique_ptr<PreparedKernel> kernel_of(const KernelRequest& request) {
 
 void register_in_top_k_ops(OpRegistry& registry) {
   registry.add({.name = "InTopKV2",
+                .inputs = {"predictions: float32", "targets: T", "k: T"},
+                .outputs = {"precision: bool"},
                 .shape = in_top_k_shape,
                 .gradient = NoGradient{"the result is a truth value", false}});
 }

@@ -153,6 +153,11 @@ Tensor pool(const char* op, const char* argument, const Operand& value, const Ex
   return builder.attrs(attrs).output();
 }
 
+/// Of the ops that TensorFlow also gives paddings of their own.
+AttrsDef max_pool_attributes() {
+  return attributes<PoolAttrs>().fixed("explicit_paddings", std::vector<std::int64_t>{});
+}
+
 }  // namespace
 
 PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images) {
@@ -163,18 +168,43 @@ PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images) {
 }
 
 void register_pool_ops(OpRegistry& registry) {
-  registry.add({.name = "MaxPool", .shape = max_pool_shape, .gradient = max_pool_gradient});
-  registry.add(
-      {.name = "MaxPoolGrad", .shape = max_pool_grad_shape, .gradient = max_pool_grad_gradient});
+  registry.add({.name = "MaxPool",
+                .inputs = {"input: T"},
+                .outputs = {"output: T"},
+                .attrs = max_pool_attributes(),
+                .shape = max_pool_shape,
+                .gradient = max_pool_gradient});
+  registry.add({.name = "MaxPoolGrad",
+                .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
+                .outputs = {"output: T"},
+                .attrs = max_pool_attributes(),
+                .shape = max_pool_grad_shape,
+                .gradient = max_pool_grad_gradient});
   registry.add({.name = "MaxPoolGradGrad",
+                .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<PoolAttrs>(),
                 .shape = max_pool_grad_grad_shape,
                 .gradient = max_pool_grad_grad_gradient});
   registry.add({.name = "_MaxPoolReluGrad",
+                .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
+                .outputs = {"output: T", "channel_sums: N * T"},
+                .attrs = attributes<MaxPoolReluGradAttrs>(),
                 .shape = max_pool_relu_grad_shape,
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"}});
-  registry.add({.name = "AvgPool", .shape = avg_pool_shape, .gradient = avg_pool_gradient});
-  registry.add(
-      {.name = "AvgPoolGrad", .shape = avg_pool_grad_shape, .gradient = avg_pool_grad_gradient});
+                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .plan_only = true});
+  registry.add({.name = "AvgPool",
+                .inputs = {"value: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<PoolAttrs>(),
+                .shape = avg_pool_shape,
+                .gradient = avg_pool_gradient});
+  registry.add({.name = "AvgPoolGrad",
+                .inputs = {"orig_input_shape: int32", "grad: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<PoolAttrs>(),
+                .shape = avg_pool_grad_shape,
+                .gradient = avg_pool_grad_gradient});
 }
 
 Tensor max_pool(const Operand& value, const Extents& ksize, const Extents& strides,

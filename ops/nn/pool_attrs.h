@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/graph/attr_fields.h"
 #include "core/graph/shape.h"
 #include "ops/nn/window_args.h"
 
@@ -13,7 +14,10 @@ struct PoolAttrs {
   std::array<int, 4> strides{1, 1, 1, 1};
   Padding padding = Padding::valid;
   DataFormat format = DataFormat::nhwc;
-  bool operator==(const PoolAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::required("ksize", &PoolAttrs::ksize),
+                                            attr::required("strides", &PoolAttrs::strides),
+                                            attr::required("padding", &PoolAttrs::padding),
+                                            attr::field("data_format", &PoolAttrs::format)};
 };
 
 /// Attributes of _MaxPoolReluGrad, which is what a rewrite makes of MaxPoolGrad, ReluGrad and
@@ -21,7 +25,9 @@ struct PoolAttrs {
 struct MaxPoolReluGradAttrs {
   PoolAttrs pool;
   bool channel_sums = false;  ///< output 1: the sum of output 0 over all but channels
-  bool operator==(const MaxPoolReluGradAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::included(&MaxPoolReluGradAttrs::pool),
+                 attr::field("channel_sums", &MaxPoolReluGradAttrs::channel_sums)};
 };
 
 /// The geometry over NHWC images of known shape.

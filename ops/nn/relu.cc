@@ -97,8 +97,18 @@ std::unique_ptr<PreparedKernel> reference_relu_grad(const KernelRequest& request
 }  // namespace
 
 void register_relu_ops(OpRegistry& registry) {
-  registry.add({.name = "Relu", .shape = relu_shape, .gradient = relu_gradient});
-  registry.add({.name = "ReluGrad", .shape = relu_grad_shape, .gradient = relu_grad_gradient});
+  registry.add({.name = "Relu",
+                .inputs = {"features: T"},
+                .outputs = {"activations: T"},
+                .shape = relu_shape,
+                .gradient = relu_gradient,
+                .elementwise = elementwise_always});
+  registry.add({.name = "ReluGrad",
+                .inputs = {"gradients: T", "features: T"},
+                .outputs = {"backprops: T"},
+                .shape = relu_grad_shape,
+                .gradient = relu_grad_gradient,
+                .elementwise = elementwise_always});
 }
 
 void register_relu_kernels(KernelTable& table) {

@@ -159,7 +159,11 @@ std::optional<std::string> named(const std::string& name) {
 }  // namespace
 
 void register_soft_cross_entropy_ops(OpRegistry& registry) {
-  registry.add({.name = kOp, .shape = soft_shape, .gradient = soft_gradient});
+  registry.add({.name = kOp,
+                .inputs = {"features: T", "labels: T"},
+                .outputs = {"loss: T", "backprop: T"},
+                .shape = soft_shape,
+                .gradient = soft_gradient});
 }
 
 void register_soft_cross_entropy_kernels(KernelTable& table) {

@@ -108,8 +108,16 @@ Tensor build(const char* op, const Operand& logits, const SoftmaxOptions& option
 }  // namespace
 
 void register_softmax_ops(OpRegistry& registry) {
-  registry.add({.name = "Softmax", .shape = softmax_shape, .gradient = softmax_gradient});
-  registry.add({.name = "LogSoftmax", .shape = softmax_shape, .gradient = log_softmax_gradient});
+  registry.add({.name = "Softmax",
+                .inputs = {"logits: T"},
+                .outputs = {"softmax: T"},
+                .shape = softmax_shape,
+                .gradient = softmax_gradient});
+  registry.add({.name = "LogSoftmax",
+                .inputs = {"logits: T"},
+                .outputs = {"logsoftmax: T"},
+                .shape = softmax_shape,
+                .gradient = log_softmax_gradient});
 }
 
 void register_softmax_kernels(KernelTable& table) {

@@ -54,6 +54,13 @@ struct ImageAxes {
 
 }  // namespace towerflow::nn::types
 
+namespace towerflow {
+
+template <>
+inline constexpr std::array<const char*, 2> kAttrNames<nn::DataFormat>{"NHWC", "NCHW"};
+
+}  // namespace towerflow
+
 namespace towerflow::nn {
 
 ImageAxes image_axes(DataFormat format);

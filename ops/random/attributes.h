@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/graph/attr_fields.h"
 #include "core/graph/dtype.h"
 #include "ops/random/seed.h"
 
@@ -9,13 +10,14 @@ namespace towerflow {
 struct DrawAttrs {
   random::Seeds seeds{};
   DType dtype = DType::float32;  ///< of the output
-  bool operator==(const DrawAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::included(&DrawAttrs::seeds), attr::required("dtype", &DrawAttrs::dtype)};
 };
 
 /// Attributes of RandomShuffle.
 struct ShuffleAttrs {
   random::Seeds seeds{};
-  bool operator==(const ShuffleAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::included(&ShuffleAttrs::seeds)};
 };
 
 }  // namespace towerflow

@@ -127,11 +127,17 @@ Tensor uniform_integers(const Operand& shape, const RandomUniformOptions& option
 void register_draw_ops(OpRegistry& registry) {
   for (const char* op : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) {
     registry.add({.name = op,
+                  .inputs = {"shape: T"},
+                  .outputs = {"output: dtype"},
+                  .attrs = attributes<DrawAttrs>(),
                   .shape = float_shape,
                   .gradient = NoGradient{kNoGradient},
                   .effect = Effect::random});
   }
   registry.add({.name = "RandomUniformInt",
+                .inputs = {"shape: T", "minval: Tout", "maxval: Tout"},
+                .outputs = {"output: Tout"},
+                .attrs = attributes<DrawAttrs>().renamed("dtype", "Tout"),
                 .shape = integer_shape,
                 .gradient = NoGradient{"random integers are drawn"},
                 .effect = Effect::random});

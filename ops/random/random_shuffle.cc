@@ -76,6 +76,9 @@ class ShuffleKernel final : public PreparedKernel {
 
 void register_shuffle_ops(OpRegistry& registry) {
   registry.add({.name = "RandomShuffle",
+                .inputs = {"value: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes<ShuffleAttrs>(),
                 .shape =
                     [](InferenceContext& context) {
                       context.add_output(context.dtype(0), context.shape(0));

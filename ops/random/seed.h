@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/graph/attr_fields.h"
+
 namespace towerflow::random {
 
 /// The attributes `seed` and `seed2` of a random op. {0, 0} means "not seeded".
 struct Seeds {
   std::int64_t seed = 0;
   std::int64_t seed2 = 0;
+  static constexpr auto fields =
+      std::tuple{attr::field("seed", &Seeds::seed), attr::field("seed2", &Seeds::seed2)};
   bool operator==(const Seeds&) const = default;
 };
 

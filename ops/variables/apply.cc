@@ -36,16 +36,24 @@ void sparse_momentum_shape(InferenceContext& context) {
 
 void register_apply_ops(OpRegistry& registry) {
   const NoGradient reason{"an optimizer's update is not a function of the loss", false};
-  const auto add = [&](const char* name, ShapeRule rule, std::vector<int> written) {
+  const auto add = [&](const char* name, std::vector<std::string> inputs, AttrsDef attrs,
+                       ShapeRule rule, std::vector<int> written) {
     registry.add({.name = name,
+                  .inputs = std::move(inputs),
+                  .outputs = {"out: Ref(T)"},
+                  .attrs = std::move(attrs),
                   .shape = std::move(rule),
                   .gradient = reason,
                   .effect = Effect::writes_variable,
                   .written = std::move(written)});
   };
-  add("ApplyGradientDescent", descent_shape, {0});
-  add("ApplyMomentum", momentum_shape, {0, 1});
-  add("SparseApplyMomentum", sparse_momentum_shape, {0, 1});
+  add("ApplyGradientDescent", {"var: Ref(T)", "alpha: T", "delta: T"},
+      attributes<ApplyAttrs>().without("use_nesterov"), descent_shape, {0});
+  add("ApplyMomentum", {"var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T", "momentum: T"},
+      attributes<ApplyAttrs>(), momentum_shape, {0, 1});
+  add("SparseApplyMomentum",
+      {"var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T", "indices: Tindices", "momentum: T"},
+      attributes<ApplyAttrs>(), sparse_momentum_shape, {0, 1});
 }
 
 void register_apply_kernels(KernelTable& table) {

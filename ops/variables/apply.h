@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/graph/attr_fields.h"
 #include "ops/variables/variable.h"
 
 namespace towerflow {
@@ -10,7 +11,8 @@ namespace towerflow {
 struct ApplyAttrs {
   bool use_locking = false;
   bool use_nesterov = false;
-  bool operator==(const ApplyAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::field("use_locking", &ApplyAttrs::use_locking),
+                                            attr::field("use_nesterov", &ApplyAttrs::use_nesterov)};
 };
 
 /// variable -= alpha * delta.  shapes  alpha [], delta as the variable

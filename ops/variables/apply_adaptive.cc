@@ -47,23 +47,40 @@ void add_inputs(OpBuilder& builder, const Operand& ref, std::span<const Variable
 
 void register_adaptive_ops(OpRegistry& registry) {
   const NoGradient reason{"an optimizer's update is not a function of the loss", false};
-  const auto add = [&](const char* name, std::size_t slots, std::size_t scalars, bool sparse) {
-    std::vector<int> writes;
-    for (std::size_t i = 0; i <= slots; ++i) writes.push_back(static_cast<int>(i));
+  using Names = std::vector<std::string>;
+  const auto add = [&](const char* name, const Names& slots, const Names& scalars, bool sparse,
+                       AttrsDef attrs) {
+    Names inputs{"var: Ref(T)"};
+    std::vector<int> writes{0};
+    for (const std::string& slot : slots) {
+      writes.push_back(static_cast<int>(inputs.size()));
+      inputs.push_back(slot + ": Ref(T)");
+    }
+    for (const std::string& scalar : scalars) inputs.push_back(scalar + ": T");
+    inputs.emplace_back("grad: T");
+    if (sparse) inputs.emplace_back("indices: Tindices");
     registry.add({.name = name,
-                  .shape = shape_rule(slots, scalars, sparse),
+                  .inputs = std::move(inputs),
+                  .outputs = {"out: Ref(T)"},
+                  .attrs = std::move(attrs),
+                  .shape = shape_rule(slots.size(), scalars.size(), sparse),
                   .gradient = reason,
                   .effect = Effect::writes_variable,
                   .written = std::move(writes)});
   };
-  add("ApplyAdam", 2, 6, false);
-  add("ApplyAdagrad", 1, 1, false);
-  add("ApplyRMSProp", 2, 4, false);
-  add("ApplyCenteredRMSProp", 3, 4, false);
-  add("SparseApplyAdam", 2, 6, true);
-  add("SparseApplyAdagrad", 1, 1, true);
-  add("SparseApplyRMSProp", 2, 4, true);
-  add("SparseApplyCenteredRMSProp", 3, 4, true);
+  const auto plain = [] { return attributes<ApplyAttrs>().without("use_nesterov"); };
+  const auto adagrad = [&] { return plain().fixed("update_slots", true); };
+  const Names moments{"m", "v"}, sum{"accum"}, squares{"ms", "mom"}, centered{"mg", "ms", "mom"};
+  const Names adam{"beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon"};
+  const Names rms{"lr", "rho", "momentum", "epsilon"};
+  add("ApplyAdam", moments, adam, false, attributes<ApplyAttrs>());
+  add("ApplyAdagrad", sum, {"lr"}, false, adagrad());
+  add("ApplyRMSProp", squares, rms, false, plain());
+  add("ApplyCenteredRMSProp", centered, rms, false, plain());
+  add("SparseApplyAdam", moments, adam, true, attributes<ApplyAttrs>());
+  add("SparseApplyAdagrad", sum, {"lr"}, true, adagrad());
+  add("SparseApplyRMSProp", squares, rms, true, plain());
+  add("SparseApplyCenteredRMSProp", centered, rms, true, plain());
 }
 
 void register_adaptive_kernels(KernelTable& table) {

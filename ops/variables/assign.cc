@@ -17,7 +17,9 @@ namespace {
 struct AssignAttrs {
   bool validate_shape = true;
   bool use_locking = true;
-  bool operator==(const AssignAttrs&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::field("validate_shape", &AssignAttrs::validate_shape),
+                 attr::field("use_locking", &AssignAttrs::use_locking)};
 };
 
 void need_ref(const InferenceContext& context) {
@@ -168,8 +170,14 @@ Tensor scatter(const char* op, const Variable& variable, const Operand& indices,
 }  // namespace
 
 void register_assign_ops(OpRegistry& registry) {
+  const auto update_attributes = [] {
+    return attributes<AssignAttrs>().without("validate_shape").defaults_to("use_locking", false);
+  };
   const NoGradient reason{"a write to a variable is not a function of the loss"};
   registry.add({.name = "Assign",
+                .inputs = {"ref: Ref(T)", "value: T"},
+                .outputs = {"output_ref: Ref(T)"},
+                .attrs = attributes<AssignAttrs>(),
                 .shape = assign_shape,
                 .gradient = reason,
                 .effect = Effect::writes_variable,
@@ -177,6 +185,9 @@ void register_assign_ops(OpRegistry& registry) {
                 .overwrites = true});
   for (const char* op : {"AssignAdd", "AssignSub"}) {
     registry.add({.name = op,
+                  .inputs = {"ref: Ref(T)", "value: T"},
+                  .outputs = {"output_ref: Ref(T)"},
+                  .attrs = update_attributes(),
                   .shape = assign_shape,
                   .gradient = reason,
                   .effect = Effect::writes_variable,
@@ -184,6 +195,9 @@ void register_assign_ops(OpRegistry& registry) {
   }
   for (const char* op : {"ScatterAdd", "ScatterSub"}) {
     registry.add({.name = op,
+                  .inputs = {"ref: Ref(T)", "indices: Tindices", "updates: T"},
+                  .outputs = {"output_ref: Ref(T)"},
+                  .attrs = update_attributes(),
                   .shape = scatter_shape,
                   .gradient = reason,
                   .effect = Effect::writes_variable,

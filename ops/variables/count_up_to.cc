@@ -12,7 +12,7 @@ namespace {
 
 struct CountUpToAttrs {
   std::int64_t limit = 0;
-  bool operator==(const CountUpToAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::required("limit", &CountUpToAttrs::limit)};
 };
 
 template <class T>
@@ -41,6 +41,9 @@ void count_shape(InferenceContext& context) {
 
 void register_count_up_to_ops(OpRegistry& registry) {
   registry.add({.name = "CountUpTo",
+                .inputs = {"ref: Ref(T)"},
+                .outputs = {"output: T"},
+                .attrs = attributes<CountUpToAttrs>(),
                 .shape = count_shape,
                 .gradient = NoGradient{"a count is an integer", false},
                 .effect = Effect::writes_variable,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/graph/attr_fields.h"
 #include "ops/math/reduction_loops.h"
 #include "ops/simd/update_loops.h"
 
@@ -21,7 +22,13 @@ struct GradientForm {
   bool divided = false;       ///< the divisor is an input
   std::int64_t divisor = 1;   ///< unless it is an input
   bool use_nesterov = false;  ///< of the Apply op that was fused
-  bool operator==(const GradientForm&) const = default;
+  static constexpr auto fields =
+      std::tuple{attr::field("towers", &GradientForm::towers),
+                 attr::field("from_zero", &GradientForm::from_zero),
+                 attr::field("weighted", &GradientForm::weighted),
+                 attr::field("divided", &GradientForm::divided),
+                 attr::field("divisor", &GradientForm::divisor),
+                 attr::field("use_nesterov", &GradientForm::use_nesterov)};
 
   std::size_t inputs() const {
     const auto count = static_cast<std::size_t>(towers);

@@ -25,7 +25,7 @@ constexpr const char* kInitializedValue = "InitializedValue";
 /// Which variable: the storage is found by name in the session.
 struct VariableName {
   std::string name;
-  bool operator==(const VariableName&) const = default;
+  static constexpr auto fields = std::tuple{attr::input_name(0, "_variable", &VariableName::name)};
 };
 
 std::unique_ptr<PreparedKernel> is_initialized_kernel(const KernelRequest& request) {
@@ -185,6 +185,9 @@ class Guard {
 
 void register_initialization_ops(OpRegistry& registry) {
   registry.add({.name = kIsInitialized,
+                .inputs = {"ref: Ref(dtype)"},
+                .outputs = {"is_initialized: bool"},
+                .attrs = attributes<VariableName>(),
                 .shape =
                     [](InferenceContext& context) {
                       if (!context.is_ref(0)) {
@@ -196,6 +199,8 @@ void register_initialization_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"whether there is a value is no number"},
                 .maybe_unset = {0}});
   registry.add({.name = kInitializedValue,
+                .inputs = {"is_initialized: bool", "initial_value: T", "ref: T"},
+                .outputs = {"output: T"},
                 .shape = initialized_value_shape,
                 .gradient = NoGradient{"an initial value is not a function of a loss"},
                 .maybe_unset = {2}});

@@ -108,16 +108,26 @@ std::span<const UpdateFamily> update_families() {
 
 void register_mean_update_ops(OpRegistry& registry) {
   const NoGradient reason{"plans alone hold it, gradients are taken before"};
-  registry.add({.name = "_MeanOfN", .shape = same_as_first, .gradient = reason});
+  registry.add({.name = "_MeanOfN",
+                .inputs = {"inputs: N * T"},
+                .outputs = {"mean: T"},
+                .attrs = attributes<GradientForm>(),
+                .shape = same_as_first,
+                .gradient = reason,
+                .plan_only = true});
   for (const UpdateFamily& family : update_families()) {
     std::vector<int> written;
     for (std::size_t i = 0; i <= family.slots; ++i) written.push_back(static_cast<int>(i));
     const auto add = [&](const char* prefix) {
       registry.add({.name = std::string(prefix) + family.name,
+                    .inputs = {"var: Ref(T)", "slots: S * Ref(T)", "values: list(dtypes)"},
+                    .outputs = {"out: Ref(T)"},
+                    .attrs = attributes<GradientForm>(),
                     .shape = same_as_first,
                     .gradient = reason,
                     .effect = Effect::writes_variable,
-                    .written = written});
+                    .written = written,
+                    .plan_only = true});
     };
     add("_MeanApply");
     if (family.rows) add("_MeanSparseApply");

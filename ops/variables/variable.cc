@@ -20,7 +20,8 @@ namespace {
 struct VariableAttrs {
   DType dtype = DType::float32;
   Shape shape;
-  bool operator==(const VariableAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::required("dtype", &VariableAttrs::dtype),
+                                            attr::required("shape", &VariableAttrs::shape)};
 };
 
 Collected<Variable> listed(const char* key, const std::optional<std::string>& scope) {
@@ -71,14 +72,17 @@ Tensor put_together(const PartitionedParts& whole, Site site) {
 }  // namespace
 
 void register_storage_ops(OpRegistry& registry) {
-  registry.add({.name = "VariableV2",
-                .shape =
-                    [](InferenceContext& context) {
-                      const auto& attrs = context.attrs<VariableAttrs>();
-                      context.add_output(attrs.dtype, attrs.shape, true);
-                    },
-                .gradient = NoGradient{"a variable is where a path ends"},
-                .effect = Effect::variable});
+  registry.add(
+      {.name = "VariableV2",
+       .outputs = {"ref: Ref(dtype)"},
+       .attrs = attributes<VariableAttrs>().fixed("container", "").fixed("shared_name", ""),
+       .shape =
+           [](InferenceContext& context) {
+             const auto& attrs = context.attrs<VariableAttrs>();
+             context.add_output(attrs.dtype, attrs.shape, true);
+           },
+       .gradient = NoGradient{"a variable is where a path ends"},
+       .effect = Effect::variable});
 }
 
 Tensor Initializer::make(const Shape* shape, DType dtype, const PartitionInfo* partition,
@@ -165,6 +169,12 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
     if (std::find(collections.begin(), key, *key) != key) continue;
     graph.collections().add(*key, CollectionItem::of(variable));
   }
+  return variable;
+}
+
+Variable variable_of(VariableRecord record) {
+  Variable variable;
+  variable.record_ = std::make_shared<const VariableRecord>(std::move(record));
   return variable;
 }
 

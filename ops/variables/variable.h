@@ -59,6 +59,8 @@ namespace towerflow {
 /// collections.
 Variable make_variable(const Initializer& initial, const VariableRequest& request,
                        const VariableOptions& options, Site site);
+/// The handle of nodes that are there already: those of a graph that was imported.
+Variable variable_of(VariableRecord record);
 /// The handle of variables that are parts of one.
 Variable partitioned_variable(PartitionedParts parts, Site site);
 
@@ -134,6 +136,7 @@ class Variable {
   friend Variable towerflow::make_variable(const Initializer& initial,
                                            const VariableRequest& request,
                                            const VariableOptions& options, Site site);
+  friend Variable towerflow::variable_of(VariableRecord record);
   friend Variable towerflow::partitioned_variable(PartitionedParts parts, Site site);
   const VariableRecord& record() const;
   const VariableRecord& whole() const;  ///< throws for a partitioned variable

@@ -57,8 +57,11 @@ tf::KernelEntry self_gate_kernel(const char* label) {
 }
 
 void register_self_gate() {
-  tf::OpRegistry::global().add(
-      {.name = "SelfGate", .shape = self_gate_shape, .gradient = self_gate_gradient});
+  tf::OpRegistry::global().add({.name = "SelfGate",
+                                .inputs = {"x: T"},
+                                .outputs = {"y: T"},
+                                .shape = self_gate_shape,
+                                .gradient = self_gate_gradient});
   tf::add_cpu_kernel(self_gate_kernel("example"));
 }
 

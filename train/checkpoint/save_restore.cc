@@ -8,10 +8,11 @@
 namespace towerflow {
 namespace {
 
-/// The names are an input of the op; those in the specs are for whoever reads the graph.
 struct RestoreAttrs {
-  std::vector<RestoreSpec> specs;
-  bool operator==(const RestoreAttrs&) const = default;
+  std::vector<DType> dtypes;
+  std::vector<Shape> shapes;  ///< as many, or none where the file tells
+  static constexpr auto fields = std::tuple{attr::required("dtypes", &RestoreAttrs::dtypes),
+                                            attr::field("_shapes", &RestoreAttrs::shapes)};
 };
 
 constexpr std::size_t kFixedInputs = 3;  // prefix, tensor_names, shape_and_slices
@@ -44,19 +45,27 @@ void save_shape(InferenceContext& context) {
 }
 
 void restore_shape(InferenceContext& context) {
-  const std::vector<RestoreSpec>& specs = context.attrs<RestoreAttrs>().specs;
-  check_names(context, specs.size());
-  for (const RestoreSpec& spec : specs) context.add_output(spec.dtype, spec.shape);
+  const auto& attrs = context.attrs<RestoreAttrs>();
+  check_names(context, attrs.dtypes.size());
+  for (std::size_t i = 0; i < attrs.dtypes.size(); ++i) {
+    context.add_output(attrs.dtypes[i],
+                       i < attrs.shapes.size() ? attrs.shapes[i] : Shape::unknown());
+  }
 }
 
 }  // namespace
 
 void register_checkpoint_ops(OpRegistry& registry) {
   registry.add({.name = "SaveV2",
+                .inputs = {"prefix: string", "tensor_names: string", "shape_and_slices: string",
+                           "tensors: list(dtypes)"},
                 .shape = save_shape,
                 .gradient = NoGradient{"a file is not a tensor"},
                 .effect = Effect::io});
   registry.add({.name = "RestoreV2",
+                .inputs = {"prefix: string", "tensor_names: string", "shape_and_slices: string"},
+                .outputs = {"tensors: list(dtypes)"},
+                .attrs = attributes<RestoreAttrs>(),
                 .shape = restore_shape,
                 .gradient = NoGradient{"a value from a file is not a function of the loss"},
                 .effect = Effect::io});
@@ -76,13 +85,18 @@ Operation save_v2(const Operand& prefix, const std::vector<std::string>& tensor_
 std::vector<Tensor> restore_v2(const Operand& prefix, const std::vector<RestoreSpec>& specs,
                                RestoreOptions options, Site site) {
   std::vector<std::string> names;
-  for (const RestoreSpec& spec : specs) names.push_back(spec.name);
+  RestoreAttrs attrs;
+  for (const RestoreSpec& spec : specs) {
+    names.push_back(spec.name);
+    attrs.dtypes.push_back(spec.dtype);
+    attrs.shapes.push_back(spec.shape);
+  }
   const std::vector<std::string> slices(names.size());
   OpBuilder builder("RestoreV2", options.name, site, {&prefix});
   return builder.input(prefix, "prefix", DType::string)
       .input(Operand(names, site), "tensor_names", DType::string)
       .input(Operand(slices, site), "shape_and_slices", DType::string)
-      .attrs(RestoreAttrs{specs})
+      .attrs(std::move(attrs))
       .build()
       .outputs();
 }

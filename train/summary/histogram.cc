@@ -19,7 +19,7 @@ namespace {
 /// The node's name: its error names it, and a kernel does not know it.
 struct HistogramSummaryAttrs {
   std::string node;
-  bool operator==(const HistogramSummaryAttrs&) const = default;
+  static constexpr auto fields = std::tuple{attr::own_name("_node", &HistogramSummaryAttrs::node)};
 };
 
 bool countable(DType dtype) {
@@ -73,6 +73,9 @@ std::unique_ptr<PreparedKernel> histogram_kernel(const KernelRequest& request) {
 
 void register_histogram_summary_ops(OpRegistry& registry) {
   registry.add({.name = "HistogramSummary",
+                .inputs = {"tag: string", "values: T"},
+                .outputs = {"summary: string"},
+                .attrs = attributes<HistogramSummaryAttrs>(),
                 .shape =
                     [](InferenceContext& context) {
                       if (!countable(context.dtype(1))) {

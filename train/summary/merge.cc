@@ -46,6 +46,8 @@ std::unique_ptr<PreparedKernel> merge_kernel(const KernelRequest& request) {
 
 void register_merge_summary_ops(OpRegistry& registry) {
   registry.add({.name = "MergeSummary",
+                .inputs = {"inputs: N * string"},
+                .outputs = {"summary: string"},
                 .shape =
                     [](InferenceContext& context) {
                       for (std::size_t i = 0; i < context.num_inputs(); ++i) {

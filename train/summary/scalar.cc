@@ -42,6 +42,8 @@ std::unique_ptr<PreparedKernel> scalar_kernel(const KernelRequest& request) {
 
 void register_scalar_summary_ops(OpRegistry& registry) {
   registry.add({.name = "ScalarSummary",
+                .inputs = {"tags: string", "values: T"},
+                .outputs = {"summary: string"},
                 .shape =
                     [](InferenceContext& context) {
                       if (!is_number(context.dtype(1))) {

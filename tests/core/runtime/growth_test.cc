@@ -132,6 +132,22 @@ TEST_CASE("many nodes side by side: sums, groups, gradients, fetches") {
   });
 }
 
+TEST_CASE("many readers of one value that differ in an attribute alone, and as many that do not") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const Tensor x = placeholder(DType::float32, {.shape = Shape{1}});
+  std::vector<Tensor> sums;
+  for (int i = 0; i < 60000; ++i) {
+    sums.push_back(nn::leaky_relu(x, static_cast<float>(i % 30000)));
+  }
+  const Tensor sum = add_n(sums);
+  Session session({.intra_op_parallelism_threads = 1});
+  const Feeds feeds{{x, Array::of<float>(Shape{1}, std::vector<float>{1})}};
+  CHECK(session.run(sum, feeds).item<float>() == 60000);
+  CHECK(session.plan_report(std::vector<Fetch>{sum}, feeds)
+            .find("share: 30000 nodes had an equal before them") != std::string::npos);
+}
+
 TEST_CASE("many variables are initialised, trained and read") {
   constexpr int kMany = 1500;
   Graph graph;

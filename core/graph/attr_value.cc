@@ -1,0 +1,101 @@
+#include "core/graph/attr_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace towerflow {
+namespace {
+
+constexpr std::size_t kHashedBytes = std::size_t{1} << 20;
+
+template <class T>
+inline constexpr bool kIsList = false;
+template <class T>
+inline constexpr bool kIsList<std::vector<T>> = true;
+
+template <class T>
+std::string one_text(const T& value) {
+  if constexpr (std::is_same_v<T, DType>)
+    return dtype_name(value);
+  else if constexpr (std::is_same_v<T, Shape> || std::is_same_v<T, Array>)
+    return value.text();
+  else if constexpr (std::is_same_v<T, std::string>)
+    return fmt::format("{:?}", value);
+  else
+    return fmt::format("{}", value);
+}
+
+std::size_t mixed(std::size_t seed, std::size_t hash) {
+  return seed ^ (hash + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
+}
+
+std::size_t one_hash(const Shape& shape) {
+  std::size_t hash = shape.has_rank() ? shape.rank() + 1 : 0;
+  for (const Dim& dim : shape.dims()) hash = mixed(hash, std::hash<std::int64_t>{}(dim.size()));
+  return hash;
+}
+
+std::size_t one_hash(const Array& array) {
+  std::size_t hash = mixed(static_cast<std::size_t>(array.dtype()), one_hash(array.shape()));
+  if (array.dtype() == DType::string) {
+    const auto count = std::min<std::int64_t>(array.elements(), kHashedBytes / 64);
+    for (std::int64_t i = 0; i < count; ++i) {
+      hash = mixed(hash, std::hash<std::string>{}(static_cast<const std::string*>(array.raw())[i]));
+    }
+    return hash;
+  }
+  const std::string_view bytes(static_cast<const char*>(array.raw()),
+                               std::min(array.bytes(), kHashedBytes));
+  return mixed(hash, std::hash<std::string_view>{}(bytes));
+}
+
+template <class T>
+std::size_t one_hash(const T& value) {
+  return std::hash<T>{}(value);
+}
+
+}  // namespace
+
+const char* attr_type(const AttrValue& value) {
+  static constexpr const char* kNames[] = {
+      "bool",         "int",        "float",       "string",      "type",
+      "shape",        "tensor",     "list(bool)",  "list(int)",   "list(float)",
+      "list(string)", "list(type)", "list(shape)", "list(tensor)"};
+  static_assert(std::size(kNames) == std::variant_size_v<AttrValue>);
+  return kNames[value.index()];
+}
+
+std::string attr_text(const AttrValue& value) {
+  return std::visit(
+      []<class T>(const T& held) {
+        if constexpr (kIsList<T>) {
+          std::string text = "[";
+          for (const typename T::value_type& item : held) {
+            text += (text.size() > 1 ? ", " : "") + one_text(item);
+          }
+          return text + "]";
+        } else {
+          return one_text(held);
+        }
+      },
+      value);
+}
+
+std::size_t attr_hash(const AttrValue& value) {
+  const std::size_t hash = std::visit(
+      []<class T>(const T& held) {
+        if constexpr (kIsList<T>) {
+          std::size_t all = held.size();
+          for (const typename T::value_type& item : held) all = mixed(all, one_hash(item));
+          return all;
+        } else {
+          return one_hash(held);
+        }
+      },
+      value);
+  return mixed(value.index(), hash);
+}
+
+}  // namespace towerflow

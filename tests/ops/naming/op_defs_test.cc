@@ -1,0 +1,104 @@
+// What the library says of its ops, beside what TensorFlow 2.21 says of those that it has
+// (golden/op_defs.txt, written by make_op_defs.py).
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "core/graph/op_def.h"
+
+using namespace towerflow;
+
+namespace {
+
+using Line = std::vector<std::string>;
+
+/// The lines of the file by op; fields between tabs.
+std::map<std::string, Line> read_op_defs() {
+  std::ifstream file("tests/ops/naming/golden/op_defs.txt");
+  REQUIRE(file.good());
+  std::map<std::string, Line> lines;
+  for (std::string text; std::getline(file, text);) {
+    std::istringstream stream(text);
+    Line line;
+    for (std::string field; std::getline(stream, field, '\t');) line.push_back(field);
+    const std::string name = line.at(0);
+    lines[name] = line;
+  }
+  return lines;
+}
+
+std::string joined(const std::vector<ArgDef>& arguments) {
+  std::vector<std::string> texts;
+  for (const ArgDef& argument : arguments) texts.push_back(argument.text());
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+/// Attributes in TensorFlow's line that the signature tells of; the library gives them no default.
+bool told_by_signature(const OpDef& op, const std::string& attribute) {
+  const std::string name = attribute.substr(0, attribute.find(' '));
+  return op.signature.has_attribute(name) && op.attrs.find(name) == nullptr;
+}
+
+/// "name type default" of each attribute but the library's own. What has one value here is given
+/// where TensorFlow has no default for it.
+std::vector<std::string> attributes_of(const OpDef& op, const Line& wanted) {
+  std::vector<std::string> texts;
+  for (const AttrDef& one : op.attrs.list()) {
+    if (one.name.starts_with('_')) continue;
+    const std::string given = fmt::format("{} {} -", one.name, one.type);
+    const bool must = one.fixed && std::find(wanted.begin(), wanted.end(), given) != wanted.end();
+    texts.push_back(!one.default_value || must ? given
+                                               : fmt::format("{} {} {}", one.name, one.type,
+                                                             attr_text(*one.default_value)));
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("op definitions: every op of the library lists what it takes and gives") {
+  for (const OpDef* op : OpRegistry::global().all()) {
+    CAPTURE(op->name);
+    CHECK((op->name == "NoOp" || !op->inputs.empty() || !op->outputs.empty()));
+    std::set<std::string> names;
+    for (const ArgDef& argument : op->signature.inputs) CHECK(names.insert(argument.name).second);
+  }
+}
+
+TEST_CASE("op definitions: arguments, results and attributes are TensorFlow's") {
+  const std::map<std::string, Line> theirs = read_op_defs();
+  std::size_t compared = 0, attributes = 0;
+  for (const OpDef* op : OpRegistry::global().all()) {
+    CAPTURE(op->name);
+    const auto found = theirs.find(op->name);
+    CHECK(found != theirs.end());
+    if (found == theirs.end() || found->second.size() == 1) continue;
+    Line line = found->second;
+    line.resize(std::max<std::size_t>(line.size(), 3));
+    CHECK(joined(op->signature.inputs) == line[1]);
+    CHECK(joined(op->signature.outputs) == line[2]);
+    Line wanted(line.begin() + 3, line.end());
+    attributes += wanted.size();
+    std::erase_if(wanted, [&](const std::string& one) { return told_by_signature(*op, one); });
+    CHECK(attributes_of(*op, wanted) == wanted);
+    ++compared;
+  }
+  CHECK(compared > 150);
+  MESSAGE(compared, " ops and ", attributes, " attributes compared");
+}
+
+TEST_CASE("op definitions: the list of ops that TensorFlow was asked about") {
+  std::string names;
+  for (const OpDef* op : OpRegistry::global().all()) names += op->name + "\n";
+  if (const char* path = std::getenv("TOWERFLOW_OPS_LIST")) std::ofstream(path) << names;
+  std::ifstream file("tests/ops/naming/golden/ops.txt");
+  std::stringstream listed;
+  listed << file.rdbuf();
+  CHECK(listed.str() == names);
+}
