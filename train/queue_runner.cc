@@ -210,6 +210,9 @@ const QueueBase& QueueRunner::queue() const { return state_->queue; }
 const std::vector<Operation>& QueueRunner::enqueue_ops() const { return state_->enqueue_ops; }
 Operation QueueRunner::close_op() const { return state_->options.close_op; }
 Operation QueueRunner::cancel_op() const { return state_->options.cancel_op; }
+const std::vector<errors::Code>& QueueRunner::queue_closed_exception_types() const {
+  return state_->options.queue_closed_exception_types;
+}
 
 std::vector<std::exception_ptr> QueueRunner::exceptions_raised() const {
   std::lock_guard lock(state_->mutex);

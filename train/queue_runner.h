@@ -45,6 +45,7 @@ class QueueRunner {
   const std::vector<Operation>& enqueue_ops() const;
   Operation close_op() const;
   Operation cancel_op() const;
+  const std::vector<errors::Code>& queue_closed_exception_types() const;
   /// Errors of threads without a coordinator.
   std::vector<std::exception_ptr> exceptions_raised() const;
 

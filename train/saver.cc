@@ -195,6 +195,18 @@ Saver::Saver(SaverOptions options, Site site) : state_(std::make_shared<State>()
     throw ValueError("No variables to save", {.site = site, .hint = list.why_empty()});
 }
 
+Saver Saver::of_nodes(const Tensor& filename, const Tensor& saved, const Operation& restored,
+                      SaverOptions options) {
+  auto state = std::make_shared<State>();
+  state->options = std::move(options);
+  state->next_preserved = now() + state->options.keep_checkpoint_every_n_hours * 3600;
+  state->filename = filename;
+  state->saved = saved;
+  state->restored = restored;
+  state->def = {filename.name(), saved.name(), restored.name()};
+  return Saver(std::move(state));
+}
+
 Saver::Saver(std::initializer_list<SaverItem> var_list, SaverOptions options, Site site)
     : Saver(with_list(var_list, std::move(options)), site) {}
 

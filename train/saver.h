@@ -59,6 +59,8 @@ struct SaverDef {
   std::string filename_tensor_name;
   std::string save_tensor_name;
   std::string restore_op_name;
+
+  bool operator==(const SaverDef&) const = default;
 };
 
 /// Saves variables to checkpoints in TensorFlow's V2 format and restores them. (tf.train.Saver)
@@ -120,6 +122,9 @@ class Saver {
   void recover_last_checkpoints(const std::vector<std::string>& checkpoint_paths);
 
   const SaverDef& as_saver_def() const;
+  /// A Saver of nodes that are there already: those of a graph that was imported.
+  static Saver of_nodes(const Tensor& filename, const Tensor& saved, const Operation& restored,
+                        SaverOptions options);
 
  private:
   static SaverOptions with_list(VarList list, SaverOptions options);
@@ -128,6 +133,8 @@ class Saver {
   void restore_values(Session& session, const std::string& save_path) const;
 
   struct State;
+  explicit Saver(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
   std::shared_ptr<State> state_;
 };
 

@@ -41,6 +41,14 @@ struct NodeSpec {
   Site site{};
 };
 
+struct GraphDef;
+
+struct AsGraphDefOptions {
+  bool add_shapes = false;  ///< attribute `_output_shapes`
+  /// Of ops that do not list their arguments, to be looked at: such a node is not imported again.
+  bool may_lack_attributes = false;
+};
+
 /// A program on tape: nodes in the order of their creation, names, collections.
 ///
 /// Handles (Tensor, Operation, Variable) point into the graph and are valid as long as it is. One
@@ -79,6 +87,9 @@ class Graph {
   std::vector<Operation> get_operations() const;
   /// Throws KeyError with the nearest name, ValueError for a tensor's name.
   Operation get_operation_by_name(const std::string& name, Site site = Site::current()) const;
+  /// All nodes with all attributes. Throws UnimplementedError for an op that does not list its
+  /// arguments. (tf.Graph.as_graph_def)
+  GraphDef as_graph_def(AsGraphDefOptions options = {}) const;
   /// "name:index"; throws ValueError for another form, KeyError when it does not exist.
   Tensor get_tensor_by_name(const std::string& name, Site site = Site::current()) const;
   /// The node of that name among those that sessions may look at; nullptr when there is none.

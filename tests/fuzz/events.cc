@@ -1,10 +1,10 @@
 // Event files.
+#include "core/graph/graph_def.h"
 #include "data/event_summary.h"
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/scratch.h"
 #include "tests/fuzz/target.h"
 #include "train/summary/event_reader.h"
-#include "train/summary/graph_def.h"
 
 namespace towerflow::fuzz {
 namespace {
@@ -17,7 +17,7 @@ void read(std::string_view bytes) {
       const std::string written = summary::serialize(*event);
       require(summary::serialize(summary::parse_event(written)) == written,
               "an event that was written again is the same");
-      if (event->graph_def) succeeds([&] { summary::parse_graph(*event->graph_def); });
+      if (event->graph_def) succeeds([&] { GraphDef::FromString(*event->graph_def); });
     }
   });
   const data::EventSummary seen = data::summarize_events(path);

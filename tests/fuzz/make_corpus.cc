@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
 
@@ -13,6 +14,7 @@
 #include "tests/fuzz/bundle.h"
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/scratch.h"
+#include "towerflow/towerflow.h"
 #include "train/checkpoint/bundle_writer.h"
 #include "train/summary/event.h"
 
@@ -158,6 +160,47 @@ void make_events() {
   keep_both("events", "tensorflow", bytes_of_file("tests/data/fixtures/events.tfevents"));
 }
 
+void keep_graph(const std::string& name, const std::function<void()>& build) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  build();
+  keep("graph", name, graph.as_graph_def().SerializeToString());
+}
+
+void make_graphs() {
+  keep_graph("training", [] {
+    const Tensor x = placeholder(float32, {.shape = {None, 2}, .name = "x"});
+    const Variable w = get_variable("w", {2, 3});
+    const Tensor y = nn::softmax(matmul(x, w));
+    train::MomentumOptimizer(0.1, 0.9).minimize(reduce_mean(square(y)));
+  });
+  keep_graph("images", [] {
+    const Tensor images = placeholder(float32, {.shape = {2, 8, 8, 1}, .name = "images"});
+    const Tensor filter = constant(Array::zeros(float32, Shape{3, 3, 1, 2}));
+    const Tensor y = nn::conv2d(images, filter, 2, "SAME");
+    nn::max_pool(nn::relu(nn::bias_add(y, {1.0, 2.0})), 2, 2, "VALID");
+  });
+  keep_graph("shapes", [] {
+    const Tensor x = placeholder(float32, {.shape = {4, 6}, .name = "x"});
+    const std::vector<Tensor> parts = split(x, 3, 1);
+    const Tensor y = concat({parts[0], parts[2]}, 1);
+    const Tensor z = stack(unstack(transpose(reshape(y, {2, -1, 2}), {1, 0, 2})), {.axis = -1});
+    strided_slice(pad(z, {{1, 1}, {0, 2}, {0, 0}}), {0, 1, 0}, {3, 4, 2}, {1, 2, 1});
+    one_hot(argmax(x, 1), 6);
+    tile(expand_dims(cumsum(x), 0), {2, 1, 1});
+    gather(x, {1, 0});
+  });
+  keep_graph("queues", [] {
+    const FIFOQueue names(4, {string}, {.shapes = {Shape{}}});
+    names.enqueue_many(OperandList({Operand(constant({"a", "b"}))}));
+    const KeyValue read = TFRecordReader().read(names);
+    const RandomShuffleQueue records(8, 2, {string, int32}, {.shapes = {Shape{}, Shape{}}});
+    records.enqueue({read.value, constant(1)});
+    decode_raw(records.dequeue_many(2)[0], uint8);
+    records.close();
+  });
+}
+
 }  // namespace
 }  // namespace towerflow::fuzz
 
@@ -166,4 +209,5 @@ int main() {
   towerflow::fuzz::make_arrays();
   towerflow::fuzz::make_checkpoints();
   towerflow::fuzz::make_events();
+  towerflow::fuzz::make_graphs();
 }

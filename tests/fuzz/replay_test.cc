@@ -92,6 +92,7 @@ TEST_CASE("fuzz: CIFAR-10 files") { CHECK(replay(kCifar10) > 50); }
 TEST_CASE("fuzz: checkpoints") { CHECK(replay(kCheckpoint) > 500); }
 TEST_CASE("fuzz: state files") { CHECK(replay(kState) > 500); }
 TEST_CASE("fuzz: event files") { CHECK(replay(kEvents) > 500); }
+TEST_CASE("fuzz: graphs") { CHECK(replay(kGraph) > 50); }
 TEST_CASE("fuzz: what inspect is given") { CHECK(replay(kInspect) > 200); }
 
 TEST_CASE("fuzz: no target is left out of the corpus") {

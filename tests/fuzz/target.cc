@@ -13,8 +13,8 @@
 namespace towerflow::fuzz {
 
 std::span<const Target* const> targets() {
-  static constexpr std::array<const Target*, 8> kAll = {
-      &kTFRecord, &kExample, &kIdx, &kCifar10, &kCheckpoint, &kState, &kEvents, &kInspect};
+  static constexpr std::array<const Target*, 9> kAll = {
+      &kTFRecord, &kExample, &kIdx, &kCifar10, &kCheckpoint, &kState, &kEvents, &kGraph, &kInspect};
   return kAll;
 }
 

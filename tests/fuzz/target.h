@@ -27,7 +27,8 @@ struct Target {
   void (*mutate)(std::string& bytes, std::size_t most, Random& random, const Mutate& plain);
 };
 
-extern const Target kTFRecord, kExample, kIdx, kCifar10, kCheckpoint, kState, kEvents, kInspect;
+extern const Target kTFRecord, kExample, kIdx, kCifar10, kCheckpoint, kState, kEvents, kGraph,
+    kInspect;
 
 /// All of them.
 std::span<const Target* const> targets();

@@ -19,7 +19,7 @@ std::vector<Json> read_programs(const std::string& text) {
   return json["programs"].get<std::vector<Json>>();
 }
 
-std::vector<Json> read_program_file(const std::filesystem::path& file) {
+std::string unpacked_text(const std::filesystem::path& file) {
   const std::unique_ptr<gzFile_s, decltype(&gzclose)> stream(gzopen(file.c_str(), "rb"), &gzclose);
   if (stream == nullptr) throw BadProgram("cannot read " + file.string());
   std::string text;
@@ -29,7 +29,11 @@ std::vector<Json> read_program_file(const std::filesystem::path& file) {
     text.append(part.data(), static_cast<std::size_t>(count));
   }
   if (count < 0) throw BadProgram("cannot unpack " + file.string());
-  return read_programs(text);
+  return text;
+}
+
+std::vector<Json> read_program_file(const std::filesystem::path& file) {
+  return read_programs(unpacked_text(file));
 }
 
 std::vector<Disagreement> check_program(const Json& program) {

@@ -11,7 +11,9 @@ namespace towerflow::golden {
 
 /// A file of programs, or one program alone. Throws BadProgram for anything else.
 std::vector<Json> read_programs(const std::string& text);
-/// The same of a file, which may be packed by gzip.
+/// What is in a file, which may be packed by gzip. Throws BadProgram.
+std::string unpacked_text(const std::filesystem::path& file);
+/// The programs of such a file.
 std::vector<Json> read_program_file(const std::filesystem::path& file);
 
 /// Runs a recorded program in a graph of its own; every disagreement, in order. A call or a form

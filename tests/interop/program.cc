@@ -12,6 +12,7 @@
 //   restore IN WHERE OUT                    variables of the dtypes and shapes of IN from a
 //                                           checkpoint, or from the newest of a training folder
 //   train IN OUT [PREFIX]                   see training.cc
+//   graphs OUT                              graphs, what they are fed, and what comes out
 //
 // An error of the library is printed as `KIND: MESSAGE` and gives exit code 1.
 #include "tests/interop/program.h"
@@ -42,6 +43,7 @@ const std::map<std::string, Part>& parts() {
       {"save_in_parts", {interop::save_in_parts, 2, 2}},
       {"restore", {interop::restore, 3, 3}},
       {"train", {interop::train, 2, 3}},
+      {"graphs", {interop::graphs, 1, 1}},
   };
   return table;
 }

@@ -17,5 +17,6 @@ void save(const Arguments& arguments);
 void save_in_parts(const Arguments& arguments);
 void restore(const Arguments& arguments);
 void train(const Arguments& arguments);
+void graphs(const Arguments& arguments);
 
 }  // namespace towerflow::interop

@@ -1,56 +1,68 @@
 #include "train/summary/graph_def.h"
 
-#include <fmt/format.h>
-
+#include "core/graph/graph_def.h"
 #include "data/serialize.h"
+#include "train/summary/attr_proto.h"
 #include "train/summary/graph_def.pb.h"
+#include "train/summary/packed_items.h"
 
-namespace towerflow::summary {
+namespace towerflow {
 namespace {
 
-void fill(proto::TensorShapeProto& proto, const Shape& shape) {
-  proto.set_unknown_rank(!shape.has_rank());
-  for (const Dim& dim : shape.dims()) proto.add_dim()->set_size(dim.size());
-}
+// That of TensorFlow 1.15, whose ops these are.
+constexpr int kProducer = 134;
 
-proto::AttrValue& add_attr(proto::NodeDef& proto, const char* name) {
-  proto::NodeDef::Attr& attr = *proto.add_attr();
-  attr.set_key(name);
-  return *attr.mutable_value();
-}
-
-void fill(proto::NodeDef& proto, const Operation& op) {
-  const Node& node = op.node();
+void write_node(const NodeDef& node, proto::NodeDef& proto) {
   proto.set_name(node.name);
-  proto.set_op(op.type());
+  proto.set_op(node.op);
   proto.set_device(node.device);
-  for (const Tensor& input : node.inputs) {
-    std::string& name = *proto.add_input();
-    name = input.op().name();
-    if (input.index() != 0) name += fmt::format(":{}", input.index());
+  for (const std::string& input : node.input) proto.add_input(input);
+  for (const auto& [name, value] : node.attr) {  // in the order of their names
+    proto::NodeDef::Attr& attr = *proto.add_attr();
+    attr.set_key(name);
+    write_attr(value, *attr.mutable_value());
   }
-  for (const Node* control : node.control_inputs) proto.add_input("^" + control->name);
-  // In the order of their names.
-  if (!node.colocation_groups.empty()) {
-    proto::AttrValue& groups = add_attr(proto, "_class");
-    for (const std::string& group : node.colocation_groups) groups.mutable_list()->add_s(group);
+}
+
+NodeDef read_node(const proto::NodeDef& proto) {
+  NodeDef node{
+      proto.name(), proto.op(), {proto.input().begin(), proto.input().end()}, proto.device(), {}};
+  for (const proto::NodeDef::Attr& attr : proto.attr()) {
+    try {
+      node.attr.insert_or_assign(attr.key(), read_attr(attr.value()));
+    } catch (const errors::DataLossError& error) {
+      throw errors::DataLossError(
+          fmt::format("attribute '{}' of node '{}': {}", attr.key(), node.name, error.message()));
+    }
   }
-  if (node.outputs.empty()) return;
-  proto::AttrValue& shapes = add_attr(proto, "_output_shapes");
-  for (const OutputSpec& output : node.outputs) {
-    fill(*shapes.mutable_list()->add_shape(), output.shape);
-  }
-  if (node.inputs.empty()) {
-    add_attr(proto, "dtype").set_type(static_cast<int>(node.outputs[0].dtype));
-  }
+  return node;
 }
 
 }  // namespace
 
-std::string serialize_graph(const Graph& graph) {
+GraphDef GraphDef::FromString(std::string_view bytes) {
+  GraphDef def;
+  proto::NodeDef proto;
+  summary::for_each_item(bytes, "GraphDef", [&](std::string_view item) {
+    if (!summary::parse_message(item, proto)) return false;
+    def.node.push_back(read_node(proto));
+    return true;
+  });
+  return def;
+}
+
+std::string GraphDef::SerializeToString() const {
   proto::GraphDef proto;
-  for (const Operation& op : graph.get_operations()) fill(*proto.add_node(), op);
+  for (const NodeDef& one : node) write_node(one, *proto.add_node());
+  proto.mutable_versions()->set_producer(kProducer);
   return serialize_message(proto);
 }
 
-}  // namespace towerflow::summary
+namespace summary {
+
+std::string serialize_graph(const Graph& graph) {
+  return graph.as_graph_def({.add_shapes = true, .may_lack_attributes = true}).SerializeToString();
+}
+
+}  // namespace summary
+}  // namespace towerflow

@@ -67,7 +67,7 @@ TEST_CASE("file_writer: a run's summaries, the graph and the names of things") {
   const auto events = read_events(files[0]);
   REQUIRE(events.size() == 33);
   CHECK(events[0].file_version == "brain.Event:2");
-  CHECK(summary::parse_graph(events[1].graph_def.value()).size() == graph.size());
+  CHECK(GraphDef::FromString(events[1].graph_def.value()).node.size() == graph.size());
   for (int step = 0; step < 30; ++step) {
     const summary::Event& event = events[static_cast<std::size_t>(step) + 2];
     CHECK(event.step == step);

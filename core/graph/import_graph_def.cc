@@ -1,0 +1,318 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <queue>
+#include <unordered_map>
+
+#include "core/graph/graph_def.h"
+#include "core/graph/node_attrs.h"
+#include "core/graph/scopes.h"
+#include "core/graph/trial.h"
+
+namespace towerflow {
+namespace {
+
+constexpr std::string_view kBeside = "loc:@";
+
+/// "x", "x:1" or "^x".
+struct InputName {
+  std::string node;
+  std::size_t output = 0;
+  bool control = false;
+};
+
+InputName parse_input(std::string_view text) {
+  if (text.starts_with('^')) return {std::string(text.substr(1)), 0, true};
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return {std::string(text)};
+  InputName name{std::string(text.substr(0, colon))};
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data() + colon + 1, end, name.output);
+  if (error != std::errc() || at != end) return {std::string(text)};
+  return name;
+}
+
+/// What the scopes around the call say, put aside while nodes are made that have it all already.
+class ClosedScopes {
+ public:
+  explicit ClosedScopes(Graph& graph) : state_(graph.scopes()) { exchange(); }
+  ~ClosedScopes() { exchange(); }
+  ClosedScopes(const ClosedScopes&) = delete;
+  ClosedScopes& operator=(const ClosedScopes&) = delete;
+
+ private:
+  void exchange() {
+    std::swap(state_.control, control_);
+    std::swap(state_.colocation, colocation_);
+    std::swap(state_.gradient_overrides, overrides_);
+    std::swap(state_.future_variable, variable_);
+  }
+
+  ScopeState& state_;
+  std::vector<ControlLevel> control_;
+  std::vector<Node*> colocation_;
+  std::map<std::string, std::string> overrides_;
+  std::optional<std::string> variable_;
+};
+
+class Importer {
+ public:
+  Importer(Graph& graph, const GraphDef& def, const ImportGraphDefOptions& options, Site site)
+      : graph_(graph), def_(def), options_(options), site_(site) {
+    for (std::size_t i = 0; i < def.node.size(); ++i) {
+      const std::string& name = def.node[i].name;
+      if (name.empty() || name.ends_with('/'))
+        fail(def.node[i], "has a name that no node may have");
+      if (!places_.emplace(name, i).second) fail(def.node[i], "is not unique");
+    }
+    for (const auto& [name, tensor] : options.input_map) unused_.insert(name);
+    read_inputs();
+    sort();
+    if (!unused_.empty()) {
+      throw ValueError(fmt::format("Attempted to map inputs that were not found in graph_def: [{}]",
+                                   fmt::join(unused_, ", ")),
+                       {.site = site_});
+    }
+  }
+
+  /// Makes the nodes in the open name scope, after `control`.
+  void build(const std::vector<Node*>& control) {
+    made_.assign(def_.node.size(), {});
+    names_.clear();
+    const std::string& scope = graph_.get_name_scope();
+    for (const std::size_t place : order_) {
+      const NodeDef& node = def_.node[place];
+      const std::string unique = graph_.unique_name(node.name);
+      const std::string full = scope.empty() ? unique : scope + "/" + node.name;
+      names_.emplace(node.name, full);
+    }
+    for (const std::size_t place : order_) made_[place] = add(place, control);
+  }
+
+  std::vector<Fetch> returned() const {
+    std::vector<Fetch> found;
+    for (const std::string& element : options_.return_elements) {
+      const auto whole = places_.find(element);
+      if (whole != places_.end()) {
+        found.emplace_back(made_[whole->second]);
+        continue;
+      }
+      const InputName name = parse_input(element);
+      const auto part = places_.find(name.node);
+      if (part == places_.end() || name.control || name.node == element) {
+        throw ValueError(
+            fmt::format("Requested return element '{}' not found in graph_def", element),
+            {.site = site_});
+      }
+      const Operation& op = made_[part->second];
+      if (name.output >= op.num_outputs()) {
+        throw ValueError(fmt::format("Invalid return output {} of node '{}', which has {} outputs",
+                                     name.output, name.node, op.num_outputs()),
+                         {.site = site_});
+      }
+      found.emplace_back(op.output(name.output));
+    }
+    return found;
+  }
+
+ private:
+  [[noreturn]] void fail(const NodeDef& node, const std::string& what) const {
+    throw ValueError(fmt::format("Node '{}' {}", node.name, what),
+                     {.site = site_, .node = node.name, .op = node.op});
+  }
+
+  /// What stands for an input in this graph; nullptr where the GraphDef has it.
+  const Tensor* mapped(const std::string& text) {
+    for (const std::string& name : {text, text + ":0"}) {
+      const auto at = options_.input_map.find(name);
+      if (at == options_.input_map.end()) continue;
+      unused_.erase(name);
+      return &at->second;
+    }
+    return nullptr;
+  }
+
+  void read_inputs() {
+    inputs_.resize(def_.node.size());
+    for (std::size_t i = 0; i < def_.node.size(); ++i) {
+      const NodeDef& node = def_.node[i];
+      bool control = false;
+      for (const std::string& text : node.input) {
+        InputName name = parse_input(text);
+        if (control && !name.control) {
+          fail(node, "has control dependencies that do not come after regular dependencies");
+        }
+        control = name.control;
+        if (mapped(text) == nullptr && !places_.contains(name.node)) {
+          fail(node, fmt::format("has the unknown input node '{}'", name.node));
+        }
+        inputs_[i].push_back(std::move(name));
+      }
+    }
+  }
+
+  /// The order of the GraphDef where it can stay.
+  void sort() {
+    const std::size_t count = def_.node.size();
+    std::vector<std::vector<std::size_t>> readers(count);
+    std::vector<std::size_t> waits(count, 0);
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < inputs_[i].size(); ++k) {
+        if (mapped(def_.node[i].input[k]) != nullptr) continue;
+        readers[places_.at(inputs_[i][k].node)].push_back(i);
+        ++waits[i];
+      }
+      if (waits[i] == 0) ready.push(i);
+    }
+    while (!ready.empty()) {
+      const std::size_t next = ready.top();
+      ready.pop();
+      order_.push_back(next);
+      for (const std::size_t reader : readers[next]) {
+        if (--waits[reader] == 0) ready.push(reader);
+      }
+    }
+    if (order_.size() == count) return;
+    const auto first = std::find_if(waits.begin(), waits.end(), [](auto left) { return left > 0; });
+    fail(def_.node[static_cast<std::size_t>(first - waits.begin())],
+         fmt::format("is one of {} nodes in a cycle, or behind it", count - order_.size()));
+  }
+
+  const OpDef& op_of(const NodeDef& node) const {
+    const OpDef* op = OpRegistry::global().find(node.op);
+    if (op != nullptr && !op->plan_only) return *op;
+    throw errors::NotFoundError(fmt::format("Op type not registered '{}'", node.op),
+                                {.site = site_, .node = node.name, .op = node.op});
+  }
+
+  Tensor input(const NodeDef& node, std::size_t place, std::size_t k) {
+    if (const Tensor* tensor = mapped(node.input[k])) return *tensor;
+    const InputName& name = inputs_[place][k];
+    const Operation& op = made_[places_.at(name.node)];
+    if (name.output >= op.num_outputs()) {
+      fail(node, fmt::format("is connected to the invalid output {} of node '{}', which has {}",
+                             name.output, name.node, op.num_outputs()));
+    }
+    return op.output(name.output);
+  }
+
+  Operation add(std::size_t place, const std::vector<Node*>& control) {
+    const NodeDef& node = def_.node[place];
+    const OpDef& op = op_of(node);
+    NodeSpec spec{.op = node.op, .name = names_.at(node.name) + "/", .site = site_};
+    for (std::size_t k = 0; k < node.input.size(); ++k) {
+      if (!inputs_[place][k].control) {
+        spec.inputs.push_back(input(node, place, k));
+      } else if (mapped(node.input[k]) == nullptr) {
+        spec.control_inputs.push_back(&made_[places_.at(inputs_[place][k].node)].node());
+      } else {
+        spec.control_inputs.push_back(&mapped(node.input[k])->node());
+      }
+    }
+    spec.control_inputs.insert(spec.control_inputs.end(), control.begin(), control.end());
+    const std::vector<std::string> groups = colocation_groups(node);
+    std::optional<DeviceScope> outside, device;
+    if (!groups.empty()) outside.emplace(graph_, DeviceLevel());
+    try {
+      spec.attrs = parse_attributes(op, node.attr, names_.at(node.name), spec.inputs);
+      if (!node.device.empty())
+        device.emplace(graph_, DeviceSpec::parse(node.device, site_), site_);
+      const Operation made = graph_.add(std::move(spec));
+      complete(node, made, groups);
+      return made;
+    } catch (const errors::OpError&) {
+      throw;
+    } catch (const Error& error) {  // TypeErrors too: the GraphDef is what is wrong
+      ErrorDetail detail = error.detail();
+      detail.site = site_;
+      detail.node = node.name;
+      detail.op = node.op;
+      throw ValueError(error.message(), detail);
+    }
+  }
+
+  /// The groups that a NodeDef names, under the names that their nodes have here.
+  std::vector<std::string> colocation_groups(const NodeDef& node) const {
+    const auto at = node.attr.find("_class");
+    if (at == node.attr.end()) return {};
+    const auto* given = std::get_if<std::vector<std::string>>(&at->second);
+    if (given == nullptr) fail(node, "has an attribute '_class' that is no list of strings");
+    std::vector<std::string> groups;
+    for (const std::string& group : *given) {
+      if (!group.starts_with(kBeside)) continue;
+      const auto beside = names_.find(group.substr(kBeside.size()));
+      if (beside == names_.end()) {
+        fail(node, fmt::format("expects to be colocated with unknown node '{}'",
+                               group.substr(kBeside.size())));
+      }
+      groups.push_back(std::string(kBeside) + beside->second);
+    }
+    return groups;
+  }
+
+  void complete(const NodeDef& node, const Operation& op, const std::vector<std::string>& groups) {
+    Node& made = op.node();
+    if (!groups.empty()) made.colocation_groups = groups;
+    const AttrMap attributes = node_attributes(made);
+    for (const auto& [name, value] : node.attr) {
+      const auto at = attributes.find(name);
+      if (at == attributes.end() || name.starts_with('_') || is_same(value, at->second)) continue;
+      throw ValueError(fmt::format("attribute '{}' is {}, but inputs and attributes make it {}",
+                                   name, attr_text(value), attr_text(at->second)));
+    }
+    if (const auto* override_name = known<std::string>(node, "_gradient_op_type")) {
+      made.gradient_op_type = *override_name;
+    }
+    if (const auto* shapes = known<std::vector<Shape>>(node, "_output_shapes")) {
+      for (std::size_t i = 0; i < std::min(shapes->size(), op.num_outputs()); ++i) {
+        op.output(i).set_shape((*shapes)[i], site_);
+      }
+    }
+  }
+
+  static bool is_same(const AttrValue& given, const AttrValue& made) {
+    if (given == made) return true;
+    return attr_text(given) == "[]" && attr_text(made) == "[]";  // of lists without a type
+  }
+
+  template <class T>
+  static const T* known(const NodeDef& node, const char* name) {
+    const auto at = node.attr.find(name);
+    return at == node.attr.end() ? nullptr : std::get_if<T>(&at->second);
+  }
+
+  Graph& graph_;
+  const GraphDef& def_;
+  const ImportGraphDefOptions& options_;
+  Site site_;
+  std::unordered_map<std::string, std::size_t> places_;  // of nodes in the GraphDef
+  std::set<std::string> unused_;                         // keys of input_map
+  std::vector<std::vector<InputName>> inputs_;
+  std::vector<std::size_t> order_;
+  std::unordered_map<std::string, std::string> names_;  // of nodes in the graph
+  std::vector<Operation> made_;                         // by place
+};
+
+}  // namespace
+
+std::vector<Fetch> import_graph_def(const GraphDef& graph_def, ImportGraphDefOptions options,
+                                    Site site) {
+  Graph& graph = get_default_graph();
+  Importer importer(graph, graph_def, options, site);
+  {
+    const GraphTrial trial(graph);  // nodes that are wrong are found before one stays
+    const NameScope scope(graph, "import", site);
+    importer.build({});
+    importer.returned();
+  }
+  const std::string name = options.name.value_or("import");
+  const NameScope scope(graph, name.empty() ? std::nullopt : std::optional(name), site);
+  const std::vector<Node*> control = graph.scopes().control_inputs_for({}).take();
+  const ClosedScopes closed(graph);
+  const UnpublishedNodes unpublished(graph);
+  importer.build(control);
+  return importer.returned();
+}
+
+}  // namespace towerflow

@@ -1,0 +1,114 @@
+// The attributes of all nodes of the programs beside TensorFlow's (attributes.json.gz, written by
+// record_attributes.py), and the same graphs written, read and made again.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <cstdio>
+
+#include "core/graph/graph_def.h"
+#include "tests/golden/interpreter.h"
+#include "tests/golden/programs.h"
+#include "tests/support/data_dir.h"
+
+namespace {
+
+using namespace towerflow;
+using golden::Json;
+
+std::filesystem::path golden_folder() { return test::source_root() / "tests/golden"; }
+
+/// As record_attributes.py writes it.
+std::string recorded_text(const AttrValue& value) {
+  const auto* array = std::get_if<Array>(&value);
+  if (array == nullptr) return attr_text(value);
+  std::string bytes;
+  if (array->dtype() == DType::string) {
+    for (const std::string& text : array->flat<std::string>()) bytes += '\0' + text;
+  } else {
+    bytes.assign(static_cast<const char*>(array->raw()), array->bytes());
+  }
+  const auto crc =
+      crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
+  return fmt::format("{} {} {:08x}", dtype_name(array->dtype()), array->shape().text(), crc);
+}
+
+/// A program but its runs.
+void build(golden::Interpreter& interpreter, const Json& program) {
+  for (const Json& call : program["calls"]) {
+    if (call["op"] != "run") interpreter.step(call);
+  }
+  interpreter.finish();
+}
+
+struct Counts {
+  int nodes = 0, attributes = 0;
+};
+
+/// Whether a node is part of a gradient, where the two sides have nodes of their own.
+bool in_gradients(const std::string& name) {
+  for (std::size_t at = 0; (at = name.find("gradients", at)) != std::string::npos; ++at) {
+    const bool whole = at == 0 || name[at - 1] == '/';
+    if (whole && name.find('/', at) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Compares what both sides have under the same name.
+void compare(const GraphDef& ours, const Json& theirs, Counts& counts) {
+  for (const NodeDef& node : ours.node) {
+    const auto found = theirs.find(node.name);
+    if (found == theirs.end() || in_gradients(node.name)) continue;
+    if (node.op == "InitializedValue") continue;  // one node for TensorFlow's conditional
+    CHECK((*found)[0] == node.op);
+    CAPTURE(node.name);
+    const Json& wanted = (*found)[1];
+    for (const auto& [name, text] : wanted.items()) {
+      CAPTURE(name);
+      const auto value = node.attr.find(name);
+      CHECK(value != node.attr.end());
+      if (value != node.attr.end()) CHECK(recorded_text(value->second) == text);
+      ++counts.attributes;
+    }
+    for (const auto& [name, value] : node.attr) {
+      if (name.starts_with('_')) continue;
+      CAPTURE(name);
+      CHECK(wanted.contains(name));
+    }
+    ++counts.nodes;
+  }
+}
+
+void check_imported(const GraphDef& def) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  import_graph_def(GraphDef::FromString(def.SerializeToString()), {.name = ""});
+  const GraphDef again = graph.as_graph_def({.add_shapes = true});
+  REQUIRE(again.node.size() == def.node.size());
+  for (std::size_t i = 0; i < def.node.size(); ++i) {
+    CAPTURE(def.node[i].name);
+    CHECK(again.node[i] == def.node[i]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("attributes: those of TensorFlow, of every node; a graph is made again of them") {
+  Counts counts;
+  const Json recorded = Json::parse(golden::unpacked_text(golden_folder() / "attributes.json.gz"));
+  for (const auto& [file, programs] : recorded.items()) {
+    for (const Json& program :
+         golden::read_program_file(golden_folder() / "programs" / (file + ".json"))) {
+      const std::string name = program["name"];
+      CAPTURE(file);
+      CAPTURE(name);
+      golden::Interpreter interpreter;
+      build(interpreter, program);
+      const GraphDef def = interpreter.graph().as_graph_def({.add_shapes = true});
+      compare(def, programs.at(name), counts);
+      check_imported(def);
+    }
+  }
+  CHECK(counts.nodes > 5000);
+  std::printf("attributes: %d nodes, %d attributes\n", counts.nodes, counts.attributes);
+}

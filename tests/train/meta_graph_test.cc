@@ -1,0 +1,146 @@
+// A graph with its collections and Saver, written, read and gone on with.
+#include "train/meta_graph.h"
+
+#include "tests/data/support.h"
+#include "tests/train/saver_support.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+using namespace towerflow::testing;
+
+namespace {
+
+/// A regression with a saver, whose update adds 1 to the step.
+void build_program() {
+  const Tensor x = tf::placeholder(tf::float32, {.shape = {None, 2}, .name = "x"});
+  const tf::Variable w = tf::get_variable("w", {2, 1}, {.initializer = tf::ones_initializer()});
+  const tf::Variable step = tf::train::get_or_create_global_step();
+  const Tensor loss = tf::reduce_mean(tf::square(tf::reduce_sum(x * tf::transpose(w), 1)),
+                                      {.name = "loss"});
+  const Operation train = tf::train::GradientDescentOptimizer(0.1).minimize(
+      loss, {.global_step = step, .name = "train"});
+  tf::add_to_collection("fetches", loss);
+  tf::add_to_collection("targets", train);
+  tf::add_to_collection("texts", std::string("two words"));
+  tf::add_to_collection("numbers", std::int64_t{7});
+  tf::add_to_collection("rates", 0.5F);
+}
+
+const Array kInput = Array::of<float>(Shape{1, 2}, std::vector<float>{1, 2});
+
+}  // namespace
+
+TEST_CASE("meta graph: nodes, collections and saver come back from bytes") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  build_program();
+  const tf::train::Saver saver;
+  const auto def = tf::train::export_meta_graph({.saver_def = saver.as_saver_def()});
+  CHECK(tf::train::MetaGraphDef::FromString(def.SerializeToString()) == def);
+  CHECK(def.graph_def.node.size() == graph.size());
+  using tf::train::BytesList, tf::train::CollectionDef, tf::train::NodeList;
+  CHECK(def.collection_def.at("fetches") == CollectionDef(NodeList{{"loss:0"}}));
+  CHECK(def.collection_def.at("targets") == CollectionDef(NodeList{{"train"}}));
+  CHECK(def.collection_def.at("texts") == CollectionDef(BytesList{{"two words"}}));
+  CHECK(def.collection_def.at("numbers") == CollectionDef(std::vector<std::int64_t>{7}));
+  CHECK(def.collection_def.at("rates") == CollectionDef(std::vector<float>{0.5F}));
+  CHECK(std::get<BytesList>(def.collection_def.at("variables")).value.size() == 2);
+  const auto one = tf::train::export_meta_graph({.collection_list = {{"texts"}}});
+  CHECK(one.collection_def.size() == 1);
+  CHECK(!one.saver_def);
+}
+
+TEST_CASE("meta graph: another program goes on with graph and checkpoint") {
+  const ScratchFolder folder;
+  const std::string prefix = (folder.path() / "model").string();
+  float before = 0;
+  {
+    Graph graph;
+    const auto guard = graph.as_default();
+    build_program();
+    tf::train::Saver saver;
+    tf::Session session;
+    session.run(tf::global_variables_initializer());
+    session.run(graph.get_operation_by_name("train"), {{graph.get_tensor_by_name("x:0"), kInput}});
+    saver.save(session, prefix);
+    before = session.run(graph.get_tensor_by_name("loss:0"),
+                         {{graph.get_tensor_by_name("x:0"), kInput}})
+                 .item<float>();
+    tf::train::export_meta_graph(prefix + ".meta", {.saver_def = saver.as_saver_def()});
+  }
+  for (const std::string scope : {"", "again"}) {
+    CAPTURE(scope);
+    Graph graph;
+    const auto guard = graph.as_default();
+    auto saver = tf::train::import_meta_graph(
+        prefix + ".meta",
+        {.import_scope = scope.empty() ? std::nullopt : std::optional<std::string>(scope)});
+    REQUIRE(saver);
+    const std::string at = scope.empty() ? "" : scope + "/";
+    const auto variables = tf::global_variables();
+    REQUIRE(variables.size() == 2);
+    CHECK(variables[0].name() == at + "w:0");
+    CHECK(variables[0].trainable());
+    CHECK(!variables[1].trainable());
+    CHECK(tf::trainable_variables().at(0) == variables[0]);
+    CHECK(tf::train::get_global_step()->name() == at + "global_step:0");
+    CHECK(variables[0].initializer().name() == at + "w/Assign");
+    tf::Session session;
+    saver->restore(session, prefix);
+    const Tensor loss = tf::get_collection("fetches").at(0);
+    const Tensor x = graph.get_tensor_by_name(at + "x:0");
+    CHECK(session.run(loss, {{x, kInput}}).item<float>() == before);
+    session.run(tf::get_collection<Operation>("targets").at(0), {{x, kInput}});
+    CHECK(session.run(variables[1]).item<std::int64_t>() == 2);
+    CHECK(tf::get_collection<std::string>("texts").at(0) == "two words");
+  }
+}
+
+TEST_CASE("meta graph: queue runners fill their queue again") {
+  std::string bytes;
+  {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const tf::FIFOQueue queue(4, {tf::int32}, {.shapes = {Shape{}}});
+    const Operation enqueue = queue.enqueue({tf::constant(5)});
+    tf::train::add_queue_runner(tf::train::QueueRunner(queue, {enqueue, enqueue}));
+    tf::identity(queue.dequeue()[0], {.name = "taken"});
+    bytes = tf::train::export_meta_graph().SerializeToString();
+  }
+  Graph graph;
+  const auto guard = graph.as_default();
+  CHECK(!tf::train::import_meta_graph(tf::train::MetaGraphDef::FromString(bytes)));
+  tf::Session session;
+  tf::train::Coordinator coordinator;
+  const auto threads = tf::train::start_queue_runners(session, {.coord = &coordinator});
+  CHECK(threads.size() == 3);
+  for (int i = 0; i < 9; ++i) {
+    CHECK(session.run(graph.get_tensor_by_name("taken:0")).item<std::int32_t>() == 5);
+  }
+  coordinator.request_stop();
+  coordinator.join(threads);
+}
+
+TEST_CASE("meta graph: devices may be cleared, and what is wrong is named") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  {
+    const auto device = tf::device("/gpu:3");
+    tf::constant(1, {.name = "c"});
+  }
+  const auto cleared = tf::train::export_meta_graph({.clear_devices = true});
+  CHECK(cleared.graph_def.node.at(0).device.empty());
+  auto def = tf::train::export_meta_graph();
+  CHECK(def.graph_def.node.at(0).device == "/device:GPU:3");
+  const auto error = [&] {
+    Graph other;
+    const auto other_guard = other.as_default();
+    return thrown([&] { tf::train::import_meta_graph(def); });
+  };
+  def.collection_def["k"] = tf::train::NodeList{{"gone:0"}};
+  CHECK(error().find("KeyError") == 0);
+  def.collection_def = {{"variables", tf::train::BytesList{{"\xff"}}}};
+  CHECK(error() == "DataLossError: no VariableDef: 1 bytes that are damaged");
+  CHECK(thrown([] { tf::train::MetaGraphDef::FromString("\x0a"); }) ==
+        "DataLossError: no MetaGraphDef: 1 bytes that are damaged");
+}
