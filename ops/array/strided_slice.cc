@@ -331,8 +331,7 @@ Tensor sliced(const Tensor& input, std::int64_t begin, std::int64_t end, Strided
 }  // namespace
 
 Tensor take_index(const Tensor& input, int index, Site site) {
-  return sliced(input, index, index == -1 ? 0 : std::int64_t{index} + 1,
-                {0, 0, 1}, site);
+  return sliced(input, index, index == -1 ? 0 : std::int64_t{index} + 1, {0, 0, 1}, site);
 }
 
 Tensor take_range(const Tensor& input, std::optional<int> begin, std::optional<int> end,

@@ -15,8 +15,8 @@ void build_program() {
   const Tensor x = tf::placeholder(tf::float32, {.shape = {None, 2}, .name = "x"});
   const tf::Variable w = tf::get_variable("w", {2, 1}, {.initializer = tf::ones_initializer()});
   const tf::Variable step = tf::train::get_or_create_global_step();
-  const Tensor loss = tf::reduce_mean(tf::square(tf::reduce_sum(x * tf::transpose(w), 1)),
-                                      {.name = "loss"});
+  const Tensor loss =
+      tf::reduce_mean(tf::square(tf::reduce_sum(x * tf::transpose(w), 1)), {.name = "loss"});
   const Operation train = tf::train::GradientDescentOptimizer(0.1).minimize(
       loss, {.global_step = step, .name = "train"});
   tf::add_to_collection("fetches", loss);
@@ -63,9 +63,9 @@ TEST_CASE("meta graph: another program goes on with graph and checkpoint") {
     session.run(tf::global_variables_initializer());
     session.run(graph.get_operation_by_name("train"), {{graph.get_tensor_by_name("x:0"), kInput}});
     saver.save(session, prefix);
-    before = session.run(graph.get_tensor_by_name("loss:0"),
-                         {{graph.get_tensor_by_name("x:0"), kInput}})
-                 .item<float>();
+    before =
+        session.run(graph.get_tensor_by_name("loss:0"), {{graph.get_tensor_by_name("x:0"), kInput}})
+            .item<float>();
     tf::train::export_meta_graph(prefix + ".meta", {.saver_def = saver.as_saver_def()});
   }
   for (const std::string scope : {"", "again"}) {
