@@ -14,8 +14,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import public_api  # noqa: E402
 
-# Inside of the library, though a header names it.
-INTERNAL = {"towerflow::custom"}
+# Inside of the library, though a header names it; or what describes types, and is passed to nothing.
+INTERNAL = {"towerflow::attr", "towerflow::AttrConversion", "towerflow::custom"}
 # Names that the standard library has as well, and finds beside types that derive from its own.
 STANDARD = {"equal", "fill", "random_shuffle", "size"}
 # What is found beside a type on purpose.
@@ -33,7 +33,8 @@ def read():
                  if function.member is None and not function.constructor}
     inside = tuple(space + "::" for space in INTERNAL)
     return (api.headers, {name for name in functions if not name.startswith(inside)},
-            {name: kind for name, kind in api.types.items() if not name.startswith(inside)})
+            {name: kind for name, kind in api.types.items()
+             if name not in INTERNAL and not name.startswith(inside)})
 
 
 def derives_from_standard(name, types):
