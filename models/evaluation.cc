@@ -2,13 +2,13 @@
 
 #include <filesystem>
 
-#include "models/mnist_train.h"
 #include "models/run_record.h"
+#include "models/training.h"
 #include "towerflow/tf.h"
 
-namespace towerflow::models::mnist {
+namespace towerflow::models {
 
-EvalResult evaluate(const EvalOptions& options) {
+EvalResult evaluate(const Model& model, const EvalOptions& options) {
   if (options.batch_size < 1) {
     throw ValueError(fmt::format("the batch size must be at least 1, got {}", options.batch_size));
   }
@@ -16,20 +16,22 @@ EvalResult evaluate(const EvalOptions& options) {
   EvalResult result;
   result.checkpoint = tf::train::latest_checkpoint(options.train_dir).value_or("");
   if (result.checkpoint.empty()) {
-    throw errors::NotFoundError(fmt::format("no checkpoint in '{}'", options.train_dir),
-                                {.hint = "`towerflow train mnist --train-dir T` writes one"});
+    throw errors::NotFoundError(
+        fmt::format("no checkpoint in '{}'", options.train_dir),
+        {.hint = fmt::format("`towerflow train {} --train-dir T` writes one", model.name)});
   }
-  const bool relu_logits = options.relu_logits.value_or(
-      read_run_record(options.train_dir).value_or(RunRecord{}).relu_logits);
+  OptionValues values = options.values;
+  if (const auto record = read_run_record(model, options.train_dir)) {
+    values.insert(record->values.begin(), record->values.end());  // what was given stays
+  }
 
   Graph graph;
   const auto default_graph = graph.as_default();
   const auto cpu = tf::device("/cpu:0");
   const Batch batch = ordered_inputs(file, options.batch_size);
-  const Tensor logits = inference(batch.images, {.relu_logits = relu_logits});
-  const Tensor hits = tf::equal(tf::argmax(logits, 1), tf::cast(batch.labels, tf::int64));
-  const Tensor correct = tf::reduce_sum(tf::cast(hits, tf::int64));
-  const Tensor count = tf::size(batch.labels);
+  const EvaluationGraph built = model.build_evaluation(batch, values);
+  std::vector<Fetch> fetches{tf::size(batch.labels)};
+  fetches.insert(fetches.end(), built.sums.begin(), built.sums.end());
   tf::train::Saver saver({.var_list = tf::trainable_variables()});
 
   tf::Session sess;
@@ -37,11 +39,14 @@ EvalResult evaluate(const EvalOptions& options) {
   saver.restore(sess, result.checkpoint);
   tf::train::Coordinator coord;
   auto threads = tf::train::start_queue_runners(sess, {.coord = &coord});
+  std::vector<double> sums(built.sums.size());
   try {
     while (!coord.should_stop()) {
-      const auto [right, seen] = sess.run({correct, count});
-      result.correct += right.item<std::int64_t>();
-      result.examples += seen.item<std::int32_t>();
+      const std::vector<Array> values_of_batch = sess.run(std::span<const Fetch>(fetches));
+      result.examples += values_of_batch[0].item<std::int32_t>();
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        sums[i] += values_of_batch[i + 1].item<float>();
+      }
     }
   } catch (const tf::errors::OutOfRangeError&) {
     // Every test digit was read.
@@ -54,11 +59,10 @@ EvalResult evaluate(const EvalOptions& options) {
   if (result.examples == 0) {
     throw errors::OutOfRangeError(fmt::format("'{}' holds no examples", file));
   }
-  result.precision_at_1 =
-      static_cast<double>(result.correct) / static_cast<double>(result.examples);
+  result.score = model.score(result.examples, sums);
   const auto dash = result.checkpoint.rfind('-');
   if (dash != std::string::npos) result.step = std::atoll(result.checkpoint.c_str() + dash + 1);
   return result;
 }
 
-}  // namespace towerflow::models::mnist
+}  // namespace towerflow::models

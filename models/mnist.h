@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/graph/operand.h"
+#include "models/digits.h"
 #include "train/optimizer.h"
 
 namespace towerflow::models::mnist {
@@ -12,7 +13,6 @@ namespace towerflow::models::mnist {
 /// The MNIST network on towers: the program many learned multi-GPU TensorFlow from, line by line.
 /// Names of variables and nodes are those of the TensorFlow program.
 
-inline constexpr std::int64_t kImagePixels = 784;
 inline constexpr const char* kTowerName = "tower";
 
 struct NetOptions {
@@ -35,28 +35,8 @@ Tensor inference(const Tensor& images, NetOptions options = {});
 /// shapes   logits [N, 10], labels [N] (int32) -> []
 Tensor loss(const Tensor& logits, const Tensor& labels);
 
-/// A batch: images [N, 784] float32, labels [N] int32.
-struct Batch {
-  Tensor images;
-  Tensor labels;
-};
-using BatchFunction = std::function<Batch()>;
-
 /// The loss of one tower, from the losses made under its name scope.
 Tensor tower_loss(const std::string& scope, const BatchFunction& next_batch, NetOptions options);
-
-struct InputOptions {
-  std::int64_t batch_size = 64;
-  int num_epochs = 1;
-  std::optional<std::int64_t> seed{};
-  int num_threads = 2;
-};
-
-/// A shuffled batch from a TFRecord file of Examples with `image_raw` and `label`.
-Batch inputs(const std::string& file, InputOptions options);
-
-/// Examples of a TFRecord file once, in its order; the last batch is as small as what is left.
-Batch ordered_inputs(const std::string& file, std::int64_t batch_size);
 
 /// How the towers' gradients become one.
 using Averager =

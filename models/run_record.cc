@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,25 +10,35 @@
 #include "data/file.h"
 #include "ops/simd/loops.h"
 
-namespace towerflow::models::mnist {
+namespace towerflow::models {
 namespace {
 
 std::string record_path(const std::string& train_dir) {
   return (std::filesystem::path(train_dir) / "run.json").string();
 }
 
+/// "relu_logits": an option's name in the record.
+std::string key_of(const ModelOption& option) {
+  std::string key = option.name;
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
 }  // namespace
 
-void write_run_record(const TrainOptions& options, const std::string& data_file,
+void write_run_record(const Model& model, const TrainOptions& options, const std::string& data_file,
                       std::int64_t steps) {
   nlohmann::ordered_json record;
-  record["model"] = "mnist";
-  record["relu_logits"] = options.net.relu_logits;
+  record["model"] = model.name;
+  for (const ModelOption& option : model.options) {
+    if (!option.kept) continue;
+    record[key_of(option)] = std::get<bool>(option_value(model, options.values, option.name));
+  }
   record["towers"] = options.num_towers;
   record["batch_size_per_tower"] = options.batch_size;
   record["epochs"] = options.num_epochs;
   record["steps"] = steps;
-  record["learning_rate"] = options.learning_rate;
+  record["learning_rate"] = options.learning_rate.value_or(model.learning_rate);
   record["seed"] = options.seed ? nlohmann::ordered_json(*options.seed) : nullptr;
   record["data_file"] = data_file;
   record["instruction_set"] = simd::level_name(simd::loops().level);
@@ -36,7 +47,7 @@ void write_run_record(const TrainOptions& options, const std::string& data_file,
   file.commit();
 }
 
-std::optional<RunRecord> read_run_record(const std::string& train_dir) {
+std::optional<RunRecord> read_run_record(const Model& model, const std::string& train_dir) {
   const std::string path = record_path(train_dir);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
@@ -46,13 +57,26 @@ std::optional<RunRecord> read_run_record(const std::string& train_dir) {
   const auto has = [&](const char* key, auto is_kind) {
     return json.contains(key) && is_kind(json[key]);
   };
-  if (!json.is_object() ||
-      !has("relu_logits", [](const auto& value) { return value.is_boolean(); })) {
-    throw errors::DataLossError("'" + path + "' is no run record",
-                                {.hint = "remove it; an evaluation then wants --relu-logits if the "
-                                         "run had it"});
+  RunRecord record;
+  record.model = model.name;
+  if (has("model", [](const auto& value) { return value.is_string(); })) {
+    record.model = json["model"].get<std::string>();
   }
-  RunRecord record{.relu_logits = json["relu_logits"].get<bool>()};
+  if (record.model != model.name) {
+    throw ValueError(fmt::format("'{}' holds a training of '{}', not of '{}'", train_dir,
+                                 record.model, model.name),
+                     {.hint = "choose another --train-dir, or begin anew with --restart"});
+  }
+  bool whole = json.is_object();
+  std::string hint = "remove it";
+  for (const ModelOption& option : model.options) {
+    if (!option.kept) continue;
+    const std::string key = key_of(option);
+    whole = whole && has(key.c_str(), [](const auto& value) { return value.is_boolean(); });
+    if (whole) record.values[option.name] = json[key].get<bool>();
+    hint += fmt::format("; an evaluation then wants --{} if the run had it", option.name);
+  }
+  if (!whole) throw errors::DataLossError("'" + path + "' is no run record", {.hint = hint});
   if (has("seed", [](const auto& value) { return value.is_number_integer(); })) {
     if (json["seed"].is_number_unsigned() && json["seed"].get<std::uint64_t>() > INT64_MAX) {
       throw errors::DataLossError(
@@ -64,4 +88,4 @@ std::optional<RunRecord> read_run_record(const std::string& train_dir) {
   return record;
 }
 
-}  // namespace towerflow::models::mnist
+}  // namespace towerflow::models

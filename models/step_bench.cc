@@ -1,25 +1,11 @@
-#include "models/mnist_bench.h"
+#include "models/step_bench.h"
 
 #include <chrono>
 
 #include "towerflow/tf.h"
 
-namespace towerflow::models::mnist {
+namespace towerflow::models {
 namespace {
-
-/// A batch held in two variables: uniform noise as images, labels 0 to 9 in turn.
-Batch batch_in_memory(std::int64_t batch_size) {
-  const auto cpu = tf::device("/cpu:0");
-  const Tensor pixels =
-      tf::random_uniform({batch_size, kImagePixels}, {.minval = -0.5, .maxval = 0.5, .seed = 1});
-  Array digits(tf::int32, Shape{batch_size});
-  for (std::int64_t i = 0; i < batch_size; ++i) {
-    digits.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % 10);
-  }
-  const Variable images(pixels, {.trainable = false, .name = "images"});
-  const Variable labels(digits, {.trainable = false, .name = "labels"});
-  return {images, labels};
-}
 
 /// The whole program's input, which does not end.
 Batch batch_of_files(const BenchOptions& options) {
@@ -31,21 +17,27 @@ Batch batch_of_files(const BenchOptions& options) {
 }  // namespace
 
 struct StepBench::State {
-  explicit State(const BenchOptions& options)
+  State(const Model& model, const BenchOptions& options)
       : batch_size(options.batch_size * options.num_towers) {
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
-    towers = build_towers(
-        {.num_towers = options.num_towers, .net = options.net, .average = options.average}, [&] {
-          return options.data_dir.empty() ? batch_in_memory(options.batch_size)
-                                          : batch_of_files(options);
-        });
+    built = model.build({.num_towers = options.num_towers,
+                         .learning_rate = model.learning_rate,
+                         .values = options.values},
+                        [&] {
+                          return options.data_dir.empty() ? batch_in_memory(options.batch_size)
+                                                          : batch_of_files(options);
+                        });
+    const Operation init =
+        tf::group({tf::global_variables_initializer(), tf::local_variables_initializer()});
     ConfigProto config = session_config(options.num_towers, options.devices);
     config.passes = options.passes;
     session = std::make_unique<Session>(graph, config);
-    session->run(towers.init);
-    threads = tf::train::start_queue_runners(*session, {.coord = &coord});
-    fetches = {towers.train_op, towers.losses.back()};
+    session->run(init);
+    if (!options.data_dir.empty()) {
+      threads = tf::train::start_queue_runners(*session, {.coord = &coord});
+    }
+    fetches = {built.stages.back().train_op, built.stages.back().losses.back()};
     step = session->make_callable(fetches);
   }
 
@@ -60,7 +52,7 @@ struct StepBench::State {
   State& operator=(const State&) = delete;
 
   Graph graph;
-  Towers towers;
+  TrainingGraph built;
   std::vector<Fetch> fetches;
   std::unique_ptr<Session> session;
   tf::train::Coordinator coord;
@@ -70,7 +62,8 @@ struct StepBench::State {
   double loss = 0;
 };
 
-StepBench::StepBench(const BenchOptions& options) : state_(std::make_unique<State>(options)) {}
+StepBench::StepBench(const Model& model, const BenchOptions& options)
+    : state_(std::make_unique<State>(model, options)) {}
 StepBench::~StepBench() = default;
 
 double StepBench::window(int steps) {
@@ -91,4 +84,4 @@ RunMetadata StepBench::trace() {
 Session& StepBench::session() { return *state_->session; }
 const std::vector<Fetch>& StepBench::fetches() const { return state_->fetches; }
 
-}  // namespace towerflow::models::mnist
+}  // namespace towerflow::models

@@ -2,25 +2,25 @@
 
 #include <memory>
 
-#include "models/mnist_train.h"
+#include "models/training.h"
 
-namespace towerflow::models::mnist {
+namespace towerflow::models {
 
 struct BenchOptions {
   std::string data_dir{};  ///< as in TrainOptions; batches lie in memory when it is empty
   int num_towers = 1;
   std::int64_t batch_size = 64;  ///< per tower
-  NetOptions net{};
-  Averager average{};
+  OptionValues values{};         ///< of the model's own options
   DeviceOptions devices{};
   PassOptions passes{};
 };
 
-/// The training step on batches that lie in memory, in variables, so that no input is timed. With a
-/// data_dir it is the whole program's: its queues are filled while it runs.
+/// The training step of a model, of its last stage, on batches that lie in memory, in variables, so
+/// that no input is timed. With a data_dir it is the whole program's: its queues are filled while
+/// it runs.
 class StepBench {
  public:
-  explicit StepBench(const BenchOptions& options);
+  StepBench(const Model& model, const BenchOptions& options);
   ~StepBench();
   StepBench(const StepBench&) = delete;
   StepBench& operator=(const StepBench&) = delete;
@@ -40,4 +40,4 @@ class StepBench {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace towerflow::models::mnist
+}  // namespace towerflow::models

@@ -1,17 +1,17 @@
-#include "models/mnist_summaries.h"
+#include "models/summaries.h"
 
 #include "towerflow/tf.h"
 
-namespace towerflow::models::mnist {
+namespace towerflow::models {
 
-Tensor merged_summaries(const Towers& towers, const SummaryOptions& options) {
+Tensor merged_summaries(std::vector<Tensor> summaries, const std::vector<GradAndVar>& grads,
+                        const SummaryOptions& options) {
   const auto cpu = tf::device("/cpu:0");
-  std::vector<Tensor> summaries = towers.summaries;
   if (options.learning_rate) {
     summaries.push_back(tf::summary::scalar("learning_rate", *options.learning_rate));
   }
   if (options.histograms) {
-    for (const GradAndVar& pair : towers.grads) {
+    for (const GradAndVar& pair : grads) {
       if (!pair.grad) continue;
       summaries.push_back(
           tf::summary::histogram(pair.var.op().name() + "/gradients", pair.grad->dense()));
@@ -23,4 +23,4 @@ Tensor merged_summaries(const Towers& towers, const SummaryOptions& options) {
   return tf::summary::merge(summaries);
 }
 
-}  // namespace towerflow::models::mnist
+}  // namespace towerflow::models

@@ -2,9 +2,10 @@
 
 #include <optional>
 
-#include "models/mnist.h"
+#include "core/graph/operand.h"
+#include "train/optimizer.h"
 
-namespace towerflow::models::mnist {
+namespace towerflow::models {
 
 struct SummaryOptions {
   std::optional<Operand> learning_rate{};  ///< shown as `learning_rate` where given
@@ -13,9 +14,9 @@ struct SummaryOptions {
   bool histograms = true;
 };
 
-/// One serialized summary of a step, for a `summary::FileWriter`: the last tower's, which it made
-/// of its queues and with `NetOptions::tb_logging` of its losses, and those of `options`. To be
-/// called after `build_towers`, in the same graph.
-Tensor merged_summaries(const Towers& towers, const SummaryOptions& options = {});
+/// One serialized summary of a step, for a `summary::FileWriter`: `summaries` and those of
+/// `options`. To be called after the training is built, in the same graph.
+Tensor merged_summaries(std::vector<Tensor> summaries, const std::vector<GradAndVar>& grads,
+                        const SummaryOptions& options = {});
 
-}  // namespace towerflow::models::mnist
+}  // namespace towerflow::models

@@ -1,5 +1,8 @@
 #include "models/three_stage_gan.h"
 
+#include <fmt/format.h>
+
+#include "models/models.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::three_stage_gan {
@@ -25,41 +28,33 @@ struct Logits {
   Tensor real, fake;
 };
 
-/// One discriminator for both kinds of images.
-Logits shared_discriminator(const Tensor& images, const Tensor& generated) {
-  Logits logits;
-  {
-    const auto scope = tf::variable_scope("discriminator");
-    logits.real = build_discriminator(images);
-  }
-  const auto scope = tf::variable_scope("discriminator", {.reuse = true});
-  logits.fake = build_discriminator(generated);
-  return logits;
+/// One discriminator for both kinds of images; `separate` is the source text's: two scopes, which
+/// share nothing.
+Logits discriminate(const Tensor& images, const Tensor& generated, bool separate) {
+  const auto in_scope = [&](const char* own, bool reuse, const Tensor& x) {
+    const std::string name = separate ? std::string("discriminator/") + own : "discriminator";
+    return tf::with(tf::variable_scope(name, {.reuse = reuse}),
+                    [&](auto&) { return build_discriminator(x); });
+  };
+  return {in_scope("real_discriminator", false, images),
+          in_scope("fake_discriminator", true, generated)};
 }
 
-/// The source text's: two scopes, which share nothing.
-Logits separate_discriminators(const Tensor& images, const Tensor& generated) {
-  Logits logits;
-  const auto outer = tf::variable_scope("discriminator");
-  {
-    const auto scope = tf::variable_scope("real_discriminator");
-    logits.real = build_discriminator(images);
-  }
-  const auto scope = tf::variable_scope("fake_discriminator", {.reuse = true});
-  logits.fake = build_discriminator(generated);
-  return logits;
+Input placeholders() {
+  const Shape shape{None, kImageSize, kImageSize, 1};
+  return {tf::placeholder(tf::float32, {.shape = shape, .name = "images"}),
+          tf::placeholder(tf::float32, {.shape = shape, .name = "mask"})};
 }
 
 Tower build_tower(const TowersOptions& options) {
   Tower tower;
-  const Shape shape{None, kImageSize, kImageSize, 1};
-  tower.images = tf::placeholder(tf::float32, {.shape = shape, .name = "images"});
-  tower.mask = tf::placeholder(tf::float32, {.shape = shape, .name = "mask"});
+  const auto [images, mask] = options.next_input ? options.next_input() : placeholders();
+  tower.images = images;
+  tower.mask = mask;
   const Tensor masked = tower.images * tower.mask;
   const Tensor generated =
       tf::with(tf::variable_scope("generator"), [&](auto&) { return build_generator(masked); });
-  const Logits logits = options.separate_scopes ? separate_discriminators(tower.images, generated)
-                                                : shared_discriminator(tower.images, generated);
+  const Logits logits = discriminate(tower.images, generated, options.separate_scopes);
   tower.losses = build_loss(tower.images, generated, logits.real, logits.fake);
   return tower;
 }
@@ -115,7 +110,8 @@ Losses build_loss(const Tensor& images, const Tensor& generated, const Tensor& r
 Towers build_towers(const TowersOptions& options) {
   Towers towers;
   towers.global_step = tf::train::get_or_create_global_step();
-  tf::train::AdamOptimizer gen_only_opt(0.01), discm_only_opt(0.01), full_opt(0.01);
+  tf::train::AdamOptimizer gen_only_opt(options.learning_rate),
+      discm_only_opt(options.learning_rate), full_opt(options.learning_rate);
   for (tf::train::Optimizer* opt :
        std::initializer_list<tf::train::Optimizer*>{&gen_only_opt, &discm_only_opt, &full_opt}) {
     opt->set_strict_slots(options.strict_slots);
@@ -145,5 +141,80 @@ Towers build_towers(const TowersOptions& options) {
   apply(towers.full, full_opt, towers.global_step);
   return towers;
 }
+
+namespace {
+
+constexpr std::int64_t kHoleSize = 2;
+
+/// Digits of 28 x 28 pixels as images of 8 x 8, each pixel the mean of 4 x 4 of a wider frame; the
+/// mask is 0 in a square in the middle.
+Input shrunken(const Batch& batch) {
+  const Tensor images = tf::reshape(batch.images + 0.5, {-1, 28, 28, 1});
+  const Tensor framed = tf::pad(images, {{0, 0}, {2, 2}, {2, 2}, {0, 0}});
+  constexpr std::int64_t kAround = (kImageSize - kHoleSize) / 2;
+  return {tf::nn::avg_pool(framed, {1, 4, 4, 1}, {1, 4, 4, 1}, "VALID"),
+          tf::pad(tf::zeros({kHoleSize, kHoleSize, 1}),
+                  {{kAround, kAround}, {kAround, kAround}, {0, 0}}, "CONSTANT",
+                  {.constant_values = 1.0})};
+}
+
+TrainingGraph build(const BuildOptions& options, const BatchFunction& next_batch) {
+  const Towers towers = build_towers({.num_gpus = options.num_towers,
+                                      .learning_rate = options.learning_rate,
+                                      .next_input = [&] { return shrunken(next_batch()); }});
+  const auto stage = [&](const Stage& of, Tensor Losses::*loss) {
+    StageOps ops{of.train_op, {}};
+    for (const Tower& tower : towers.towers) ops.losses.push_back(tower.losses.*loss);
+    return ops;
+  };
+  return {
+      .global_step = towers.global_step,
+      .stages = {stage(towers.gen_only, &Losses::gen_only),
+                 stage(towers.discm_only, &Losses::discm_only), stage(towers.full, &Losses::full)},
+      .grads = towers.full.grads};
+}
+
+EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
+  const auto [images, mask] = shrunken(batch);
+  const Tensor masked = images * mask, hole = 1.0 - mask;
+  const Tensor generated =
+      tf::with(tf::variable_scope("generator"), [&](auto&) { return build_generator(masked); });
+  const auto square_error = [&](const Tensor& filled) {
+    return tf::reduce_sum(tf::square((filled - images) * hole));
+  };
+  return {{square_error(generated), square_error(masked)}};
+}
+
+Score score(std::int64_t examples, const std::vector<double>& sums) {
+  constexpr std::int64_t kPixels = kHoleSize * kHoleSize;
+  const double filled = sums[0] / static_cast<double>(examples * kPixels);
+  const double black = sums[1] / static_cast<double>(examples * kPixels);
+  return {fmt::format("mean squared error of the pixels filled in {:.4f}, of black ones {:.4f}, "
+                      "over {} test digits",
+                      filled, black, examples),
+          {{"mean_squared_error", filled}, {"mean_squared_error_of_black", black}}};
+}
+
+}  // namespace
+
+const Model kModel{
+    .name = "three_stage_gan",
+    .title = "GAN",
+    .about = "fills in a hole in small digits, trained in three stages",
+    .training =
+        "Of the steps the first 40 % train the generator, the next 20 % the discriminator, "
+        "the\nothers both, each stage by an Adam optimizer of its own.",
+    .evaluation =
+        "how far the pixels that it fills in are from the digits' own, beside how\n"
+        "far black ones are.",
+    .tower = "Tower",
+    .learning_rate = 0.01,
+    .stages = {{.name = "generator", .end_percent = 40},
+               {.name = "discriminator", .end_percent = 60},
+               {.name = "both"}},
+    .options = {},
+    .build = build,
+    .build_evaluation = build_evaluation,
+    .score = score};
 
 }  // namespace towerflow::models::three_stage_gan

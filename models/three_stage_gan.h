@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/graph/operand.h"
@@ -31,8 +32,17 @@ struct Losses {
 Losses build_loss(const Tensor& images, const Tensor& generated, const Tensor& real_logits,
                   const Tensor& fake_logits);
 
+/// What a tower fills in.
+struct Input {
+  Tensor images;  ///< [N, 8, 8, 1], in 0 .. 1
+  Tensor mask;    ///< as images, or [8, 8, 1]: 0 where something is to be filled in
+};
+using InputFunction = std::function<Input()>;
+
 struct TowersOptions {
   int num_gpus = 2;
+  Operand learning_rate = 0.01;
+  InputFunction next_input{};  ///< placeholders `images` and `mask` in each tower when not given
   /// The source text's scopes: the discriminator of filled images is told to reuse what is in
   /// `discriminator/fake_discriminator`, where nothing is. ValueError, which names the nearest.
   bool separate_scopes = false;
@@ -43,8 +53,8 @@ struct TowersOptions {
 };
 
 struct Tower {
-  Tensor images;  ///< placeholder [N, 8, 8, 1]
-  Tensor mask;    ///< placeholder [N, 8, 8, 1], 0 where something is to be filled in
+  Tensor images;
+  Tensor mask;
   Losses losses;
 };
 

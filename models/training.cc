@@ -1,4 +1,4 @@
-#include "models/mnist_train.h"
+#include "models/training.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,12 @@
 #include <random>
 #include <utility>
 
-#include "data/existing_file.h"
 #include "data/tfrecord.h"
-#include "models/mnist_summaries.h"
 #include "models/run_record.h"
+#include "models/summaries.h"
 #include "towerflow/tf.h"
 
-namespace towerflow::models::mnist {
+namespace towerflow::models {
 namespace {
 
 constexpr std::int64_t kSummaryEvery = 100;  // steps, as the CIFAR-10 program does
@@ -27,12 +26,12 @@ void check(const TrainOptions& options) {
   need(options.num_epochs >= 1, "the number of epochs", options.num_epochs);
   need(options.reader_threads >= 1, "the number of reader threads", options.reader_threads);
   if (options.max_steps) need(*options.max_steps >= 1, "the number of steps", *options.max_steps);
-  if (options.net.tb_logging && options.train_dir.empty()) {
+  if (options.tb_logging && options.train_dir.empty()) {
     throw ValueError("summaries want a train_dir to be written to");
   }
-  if (!(options.learning_rate > 0)) {
+  if (options.learning_rate && !(*options.learning_rate > 0)) {
     throw ValueError(
-        fmt::format("the learning rate must be positive, got {}", options.learning_rate));
+        fmt::format("the learning rate must be positive, got {}", *options.learning_rate));
   }
 }
 
@@ -48,15 +47,19 @@ std::int64_t any_seed() { return std::random_device()() & 0x7FFFFFFFU; }
 
 /// Takes over the seed of what is gone on from. Throws ValueError where that was another kind of
 /// run.
-void go_on_alike(TrainOptions& options) {
-  const RunRecord record = read_run_record(options.train_dir).value_or(RunRecord{});
+void go_on_alike(const Model& model, TrainOptions& options) {
+  const RunRecord record = read_run_record(model, options.train_dir).value_or(RunRecord{});
   const auto other = [&](const std::string& what) {
     return ValueError(fmt::format("the network in '{}' was trained {}", options.train_dir, what),
                       {.hint = "go on as it was begun, choose another --train-dir, or begin anew "
                                "with --restart"});
   };
-  if (record.relu_logits != options.net.relu_logits) {
-    throw other(record.relu_logits ? "with --relu-logits" : "without --relu-logits");
+  for (const ModelOption& option : model.options) {
+    if (!option.kept) continue;
+    const OptionValue& was = option_value(model, record.values, option.name);
+    if (was != option_value(model, options.values, option.name)) {
+      throw other(fmt::format("{} --{}", std::get<bool>(was) ? "with" : "without", option.name));
+    }
   }
   if (options.seed && record.seed && *options.seed != *record.seed) {
     throw other(fmt::format("from seed {}, not {}", *record.seed, *options.seed));
@@ -67,10 +70,10 @@ void go_on_alike(TrainOptions& options) {
 /// Keeps run.json beside the checkpoints.
 class RunRecorder : public tf::train::CheckpointSaverListener {
  public:
-  RunRecorder(const TrainOptions& options, std::string file)
-      : options_(options), file_(std::move(file)) {}
+  RunRecorder(const Model& model, const TrainOptions& options, std::string file)
+      : model_(model), options_(options), file_(std::move(file)) {}
   void write(std::int64_t steps) {
-    write_run_record(options_, file_, steps);
+    write_run_record(model_, options_, file_, steps);
     written_ = true;
   }
   /// Where another run is replaced its record has stayed until now.
@@ -80,32 +83,75 @@ class RunRecorder : public tf::train::CheckpointSaverListener {
   void after_save(Session&, std::int64_t steps) override { write(steps); }
 
  private:
+  const Model& model_;
   const TrainOptions& options_;
   std::string file_;
   bool written_ = false;
 };
 
+/// Which stage each step belongs to.
+class Stages {
+ public:
+  Stages(const Model& model, std::int64_t steps) : model_(model), steps_(steps) {}
+  /// The number of the stage that makes the step after `step` others.
+  std::size_t at(std::int64_t step) const {
+    std::size_t stage = 0;
+    while (stage + 1 < model_.stages.size() &&
+           step >= steps_ * model_.stages[stage].end_percent / 100) {
+      ++stage;
+    }
+    return stage;
+  }
+  const StageInfo& info(std::int64_t step) const { return model_.stages[at(step)]; }
+  std::int64_t steps() const { return steps_; }
+
+ private:
+  const Model& model_;
+  std::int64_t steps_;
+};
+
+/// Watches the losses of one stage: another stage's would be computed for nothing.
+class NanHookOfStage : public tf::train::NanTensorHook {
+ public:
+  NanHookOfStage(const Stages& stages, std::size_t stage, const Tensor& loss,
+                 tf::train::NanTensorOptions options)
+      : NanTensorHook(loss, std::move(options)), stages_(stages), stage_(stage) {}
+  tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
+    watches_ = stages_.at(context.global_step()) == stage_;
+    return watches_ ? NanTensorHook::before_run(context) : tf::train::SessionRunArgs{};
+  }
+  void after_run(tf::train::SessionRunContext& context,
+                 const tf::train::SessionRunValues& values) override {
+    if (watches_) NanTensorHook::after_run(context, values);
+  }
+
+ private:
+  const Stages& stages_;
+  std::size_t stage_;
+  bool watches_ = false;
+};
+
 /// Feeds the rate, and tells of each step.
 class StepHook : public tf::train::SessionRunHook {
  public:
-  StepHook(const TrainOptions& options, std::int64_t steps, Tensor rate, std::vector<Tensor> losses,
+  StepHook(const Stages& stages, const TrainingGraph& graph, Tensor rate, double learning_rate,
            const std::function<bool(const StepReport&)>& on_step)
-      : options_(options),
-        steps_(steps),
+      : stages_(stages),
+        graph_(graph),
         rate_(std::move(rate)),
-        losses_(std::move(losses)),
+        learning_rate_(learning_rate),
         on_step_(on_step) {}
 
   tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
     step_ = context.global_step();
-    const bool late = step_ >= steps_ * 6 / 10;
-    return {{losses_.begin(), losses_.end()},
-            {{rate_, options_.learning_rate * (late ? 0.1 : 1.0)}}};
+    const auto& losses = graph_.stages[stages_.at(step_)].losses;
+    return {{losses.begin(), losses.end()},
+            {{rate_, learning_rate_ * stages_.info(step_).rate_factor}}};
   }
 
   void after_run(tf::train::SessionRunContext& context,
                  const tf::train::SessionRunValues& values) override {
-    StepReport report{step_, steps_, {}, values.seconds};
+    StepReport report{step_, stages_.steps(), stages_.info(step_).name, {}, values.seconds};
     for (const Array& value : values.results) report.losses.push_back(value.item<float>());
     if (runs++ > 0) seconds += report.seconds;
     loss = report.losses.back();
@@ -128,20 +174,65 @@ class StepHook : public tf::train::SessionRunHook {
   bool stopped = false;
 
  private:
-  const TrainOptions& options_;
-  std::int64_t steps_, step_ = 0;
+  const Stages& stages_;
+  const TrainingGraph& graph_;
   Tensor rate_;
-  std::vector<Tensor> losses_;
+  double learning_rate_;
+  std::int64_t step_ = 0;
   const std::function<bool(const StepReport&)>& on_step_;
   std::exception_ptr failed_;
 };
 
+using Hooks = std::vector<std::shared_ptr<tf::train::SessionRunHook>>;
+
+std::vector<Tensor> summaries_of(const TrainingGraph& graph) {
+  std::vector<Tensor> summaries = graph.summaries;
+  if (summaries.empty()) {
+    for (const StageOps& stage : graph.stages) {
+      const Tensor& loss = stage.losses.back();
+      summaries.push_back(tf::summary::scalar(loss.op().name(), loss));
+    }
+  }
+  return summaries;
+}
+
+/// What ends the training, or writes summaries; `told` comes after those that may refuse a step.
+Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGraph& graph,
+               const Stages& stages, const Tensor& rate, double learning_rate,
+               const std::shared_ptr<StepHook>& told) {
+  Hooks hooks;
+  for (std::size_t stage = 0; stage < graph.stages.size(); ++stage) {
+    for (int i = 0; i < options.num_towers; ++i) {
+      hooks.push_back(std::make_shared<NanHookOfStage>(
+          stages, stage, graph.stages[stage].losses[static_cast<std::size_t>(i)],
+          tf::train::NanTensorOptions{
+              .what = fmt::format("{}_{}", model.tower, i),
+              .hint = fmt::format("a learning rate below {}; checkpoints before this step are as "
+                                  "they were",
+                                  learning_rate)}));
+    }
+  }
+  if (options.tb_logging) {
+    hooks.push_back(std::make_shared<tf::train::SummarySaverHook>(tf::train::SummarySaverOptions{
+        .save_steps = kSummaryEvery,
+        .output_dir = options.train_dir,
+        .summary_op = merged_summaries(summaries_of(graph), graph.grads, {.learning_rate = rate}),
+        .count_before = true}));
+  }
+  if (options.max_steps) {
+    hooks.push_back(std::make_shared<tf::train::StopAtStepHook>(
+        tf::train::StopAtStepOptions{.last_step = options.max_steps}));
+  }
+  hooks.push_back(told);
+  return hooks;
+}
+
 /// Examples that wait in each tower's shuffle queue when training has ended.
-std::vector<std::int64_t> left_over(Session& session, int num_towers) {
+std::vector<std::int64_t> left_over(Session& session, const Model& model, int num_towers) {
   std::vector<std::int64_t> counts;
   for (int i = 0; i < num_towers; ++i) {
     const Tensor size = session.graph().get_tensor_by_name(
-        fmt::format("{}_{}/input/shuffle_batch/random_shuffle_queue_Size:0", kTowerName, i));
+        fmt::format("{}_{}/input/shuffle_batch/random_shuffle_queue_Size:0", model.tower, i));
     counts.push_back(session.run(size).item<std::int32_t>());
   }
   return counts;
@@ -161,13 +252,7 @@ ConfigProto session_config(int num_towers, const DeviceOptions& options) {
   return config;
 }
 
-std::string record_file(const std::string& folder, const std::string& name) {
-  return data::existing_file(folder, name + ".tfrecords",
-                             "`towerflow convert mnist --from IDX_DIR --to D` makes them")
-      .string();
-}
-
-TrainResult train(const TrainOptions& asked,
+TrainResult train(const Model& model, const TrainOptions& asked,
                   const std::function<bool(const StepReport&)>& on_step) {
   check(asked);
   TrainOptions options = asked;
@@ -179,12 +264,12 @@ TrainResult train(const TrainOptions& asked,
     throw ValueError(fmt::format("{} examples in {} epochs of '{}' do not fill one batch of {}",
                                  examples, options.num_epochs, file, options.batch_size));
   }
-  const std::int64_t steps =
-      std::min(examples / options.batch_size, options.max_steps.value_or(examples));
+  const Stages stages(
+      model, std::min(examples / options.batch_size, options.max_steps.value_or(examples)));
   tf::train::TrainingFolder folder;
   if (!options.train_dir.empty()) {
     folder = {options.train_dir, {.restart = options.restart}};
-    if (!folder.continued_from().empty()) go_on_alike(options);
+    if (!folder.continued_from().empty()) go_on_alike(model, options);
     if (!options.seed) options.seed = any_seed();
   }
 
@@ -196,47 +281,28 @@ TrainResult train(const TrainOptions& asked,
     const auto cpu = tf::device("/cpu:0");
     rate = tf::placeholder(tf::float32, {.shape = Shape{}, .name = "learning_rate"});
   }
-  const Towers towers = build_towers(
-      {.num_towers = options.num_towers, .net = options.net, .learning_rate = rate}, [&] {
-        return inputs(file, {.batch_size = options.batch_size,
-                             .num_epochs = options.num_epochs,
-                             .num_threads = options.reader_threads});
-      });
-
-  std::vector<std::shared_ptr<tf::train::SessionRunHook>> hooks;
-  for (int i = 0; i < options.num_towers; ++i) {
-    hooks.push_back(std::make_shared<tf::train::NanTensorHook>(
-        towers.losses[i],
-        tf::train::NanTensorOptions{
-            .what = fmt::format("{}_{}", kTowerName, i),
-            .hint = fmt::format("a learning rate below {}; checkpoints before this step are as "
-                                "they were",
-                                options.learning_rate)}));
-  }
-  if (options.net.tb_logging) {
-    hooks.push_back(std::make_shared<tf::train::SummarySaverHook>(tf::train::SummarySaverOptions{
-        .save_steps = kSummaryEvery,
-        .output_dir = options.train_dir,
-        .summary_op = merged_summaries(towers, {.learning_rate = rate}),
-        .count_before = true}));
-  }
-  if (options.max_steps) {
-    hooks.push_back(std::make_shared<tf::train::StopAtStepHook>(
-        tf::train::StopAtStepOptions{.last_step = options.max_steps}));
-  }
-  const auto told = std::make_shared<StepHook>(options, steps, rate, towers.losses, on_step);
-  hooks.push_back(told);
-  const auto record = std::make_shared<RunRecorder>(options, file);
+  const TrainingGraph built =
+      model.build({.num_towers = options.num_towers,
+                   .learning_rate = rate,
+                   .tb_logging = options.tb_logging,
+                   .values = options.values},
+                  [&] {
+                    return inputs(file, {.batch_size = options.batch_size,
+                                         .num_epochs = options.num_epochs,
+                                         .num_threads = options.reader_threads});
+                  });
+  const double learning_rate = options.learning_rate.value_or(model.learning_rate);
+  const auto told = std::make_shared<StepHook>(stages, built, rate, learning_rate, on_step);
+  const auto record = std::make_shared<RunRecorder>(model, options, file);
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,
-       .hooks = hooks,
+       .hooks = hooks_of(model, options, built, stages, rate, learning_rate, told),
        .save_checkpoint_steps = options.save_every,
        .saver_listeners = {record},
        .save_summaries_steps = 0,
        .log_step_count_steps = 0,
        .config = session_config(options.num_towers, options.devices),
-       .init_op = towers.init,
-       .global_step = towers.global_step,
+       .global_step = built.global_step,
        .input_files = {file}});
   result.first_step = sess.global_step();
   if (folder) {
@@ -245,7 +311,7 @@ TrainResult train(const TrainOptions& asked,
   }
   // Ends at the latest when a tower has read all its epochs.
   tf::with(sess, [&](auto&) {
-    while (!sess.should_stop()) sess.run(towers.train_op);
+    while (!sess.should_stop()) sess.run(built.stages[stages.at(sess.global_step())].train_op);
   });
 
   result.steps = sess.global_step();
@@ -257,8 +323,8 @@ TrainResult train(const TrainOptions& asked,
         static_cast<double>((told->runs - 1) * options.batch_size * options.num_towers) /
         told->seconds;
   }
-  result.left_over = left_over(sess.raw_session(), options.num_towers);
+  result.left_over = left_over(sess.raw_session(), model, options.num_towers);
   return result;
 }
 
-}  // namespace towerflow::models::mnist
+}  // namespace towerflow::models

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/runtime/session.h"
-#include "models/mnist.h"
+#include "models/model.h"
 
-namespace towerflow::models::mnist {
+namespace towerflow::models {
 
 /// Devices and compute threads of a session.
 struct DeviceOptions {
@@ -29,13 +29,14 @@ struct TrainOptions {
   std::int64_t batch_size = 64;  ///< per tower
   int num_epochs = 5;
   std::optional<std::int64_t> max_steps{};  ///< ends earlier
-  double learning_rate = 0.005;             ///< divided by 10 after 60 % of the steps
+  std::optional<double> learning_rate{};    ///< the model's when not given
   std::string train_dir;                    ///< for checkpoints; none are written when empty
   std::int64_t save_every = 0;              ///< steps between checkpoints; 0: at the end alone
   bool restart = false;                     ///< train anew where train_dir has a checkpoint
+  bool tb_logging = false;                  ///< write summaries to train_dir, every 100 steps
   std::optional<std::int64_t> seed{};
   int reader_threads = 2;  ///< per tower
-  NetOptions net{};        ///< its tb_logging writes summaries to train_dir, every 100 steps
+  OptionValues values{};   ///< of the model's own options
   DeviceOptions devices{};
 };
 
@@ -43,6 +44,7 @@ struct TrainOptions {
 struct StepReport {
   std::int64_t step = 0;       ///< counted from 0
   std::int64_t steps = 0;      ///< expected in all
+  std::string stage;           ///< the name of its stage; empty where the model names none
   std::vector<double> losses;  ///< one a tower
   double seconds = 0;
 };
@@ -59,9 +61,9 @@ struct TrainResult {
   std::string checkpoint;        ///< path prefix; empty when none was written
 };
 
-/// Trains until every tower has read its epochs: the run ends by OutOfRangeError, with all input
-/// threads joined. `on_step` is called after each step; returning false ends training there, with a
-/// checkpoint. So does an error that it throws, which is thrown on then.
+/// Trains a model until every tower has read its epochs: the run ends by OutOfRangeError, with all
+/// input threads joined. `on_step` is called after each step; returning false ends training there,
+/// with a checkpoint. So does an error that it throws, which is thrown on then.
 ///
 /// A run goes on from the newest checkpoint in train_dir, the input's position included: stopped
 /// and continued it ends in the same bits as without. When the checkpoint was of other input, or of
@@ -73,29 +75,25 @@ struct TrainResult {
 /// errors   NotFoundError: no training file in data_dir; UnavailableError: another run trains into
 ///          train_dir; DataLossError: a damaged one, or one that
 ///          has changed since the checkpoint; ValueError: an option out of range, fewer examples
-///          than one batch, another net or seed than the checkpoint's
-TrainResult train(const TrainOptions& options,
+///          than one batch, another model, network or seed than the checkpoint's
+TrainResult train(const Model& model, const TrainOptions& options,
                   const std::function<bool(const StepReport&)>& on_step);
 
 struct EvalOptions {
   std::string data_dir;   ///< holds test.tfrecords or test.tfrecords.gz
   std::string train_dir;  ///< the newest checkpoint there is used
   std::int64_t batch_size = 100;
-  std::optional<bool> relu_logits{};  ///< as it was trained when not given
+  OptionValues values{};  ///< of the model's own options; as it was trained when not given
 };
 
 struct EvalResult {
   std::string checkpoint;
   std::int64_t step = 0;
   std::int64_t examples = 0;
-  std::int64_t correct = 0;
-  double precision_at_1 = 0;
+  Score score;
 };
 
-/// Counts how many test digits the newest checkpoint names right; each is read exactly once.
-EvalResult evaluate(const EvalOptions& options);
+/// Evaluates the newest checkpoint on the test digits, each of which is read exactly once.
+EvalResult evaluate(const Model& model, const EvalOptions& options);
 
-/// `folder/name.tfrecords` or `folder/name.tfrecords.gz`; throws NotFoundError naming both.
-std::string record_file(const std::string& folder, const std::string& name);
-
-}  // namespace towerflow::models::mnist
+}  // namespace towerflow::models

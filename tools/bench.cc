@@ -8,10 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "models/mnist_bench.h"
+#include "models/models.h"
+#include "models/step_bench.h"
 #include "tools/bench.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
+#include "tools/model_options.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/quantile.h"
@@ -22,16 +24,20 @@
 namespace towerflow::tools {
 namespace {
 
-namespace mnist = models::mnist;
-
-constexpr const char* kBenchMnistHelp =
-    "Runs the step on digits that lie in memory, so that reading and shuffling do not count, in\n"
-    "windows of some steps, and prints the median rate with the spread of the middle 80 % of the\n"
-    "windows. --explain says where the time goes and what the fastest kernels would need, --trace\n"
-    "draws one step for chrome://tracing or Perfetto. With --data-dir the step is the whole\n"
-    "program's: it takes its batches from queues, which are filled while it runs.\n"
-    "\n"
-    "Example: towerflow bench mnist --num-towers 2 --windows 5 --explain";
+/// The help of `towerflow bench NAME`.
+std::string bench_help(const models::Model& model) {
+  return fmt::format(
+      "Runs the step on digits that lie in memory, so that reading and shuffling do not count, in\n"
+      "windows of some steps, and prints the median rate with the spread of the middle 80 % of "
+      "the\n"
+      "windows. --explain says where the time goes and what the fastest kernels would need, "
+      "--trace\n"
+      "draws one step for chrome://tracing or Perfetto. With --data-dir the step is the whole\n"
+      "program's: it takes its batches from queues, which are filled while it runs.\n"
+      "\n"
+      "Example: towerflow bench {} --num-towers 2 --windows 5 --explain",
+      model.name);
+}
 
 constexpr const char* kBenchHelp =
     "Each measures one thing, on this machine, without data or network; the same is measured in\n"
@@ -40,14 +46,15 @@ constexpr const char* kBenchHelp =
     "Example: towerflow bench mnist --num-towers 2";
 
 struct BenchArguments {
-  mnist::BenchOptions options;
+  const models::Model* model;
+  models::BenchOptions options;
   std::int64_t num_towers = 1, windows = 20, steps = 10, warm_up = 10;
   std::optional<std::int64_t> threads;
   std::string trace;
   bool serve = false, plan = false, explain = false, json = false;
 };
 
-std::vector<RunMetadata> traces_of(mnist::StepBench& bench, std::int64_t steps) {
+std::vector<RunMetadata> traces_of(models::StepBench& bench, std::int64_t steps) {
   std::vector<RunMetadata> traces;
   for (std::int64_t i = 0; i < steps; ++i) traces.push_back(bench.trace());
   return traces;
@@ -63,7 +70,8 @@ double stream_rate(int threads) {
 }
 
 /// Steps of one tower, with either choice of kernels, on one thread and on all.
-std::vector<AloneSteps> alone_steps(mnist::BenchOptions options, int threads, std::int64_t steps) {
+std::vector<AloneSteps> alone_steps(const models::Model& model, models::BenchOptions options,
+                                    int threads, std::int64_t steps) {
   options.num_towers = 1;
   std::vector<AloneSteps> alone;
   for (const int on : {1, threads}) {
@@ -71,7 +79,7 @@ std::vector<AloneSteps> alone_steps(mnist::BenchOptions options, int threads, st
     for (const bool winograd : {true, false}) {
       options.devices.threads = on;
       options.passes.choose_winograd = winograd;
-      mnist::StepBench bench(options);
+      models::StepBench bench(model, options);
       alone.push_back({on, traces_of(bench, steps)});
     }
   }
@@ -79,21 +87,23 @@ std::vector<AloneSteps> alone_steps(mnist::BenchOptions options, int threads, st
 }
 
 /// Where the time goes, over a number of traced steps, and how far it is from the floor.
-void explain(mnist::StepBench& bench, const mnist::BenchOptions& options, std::int64_t steps) {
+void explain(models::StepBench& bench, const models::Model& model,
+             const models::BenchOptions& options, std::int64_t steps) {
   const auto traces = traces_of(bench, steps * 5);
   fmt::print("{}", step_table(traces));
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads = options.devices.threads > 0 ? options.devices.threads : cores;
   const double rate = stream_rate(threads);
-  const double floor = step_floor(traces[0], alone_steps(options, threads, steps), threads, rate);
+  const double floor =
+      step_floor(traces[0], alone_steps(model, options, threads, steps), threads, rate);
   fmt::print("{}", floor_line(traces, floor, rate));
 }
 
-void bench_mnist(BenchArguments arguments) {
-  mnist::BenchOptions& options = arguments.options;
+void bench_model(BenchArguments arguments) {
+  models::BenchOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
-  mnist::StepBench bench(options);
+  models::StepBench bench(*arguments.model, options);
   if (arguments.warm_up > 0) bench.window(static_cast<int>(arguments.warm_up));
   if (arguments.plan) fmt::print("{}", bench.session().plan_report(bench.fetches()));
   if (arguments.serve) {
@@ -111,16 +121,16 @@ void bench_mnist(BenchArguments arguments) {
   progress.finish();
   const double median = quantile(rates, 0.5);
   if (!arguments.trace.empty()) write_trace(bench.trace(), arguments.trace);
-  if (arguments.explain) explain(bench, options, arguments.steps);
+  if (arguments.explain) explain(bench, *arguments.model, options, arguments.steps);
   fmt::print(
-      "mnist, {} towers of {} examples: {:.0f} examples/s ({:.0f} to {:.0f} in the middle "
+      "{}, {} towers of {} examples: {:.0f} examples/s ({:.0f} to {:.0f} in the middle "
       "80 % of {} windows of {} steps), {:.2f} ms a step\n",
-      options.num_towers, options.batch_size, median, quantile(rates, 0.1), quantile(rates, 0.9),
-      arguments.windows, arguments.steps,
+      arguments.model->name, options.num_towers, options.batch_size, median, quantile(rates, 0.1),
+      quantile(rates, 0.9), arguments.windows, arguments.steps,
       1e3 * static_cast<double>(options.num_towers * options.batch_size) / median);
   if (arguments.json) {
     nlohmann::ordered_json line;
-    line["model"] = "mnist";
+    line["model"] = arguments.model->name;
     line["towers"] = options.num_towers;
     line["batch_size"] = options.batch_size;
     line["steps"] = arguments.windows * arguments.steps;
@@ -132,10 +142,12 @@ void bench_mnist(BenchArguments arguments) {
   }
 }
 
-void add_bench_mnist(CLI::App& parent) {
+void add_bench_model(CLI::App& parent, const models::Model& model) {
   CLI::App& app =
-      add_subcommand(parent, "mnist", "the MNIST step on data in memory", kBenchMnistHelp);
+      add_subcommand(parent, model.name, fmt::format("the {} step on data in memory", model.title),
+                     bench_help(model));
   const auto arguments = std::make_shared<BenchArguments>();
+  arguments->model = &model;
   add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
             {.least = 1, .most = 1024});
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
@@ -148,14 +160,7 @@ void add_bench_mnist(CLI::App& parent) {
   add_whole(app, "--windows", arguments->windows, "timed windows of --steps steps");
   add_whole(app, "--steps", arguments->steps, "steps a window");
   add_whole(app, "--warm-up", arguments->warm_up, "steps before the first window", {.least = 0});
-  add_flag(app, "--relu-logits", arguments->options.net.relu_logits,
-           "the ReLU on local4 of the source text, a mistake kept for teaching");
-  add_whole(app, "--kernel", arguments->options.net.kernel, "height and width of convolutions",
-            {.least = 1, .most = 28});
-  add_text(app, "--prefix", arguments->options.net.prefix, "put before the layers' names");
-  add_flag(
-      app, "--by-hand", [arguments] { arguments->options.average = mnist::average_by_hand; },
-      "average by expand_dims, concat and reduce_mean, as the source text does");
+  add_model_options(app, model, arguments->options.values, /*all=*/true);
   add_flag(app, "--plan", arguments->plan, "print what the planner makes of the step");
   add_flag(app, "--explain", arguments->explain,
            "print where the time of a step goes, kernel by kernel");
@@ -164,7 +169,7 @@ void add_bench_mnist(CLI::App& parent) {
   add_flag(app, "--serve", arguments->serve,
            "time windows when told to on standard input: a number of steps a line");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_mnist(*arguments); });
+  on_run(app, [arguments] { bench_model(*arguments); });
 }
 
 }  // namespace
@@ -173,7 +178,7 @@ void add_bench(CLI::App& app) {
   CLI::App& bench = add_subcommand(
       app, "bench", "time the training step of a model, or a part of it", kBenchHelp);
   require_subcommand(bench);
-  add_bench_mnist(bench);
+  for (const models::Model* model : models::all()) add_bench_model(bench, *model);
   add_bench_graph(bench);
   add_bench_growth(bench);
   add_bench_records(bench);

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "models/mnist_train.h"
+#include "models/digits.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
@@ -39,7 +39,7 @@ class RecordsBench {
  public:
   explicit RecordsBench(const RecordsArguments& arguments) : batch_size_(arguments.batch_size) {
     const auto as_default = graph_.as_default();
-    const std::string file = models::mnist::record_file(arguments.data_dir, "train");
+    const std::string file = models::record_file(arguments.data_dir, "train");
     const FIFOQueue names = train::string_input_producer({file}, {.shuffle = false});
     const TFRecordReader reader;
     const auto [key, serialized] = reader.read(names);

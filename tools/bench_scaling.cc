@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "models/mnist_bench.h"
+#include "models/models.h"
+#include "models/step_bench.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
@@ -36,9 +37,9 @@ struct ScalingArguments {
 
 /// Virtual seconds of one step.
 double step_seconds(int devices, double bandwidth, const ScalingArguments& arguments) {
-  models::mnist::BenchOptions options{.num_towers = devices, .batch_size = arguments.batch_size};
+  models::BenchOptions options{.num_towers = devices, .batch_size = arguments.batch_size};
   options.devices.simulated = {.count = devices, .bandwidth = bandwidth * 1e9};
-  models::mnist::StepBench bench(options);
+  models::StepBench bench(models::mnist::kModel, options);
   bench.window(2);
   std::vector<double> seconds;
   for (std::int64_t i = 0; i < arguments.steps; ++i) {

@@ -5,19 +5,25 @@
 #include <memory>
 #include <string>
 
-#include "models/mnist_bench.h"
+#include "models/models.h"
+#include "models/step_bench.h"
 #include "tools/command.h"
+#include "tools/model_options.h"
 #include "tools/options.h"
 #include "tools/step_report.h"
 
 namespace towerflow::tools {
 namespace {
 
-constexpr const char* kExplainMnistHelp =
-    "Builds the step, runs it a few times on data in memory, and shows who holds what, what\n"
-    "crosses between memories, who waits for whom, and which operations became one.\n"
-    "\n"
-    "Example: towerflow explain mnist --num-towers 2 --devices sim:2,bandwidth=8GB/s";
+/// The help of `towerflow explain NAME`.
+std::string explain_help(const models::Model& model) {
+  return fmt::format(
+      "Builds the step, runs it a few times on data in memory, and shows who holds what, what\n"
+      "crosses between memories, who waits for whom, and which operations became one.\n"
+      "\n"
+      "Example: towerflow explain {} --num-towers 2 --devices sim:2,bandwidth=8GB/s",
+      model.name);
+}
 
 constexpr const char* kExplainHelp =
     "For whoever wants to see data-parallel training rather than believe it; no GPU and no data\n"
@@ -26,7 +32,8 @@ constexpr const char* kExplainHelp =
     "Example: towerflow explain mnist --num-towers 2";
 
 struct ExplainArguments {
-  models::mnist::BenchOptions options;
+  const models::Model* model;
+  models::BenchOptions options;
   std::int64_t num_towers = 2;
   std::string trace;
   bool plan = false;
@@ -45,19 +52,20 @@ std::string lines_with(const std::string& report, const std::vector<std::string>
   return text;
 }
 
-void explain_mnist(ExplainArguments arguments) {
+void explain_model(ExplainArguments arguments) {
   auto& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   if (options.devices.cpus == 0 && options.devices.simulated.count == 0) {
     options.devices.simulated.count = options.num_towers;
   }
-  models::mnist::StepBench bench(options);
+  models::StepBench bench(*arguments.model, options);
   bench.window(3);
   const RunMetadata step = bench.trace();
   Session& session = bench.session();
   const std::string report = session.plan_report(bench.fetches());
-  fmt::print("One training step of mnist, {} towers of {} examples{}\n", options.num_towers,
-             options.batch_size, step.simulated ? ", on simulated accelerators" : "");
+  fmt::print("One training step of {}, {} towers of {} examples{}\n", arguments.model->name,
+             options.num_towers, options.batch_size,
+             step.simulated ? ", on simulated accelerators" : "");
   fmt::print("\nWho holds what\n{}", holdings(session, bench.fetches()));
   fmt::print("\nWhat crosses in a step\n{}", crossings(session, bench.fetches()));
   fmt::print("\nWho works and who waits\n{}{}", step_timeline(step), first_departure(step));
@@ -67,20 +75,21 @@ void explain_mnist(ExplainArguments arguments) {
   if (arguments.plan) fmt::print("\nThe plan\n{}", report);
 }
 
-void add_explain_mnist(CLI::App& parent) {
-  CLI::App& app = add_subcommand(parent, "mnist", "the MNIST step", kExplainMnistHelp);
+void add_explain_model(CLI::App& parent, const models::Model& model) {
+  CLI::App& app = add_subcommand(parent, model.name, fmt::format("the {} step", model.title),
+                                 explain_help(model));
   const auto arguments = std::make_shared<ExplainArguments>();
+  arguments->model = &model;
   add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
             {.least = 1, .most = 64});
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
-  add_flag(app, "--relu-logits", arguments->options.net.relu_logits,
-           "the ReLU on local4 of the source text, a mistake kept for teaching");
+  add_model_options(app, model, arguments->options.values, /*all=*/false);
   add_text(app, "--trace", arguments->trace, "write the step for chrome://tracing to FILE",
            {.type = "FILE"});
   add_flag(app, "--plan", arguments->plan, "print every instruction as well");
-  on_run(app, [arguments] { explain_mnist(*arguments); });
+  on_run(app, [arguments] { explain_model(*arguments); });
 }
 
 }  // namespace
@@ -89,7 +98,7 @@ void add_explain(CLI::App& app) {
   CLI::App& explain =
       add_subcommand(app, "explain", "show what a training step does, and where", kExplainHelp);
   require_subcommand(explain);
-  add_explain_mnist(explain);
+  for (const models::Model* model : models::all()) add_explain_model(explain, *model);
 }
 
 }  // namespace towerflow::tools

@@ -9,9 +9,11 @@
 #include <numeric>
 #include <utility>
 
-#include "models/mnist_train.h"
+#include "models/models.h"
+#include "models/training.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
+#include "tools/model_options.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/sample_dir.h"
@@ -20,21 +22,24 @@
 namespace towerflow::tools {
 namespace {
 
-namespace mnist = models::mnist;
 using train::Interrupt;
 
-constexpr const char* kTrainMnistHelp =
-    "Every tower reads all training digits once an epoch, shuffled by a queue of its own; "
-    "gradients\n"
-    "are averaged and applied on the CPU. Tower i asks for /gpu:i; without GPUs it runs on a "
-    "logical\n"
-    "CPU. The rate is divided by 10 after 60 % of the steps.\n"
-    "\n"
-    "With --train-dir a run can be stopped by Ctrl-C, or killed, and goes on with the same "
-    "command\n"
-    "from the newest checkpoint, in the same order of examples: it ends in the same bits.\n"
-    "\n"
-    "Example: towerflow train mnist --num-towers 2 --train-dir runs/mnist";
+/// The help of `towerflow train NAME`.
+std::string train_help(const models::Model& model) {
+  return fmt::format(
+      "Every tower reads all training digits once an epoch, shuffled by a queue of its own; "
+      "gradients\n"
+      "are averaged and applied on the CPU. Tower i asks for /gpu:i; without GPUs it runs on a "
+      "logical\n"
+      "CPU. {1}\n"
+      "\n"
+      "With --train-dir a run can be stopped by Ctrl-C, or killed, and goes on with the same "
+      "command\n"
+      "from the newest checkpoint, in the same order of examples: it ends in the same bits.\n"
+      "\n"
+      "Example: towerflow train {0} --num-towers 2 --train-dir runs/{0}",
+      model.name, model.training);
+}
 
 constexpr const char* kTrainHelp =
     "A model is built once for each tower, all with the same variables: each tower has examples "
@@ -44,12 +49,14 @@ constexpr const char* kTrainHelp =
     "Example: towerflow train mnist --num-towers 2 --train-dir runs/mnist";
 
 struct TrainArguments {
+  const models::Model* model;
   std::string data_dir = sample_dir();
   std::string train_dir;
   std::int64_t num_towers = 1, num_epochs = 5, reader_threads = 2;
   std::optional<std::int64_t> threads;
   std::optional<std::int64_t> epochs_given, max_steps, seed;
-  mnist::TrainOptions options;
+  models::TrainOptions options;
+  double learning_rate;
   bool json = false;
 };
 
@@ -65,11 +72,11 @@ std::string now() {
 
 /// The log line of the program this one is a port of, whose loss is the last tower's; then how far
 /// the towers are apart.
-void print_step(const mnist::StepReport& report, const mnist::TrainOptions& options) {
+void print_step(const models::StepReport& report, const models::TrainOptions& options) {
   const double examples = static_cast<double>(options.batch_size * options.num_towers);
-  fmt::print("{}: step {}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)", now(),
-             report.step, report.losses.back(), examples / report.seconds,
-             report.seconds / options.num_towers);
+  fmt::print("{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)", now(),
+             report.step, report.stage.empty() ? "" : fmt::format(" ({})", report.stage),
+             report.losses.back(), examples / report.seconds, report.seconds / options.num_towers);
   const auto& losses = report.losses;
   if (losses.size() > 1) {
     const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
@@ -86,7 +93,7 @@ void print_first_step(std::int64_t step) {
   flush_output();
 }
 
-void print_left_over(const mnist::TrainResult& result) {
+void print_left_over(const models::TrainResult& result) {
   for (std::size_t tower = 0; tower < result.left_over.size(); ++tower) {
     fmt::print("tower_{}: {} examples left that fill no batch.\n", tower, result.left_over[tower]);
   }
@@ -96,8 +103,8 @@ nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nullptr;
 }
 
-void print_result(const mnist::TrainResult& result, const TrainArguments& arguments) {
-  const mnist::TrainOptions& options = arguments.options;
+void print_result(const models::TrainResult& result, const TrainArguments& arguments) {
+  const models::TrainOptions& options = arguments.options;
   if (result.stopped) {
     fmt::print("Stopped after {} steps{}.\n", result.steps,
                result.checkpoint.empty() ? "; without --train-dir nothing was kept"
@@ -111,7 +118,7 @@ void print_result(const mnist::TrainResult& result, const TrainArguments& argume
   if (!result.checkpoint.empty()) fmt::print("Checkpoint: {}\n", result.checkpoint);
   if (!arguments.json) return;
   nlohmann::ordered_json line;
-  line["model"] = "mnist";
+  line["model"] = arguments.model->name;
   line["towers"] = options.num_towers;
   line["steps"] = result.steps;
   line["first_step"] = result.first_step;
@@ -121,8 +128,8 @@ void print_result(const mnist::TrainResult& result, const TrainArguments& argume
   fmt::print("{}\n", json_line(line));
 }
 
-void train_mnist(TrainArguments arguments) {
-  mnist::TrainOptions& options = arguments.options;
+void train_model(TrainArguments arguments) {
+  models::TrainOptions& options = arguments.options;
   if (arguments.epochs_given && arguments.max_steps) {
     throw UsageError("--num-epochs and --max-steps exclude each other; give one");
   }
@@ -133,30 +140,32 @@ void train_mnist(TrainArguments arguments) {
       arguments.max_steps ? std::numeric_limits<std::int32_t>::max() : 5));
   options.max_steps = arguments.max_steps;
   options.seed = arguments.seed;
+  options.learning_rate = arguments.learning_rate;
   options.reader_threads = static_cast<int>(arguments.reader_threads);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
 
   if (options.save_every > 0 && options.train_dir.empty()) {
     throw UsageError("--save-every wants a --train-dir to save to");
   }
-  if (options.net.tb_logging && options.train_dir.empty()) {
+  if (options.tb_logging && options.train_dir.empty()) {
     throw UsageError("--tb-logging wants a --train-dir to write to");
   }
   const Interrupt interrupt;
   Progress progress("training");
   bool begun = false;
-  const mnist::TrainResult result = mnist::train(options, [&](const mnist::StepReport& report) {
-    // A terminal that was closed takes no report.
-    if (Interrupt::received() == SIGHUP) return false;
-    if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
-    if (report.step % 100 == 0) {
-      progress.finish();
-      print_step(report, options);
-      flush_output();
-    }
-    progress.update(report.step + 1, report.steps);
-    return Interrupt::received() == 0;
-  });
+  const models::TrainResult result =
+      models::train(*arguments.model, options, [&](const models::StepReport& report) {
+        // A terminal that was closed takes no report.
+        if (Interrupt::received() == SIGHUP) return false;
+        if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
+        if (report.step % 100 == 0) {
+          progress.finish();
+          print_step(report, options);
+          flush_output();
+        }
+        progress.update(report.step + 1, report.steps);
+        return Interrupt::received() == 0;
+      });
   const bool closed = result.stopped && Interrupt::received() == SIGHUP;
   if (!closed) {
     progress.finish();
@@ -166,11 +175,22 @@ void train_mnist(TrainArguments arguments) {
   if (result.stopped) throw Interrupted{Interrupt::received()};
 }
 
-void add_train_mnist(CLI::App& train) {
-  CLI::App& app =
-      add_subcommand(train, "mnist", "two convolutions and three dense layers", kTrainMnistHelp);
+/// What `--learning-rate` is the rate of.
+std::string rate_text(const models::Model& model) {
+  for (const models::StageInfo& stage : model.stages) {
+    if (stage.rate_factor != model.stages.front().rate_factor) {
+      return fmt::format("rate of the first {} % of the steps", model.stages.front().end_percent);
+    }
+  }
+  return "rate of all optimizers";
+}
+
+void add_train_model(CLI::App& train, const models::Model& model) {
+  CLI::App& app = add_subcommand(train, model.name, model.about, train_help(model));
   const auto arguments = std::make_shared<TrainArguments>();
-  mnist::TrainOptions& options = arguments->options;
+  arguments->model = &model;
+  arguments->learning_rate = model.learning_rate;
+  models::TrainOptions& options = arguments->options;
   add_text(app, "--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]",
            {.type = "DIR"});
   add_whole(app, "--num-towers,--num-gpus", arguments->num_towers,
@@ -179,8 +199,7 @@ void add_train_mnist(CLI::App& train) {
   add_whole(app, "--num-epochs", arguments->epochs_given,
             "how often each tower reads the data; 5 when not given");
   add_whole(app, "--max-steps", arguments->max_steps, "end after N steps instead");
-  add_positive(app, "--learning-rate", options.learning_rate,
-               "rate of the first 60 % of the steps");
+  add_positive(app, "--learning-rate", arguments->learning_rate, rate_text(model));
   add_text(app, "--train-dir", arguments->train_dir,
            "folder for checkpoints, and where a run goes on from; none when not given",
            {.type = "DIR"});
@@ -188,12 +207,11 @@ void add_train_mnist(CLI::App& train) {
             "steps between checkpoints, of which the newest 5 are kept; 0: at the end alone",
             {.least = 0});
   add_flag(app, "--restart", options.restart, "train anew where --train-dir has a checkpoint");
-  add_flag(app, "--tb-logging", options.net.tb_logging,
+  add_flag(app, "--tb-logging", options.tb_logging,
            "write summaries to --train-dir every 100 steps, for TensorBoard");
   add_whole(app, "--seed", arguments->seed, "makes the run repeat bit for bit",
             {.least = 0, .most = std::numeric_limits<std::int32_t>::max()});
-  add_flag(app, "--relu-logits", options.net.relu_logits,
-           "the ReLU on local4 of the source text, a mistake kept for teaching");
+  add_model_options(app, model, options.values, /*all=*/false);
   add_whole(app, "--reader-threads", arguments->reader_threads,
             "input threads a tower; the order of examples does not depend on it",
             {.least = 1, .most = 64});
@@ -204,7 +222,7 @@ void add_train_mnist(CLI::App& train) {
   add_flag(app, "--log-device-placement", options.devices.log_device_placement,
            "say which device each node is placed on");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { train_mnist(*arguments); });
+  on_run(app, [arguments] { train_model(*arguments); });
 }
 
 }  // namespace
@@ -212,7 +230,7 @@ void add_train_mnist(CLI::App& train) {
 void add_train(CLI::App& app) {
   CLI::App& train = add_subcommand(app, "train", "train a model on towers", kTrainHelp);
   require_subcommand(train);
-  add_train_mnist(train);
+  for (const models::Model* model : models::all()) add_train_model(train, *model);
 }
 
 }  // namespace towerflow::tools

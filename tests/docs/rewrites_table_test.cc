@@ -7,7 +7,8 @@
 #include <sstream>
 
 #include "core/graph/rewrite.h"
-#include "models/mnist_train.h"
+#include "models/mnist.h"
+#include "models/training.h"
 #include "tests/ops/ran.h"
 #include "towerflow/tf.h"
 
@@ -22,15 +23,15 @@ struct Step {
     const auto guard = graph.as_default();
     const mnist::Towers made = mnist::build_towers({.num_towers = towers}, [] {
       const auto cpu = tf::device("/cpu:0");
-      const Variable images(tf::zeros({64, mnist::kImagePixels}), {.trainable = false});
+      const Variable images(tf::zeros({64, models::kImagePixels}), {.trainable = false});
       const Variable labels(Array::zeros(tf::int32, {64}), {.trainable = false});
-      return mnist::Batch{images, labels};
+      return models::Batch{images, labels};
     });
     fetches = {made.train_op, made.losses.back()};
   }
 
   std::string report(const PassOptions& passes) {
-    ConfigProto config = mnist::session_config(num_towers, {});
+    ConfigProto config = models::session_config(num_towers, {});
     config.passes = passes;
     Session session(graph, config);
     return session.plan_report(fetches);

@@ -41,7 +41,7 @@ class Trainer {
  public:
   explicit Trainer(Json fixture) : fixture_(std::move(fixture)) {
     const auto guard = graph_.as_default();
-    const Shape images{batch(), models::mnist::kImagePixels};
+    const Shape images{batch(), models::kImagePixels};
     towers_ =
         models::mnist::build_towers({.num_towers = count(),
                                      .net = {.relu_logits = fixture_["relu_logits"].get<bool>()},
@@ -50,7 +50,7 @@ class Trainer {
                                     [&] {
                                       images_.push_back(placeholder(float32, {.shape = images}));
                                       labels_.push_back(placeholder(int32, {.shape = {batch()}}));
-                                      return models::mnist::Batch{images_.back(), labels_.back()};
+                                      return models::Batch{images_.back(), labels_.back()};
                                     });
     session_ = std::make_unique<Session>(
         graph_, ConfigProto{.device_count = {{"CPU", count()}}, .allow_soft_placement = true});
@@ -132,7 +132,7 @@ class Trainer {
           base() + 1000 * static_cast<std::uint64_t>(number) + 100 * static_cast<std::uint64_t>(t);
       const auto variant = record["variants"][t].get<std::uint64_t>();
       const Array images = towerflow::test::exact_array(
-          place + 100000 + variant, {batch(), models::mnist::kImagePixels}, {.exponent = -1});
+          place + 100000 + variant, {batch(), models::kImagePixels}, {.exponent = -1});
       const Array labels = towerflow::test::exact_integers(place + 500000, {batch()}, 10, int32);
       const auto flat = labels.flat<std::int32_t>();
       REQUIRE(std::vector<int>(flat.begin(), flat.end()) ==

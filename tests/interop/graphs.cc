@@ -35,13 +35,13 @@ Program mnist_towers() {
   namespace mnist = models::mnist;
   Program program;
   const auto batch = [&] {
-    const Tensor images = placeholder(float32, {.shape = {8, mnist::kImagePixels}});
+    const Tensor images = placeholder(float32, {.shape = {8, models::kImagePixels}});
     const Tensor labels = placeholder(int32, {.shape = {8}});
     program.feeds.emplace_back(images, numbers(images.shape()));
     program.feeds.emplace_back(
         labels,
         Array::of<std::int32_t>(Shape{8}, std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
-    return mnist::Batch{images, labels};
+    return models::Batch{images, labels};
   };
   const mnist::Towers towers = mnist::build_towers({.num_towers = 2}, batch);
   program.targets = {towers.train_op};

@@ -23,10 +23,9 @@ void train(const Arguments& arguments) {
   std::vector<Tensor> images, labels;
   const auto towers = models::mnist::build_towers(
       {.num_towers = count, .learning_rate = 0.01, .momentum = 0.9}, [&] {
-        images.push_back(
-            placeholder(float32, {.shape = Shape{batch, models::mnist::kImagePixels}}));
+        images.push_back(placeholder(float32, {.shape = Shape{batch, models::kImagePixels}}));
         labels.push_back(placeholder(int32, {.shape = Shape{batch}}));
-        return models::mnist::Batch{images.back(), labels.back()};
+        return models::Batch{images.back(), labels.back()};
       });
   train::Saver saver;
   Session session(ConfigProto{.device_count = {{"CPU", count}}, .allow_soft_placement = true});

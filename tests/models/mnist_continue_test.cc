@@ -9,13 +9,13 @@
 
 #include "data/file.h"
 #include "data/tfrecord.h"
-#include "models/mnist_train.h"
+#include "models/models.h"
+#include "models/training.h"
 #include "tests/data/support.h"
 #include "tests/support/data_dir.h"
 
 using namespace towerflow;
 using namespace towerflow::testing;
-namespace mnist = models::mnist;
 
 namespace {
 
@@ -67,17 +67,18 @@ TEST_CASE("mnist: stopped at 50 random steps and continued, the files are those 
   const ScratchFolder folder;
   write_digits(folder / "", 300);
   const auto train = [&](const char* name, int threads, std::int64_t stop_after) {
-    mnist::TrainOptions options{.data_dir = (folder / "").string(),
-                                .num_towers = 2,
-                                .batch_size = 4,
-                                .num_epochs = 1,
-                                .train_dir = (folder / name).string(),
-                                .seed = 3,
-                                .reader_threads = threads};
+    models::TrainOptions options{.data_dir = (folder / "").string(),
+                                 .num_towers = 2,
+                                 .batch_size = 4,
+                                 .num_epochs = 1,
+                                 .train_dir = (folder / name).string(),
+                                 .seed = 3,
+                                 .reader_threads = threads};
     options.devices.threads = 2;
-    return mnist::train(options, [&](const mnist::StepReport&) { return --stop_after != 0; });
+    return models::train(models::mnist::kModel, options,
+                         [&](const models::StepReport&) { return --stop_after != 0; });
   };
-  const mnist::TrainResult whole = train("whole", 1, -1);
+  const models::TrainResult whole = train("whole", 1, -1);
   REQUIRE(whole.steps == 75);
   CHECK_FALSE(whole.stopped);
   const std::string expected = bytes_of(whole.checkpoint);
@@ -88,7 +89,7 @@ TEST_CASE("mnist: stopped at 50 random steps and continued, the files are those 
   for (const int threads : {1, 2, 8}) {
     CAPTURE(threads);
     const std::string name = "stopped" + std::to_string(threads);
-    mnist::TrainResult result;
+    models::TrainResult result;
     do {
       result = train(name.c_str(), threads, 1 + static_cast<std::int64_t>(generator() % 7));
       stops += result.stopped ? 1 : 0;

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "models/mnist.h"
-#include "models/mnist_train.h"
+#include "models/training.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -16,7 +16,7 @@ struct Trained {
 };
 
 /// Three steps of two towers on batches of 4 that lie in variables.
-Trained trained_on(const models::mnist::DeviceOptions& devices) {
+Trained trained_on(const models::DeviceOptions& devices) {
   Graph graph;
   const auto guard = graph.as_default();
   tf::set_random_seed(7);
@@ -25,9 +25,9 @@ Trained trained_on(const models::mnist::DeviceOptions& devices) {
     const Tensor pixels = tf::random_uniform({4, 784}, {.minval = -0.5, .maxval = 0.5, .seed = 3});
     const tf::Variable images(pixels, {.trainable = false, .name = "images"});
     const tf::Variable labels(tf::constant({3, 1, 4, 1}), {.trainable = false, .name = "labels"});
-    return models::mnist::Batch{images, labels};
+    return models::Batch{images, labels};
   });
-  Session session(graph, models::mnist::session_config(2, devices));
+  Session session(graph, models::session_config(2, devices));
   session.run(towers.init);
   std::vector<Fetch> fetches{towers.train_op};
   fetches.insert(fetches.end(), towers.losses.begin(), towers.losses.end());

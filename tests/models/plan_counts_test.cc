@@ -10,8 +10,9 @@
 #include <map>
 
 #include "models/collected_towers.h"
-#include "models/mnist_train.h"
+#include "models/mnist.h"
 #include "models/three_stage_gan.h"
+#include "models/training.h"
 #include "tests/ops/ran.h"
 #include "tests/support/eager.h"
 #include "towerflow/tf.h"
@@ -39,7 +40,7 @@ Step mnist_step() {
     const auto cpu = tf::device("/cpu:0");
     const tf::Variable images(tf::constant(ramp({4, 784})), {.trainable = false, .name = "images"});
     const tf::Variable labels(tf::constant({3, 1, 4, 1}), {.trainable = false, .name = "labels"});
-    return models::mnist::Batch{images, labels};
+    return models::Batch{images, labels};
   });
   return {{towers.train_op, towers.losses[0], towers.losses[1]}, {}};
 }

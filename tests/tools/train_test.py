@@ -100,6 +100,34 @@ class Training(Scratch):
         self.assertEqual(line["precision_at_1"], line["correct"] / 70)
 
 
+class Stages(Scratch):
+    """The three-stage GAN from the command."""
+
+    def test_train_evaluate_time_and_explain(self):
+        folder = self.folder / "gan"
+        result = run("train", "three_stage_gan", "--num-towers", 2, "--num-epochs", 4, "--seed", 1,
+                     "--train-dir", folder, "--tb-logging", "--json")
+        self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
+        lines = result.stdout.splitlines()
+        self.assertEqual([re.search(r"step \d+ \(\w+\)", line)[0] for line in lines[:4]],
+                         ["step 0 (generator)", "step 100 (generator)", "step 200 (both)",
+                          "step 300 (both)"])
+        self.assertEqual(json.loads(lines[-1])["model"], "three_stage_gan")
+        result = run("eval", "three_stage_gan", "--train-dir", folder, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        line = json.loads(result.stdout.splitlines()[-1])
+        self.assertEqual((line["steps"], line["examples"]), (312, 1000))
+        self.assertLess(line["mean_squared_error"], 0.6 * line["mean_squared_error_of_black"])
+        for command in (("bench", "--windows", 2, "--steps", 2, "--json"), ("explain", "--plan")):
+            result = run(command[0], "three_stage_gan", "--num-towers", 2, *command[1:])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("three_stage_gan, 2 towers of 64 examples", result.stdout)
+        tags = {tag["tag"] for path in folder.glob("events.out.tfevents.*") for tag in
+                json.loads(run("inspect", path, "--json").stdout.splitlines()[-1])["tags"]}
+        self.assertLessEqual({"Tower_1/gen_only_loss_1", "learning_rate_1",
+                              "generator/conv1/weights/gradients"}, tags)
+
+
 class Continuing(Scratch):
     """A run that is stopped and started again ends in the files of one that was not."""
 
@@ -118,11 +146,23 @@ class Continuing(Scratch):
                 for part in ("index", "data-00000-of-00001")]
 
     def test_interrupted(self):
-        self.train(*self.arguments("whole"))
+        self.interrupted("mnist")
+
+    def test_interrupted_in_any_stage(self):
+        """A model whose stages are trained one after another, each of which is stopped in."""
+        self.interrupted("three_stage_gan", slow=("--save-every", 1))
+        self.assertEqual(json.loads((self.folder / "parts/run.json").read_text())["model"],
+                         "three_stage_gan")
+        self.assert_error(run("train", "mnist", *self.arguments("parts")), 1,
+                          "a training of 'three_stage_gan', not of 'mnist'")
+
+    def interrupted(self, model, slow=("--save-every", 10)):
+        whole = run("train", model, *self.arguments("whole"))
+        self.assertEqual((whole.returncode, warnings(whole.stderr)), (0, []))
         signals = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
         while True:
             process = subprocess.Popen(
-                [COMMAND, "train", "mnist", *map(str, self.arguments("parts", "--save-every", 10))],
+                [COMMAND, "train", model, *map(str, self.arguments("parts", *slow))],
                 stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, preexec_fn=default_signals)
             line = process.stdout.readline()
@@ -141,8 +181,8 @@ class Continuing(Scratch):
             if sent != signal.SIGHUP:
                 self.assertRegex(out, r"Stopped after \d+ steps; the same command goes on from there\.")
         self.assertEqual(self.files("parts"), self.files("whole"))
-        output = self.train(*self.arguments("parts"))
-        self.assertIn("Going on from the checkpoint of step 75.\n", output)
+        again = run("train", model, *self.arguments("parts"))
+        self.assertIn("Going on from the checkpoint of step 75.\n", again.stdout)
         self.assertEqual(self.files("parts"), self.files("whole"))
 
     def test_a_terminal_is_closed(self):
@@ -350,9 +390,11 @@ class Mistakes(Scratch):
             for option, value in (("--num-towers", "0"), ("--batch-size", "-1"),
                                   ("--threads", "0"), ("--devices", "gpu:1")):
                 self.assert_error(run(subcommand, "mnist", option, value), 2, option, f"'{value}'")
-            self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: mnist")
+            self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: mnist, three_stage_gan")
+            self.assert_error(run(subcommand), 2, "wants one of: mnist, three_stage_gan")
         self.assert_error(run("train", "mnist", "--learning-rate", "nan"), 2, "'nan'")
-        self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: mnist")
+        self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: mnist, three_stage_gan")
+        self.assert_error(run("eval", "mnst"), 2, "nearest existing: 'mnist'")
 
     def test_diverged(self):
         folder = self.folder / "run"

@@ -8,7 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "models/mnist_train.h"
+#include "models/mnist.h"
+#include "models/training.h"
 #include "tests/support/eager.h"
 #include "towerflow/tf.h"
 
@@ -152,9 +153,9 @@ TEST_CASE("no allocation in a steady call: second derivatives of a product over 
 }
 
 TEST_CASE("no allocation in a steady step of mnist, whatever the devices") {
-  for (const models::mnist::DeviceOptions& devices :
-       {models::mnist::DeviceOptions{.cpus = 1}, models::mnist::DeviceOptions{.cpus = 2},
-        models::mnist::DeviceOptions{.simulated = {.count = 2}}}) {
+  for (const models::DeviceOptions& devices :
+       {models::DeviceOptions{.cpus = 1}, models::DeviceOptions{.cpus = 2},
+        models::DeviceOptions{.simulated = {.count = 2}}}) {
     Graph graph;
     const auto guard = graph.as_default();
     tf::set_random_seed(7);
@@ -162,9 +163,9 @@ TEST_CASE("no allocation in a steady step of mnist, whatever the devices") {
       const auto cpu = tf::device("/cpu:0");
       const tf::Variable images(tf::zeros({4, 784}), {.trainable = false, .name = "images"});
       const tf::Variable labels(tf::constant({3, 1, 4, 1}), {.trainable = false, .name = "labels"});
-      return models::mnist::Batch{images, labels};
+      return models::Batch{images, labels};
     });
-    Session session(graph, models::mnist::session_config(2, devices));
+    Session session(graph, models::session_config(2, devices));
     session.run(towers.init);
     const auto step = session.make_callable({towers.train_op, towers.losses[1]});
     CHECK(steady(step, {}, session.list_devices().back()) == 0);

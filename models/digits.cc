@@ -1,0 +1,73 @@
+#include "models/digits.h"
+
+#include "data/existing_file.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::models {
+namespace {
+
+struct Record {
+  Tensor image;
+  Tensor label;
+};
+
+/// One digit: pixels scaled to -0.5 .. 0.5, and its label.
+Record read_and_decode(const tf::FIFOQueue& filename_queue) {
+  tf::TFRecordReader reader;
+  const auto [key, serialized_example] = reader.read(filename_queue);
+  auto features = tf::parse_single_example(
+      serialized_example, {{"image_raw", tf::FixedLenFeature{.shape = {}, .dtype = tf::string}},
+                           {"label", tf::FixedLenFeature{.shape = {}, .dtype = tf::int64}}});
+  Tensor image = tf::decode_raw(features["image_raw"], tf::uint8);
+  image.set_shape({kImagePixels});
+  image = tf::cast(image, tf::float32) * (1. / 255) - 0.5;
+  return {image, tf::cast(features["label"], tf::int32)};
+}
+
+}  // namespace
+
+Batch inputs(const std::string& file, InputOptions options) {
+  const auto scope = tf::name_scope("input");
+  const auto filename_queue = tf::train::string_input_producer(
+      {file}, {.num_epochs = options.num_epochs, .seed = options.seed});
+  const auto [image, label] = read_and_decode(filename_queue);
+  const auto batch =
+      tf::train::shuffle_batch({image, label}, {.batch_size = options.batch_size,
+                                                .capacity = 1000 + 3 * options.batch_size,
+                                                .min_after_dequeue = 1000,
+                                                .num_threads = options.num_threads,
+                                                .seed = options.seed});
+  return {batch[0], batch[1]};
+}
+
+Batch ordered_inputs(const std::string& file, std::int64_t batch_size) {
+  const auto scope = tf::name_scope("input");
+  const auto filename_queue =
+      tf::train::string_input_producer({file}, {.num_epochs = 1, .shuffle = false});
+  const auto [image, label] = read_and_decode(filename_queue);
+  const auto batch = tf::train::batch(
+      {image, label},
+      {.batch_size = batch_size, .capacity = 4 * batch_size, .allow_smaller_final_batch = true});
+  return {batch[0], batch[1]};
+}
+
+Batch batch_in_memory(std::int64_t batch_size) {
+  const auto cpu = tf::device("/cpu:0");
+  const Tensor pixels =
+      tf::random_uniform({batch_size, kImagePixels}, {.minval = -0.5, .maxval = 0.5, .seed = 1});
+  Array digits(tf::int32, Shape{batch_size});
+  for (std::int64_t i = 0; i < batch_size; ++i) {
+    digits.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % 10);
+  }
+  const Variable images(pixels, {.trainable = false, .name = "images"});
+  const Variable labels(digits, {.trainable = false, .name = "labels"});
+  return {images, labels};
+}
+
+std::string record_file(const std::string& folder, const std::string& name) {
+  return data::existing_file(folder, name + ".tfrecords",
+                             "`towerflow convert mnist --from IDX_DIR --to D` makes them")
+      .string();
+}
+
+}  // namespace towerflow::models

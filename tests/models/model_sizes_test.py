@@ -1,0 +1,35 @@
+"""What belongs to one model alone stays small: the rest is shared."""
+
+import pathlib
+import re
+import unittest
+
+MODELS = pathlib.Path(__file__).resolve().parents[2] / "models"
+LIMIT = 250  # lines of code
+
+
+def code_lines(path):
+    return sum(1 for line in path.read_text().splitlines()
+               if line.strip() and not line.strip().startswith("//"))
+
+
+class Sizes(unittest.TestCase):
+    def test_each_model_of_the_list(self):
+        names = re.findall(r"&(\w+)::kModel", (MODELS / "models.cc").read_text())
+        self.assertGreaterEqual(len(names), 2)
+        for name in names:
+            with self.subTest(model=name):
+                own = sorted(MODELS.glob(name + "*"))
+                self.assertEqual([path.name for path in own], [name + ".cc", name + ".h"])
+                self.assertLess(sum(map(code_lines, own)), LIMIT)
+
+    def test_what_is_shared_names_no_model(self):
+        names = re.findall(r"&(\w+)::kModel", (MODELS / "models.cc").read_text())
+        for path in ("training.cc", "evaluation.cc", "step_bench.cc", "run_record.cc", "model.h"):
+            code = re.sub(r"//.*", "", (MODELS / path).read_text())
+            for name in names:
+                self.assertNotIn(name + "::", code, path)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,30 @@
+#include "tools/model_options.h"
+
+namespace towerflow::tools {
+
+void add_model_options(CLI::App& app, const models::Model& model, models::OptionValues& values,
+                       bool all) {
+  for (const models::ModelOption& option : model.options) {
+    if (!option.kept && !all) continue;
+    models::OptionValue& value = values[option.name] = option.value;
+    const std::string name = "--" + option.name;
+    if (auto* number = std::get_if<std::int64_t>(&value)) {
+      add_whole(app, name, *number, option.about, {.least = 1, .most = option.most});
+    } else if (auto* text = std::get_if<std::string>(&value)) {
+      add_text(app, name, *text, option.about);
+    } else {
+      add_flag(app, name, std::get<bool>(value), option.about);
+    }
+  }
+}
+
+void add_trained_options(CLI::App& app, const models::Model& model, models::OptionValues& values) {
+  for (const models::ModelOption& option : model.options) {
+    if (!option.kept) continue;
+    add_flag(
+        app, "--" + option.name, [&values, name = option.name] { values[name] = true; },
+        "the checkpoint was trained so; known already where `run.json` lies beside it");
+  }
+}
+
+}  // namespace towerflow::tools
