@@ -8,7 +8,7 @@ namespace towerflow::models {
 namespace {
 
 /// The whole program's input, which does not end.
-Batch batch_of_files(const BenchOptions& options) {
+Batch batch_of_files(const StepBenchOptions& options) {
   constexpr int kEndless = 1 << 30;
   return inputs(record_file(options.data_dir, "train"),
                 {.batch_size = options.batch_size, .num_epochs = kEndless});
@@ -17,7 +17,7 @@ Batch batch_of_files(const BenchOptions& options) {
 }  // namespace
 
 struct StepBench::State {
-  State(const Model& model, const BenchOptions& options)
+  State(const Model& model, const StepBenchOptions& options)
       : batch_size(options.batch_size * options.num_towers) {
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
@@ -62,7 +62,7 @@ struct StepBench::State {
   double loss = 0;
 };
 
-StepBench::StepBench(const Model& model, const BenchOptions& options)
+StepBench::StepBench(const Model& model, const StepBenchOptions& options)
     : state_(std::make_unique<State>(model, options)) {}
 StepBench::~StepBench() = default;
 

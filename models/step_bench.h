@@ -6,7 +6,7 @@
 
 namespace towerflow::models {
 
-struct BenchOptions {
+struct StepBenchOptions {
   std::string data_dir{};  ///< as in TrainOptions; batches lie in memory when it is empty
   int num_towers = 1;
   std::int64_t batch_size = 64;  ///< per tower
@@ -20,7 +20,7 @@ struct BenchOptions {
 /// it runs.
 class StepBench {
  public:
-  StepBench(const Model& model, const BenchOptions& options);
+  StepBench(const Model& model, const StepBenchOptions& options);
   ~StepBench();
   StepBench(const StepBench&) = delete;
   StepBench& operator=(const StepBench&) = delete;

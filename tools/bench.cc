@@ -10,15 +10,16 @@
 
 #include "models/models.h"
 #include "models/step_bench.h"
+#include "report/quantile.h"
+#include "report/step_report.h"
 #include "tools/bench.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/model_options.h"
 #include "tools/options.h"
+#include "tools/print_trace.h"
 #include "tools/progress.h"
-#include "tools/quantile.h"
 #include "tools/serve.h"
-#include "tools/step_report.h"
 #include "tools/stream.h"
 
 namespace towerflow::tools {
@@ -47,7 +48,7 @@ constexpr const char* kBenchHelp =
 
 struct BenchArguments {
   const models::Model* model;
-  models::BenchOptions options;
+  models::StepBenchOptions options;
   std::int64_t num_towers = 1, windows = 20, steps = 10, warm_up = 10;
   std::optional<std::int64_t> threads;
   std::string trace;
@@ -70,10 +71,11 @@ double stream_rate(int threads) {
 }
 
 /// Steps of one tower, with either choice of kernels, on one thread and on all.
-std::vector<AloneSteps> alone_steps(const models::Model& model, models::BenchOptions options,
-                                    int threads, std::int64_t steps) {
+std::vector<report::AloneSteps> alone_steps(const models::Model& model,
+                                            models::StepBenchOptions options, int threads,
+                                            std::int64_t steps) {
   options.num_towers = 1;
-  std::vector<AloneSteps> alone;
+  std::vector<report::AloneSteps> alone;
   for (const int on : {1, threads}) {
     if (on == 1 && threads == 1 && !alone.empty()) break;
     for (const bool winograd : {true, false}) {
@@ -88,19 +90,19 @@ std::vector<AloneSteps> alone_steps(const models::Model& model, models::BenchOpt
 
 /// Where the time goes, over a number of traced steps, and how far it is from the floor.
 void explain(models::StepBench& bench, const models::Model& model,
-             const models::BenchOptions& options, std::int64_t steps) {
+             const models::StepBenchOptions& options, std::int64_t steps) {
   const auto traces = traces_of(bench, steps * 5);
-  fmt::print("{}", step_table(traces));
+  fmt::print("{}", report::step_table(traces));
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads = options.devices.threads > 0 ? options.devices.threads : cores;
   const double rate = stream_rate(threads);
   const double floor =
-      step_floor(traces[0], alone_steps(model, options, threads, steps), threads, rate);
-  fmt::print("{}", floor_line(traces, floor, rate));
+      report::step_floor(traces[0], alone_steps(model, options, threads, steps), threads, rate);
+  fmt::print("{}", report::floor_line(traces, floor, rate));
 }
 
 void bench_model(BenchArguments arguments) {
-  models::BenchOptions& options = arguments.options;
+  models::StepBenchOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
   models::StepBench bench(*arguments.model, options);
@@ -119,15 +121,15 @@ void bench_model(BenchArguments arguments) {
     progress.update(i + 1, arguments.windows);
   }
   progress.finish();
-  const double median = quantile(rates, 0.5);
-  if (!arguments.trace.empty()) write_trace(bench.trace(), arguments.trace);
+  const double median = report::quantile(rates, 0.5);
+  if (!arguments.trace.empty()) print_trace(bench.trace(), arguments.trace);
   if (arguments.explain) explain(bench, *arguments.model, options, arguments.steps);
   fmt::print(
       "{}, {} towers of {} examples: {:.0f} examples/s ({:.0f} to {:.0f} in the middle "
       "80 % of {} windows of {} steps), {:.2f} ms a step\n",
-      arguments.model->name, options.num_towers, options.batch_size, median, quantile(rates, 0.1),
-      quantile(rates, 0.9), arguments.windows, arguments.steps,
-      1e3 * static_cast<double>(options.num_towers * options.batch_size) / median);
+      arguments.model->name, options.num_towers, options.batch_size, median,
+      report::quantile(rates, 0.1), report::quantile(rates, 0.9), arguments.windows,
+      arguments.steps, 1e3 * static_cast<double>(options.num_towers * options.batch_size) / median);
   if (arguments.json) {
     nlohmann::ordered_json line;
     line["model"] = arguments.model->name;
@@ -135,8 +137,8 @@ void bench_model(BenchArguments arguments) {
     line["batch_size"] = options.batch_size;
     line["steps"] = arguments.windows * arguments.steps;
     line["examples_per_second"] = median;
-    line["p10"] = quantile(rates, 0.1);
-    line["p90"] = quantile(rates, 0.9);
+    line["p10"] = report::quantile(rates, 0.1);
+    line["p90"] = report::quantile(rates, 0.9);
     line["loss"] = bench.loss();
     fmt::print("{}\n", json_line(line));
   }

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "models/digits.h"
+#include "report/quantile.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
-#include "tools/quantile.h"
 #include "tools/sample_dir.h"
 #include "tools/serve.h"
 #include "towerflow/towerflow.h"
@@ -98,13 +98,13 @@ void bench_records(const RecordsArguments& arguments) {
   for (std::int64_t i = 0; i < arguments.windows; ++i) {
     rates.push_back(bench.window(arguments.batches));
   }
-  const double median = quantile(rates, 0.5);
+  const double median = report::quantile(rates, 0.5);
   fmt::print(
       "reading and parsing by {} thread{}: {:.0f} examples/s ({:.0f} to {:.0f} in the middle half "
       "of {} windows of {} batches of {})\n",
       arguments.reader_threads, arguments.reader_threads == 1 ? "" : "s", median,
-      quantile(rates, 0.25), quantile(rates, 0.75), arguments.windows, arguments.batches,
-      arguments.batch_size);
+      report::quantile(rates, 0.25), report::quantile(rates, 0.75), arguments.windows,
+      arguments.batches, arguments.batch_size);
   if (arguments.json) fmt::print("{}\n", json_of(median));
 }
 

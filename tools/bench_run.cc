@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "report/quantile.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
-#include "tools/quantile.h"
 #include "towerflow/towerflow.h"
 
 namespace towerflow::tools {
@@ -40,7 +40,7 @@ double seconds_of(const RunArguments& arguments, std::int64_t calls, Call call) 
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (window > 0) windows.push_back(seconds.count() / static_cast<double>(calls));
   }
-  return quantile(std::move(windows), 0.5);
+  return report::quantile(std::move(windows), 0.5);
 }
 
 void bench_run(const RunArguments& arguments) {

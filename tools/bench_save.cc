@@ -17,10 +17,10 @@
 
 #include "core/graph/error.h"
 #include "data/file.h"
+#include "report/quantile.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
-#include "tools/quantile.h"
 #include "tools/serve.h"
 #include "towerflow/towerflow.h"
 #include "train/checkpoint/files.h"
@@ -98,7 +98,7 @@ class SaveBench {
       rates.push_back(one.mb_per_second);
       extra_mib = std::max(extra_mib, one.extra_mib);
     }
-    return {quantile(std::move(rates), 0.5), extra_mib};
+    return {report::quantile(std::move(rates), 0.5), extra_mib};
   }
 
  private:

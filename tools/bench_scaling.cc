@@ -11,11 +11,11 @@
 
 #include "models/models.h"
 #include "models/step_bench.h"
+#include "report/quantile.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
 #include "tools/progress.h"
-#include "tools/quantile.h"
 
 namespace towerflow::tools {
 namespace {
@@ -37,7 +37,7 @@ struct ScalingArguments {
 
 /// Virtual seconds of one step.
 double step_seconds(int devices, double bandwidth, const ScalingArguments& arguments) {
-  models::BenchOptions options{.num_towers = devices, .batch_size = arguments.batch_size};
+  models::StepBenchOptions options{.num_towers = devices, .batch_size = arguments.batch_size};
   options.devices.simulated = {.count = devices, .bandwidth = bandwidth * 1e9};
   models::StepBench bench(models::mnist::kModel, options);
   bench.window(2);
@@ -45,7 +45,7 @@ double step_seconds(int devices, double bandwidth, const ScalingArguments& argum
   for (std::int64_t i = 0; i < arguments.steps; ++i) {
     seconds.push_back(bench.trace().virtual_seconds);
   }
-  return quantile(std::move(seconds), 0.5);
+  return report::quantile(std::move(seconds), 0.5);
 }
 
 void bench_scaling(const ScalingArguments& arguments) {

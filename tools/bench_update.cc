@@ -11,10 +11,10 @@
 #include <string>
 #include <thread>
 
+#include "report/quantile.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
-#include "tools/quantile.h"
 #include "tools/serve.h"
 #include "tools/stream.h"
 #include "towerflow/towerflow.h"
@@ -170,7 +170,7 @@ void bench_update(const UpdateArguments& arguments) {
   const auto median = [&](auto of) {
     std::vector<double> values;
     for (const MeasuredUpdate& window : windows) values.push_back(of(window));
-    return quantile(std::move(values), 0.5);
+    return report::quantile(std::move(values), 0.5);
   };
   const MeasuredUpdate typical{median([](const MeasuredUpdate& m) { return m.seconds; }),
                                median([](const MeasuredUpdate& m) { return m.stream_seconds; })};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "report/step_report.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/machine.h"
@@ -109,7 +110,8 @@ void list_devices(const DevicesArguments& arguments) {
   names.add({"device", "what it is"});
   for (const DeviceHolding& device : devices) names.add({device.name, device.description});
   placed.add({"asked", "given", "why"});
-  for (const Placement& one : asked) placed.add({one.asked, short_device(one.given), one.why});
+  for (const Placement& one : asked)
+    placed.add({one.asked, report::short_device(one.given), one.why});
   fmt::print("Devices of a session\n{}\nWhere a request goes, with soft placement\n{}",
              names.text(), placed.text());
   print_machine(machine, threads);
@@ -118,7 +120,7 @@ void list_devices(const DevicesArguments& arguments) {
   ordered_json line;
   line["devices"] = ordered_json::array();
   for (const DeviceHolding& device : devices) {
-    const bool simulated = short_device(device.name).starts_with("/device:SIM:");
+    const bool simulated = report::short_device(device.name).starts_with("/device:SIM:");
     line["devices"].push_back(
         {{"name", device.name},
          {"type", simulated ? "SIM" : "CPU"},

@@ -7,10 +7,11 @@
 
 #include "models/models.h"
 #include "models/step_bench.h"
+#include "report/step_report.h"
 #include "tools/command.h"
 #include "tools/model_options.h"
 #include "tools/options.h"
-#include "tools/step_report.h"
+#include "tools/print_trace.h"
 
 namespace towerflow::tools {
 namespace {
@@ -33,24 +34,11 @@ constexpr const char* kExplainHelp =
 
 struct ExplainArguments {
   const models::Model* model;
-  models::BenchOptions options;
+  models::StepBenchOptions options;
   std::int64_t num_towers = 2;
   std::string trace;
   bool plan = false;
 };
-
-std::string lines_with(const std::string& report, const std::vector<std::string>& beginnings) {
-  std::string text;
-  for (std::size_t at = 0; at < report.size();) {
-    const std::size_t end = std::min(report.find('\n', at), report.size());
-    const std::string line = report.substr(at, end - at);
-    for (const std::string& beginning : beginnings) {
-      if (line.starts_with(beginning)) text += "  " + line + "\n";
-    }
-    at = end + 1;
-  }
-  return text;
-}
 
 void explain_model(ExplainArguments arguments) {
   auto& options = arguments.options;
@@ -61,18 +49,14 @@ void explain_model(ExplainArguments arguments) {
   models::StepBench bench(*arguments.model, options);
   bench.window(3);
   const RunMetadata step = bench.trace();
-  Session& session = bench.session();
-  const std::string report = session.plan_report(bench.fetches());
-  fmt::print("One training step of {}, {} towers of {} examples{}\n", arguments.model->name,
+  fmt::print("One training step of {}, {} towers of {} examples{}\n\n", arguments.model->name,
              options.num_towers, options.batch_size,
              step.simulated ? ", on simulated accelerators" : "");
-  fmt::print("\nWho holds what\n{}", holdings(session, bench.fetches()));
-  fmt::print("\nWhat crosses in a step\n{}", crossings(session, bench.fetches()));
-  fmt::print("\nWho works and who waits\n{}{}", step_timeline(step), first_departure(step));
-  fmt::print("\nWhat the planner did\n{}",
-             lines_with(report, {"prune:", "unread:", "fold:", "share:", "rewrite:", "copy:"}));
-  if (!arguments.trace.empty()) write_trace(step, arguments.trace);
-  if (arguments.plan) fmt::print("\nThe plan\n{}", report);
+  fmt::print("{}", report::explanation(bench.session(), bench.fetches(), {}, step));
+  if (!arguments.trace.empty()) print_trace(step, arguments.trace);
+  if (arguments.plan) {
+    fmt::print("\nThe plan\n{}", bench.session().plan_report(bench.fetches()));
+  }
 }
 
 void add_explain_model(CLI::App& parent, const models::Model& model) {

@@ -38,11 +38,6 @@ std::string printable(std::string_view bytes, std::size_t limit) {
   return bytes.size() > limit ? text + "..." : text;
 }
 
-std::string short_device(const std::string& name) {
-  const std::size_t at = name.find("/device:");
-  return at == std::string::npos ? name : name.substr(at);
-}
-
 std::string time_text(double seconds) {
   constexpr double kMost = 253402300799;  // the end of the year 9999
   if (!(seconds >= 0 && seconds <= kMost)) return "?";

@@ -17,9 +17,6 @@ std::string counted(std::uint64_t count, std::string_view one);
 /// and then "...".
 std::string printable(std::string_view bytes, std::size_t limit);
 
-/// "/device:SIM:0" out of the full name of a device.
-std::string short_device(const std::string& name);
-
 /// Seconds since 1970 as "2026-01-31 12:34:56", local time.
 std::string time_text(double seconds);
 

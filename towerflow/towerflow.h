@@ -87,6 +87,8 @@
 #include "ops/variables/variable_scope.h"
 #include "parallel/average_gradients.h"
 #include "parallel/towers.h"
+#include "report/bench.h"
+#include "report/explain.h"
 #include "train/adaptive_optimizers.h"
 #include "train/basic_session_run_hooks.h"
 #include "train/checkpoint/checkpoint_state.h"

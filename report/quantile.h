@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace towerflow::tools {
+namespace towerflow::report {
 
 /// The value below which a share `q` of `values` lies, between two of them where it must; `values`
 /// is not empty.
@@ -16,4 +16,4 @@ inline double quantile(std::vector<double> values, double q) {
   return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-}  // namespace towerflow::tools
+}  // namespace towerflow::report

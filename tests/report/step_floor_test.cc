@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "tools/step_report.h"
+#include "report/step_report.h"
 
-namespace towerflow::tools {
+namespace towerflow::report {
 namespace {
 
 NodeStats product(const char* node, const char* device, double seconds) {
@@ -39,4 +39,4 @@ TEST_CASE("the floor of a step: a product that was never seen alone had one core
 }
 
 }  // namespace
-}  // namespace towerflow::tools
+}  // namespace towerflow::report

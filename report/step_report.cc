@@ -1,5 +1,4 @@
-// What `towerflow explain` shows of a step besides its plan.
-#include "tools/step_report.h"
+#include "report/step_report.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +7,8 @@
 #include <vector>
 
 #include "data/file.h"
-#include "tools/text.h"
 
-namespace towerflow::tools {
+namespace towerflow::report {
 namespace {
 
 double begin_of(const RunMetadata& step, const NodeStats& stats) {
@@ -61,7 +59,25 @@ std::vector<Engine> engines(const RunMetadata& step, double seconds, std::size_t
   return all;
 }
 
+std::string lines_with(const std::string& report, const std::vector<std::string>& beginnings) {
+  std::string text;
+  for (std::size_t at = 0; at < report.size();) {
+    const std::size_t end = std::min(report.find('\n', at), report.size());
+    const std::string line = report.substr(at, end - at);
+    for (const std::string& beginning : beginnings) {
+      if (line.starts_with(beginning)) text += "  " + line + "\n";
+    }
+    at = end + 1;
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string short_device(const std::string& name) {
+  const std::size_t at = name.find("/device:");
+  return at == std::string::npos ? name : name.substr(at);
+}
 
 std::string step_timeline(const RunMetadata& step, std::size_t width) {
   const double seconds = step.simulated ? step.virtual_seconds : step.seconds;
@@ -75,18 +91,18 @@ std::string step_timeline(const RunMetadata& step, std::size_t width) {
   return text;
 }
 
-std::string holdings(Session& session, std::span<const Fetch> fetches) {
+std::string holdings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds) {
   std::map<std::string, int> nodes;
-  for (const Placement& placement : session.placements(fetches)) ++nodes[placement.given];
+  for (const Placement& placement : session.placements(fetches, feeds)) ++nodes[placement.given];
   std::map<std::string, std::pair<int, double>> replicas;
-  for (const Transfer& transfer : session.transfers(fetches)) {
+  for (const Transfer& transfer : session.transfers(fetches, feeds)) {
     if (!transfer.replica) continue;
     auto& [count, bytes] = replicas[transfer.to];
     ++count;
     bytes += static_cast<double>(transfer.bytes);
   }
   std::string text;
-  for (const DeviceHolding& device : session.device_holdings(fetches)) {
+  for (const DeviceHolding& device : session.device_holdings(fetches, feeds)) {
     text += fmt::format("  {}: {}\n    {} nodes of the step, {} of memory for its values",
                         short_device(device.name), device.description, nodes[device.name],
                         megabytes(static_cast<double>(device.step_bytes)));
@@ -102,8 +118,9 @@ std::string holdings(Session& session, std::span<const Fetch> fetches) {
   return text;
 }
 
-std::string crossings(Session& session, std::span<const Fetch> fetches, std::size_t shown) {
-  std::vector<Transfer> all = session.transfers(fetches);
+std::string crossings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds,
+                      std::size_t shown) {
+  std::vector<Transfer> all = session.transfers(fetches, feeds);
   if (all.empty()) return "  nothing: all devices of this step share the host's memory\n";
   std::stable_sort(all.begin(), all.end(),
                    [](const Transfer& a, const Transfer& b) { return a.bytes > b.bytes; });
@@ -161,7 +178,18 @@ void write_trace(const RunMetadata& step, const std::string& path) {
   AtomicFile file(path);
   file.append(step.chrome_trace());
   file.commit();
-  fmt::print("trace of one step: {} (open it with chrome://tracing or ui.perfetto.dev)\n", path);
 }
 
-}  // namespace towerflow::tools
+std::string explanation(Session& session, std::span<const Fetch> fetches, const Feeds& feeds,
+                        const RunMetadata& step) {
+  const std::string plan = session.plan_report(fetches, feeds);
+  return fmt::format("Who holds what\n{}", holdings(session, fetches, feeds)) +
+         fmt::format("\nWhat crosses in a step\n{}", crossings(session, fetches, feeds)) +
+         fmt::format("\nWho works and who waits\n{}{}", step_timeline(step),
+                     first_departure(step)) +
+         fmt::format(
+             "\nWhat the planner did\n{}",
+             lines_with(plan, {"prune:", "unread:", "fold:", "share:", "rewrite:", "copy:"}));
+}
+
+}  // namespace towerflow::report

@@ -5,9 +5,9 @@
 #include <map>
 #include <tuple>
 
-#include "tools/step_report.h"
+#include "report/step_report.h"
 
-namespace towerflow::tools {
+namespace towerflow::report {
 namespace {
 
 /// Products of one op with the same work and the same bytes count as one: towers repeat them under
@@ -56,4 +56,4 @@ std::string floor_line(std::span<const RunMetadata> steps, double floor, double 
       bytes_per_second / 1e9);
 }
 
-}  // namespace towerflow::tools
+}  // namespace towerflow::report

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
-#include "tools/step_report.h"
+#include "report/step_report.h"
 
-namespace towerflow::tools {
+namespace towerflow::report {
 namespace {
 
 /// The time of one row over all steps and queues, in seconds.
@@ -142,4 +142,4 @@ double unattributed_share(std::span<const RunMetadata> steps) {
   return rows.between / rows.total;
 }
 
-}  // namespace towerflow::tools
+}  // namespace towerflow::report

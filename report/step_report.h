@@ -6,7 +6,7 @@
 
 #include "core/runtime/session.h"
 
-namespace towerflow::tools {
+namespace towerflow::report {
 
 /// Where the time of a step goes, as a table whose rows add up to the step: kernels by op, with
 /// their rate and the share of the best rate each of them reached in any of `steps`, passes over
@@ -36,16 +36,24 @@ double unattributed_share(std::span<const RunMetadata> steps);
 std::string step_timeline(const RunMetadata& step, std::size_t width = 72);
 
 /// Who holds what: the devices of a session with what a step keeps on each.
-std::string holdings(Session& session, std::span<const Fetch> fetches);
+std::string holdings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds = {});
 
 /// What crosses between memories in a step: the largest values, and sums by route.
-std::string crossings(Session& session, std::span<const Fetch> fetches, std::size_t shown = 12);
+std::string crossings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds = {},
+                      std::size_t shown = 12);
 
 /// How much of the work of backward was still to come when the first gradient left its device, in
 /// words; "" where nothing leaves.
 std::string first_departure(const RunMetadata& step);
 
+/// All of the above of one step, under headings, and what the planner did.
+std::string explanation(Session& session, std::span<const Fetch> fetches, const Feeds& feeds,
+                        const RunMetadata& step);
+
+/// "/device:SIM:0" out of the full name of a device.
+std::string short_device(const std::string& name);
+
 /// Writes a step as chrome://tracing and Perfetto show it.
 void write_trace(const RunMetadata& step, const std::string& path);
 
-}  // namespace towerflow::tools
+}  // namespace towerflow::report

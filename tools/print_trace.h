@@ -1,0 +1,17 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "report/step_report.h"
+
+namespace towerflow::tools {
+
+/// Writes a step as chrome://tracing and Perfetto show it, and says so.
+inline void print_trace(const RunMetadata& step, const std::string& path) {
+  report::write_trace(step, path);
+  fmt::print("trace of one step: {} (open it with chrome://tracing or ui.perfetto.dev)\n", path);
+}
+
+}  // namespace towerflow::tools
