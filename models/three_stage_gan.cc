@@ -175,12 +175,12 @@ TrainingGraph build(const BuildOptions& options, const BatchFunction& next_batch
 }
 
 EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
-  const auto [images, mask] = shrunken(batch);
-  const Tensor masked = images * mask, hole = 1.0 - mask;
+  const Input input = shrunken(batch);
+  const Tensor masked = input.images * input.mask, hole = 1.0 - input.mask;
   const Tensor generated =
       tf::with(tf::variable_scope("generator"), [&](auto&) { return build_generator(masked); });
   const auto square_error = [&](const Tensor& filled) {
-    return tf::reduce_sum(tf::square((filled - images) * hole));
+    return tf::reduce_sum(tf::square((filled - input.images) * hole));
   };
   return {{square_error(generated), square_error(masked)}};
 }

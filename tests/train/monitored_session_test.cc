@@ -247,5 +247,5 @@ TEST_CASE("options of hooks that say nothing, or too much") {
   CHECK_THROWS_AS(tf::train::LoggingTensorHook({program.loss}, {}), ValueError);
   CHECK_THROWS_AS(tf::train::SummarySaverHook({.save_steps = 0, .output_dir = "a"}), ValueError);
   CHECK_THROWS_AS(tf::train::SummarySaverHook({.save_steps = 1}), ValueError);
-  CHECK_THROWS_AS(tf::train::CheckpointSaverHook(tf::train::TrainingFolder()), ValueError);
+  CHECK_THROWS_AS(tf::train::CheckpointSaverHook(tf::train::TrainingFolder{}), ValueError);
 }
