@@ -77,7 +77,10 @@ std::unique_ptr<PreparedKernel> concat_kernel(const KernelRequest& request) {
   for (std::size_t i = 0; i < count; ++i) {
     shapes.push_back(request.inputs[i].shape);
     for (std::size_t d = 0; d < out.rank(); ++d) {
-      ends[d].push_back((i == 0 ? 0 : ends[d].back()) + shapes[i].size(d));
+      // Along an axis of which there is no concat, large sizes of empty values may wrap.
+      std::int64_t end = 0;
+      __builtin_add_overflow(i == 0 ? 0 : ends[d].back(), shapes[i].size(d), &end);
+      ends[d].push_back(end);
     }
   }
   return strided_copy_kernel(

@@ -48,6 +48,23 @@ TEST_CASE("concat") {
       {random_doubles({2, 3}, 1)});
 }
 
+TEST_CASE("concat of sizes that are known in the run alone and that 64 bits do not add up") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const std::int64_t larger = std::int64_t{1} << 62;
+  const Tensor x = placeholder(float32), axis = placeholder(int32, {.shape = Shape{}});
+  const Array none = Array::zeros(float32, {0, larger});
+  Session session;
+  for (const Tensor& sideways : {concat({x, x}, 1), concat({x, x}, axis)}) {
+    CHECK_THROWS_WITH_AS(session.run(sideways, {{x, none}, {axis, 1}}),
+                         doctest::Contains("Dimension size overflow from adding"),
+                         errors::InvalidArgumentError);
+  }
+  for (const Tensor& below : {concat({x, x}, 0), concat({x, x}, axis)}) {
+    CHECK(session.run(below, {{x, none}, {axis, 0}}).shape() == Shape{0, larger});
+  }
+}
+
 TEST_CASE("stack and unstack") {
   Graph graph;
   const auto guard = graph.as_default();

@@ -29,6 +29,9 @@ TEST_CASE("sizes whose product or sum 64 bits do not hold") {
   CHECK_THROWS_WITH_AS(reshape(many, {0}), doctest::Contains("is too large"), ValueError);
   const Tensor mask = placeholder(bool_, {.shape = {large, large, None}});
   CHECK_THROWS_AS(boolean_mask(many, mask), ValueError);
+  const Tensor masked = placeholder(float32, {.shape = {large, large, None}});
+  CHECK_THROWS_WITH_AS(boolean_mask(masked, placeholder(bool_, {.shape = {None, None}})),
+                       doctest::Contains("is too large"), ValueError);
   const Tensor rows = placeholder(float32, {.shape = {large, large, None}});
   CHECK_THROWS_AS(nn::softmax_cross_entropy_with_logits_v2({.labels = rows, .logits = rows}),
                   ValueError);
