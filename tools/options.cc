@@ -131,7 +131,7 @@ void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDev
     if (value && *value >= 1 && *value <= kMostDevices) return "";
     return fmt::format(
         "must be cpu:N with N from 1 to {}, or sim:N[,bandwidth=16GB/s][,latency=10us][,slow=I:X]"
-        "[,memory=2GiB][,jitter=1ms], got '{}'",
+        "[,memory=2GiB][,jitter=1ms][,fault=I:LANE:N], got '{}'",
         kMostDevices, text);
   };
   const auto take = [count, &cpus, &simulated](const std::string& text) {
@@ -143,7 +143,7 @@ void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDev
   app.add_option_function<std::string>(
          name, take,
          "cpu:N for N logical CPUs, one a tower when not given; sim:N for N simulated "
-         "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= behind it")
+         "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= ,fault= behind it")
       ->check(CLI::Validator(check, ""))
       ->type_name("cpu:N|sim:N");
 }

@@ -2,26 +2,40 @@
 
 namespace towerflow {
 
-void HostEvent::set() {
+void HostEvent::reset() {
+  use_.fetch_add(1, std::memory_order_release);
+  state_.store(State::open, std::memory_order_release);
+}
+
+/// It may be done before the thread that records it says so.
+void HostEvent::set(State reached) {
   {
     std::lock_guard lock(mutex_);
-    done_.store(true, std::memory_order_release);
+    if (state() < reached) state_.store(reached, std::memory_order_release);
   }
   changed_.notify_all();
 }
 
-void HostEvent::wait(Cancellation& cancellation) {
-  if (is_set()) return;
+void HostEvent::await(State wanted, std::uint64_t wanted_use, Cancellation* cancellation) {
+  const auto reached = [&] { return state() >= wanted || use() != wanted_use; };
+  if (reached()) return;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (cancellation == nullptr) {
+    lock.lock();
+    changed_.wait(lock, reached);
+    return;
+  }
   // Of this wait alone: several may wait for one event, and a run that is cancelled just as the
   // wait ends must leave nothing behind for the next.
   bool cancelled = false;
-  const CancellationCallback wake(cancellation, [this, &cancelled] {
-    std::lock_guard lock(mutex_);
+  const CancellationCallback wake(*cancellation, [this, &cancelled] {
+    std::lock_guard waking(mutex_);
     cancelled = true;
     changed_.notify_all();
   });
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_set() || cancelled; });
+  lock.lock();
+  changed_.wait(lock, [&] { return reached() || cancelled; });
+  lock.unlock();  // before the callback goes, which may be waiting for it
 }
 
 }  // namespace towerflow

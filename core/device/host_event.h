@@ -4,22 +4,33 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "core/device/backend.h"
+#include "core/device/event.h"
 
 namespace towerflow {
 
-/// An event set by one host thread and waited for by others: what backends use whose queues are
-/// threads of this process.
+/// An event of a backend whose queues are threads of this process.
 class HostEvent final : public Event {
  public:
-  void reset() override { done_.store(false, std::memory_order_relaxed); }
-  void set();
-  bool is_set() const { return done_.load(std::memory_order_acquire); }
-  /// Returns when it is set, or early when `cancellation` ends the wait.
-  void wait(Cancellation& cancellation);
+  void reset() override;
+  bool done() const override { return state() >= State::done; }
+  bool failed() const override { return state() == State::failed; }
+  void await_recorded(Cancellation& cancellation) override {
+    await(State::recorded, use(), &cancellation);
+  }
+  void await_done(std::uint64_t use, Cancellation* cancellation) override {
+    await(State::done, use, cancellation);
+  }
+
+  void set_recorded() { set(State::recorded); }
+  void set_done(bool failed = false) { set(failed ? State::failed : State::done); }
 
  private:
-  std::atomic<bool> done_{false};
+  enum class State { open, recorded, done, failed };
+  State state() const { return state_.load(std::memory_order_acquire); }
+  void set(State reached);
+  void await(State state, std::uint64_t use, Cancellation* cancellation);
+
+  std::atomic<State> state_{State::open};
   std::mutex mutex_;
   std::condition_variable changed_;
 };

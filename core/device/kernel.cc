@@ -13,4 +13,20 @@ Shape found_shape(const Shape& found, const Shape& said) {
       {.hint = "a shape given with set_shape has to hold in every run"});
 }
 
+void enqueue_checked(const PreparedKernel& kernel, Queue& queue, const LaunchArgs& args) {
+#ifdef TOWERFLOW_VERIFY
+  try {
+    kernel.enqueue(queue, args);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (kernel.may_fail()) throw;
+    throw errors::InternalError(
+        fmt::format("a kernel that says it cannot fail has failed: {}", error.what()));
+  }
+#else
+  kernel.enqueue(queue, args);
+#endif
+}
+
 }  // namespace towerflow

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -86,11 +87,14 @@ class PreparedKernel {
   virtual std::vector<InPlacePair> in_place() const { return {}; }
   /// Whether a launch may end in an error other than of memory, or wait for something. A run
   /// changes its first variable only after all that may, so that a step that fails leaves nothing
-  /// half done. A library that is built to verify itself makes an InternalError of what the others
-  /// throw.
+  /// half done; see also `enqueue_checked`.
   virtual bool may_fail() const { return true; }
   virtual void enqueue(Queue& queue, const LaunchArgs& args) const = 0;
 };
+
+/// Launches a kernel that runs on the calling thread. A library that is built to verify itself
+/// makes an InternalError of what one throws that says it cannot fail.
+void enqueue_checked(const PreparedKernel& kernel, Queue& queue, const LaunchArgs& args);
 
 /// What a kernel is asked for. Outputs of a late op may have unknown shapes.
 struct KernelRequest {
@@ -101,6 +105,7 @@ struct KernelRequest {
   std::map<int, Array> values;  ///< of `OpDef::static_inputs`, by input
   std::string node{};    ///< names the state of a stateful or random op; empty for every other op
   bool winograd = true;  ///< whether convolutions may round as Winograd's algorithm does
+  int device = 0;        ///< of the backend; those that share a memory share prepared kernels
 
   template <class T>
   const T& attributes() const {
@@ -115,6 +120,12 @@ struct KernelEntry {
   /// Whether it takes these operands; shapes may be unknown here.
   std::function<bool(const KernelRequest&)> accepts;
   std::function<std::unique_ptr<PreparedKernel>(const KernelRequest&)> prepare;
+  /// Inputs that it reads in the host's memory, such as axes and sizes, in order.
+  std::vector<int> host_inputs{};
+
+  bool reads_on_host(int input) const {
+    return std::binary_search(host_inputs.begin(), host_inputs.end(), input);
+  }
 };
 
 }  // namespace towerflow

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "core/graph/error.h"
 #include "core/graph/log.h"
@@ -59,7 +60,7 @@ void warn_once(std::size_t bytes, int error) {
   });
 }
 
-/// Whole pages, locked where that is allowed.
+/// Whole pages, locked where that is allowed. All that live are in a list.
 class Pages {
  public:
   explicit Pages(std::size_t bytes) {
@@ -80,8 +81,16 @@ class Pages {
     locked_ = mlock(start_, bytes_) == 0;
     if (!locked_) warn_once(bytes_, errno);
     (locked_ ? locked_bytes : refused_bytes).fetch_add(bytes_);
+    std::lock_guard lock(mutex);
+    next_ = std::exchange(first, this);
+    if (next_ != nullptr) next_->previous_ = this;
   }
   ~Pages() {
+    {
+      std::lock_guard lock(mutex);
+      (previous_ == nullptr ? first : previous_->next_) = next_;
+      if (next_ != nullptr) next_->previous_ = previous_;
+    }
     (locked_ ? locked_bytes : refused_bytes).fetch_sub(bytes_);
     munmap(base_, mapped_);
   }
@@ -89,8 +98,20 @@ class Pages {
   Pages& operator=(const Pages&) = delete;
 
   std::byte* start() const { return start_; }
+  static bool hold(const void* address) {
+    std::lock_guard lock(mutex);
+    for (const Pages* pages = first; pages != nullptr; pages = pages->next_) {
+      if (address >= pages->start_ && address < pages->start_ + pages->bytes_) return true;
+    }
+    return false;
+  }
 
  private:
+  static inline std::mutex mutex;  // guards the list
+  static inline Pages* first = nullptr;
+
+  Pages* previous_ = nullptr;
+  Pages* next_ = nullptr;
   void* base_ = nullptr;
   std::byte* start_ = nullptr;
   std::size_t bytes_ = 0;
@@ -131,6 +152,8 @@ std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
   std::byte* start = pages->start() + skew;
   return {std::move(pages), start};
 }
+
+bool is_pinned(const void* address) { return Pages::hold(address); }
 
 PinnedState pinned_state() { return {locked_bytes.load(), refused_bytes.load()}; }
 

@@ -13,6 +13,9 @@ namespace towerflow {
 /// pages. Throws ResourceExhaustedError when there is no memory at all.
 std::shared_ptr<void> allocate_pinned(std::size_t bytes);
 
+/// Whether an address lies in memory that `allocate_pinned` has given, locked or not.
+bool is_pinned(const void* address);
+
 /// Bytes in locked pages now, and bytes that could not be locked.
 struct PinnedState {
   std::size_t locked = 0;

@@ -10,6 +10,7 @@
 #include <typeindex>
 #include <vector>
 
+#include "core/device/pending_accesses.h"
 #include "core/device/tensor_desc.h"
 #include "core/graph/array.h"
 
@@ -27,13 +28,15 @@ class Resource {
 /// or a device's replica of it.
 ///
 /// The address never changes once the variable exists, so a frame may hold it. `mutex` is held
-/// shared while an instruction reads the variable and exclusively while one writes it.
+/// shared while an instruction that reads the variable is launched, and exclusively for one that
+/// writes it: until it has ended, or where the queue goes on by itself until `pending` knows of it.
 struct VariableStorage {
   std::string name;
   Array value;  ///< of a replica: an address in the device's memory
   std::atomic<bool> initialized{false};
   std::atomic<std::uint64_t> version{0};  ///< writes so far; of a replica: the master's, it holds
   std::shared_mutex mutex;
+  PendingAccesses pending;  ///< by queues that go on when the lock is free again
 };
 
 /// Whether a variable of this shape needs no initial value, since it has no elements. (As in

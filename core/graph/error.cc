@@ -11,6 +11,8 @@ std::string full_text(const char* kind, std::string_view message, const ErrorDet
     text += fmt::format("\n  node: {}", detail.node);
     if (!detail.op.empty()) text += fmt::format(" ({})", detail.op);
     if (!detail.device.empty()) text += fmt::format(" on {}", detail.device);
+  } else if (!detail.device.empty()) {
+    text += fmt::format("\n  device: {}", detail.device);
   }
   if (detail.site.known()) text += fmt::format("\n  at: {}", detail.site.text());
   if (!detail.hint.empty()) text += fmt::format("\n  hint: {}", detail.hint);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/device/pinned_memory.h"
-
 namespace towerflow {
 namespace {
 
@@ -30,7 +28,7 @@ void ArenaPool::take(const Plan& plan, std::vector<Block>& blocks) {
 
 ArenaPool::Block ArenaPool::take_one(const Arena& arena) {
   std::lock_guard lock(mutex_);
-  auto& free = free_[{arena.device, arena.pinned}];
+  auto& free = free_[{arena.device, arena.staging}];
   auto best = free.end();
   for (auto block = free.begin(); block != free.end(); ++block) {
     if (block->bytes >= arena.bytes && (best == free.end() || smaller(*block, *best))) best = block;
@@ -48,9 +46,9 @@ ArenaPool::Block ArenaPool::allocate(const Arena& arena, std::vector<Block>& fre
   if (free.size() >= kMostFree) free.erase(std::min_element(free.begin(), free.end(), smaller));
   const std::size_t bytes = std::max<std::size_t>(arena.bytes, Array::kAlignment);
   const Device& device = devices_[arena.device];
-  auto memory =
-      arena.pinned ? allocate_pinned(bytes) : device.backend->allocate(device.index, bytes);
-  return {std::move(memory), bytes, {arena.device, arena.pinned}};
+  auto memory = arena.staging ? device.backend->allocate_staging(bytes)
+                              : device.backend->allocate(device.index, bytes);
+  return {std::move(memory), bytes, {arena.device, arena.staging}};
 }
 
 void ArenaPool::give_back(std::vector<Block>& blocks) noexcept {

@@ -15,7 +15,7 @@ class ArenaPool {
   struct Block {
     std::shared_ptr<void> memory;
     std::size_t bytes = 0;
-    std::pair<int, bool> kind{};  ///< device, pinned
+    std::pair<int, bool> kind{};  ///< device, staging
   };
 
   explicit ArenaPool(const DeviceSet& devices) : devices_(devices) {}

@@ -63,7 +63,9 @@ void verify_plan(const Plan& plan) {
       if (instruction.kind == Instruction::Kind::record) {
         ++recorded[static_cast<std::size_t>(instruction.event)];
       }
-      const bool copies = instruction.kind == Instruction::Kind::copy;
+      if (instruction.access >= 0) ++recorded[static_cast<std::size_t>(instruction.access)];
+      const bool copies = instruction.kind == Instruction::Kind::copy ||
+                          instruction.kind == Instruction::Kind::fill;
       if (instruction.kind != Instruction::Kind::launch && !copies) continue;
       const std::string& node = instruction.detail.node;
       check(copies || instruction.late == (instruction.kernel == nullptr),
@@ -74,8 +76,13 @@ void verify_plan(const Plan& plan) {
                            }),
             "variables are locked in one order", node);
       const MemorySpace own = plan.arenas[static_cast<std::size_t>(queue.arena)].space;
+      const auto on_host = [&](const std::vector<int>& operands, std::size_t operand) {
+        return &operands == &instruction.inputs && instruction.entry != nullptr &&
+               instruction.entry->reads_on_host(static_cast<int>(operand));
+      };
       for (const auto* operands : {&instruction.inputs, &instruction.outputs}) {
-        for (int slot : *operands) {
+        for (std::size_t operand = 0; operand < operands->size(); ++operand) {
+          const int slot = (*operands)[operand];
           check(slot >= 0 && static_cast<std::size_t>(slot) < plan.slots.size(),
                 "an operand names a slot", node);
           const Slot& at = plan.slots[static_cast<std::size_t>(slot)];
@@ -83,7 +90,8 @@ void verify_plan(const Plan& plan) {
                     at.offset + at.desc.bytes() <=
                         plan.arenas[static_cast<std::size_t>(at.arena)].bytes,
                 "a slot lies inside its arena", node);
-          check(copies || at.desc.space == own, "a launch reads and writes one memory", node);
+          check(copies || at.desc.space == (on_host(*operands, operand) ? kHostSpace : own),
+                "a launch reads and writes one memory, but for what it reads on the host", node);
           check(at.kind == Slot::Kind::late || at.desc.shape.fully_known(),
                 "only a late slot has an open shape", node);
         }

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <ctime>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 namespace towerflow {
 namespace {
@@ -48,6 +49,18 @@ class VariableLocks {
       if (use.needs_value) require_initialized(frame_.variable(use.variable));
     }
   }
+  /// Lets what the queue does next come after what other queues still do with the variables.
+  void await_pending(Queue& queue, Cancellation& cancellation) const {
+    for (const VariableUse& use : uses_) {
+      frame_.variable(use.variable).pending.await(queue, use.writes, cancellation);
+    }
+  }
+  /// The queue has enqueued the instruction, and `access` behind it.
+  void add_pending(const Queue& queue, const std::shared_ptr<Event>& access) const {
+    for (const VariableUse& use : uses_) {
+      frame_.variable(use.variable).pending.add({access, access->use(), &queue}, use.writes);
+    }
+  }
   void mark_written() const {
     for (const VariableUse& use : uses_) {
       if (!use.writes) continue;
@@ -57,23 +70,19 @@ class VariableLocks {
     }
   }
 
-  /// Of a copy that fills a replica: whether it is one, and the replica if the variable has changed
-  /// since it was filled last.
-  bool has_replica() const { return uses_.size() == 2; }
-  VariableStorage* replica_behind() const {
-    if (!has_replica()) return nullptr;
-    VariableStorage& replica = written();
-    const bool fresh = replica.initialized.load(std::memory_order_acquire) &&
-                       replica.version.load(std::memory_order_relaxed) == read_version();
-    return fresh ? nullptr : &replica;
+  /// Of an instruction that fills a replica: whether the variable has changed since.
+  bool behind() const {
+    const VariableStorage& replica = filled();
+    return !replica.initialized.load(std::memory_order_acquire) ||
+           replica.version.load(std::memory_order_relaxed) != read_version();
   }
-  void mark_refreshed(VariableStorage& replica) const {
-    replica.version.store(read_version(), std::memory_order_relaxed);
-    replica.initialized.store(true, std::memory_order_release);
+  void mark_filled() const {
+    filled().version.store(read_version(), std::memory_order_relaxed);
+    filled().initialized.store(true, std::memory_order_release);
   }
 
  private:
-  VariableStorage& written() const {
+  VariableStorage& filled() const {
     return frame_.variable(uses_[uses_[0].writes ? 0 : 1].variable);
   }
   std::uint64_t read_version() const {
@@ -101,58 +110,73 @@ class LateBinder final : public LateOutputs {
   std::vector<void*>& outputs_;
 };
 
-/// What this thread has computed so far: what a kernel costs one core, whoever else wants the core.
-double computed_now() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 /// Walks one queue's instructions.
 class QueueRun {
  public:
   QueueRun(const Execution& run, std::size_t queue)
-      : program_(run.plan.queues[queue]),
+      : number_(queue),
+        program_(run.plan.queues[queue]),
         frame_(run.frame),
         state_(run.frame.queue(queue)),
         queue_(*state_.queue),
         run_(run.context),
         kernels_(run.kernels),
-        device_(run.devices[program_.device]),
-        timed_(run.trace || run.plan.simulated),
+        before_(run.before),
         trace_(run.trace),
-        start_(run.start),
+        asynchronous_(queue_.asynchronous()),
+        watched_(run.trace || run.plan.simulated || asynchronous_ || run.before != nullptr),
         inputs_(state_.inputs),
         outputs_(state_.outputs) {
-    if (timed_) pace_ = device_.backend->pace(device_.index);
+    queue_.start(run.trace || run.plan.simulated);
   }
 
+  /// Returns, or throws the first error, when all that was enqueued has ended: until then it needs
+  /// the frame's memory and the caller's feeds.
   void run() {
-    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
-      if (run_.cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");
-      if (timed_)
-        step_timed(i);
-      else
-        step(program_.instructions[i]);
+    std::exception_ptr error;
+    try {
+      walk();
+    } catch (...) {
+      error = std::current_exception();
     }
-    queue_.synchronize();
+    drain();
+    if (device_error_ != nullptr) error = device_error_;  // came first
+    if (error != nullptr) std::rethrow_exception(error);
   }
 
  private:
+  void walk() {
+    for (at_ = 0; at_ < program_.instructions.size(); ++at_) {
+      if (run_.cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");
+      if (watched_)
+        step_watched();
+      else
+        step(program_.instructions[at_]);
+      if (device_error_ != nullptr) return;
+    }
+  }
+
+  void step_watched() {
+    if (queue_.failed()) return drain();
+    if (before_ != nullptr) before_(number_, at_);
+    queue_.begin(at_, trace_ ? &state_.spans[at_] : nullptr);
+    step(program_.instructions[at_]);
+    queue_.end();
+  }
+
   void step(const Instruction& instruction) {
     switch (instruction.kind) {
       case Instruction::Kind::wait:
-        queue_.wait(frame_.event(instruction.event), run_.cancellation);
+        queue_.wait(*frame_.event(instruction.event), run_.cancellation);
         break;
       case Instruction::Kind::record:
-        if (timed_) frame_.event_time(instruction.event) = state_.virtual_now;
-        queue_.record(frame_.event(instruction.event));
+        queue_.record(*frame_.event(instruction.event));
         break;
       case Instruction::Kind::commit:
-        check_needed(instruction);
-        if (!run_.cancellation.commit()) throw errors::CancelledError("the run was cancelled");
+        commit(instruction);
         break;
       case Instruction::Kind::copy:
+      case Instruction::Kind::fill:
         copy(instruction);
         break;
       case Instruction::Kind::launch:
@@ -161,24 +185,46 @@ class QueueRun {
     }
   }
 
-  void step_timed(std::size_t index) {
-    const Instruction& instruction = program_.instructions[index];
-    const double before = state_.virtual_now;
-    const double begin = trace_ ? wall_now() - start_ : 0;
-    const double computed = computed_now();
-    copied_bytes_ = 0;
-    step(instruction);
-    if (instruction.kind == Instruction::Kind::wait) {
-      // A wait that a cancelled run has ended may have seen no time.
-      if (run_.cancellation.cancelled()) return;
-      state_.virtual_now = std::max(before, frame_.event_time(instruction.event));
-    } else if (instruction.kind == Instruction::Kind::launch) {
-      state_.virtual_now += (computed_now() - computed) * pace_.slowdown;
-    } else if (copied_bytes_ > 0) {
-      state_.virtual_now += pace_.copy_seconds(copied_bytes_);
+  /// Waits until what may fail has not failed: on other queues by the events before this, on its
+  /// own here.
+  void commit(const Instruction& instruction) {
+    drain();
+    if (device_error_ != nullptr) return;
+    check_needed(instruction);
+    if (!run_.cancellation.commit()) throw errors::CancelledError("the run was cancelled");
+  }
+
+  /// Waits for what is enqueued. An error of it becomes one of its instruction, and what it left
+  /// behind is put right.
+  void drain() {
+    std::optional<QueueError> failed = queue_.synchronize();
+    if (failed_) failed = std::exchange(failed_, std::nullopt);
+    if (!failed || device_error_ != nullptr) return;
+    forget_writes(failed->instruction);
+    const Instruction& instruction = program_.instructions[failed->instruction];
+    try {
+      ErrorDetail detail = instruction.detail;
+      detail.op += input_shapes(instruction);
+      try {
+        std::rethrow_exception(failed->error);
+      } catch (...) {
+        rethrow_with(detail);
+      }
+    } catch (...) {
+      device_error_ = std::current_exception();
     }
-    if (trace_) {
-      state_.spans[index] = {begin, wall_now() - start_, before, state_.virtual_now};
+  }
+
+  /// What was to be written from instruction `first` on was not: replicas are to be filled anew.
+  void forget_writes(std::size_t first) {
+    const std::size_t end = std::min(at_ + 1, program_.instructions.size());
+    for (std::size_t i = first; i < end; ++i) {
+      for (const VariableUse& use : program_.instructions[i].variables) {
+        if (!use.writes) continue;
+        VariableStorage& storage = frame_.variable(use.variable);
+        const std::lock_guard lock(storage.mutex);
+        if (storage.pending.forget_write(queue_)) storage.initialized.store(false);
+      }
     }
   }
 
@@ -195,34 +241,37 @@ class QueueRun {
 
   void copy(const Instruction& instruction) {
     try {
+      const int from = instruction.inputs[0], to = instruction.outputs[0];
+      const auto enqueue = [&] {
+        queue_.copy(frame_.address(to), frame_.address(from), frame_.desc(to).bytes());
+      };
+      if (instruction.variables.empty()) return enqueue();
       const VariableLocks locks(frame_, instruction);
       locks.check_initialized();
-      VariableStorage* replica = locks.replica_behind();
-      if (replica == nullptr && locks.has_replica()) return;  // up to date
-      const int from = instruction.inputs[0], to = instruction.outputs[0];
-      copied_bytes_ = frame_.desc(to).bytes();
-      queue_.copy(frame_.address(to), frame_.address(from), copied_bytes_);
-      if (replica != nullptr) locks.mark_refreshed(*replica);
+      const bool fills = instruction.kind == Instruction::Kind::fill;
+      if (fills && !locks.behind()) return;
+      enqueue_locked(instruction, locks, enqueue);
+      if (fills) locks.mark_filled();
     } catch (...) {
       rethrow_with(instruction.detail);
     }
   }
 
-  /// Where the library verifies itself, a kernel that says it cannot fail must not.
-  void enqueue(const PreparedKernel& kernel, const LaunchArgs& args) {
-#ifdef TOWERFLOW_VERIFY
+  /// Enqueues what touches variables, in its order among all that do.
+  template <class Enqueue>
+  void enqueue_locked(const Instruction& instruction, const VariableLocks& locks,
+                      const Enqueue& enqueue) {
+    locks.await_pending(queue_, run_.cancellation);
+    if (!asynchronous_) return enqueue();
     try {
-      kernel.enqueue(queue_, args);
-    } catch (const std::bad_alloc&) {
+      enqueue();
+      const std::shared_ptr<Event>& access = frame_.event(instruction.access);
+      queue_.record(*access);
+      locks.add_pending(queue_, access);
+    } catch (...) {
+      failed_ = queue_.synchronize();  // while nobody else may touch them
       throw;
-    } catch (const std::exception& error) {
-      if (kernel.may_fail()) throw;
-      throw errors::InternalError(
-          fmt::format("a kernel that says it cannot fail has failed: {}", error.what()));
     }
-#else
-    kernel.enqueue(queue_, args);
-#endif
   }
 
   void launch(const Instruction& instruction) {
@@ -241,11 +290,12 @@ class QueueRun {
       if (instruction.late) {
         launch_late(instruction, args);
       } else if (instruction.variables.empty()) {
-        enqueue(*instruction.kernel, args);
+        enqueue_checked(*instruction.kernel, queue_, args);
       } else {
         const VariableLocks locks(frame_, instruction);
         locks.check_initialized();
-        enqueue(*instruction.kernel, args);
+        enqueue_locked(instruction, locks,
+                       [&] { enqueue_checked(*instruction.kernel, queue_, args); });
         locks.mark_written();
       }
     } catch (...) {
@@ -255,10 +305,12 @@ class QueueRun {
     }
   }
 
-  /// Shapes are known by now, or found by the kernel itself: prepare and run.
+  /// Shapes are known by now, or found by the kernel itself: prepare and run. On the host, where
+  /// the work is over when this returns.
   void launch_late(const Instruction& instruction, LaunchArgs& args) {
     const VariableLocks locks(frame_, instruction);  // shapes may be values of variables
     locks.check_initialized();
+    locks.await_pending(queue_, run_.cancellation);
     KernelRequest request{instruction.op, &instruction.attrs, {}, {}, {}, instruction.state};
     for (int slot : instruction.inputs) request.inputs.push_back(frame_.desc(slot));
     for (int input : instruction.op->static_inputs) {
@@ -278,7 +330,7 @@ class QueueRun {
     args.workspace = static_cast<std::byte*>(const_cast<void*>(workspace.raw()));
     LateBinder late(frame_, instruction, outputs_);
     args.late = &late;
-    enqueue(*kernel, args);
+    enqueue_checked(*kernel, queue_, args);
     locks.mark_written();
   }
 
@@ -322,17 +374,19 @@ class QueueRun {
     return " of " + text;
   }
 
+  const std::size_t number_;
   const QueueProgram& program_;
   Frame& frame_;
   Frame::QueueState& state_;
   Queue& queue_;
   RunContext& run_;
   KernelCache& kernels_;
-  const Device& device_;
-  const bool timed_, trace_;
-  const double start_;
-  Pace pace_;
-  std::size_t copied_bytes_ = 0;  // by the instruction under way
+  const std::function<void(std::size_t, std::size_t)>& before_;
+  const bool trace_, asynchronous_;
+  const bool watched_;                // each instruction is announced to the queue
+  std::size_t at_ = 0;                // the instruction under way
+  std::optional<QueueError> failed_;  // found before `drain` could take it
+  std::exception_ptr device_error_;   // of what was enqueued
   std::vector<const void*>& inputs_;
   std::vector<void*>& outputs_;
 };
@@ -368,10 +422,6 @@ class FirstError {
 };
 
 }  // namespace
-
-double wall_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void execute(const Execution& run, Workers& workers) {
   const std::size_t queues = run.plan.queues.size();

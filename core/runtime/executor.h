@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "core/runtime/frame.h"
 #include "core/runtime/workers.h"
 
@@ -13,11 +15,10 @@ struct Execution {
   KernelCache& kernels;
   const DeviceSet& devices;
   bool trace = false;  ///< whether the frame keeps the spans
-  double start = 0;    ///< of the run, for spans: `wall_now` then
+  /// Called before each instruction with the numbers of its queue and of itself; optional. What it
+  /// throws is an error of that instruction.
+  std::function<void(std::size_t queue, std::size_t instruction)> before{};
 };
-
-/// Seconds of the steady clock.
-double wall_now();
 
 /// Returns when every queue has drained; rethrows the first error, with node, op, device, input
 /// shapes and the user's line.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 namespace towerflow {
 
@@ -12,7 +13,7 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
       arrays_(plan.slots.size()),
       result_shapes_(plan.slots.size()),
       late_descs_(plan.slots.size()),
-      event_times_(static_cast<std::size_t>(plan.events), 0) {
+      events_(static_cast<std::size_t>(plan.events)) {
   for (const PlanVariable& variable : plan.variables) {
     const Device& device = devices[variable.device];
     variables_.push_back(
@@ -30,8 +31,7 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
     state.outputs.resize(plan.max_operands);
     queues_.push_back(std::move(state));
   }
-  // An event belongs to the backend that records it; events of host threads serve all others.
-  for (int i = 0; i < plan.events; ++i) events_.push_back(devices[0].backend->make_event());
+  make_events(devices);
   for (std::size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot& slot = plan.slots[i];
     const auto index = static_cast<std::size_t>(slot.index);
@@ -50,6 +50,18 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
   bind_constants(devices);
 }
 
+/// An event belongs to the queue that records it.
+void Frame::make_events(const DeviceSet& devices) {
+  for (const QueueProgram& queue : plan_.queues) {
+    Backend& backend = *devices[queue.device].backend;
+    for (const Instruction& instruction : queue.instructions) {
+      const bool records = instruction.kind == Instruction::Kind::record;
+      const int event = records ? instruction.event : instruction.access;
+      if (event >= 0) events_[static_cast<std::size_t>(event)] = backend.make_event();
+    }
+  }
+}
+
 void Frame::bind_constants(const DeviceSet& devices) {
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     const Slot& slot = plan_.slots[i];
@@ -66,9 +78,16 @@ void Frame::bind_constants(const DeviceSet& devices) {
 
 void* Frame::device_constant(const Array& value, const Device& device) {
   auto memory = device.backend->allocate(device.index, value.bytes());
+  const auto staging = device.backend->allocate_staging(value.bytes());
+  std::memcpy(staging.get(), value.raw(), value.bytes());
   const auto queue = device.backend->make_queue(device.index, Lane::upload);
-  queue->copy(memory.get(), value.raw(), value.bytes());
-  queue->synchronize();
+  queue->copy(memory.get(), staging.get(), value.bytes());
+  const auto failed = queue->synchronize();
+  try {
+    if (failed) std::rethrow_exception(failed->error);
+  } catch (...) {
+    rethrow_with({.device = device.name});
+  }
   device_constants_.push_back(memory);
   return memory.get();
 }
@@ -97,9 +116,8 @@ void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
   }
   for (std::size_t i = 0; i < blocks_.size(); ++i) bound_[i] = blocks_[i].memory.get();
   for (const auto& event : events_) event->reset();
-  for (std::size_t i = 0; i < queues_.size(); ++i) {
-    queues_[i].virtual_now = 0;
-    if (trace) queues_[i].spans.assign(plan_.queues[i].instructions.size(), Span{});
+  for (std::size_t i = 0; trace && i < queues_.size(); ++i) {
+    queues_[i].spans.assign(plan_.queues[i].instructions.size(), Span{});
   }
 }
 

@@ -8,13 +8,6 @@
 
 namespace towerflow {
 
-/// When one instruction of a run was at work. The virtual clock stands still but for what simulated
-/// devices and their host do; see Pace.
-struct Span {
-  double begin = 0, end = 0;                  ///< seconds since the run began, wall clock
-  double virtual_begin = 0, virtual_end = 0;  ///< seconds since the run began, virtual clock
-};
-
 /// Memory and bindings of one run of a plan; used by one run at a time, then again.
 class Frame {
  public:
@@ -23,7 +16,6 @@ class Frame {
     std::unique_ptr<Queue> queue;
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
-    double virtual_now = 0;
     std::vector<Span> spans;  // per instruction, when the run is traced
   };
 
@@ -43,9 +35,9 @@ class Frame {
   std::byte* arena(int index) const {
     return static_cast<std::byte*>(blocks_[static_cast<std::size_t>(index)].memory.get());
   }
-  Event& event(int index) const { return *events_[static_cast<std::size_t>(index)]; }
-  /// The virtual time at which an event was recorded; its waiters read it after they have waited.
-  double& event_time(int index) { return event_times_[static_cast<std::size_t>(index)]; }
+  const std::shared_ptr<Event>& event(int index) const {
+    return events_[static_cast<std::size_t>(index)];
+  }
   VariableStorage& variable(int index) const {
     return *variables_[static_cast<std::size_t>(index)];
   }
@@ -60,6 +52,7 @@ class Frame {
   QueueState& queue(std::size_t index) { return queues_[index]; }
 
  private:
+  void make_events(const DeviceSet& devices);
   void bind_constants(const DeviceSet& devices);
   void* device_constant(const Array& value, const Device& device);
   void bind_result(std::size_t slot);
@@ -76,8 +69,7 @@ class Frame {
   std::vector<TensorDesc> late_descs_;    // per slot, of late ones
   std::vector<VariableStorage*> variables_;
   std::vector<std::shared_ptr<void>> device_constants_;
-  std::vector<std::unique_ptr<Event>> events_;
-  std::vector<double> event_times_;
+  std::vector<std::shared_ptr<Event>> events_;
   std::vector<QueueState> queues_;
 };
 

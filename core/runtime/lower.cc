@@ -263,15 +263,16 @@ class Lowering {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     Draft draft{.device = node.device, .lane = node.lane, .may_fail = false};
     Instruction& copy = draft.instruction;
-    copy.kind = Instruction::Kind::copy;
+    copy.kind = node.replica ? Instruction::Kind::fill : Instruction::Kind::copy;
     copy.op = node.op;
     copy.detail = {.site = node.origin->site,
                    .node = node.origin->name,
                    .op = node.op->name,
                    .device = devices_[node.device].name};
-    copy.inputs = {slot_of(node.inputs[0])};
+    copy.inputs = {staged(node.inputs[0])};
     if (node.replica) set_slot({id, 0}, storage_slot(storage_of({id, 0}), node.outputs[0]));
     copy.outputs = {slot_of({id, 0})};
+    if (node.lane == Lane::download) staging_.insert(copy.outputs[0]);
     const auto& out = plan_.slots[static_cast<std::size_t>(copy.outputs[0])].desc;
     const Device& device = devices_[node.device];
     draft.seconds = device.backend->pace(device.index).copy_seconds(out.bytes());
@@ -288,6 +289,58 @@ class Lowering {
     place_draft(id, std::move(draft));
   }
 
+  /// The slot from which a copy engine reads a value. What is fed lies where the caller has it: it
+  /// is copied first, into the frame's memory, which the engine reaches.
+  int staged(ValueId value) {
+    const int slot = slot_of(value);
+    if (plan_.slots[static_cast<std::size_t>(slot)].kind != Slot::Kind::feed) {
+      staging_.insert(slot);
+      return slot;
+    }
+    const auto [found, first] = staged_feeds_.emplace(slot, -1);
+    if (!first) return found->second;
+    Slot staging;
+    staging.desc = plan_.slots[static_cast<std::size_t>(slot)].desc;
+    found->second = add_slot(std::move(staging));
+    after_[static_cast<std::size_t>(value.node)] = add_host_copy(value, slot, found->second);
+    return found->second;
+  }
+
+  /// A draft that copies within the host's memory; returns its number.
+  int add_host_copy(ValueId value, int from, int to) {
+    const PlanNode& node = graph_.node(value);
+    const int at = devices_[node.device].on_host() ? node.device : devices_.host();
+    const Device& device = devices_[at];
+    static const OpDef& identity = OpRegistry::global().get("Identity");
+    const TensorDesc desc = plan_.slots[static_cast<std::size_t>(from)].desc;
+    Draft draft{.device = at};
+    Instruction& copy = draft.instruction;
+    copy.op = &identity;
+    copy.detail = {.site = node.origin->site,
+                   .node = node.origin->name,
+                   .op = node.op->name,
+                   .device = device.name};
+    KernelRequest request{&identity, &copy.attrs, {desc}, {desc}, {}, ""};
+    request.device = device.index;
+    copy.entry = device.backend->find_kernel(request);
+    copy.late = !desc.shape.fully_known();
+    if (!copy.late) copy.kernel = kernels_.get(*copy.entry, request);
+    draft.may_fail = copy.late || copy.kernel->may_fail();
+    copy.inputs = {from};
+    copy.outputs = {to};
+    if (const int after = after_[static_cast<std::size_t>(value.node)]; after >= 0) {
+      draft.after = {after};
+    }
+    const int number = static_cast<int>(drafts_.size());
+    if (const int root = storage_of(value); root >= 0) {
+      copy.variables = {{variable_index(root), false, true}};
+      order_variables(draft, number);
+      make_unique(draft.after);
+    }
+    drafts_.push_back(std::move(draft));
+    return number;
+  }
+
   void emit_launch(int id) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     const Device& device = devices_[node.device];
@@ -299,15 +352,18 @@ class Lowering {
                    .node = node.origin->name,
                    .op = node.op->name,
                    .device = device.name};
-    for (ValueId input : node.inputs) made.inputs.push_back(slot_of(input, device.space()));
+    made.entry = &kernel_for(graph_, node, device);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool on_host = made.entry->reads_on_host(static_cast<int>(i));
+      made.inputs.push_back(slot_of(node.inputs[i], on_host ? kHostSpace : device.space()));
+    }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       made.outputs.push_back(output_slot(id, static_cast<int>(i)));
     }
     const auto shape_open = [&](int slot) {
       return !plan_.slots[static_cast<std::size_t>(slot)].desc.shape.fully_known();
     };
-    made.entry = &kernel_for(graph_, node, device);
-    const KernelRequest request = kernel_request(graph_, node, device.space());
+    const KernelRequest request = kernel_request(graph_, node, device);
     made.state = request.node;
     made.late = std::any_of(made.inputs.begin(), made.inputs.end(), shape_open) ||
                 std::any_of(made.outputs.begin(), made.outputs.end(), shape_open) ||
@@ -425,11 +481,12 @@ class Lowering {
       const int slot = slot_of(fetch);
       const int root = memory_of(slot);
       Slot& at = plan_.slots[static_cast<std::size_t>(root)];
+      const bool staging = staging_.contains(root);
       const bool own = at.kind == Slot::Kind::arena || at.kind == Slot::Kind::output;
-      if (own) at.kind = Slot::Kind::output;
-      const bool shared = at.kind == Slot::Kind::constant || at.kind == Slot::Kind::variable ||
-                          at.kind == Slot::Kind::feed || at.kind == Slot::Kind::boxed ||
-                          !taken.insert(root).second;
+      if (own && !staging) at.kind = Slot::Kind::output;
+      const bool shared = staging || at.kind == Slot::Kind::constant ||
+                          at.kind == Slot::Kind::variable || at.kind == Slot::Kind::feed ||
+                          at.kind == Slot::Kind::boxed || !taken.insert(root).second;
       plan_.fetches.push_back(shared ? copy_for_fetch(fetch, slot) : slot);
     }
     resolve_views();
@@ -437,38 +494,11 @@ class Lowering {
 
   /// A value that is not the run's own is copied out: a variable after everything else.
   int copy_for_fetch(ValueId fetch, int slot) {
-    const PlanNode& node = graph_.node(fetch);
-    const int at = devices_[node.device].on_host() ? node.device : devices_.host();
-    const Device& device = devices_[at];
-    static const OpDef& identity = OpRegistry::global().get("Identity");
     Slot result;
     result.desc = plan_.slots[static_cast<std::size_t>(slot)].desc;
-    const bool late = !result.desc.shape.fully_known();
-    result.kind = late ? Slot::Kind::late : Slot::Kind::output;
-    Draft draft{.device = at};
-    Instruction& copy = draft.instruction;
-    copy.op = &identity;
-    copy.detail = {.site = node.origin->site,
-                   .node = node.origin->name,
-                   .op = node.op->name,
-                   .device = device.name};
-    KernelRequest request{&identity, &copy.attrs, {result.desc}, {result.desc}, {}, ""};
-    copy.entry = device.backend->find_kernel(request);
-    copy.late = late;
-    if (!late) copy.kernel = kernels_.get(*copy.entry, request);
-    draft.may_fail = late || copy.kernel->may_fail();
-    copy.inputs = {slot};
-    copy.outputs = {add_slot(result)};
-    const int out = copy.outputs[0];
-    if (const int after = after_[static_cast<std::size_t>(fetch.node)]; after >= 0) {
-      draft.after = {after};
-    }
-    if (const int root = storage_of(fetch); root >= 0) {
-      copy.variables = {{variable_index(root), false, true}};
-      order_variables(draft, static_cast<int>(drafts_.size()));
-      make_unique(draft.after);
-    }
-    drafts_.push_back(std::move(draft));
+    result.kind = result.desc.shape.fully_known() ? Slot::Kind::output : Slot::Kind::late;
+    const int out = add_slot(std::move(result));
+    add_host_copy(fetch, slot, out);
     return out;
   }
 
@@ -502,8 +532,10 @@ class Lowering {
   std::vector<int> storages_;                // per node: see find_storages
   std::map<int, std::vector<int>> writers_;  // per storage root: nodes that write it, in order
   std::map<std::pair<ValueId, MemorySpace>, int> slots_;
-  std::map<int, int> view_of_;    // slots that look into another's memory, and whose
-  std::map<int, int> variables_;  // storage root -> index in the plan
+  std::map<int, int> view_of_;       // slots that look into another's memory, and whose
+  std::set<int> staging_;            // slots of the host that copy engines read or write
+  std::map<int, int> staged_feeds_;  // slot of a feed -> of its copy that engines reach
+  std::map<int, int> variables_;     // storage root -> index in the plan
   std::vector<Draft> drafts_;
   std::vector<int> after_;            // per node: the draft that its consumers wait for, or -1
   std::map<int, Accesses> accesses_;  // per variable of the plan

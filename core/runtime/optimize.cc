@@ -36,7 +36,7 @@ bool foldable(const PlanGraph& graph, const PlanNode& node) {
 }
 
 void compute(PlanGraph& graph, PlanNode& node, const Device& device) {
-  const KernelRequest request = kernel_request(graph, node, kHostSpace);
+  const KernelRequest request = kernel_request(graph, node, device);
   const auto kernel = kernel_for(graph, node, device).prepare(request);
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
@@ -56,7 +56,7 @@ void compute(PlanGraph& graph, PlanNode& node, const Device& device) {
                            .outputs = outputs.data(),
                            .workspace = static_cast<std::byte*>(workspace.raw()),
                            .run = &run});
-  queue->synchronize();
+  if (const auto failed = queue->synchronize()) std::rethrow_exception(failed->error);
 }
 
 /// Stands for many effects at once: it waits for them, and others for it.

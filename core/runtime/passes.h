@@ -34,7 +34,7 @@ void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log);
 std::vector<Transfer> insert_copies(PlanGraph& graph, const DeviceSet& devices, PassLog& log);
 
 /// The kernel request of a node with what is known of it now.
-KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, MemorySpace space);
+KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, const Device& device);
 
 /// The entry for a node on its device; throws InvalidArgumentError naming op and dtypes.
 const KernelEntry& kernel_for(const PlanGraph& graph, const PlanNode& node, const Device& device);

@@ -46,7 +46,7 @@ void need_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& device
     return;
   }
   if (!is_launched(node)) return;
-  if (device.backend->find_kernel(kernel_request(graph, node, device.space())) != nullptr) return;
+  if (device.backend->find_kernel(kernel_request(graph, node, device)) != nullptr) return;
   if (!soft) {
     throw errors::InvalidArgumentError(
         fmt::format("Cannot assign a device for operation {}: Could not satisfy explicit device "
@@ -126,11 +126,13 @@ void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<P
   if (moved > 0) log.add(fmt::format("place: {} nodes of late shape stay on the host", moved));
 }
 
-KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, MemorySpace space) {
+KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, const Device& device) {
   KernelRequest request;
   request.op = node.op;
   request.attrs = &node.attrs;
   request.winograd = graph.winograd;
+  request.device = device.index;
+  const MemorySpace space = device.space();
   for (ValueId input : node.inputs) {
     const OutputSpec& spec = graph.spec(input);
     request.inputs.push_back({spec.dtype, spec.shape, 0, space});
@@ -155,7 +157,7 @@ KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, Memor
 }
 
 const KernelEntry& kernel_for(const PlanGraph& graph, const PlanNode& node, const Device& device) {
-  const KernelRequest request = kernel_request(graph, node, device.backend->space(device.index));
+  const KernelRequest request = kernel_request(graph, node, device);
   if (const KernelEntry* entry = device.backend->find_kernel(request)) return *entry;
   std::string dtypes;
   for (const TensorDesc& input : request.inputs) {

@@ -48,12 +48,15 @@ struct Instruction {
   enum class Kind {
     launch,
     copy,    ///< from slot inputs[0] to slot outputs[0], which lie in different memories
+    fill,    ///< a copy that brings a device's replica of a variable up to date, if it is not
     commit,  ///< from here on the run changes variables: it is to finish, and nothing left fails
     wait,
     record,
   };
   Kind kind = Kind::launch;
   int event = -1;
+  /// Recorded behind what an asynchronous queue does with variables, for other runs; else -1.
+  int access = -1;
 
   std::shared_ptr<const PreparedKernel> kernel;  ///< null when prepared late
   const KernelEntry* entry = nullptr;
@@ -90,10 +93,10 @@ struct PlanVariable {
 
 /// Memory of a frame: on the host (the first always) or on one device.
 struct Arena {
-  int device = 0;
+  int device = 0;  ///< that gives the memory; of the host's, an accelerator that copies to and fro
   MemorySpace space = kHostSpace;
   std::size_t bytes = 0;
-  bool pinned = false;  ///< host memory that copy engines read and write
+  bool staging = false;  ///< host memory that the copy engines of `device` reach
 };
 
 /// A compiled run. Immutable, without addresses; many frames may run it at the same time.
@@ -173,8 +176,9 @@ struct Draft {
   std::vector<int> after;  ///< drafts that must have ended before it starts
   double seconds = 0;      ///< an estimate, from work and bytes alone
   bool may_fail = true;
-  bool writes = false;  ///< changes a variable (not a replica)
-  bool joins = false;   ///< has no instruction: has ended as soon as those in `after` have
+  bool writes = false;        ///< changes a variable (not a replica)
+  bool asynchronous = false;  ///< known to `schedule`: its queue goes on by itself
+  bool joins = false;         ///< has no instruction: has ended as soon as those in `after` have
 };
 
 /// Puts the drafts, which come in tape order, into one queue an engine and events between them. A

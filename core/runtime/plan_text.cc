@@ -62,6 +62,8 @@ std::string instruction_text(const Plan& plan, const Instruction& instruction) {
       return "commit: nothing below can fail, and the step is finished whatever comes";
     case Instruction::Kind::copy:
       return fmt::format("copy {}:{}", instruction.detail.node, operands);
+    case Instruction::Kind::fill:
+      return fmt::format("fill {}:{}", instruction.detail.node, operands);
     case Instruction::Kind::launch:
       break;
   }
@@ -72,7 +74,9 @@ std::string instruction_text(const Plan& plan, const Instruction& instruction) {
 }  // namespace
 
 std::size_t Plan::launches() const { return count(*this, Instruction::Kind::launch); }
-std::size_t Plan::copies() const { return count(*this, Instruction::Kind::copy); }
+std::size_t Plan::copies() const {
+  return count(*this, Instruction::Kind::copy) + count(*this, Instruction::Kind::fill);
+}
 
 std::size_t Plan::waits() const { return count(*this, Instruction::Kind::wait); }
 

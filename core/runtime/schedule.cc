@@ -182,6 +182,9 @@ class QueueWriter {
       for (const int event : waits_[draft])
         out.push_back(event_step(Instruction::Kind::wait, event));
       out.push_back(std::move(drafts_[at].instruction));
+      if (drafts_[at].asynchronous && !out.back().variables.empty()) {
+        out.back().access = plan_.events++;
+      }
       if (const auto it = events_.find(draft); it != events_.end()) {
         out.push_back(event_step(Instruction::Kind::record, it->second));
       }
@@ -260,7 +263,8 @@ void schedule(std::vector<Draft> drafts, const DeviceSet& devices, Plan& plan) {
   for (std::size_t i = 0; i < drafts.size(); ++i) priority.push_back(static_cast<int>(2 * i));
   add_commit(drafts, priority);
   std::vector<int> queue_of;
-  for (const Draft& draft : drafts) {
+  for (Draft& draft : drafts) {
+    draft.asynchronous = !draft.joins && !devices[draft.device].on_host();
     if (draft.joins) {
       queue_of.push_back(-1);
       continue;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/device/wall_clock.h"
 #include "core/graph/graph_mutex.h"
 #include "core/graph/log.h"
 #include "core/runtime/backends.h"
@@ -104,12 +105,11 @@ void SessionImpl::run_in(CompiledRun& compiled, Frame& frame, std::span<const Ar
   try {
     results.reserve(compiled.plan.fetches.size());  // nothing may fail behind the last instruction
     frame.begin(arenas_, feeds, metadata != nullptr);
-    const Execution run{compiled.plan,       frame,     context, kernels_, devices_,
-                        metadata != nullptr, wall_now()};
-    execute(run, workers_);
+    const double start = wall_now();
+    execute({compiled.plan, frame, context, kernels_, devices_, metadata != nullptr}, workers_);
     frame.take_results(results);
     if (compiled.trains) updates_.count_step();
-    if (metadata != nullptr) describe(compiled.plan, frame, run.start, *metadata);
+    if (metadata != nullptr) describe(compiled.plan, frame, start, *metadata);
   } catch (...) {
     frame.end(arenas_);
     rethrow_from_run();
@@ -132,6 +132,7 @@ void SessionImpl::describe(const Plan& plan, Frame& frame, double start,
       NodeStats stats;
       stats.kind = instruction.kind == Kind::wait     ? NodeStats::Kind::wait
                    : instruction.kind == Kind::copy   ? NodeStats::Kind::copy
+                   : instruction.kind == Kind::fill   ? NodeStats::Kind::copy
                    : instruction.kind == Kind::commit ? NodeStats::Kind::commit
                                                       : NodeStats::Kind::kernel;
       stats.node = instruction.detail.node;
@@ -142,8 +143,8 @@ void SessionImpl::describe(const Plan& plan, Frame& frame, double start,
       if (instruction.entry != nullptr) stats.label = instruction.entry->label;
       stats.device = devices_[program.device].name;
       stats.lane = program.lane;
-      stats.begin = spans[i].begin;
-      stats.end = spans[i].end;
+      stats.begin = spans[i].begin - start;
+      stats.end = spans[i].end - start;
       stats.flops = instruction.cost.flops;
       stats.bytes = instruction.cost.bytes;
       if (plan.simulated) {

@@ -65,10 +65,8 @@ class CopyInserter {
   void move(int index) {
     PlanNode node = old_[static_cast<std::size_t>(index)];
     for (int& control : node.control) control = place_of_[static_cast<std::size_t>(control)];
-    for (ValueId& input : node.inputs) {
-      input = moved(input);
-      if (!node.dead) input = in_memory_of(input, node.device, name_of(node));
-    }
+    for (ValueId& input : node.inputs) input = moved(input);
+    if (!node.dead) bring_inputs(node);
     graph_.find_variable(node);
     std::vector<int> written;
     for (const int input : node.op->written) {
@@ -81,6 +79,20 @@ class CopyInserter {
       values_of_their_place_.insert(to_int(graph_.nodes.size()));
     graph_.nodes.push_back(std::move(node));
     for (const int variable : written) refresh(variable);
+  }
+
+  /// Copies what the node's device does not see; what its kernel reads on the host comes there.
+  void bring_inputs(PlanNode& node) {
+    if (node.inputs.empty()) return;
+    const Device& device = devices_[node.device];
+    const KernelEntry* entry = nullptr;
+    if (!device.on_host())
+      entry = device.backend->find_kernel(kernel_request(graph_, node, device));
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool on_host = entry != nullptr && entry->reads_on_host(static_cast<int>(i));
+      node.inputs[i] =
+          in_memory_of(node.inputs[i], on_host ? devices_.host() : node.device, name_of(node));
+    }
   }
 
   static std::string name_of(const PlanNode& node) { return node.origin->name; }

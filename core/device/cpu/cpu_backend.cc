@@ -91,21 +91,51 @@ std::shared_ptr<void> CpuBackend::allocate(int, std::size_t bytes) {
 std::unique_ptr<Queue> CpuBackend::make_queue(int, Lane) {
   return std::make_unique<CpuQueue>(*pool_);
 }
-std::unique_ptr<Event> CpuBackend::make_event() { return std::make_unique<HostEvent>(); }
+std::shared_ptr<Event> CpuBackend::make_event() { return std::make_shared<HostEvent>(); }
 
 const KernelEntry* CpuBackend::find_kernel(const KernelRequest& request) const {
   return find_cpu_kernel(request);
 }
 
-void CpuQueue::copy(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void CpuQueue::start(bool timed) {
+  timed_ = timed;
+  clock_.start();
+}
 
-void CpuQueue::record(Event& event) { static_cast<HostEvent&>(event).set(); }
+void CpuQueue::begin(std::size_t, Span* span) {
+  if (timed_) clock_.begin(span);
+}
+
+void CpuQueue::end() {
+  if (timed_) clock_.end();
+}
+
+void CpuQueue::copy(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+  clock_.copied(bytes);
+}
+
+void CpuQueue::record(Event& event) {
+  event.virtual_time = clock_.now();
+  static_cast<HostEvent&>(event).set_done();
+}
 
 void CpuQueue::wait(Event& event, Cancellation& cancellation) {
-  auto& host_event = static_cast<HostEvent&>(event);
-  if (host_event.is_set()) return;
-  const ThreadPool::Blocked idle(pool_);  // helpers may use this thread's core meanwhile
-  host_event.wait(cancellation);
+  if (!event.done()) {
+    const ThreadPool::Blocked idle(pool_);  // helpers may use this thread's core meanwhile
+    event.await_done(event.use(), &cancellation);
+    if (!event.done()) return;  // the run was cancelled
+  }
+  if (event.failed()) throw errors::CancelledError("what this waited for has failed");
+  clock_.waited(event.virtual_time);
+}
+
+void CpuQueue::wait(const Moment& moment, Cancellation& cancellation) {
+  if (!moment.over()) {
+    const ThreadPool::Blocked idle(pool_);
+    moment.event->await_done(moment.use, &cancellation);
+  }
+  if (moment.failed()) throw errors::CancelledError("work of another run has failed");
 }
 
 }  // namespace towerflow

@@ -42,7 +42,7 @@ class CpuBackend final : public Backend {
   std::string description(int device) const override;
   std::shared_ptr<void> allocate(int device, std::size_t bytes) override;
   std::unique_ptr<Queue> make_queue(int device, Lane lane) override;
-  std::unique_ptr<Event> make_event() override;
+  std::shared_ptr<Event> make_event() override;
   const KernelEntry* find_kernel(const KernelRequest& request) const override;
   ThreadPool& pool() { return *pool_; }
 
@@ -55,14 +55,20 @@ class CpuBackend final : public Backend {
 class CpuQueue final : public Queue {
  public:
   explicit CpuQueue(ThreadPool& pool) : pool_(pool) {}
+  void start(bool timed) override;
+  void begin(std::size_t index, Span* span) override;
+  void end() override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void record(Event& event) override;
   void wait(Event& event, Cancellation& cancellation) override;
-  void synchronize() override {}
+  void wait(const Moment& moment, Cancellation& cancellation) override;
+  std::optional<QueueError> synchronize() noexcept override { return std::nullopt; }
   ThreadPool& pool() { return pool_; }
 
  private:
   ThreadPool& pool_;
+  QueueClock clock_{{}};
+  bool timed_ = false;
 };
 
 }  // namespace towerflow

@@ -15,18 +15,18 @@ namespace {
 /// A kernel of the CPU on the device's memory.
 class SimKernel final : public PreparedKernel {
  public:
-  SimKernel(std::unique_ptr<PreparedKernel> kernel, std::size_t inputs, std::size_t outputs)
-      : kernel_(std::move(kernel)), inputs_(inputs), outputs_(outputs) {}
+  SimKernel(std::unique_ptr<PreparedKernel> kernel, SimOperands operands)
+      : kernel_(std::move(kernel)), operands_(std::move(operands)) {}
   std::size_t workspace_bytes() const override { return kernel_->workspace_bytes(); }
   std::vector<InPlacePair> in_place() const override { return kernel_->in_place(); }
   bool may_fail() const override { return kernel_->may_fail(); }
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
-    static_cast<SimQueue&>(queue).launch(*kernel_, args, inputs_, outputs_);
+    static_cast<SimQueue&>(queue).launch(*kernel_, args, operands_);
   }
 
  private:
   std::unique_ptr<PreparedKernel> kernel_;
-  std::size_t inputs_, outputs_;
+  SimOperands operands_;
 };
 
 KernelRequest on_host(KernelRequest request) {
@@ -36,13 +36,18 @@ KernelRequest on_host(KernelRequest request) {
   return request;
 }
 
-KernelEntry wrapped(const KernelEntry& entry) {
+/// Kernels are prepared for the values of an op's static inputs, so these stay on the host.
+KernelEntry wrapped(const KernelEntry& entry, const OpDef& op) {
   KernelEntry made = entry;
+  made.host_inputs = op.static_inputs;
+  std::sort(made.host_inputs.begin(), made.host_inputs.end());
   made.label = "simulated, " + entry.label;
   made.accepts = {};
-  made.prepare = [&entry](const KernelRequest& request) -> std::unique_ptr<PreparedKernel> {
-    return std::make_unique<SimKernel>(entry.prepare(on_host(request)), request.inputs.size(),
-                                       request.outputs.size());
+  made.prepare = [&entry, on_host_inputs = made.host_inputs](
+                     const KernelRequest& request) -> std::unique_ptr<PreparedKernel> {
+    return std::make_unique<SimKernel>(
+        entry.prepare(on_host(request)),
+        SimOperands{request.inputs.size(), request.outputs.size(), on_host_inputs});
   };
   return made;
 }
@@ -55,17 +60,12 @@ SimBackend::SimBackend(SimulatedDevices options)
   for (int i = 0; i < options_.count; ++i) {
     memories_.push_back(std::make_shared<SimMemory>(i, options_.memory));
   }
+  for (int i = 0; i < options_.count; ++i) {
+    devices_.emplace_back(i, options_, memories_, *pool_, threads_);
+  }
 }
 
 SimBackend::~SimBackend() = default;
-
-Pace SimBackend::pace(int device) const {
-  const auto slow = options_.slow.find(device);
-  return {.simulated = true,
-          .slowdown = slow == options_.slow.end() ? 1 : slow->second,
-          .latency = options_.latency,
-          .bytes_per_second = options_.bandwidth};
-}
 
 std::string SimBackend::description(int device) const {
   const Pace own = pace(device);
@@ -82,10 +82,10 @@ std::shared_ptr<void> SimBackend::allocate(int device, std::size_t bytes) {
 }
 
 std::unique_ptr<Queue> SimBackend::make_queue(int device, Lane lane) {
-  return std::make_unique<SimQueue>(device, lane, memories_, options_, *pool_);
+  return std::make_unique<SimQueue>(devices_[static_cast<std::size_t>(device)], lane);
 }
 
-std::unique_ptr<Event> SimBackend::make_event() { return std::make_unique<HostEvent>(); }
+std::shared_ptr<Event> SimBackend::make_event() { return std::make_shared<HostEvent>(); }
 
 const KernelEntry* SimBackend::find_kernel(const KernelRequest& request) const {
   const Effect effect = request.op->effect;
@@ -101,7 +101,7 @@ const KernelEntry* SimBackend::find_kernel(const KernelRequest& request) const {
   if (entry == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   auto& own = entries_[entry];
-  if (own == nullptr) own = std::make_unique<KernelEntry>(wrapped(*entry));
+  if (own == nullptr) own = std::make_unique<KernelEntry>(wrapped(*entry, *request.op));
   return own.get();
 }
 

@@ -1,24 +1,22 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "core/device/backend.h"
-#include "core/device/sim/sim_memory.h"
-#include "core/device/sim/sim_options.h"
+#include "core/device/sim/sim_queue.h"
 
 namespace towerflow {
-
-class ThreadPool;
 
 /// The spaces of simulated accelerators begin here; one each.
 inline constexpr MemorySpace kFirstSimSpace = 16;
 
-/// Simulated accelerators. Their kernels are those of the CPU, run on one core each and on memory
-/// that the host does not see; whatever owns state, works on strings, or finds its shapes late
-/// has none here.
+/// Simulated accelerators. Their kernels are those of the CPU, run on one core each by a thread of
+/// the device and on memory that the host does not see; whatever owns state, works on strings, or
+/// finds its shapes late has none here.
 class SimBackend final : public Backend {
  public:
   /// Throws ValueError for options that do not fit, ResourceExhaustedError without addresses.
@@ -30,11 +28,11 @@ class SimBackend final : public Backend {
   MemorySpace space(int device) const override {
     return kFirstSimSpace + static_cast<MemorySpace>(device);
   }
-  Pace pace(int device) const override;
+  Pace pace(int device) const override { return pace_of(options_, device); }
   std::string description(int device) const override;
   std::shared_ptr<void> allocate(int device, std::size_t bytes) override;
   std::unique_ptr<Queue> make_queue(int device, Lane lane) override;
-  std::unique_ptr<Event> make_event() override;
+  std::shared_ptr<Event> make_event() override;
   const KernelEntry* find_kernel(const KernelRequest& request) const override;
   const SimMemory& memory(int device) const { return *memories_[static_cast<std::size_t>(device)]; }
 
@@ -42,6 +40,8 @@ class SimBackend final : public Backend {
   SimulatedDevices options_;
   std::vector<std::shared_ptr<SimMemory>> memories_;
   std::unique_ptr<ThreadPool> pool_;
+  SimThreads threads_;
+  std::deque<SimDevice> devices_;
   mutable std::mutex mutex_;  // guards entries_
   mutable std::unordered_map<const KernelEntry*, std::unique_ptr<KernelEntry>> entries_;
 };

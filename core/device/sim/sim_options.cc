@@ -62,6 +62,25 @@ std::pair<int, double> slow_device(std::string_view text) {
   return {device, *times};
 }
 
+SimulatedFault fault_of(std::string_view text) {
+  const char* wanted = "DEVICE:LANE:TASK, such as 1:compute:17";
+  const auto number = [&](std::string_view digits) {
+    int value = 0;
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool whole = stop == digits.data() + digits.size();
+    if (error != std::errc{} || !whole || value < 0) refuse("fault", text, wanted);
+    return value;
+  };
+  const std::size_t first = text.find(':'), last = text.rfind(':');
+  if (first == last) refuse("fault", text, wanted);
+  const std::string_view name = text.substr(first + 1, last - first - 1);
+  for (const Lane lane : {Lane::compute, Lane::upload, Lane::download}) {
+    if (name != lane_name(lane)) continue;
+    return {number(text.substr(0, first)), lane, number(text.substr(last + 1))};
+  }
+  refuse("fault", text, wanted);
+}
+
 }  // namespace
 
 void check(const SimulatedDevices& options) {
@@ -78,6 +97,9 @@ void check(const SimulatedDevices& options) {
   need(options.jitter >= 0 && options.jitter <= 1, "a jitter from 0 to 1 s", options.jitter);
   need(options.memory >= 4096 && options.memory <= std::size_t{1} << 42,
        "a memory from 4 KiB to 4 TiB", static_cast<double>(options.memory));
+  need(
+      options.fault.device >= 0 && (options.fault.task < 0 || options.fault.device < options.count),
+      "a fault of a device that exists", options.fault.device);
   for (const auto& [device, times] : options.slow) {
     need(device >= 0 && device < options.count, "a slow device that exists", device);
     need(times >= 1 && times <= 1000, "a slow-down from 1 to 1000", times);
@@ -112,9 +134,12 @@ SimulatedDevices parse_simulated_devices(std::string_view text) {
       options.memory = static_cast<std::size_t>(bytes);
     } else if (key == "slow") {
       options.slow.insert_or_assign(slow_device(value).first, slow_device(value).second);
+    } else if (key == "fault") {
+      options.fault = fault_of(value);
     } else {
       throw ValueError(fmt::format(
-          "'{}' of a simulated accelerator: it has bandwidth, latency, slow, memory, jitter", key));
+          "'{}' of a simulated accelerator: it has bandwidth, latency, slow, memory, jitter, fault",
+          key));
     }
   }
   check(options);

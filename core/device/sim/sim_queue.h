@@ -1,48 +1,121 @@
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <random>
 #include <span>
 #include <vector>
 
 #include "core/device/cpu/cpu_backend.h"
+#include "core/device/host_event.h"
 #include "core/device/sim/sim_memory.h"
 #include "core/device/sim/sim_options.h"
+#include "core/device/sim/sim_threads.h"
 
 namespace towerflow {
 
-/// The queue of one engine of a simulated accelerator, run by the thread that walks it: the device
-/// itself. Work takes at least the time that the device is given for it.
+Pace pace_of(const SimulatedDevices& options, int device);
+
+/// What the queues of a simulated accelerator share.
+struct SimDevice {
+  SimDevice(int device, const SimulatedDevices& given,
+            std::span<const std::shared_ptr<SimMemory>> all, ThreadPool& pool, SimThreads& workers)
+      : number(device),
+        options(given),
+        memories(all),
+        cores(pool),
+        threads(workers),
+        until_fault(given.fault.task) {}
+
+  const int number;
+  const SimulatedDevices& options;
+  std::span<const std::shared_ptr<SimMemory>> memories;  // of all devices
+  ThreadPool& cores;  // where kernels really run: one core, that of the thread that works
+  SimThreads& threads;
+  std::atomic<int> until_fault;  // kernels or copies of the engine that is to fail
+};
+
+/// Of a kernel: how many operands it has, and which inputs it reads on the host, in order.
+struct SimOperands {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  std::vector<int> on_host{};
+};
+
+/// The queue of one engine of a simulated accelerator. What is enqueued is done in order by a
+/// thread of the device, and takes at least the time that the device is given for it.
 class SimQueue final : public Queue {
  public:
-  /// `memories` are those of all devices, `device` the one it works for.
-  SimQueue(int device, Lane lane, std::span<const std::shared_ptr<SimMemory>> memories,
-           const SimulatedDevices& options, ThreadPool& pool);
+  SimQueue(SimDevice& device, Lane lane);
+  ~SimQueue() override { synchronize(); }
+
+  bool asynchronous() const override { return true; }
+  void start(bool timed) override;
+  void begin(std::size_t index, Span* span) override;
+  void end() override {}
   void copy(void* to, const void* from, std::size_t bytes) override;
   void record(Event& event) override;
   void wait(Event& event, Cancellation& cancellation) override;
-  void synchronize() override {}
+  void wait(const Moment& moment, Cancellation& cancellation) override;
+  bool failed() const override;
+  std::optional<QueueError> synchronize() noexcept override;
 
-  /// Runs `kernel` on operands that all lie in the device's memory. Throws InternalError for one
-  /// that does not, as a real device would end the launch.
-  void launch(const PreparedKernel& kernel, const LaunchArgs& args, std::size_t inputs,
-              std::size_t outputs);
+  /// Runs `kernel` on operands that lie in the device's memory, but for those that it reads on the
+  /// host. For one that does not, `synchronize` gives an InternalError, as a real device would end
+  /// the launch.
+  void launch(const PreparedKernel& kernel, const LaunchArgs& args, const SimOperands& operands);
+  /// Does what there is to do until `synchronize` asks for its end; on a thread of the device.
+  void work();
+  /// The thread has left: lets `synchronize` return.
+  void leave();
 
  private:
-  void hold_back();
+  struct Task {
+    std::size_t instruction = 0;
+    Span* span = nullptr;
+    const PreparedKernel* kernel = nullptr;  // of a launch
+    const SimOperands* operands = nullptr;
+    std::size_t first_operand = 0;
+    LaunchArgs args{};
+    void* to = nullptr;  // of a copy
+    const void* from = nullptr;
+    std::size_t bytes = 0;
+    HostEvent* recorded = nullptr;
+    Event* awaited = nullptr;  // of this run
+    Moment moment{};           // awaited, of another one
+  };
 
+  void add(Task task);
+  void take_operands(const Task& task);
+  void run(const Task& task);
+  void run_kernel(const Task& task);
+  void run_copy(const Task& task);
+  void hold_back();
   /// Where the launcher sees an address, of whatever device or the host.
   void* visible(const void* address) const;
 
-  int device_;
-  std::span<const std::shared_ptr<SimMemory>> memories_;
+  SimDevice& device_;
   const SimMemory& memory_;  // of its own device
-  double slowdown_ = 1;
-  double latency_;
-  double bandwidth_;
-  double jitter_;
+  const Pace pace_;
+  const Lane lane_;
   std::mt19937 random_;
-  CpuQueue cores_;  // where its kernels really run: one core, which the device's thread is
-  std::vector<const void*> inputs_;
+  CpuQueue cores_;
+  QueueClock clock_;
+  std::size_t instruction_ = 0;  // that is enqueued now
+  Span* span_ = nullptr;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::vector<Task> tasks_;
+  std::size_t next_ = 0;               // the first task that has not begun
+  std::vector<const void*> operands_;  // of the kernels among the tasks
+  std::optional<QueueError> error_;
+  bool served_ = false;    // has a thread
+  bool draining_ = false;  // `synchronize` waits for the end
+
+  std::vector<const void*> inputs_;  // of the kernel that runs
   std::vector<void*> outputs_;
 };
 

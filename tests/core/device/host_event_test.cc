@@ -13,11 +13,12 @@ TEST_CASE("every wait for an event ends when the run is cancelled") {
   HostEvent event;
   Cancellation cancellation;
   std::array<std::thread, 3> waiters;
-  for (std::thread& waiter : waiters) waiter = std::thread([&] { event.wait(cancellation); });
+  for (std::thread& waiter : waiters)
+    waiter = std::thread([&] { event.await_done(event.use(), &cancellation); });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   cancellation.cancel();
   for (std::thread& waiter : waiters) waiter.join();  // one left asleep would hang the test
-  CHECK_FALSE(event.is_set());
+  CHECK_FALSE(event.done());
 }
 
 TEST_CASE("a cancelled run leaves nothing behind for the next wait") {
@@ -31,13 +32,13 @@ TEST_CASE("a cancelled run leaves nothing behind for the next wait") {
     for (std::thread& waiter : waiters) {
       waiter = std::thread([&] {
         ++waiting;
-        event.wait(cancellation);
-        if (!event.is_set() && !cancellation.cancelled()) ++early;
+        event.await_done(event.use(), &cancellation);
+        if (!event.done() && !cancellation.cancelled()) ++early;
       });
     }
     while (waiting < 2) std::this_thread::yield();
     // Those of a cancelled round, which wakes them one by one, must not end the next one's waits.
-    round % 2 == 0 ? cancellation.cancel() : event.set();
+    round % 2 == 0 ? cancellation.cancel() : event.set_done();
     for (std::thread& waiter : waiters) waiter.join();
   }
   CHECK(early == 0);
