@@ -70,6 +70,30 @@ std::vector<const Node*> needed_nodes(std::span<const Fetch> fetches, const FedT
 
 }  // namespace
 
+bool PlanGraph::replace(std::vector<Replacement> replacements) {
+  std::vector<PlanNode> before;
+  bool runs = true;
+  for (Replacement& made : replacements) {
+    PlanNode& node = nodes[static_cast<std::size_t>(made.node)];
+    before.push_back(node);
+    node.op = &OpRegistry::global().get(made.op);
+    node.attrs = std::move(made.attrs);
+    node.inputs = std::move(made.inputs);
+    infer_plan_node(*this, node);
+    runs = runs && (!has_kernel || has_kernel(node));
+  }
+  if (!runs) {
+    while (!before.empty()) {
+      nodes[static_cast<std::size_t>(replacements[before.size() - 1].node)] =
+          std::move(before.back());
+      before.pop_back();
+    }
+    return false;
+  }
+  for (const Replacement& made : replacements) index_reads(made.node);
+  return true;
+}
+
 void PlanGraph::index_reads(int node) {
   index->update(*this, node);
   find_variable(nodes[static_cast<std::size_t>(node)]);

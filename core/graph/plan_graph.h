@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -37,6 +38,14 @@ struct PlanNode {
   }
 };
 
+/// What a rewrite makes of a node, which keeps its name, its device and what it waits for.
+struct Replacement {
+  int node = -1;
+  std::string op;
+  Attrs attrs;
+  std::vector<ValueId> inputs;
+};
+
 /// The part of the tape that one run needs, in tape order: what passes work on.
 struct PlanGraph {
   std::vector<PlanNode> nodes;     ///< an input stands before its consumer
@@ -49,6 +58,15 @@ struct PlanGraph {
   PlanNode& node(ValueId value) { return nodes[static_cast<std::size_t>(value.node)]; }
   const OutputSpec& spec(ValueId value) const {
     return node(value).outputs[static_cast<std::size_t>(value.output)];
+  }
+  /// While rules are applied: whether the device of a node has a kernel for it.
+  std::function<bool(const PlanNode&)> has_kernel;
+
+  /// Puts other ops in the place of nodes: all of them, or none where a device has no kernel for
+  /// what its node would be. Returns whether it did. Outputs and who reads what follow.
+  bool replace(std::vector<Replacement> replacements);
+  bool replace(int node, std::string op, Attrs attrs, std::vector<ValueId> inputs) {
+    return replace({{node, std::move(op), std::move(attrs), std::move(inputs)}});
   }
   /// Indexes who reads what, until `index` is reset: rewrites ask for it at every node.
   void index_readers() { index.emplace(*this); }

@@ -34,6 +34,10 @@ void add_rewrite_rule(RewriteRule rule) {
   if (rule.name.empty()) {
     throw ValueError("a rewrite rule needs a name", {.hint = "plan reports count rules by name"});
   }
+  if (rule.kind.empty()) {
+    throw ValueError(fmt::format("rewrite rule '{}' needs a kind", rule.name),
+                     {.hint = "the name of one there is, or of a new one"});
+  }
   if (!rule.apply) {
     throw ValueError(fmt::format("rewrite rule '{}' has nothing to apply", rule.name));
   }

@@ -8,18 +8,15 @@
 
 namespace towerflow {
 
-/// Which switch of PassOptions a rule obeys.
-enum class RewriteKind { convolution, update, elementwise };
-
 /// Replaces a pattern of nodes by a faster one with the same values.
 ///
-/// `apply` is called with each living node in turn as the last of its pattern; it changes that node
-/// in place (op, attributes, inputs), leaves the others to be removed when nobody reads them any
-/// more, and returns whether it did anything. A node may only take over a predecessor whose single
-/// use it is. A rule that gives another node other inputs tells `PlanGraph::index_reads` so.
+/// `apply` is called with each living node in turn as the last of its pattern; it changes nodes
+/// through `PlanGraph::replace` alone, which asks their devices for kernels, leaves the others of
+/// the pattern to be removed when nobody reads them any more, and returns whether it did anything.
+/// A node may only take over a predecessor whose single use it is.
 struct RewriteRule {
   std::string name;
-  RewriteKind kind;
+  std::string kind;  ///< by which, or by its name, it is skipped: "layers", "updates", ..
   std::function<bool(PlanGraph& graph, int node)> apply;
 };
 
@@ -27,10 +24,10 @@ struct RewriteRule {
 /// through `register_rewrite_rules`. Safe from any thread.
 std::vector<RewriteRule> rewrite_rules();
 
-/// Adds a program's own rule behind those there are; plans made from then on use it. Elementwise
-/// rules are tried after all others, whenever they were added. Safe from any thread.
+/// Adds a program's own rule behind those there are; plans made from then on use it. Rules of the
+/// kind "elementwise" are tried after all others, whenever they were added. Safe from any thread.
 ///
-/// errors   ValueError: no name, one that another rule has, or nothing to apply
+/// errors   ValueError: no name, no kind, a name that another rule has, or nothing to apply
 void add_rewrite_rule(RewriteRule rule);
 
 /// Adds the rules of the library; defined above this folder, in ops/register_all.cc.

@@ -1,5 +1,6 @@
 // The passes that make the graph of a plan smaller: folding, sharing, rewriting.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -283,25 +284,44 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
   log.add(fmt::format("share: {} nodes had an equal before them", shared));
 }
 
-void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) {
+namespace {
+
+/// What a skipped rewrite is called must be one of the rules' kinds or names.
+void check_skipped(const std::set<std::string>& skipped, const std::vector<RewriteRule>& rules) {
+  std::set<std::string> kinds, known;
+  for (const RewriteRule& rule : rules) {
+    kinds.insert(rule.kind);
+    known.insert({rule.kind, rule.name});
+  }
+  for (const std::string& name : skipped) {
+    if (known.contains(name)) continue;
+    throw ValueError(
+        fmt::format("skipped_rewrites has '{}', which is no rule and no kind of rules", name),
+        {.hint = fmt::format("the kinds are {}", fmt::join(kinds, ", "))});
+  }
+}
+
+}  // namespace
+
+void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOptions& options,
+                    PassLog& log) {
   std::map<std::string, int> counts;
   graph.index_readers();
+  graph.has_kernel = [&](const PlanNode& node) {
+    const Device& device = devices[node.device];
+    return device.backend->find_kernel(kernel_request(graph, node, device)) != nullptr;
+  };
   // Chains come last, also after a program's own rules: what they swallow no pattern finds again.
   std::vector<RewriteRule> rules = rewrite_rules();
-  std::stable_partition(rules.begin(), rules.end(), [](const RewriteRule& rule) {
-    return rule.kind != RewriteKind::elementwise;
-  });
+  std::stable_partition(rules.begin(), rules.end(),
+                        [](const RewriteRule& rule) { return rule.kind != "elementwise"; });
+  check_skipped(options.skipped_rewrites, rules);
   for (const RewriteRule& rule : rules) {
-    if (rule.kind == RewriteKind::convolution && !options.fuse_convolutions) continue;
-    if (rule.kind == RewriteKind::update && !options.fuse_updates) continue;
-    if (rule.kind == RewriteKind::elementwise && !options.fuse_elementwise) continue;
+    const auto& skipped = options.skipped_rewrites;
+    if (skipped.contains(rule.kind) || skipped.contains(rule.name)) continue;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       if (graph.nodes[i].dead || graph.nodes[i].feed >= 0 || graph.nodes[i].is_known(0)) continue;
-      if (rule.apply(graph, static_cast<int>(i))) {
-        infer_plan_node(graph, graph.nodes[i]);
-        graph.index_reads(static_cast<int>(i));
-        ++counts[rule.name];
-      }
+      if (rule.apply(graph, static_cast<int>(i))) ++counts[rule.name];
     }
     graph.remove_unneeded();
 #ifdef TOWERFLOW_VERIFY
@@ -309,6 +329,7 @@ void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log) 
 #endif
   }
   graph.index.reset();
+  graph.has_kernel = {};
   for (const auto& [name, count] : counts) {
     log.add(fmt::format("rewrite: {} applied {} times", name, count));
   }

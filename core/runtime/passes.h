@@ -25,8 +25,10 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log);
 /// Pass: lets equal pure nodes on one device be computed once.
 void share_subexpressions(PlanGraph& graph, PassLog& log);
 
-/// Pass 4: applies the registered rules that `options` allows.
-void apply_rewrites(PlanGraph& graph, const PassOptions& options, PassLog& log);
+/// Pass 4: applies the registered rules that `options` does not skip. What a rule makes of a node
+/// is taken only if the node's device has a kernel for it.
+void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOptions& options,
+                    PassLog& log);
 
 /// Pass 3: each edge between two memories becomes one copy, shared by those that read it there; a
 /// device's reads of a variable become reads of its replica, refreshed as soon as the variable has

@@ -138,18 +138,15 @@ class Chain {
   std::size_t steps_ = 0;
 };
 
-void fuse(PlanGraph& graph, int id, const Chain& chain) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+bool fuse(PlanGraph& graph, int id, const Chain& chain) {
   std::vector<ValueId> inputs;
   ElementwiseProgram program = chain.program(inputs);
+  if (!graph.replace(id, "_Elementwise", std::move(program), std::move(inputs))) return false;
   for (const int member : chain.members()) {
     // Now, so that it no longer counts as a reader when the next chain is looked for.
     if (member != id) graph.remove(member);
   }
-  node.op = &OpRegistry::global().get("_Elementwise");
-  node.attrs = std::move(program);
-  node.inputs = std::move(inputs);
-  graph.index_reads(id);  // the chains around this one are looked for next
+  return true;
 }
 
 /// Tanh(Mul(x, y)) and the like -> _Elementwise(x, y)
@@ -164,9 +161,7 @@ bool fuse_chain(PlanGraph& graph, int id) {
     ends.pop_back();
     const Chain chain(graph, end);
     ends.insert(ends.end(), chain.left().begin(), chain.left().end());
-    if (!chain.worthwhile()) continue;
-    fuse(graph, end, chain);
-    fused = fused || end == id;
+    if (chain.worthwhile() && fuse(graph, end, chain)) fused = fused || end == id;
   }
   return fused;
 }
@@ -174,7 +169,7 @@ bool fuse_chain(PlanGraph& graph, int id) {
 }  // namespace
 
 void register_elementwise_rewrites(std::vector<RewriteRule>& rules) {
-  rules.push_back({"elementwise chain", RewriteKind::elementwise, fuse_chain});
+  rules.push_back({"elementwise chain", "elementwise", fuse_chain});
 }
 
 }  // namespace towerflow

@@ -9,39 +9,34 @@ namespace {
 
 /// BiasAdd(Conv2D(x, filter), bias) -> _FusedConv2D(x, filter, bias)
 bool fuse_conv2d_bias(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "BiasAdd") return false;
   const PlanNode* conv = only_for(graph, node.inputs[0], id, "Conv2D");
   if (conv == nullptr || !is_float32(graph, node.inputs[0])) return false;
   const auto attrs = conv->attrs.as<Conv2DAttrs>();
   if (attrs.format != DataFormat::nhwc || node.attrs.as<BiasAddAttrs>().format != attrs.format)
     return false;
-  node.op = &OpRegistry::global().get("_FusedConv2D");
-  node.inputs = {conv->inputs[0], conv->inputs[1], node.inputs[1]};
-  node.attrs = FusedConv2DAttrs{attrs, false};
-  return true;
+  return graph.replace(id, "_FusedConv2D", FusedConv2DAttrs{attrs, false},
+                       {conv->inputs[0], conv->inputs[1], node.inputs[1]});
 }
 
 /// Relu(_FusedConv2D) -> _FusedConv2D with relu
 bool fuse_conv2d_relu(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "Relu") return false;
   const PlanNode* conv = only_for(graph, node.inputs[0], id, "_FusedConv2D");
   if (conv == nullptr) return false;
   auto attrs = conv->attrs.as<FusedConv2DAttrs>();
   if (attrs.relu) return false;
   attrs.relu = true;
-  node.op = conv->op;
-  node.inputs = conv->inputs;
-  node.attrs = attrs;
-  return true;
+  return graph.replace(id, conv->op->name, attrs, conv->inputs);
 }
 
 }  // namespace
 
 void register_conv2d_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"convolution and bias", RewriteKind::convolution, fuse_conv2d_bias});
-  rules.push_back({"convolution and relu", RewriteKind::convolution, fuse_conv2d_relu});
+  rules.push_back({"convolution and bias", "layers", fuse_conv2d_bias});
+  rules.push_back({"convolution and relu", "layers", fuse_conv2d_relu});
 }
 
 }  // namespace towerflow::nn

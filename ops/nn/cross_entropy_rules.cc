@@ -57,24 +57,23 @@ void scaled_shape(InferenceContext& context) {
 
 /// CrossEntropy(logits, Cast(labels)) from int32 to int64 -> CrossEntropy(logits, labels)
 bool drop_label_cast(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != kCrossEntropy) return false;
   const PlanNode* cast = only_for(graph, node.inputs[1], id, "Cast");
   const bool widens = cast != nullptr && graph.spec(node.inputs[1]).dtype == DType::int64 &&
                       graph.spec(cast->inputs[0]).dtype == DType::int32;
   if (!widens) return false;
-  node.inputs[1] = cast->inputs[0];
-  return true;
+  return graph.replace(id, node.op->name, node.attrs, {node.inputs[0], cast->inputs[0]});
 }
 
 /// Mul(known column, CrossEntropy:1) -> the same product made by the cross entropy, and Mul becomes
 /// a name for it.
 bool scale_gradient(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "Mul") return false;
   for (std::size_t i = 0; i < 2; ++i) {
     const ValueId gradient = node.inputs[i], column = node.inputs[1 - i];
-    PlanNode& entropy = graph.node(gradient);
+    const PlanNode& entropy = graph.node(gradient);
     if (entropy.dead || entropy.op->name != kCrossEntropy || gradient.output != 1) continue;
     if (entropy.device != node.device || !is_float32(graph, gradient)) continue;
     const PlanNode& known = graph.node(column);
@@ -82,12 +81,9 @@ bool scale_gradient(PlanGraph& graph, int id) {
     const Shape& made = graph.spec(gradient).shape;
     if (!known.is_known(output) || !made.fully_known() || graph.uses(gradient) != 1) continue;
     if (known.values[output].shape() != Shape{made[0], 1}) continue;
-    entropy.op = &OpRegistry::global().get(kScaled);
-    entropy.attrs = ScaledAttrs{known.values[output]};
-    node.op = &OpRegistry::global().get("Identity");
-    node.attrs = {};
-    node.inputs = {gradient};
-    return true;
+    return graph.replace(
+        {{gradient.node, kScaled, ScaledAttrs{known.values[output]}, entropy.inputs},
+         {id, "Identity", {}, {gradient}}});
   }
   return false;
 }
@@ -109,9 +105,8 @@ void register_scaled_cross_entropy_kernels(KernelTable& table) {
 }
 
 void register_cross_entropy_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"cross entropy and cast of labels", RewriteKind::convolution, drop_label_cast});
-  rules.push_back(
-      {"cross entropy and scale of its gradient", RewriteKind::convolution, scale_gradient});
+  rules.push_back({"cross entropy and cast of labels", "layers", drop_label_cast});
+  rules.push_back({"cross entropy and scale of its gradient", "layers", scale_gradient});
 }
 
 }  // namespace towerflow::nn

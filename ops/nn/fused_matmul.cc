@@ -36,7 +36,7 @@ std::unique_ptr<PreparedKernel> fused_matmul_kernel(const KernelRequest& request
 
 /// Add(MatMul(a, b), bias) with a row of numbers -> _FusedMatMul(a, b, bias)
 bool fuse_matmul_bias(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const bool adds =
       node.op->name == "AddV2" || node.op->name == "Add" || node.op->name == "BiasAdd";
   if (!adds || !is_float32(graph, node.inputs[0])) return false;
@@ -45,25 +45,21 @@ bool fuse_matmul_bias(PlanGraph& graph, int id) {
   const Shape& row = graph.spec(node.inputs[1]).shape;
   const Shape& made = graph.spec(node.inputs[0]).shape;
   if (!row.fully_known() || row.rank() != 1 || !made.has_rank() || made[1] != row[0]) return false;
-  node.op = &OpRegistry::global().get("_FusedMatMul");
-  node.attrs = FusedMatMulAttrs{product->attrs.as<MatMulAttrs>(), false};
-  node.inputs = {product->inputs[0], product->inputs[1], node.inputs[1]};
-  return true;
+  return graph.replace(id, "_FusedMatMul",
+                       FusedMatMulAttrs{product->attrs.as<MatMulAttrs>(), false},
+                       {product->inputs[0], product->inputs[1], node.inputs[1]});
 }
 
 /// Relu(_FusedMatMul) -> _FusedMatMul with relu
 bool fuse_matmul_relu(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "Relu") return false;
   const PlanNode* product = only_for(graph, node.inputs[0], id, "_FusedMatMul");
   if (product == nullptr) return false;
   auto attrs = product->attrs.as<FusedMatMulAttrs>();
   if (attrs.relu) return false;
   attrs.relu = true;
-  node.op = product->op;
-  node.inputs = product->inputs;
-  node.attrs = attrs;
-  return true;
+  return graph.replace(id, product->op->name, attrs, product->inputs);
 }
 
 }  // namespace
@@ -85,8 +81,8 @@ void register_fused_matmul_kernels(KernelTable& table) {
 }
 
 void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"product and bias", RewriteKind::convolution, fuse_matmul_bias});
-  rules.push_back({"product and relu", RewriteKind::convolution, fuse_matmul_relu});
+  rules.push_back({"product and bias", "layers", fuse_matmul_bias});
+  rules.push_back({"product and relu", "layers", fuse_matmul_relu});
 }
 
 }  // namespace towerflow::nn

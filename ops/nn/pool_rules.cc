@@ -9,42 +9,36 @@ namespace {
 
 /// ReluGrad(MaxPoolGrad(y, pooled, dy), y) -> _MaxPoolReluGrad(y, dy), where y is the relu's result
 bool fuse_relu_grad(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "ReluGrad") return false;
   const PlanNode* pool = only_for(graph, node.inputs[0], id, "MaxPoolGrad");
   if (pool == nullptr || !is_float32(graph, node.inputs[0])) return false;
   const auto attrs = pool->attrs.as<PoolAttrs>();
   if (attrs.format != DataFormat::nhwc || pool->inputs[0] != node.inputs[1]) return false;
-  node.op = &OpRegistry::global().get("_MaxPoolReluGrad");
-  node.inputs = {pool->inputs[0], pool->inputs[2]};
-  node.attrs = MaxPoolReluGradAttrs{attrs, false};
-  return true;
+  return graph.replace(id, "_MaxPoolReluGrad", MaxPoolReluGradAttrs{attrs, false},
+                       {pool->inputs[0], pool->inputs[2]});
 }
 
 /// BiasAddGrad(dx) beside dx = _MaxPoolReluGrad(y, dy): dx with its channel sums as output 1, and
 /// BiasAddGrad becomes a name for that.
 bool fuse_channel_sums(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "BiasAddGrad") return false;
-  PlanNode& pool = graph.node(node.inputs[0]);
+  const PlanNode& pool = graph.node(node.inputs[0]);
   if (pool.dead || pool.op->name != "_MaxPoolReluGrad" || pool.device != node.device) return false;
   auto attrs = pool.attrs.as<MaxPoolReluGradAttrs>();
   if (attrs.channel_sums || node.attrs.as<BiasAddAttrs>().format != DataFormat::nhwc) return false;
   attrs.channel_sums = true;
-  pool.attrs = attrs;
-  infer_plan_node(graph, pool);
-  node.op = &OpRegistry::global().get("Identity");
-  node.attrs = {};
-  node.inputs = {{node.inputs[0].node, 1}};
-  return true;
+  const int made = node.inputs[0].node;
+  return graph.replace(
+      {{made, pool.op->name, attrs, pool.inputs}, {id, "Identity", {}, {{made, 1}}}});
 }
 
 }  // namespace
 
 void register_pool_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"gradients of pooling and relu", RewriteKind::convolution, fuse_relu_grad});
-  rules.push_back(
-      {"gradients of pooling, relu and bias", RewriteKind::convolution, fuse_channel_sums});
+  rules.push_back({"gradients of pooling and relu", "layers", fuse_relu_grad});
+  rules.push_back({"gradients of pooling, relu and bias", "layers", fuse_channel_sums});
 }
 
 }  // namespace towerflow::nn

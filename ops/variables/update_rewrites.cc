@@ -138,35 +138,27 @@ std::optional<Average> average_of(const PlanGraph& graph, ValueId value, int rea
   return std::nullopt;
 }
 
-void become(PlanNode& node, const std::string& op, Values inputs, const Average& average) {
-  node.op = &OpRegistry::global().get(op);
-  node.attrs = average.form;
-  node.inputs = std::move(inputs);
-}
-
 /// Mean or Sum of rows g.. -> _MeanOfN(g..)
 bool fuse_mean(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const bool mean = node.op->name == "Mean";
   if (!mean && node.op->name != "Sum") return false;
   if (node.attrs.as<ReduceAttrs>().keep_dims || !is_zero_axis(graph, node.inputs[1])) return false;
   auto average = sum_of(graph, rows_of(graph, node.inputs[0], id), id, true);
   if (!average) return false;
   if (mean) average->form.divisor = average->form.towers;
-  become(node, "_MeanOfN", average->inputs(), *average);
-  return true;
+  return graph.replace(id, "_MeanOfN", average->form, average->inputs());
 }
 
 /// A sum divided by a number -> _MeanOfN
 bool fuse_quotient(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "RealDiv" || !is_scalar(graph, node.inputs[1])) return false;
   auto average = average_of(graph, node.inputs[0], id);
   if (!average || average->form.divided || average->form.divisor != 1) return false;
   average->form.divided = true;
   average->divisor = node.inputs[1];
-  become(node, "_MeanOfN", average->inputs(), *average);
-  return true;
+  return graph.replace(id, "_MeanOfN", average->form, average->inputs());
 }
 
 /// The family of an op called `prefix` and its name.
@@ -193,7 +185,7 @@ void append(Values& values, const Values& more) {
 
 /// An Apply op whose gradient is an average -> one pass over average and update.
 bool fuse_apply(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const UpdateFamily* family = family_of(node, "Apply");
   if (family == nullptr || !is_float_or_double(graph, node.inputs[0])) return false;
   const std::size_t gradient = 1 + family->slots + family->before_gradient;
@@ -202,8 +194,8 @@ bool fuse_apply(PlanGraph& graph, int id) {
   average->form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
   Values inputs = kept_inputs(node, gradient, 1);
   append(inputs, average->inputs());
-  become(node, std::string("_MeanApply") + family->name, std::move(inputs), *average);
-  return true;
+  return graph.replace(id, std::string("_MeanApply") + family->name, average->form,
+                       std::move(inputs));
 }
 
 /// Whether these values of slices are arrays of known shape.
@@ -217,7 +209,7 @@ bool are_slices(const PlanGraph& graph, const Values& values) {
 /// An Apply op on rows whose slices are those of several towers, divided by a number or not -> one
 /// op that takes their values where they are; the indices, which are few, stay side by side.
 bool fuse_apply_rows(PlanGraph& graph, int id) {
-  PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const UpdateFamily* family = family_of(node, "SparseApply");
   if (family == nullptr || !family->rows || !is_float_or_double(graph, node.inputs[0]))
     return false;
@@ -242,17 +234,17 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
   Values inputs = kept_inputs(node, at, 2);
   append(inputs, average.inputs());
   inputs.push_back(indices);
-  become(node, std::string("_MeanSparseApply") + family->name, std::move(inputs), average);
-  return true;
+  return graph.replace(id, std::string("_MeanSparseApply") + family->name, average.form,
+                       std::move(inputs));
 }
 
 }  // namespace
 
 void register_mean_update_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"mean of towers", RewriteKind::update, fuse_mean});
-  rules.push_back({"sum of towers and quotient", RewriteKind::update, fuse_quotient});
-  rules.push_back({"average and update", RewriteKind::update, fuse_apply});
-  rules.push_back({"slices of towers and update", RewriteKind::update, fuse_apply_rows});
+  rules.push_back({"mean of towers", "updates", fuse_mean});
+  rules.push_back({"sum of towers and quotient", "updates", fuse_quotient});
+  rules.push_back({"average and update", "updates", fuse_apply});
+  rules.push_back({"slices of towers and update", "updates", fuse_apply_rows});
 }
 
 }  // namespace towerflow

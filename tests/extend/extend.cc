@@ -74,22 +74,18 @@ tf::Tensor self_gate(const tf::Operand& x, const std::string& name = "",
 
 /// Mul(x, Sigmoid(x)), either way round, becomes SelfGate(x).
 bool find_self_gate(tf::PlanGraph& graph, int id) {
-  tf::PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const tf::PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (node.op->name != "Mul") return false;
   for (const std::size_t side : {0u, 1u}) {
     const tf::ValueId x = node.inputs[1 - side];
     const tf::PlanNode* gate = tf::only_for(graph, node.inputs[side], id, "Sigmoid");
     if (gate == nullptr || gate->inputs[0] != x || !tf::is_float32(graph, x)) continue;
-    node.op = &tf::OpRegistry::global().get("SelfGate");
-    node.inputs = {x};
-    return true;
+    return graph.replace(id, "SelfGate", {}, {x});
   }
   return false;
 }
 
-void register_gate_by_hand() {
-  tf::add_rewrite_rule({"gate by hand", tf::RewriteKind::convolution, find_self_gate});
-}
+void register_gate_by_hand() { tf::add_rewrite_rule({"gate by hand", "layers", find_self_gate}); }
 
 // --- an optimizer: steps along the signs of averaged gradients -----------------------------------
 

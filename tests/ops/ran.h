@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -51,24 +52,27 @@ inline Ran run_with(Graph& graph, const std::vector<Fetch>& fetches, const PassO
   return run_fetches(session, fetches, feeds);
 }
 
-/// Only what `on` switches on, and reuse of buffers.
-inline PassOptions only(bool PassOptions::*on = nullptr) {
-  PassOptions passes{false, false, false, false, false, false, true};
-  if (on != nullptr) passes.*on = true;
+/// Only reuse of buffers, and the rewrites of one kind.
+inline PassOptions only(const std::string& kind = "") {
+  PassOptions passes{false, false, false, {"layers", "updates", "elementwise"}, true};
+  passes.skipped_rewrites.erase(kind);
   return passes;
 }
 
-/// Every switch by its name.
-inline const std::map<std::string, bool PassOptions::*>& pass_switches() {
-  static const std::map<std::string, bool PassOptions::*> switches = {
-      {"drop_unread", &PassOptions::drop_unread},
-      {"fold_constants", &PassOptions::fold_constants},
-      {"share_subexpressions", &PassOptions::share_subexpressions},
-      {"fuse_convolutions", &PassOptions::fuse_convolutions},
-      {"fuse_updates", &PassOptions::fuse_updates},
-      {"fuse_elementwise", &PassOptions::fuse_elementwise},
-      {"reuse_buffers", &PassOptions::reuse_buffers},
-      {"choose_winograd", &PassOptions::choose_winograd},
+/// What can be switched off, by its name.
+inline const std::map<std::string, std::function<void(PassOptions&)>>& pass_switches() {
+  static const auto skip = [](const char* kind) {
+    return [kind](PassOptions& passes) { passes.skipped_rewrites.insert(kind); };
+  };
+  static const std::map<std::string, std::function<void(PassOptions&)>> switches = {
+      {"drop_unread", [](PassOptions& passes) { passes.drop_unread = false; }},
+      {"fold_constants", [](PassOptions& passes) { passes.fold_constants = false; }},
+      {"share_subexpressions", [](PassOptions& passes) { passes.share_subexpressions = false; }},
+      {"rewrites of layers", skip("layers")},
+      {"rewrites of updates", skip("updates")},
+      {"rewrites of elementwise", skip("elementwise")},
+      {"reuse_buffers", [](PassOptions& passes) { passes.reuse_buffers = false; }},
+      {"choose_winograd", [](PassOptions& passes) { passes.choose_winograd = false; }},
   };
   return switches;
 }

@@ -24,7 +24,7 @@ namespace {
 using namespace testing;  // NOLINT
 
 Ran fused(Graph& graph, const std::vector<Fetch>& fetches, const Operation* init = nullptr) {
-  return run_with(graph, fetches, only(&PassOptions::fuse_elementwise), init);
+  return run_with(graph, fetches, only("elementwise"), init);
 }
 Ran plain(Graph& graph, const std::vector<Fetch>& fetches, const Operation* init = nullptr) {
   return run_with(graph, fetches, only(), init);
@@ -219,7 +219,7 @@ TEST_CASE("elementwise: a chain stays on its device") {
     const auto on = device("/cpu:1");
     second = exp(first - 1.0);
   }
-  const Ran ran = run_with(graph, {second}, only(&PassOptions::fuse_elementwise), nullptr, {}, 2);
+  const Ran ran = run_with(graph, {second}, only("elementwise"), nullptr, {}, 2);
   CHECK(ran.count("_Elementwise") == 2);
   CHECK(same_bits(ran, run_with(graph, {second}, only(), nullptr, {}, 2)));
 }
@@ -229,7 +229,7 @@ TEST_CASE("elementwise: known values stay inputs, shapes found late stay unfused
   const auto guard = graph.as_default();
   const Tensor x = placeholder(DType::float32, {.shape = Shape{None, 4}});
   const Tensor z = tanh(x * (constant(2.0f) + 1.0f)) + 1.0;
-  PassOptions passes = only(&PassOptions::fuse_elementwise);
+  PassOptions passes = only("elementwise");
   passes.fold_constants = true;
   for (const std::int64_t rows : {1, 3, 0}) {
     const Feeds feeds{{x, random_array<float>({rows, 4}, 1)}};

@@ -139,7 +139,7 @@ void check_graph(unsigned seed, DType dtype, bool with_gradient, int& fused_ones
     if (gradient[0]) fetches.push_back(gradient[0]->dense());
   }
   const Ran plain = run_with(graph, fetches, only());
-  const Ran one = run_with(graph, fetches, only(&PassOptions::fuse_elementwise));
+  const Ran one = run_with(graph, fetches, only("elementwise"));
   PassOptions all;
   all.fold_constants = false;
   const Ran everything = run_with(graph, fetches, all);

@@ -26,8 +26,8 @@ using namespace testing;  // NOLINT
 Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused) {
   PassOptions passes;
   passes.fold_constants = false;
-  passes.fuse_elementwise = false;
-  passes.fuse_convolutions = fused;
+  passes.skipped_rewrites = {"elementwise"};
+  if (!fused) passes.skipped_rewrites.insert("layers");
   return run_with(graph, fetches, passes);
 }
 

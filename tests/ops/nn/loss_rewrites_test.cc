@@ -25,8 +25,7 @@ constexpr const char* kScaled = "_ScaledSparseSoftmaxCrossEntropy";
 /// All passes, or all but the fusions.
 Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused, const Feeds& feeds = {}) {
   PassOptions passes;
-  passes.fuse_convolutions = fused;
-  passes.fuse_elementwise = fused;
+  if (!fused) passes.skipped_rewrites = {"layers", "elementwise"};
   return run_with(graph, fetches, passes, nullptr, feeds);
 }
 

@@ -34,8 +34,8 @@ inline const std::vector<Rule>& rules() {
 
 inline ConfigProto with_fusion(bool fused) {
   ConfigProto config = unfolded();
-  config.passes.fuse_updates = fused;
-  config.passes.fuse_convolutions = false;
+  config.passes.skipped_rewrites = {"layers"};
+  if (!fused) config.passes.skipped_rewrites.insert("updates");
   return config;
 }
 
