@@ -1,8 +1,10 @@
-// Everything the library brings: ops, CPU kernels, rewrite rules, folder by folder. Nothing
-// registers itself from a static initialiser.
+// Everything the library brings: ops, backends, CPU kernels, rewrite rules, folder by folder.
+// Nothing registers itself from a static initialiser.
 #include <vector>
 
+#include "core/device/backend_registry.h"
 #include "core/device/cpu/cpu_backend.h"
+#include "core/device/sim/sim_backend.h"
 #include "core/graph/constant.h"
 #include "ops/array/register.h"
 #include "ops/control/register.h"
@@ -27,6 +29,11 @@ void register_builtin_ops(OpRegistry& registry) {
   register_variable_ops(registry);
   register_input_ops(registry);
   register_train_ops(registry);
+}
+
+void register_backends(std::vector<BackendEntry>& entries) {
+  entries.push_back({"CPU", make_cpu_backend});
+  entries.push_back({"SIM", make_sim_backend});
 }
 
 void register_cpu_kernels(KernelTable& table) {

@@ -1,7 +1,8 @@
 #pragma once
 
-/// What a program includes, in place of tf.h, to bring ops, kernels, optimizers and rewrite rules
-/// of its own; see docs/extend.md.
+/// What a program includes, in place of tf.h, to bring ops, kernels, backends, optimizers and
+/// rewrite rules of its own; see docs/extend.md.
+#include "core/device/backend_registry.h"
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"

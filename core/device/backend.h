@@ -20,6 +20,13 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* type() const = 0;  ///< "CPU"
+  /// One of its devices in words: "a simulated accelerator".
+  virtual const char* kind() const = 0;
+  /// Whether its devices are taken for those of type `wanted` where there are none.
+  virtual bool stands_in_for(const std::string& wanted) const {
+    static_cast<void>(wanted);
+    return false;
+  }
   virtual int device_count() const = 0;
   virtual MemorySpace space(int device) const = 0;
   virtual Pace pace(int device) const = 0;

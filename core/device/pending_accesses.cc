@@ -15,7 +15,7 @@ void PendingAccesses::await_all(Queue& queue, bool writes, Cancellation& cancell
   await(write_);
   if (writes) std::for_each(reads_.begin(), reads_.end(), await);
   std::erase_if(reads_, [](const Moment& read) { return read.over(); });
-  if (write_.over()) write_ = {};
+  if (write_.over() && !write_.failed()) write_ = {};
   any_.store(write_.event != nullptr || !reads_.empty(), std::memory_order_release);
 }
 

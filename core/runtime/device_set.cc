@@ -10,9 +10,10 @@ DeviceSet::DeviceSet(std::vector<std::shared_ptr<Backend>> backends)
     : backends_(std::move(backends)) {
   for (const auto& backend : backends_) {
     for (int i = 0; i < backend->device_count(); ++i) {
-      devices_.push_back(
-          {backend.get(), i,
-           fmt::format("/job:localhost/replica:0/task:0/device:{}:{}", backend->type(), i)});
+      std::string name =
+          fmt::format("/job:localhost/replica:0/task:0/device:{}:{}", backend->type(), i);
+      DeviceSpec spec = DeviceSpec::parse(name);
+      devices_.push_back({backend.get(), i, std::move(name), std::move(spec)});
     }
   }
 }
@@ -21,14 +22,18 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
                       std::string& why) const {
   DeviceSpec spec = DeviceSpec::parse(asked, detail.site);
   if (spec.job == "*") spec.job.reset();
-  const auto any_of_type = [&](const std::string& type) {
-    return std::any_of(devices_.begin(), devices_.end(),
-                       [&](const Device& device) { return device.backend->type() == type; });
-  };
-  const bool stands_in = spec.type == "GPU" && !any_of_type("GPU") && any_of_type("SIM");
-  if (stands_in) spec.type = "SIM";
+  const Device* stand_in = nullptr;
+  for (const Device& device : devices_) {
+    if (!spec.type || device.spec.type == spec.type) {
+      stand_in = nullptr;
+      break;
+    }
+    if (stand_in == nullptr && device.backend->stands_in_for(*spec.type)) stand_in = &device;
+  }
+  const std::string wanted_type = spec.type.value_or("");
+  if (stand_in != nullptr) spec.type = stand_in->spec.type;
   const auto fits = [&](const Device& device) {
-    const DeviceSpec own = DeviceSpec::parse(device.name);
+    const DeviceSpec& own = device.spec;
     return (!spec.job || spec.job == own.job) && (!spec.replica || spec.replica == own.replica) &&
            (!spec.task || spec.task == own.task) && (!spec.type || spec.type == own.type) &&
            (!spec.index || spec.index == own.index);
@@ -36,13 +41,14 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (fits(devices_[i])) {
       why = asked.empty() ? "nothing asked: the first device"
-            : stands_in   ? "a simulated accelerator stands in for the GPU"
-                          : "as asked";
+            : stand_in != nullptr
+                ? fmt::format("{} stands in for the {}", stand_in->backend->kind(), wanted_type)
+                : "as asked";
       return static_cast<int>(i);
     }
   }
   // Another process's devices are never here, whatever stands in for a missing one.
-  const DeviceSpec first = DeviceSpec::parse(devices_.at(0).name);
+  const DeviceSpec& first = devices_.at(0).spec;
   const bool elsewhere = (spec.job && spec.job != first.job) ||
                          (spec.replica && spec.replica != first.replica) ||
                          (spec.task && spec.task != first.task) || spec.index.value_or(0) < 0;
@@ -59,10 +65,10 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
         std::move(full));
   }
   int cpus = 0;
-  for (const Device& device : devices_) cpus += device.backend->type() == std::string("CPU");
+  for (const Device& device : devices_) cpus += device.spec.type == "CPU";
   const int wanted = spec.index.value_or(0) % cpus;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    if (devices_[i].backend->type() == std::string("CPU") && devices_[i].index == wanted) {
+    if (devices_[i].spec.type == "CPU" && devices_[i].index == wanted) {
       why = fmt::format("{} does not exist here: soft placement takes CPU number {} mod {}", asked,
                         spec.index.value_or(0), cpus);
       return static_cast<int>(i);

@@ -16,6 +16,7 @@ struct Device {
   Backend* backend = nullptr;
   int index = 0;     ///< among the devices of its backend
   std::string name;  ///< "/job:localhost/replica:0/task:0/device:CPU:0"
+  DeviceSpec spec;   ///< the same
 
   MemorySpace space() const { return backend->space(index); }
   bool on_host() const { return space() == kHostSpace; }
@@ -30,8 +31,8 @@ class DeviceSet {
   const std::vector<Device>& devices() const { return devices_; }
   const Device& operator[](int index) const { return devices_[static_cast<std::size_t>(index)]; }
 
-  /// The device for a request, with the reason in `why`. Simulated accelerators stand in for GPUs.
-  /// Soft placement sends what does not exist to /cpu:(index mod number of CPUs). Throws
+  /// The device for a request, with the reason in `why`. Devices of one type may stand in for
+  /// another; soft placement sends what does not exist to /cpu:(index mod number of CPUs). Throws
   /// InvalidArgumentError in strict mode.
   int choose(const std::string& asked, bool soft, const ErrorDetail& detail,
              std::string& why) const;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/device/sim/sim_options.h"
+#include "core/device/config.h"
 #include "core/graph/graph.h"
 #include "core/graph/operand.h"
 #include "core/graph/pass_options.h"
@@ -31,23 +31,6 @@ Array fed_array(Array value, DType dtype);
 }  // namespace towerflow
 
 namespace towerflow::types {
-
-/// Which accelerators a session sees. (tf.GPUOptions)
-struct GPUOptions {
-  /// Numbers of devices in the order in which they become /gpu:0, /gpu:1 ..: "1,0"; "" for all.
-  std::string visible_device_list{};
-};
-
-/// How a session runs graphs. (tf.ConfigProto)
-struct ConfigProto {
-  std::map<std::string, int> device_count{};  ///< logical devices by type: {{"CPU", 2}}
-  int intra_op_parallelism_threads = 0;       ///< compute threads in all, 0 for one per core
-  bool allow_soft_placement = false;
-  bool log_device_placement = false;
-  GPUOptions gpu_options{};
-  SimulatedDevices simulated{};  ///< accelerators to simulate, which stand in for GPUs
-  PassOptions passes{};
-};
 
 /// One fed tensor and its value.
 class Feed {

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/device/backend_registry.h"
 #include "core/device/wall_clock.h"
 #include "core/graph/graph_mutex.h"
 #include "core/graph/log.h"
-#include "core/runtime/backends.h"
 
 namespace towerflow {
 namespace {

@@ -75,6 +75,22 @@ const KernelEntry* find_cpu_kernel(const KernelRequest& request) {
   return cpu_kernels().find(request);
 }
 
+std::shared_ptr<Backend> make_cpu_backend(const ConfigProto& config) {
+  const auto it = config.device_count.find("CPU");
+  const int count = it == config.device_count.end() ? 1 : it->second;
+  if (count < 1 || count > kMostDevices) {
+    throw ValueError(
+        fmt::format("device_count of CPU must be from 1 to {}, got {}", kMostDevices, count));
+  }
+  if (config.intra_op_parallelism_threads < 0) {
+    throw ValueError(fmt::format("intra_op_parallelism_threads must not be negative, got {}",
+                                 config.intra_op_parallelism_threads));
+  }
+  // The virtual clock has one core for the host.
+  const bool one_core = config.simulated.count > 0 && config.intra_op_parallelism_threads == 0;
+  return std::make_shared<CpuBackend>(count, one_core ? 1 : config.intra_op_parallelism_threads);
+}
+
 CpuBackend::CpuBackend(int devices, int threads)
     : devices_(devices), pool_(std::make_unique<ThreadPool>(threads)) {}
 

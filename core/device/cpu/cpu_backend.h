@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/device/backend.h"
+#include "core/device/config.h"
 
 namespace towerflow {
 
@@ -36,6 +37,7 @@ class CpuBackend final : public Backend {
   ~CpuBackend() override;
 
   const char* type() const override { return "CPU"; }
+  const char* kind() const override { return "a logical CPU"; }
   int device_count() const override { return devices_; }
   MemorySpace space(int) const override { return kHostSpace; }
   Pace pace(int) const override { return {}; }
@@ -50,6 +52,10 @@ class CpuBackend final : public Backend {
   int devices_;
   std::unique_ptr<ThreadPool> pool_;
 };
+
+/// As many as `device_count` says, one when it says nothing. Throws ValueError for options that do
+/// not fit.
+std::shared_ptr<Backend> make_cpu_backend(const ConfigProto& config);
 
 /// The queue of one logical CPU in one run: work is done at once, on the thread that enqueues it.
 class CpuQueue final : public Queue {

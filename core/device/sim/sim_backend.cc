@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <set>
 
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/cpu/thread_pool.h"
@@ -52,7 +54,49 @@ KernelEntry wrapped(const KernelEntry& entry, const OpDef& op) {
   return made;
 }
 
+/// The numbers of a list such as "1,0", each of a device that exists, none twice.
+std::vector<int> visible_devices(const std::string& list, int count) {
+  std::vector<int> numbers;
+  std::set<int> seen;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    int number = -1;
+    const auto [stop, error] = std::from_chars(list.data() + at, list.data() + comma, number);
+    if (error != std::errc{} || stop != list.data() + comma || number < 0 || number >= count) {
+      throw ValueError(
+          fmt::format("visible_device_list '{}': '{}' is not a number of one of {} accelerators",
+                      list, list.substr(at, comma - at), count));
+    }
+    if (!seen.insert(number).second) {
+      throw ValueError(fmt::format("visible_device_list '{}' names {} twice", list, number));
+    }
+    numbers.push_back(number);
+    at = comma + 1;
+  }
+  return numbers;
+}
+
+SimulatedDevices visible(SimulatedDevices options, const std::string& list) {
+  if (list.empty()) return options;
+  const std::vector<int> numbers = visible_devices(list, options.count);
+  std::map<int, double> slow;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto it = options.slow.find(numbers[i]);
+    if (it != options.slow.end()) slow[static_cast<int>(i)] = it->second;
+  }
+  options.count = static_cast<int>(numbers.size());
+  options.slow = std::move(slow);
+  return options;
+}
+
 }  // namespace
+
+std::shared_ptr<Backend> make_sim_backend(const ConfigProto& config) {
+  check(config.simulated);
+  const SimulatedDevices options =
+      visible(config.simulated, config.gpu_options.visible_device_list);
+  return options.count > 0 ? std::make_shared<SimBackend>(options) : nullptr;
+}
 
 SimBackend::SimBackend(SimulatedDevices options)
     : options_(std::move(options)), pool_(std::make_unique<ThreadPool>(1)) {

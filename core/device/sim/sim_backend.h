@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/device/backend.h"
+#include "core/device/config.h"
 #include "core/device/sim/sim_queue.h"
 
 namespace towerflow {
@@ -17,13 +18,15 @@ inline constexpr MemorySpace kFirstSimSpace = 16;
 /// Simulated accelerators. Their kernels are those of the CPU, run on one core each by a thread of
 /// the device and on memory that the host does not see; whatever owns state, works on strings, or
 /// finds its shapes late has none here.
-class SimBackend final : public Backend {
+class SimBackend : public Backend {
  public:
   /// Throws ValueError for options that do not fit, ResourceExhaustedError without addresses.
   explicit SimBackend(SimulatedDevices options);
   ~SimBackend() override;
 
   const char* type() const override { return "SIM"; }
+  const char* kind() const override { return "a simulated accelerator"; }
+  bool stands_in_for(const std::string& wanted) const override { return wanted == "GPU"; }
   int device_count() const override { return options_.count; }
   MemorySpace space(int device) const override {
     return kFirstSimSpace + static_cast<MemorySpace>(device);
@@ -45,5 +48,9 @@ class SimBackend final : public Backend {
   mutable std::mutex mutex_;  // guards entries_
   mutable std::unordered_map<const KernelEntry*, std::unique_ptr<KernelEntry>> entries_;
 };
+
+/// Those that `simulated` asks for and `visible_device_list` shows; nullptr when there are none.
+/// Throws ValueError for options that do not fit.
+std::shared_ptr<Backend> make_sim_backend(const ConfigProto& config);
 
 }  // namespace towerflow

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "core/runtime/backends.h"
+#include "core/device/backend_registry.h"
 #include "core/runtime/executor.h"
 #include "tests/support/eager.h"
 #include "towerflow/tf.h"

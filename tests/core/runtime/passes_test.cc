@@ -17,7 +17,9 @@ struct OnOff {
 OnOff with_and_without(Graph& graph, const std::vector<Fetch>& fetches, bool PassOptions::*pass,
                        const Feeds& feeds = {}, int devices = 1) {
   const Operation init = global_variables_initializer();
-  OnOff ran{run_with(graph, fetches, only(pass), &init, feeds, devices),
+  PassOptions one = only();
+  one.*pass = true;
+  OnOff ran{run_with(graph, fetches, one, &init, feeds, devices),
             run_with(graph, fetches, only(), &init, feeds, devices)};
   CHECK(same_bits(ran.on, ran.off));
   return ran;

@@ -1,0 +1,135 @@
+// A backend that a program brings: it lacks what it lacks, and every model runs on it.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "core/device/backend_registry.h"
+#include "core/device/sim/sim_backend.h"
+#include "tests/models/steps.h"
+
+using namespace towerflow;
+using testing::kSteps;
+using testing::largest_difference;
+using testing::Step;
+
+namespace {
+
+/// Ops that it has no kernel for, besides those that only rewrites make.
+std::set<std::string> lacking;
+
+/// An accelerator with kernels for single ops, but none for what they are fused to.
+class PlainBackend final : public SimBackend {
+ public:
+  explicit PlainBackend(int count) : SimBackend({.count = count, .latency = 0}) {}
+  const char* type() const override { return "PLAIN"; }
+  const char* kind() const override { return "a plain accelerator"; }
+  const KernelEntry* find_kernel(const KernelRequest& request) const override {
+    const std::string& op = request.op->name;
+    return op.starts_with("_") || lacking.contains(op) ? nullptr : SimBackend::find_kernel(request);
+  }
+};
+
+ConfigProto plain(bool soft = true) {
+  static const bool added = [] {
+    add_backend({"PLAIN", [](const ConfigProto& config) -> std::shared_ptr<Backend> {
+                   const auto count = config.device_count.find("PLAIN");
+                   if (count == config.device_count.end()) return nullptr;
+                   return std::make_shared<PlainBackend>(count->second);
+                 }});
+    return true;
+  }();
+  REQUIRE(added);
+  return {.device_count = {{"PLAIN", 2}}, .allow_soft_placement = soft};
+}
+
+struct Outcome {
+  std::vector<Array> values;
+  std::string report;
+  std::vector<Placement> placements;
+};
+
+/// Two steps of a model, and its variables behind them.
+Outcome run(Step (*make)(), const ConfigProto& config) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  tf::set_random_seed(11);
+  const Step step = make();
+  Session session(graph, config);
+  session.run(tf::global_variables_initializer());
+  session.run(step.fetches, step.feeds);
+  Outcome ran{.values = session.run(step.fetches, step.feeds),
+              .report = session.plan_report(step.fetches, step.feeds),
+              .placements = session.placements(step.fetches)};
+  const auto variables = tf::global_variables();
+  for (Array& value : session.run(std::vector<Fetch>(variables.begin(), variables.end()))) {
+    ran.values.push_back(std::move(value));
+  }
+  return ran;
+}
+
+/// How many nodes of an op, or of any for "", are on a device.
+int placed_on(const std::vector<Placement>& placements, const std::string& op,
+              const std::string& device) {
+  return static_cast<int>(
+      std::count_if(placements.begin(), placements.end(), [&](const Placement& placement) {
+        return (op.empty() || placement.op == op) &&
+               placement.given.find(device) != std::string::npos;
+      }));
+}
+
+}  // namespace
+
+TEST_CASE("a backend without fused kernels runs every model") {
+  for (const auto& [name, make] : kSteps) {
+    CAPTURE(name);
+    lacking.clear();
+    const Outcome expected = run(make, {.allow_soft_placement = true});
+    const Outcome ran = run(make, plain());
+    CHECK(largest_difference(ran.values, expected.values) < 1e-5);
+    CHECK(placed_on(ran.placements, "", "device:PLAIN:1") > 0);
+    const auto launched = ran.report.find("[simulated, ");
+    CHECK(launched != std::string::npos);
+    for (const char* fused : {"_FusedMatMul", "_FusedConv2D", "_Elementwise", "_MaxPoolReluGrad"}) {
+      CHECK(ran.report.find(std::string(fused) + " [simulated") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE(
+    "a backend that lacks kernels: soft placement moves their nodes, strict mode names them") {
+  for (const auto& [name, make] : kSteps) {
+    for (const char* op : {"MatMul", "Relu", "Mul", "Sum"}) {
+      CAPTURE(name);
+      CAPTURE(op);
+      lacking = {op};
+      const Outcome expected = run(make, {.allow_soft_placement = true});
+      const Outcome ran = run(make, plain());
+      CHECK(largest_difference(ran.values, expected.values) < 1e-5);
+      CHECK(placed_on(ran.placements, op, "PLAIN") == 0);
+    }
+  }
+  lacking = {"Tanh"};
+  Graph graph;
+  const auto guard = graph.as_default();
+  Tensor y;
+  {
+    const auto gpu = tf::device("/device:PLAIN:1");
+    y = tf::tanh(tf::constant(1.0F) * tf::placeholder(float32, {.shape = {}, .name = "x"}),
+                 {.name = "missing"});
+  }
+  Session strict(graph, plain(false));
+  CHECK_THROWS_WITH_AS(strict.run(y, {{graph.get_tensor_by_name("x:0"), 2.0F}}),
+                       doctest::Contains("no supported kernel for PLAIN devices"),
+                       errors::InvalidArgumentError);
+  CHECK_THROWS_WITH(strict.run(y, {{graph.get_tensor_by_name("x:0"), 2.0F}}),
+                    doctest::Contains("node: missing"));
+  lacking.clear();
+}
+
+TEST_CASE("a backend is registered once, with what it needs") {
+  const auto none = [](const ConfigProto&) { return std::shared_ptr<Backend>(); };
+  CHECK_THROWS_WITH_AS(add_backend({"CPU", none}),
+                       doctest::Contains("backend 'CPU' is registered already"), ValueError);
+  CHECK_THROWS_AS(add_backend({"", none}), ValueError);
+  CHECK_THROWS_AS(add_backend({"NONE", {}}), ValueError);
+}

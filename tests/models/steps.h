@@ -1,0 +1,81 @@
+// Training steps of two towers of three models.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/collected_towers.h"
+#include "models/mnist.h"
+#include "models/three_stage_gan.h"
+#include "models/training.h"
+#include "tests/support/eager.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::testing {
+
+inline Array ramp(const Shape& shape) {
+  Array array(float32, shape);
+  for (std::int64_t i = 0; i < array.elements(); ++i) {
+    array.data<float>()[i] = static_cast<float>((i * 37) % 101) / 101.0F;
+  }
+  return array;
+}
+
+/// A training step in the default graph.
+struct Step {
+  std::vector<Fetch> fetches;
+  Feeds feeds;
+};
+
+inline Step mnist_step() {
+  const auto towers = models::mnist::build_towers({.num_towers = 2}, [] {
+    const auto cpu = tf::device("/cpu:0");
+    const tf::Variable images(tf::constant(ramp({4, 784})), {.trainable = false, .name = "images"});
+    const tf::Variable labels(tf::constant({3, 1, 4, 1}), {.trainable = false, .name = "labels"});
+    return models::Batch{images, labels};
+  });
+  return {{towers.train_op, towers.losses[0], towers.losses[1]}, {}};
+}
+
+inline Step gan_step() {
+  const auto towers = models::three_stage_gan::build_towers({.num_gpus = 2});
+  Step step{{towers.full.train_op}, {}};
+  for (const auto& tower : towers.towers) {
+    step.fetches.emplace_back(tower.losses.full);
+    step.feeds.emplace_back(tower.images, ramp({4, 8, 8, 1}));
+    step.feeds.emplace_back(tower.mask, Array::zeros(float32, {4, 8, 8, 1}));
+  }
+  return step;
+}
+
+inline Step classifier_step() {
+  const auto program = models::collected_towers::build({.num_gpus = 2});
+  Step step{{program.train_op}, {}};
+  for (const auto& model : tf::get_collection<models::collected_towers::Model>("train_model")) {
+    step.fetches.emplace_back(model.loss);
+    step.feeds.emplace_back(model.x, ramp({6, 4}));
+    step.feeds.emplace_back(model.y, array_of(int64, {6}, {0, 1, 2, 0, 1, 2}));
+  }
+  return step;
+}
+
+inline const std::map<std::string, Step (*)()> kSteps = {
+    {"classifier", classifier_step}, {"gan", gan_step}, {"mnist", mnist_step}};
+
+/// Relative to what is above 1.
+inline double largest_difference(const std::vector<Array>& a, const std::vector<Array>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].empty() || a[i].dtype() != float32) continue;
+    for (std::int64_t k = 0; k < a[i].elements(); ++k) {
+      const double x = a[i].data<float>()[k], y = b[i].data<float>()[k];
+      largest = std::max(largest, std::abs(x - y) / std::max(1.0, std::abs(y)));
+    }
+  }
+  return largest;
+}
+
+}  // namespace towerflow::testing
