@@ -46,8 +46,8 @@ ArenaPool::Block ArenaPool::allocate(const Arena& arena, std::vector<Block>& fre
   if (free.size() >= kMostFree) free.erase(std::min_element(free.begin(), free.end(), smaller));
   const std::size_t bytes = std::max<std::size_t>(arena.bytes, Array::kAlignment);
   const Device& device = devices_[arena.device];
-  auto memory = arena.staging ? device.backend->allocate_staging(bytes)
-                              : device.backend->allocate(device.index, bytes);
+  auto memory = arena.staging >= 0 ? devices_[arena.staging].backend->allocate_staging(bytes)
+                                   : device.backend->allocate(device.index, bytes);
   return {std::move(memory), bytes, {arena.device, arena.staging}};
 }
 

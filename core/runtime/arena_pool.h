@@ -15,7 +15,7 @@ class ArenaPool {
   struct Block {
     std::shared_ptr<void> memory;
     std::size_t bytes = 0;
-    std::pair<int, bool> kind{};  ///< device, staging
+    std::pair<int, int> kind{};  ///< device, and that whose staging memory it is
   };
 
   explicit ArenaPool(const DeviceSet& devices) : devices_(devices) {}
@@ -34,7 +34,7 @@ class ArenaPool {
 
   const DeviceSet& devices_;
   std::mutex mutex_;
-  std::map<std::pair<int, bool>, std::vector<Block>> free_;
+  std::map<std::pair<int, int>, std::vector<Block>> free_;
 };
 
 }  // namespace towerflow

@@ -83,6 +83,12 @@ int DeviceSet::host() const {
   return static_cast<int>(it - devices_.begin());
 }
 
+int DeviceSet::first_of(const Backend& backend) const {
+  const auto it = std::find_if(devices_.begin(), devices_.end(),
+                               [&](const Device& device) { return device.backend == &backend; });
+  return static_cast<int>(it - devices_.begin());
+}
+
 std::string DeviceSet::mapping() const {
   std::string text = "Device mapping:";
   for (const Device& device : devices_) {

@@ -39,6 +39,8 @@ class DeviceSet {
 
   /// The first device with the host's memory.
   int host() const;
+  /// The first device of a backend.
+  int first_of(const Backend& backend) const;
   /// What there is, in the words of TensorFlow's placement log, one line a device.
   std::string mapping() const;
 

@@ -114,10 +114,7 @@ class MemoryPlanner {
     plan_.arenas = {{.device = devices_.host()}};
     for (QueueProgram& queue : plan_.queues) {
       const Device& device = devices_[queue.device];
-      if (!device.on_host() && !plan_.arenas[0].staging) {
-        plan_.arenas[0].device = queue.device;
-        plan_.arenas[0].staging = true;
-      }
+      if (!device.on_host()) plan_.arenas[0].staging = devices_.first_of(*device.backend);
       const MemorySpace space = queue.lane == Lane::download ? kHostSpace : device.space();
       const auto same = std::find_if(plan_.arenas.begin(), plan_.arenas.end(),
                                      [&](const Arena& arena) { return arena.space == space; });

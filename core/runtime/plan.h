@@ -93,10 +93,10 @@ struct PlanVariable {
 
 /// Memory of a frame: on the host (the first always) or on one device.
 struct Arena {
-  int device = 0;  ///< that gives the memory; of the host's, an accelerator that copies to and fro
+  int device = 0;
   MemorySpace space = kHostSpace;
   std::size_t bytes = 0;
-  bool staging = false;  ///< host memory that the copy engines of `device` reach
+  int staging = -1;  ///< of the host: the device that gives it, whose copy engines reach it
 };
 
 /// A compiled run. Immutable, without addresses; many frames may run it at the same time.
