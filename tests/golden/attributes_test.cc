@@ -63,14 +63,17 @@ void compare(const GraphDef& ours, const Json& theirs, Counts& counts) {
     CHECK((*found)[0] == node.op);
     CAPTURE(node.name);
     const Json& wanted = (*found)[1];
-    for (const auto& [name, text] : wanted.items()) {
+    for (const auto& item : wanted.items()) {
+      const std::string& name = item.key();
+      const auto& text = item.value();
       CAPTURE(name);
       const auto value = node.attr.find(name);
       CHECK(value != node.attr.end());
       if (value != node.attr.end()) CHECK(recorded_text(value->second) == text);
       ++counts.attributes;
     }
-    for (const auto& [name, value] : node.attr) {
+    for (const auto& attr : node.attr) {
+      const std::string& name = attr.first;
       if (name.starts_with('_')) continue;
       CAPTURE(name);
       CHECK(wanted.contains(name));
@@ -96,7 +99,9 @@ void check_imported(const GraphDef& def) {
 TEST_CASE("attributes: those of TensorFlow, of every node; a graph is made again of them") {
   Counts counts;
   const Json recorded = Json::parse(golden::unpacked_text(golden_folder() / "attributes.json.gz"));
-  for (const auto& [file, programs] : recorded.items()) {
+  for (const auto& item : recorded.items()) {
+    const std::string& file = item.key();
+    const auto& programs = item.value();
     for (const Json& program :
          golden::read_program_file(golden_folder() / "programs" / (file + ".json"))) {
       const std::string name = program["name"];

@@ -80,7 +80,9 @@ int placed_on(const std::vector<Placement>& placements, const std::string& op,
 }  // namespace
 
 TEST_CASE("a backend without fused kernels runs every model") {
-  for (const auto& [name, make] : kSteps) {
+  for (const auto& model : kSteps) {
+    const std::string& name = model.first;
+    const auto make = model.second;
     CAPTURE(name);
     lacking.clear();
     const Outcome expected = run(make, {.allow_soft_placement = true});
@@ -97,7 +99,9 @@ TEST_CASE("a backend without fused kernels runs every model") {
 
 TEST_CASE(
     "a backend that lacks kernels: soft placement moves their nodes, strict mode names them") {
-  for (const auto& [name, make] : kSteps) {
+  for (const auto& model : kSteps) {
+    const std::string& name = model.first;
+    const auto make = model.second;
     for (const char* op : {"MatMul", "Relu", "Mul", "Sum"}) {
       CAPTURE(name);
       CAPTURE(op);

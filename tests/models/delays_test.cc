@@ -38,7 +38,9 @@ unsigned seeds() {
 }  // namespace
 
 TEST_CASE("models on accelerators with random delays have the bits of CPUs") {
-  for (const auto& [name, make] : kSteps) {
+  for (const auto& model : kSteps) {
+    const std::string& name = model.first;
+    const auto make = model.second;
     const auto expected =
         trained(make, {.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
     for (const int count : {1, 2, 4}) {

@@ -53,13 +53,16 @@ TEST_CASE("graph_def: nodes and all their attributes as TensorFlow writes them")
     CHECK(mine.op == wanted.op);
     CHECK(mine.input == wanted.input);
     CHECK(mine.device == wanted.device);
-    for (const auto& [name, value] : wanted.attr) {
+    for (const auto& attr : wanted.attr) {
+      const std::string& name = attr.first;
+      const auto& value = attr.second;
       if (name == "_has_manual_control_dependencies") continue;  // a note of TensorFlow's own
       CAPTURE(name);
       REQUIRE(mine.attr.contains(name));
       CHECK(attr_text(mine.attr.at(name)) == attr_text(value));
     }
-    for (const auto& [name, value] : mine.attr) {
+    for (const auto& attr : mine.attr) {
+      const std::string& name = attr.first;
       CAPTURE(name);
       CHECK((name.starts_with('_') || wanted.attr.contains(name)));
     }
