@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/graph/attr_value.h"
 
@@ -46,6 +49,12 @@ requires(std::is_enum_v<E> && !std::same_as<E, DType>) struct AttrConversion<E> 
   }
 };
 
+/// Whether a type can be made from a value; what only a rewrite makes need not be.
+template <class Conversion>
+concept ReadsValue = requires(const typename Conversion::Value& value) {
+  Conversion::from(value);
+};
+
 template <class T>
 struct AttrConversion<std::vector<T>> {
   using One = AttrConversion<T>;
@@ -55,7 +64,7 @@ struct AttrConversion<std::vector<T>> {
     for (const T& item : list) values.push_back(One::to(item));
     return values;
   }
-  static std::optional<std::vector<T>> from(const Value& values) {
+  static std::optional<std::vector<T>> from(const Value& values) requires ReadsValue<One> {
     std::vector<T> list;
     for (const typename One::Value& value : values) {
       std::optional<T> item = One::from(value);
@@ -73,7 +82,7 @@ struct AttrConversion<std::array<T, kSize>> {
   static Value to(const std::array<T, kSize>& items) {
     return List::to(std::vector<T>(items.begin(), items.end()));
   }
-  static std::optional<std::array<T, kSize>> from(const Value& values) {
+  static std::optional<std::array<T, kSize>> from(const Value& values) requires ReadsValue<List> {
     const std::optional<std::vector<T>> list = List::from(values);
     if (!list || list->size() != kSize) return std::nullopt;
     std::array<T, kSize> items{};
@@ -148,28 +157,96 @@ concept HasFields = requires {
   T::fields;
 };
 
-/// Calls `visit(description, member)` for each field, with those of included structs in place.
-template <class S, class Visit>
-void visit_fields(S& attributes, const Visit& visit) {
-  const auto one = [&]<class D>(const D& described) {
-    if constexpr (requires { described.name; })
-      visit(described, attributes.*described.member);
-    else
-      visit_fields(attributes.*described.member, visit);
-  };
-  std::apply([&](const auto&... described) { (one(described), ...); },
-             std::remove_const_t<S>::fields);
+/// What is done with members of one type, whichever struct they are in.
+struct MemberType {
+  const char* (*name)();  ///< of the AttrValue: "int"
+  bool (*equal)(const void* a, const void* b);
+  AttrValue (*value)(const void* member);
+  /// False where the value does not fit.
+  bool (*assign)(const AttrValue& value, void* member);
+};
+
+/// A field as code sees it that knows nothing of the struct. Lists of these keep the work with
+/// attributes out of templates: a struct compiles to its list, whatever is done with it.
+struct FieldInfo {
+  const char* name;
+  std::ptrdiff_t offset;
+  const MemberType* type;
+  bool required;
+  bool is_name;  ///< `NameOf`: a name that the graph gave
+  int input;     ///< of a NameOf
+
+  const void* of(const void* attributes) const {
+    return static_cast<const char*>(attributes) + offset;
+  }
+  void* of(void* attributes) const { return static_cast<char*>(attributes) + offset; }
+};
+using FieldList = std::vector<FieldInfo>;
+
+template <class T>
+bool assign_member(const AttrValue& given, void* member) {
+  using Conversion = AttrConversion<T>;
+  using Value = typename Conversion::Value;
+  if constexpr (ReadsValue<Conversion>) {
+    const Value* value = given.get_if<Value>();
+    if constexpr (requires(Value list) { list.clear(); }) {
+      static const Value kNone{};
+      if (value == nullptr && given.is_empty_list()) value = &kNone;  // its type is not written
+    }
+    if (value == nullptr) return false;
+    std::optional<T> converted = Conversion::from(*value);
+    if (!converted) return false;
+    *static_cast<T*>(member) = *std::move(converted);
+    return true;
+  } else {
+    return false;
+  }
 }
 
+template <class T>
+inline constexpr MemberType kMemberType{
+    [] { return attr_type(typename AttrConversion<T>::Value{}); },
+    [](const void* a, const void* b) {
+      return *static_cast<const T*>(a) == *static_cast<const T*>(b);
+    },
+    [](const void* member) {
+      return AttrValue(AttrConversion<T>::to(*static_cast<const T*>(member)));
+    },
+    assign_member<T>};
+
 template <class S>
-bool equal_fields(const S& a, const S& b) {
-  const auto one = [&]<class D>(const D& described) {
-    if constexpr (requires { described.name; })
-      return a.*described.member == b.*described.member;
-    else
-      return equal_fields(a.*described.member, b.*described.member);
-  };
-  return std::apply([&](const auto&... described) { return (one(described) && ...); }, S::fields);
+const FieldList& fields_of();
+
+template <class S, class D>
+void add_field(FieldList& list, const S& sample, const D& described) {
+  const auto& member = sample.*described.member;
+  using Member = std::remove_cvref_t<decltype(member)>;
+  const std::ptrdiff_t offset =
+      reinterpret_cast<const char*>(&member) - reinterpret_cast<const char*>(&sample);
+  if constexpr (requires { described.required; }) {
+    list.push_back(
+        {described.name, offset, &kMemberType<Member>, described.required, false, kOwnName});
+  } else if constexpr (requires { described.input; }) {
+    list.push_back({described.name, offset, &kMemberType<Member>, false, true, described.input});
+  } else {
+    for (FieldInfo inner : fields_of<Member>()) {
+      inner.offset += offset;
+      list.push_back(inner);
+    }
+  }
+}
+
+/// The fields of a struct in their order, with those of included structs in place.
+template <class S>
+const FieldList& fields_of() {
+  static const FieldList list = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    const S sample{};
+    FieldList made;
+    (add_field(made, sample, std::get<kIndex>(S::fields)), ...);
+    return made;
+  }
+  (std::make_index_sequence<std::tuple_size_v<decltype(S::fields)>>());
+  return list;
 }
 
 }  // namespace attr

@@ -4,8 +4,51 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace towerflow {
+
+AttrValue::AttrValue() = default;
+AttrValue::AttrValue(const char* value) : held_(std::string(value)) {}
+template <AttrType T>
+AttrValue::AttrValue(T value) : held_(std::move(value)) {}
+AttrValue::AttrValue(const AttrValue& other) = default;
+AttrValue::AttrValue(AttrValue&& other) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue& other) = default;
+AttrValue& AttrValue::operator=(AttrValue&& other) noexcept = default;
+AttrValue::~AttrValue() = default;
+
+template <AttrType T>
+const T* AttrValue::get_if() const {
+  return std::get_if<T>(&held_);
+}
+template <AttrType T>
+T* AttrValue::get_if() {
+  return std::get_if<T>(&held_);
+}
+
+#define TOWERFLOW_ATTR_TYPE(...)                                      \
+  template AttrValue::AttrValue(__VA_ARGS__);                         \
+  template const __VA_ARGS__* AttrValue::get_if<__VA_ARGS__>() const; \
+  template __VA_ARGS__* AttrValue::get_if<__VA_ARGS__>()
+TOWERFLOW_ATTR_TYPE(bool);
+TOWERFLOW_ATTR_TYPE(std::int64_t);
+TOWERFLOW_ATTR_TYPE(float);
+TOWERFLOW_ATTR_TYPE(std::string);
+TOWERFLOW_ATTR_TYPE(DType);
+TOWERFLOW_ATTR_TYPE(Shape);
+TOWERFLOW_ATTR_TYPE(Array);
+TOWERFLOW_ATTR_TYPE(std::vector<bool>);
+TOWERFLOW_ATTR_TYPE(std::vector<std::int64_t>);
+TOWERFLOW_ATTR_TYPE(std::vector<float>);
+TOWERFLOW_ATTR_TYPE(std::vector<std::string>);
+TOWERFLOW_ATTR_TYPE(std::vector<DType>);
+TOWERFLOW_ATTR_TYPE(std::vector<Shape>);
+TOWERFLOW_ATTR_TYPE(std::vector<Array>);
+#undef TOWERFLOW_ATTR_TYPE
+
+bool AttrValue::operator==(const AttrValue& other) const { return held_ == other.held_; }
+
 namespace {
 
 constexpr std::size_t kHashedBytes = std::size_t{1} << 20;
@@ -58,13 +101,24 @@ std::size_t one_hash(const T& value) {
 
 }  // namespace
 
+bool AttrValue::is_empty_list() const {
+  return std::visit(
+      []<class T>(const T& held) {
+        if constexpr (kIsList<T>)
+          return held.empty();
+        else
+          return false;
+      },
+      held_);
+}
+
 const char* attr_type(const AttrValue& value) {
   static constexpr const char* kNames[] = {
       "bool",         "int",        "float",       "string",      "type",
       "shape",        "tensor",     "list(bool)",  "list(int)",   "list(float)",
       "list(string)", "list(type)", "list(shape)", "list(tensor)"};
-  static_assert(std::size(kNames) == std::variant_size_v<AttrValue>);
-  return kNames[value.index()];
+  static_assert(std::size(kNames) == std::variant_size_v<AttrVariant>);
+  return kNames[value.held().index()];
 }
 
 std::string attr_text(const AttrValue& value) {
@@ -80,7 +134,7 @@ std::string attr_text(const AttrValue& value) {
           return one_text(held);
         }
       },
-      value);
+      value.held());
 }
 
 std::size_t attr_hash(const AttrValue& value) {
@@ -94,8 +148,8 @@ std::size_t attr_hash(const AttrValue& value) {
           return one_hash(held);
         }
       },
-      value);
-  return mixed(value.index(), hash);
+      value.held());
+  return mixed(value.held().index(), hash);
 }
 
 }  // namespace towerflow

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <typeinfo>
+#include <utility>
 
 #include "core/graph/attr_fields.h"
 #include "core/graph/types.h"
@@ -35,38 +36,26 @@ class Attrs {
   }
 
   /// Whether all fields are the same.
-  bool operator==(const Attrs& other) const {
-    if (holder_ == other.holder_) return true;
-    return holder_ != nullptr && other.holder_ != nullptr && holder_->equals(*other.holder_);
-  }
+  bool operator==(const Attrs& other) const;
   std::size_t hash() const;
   /// "{exclusive=true, reverse=false}"
   std::string text() const;
 
   /// Each field under the name that its struct gives it.
-  void for_each(const std::function<void(const char* name, AttrValue value)>& visit) const {
-    if (holder_ != nullptr) holder_->visit(visit);
-  }
+  void for_each(const std::function<void(const char* name, const AttrValue& value)>& visit) const;
 
  private:
-  using Visit = std::function<void(const char*, AttrValue)>;
   struct Base {
-    virtual ~Base() = default;
-    virtual bool equals(const Base& other) const = 0;
-    virtual void visit(const Visit& visit) const = 0;
+    Base(const attr::FieldList& list, const void* struct_) : fields(list), attributes(struct_) {}
+    Base(const Base&) = delete;  // `attributes` points into the object
+    Base& operator=(const Base&) = delete;
+    virtual ~Base();
+    const attr::FieldList& fields;
+    const void* attributes;
   };
   template <class T>
   struct Holder : Base {
-    explicit Holder(T v) : value(std::move(v)) {}
-    bool equals(const Base& other) const override {
-      const auto* same = dynamic_cast<const Holder*>(&other);
-      return same != nullptr && attr::equal_fields(value, same->value);
-    }
-    void visit(const Visit& visit) const override {
-      attr::visit_fields(value, [&]<class M>(const auto& described, const M& member) {
-        visit(described.name, AttrValue(AttrConversion<M>::to(member)));
-      });
-    }
+    explicit Holder(T v) : Base(attr::fields_of<T>(), &value), value(std::move(v)) {}
     T value;
   };
 

@@ -24,23 +24,43 @@ std::string AttrReader::name_of(int input) const {
   return at < inputs_.size() ? inputs_[at].op().name() : std::string();
 }
 
-bool AttrReader::is_empty_list(const AttrValue& value) {
-  return std::visit(
-      []<class T>(const T& held) {
-        if constexpr (requires { held.get_allocator(); } && !std::is_same_v<T, std::string>)
-          return held.empty();
-        else
-          return false;
-      },
-      value);
+void AttrReader::read(const attr::FieldList& fields, void* attributes) const {
+  for (const attr::FieldInfo& field : fields) {
+    if (field.is_name) {
+      *static_cast<std::string*>(field.of(attributes)) = name_of(field.input);
+      continue;
+    }
+    const AttrValue* given = find(field.name, field.required);
+    if (given != nullptr && !field.type->assign(*given, field.of(attributes))) {
+      throw_wrong(field.name, *given, field.type->name());
+    }
+  }
 }
 
-void AttrReader::throw_wrong(const char* name, const AttrValue& given,
-                             const AttrValue& like) const {
+void AttrReader::throw_wrong(const char* name, const AttrValue& given, const char* type) const {
   throw ValueError(fmt::format("attribute '{}' of op '{}' cannot be {} {}: it is of type {}", name,
-                               op_, attr_type(given), attr_text(given), attr_type(like)),
+                               op_, attr_type(given), attr_text(given), type),
                    {.node = node_, .op = op_});
 }
+
+AttrsDef::AttrsDef() = default;
+AttrsDef::AttrsDef(const attr::FieldList& fields, const void* defaults, Make maker) : make_(maker) {
+  for (const attr::FieldInfo& field : fields) {
+    if (field.is_name) {
+      names_ = true;
+      continue;
+    }
+    AttrDef& one = list_.emplace_back();
+    one.name = one.field = field.name;
+    one.type = field.type->name();
+    if (!field.required) one.default_value = field.type->value(field.of(defaults));
+  }
+}
+AttrsDef::AttrsDef(const AttrsDef& other) = default;
+AttrsDef::AttrsDef(AttrsDef&& other) noexcept = default;
+AttrsDef& AttrsDef::operator=(const AttrsDef& other) = default;
+AttrsDef& AttrsDef::operator=(AttrsDef&& other) noexcept = default;
+AttrsDef::~AttrsDef() = default;
 
 AttrsDef AttrsDef::fixed(std::string name, AttrValue value) && {
   std::string type = attr_type(value);

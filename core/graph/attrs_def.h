@@ -28,32 +28,13 @@ class AttrReader {
              std::span<const Tensor> inputs)
       : op_(op), values_(values), node_(node), inputs_(inputs) {}
 
-  template <class S, class T>
-  void read(const attr::Field<S, T>& field, T& member) const {
-    const AttrValue* given = find(field.name, field.required);
-    if (given == nullptr) return;
-    using Value = typename AttrConversion<T>::Value;
-    const auto* value = std::get_if<Value>(given);
-    if constexpr (requires(Value list) { list.clear(); }) {
-      static const Value kNone{};
-      if (value == nullptr && is_empty_list(*given)) value = &kNone;  // its type is not written
-    }
-    std::optional<T> converted;
-    if (value != nullptr) converted = AttrConversion<T>::from(*value);
-    if (!converted) throw_wrong(field.name, *given, AttrConversion<T>::to(member));
-    member = *std::move(converted);
-  }
-  template <class S>
-  void read(const attr::NameOf<S>& described, std::string& member) const {
-    member = name_of(described.input);
-  }
+  /// Sets the fields of a struct. Throws ValueError for one that is missing or of another type.
+  void read(const attr::FieldList& fields, void* attributes) const;
 
  private:
   const AttrValue* find(const char* name, bool required) const;
   std::string name_of(int input) const;
-  static bool is_empty_list(const AttrValue& value);
-  [[noreturn]] void throw_wrong(const char* name, const AttrValue& given,
-                                const AttrValue& like) const;
+  [[noreturn]] void throw_wrong(const char* name, const AttrValue& given, const char* type) const;
 
   const std::string& op_;
   const AttrMap& values_;
@@ -67,9 +48,14 @@ class AttrsDef {
  public:
   using Make = Attrs (*)(const AttrReader& reader);
 
-  AttrsDef() = default;
-  AttrsDef(std::vector<AttrDef> list, Make maker, bool names) noexcept
-      : list_(std::move(list)), make_(maker), names_(names) {}
+  // Defined in attrs_def.cc: each registration of an op would compile them anew.
+  AttrsDef();
+  AttrsDef(const attr::FieldList& fields, const void* defaults, Make maker);
+  AttrsDef(const AttrsDef& other);
+  AttrsDef(AttrsDef&& other) noexcept;
+  AttrsDef& operator=(const AttrsDef& other);
+  AttrsDef& operator=(AttrsDef&& other) noexcept;
+  ~AttrsDef();
 
   /// An attribute of which the library does one value.
   AttrsDef fixed(std::string name, AttrValue value) &&;
@@ -107,28 +93,12 @@ AttrsDef attributes() {
   if constexpr (std::is_void_v<T>) {
     return {};
   } else {
-    std::vector<AttrDef> list;
-    bool names = false;
     const T defaults{};
-    attr::visit_fields(defaults, [&]<class M>(const auto& described, const M& member) {
-      if constexpr (requires { described.required; }) {
-        const AttrValue value = AttrConversion<M>::to(member);
-        AttrDef one{.name = described.name, .type = attr_type(value), .field = described.name};
-        if (!described.required) one.default_value = value;
-        list.push_back(std::move(one));
-      } else {
-        names = true;
-      }
+    return AttrsDef(attr::fields_of<T>(), &defaults, [](const AttrReader& reader) -> Attrs {
+      T made{};
+      reader.read(attr::fields_of<T>(), &made);
+      return made;
     });
-    return AttrsDef(
-        std::move(list),
-        [](const AttrReader& reader) -> Attrs {
-          T made{};
-          attr::visit_fields(
-              made, [&](const auto& described, auto& member) { reader.read(described, member); });
-          return made;
-        },
-        names);
   }
 }
 

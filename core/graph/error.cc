@@ -32,13 +32,29 @@ ErrorDetail merged(ErrorDetail own, const ErrorDetail& outer) {
 
 }  // namespace
 
-Error::Error(const char* kind, std::string_view message, ErrorDetail detail)
+Error::Error(const char* kind, std::string_view message, const ErrorDetail& detail)
     : std::runtime_error(full_text(kind, message, detail)),
       kind_(kind),
       message_(message),
-      detail_(std::move(detail)) {}
+      detail_(detail) {}
+
+ValueError::ValueError(std::string_view message, const ErrorDetail& detail)
+    : Error("ValueError", message, detail) {}
+TypeError::TypeError(std::string_view message, const ErrorDetail& detail)
+    : Error("TypeError", message, detail) {}
+KeyError::KeyError(std::string_view message, const ErrorDetail& detail)
+    : Error("KeyError", message, detail) {}
+LookupError::LookupError(std::string_view message, const ErrorDetail& detail)
+    : Error("LookupError", message, detail) {}
+NotImplementedError::NotImplementedError(std::string_view message, const ErrorDetail& detail)
+    : Error("NotImplementedError", message, detail) {}
+RuntimeError::RuntimeError(std::string_view message, const ErrorDetail& detail)
+    : Error("RuntimeError", message, detail) {}
 
 namespace errors {
+
+OpError::OpError(Code code, std::string_view message, const ErrorDetail& detail)
+    : Error(class_name(code), message, detail), code_(code) {}
 
 const char* class_name(Code code) noexcept {
   switch (code) {
@@ -80,38 +96,38 @@ const char* class_name(Code code) noexcept {
   return "UnknownError";
 }
 
-void raise(Code code, std::string_view message, ErrorDetail detail) {
+void raise(Code code, std::string_view message, const ErrorDetail& detail) {
   switch (code) {
     case Code::cancelled:
-      throw CancelledError(message, std::move(detail));
+      throw CancelledError(message, detail);
     case Code::invalid_argument:
-      throw InvalidArgumentError(message, std::move(detail));
+      throw InvalidArgumentError(message, detail);
     case Code::deadline_exceeded:
-      throw DeadlineExceededError(message, std::move(detail));
+      throw DeadlineExceededError(message, detail);
     case Code::not_found:
-      throw NotFoundError(message, std::move(detail));
+      throw NotFoundError(message, detail);
     case Code::already_exists:
-      throw AlreadyExistsError(message, std::move(detail));
+      throw AlreadyExistsError(message, detail);
     case Code::permission_denied:
-      throw PermissionDeniedError(message, std::move(detail));
+      throw PermissionDeniedError(message, detail);
     case Code::resource_exhausted:
-      throw ResourceExhaustedError(message, std::move(detail));
+      throw ResourceExhaustedError(message, detail);
     case Code::failed_precondition:
-      throw FailedPreconditionError(message, std::move(detail));
+      throw FailedPreconditionError(message, detail);
     case Code::aborted:
-      throw AbortedError(message, std::move(detail));
+      throw AbortedError(message, detail);
     case Code::out_of_range:
-      throw OutOfRangeError(message, std::move(detail));
+      throw OutOfRangeError(message, detail);
     case Code::unimplemented:
-      throw UnimplementedError(message, std::move(detail));
+      throw UnimplementedError(message, detail);
     case Code::internal:
-      throw InternalError(message, std::move(detail));
+      throw InternalError(message, detail);
     case Code::unavailable:
-      throw UnavailableError(message, std::move(detail));
+      throw UnavailableError(message, detail);
     case Code::data_loss:
-      throw DataLossError(message, std::move(detail));
+      throw DataLossError(message, detail);
     default:
-      throw OpError(code, message, std::move(detail));
+      throw OpError(code, message, detail);
   }
 }
 

@@ -23,7 +23,7 @@ struct ErrorDetail {
 /// `message()` is the first sentence alone; for an error that TensorFlow has, it has its meaning.
 class Error : public std::runtime_error {
  public:
-  Error(const char* kind, std::string_view message, ErrorDetail detail = {});
+  Error(const char* kind, std::string_view message, const ErrorDetail& detail = {});
 
   /// Name of the class: "ValueError", "OutOfRangeError".
   const char* kind() const noexcept { return kind_; }
@@ -39,43 +39,37 @@ class Error : public std::runtime_error {
 /// Python's ValueError as TensorFlow raises it: shapes, names and reuse that do not fit.
 class ValueError : public Error {
  public:
-  explicit ValueError(std::string_view message, ErrorDetail detail = {})
-      : Error("ValueError", message, std::move(detail)) {}
+  explicit ValueError(std::string_view message, const ErrorDetail& detail = {});
 };
 
 /// Python's TypeError: dtypes and kinds of object that do not fit.
 class TypeError : public Error {
  public:
-  explicit TypeError(std::string_view message, ErrorDetail detail = {})
-      : Error("TypeError", message, std::move(detail)) {}
+  explicit TypeError(std::string_view message, const ErrorDetail& detail = {});
 };
 
 /// Python's KeyError: a name that the graph does not hold.
 class KeyError : public Error {
  public:
-  explicit KeyError(std::string_view message, ErrorDetail detail = {})
-      : Error("KeyError", message, std::move(detail)) {}
+  explicit KeyError(std::string_view message, const ErrorDetail& detail = {});
 };
 
 /// Python's LookupError: an op type without a registered gradient.
 class LookupError : public Error {
  public:
-  explicit LookupError(std::string_view message, ErrorDetail detail = {})
-      : Error("LookupError", message, std::move(detail)) {}
+  explicit LookupError(std::string_view message, const ErrorDetail& detail = {});
 };
 
 /// Python's NotImplementedError: something the object does not do.
 class NotImplementedError : public Error {
  public:
-  explicit NotImplementedError(std::string_view message, ErrorDetail detail = {})
-      : Error("NotImplementedError", message, std::move(detail)) {}
+  explicit NotImplementedError(std::string_view message, const ErrorDetail& detail = {});
 };
 
 /// Python's RuntimeError: a call at the wrong time, such as on a closed session.
 class RuntimeError : public Error {
  public:
-  explicit RuntimeError(std::string_view message, ErrorDetail detail = {})
-      : Error("RuntimeError", message, std::move(detail)) {}
+  explicit RuntimeError(std::string_view message, const ErrorDetail& detail = {});
 };
 
 }  // namespace towerflow::types
@@ -117,8 +111,7 @@ namespace towerflow::errors::types {
 /// An error that arises while a graph runs, or while a file is read or written.
 class OpError : public Error {
  public:
-  OpError(Code code, std::string_view message, ErrorDetail detail = {})
-      : Error(class_name(code), message, std::move(detail)), code_(code) {}
+  OpError(Code code, std::string_view message, const ErrorDetail& detail = {});
   Code code() const noexcept { return code_; }
 
  private:
@@ -128,8 +121,8 @@ class OpError : public Error {
 template <Code kCode>
 class CodedError : public OpError {
  public:
-  explicit CodedError(std::string_view message, ErrorDetail detail = {})
-      : OpError(kCode, message, std::move(detail)) {}
+  explicit CodedError(std::string_view message, const ErrorDetail& detail = {})
+      : OpError(kCode, message, detail) {}
 };
 
 using CancelledError = CodedError<Code::cancelled>;
@@ -153,7 +146,7 @@ using DataLossError = CodedError<Code::data_loss>;
 namespace towerflow::errors {
 
 /// Throws the CodedError of `code`.
-[[noreturn]] void raise(Code code, std::string_view message, ErrorDetail detail = {});
+[[noreturn]] void raise(Code code, std::string_view message, const ErrorDetail& detail = {});
 
 }  // namespace towerflow::errors
 

@@ -236,7 +236,7 @@ class Importer {
   std::vector<std::string> colocation_groups(const NodeDef& node) const {
     const auto at = node.attr.find("_class");
     if (at == node.attr.end()) return {};
-    const auto* given = std::get_if<std::vector<std::string>>(&at->second);
+    const auto* given = at->second.get_if<std::vector<std::string>>();
     if (given == nullptr) fail(node, "has an attribute '_class' that is no list of strings");
     std::vector<std::string> groups;
     for (const std::string& group : *given) {
@@ -273,13 +273,13 @@ class Importer {
 
   static bool is_same(const AttrValue& given, const AttrValue& made) {
     if (given == made) return true;
-    return attr_text(given) == "[]" && attr_text(made) == "[]";  // of lists without a type
+    return given.is_empty_list() && made.is_empty_list();  // of lists without a type
   }
 
   template <class T>
   static const T* known(const NodeDef& node, const char* name) {
     const auto at = node.attr.find(name);
-    return at == node.attr.end() ? nullptr : std::get_if<T>(&at->second);
+    return at == node.attr.end() ? nullptr : at->second.get_if<T>();
   }
 
   Graph& graph_;

@@ -30,15 +30,11 @@ const char* unlisted(const Node& node) {
   return nullptr;
 }
 
-bool is_empty_list(const AttrValue& value) {
-  return std::string_view(attr_type(value)).starts_with("list") && attr_text(value) == "[]";
-}
-
 /// A value as it is; an empty list, of which a file does not say what of, with the op's type.
 AttrValue typed(const OpDef& op, const AttrDef* listed, const std::string& name,
                 const AttrValue& value) {
-  if (!is_empty_list(value)) return value;
-  if (listed != nullptr && listed->fixed && is_empty_list(*listed->default_value)) {
+  if (!value.is_empty_list()) return value;
+  if (listed != nullptr && listed->fixed && listed->default_value->is_empty_list()) {
     return *listed->default_value;
   }
   for (const auto* arguments : {&op.signature.inputs, &op.signature.outputs}) {
@@ -54,7 +50,7 @@ void check_results(const OpDef& op, const AttrMap& known) {
   constexpr std::int64_t kMostResults = std::int64_t{1} << 20;
   for (const ArgDef& result : op.signature.outputs) {
     const auto at = known.find(result.number_attr);
-    const auto* number = at == known.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
+    const auto* number = at == known.end() ? nullptr : at->second.get_if<std::int64_t>();
     if (number == nullptr || (*number >= 0 && *number <= kMostResults)) continue;
     throw ValueError(
         fmt::format("attribute '{}' of op '{}' cannot be {}: it is a number of results",

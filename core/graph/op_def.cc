@@ -58,10 +58,10 @@ OpRegistry& OpRegistry::global() {
 
 void OpRegistry::add(OpDef def) {
   std::string name = def.name;
-  for (const std::string& text : def.inputs) {
+  for (const std::string& text : def.inputs.list()) {
     def.signature.inputs.push_back(parse_argument(name, text));
   }
-  for (const std::string& text : def.outputs) {
+  for (const std::string& text : def.outputs.list()) {
     def.signature.outputs.push_back(parse_argument(name, text));
   }
   def.attrs.make_defaults(name);

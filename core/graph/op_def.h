@@ -98,8 +98,8 @@ struct OpDef {
   std::string name;
   /// "x: T", "values: N * T": see `parse_argument`. An op that lists neither arguments nor results
   /// can be recorded and run, but no NodeDef tells of it.
-  std::vector<std::string> inputs{};
-  std::vector<std::string> outputs{};
+  ArgTexts inputs{};
+  ArgTexts outputs{};
   AttrsDef attrs{};
   ShapeRule shape;
   OpGradient gradient;

@@ -35,7 +35,7 @@ DType named_dtype(std::string_view name) {
 template <class T>
 const T* known_value(const AttrMap& known, const std::string& name) {
   const auto at = known.find(name);
-  return at == known.end() ? nullptr : std::get_if<T>(&at->second);
+  return at == known.end() ? nullptr : at->second.get_if<T>();
 }
 
 template <class T>
@@ -136,6 +136,23 @@ ArgDef parse_argument(const std::string& op, const std::string& text) {
   }
   return made;
 }
+
+ArgTexts::ArgTexts() = default;
+ArgTexts::ArgTexts(std::initializer_list<std::string_view> texts)
+    : list_(texts.begin(), texts.end()) {}
+ArgTexts::ArgTexts(std::vector<std::string> texts) : list_(std::move(texts)) {}
+ArgTexts::ArgTexts(const ArgTexts& other) = default;
+ArgTexts::ArgTexts(ArgTexts&& other) noexcept = default;
+ArgTexts& ArgTexts::operator=(const ArgTexts& other) = default;
+ArgTexts& ArgTexts::operator=(ArgTexts&& other) noexcept = default;
+ArgTexts::~ArgTexts() = default;
+
+OpSignature::OpSignature() = default;
+OpSignature::OpSignature(const OpSignature& other) = default;
+OpSignature::OpSignature(OpSignature&& other) noexcept = default;
+OpSignature& OpSignature::operator=(const OpSignature& other) = default;
+OpSignature& OpSignature::operator=(OpSignature&& other) noexcept = default;
+OpSignature::~OpSignature() = default;
 
 bool OpSignature::has_attribute(std::string_view name) const {
   const auto has = [&](const ArgDef& argument) {

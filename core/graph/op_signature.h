@@ -1,7 +1,9 @@
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/attr_value.h"
@@ -29,8 +31,34 @@ struct ArgDef {
 /// ValueError with op and text.
 ArgDef parse_argument(const std::string& op, const std::string& text);
 
+/// Arguments as an op lists them. The list is written as views: nothing has to be destroyed where
+/// an op is registered, which keeps hundreds of registrations quick to compile.
+class ArgTexts {
+ public:
+  ArgTexts();
+  ArgTexts(std::initializer_list<std::string_view> texts);
+  explicit ArgTexts(std::vector<std::string> texts);
+  ArgTexts(const ArgTexts& other);
+  ArgTexts(ArgTexts&& other) noexcept;
+  ArgTexts& operator=(const ArgTexts& other);
+  ArgTexts& operator=(ArgTexts&& other) noexcept;
+  ~ArgTexts();
+
+  const std::vector<std::string>& list() const { return list_; }
+
+ private:
+  std::vector<std::string> list_;
+};
+
 /// The arguments and results of an op.
 struct OpSignature {
+  OpSignature();
+  OpSignature(const OpSignature& other);
+  OpSignature(OpSignature&& other) noexcept;
+  OpSignature& operator=(const OpSignature& other);
+  OpSignature& operator=(OpSignature&& other) noexcept;
+  ~OpSignature();
+
   std::vector<ArgDef> inputs, outputs;
 
   /// Whether a dtype or a number in it is called so.

@@ -77,7 +77,7 @@ AttrsDef fifo_queue_attributes() {
 }
 
 void register_queue_ops(OpRegistry& registry) {
-  using Texts = std::vector<std::string>;
+  using Texts = ArgTexts;
   const auto add = [&](const char* name, Texts inputs, Texts outputs, AttrsDef attrs,
                        ShapeRule shape) {
     registry.add({.name = name,

@@ -36,8 +36,8 @@ void sparse_momentum_shape(InferenceContext& context) {
 
 void register_apply_ops(OpRegistry& registry) {
   const NoGradient reason{"an optimizer's update is not a function of the loss", false};
-  const auto add = [&](const char* name, std::vector<std::string> inputs, AttrsDef attrs,
-                       ShapeRule rule, std::vector<int> written) {
+  const auto add = [&](const char* name, ArgTexts inputs, AttrsDef attrs, ShapeRule rule,
+                       std::vector<int> written) {
     registry.add({.name = name,
                   .inputs = std::move(inputs),
                   .outputs = {"out: Ref(T)"},

@@ -60,7 +60,7 @@ void register_adaptive_ops(OpRegistry& registry) {
     inputs.emplace_back("grad: T");
     if (sparse) inputs.emplace_back("indices: Tindices");
     registry.add({.name = name,
-                  .inputs = std::move(inputs),
+                  .inputs = ArgTexts(std::move(inputs)),
                   .outputs = {"out: Ref(T)"},
                   .attrs = std::move(attrs),
                   .shape = shape_rule(slots.size(), scalars.size(), sparse),

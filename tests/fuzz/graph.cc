@@ -33,21 +33,21 @@ std::int64_t any_number(Random& random) {
 
 /// Another value of the same type.
 AttrValue changed(AttrValue value, Random& random) {
-  if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
-  if (auto* number = std::get_if<std::int64_t>(&value)) *number = any_number(random);
-  if (auto* dtype = std::get_if<DType>(&value)) {
+  if (auto* flag = value.get_if<bool>()) *flag = !*flag;
+  if (auto* number = value.get_if<std::int64_t>()) *number = any_number(random);
+  if (auto* dtype = value.get_if<DType>()) {
     *dtype = one_of<DType>({DType::float32, DType::int32, DType::string, DType::bool_}, random);
   }
-  if (auto* shape = std::get_if<Shape>(&value)) {
+  if (auto* shape = value.get_if<Shape>()) {
     *shape = one_of<Shape>({Shape::unknown(), Shape{}, Shape{0}, Shape{None, 1LL << 40}}, random);
   }
-  if (auto* numbers = std::get_if<std::vector<std::int64_t>>(&value)) {
+  if (auto* numbers = value.get_if<std::vector<std::int64_t>>()) {
     if (numbers->empty() || random() % 4 == 0)
       numbers->push_back(any_number(random));
     else
       (*numbers)[random() % numbers->size()] = any_number(random);
   }
-  if (auto* array = std::get_if<Array>(&value)) {
+  if (auto* array = value.get_if<Array>()) {
     *array = array->copy();
     if (array->dtype() == DType::int32 && array->elements() > 0) {
       array->data<std::int32_t>()[random() % static_cast<std::size_t>(array->elements())] =

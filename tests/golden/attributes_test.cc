@@ -20,7 +20,7 @@ std::filesystem::path golden_folder() { return test::source_root() / "tests/gold
 
 /// As record_attributes.py writes it.
 std::string recorded_text(const AttrValue& value) {
-  const auto* array = std::get_if<Array>(&value);
+  const auto* array = value.get_if<Array>();
   if (array == nullptr) return attr_text(value);
   std::string bytes;
   if (array->dtype() == DType::string) {

@@ -191,7 +191,7 @@ struct Writer {
 }  // namespace
 
 void write_attr(const AttrValue& value, proto::AttrValue& proto) {
-  std::visit(Writer{proto}, value);
+  std::visit(Writer{proto}, value.held());
 }
 
 AttrValue read_attr(const proto::AttrValue& proto) {

@@ -46,7 +46,7 @@ std::vector<NodeDef> nodes_of(const Graph& graph, const std::string& prefix) {
     for (std::string& input : node.input) cut(input);
     const auto groups = node.attr.find("_class");
     if (groups == node.attr.end()) continue;
-    for (std::string& group : std::get<std::vector<std::string>>(groups->second)) {
+    for (std::string& group : *groups->second.get_if<std::vector<std::string>>()) {
       if (group.starts_with("loc:@" + prefix)) group.erase(5, prefix.size());
     }
   }
