@@ -67,7 +67,11 @@ ScopeState& Graph::scopes() {
 std::string Graph::unique_name(const std::string& name, bool mark_as_used) {
   const std::string& scope = scopes().name;
   std::lock_guard lock(*mutex_);
-  return names_.unique(scope.empty() ? name : scope + "/" + name, mark_as_used);
+  std::string full;
+  full.reserve(scope.size() + name.size() + 10);  // with a suffix
+  if (!scope.empty()) full.append(scope).push_back('/');
+  full += name;
+  return names_.unique(std::move(full), mark_as_used);
 }
 
 GraphDescription Graph::describe() const { return GraphDescription(*this); }

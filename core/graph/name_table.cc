@@ -1,15 +1,22 @@
 #include "core/graph/name_table.h"
 
+#include <array>
+#include <charconv>
 #include <functional>
 
 namespace towerflow {
 namespace {
 
-std::string lower(std::string text) {
-  for (char& c : text) {
+constexpr std::size_t kSuffixRoom = 8;  // "_123456" without another allocation
+
+std::string lower(const std::string& text, std::size_t room = 0) {
+  std::string key;
+  key.reserve(text.size() + room);
+  key = text;
+  for (char& c : key) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  return text;
+  return key;
 }
 
 std::uint64_t hash_of(const std::string& key) { return std::hash<std::string>()(key); }
@@ -38,12 +45,13 @@ void NameTable::grow() {
   }
 }
 
-NameTable::Use& NameTable::made(std::string key) {
+template <class Key>
+NameTable::Use& NameTable::made(Key&& key) {
   if (3 * (uses_.size() + 1) > 2 * slots_.size()) grow();
   const std::uint64_t hash = hash_of(key);
   Slot& slot = slots_[slot_of(key, hash)];
   if (slot.use == 0) {
-    uses_.push_back({.key = std::move(key)});
+    uses_.push_back({.key = std::forward<Key>(key)});
     slot = {hash, uses_.size()};
   }
   return uses_[slot.use - 1];
@@ -55,8 +63,8 @@ const NameTable::Use* NameTable::known(const std::string& key) const {
   return slot.use == 0 ? nullptr : &uses_[slot.use - 1];
 }
 
-std::string NameTable::unique(const std::string& full, bool mark) {
-  std::string key = lower(full);
+std::string NameTable::unique(std::string full, bool mark) {
+  std::string key = lower(full, kSuffixRoom);
   int count = 0;
   Use* asked = nullptr;
   if (mark) {
@@ -66,20 +74,21 @@ std::string NameTable::unique(const std::string& full, bool mark) {
     count = use->count;
   }
   if (count == 0) return full;
-  key += '_';
   const std::size_t stem = key.size();
   for (;; ++count) {
+    std::array<char, 16> suffix{'_'};
+    const char* end = std::to_chars(suffix.data() + 1, suffix.data() + suffix.size(), count).ptr;
     key.resize(stem);
-    key += std::to_string(count);
+    key.append(suffix.data(), static_cast<std::size_t>(end - suffix.data()));
     const Use* use = known(key);
     if (use == nullptr || use->count == 0) break;
   }
-  const std::string suffix = key.substr(stem - 1);
+  full.append(key, stem);
   if (mark) {
     asked->count = count + 1;  // whoever asks next need not look at these again
     made(std::move(key)).count = 1;
   }
-  return full + suffix;
+  return full;
 }
 
 bool NameTable::taken(const std::string& full) const {

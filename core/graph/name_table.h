@@ -19,7 +19,7 @@ class NameTable {
  public:
   /// `full` itself where it is free, else with the first free suffix `_1`, `_2`, ..; `mark` takes
   /// it.
-  std::string unique(const std::string& full, bool mark);
+  std::string unique(std::string full, bool mark);
   bool taken(const std::string& full) const;
 
   /// Lets a node be found; its name is not taken by that.
@@ -41,7 +41,9 @@ class NameTable {
 
   /// The place of a key, or the empty one where it belongs; the table is never full.
   std::size_t slot_of(const std::string& key, std::uint64_t hash) const;
-  Use& made(std::string key);
+  /// The use of a key, which is copied or moved only where it is new.
+  template <class Key>
+  Use& made(Key&& key);
   const Use* known(const std::string& key) const;
   void grow();
 
