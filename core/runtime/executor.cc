@@ -197,18 +197,16 @@ class QueueRun {
   /// Waits for what is enqueued. An error of it becomes one of its instruction, and what it left
   /// behind is put right.
   void drain() {
+    if (!asynchronous_) return;  // each call has thrown what failed in it
     std::optional<QueueError> failed = queue_.synchronize();
     if (failed_) failed = std::exchange(failed_, std::nullopt);
     if (!failed || device_error_ != nullptr) return;
     forget_writes(failed->instruction);
-    const Instruction& instruction = program_.instructions[failed->instruction];
     try {
-      ErrorDetail detail = instruction.detail;
-      detail.op += input_shapes(instruction);
       try {
         std::rethrow_exception(failed->error);
       } catch (...) {
-        rethrow_with(detail);
+        rethrow_of(program_.instructions[failed->instruction]);
       }
     } catch (...) {
       device_error_ = std::current_exception();
@@ -292,22 +290,30 @@ class QueueRun {
       } else if (instruction.variables.empty()) {
         enqueue_checked(*instruction.kernel, queue_, args);
       } else {
-        const VariableLocks locks(frame_, instruction);
-        locks.check_initialized();
-        enqueue_locked(instruction, locks,
-                       [&] { enqueue_checked(*instruction.kernel, queue_, args); });
-        locks.mark_written();
+        launch_locked(instruction, args);
       }
     } catch (...) {
-      ErrorDetail detail = instruction.detail;
-      detail.op += input_shapes(instruction);
-      rethrow_with(detail);
+      rethrow_of(instruction);
     }
+  }
+
+  // What follows is kept out of `launch`, which every node of every run passes through.
+  [[gnu::noinline]] void launch_locked(const Instruction& instruction, const LaunchArgs& args) {
+    const VariableLocks locks(frame_, instruction);
+    locks.check_initialized();
+    enqueue_locked(instruction, locks, [&] { enqueue_checked(*instruction.kernel, queue_, args); });
+    locks.mark_written();
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] void rethrow_of(const Instruction& instruction) const {
+    ErrorDetail detail = instruction.detail;
+    detail.op += input_shapes(instruction);
+    rethrow_with(detail);
   }
 
   /// Shapes are known by now, or found by the kernel itself: prepare and run. On the host, where
   /// the work is over when this returns.
-  void launch_late(const Instruction& instruction, LaunchArgs& args) {
+  [[gnu::noinline]] void launch_late(const Instruction& instruction, LaunchArgs& args) {
     const VariableLocks locks(frame_, instruction);  // shapes may be values of variables
     locks.check_initialized();
     locks.await_pending(queue_, run_.cancellation);
