@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/device/kernel.h"
@@ -14,12 +13,6 @@ inline constexpr std::size_t kMaxKernelRank = 32;
 /// Throws UnimplementedError when an operand has more dimensions than kernels take, or an output a
 /// shape that is not known even now.
 void check_kernel_rank(const KernelRequest& request);
-
-/// How many slices a loop over `elements` independent elements gets: one below 64 Ki, at most 8.
-inline int loop_slices(std::int64_t elements) {
-  if (elements < 65536) return 1;
-  return static_cast<int>(std::min<std::int64_t>(8, elements / 32768));
-}
 
 /// Element `index` of an int32 or int64 operand.
 inline std::int64_t integer_at(DType dtype, const void* data, std::int64_t index) {

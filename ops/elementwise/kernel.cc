@@ -14,7 +14,7 @@ namespace towerflow {
 namespace {
 
 /// Most elements of a piece: four bytes each, eight results fit a first-level cache of 32 KiB.
-constexpr std::int64_t kPiece = 1024;
+constexpr std::int64_t kPieceElements = 1024;
 
 /// Where an operand of a step lies.
 struct Place {
@@ -49,11 +49,11 @@ class ProgramKernel final : public CpuKernel {
     for (std::size_t i = 0; i < program_.steps.size(); ++i) prepare(i);
     for (const Expansion& expansion : expansions_) {
       const std::int64_t period = expansion.repeated.period();
-      if (period <= kPiece) piece_ = std::min(piece_, kPiece / period * period);
+      if (period <= kPieceElements) piece_ = std::min(piece_, kPieceElements / period * period);
     }
   }
 
-  int slices(int) const override { return loop_slices(elements_); }
+  int slices(int) const override { return partial_slices(elements_); }
   bool may_fail() const override { return false; }  // `step_loop` takes nothing that does
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(slices(0)) * slice_bytes();
@@ -106,7 +106,7 @@ class ProgramKernel final : public CpuKernel {
 
  private:
   std::size_t buffer_bytes() const {
-    return static_cast<std::size_t>((std::min(kPiece, elements_) * widest_ + 63) / 64 * 64);
+    return static_cast<std::size_t>((std::min(kPieceElements, elements_) * widest_ + 63) / 64 * 64);
   }
   std::size_t slice_bytes() const { return buffers_ * buffer_bytes(); }
   bool is_full(std::size_t input) const { return inputs_[input].shape.elements() == elements_; }
@@ -197,7 +197,7 @@ class ProgramKernel final : public CpuKernel {
   std::vector<TensorDesc> inputs_;
   std::int64_t elements_;
   std::int64_t widest_ = 1;
-  std::int64_t piece_ = kPiece;
+  std::int64_t piece_ = kPieceElements;
   std::vector<PreparedStep> steps_;
   std::vector<Expansion> expansions_;
   std::size_t buffers_ = 0;

@@ -34,7 +34,7 @@ template <class T>
 class L2LossKernel final : public CpuKernel {
  public:
   explicit L2LossKernel(const KernelRequest& request)
-      : elements_(request.inputs[0].shape.elements()), slices_(loop_slices(elements_)) {}
+      : elements_(request.inputs[0].shape.elements()), slices_(partial_slices(elements_)) {}
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(slices_) * sizeof(T);
   }

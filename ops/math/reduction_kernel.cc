@@ -33,7 +33,7 @@ class ReductionKernel final : public CpuKernel {
   ReductionKernel(const KernelRequest& request, bool mean, const std::vector<bool>& reduced)
       : in_(request.inputs[0].shape),
         outputs_(request.outputs[0].shape.elements()),
-        slices_(loop_slices(in_.elements())),
+        slices_(partial_slices(in_.elements())),
         mean_(mean) {
     std::copy(reduced.begin(), reduced.end(), reduced_);
     if (ReductionDims(in_, reduced_).count(false) != outputs_) {

@@ -18,19 +18,20 @@ struct ScaledAttrs {
   static constexpr auto fields = std::tuple{attr::field("scale", &ScaledAttrs::scale)};
 };
 
-class ScaledKernel final : public CpuKernel {
+/// The gradients of a slice are multiplied where that slice has made them: the inner kernel has one
+/// phase, whose slices are rows.
+class ScaledKernel final : public KernelDecorator {
  public:
   explicit ScaledKernel(const KernelRequest& request)
-      : rows_(request.inputs[0].shape.size(0)),
+      : KernelDecorator(simd::make_sparse_softmax_xent(request.inputs[0].shape.size(0),
+                                                       request.inputs[0].shape.size(1),
+                                                       request.inputs[1].dtype == DType::int32)),
+        rows_(request.inputs[0].shape.size(0)),
         classes_(request.inputs[0].shape.size(1)),
-        scale_(request.attributes<ScaledAttrs>().scale),
-        plain_(simd::make_sparse_softmax_xent(rows_, classes_,
-                                              request.inputs[1].dtype == DType::int32)) {}
-  std::size_t workspace_bytes() const override { return plain_->workspace_bytes(); }
-  int slices(int phase) const override { return plain_->slices(phase); }
+        scale_(request.attributes<ScaledAttrs>().scale) {}
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
-    plain_->run(phase, slice, inputs, outputs, workspace);
+    KernelDecorator::run(phase, slice, inputs, outputs, workspace);
     const auto times = simd::loops().binary_scalar_left[static_cast<int>(simd::Binary::mul)];
     auto* gradient = static_cast<float*>(outputs[1]);
     const SliceRange rows = slice_range(rows_, slices(phase), slice);
@@ -43,7 +44,6 @@ class ScaledKernel final : public CpuKernel {
  private:
   std::int64_t rows_, classes_;
   Array scale_;
-  std::unique_ptr<CpuKernel> plain_;
 };
 
 std::unique_ptr<PreparedKernel> scaled_kernel(const KernelRequest& request) {

@@ -37,10 +37,7 @@ class BackpropFilter final : public CpuKernel {
   }
   int phases() const override { return batch_.count() > 1 ? 2 : 1; }
   int slices(int phase) const override {
-    constexpr std::int64_t kPerSlice = 1 << 16;  // elements, so that small sums stay on one thread
-    if (phase == 0) return batch_.count();
-    return static_cast<int>(
-        std::clamp<std::int64_t>(geometry_.filter_elements() / kPerSlice, 1, 8));
+    return phase == 0 ? batch_.count() : loop_slices(geometry_.filter_elements());
   }
 
   bool may_fail() const override {

@@ -36,7 +36,7 @@ inline bool is_degenerate(const ConvGeometry& g) {
 class BatchSlices {
  public:
   BatchSlices(std::int64_t batch, int wanted)
-      : batch_(batch), count_(static_cast<int>(std::clamp<std::int64_t>(batch, 1, wanted))) {}
+      : batch_(batch), count_(slice_count(batch, 1, wanted)) {}
   int count() const { return count_; }
   SliceRange range(int slice) const { return slice_range(batch_, count_, slice); }
   /// The distinct slice sizes, larger first.

@@ -32,13 +32,13 @@ Matrix dense(std::int64_t rows, std::int64_t columns, bool transposed) {
   return transposed ? Matrix{rows, columns, 1, rows} : Matrix{rows, columns, columns, 1};
 }
 
-int slice_count(const MatMulShape& s) {
+int product_slices(const MatMulShape& s) {
   const double products =
       static_cast<double>(s.rows) * static_cast<double>(s.inner) * static_cast<double>(s.columns);
   if (products < 8e6) return 1;
   const int by_work = products < 64e6 ? 2 : products < 256e6 ? 4 : 8;
   const std::int64_t longer = std::max(s.rows, s.columns);
-  return static_cast<int>(std::clamp<std::int64_t>(longer / 64, 1, by_work));
+  return slice_count(longer, 64, by_work);
 }
 
 Primitive make_primitive(const Matrix& a, const Matrix& b, const Matrix& c) {
@@ -112,7 +112,7 @@ class Direct final : public CpuKernel {
         b_(dense(s.inner, s.columns, s.transpose_b)),
         c_(dense(s.rows, s.columns, false)),
         by_rows_(s.rows > s.columns),
-        slices_(slice_count(s)) {
+        slices_(product_slices(s)) {
     for (int slice = 0; slice < slices_; ++slice) {
       const std::int64_t size = range(slice).size();
       if (by_rows_)
@@ -173,11 +173,11 @@ class Swapped final : public CpuKernel {
  public:
   static bool fits(const MatMulShape& s) {
     return s.transpose_b && !s.transpose_a && s.rows >= 16 && s.inner >= 64 &&
-           s.columns >= 4 * s.rows && slice_count(s) > 1;
+           s.columns >= 4 * s.rows && product_slices(s) > 1;
   }
 
   Swapped(const MatMulShape& s, const MatMulOptions& options)
-      : shape_(s), options_(options), slices_(slice_count(s)) {
+      : shape_(s), options_(options), slices_(product_slices(s)) {
     const Matrix b = dense(s.columns, s.inner, false);
     const Matrix a = dense(s.inner, s.rows, false);
     for (int slice = 0; slice < slices_; ++slice) {

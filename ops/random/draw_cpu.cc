@@ -11,7 +11,7 @@
 namespace towerflow {
 namespace {
 
-/// 64 KiB of output: large enough to hide the hand-over, small enough to share evenly.
+/// 64 KiB of output, less than of other loops: a drawn number takes longer than a sum.
 constexpr std::int64_t kGroupsPerSlice = 4096;
 
 /// Reserves a run's part of the stream, then fills it in slices that depend on the count alone.
@@ -30,7 +30,7 @@ class DrawKernel final : public PreparedKernel {
     const random::Philox base = random::generator_of(args, node_, seeds_).reserve_outputs(count_);
     const std::span<T> out(args.output<T>(0), static_cast<std::size_t>(count_));
     const std::int64_t groups = random::group_count<T>(count_);
-    const auto slices = static_cast<int>((groups + kGroupsPerSlice - 1) / kGroupsPerSlice);
+    const int slices = slice_count(groups, kGroupsPerSlice);
     static_cast<CpuQueue&>(queue).pool().parallel(slices, [&](int slice) {
       const SliceRange range = slice_range(groups, slices, slice);
       Fill::fill(args, base, out, random::GroupRange{range.begin, range.end});

@@ -15,8 +15,6 @@
 namespace towerflow {
 namespace {
 
-constexpr std::int64_t kBytesPerSlice = 64 << 10;
-
 class ShuffleKernel final : public PreparedKernel {
  public:
   explicit ShuffleKernel(const KernelRequest& request)
@@ -42,8 +40,7 @@ class ShuffleKernel final : public PreparedKernel {
     const std::span<std::uint32_t> order(reinterpret_cast<std::uint32_t*>(args.workspace),
                                          static_cast<std::size_t>(rows_));
     random::shuffle_order(random::generator_of(args, node_, seeds_), order);
-    const std::int64_t wanted = (rows_ * row_bytes_ + kBytesPerSlice - 1) / kBytesPerSlice;
-    const auto slices = static_cast<int>(std::min(wanted, rows_));
+    const int slices = row_slices(rows_, row_elements_);
     static_cast<CpuQueue&>(queue).pool().parallel(slices, [&](int slice) {
       const SliceRange range = slice_range(rows_, slices, slice);
       for (std::int64_t row = range.begin; row < range.end; ++row) {

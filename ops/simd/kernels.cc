@@ -14,7 +14,7 @@ constexpr std::int64_t kUnit = 16;  // borders of slices, elements
 
 class Sum final : public CpuKernel {
  public:
-  Sum(std::int64_t n, bool mean) : n_(n), mean_(mean), slices_(elementwise_slices(n)) {}
+  Sum(std::int64_t n, bool mean) : n_(n), mean_(mean), slices_(partial_slices(n)) {}
 
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(slices_) * sizeof(float);
@@ -47,7 +47,7 @@ class SparseSoftmaxXent final : public CpuKernel {
       : rows_(rows),
         classes_(classes),
         int32_labels_(int32_labels),
-        slices_(elementwise_slices(rows * classes)) {
+        slices_(row_slices(rows, classes)) {
     if (rows > 0 && classes < 1)
       throw errors::InvalidArgumentError("The softmax cross entropy needs at least one class.");
   }
@@ -84,10 +84,6 @@ class SparseSoftmaxXent final : public CpuKernel {
 };
 
 }  // namespace
-
-int elementwise_slices(std::int64_t elements) {
-  return static_cast<int>(std::clamp<std::int64_t>(elements / (1 << 15), 1, 8));
-}
 
 std::unique_ptr<CpuKernel> make_sum(std::int64_t n, bool mean) {
   return std::make_unique<Sum>(n, mean);

@@ -7,12 +7,8 @@
 
 /// CPU kernels made of the project's own loops, float32 unless said otherwise.
 ///
-/// Slices: images for pooling and sums over images, elements or rows for the rest, where fewer than
-/// 32,768 elements stay one slice and there are 8 at most.
+/// Slices: images for pooling and sums over images, elements or rows for the rest.
 namespace towerflow::simd {
-
-/// Slices that an elementwise pass over `elements` elements is cut into.
-int elementwise_slices(std::int64_t elements);
 
 struct PoolOptions {
   bool after_relu = false;  ///< pool relu(x), and for the gradient go back through the relu too

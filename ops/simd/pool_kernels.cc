@@ -10,16 +10,12 @@ std::size_t rounded_floats(std::int64_t count) {
   return (static_cast<std::size_t>(count) * sizeof(float) + 63) / 64 * 64;
 }
 
-int image_slices(std::int64_t images, int wanted) {
-  return static_cast<int>(std::clamp<std::int64_t>(images, 1, wanted));
-}
-
 class MaxPool final : public CpuKernel {
  public:
   MaxPool(const PoolGeometry& geometry, const PoolOptions& options)
       : geometry_(geometry),
         after_relu_(options.after_relu),
-        slices_(image_slices(geometry.batch, options.slices)) {}
+        slices_(slice_count(geometry.batch, 1, options.slices)) {}
 
   int slices(int) const override { return slices_; }
   bool may_fail() const override { return false; }
@@ -77,7 +73,7 @@ class MaxPoolGrad final : public CpuKernel {
       : geometry_(geometry),
         after_relu_(options.after_relu),
         with_sums_(options.channel_sums),
-        slices_(image_slices(geometry.batch, options.slices)),
+        slices_(slice_count(geometry.batch, 1, options.slices)),
         sums_(geometry.channels, slices_) {}
 
   std::size_t workspace_bytes() const override { return with_sums_ ? sums_.workspace_bytes() : 0; }
@@ -117,7 +113,7 @@ class ChannelSums final : public CpuKernel {
       : images_(images),
         positions_(positions),
         channels_(channels),
-        slices_(image_slices(images, slices)),
+        slices_(slice_count(images, 1, slices)),
         sums_(channels, slices_) {}
 
   std::size_t workspace_bytes() const override { return sums_.workspace_bytes(); }

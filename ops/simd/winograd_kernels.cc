@@ -11,9 +11,6 @@ std::size_t floats(std::int64_t count) { return static_cast<std::size_t>(count) 
 std::int64_t point_elements(const ConvGeometry& g) {
   return kWinogradPoints * g.in_channels * g.out_channels;
 }
-int image_slices(const ConvGeometry& g, int wanted) {
-  return static_cast<int>(std::clamp<std::int64_t>(g.batch, 1, wanted));
-}
 // One part of a workspace for each slice.
 std::vector<std::size_t> add_parts(WorkspaceLayout& layout, int slices, std::size_t bytes) {
   std::vector<std::size_t> offsets;
@@ -25,8 +22,7 @@ float* part(std::byte* workspace, std::size_t offset) {
 }
 // Slices of a loop over input channels of the filter.
 int filter_slices(const ConvGeometry& g) {
-  constexpr std::int64_t kPerSlice = 1 << 17;  // elements at the points
-  return static_cast<int>(std::clamp<std::int64_t>(point_elements(g) / kPerSlice, 1, 8));
+  return slice_count(point_elements(g), 4 * kLoopGrain, kMostPartialSlices);
 }
 
 // y = conv2d(x, filter), or with the filter turned and its channels exchanged the gradient of x,
@@ -39,7 +35,7 @@ class Convolution final : public CpuKernel {
       : g_(g),
         options_(options),
         backward_(backward),
-        slices_(image_slices(g, options.slices)),
+        slices_(slice_count(g.batch, 1, options.slices)),
         at_points_(layout_.add(floats(point_elements(g)))),
         exchanged_(layout_.add(backward ? floats(g.filter_elements()) : 0)),
         scratch_(add_parts(layout_, slices_, winograd_scratch_bytes(g))) {}
@@ -95,7 +91,7 @@ class FilterGradient final : public CpuKernel {
  public:
   FilterGradient(const ConvGeometry& g, int slices)
       : g_(g),
-        slices_(image_slices(g, slices)),
+        slices_(slice_count(g.batch, 1, slices)),
         sums_(add_parts(layout_, slices_, floats(point_elements(g)))),
         scratch_(add_parts(layout_, slices_, winograd_scratch_bytes(g))) {}
 

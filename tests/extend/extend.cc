@@ -34,7 +34,7 @@ float sigmoid(float x) {
 class SelfGateKernel final : public tf::CpuKernel {
  public:
   explicit SelfGateKernel(std::int64_t elements) : elements_(elements) {}
-  int slices(int) const override { return elements_ < 65536 ? 1 : 8; }
+  int slices(int) const override { return tf::loop_slices(elements_); }
   bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {

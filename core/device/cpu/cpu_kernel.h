@@ -1,8 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "core/device/cpu/slicing.h"
 
 namespace towerflow {
 
@@ -43,23 +46,27 @@ class CpuKernel {
                    std::byte* workspace) const = 0;
 };
 
-/// Half-open range of elements.
-struct SliceRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t size() const { return end - begin; }
-};
+/// A kernel that does what another one does, but for what a subclass overrides: the place for a
+/// step before or behind it. Phases, slices and all else are the inner kernel's.
+class KernelDecorator : public CpuKernel {
+ public:
+  explicit KernelDecorator(std::unique_ptr<CpuKernel> inner) : inner_(std::move(inner)) {}
 
-/// Part `slice` of `total` elements cut into `slices` nearly equal parts whose borders are
-/// multiples of `unit`; parts at the end may be empty.
-inline SliceRange slice_range(std::int64_t total, int slices, int slice, std::int64_t unit = 1) {
-  const std::int64_t units = (total + unit - 1) / unit;
-  const std::int64_t base = units / slices;
-  const std::int64_t extra = units % slices;
-  const std::int64_t first = slice * base + std::min<std::int64_t>(slice, extra);
-  const std::int64_t count = base + (slice < extra ? 1 : 0);
-  return {std::min(first * unit, total), std::min((first + count) * unit, total)};
-}
+  std::size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
+  int phases() const override { return inner_->phases(); }
+  int slices(int phase) const override { return inner_->slices(phase); }
+  bool may_overwrite(int input, int output) const override {
+    return inner_->may_overwrite(input, output);
+  }
+  bool may_fail() const override { return inner_->may_fail(); }
+  void run(int phase, int slice, const void* const* inputs, void* const* outputs,
+           std::byte* workspace) const override {
+    inner_->run(phase, slice, inputs, outputs, workspace);
+  }
+
+ private:
+  std::unique_ptr<CpuKernel> inner_;
+};
 
 /// Collects the parts of a workspace: each `add` gives the offset of a part aligned to 64 bytes.
 class WorkspaceLayout {

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <latch>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -37,6 +39,61 @@ TEST_CASE("slice_range covers every element once and keeps to units") {
         }
         REQUIRE(next == total);
       }
+}
+
+TEST_CASE("slices are large enough, and not too many") {
+  CHECK(slice_count(0, 16) == 1);
+  CHECK(slice_count(31, 16) == 1);
+  CHECK(slice_count(32, 16) == 2);
+  CHECK(slice_count(1000, 1, 4) == 4);
+  CHECK(loop_slices(2 * kLoopGrain - 1) == 1);
+  CHECK(loop_slices(2 * kLoopGrain) == 2);
+  CHECK(loop_slices(1 << 30) == kMostSlices);
+  CHECK(partial_slices(1 << 30) == kMostPartialSlices);
+  CHECK(row_slices(0, 1 << 20) == 1);
+  CHECK(row_slices(3, 1 << 20) == 3);
+  CHECK(row_slices(1 << 20, 1) == loop_slices(1 << 20));
+  CHECK(row_slices(std::int64_t{1} << 40, 1) == kMostSlices);
+}
+
+/// Two phases of several slices, which note themselves in the first output.
+class NotingKernel final : public CpuKernel {
+ public:
+  std::size_t workspace_bytes() const override { return 24; }
+  int phases() const override { return 2; }
+  int slices(int phase) const override { return 3 + phase; }
+  bool may_overwrite(int input, int output) const override { return input == 1 && output == 2; }
+  bool may_fail() const override { return false; }
+  void run(int phase, int slice, const void* const*, void* const* outputs,
+           std::byte*) const override {
+    static_cast<int*>(outputs[0])[4 * phase + slice] += 1;
+  }
+};
+
+/// What it adds stands behind the inner kernel's.
+class CountingDecorator final : public KernelDecorator {
+ public:
+  CountingDecorator() : KernelDecorator(std::make_unique<NotingKernel>()) {}
+  void run(int phase, int slice, const void* const* inputs, void* const* outputs,
+           std::byte* workspace) const override {
+    KernelDecorator::run(phase, slice, inputs, outputs, workspace);
+    ++runs;
+  }
+  mutable std::atomic<int> runs{0};
+};
+
+TEST_CASE("a decorator has the phases and slices of its kernel, and all else") {
+  const CountingDecorator kernel;
+  CHECK(kernel.workspace_bytes() == 24);
+  CHECK(kernel.may_overwrite(1, 2));
+  CHECK_FALSE(kernel.may_overwrite(1, 1));
+  CHECK_FALSE(kernel.may_fail());
+  ThreadPool pool(2);
+  int noted[8] = {};
+  void* const outputs[] = {noted};
+  pool.run_kernel(kernel, nullptr, outputs, nullptr);
+  CHECK(std::vector<int>(noted, noted + 8) == std::vector<int>{1, 1, 1, 0, 1, 1, 1, 1});
+  CHECK(kernel.runs == 7);
 }
 
 TEST_CASE("every slice runs exactly once, for any number of cores and slices") {
