@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 
 namespace towerflow {
 
@@ -17,6 +18,38 @@ namespace towerflow {
 /// Inlined wherever it is called, so that each instruction set has its own.
 [[gnu::always_inline]] inline float square_root(float x) { return __builtin_sqrtf(x); }
 [[gnu::always_inline]] inline double square_root(double x) { return __builtin_sqrt(x); }
+
+/// variable += value; integers wrap  (tf.raw_ops.AssignAdd, tf.raw_ops.ScatterAdd)
+template <class T>
+struct AddRule {
+  static constexpr std::size_t kSlots = 0;
+  static constexpr std::size_t kScalars = 0;
+  static constexpr std::size_t kBeforeGradient = 0;
+  explicit AddRule(const T*) {}
+  [[gnu::always_inline]] void operator()(T& variable, T value) const {
+    if constexpr (std::is_integral_v<T>) {
+      static_cast<void>(__builtin_add_overflow(variable, value, &variable));
+    } else {
+      variable += value;
+    }
+  }
+};
+
+/// variable -= value; integers wrap  (tf.raw_ops.AssignSub, tf.raw_ops.ScatterSub)
+template <class T>
+struct SubtractRule {
+  static constexpr std::size_t kSlots = 0;
+  static constexpr std::size_t kScalars = 0;
+  static constexpr std::size_t kBeforeGradient = 0;
+  explicit SubtractRule(const T*) {}
+  [[gnu::always_inline]] void operator()(T& variable, T value) const {
+    if constexpr (std::is_integral_v<T>) {
+      static_cast<void>(__builtin_sub_overflow(variable, value, &variable));
+    } else {
+      variable -= value;
+    }
+  }
+};
 
 /// variable -= rate * gradient  (tf.raw_ops.ApplyGradientDescent)
 template <class T>

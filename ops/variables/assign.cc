@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
-#include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
-#include "ops/math/binary_functors.h"
+#include "ops/range_kernel.h"
 #include "ops/variables/families.h"
 #include "ops/variables/slices.h"
+#include "ops/variables/update_kernel.h"
 
 namespace towerflow {
 namespace {
@@ -65,74 +66,88 @@ void scatter_shape(InferenceContext& context) {
 }
 
 std::unique_ptr<PreparedKernel> assign_kernel(const KernelRequest& request) {
-  const std::int64_t count = request.inputs[1].shape.elements();
-  if (request.inputs[1].shape != request.inputs[0].shape) {
+  const TensorDesc &variable = request.inputs[0], &value = request.inputs[1];
+  if (value.shape != variable.shape) {
     throw errors::InvalidArgumentError(
         fmt::format("Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
-                    request.inputs[0].shape.text(), request.inputs[1].shape.text()));
+                    variable.shape.text(), value.shape.text()));
   }
-  if (request.inputs[0].dtype == DType::string) {
+  const std::int64_t count = value.shape.elements();
+  if (variable.dtype == DType::string) {
     return function_kernel([count](const LaunchArgs& args) {
       std::copy_n(args.input<std::string>(1), count, args.variable<std::string>(0));
     });
   }
-  const std::size_t bytes = request.inputs[1].bytes();
-  return function_kernel(
-      [bytes](const LaunchArgs& args) {
-        if (bytes > 0) std::memmove(args.variable<std::byte>(0), args.inputs[1], bytes);
-      },
-      {.may_fail = false});
+  // The value may be the variable itself.
+  const std::size_t size = dtype_size(variable.dtype);
+  return elementwise_kernel(
+      count, [size](SliceRange part, const void* const* inputs, void* const*) {
+        const std::size_t begin = static_cast<std::size_t>(part.begin) * size;
+        std::memmove(static_cast<std::byte*>(const_cast<void*>(inputs[0])) + begin,
+                     static_cast<const std::byte*>(inputs[1]) + begin,
+                     static_cast<std::size_t>(part.size()) * size);
+      });
 }
 
-/// Integers wrap, as everywhere.
-template <bool kAdd, class T>
-using Change = std::conditional_t<kAdd, functors::Add<T>, functors::Sub<T>>;
-
-template <bool kAdd>
-std::unique_ptr<PreparedKernel> update_kernel(const KernelRequest& request) {
-  const std::int64_t count = request.inputs[0].shape.elements();
-  if (request.inputs[1].shape != request.inputs[0].shape) {
+template <template <class> class Rule>
+std::unique_ptr<PreparedKernel> change_kernel(const KernelRequest& request) {
+  const Shape& shape = request.inputs[0].shape;
+  if (request.inputs[1].shape != shape) {
     throw errors::InvalidArgumentError(fmt::format("the variable has shape {}, the value {}",
-                                                   request.inputs[0].shape.text(),
-                                                   request.inputs[1].shape.text()));
+                                                   shape.text(), request.inputs[1].shape.text()));
   }
-  std::unique_ptr<PreparedKernel> kernel;
-  dispatch_dtype(request.inputs[0].dtype, [&]<class T>() {
-    if constexpr (!std::is_same_v<T, bool>) {
-      kernel = function_kernel(
-          [count](const LaunchArgs& args) {
-            T* variable = args.variable<T>(0);
-            const T* value = args.input<T>(1);
-            for (std::int64_t i = 0; i < count; ++i) {
-              variable[i] = Change<kAdd, T>()(variable[i], value[i]);
-            }
-          },
-          {.may_fail = false});
-    }
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return elementwise_kernel(
+        shape.elements(), [](SliceRange part, const void* const* inputs, void* const*) {
+          update_elements<T>(Rule<T>(nullptr), inputs, part.begin,
+                             static_cast<const T*>(inputs[1]) + part.begin, part.size());
+        });
   });
-  return kernel;
 }
 
-template <bool kAdd>
+/// Changes the rows that indices name, one after another: a row that is named twice is changed
+/// twice, in their order. Each slice does some columns of all rows, so that this holds for it too.
+/// Phase 0 fails before anything is written.
+template <class T, class Rule>
+class ScatterKernel final : public CpuKernel {
+ public:
+  explicit ScatterKernel(const SliceRows& rows)
+      : rows_(rows),
+        slices_(slice_count(rows.slices * rows.width, kLoopGrain,
+                            slice_count(rows.width, kColumns, kMostSlices))) {}
+
+  int phases() const override { return 2; }
+  int slices(int phase) const override { return phase == 0 ? 1 : slices_; }
+  void run(int phase, int slice, const void* const* inputs, void* const*,
+           std::byte*) const override {
+    if (phase == 0) return rows_.check(inputs[1]);
+    const SliceRange columns = slice_range(rows_.width, slices_, slice, kColumns);
+    const T* updates = static_cast<const T*>(inputs[2]);
+    const Rule rule(nullptr);
+    rows_.for_each(inputs[1], [&](std::int64_t index, std::int64_t row) {
+      const std::int64_t to = row * rows_.width + columns.begin;
+      const T* from = updates + index * rows_.width + columns.begin;
+      if (columns.size() < kColumns) {  // the call of a loop takes longer
+        const auto gradient = [&](std::int64_t i) { return from[i]; };
+        update_each<T>(rule, written_by<T, Rule>(inputs, to), gradient, columns.size());
+      } else {
+        update_elements<T>(rule, inputs, to, from, columns.size());
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kColumns = 16;  // borders of slices
+  SliceRows rows_;
+  int slices_;
+};
+
+template <template <class> class Rule>
 std::unique_ptr<PreparedKernel> scatter_kernel(const KernelRequest& request) {
   const SliceRows rows = slice_rows(request.inputs[0].shape, request.inputs[1]);
-  std::unique_ptr<PreparedKernel> kernel;
-  dispatch_dtype(request.inputs[0].dtype, [&]<class T>() {
-    if constexpr (!std::is_same_v<T, bool>) {
-      kernel = function_kernel([rows](const LaunchArgs& args) {
-        T* variable = args.variable<T>(0);
-        const T* updates = args.input<T>(2);
-        rows.for_each(args.inputs[1], [&](std::int64_t slice, std::int64_t row) {
-          T* to = variable + row * rows.width;
-          const T* from = updates + slice * rows.width;
-          for (std::int64_t i = 0; i < rows.width; ++i) {
-            to[i] = Change<kAdd, T>()(to[i], from[i]);
-          }
-        });
-      });
-    }
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return sliced_kernel(std::make_unique<ScatterKernel<T, Rule<T>>>(rows));
   });
-  return kernel;
 }
 
 bool has_arithmetic(const KernelRequest& request) {
@@ -206,23 +221,15 @@ void register_assign_ops(OpRegistry& registry) {
 }
 
 void register_assign_kernels(KernelTable& table) {
+  using Prepare = std::unique_ptr<PreparedKernel> (*)(const KernelRequest&);
+  const auto add = [&](const char* op, const char* label, Prepare prepare) {
+    table.add({.op = op, .label = label, .accepts = has_arithmetic, .prepare = prepare});
+  };
   table.add({.op = "Assign", .label = "copy", .accepts = {}, .prepare = assign_kernel});
-  table.add({.op = "AssignAdd",
-             .label = "loop",
-             .accepts = has_arithmetic,
-             .prepare = update_kernel<true>});
-  table.add({.op = "AssignSub",
-             .label = "loop",
-             .accepts = has_arithmetic,
-             .prepare = update_kernel<false>});
-  table.add({.op = "ScatterAdd",
-             .label = "loop",
-             .accepts = has_arithmetic,
-             .prepare = scatter_kernel<true>});
-  table.add({.op = "ScatterSub",
-             .label = "loop",
-             .accepts = has_arithmetic,
-             .prepare = scatter_kernel<false>});
+  add("AssignAdd", "slices", change_kernel<AddRule>);
+  add("AssignSub", "slices", change_kernel<SubtractRule>);
+  add("ScatterAdd", "rows", scatter_kernel<AddRule>);
+  add("ScatterSub", "rows", scatter_kernel<SubtractRule>);
 }
 
 Tensor assign_ref(const Tensor& ref, const Operand& value, const AssignOptions& options,

@@ -13,12 +13,12 @@ template <class T>
 class AverageKernel final : public CpuKernel {
  public:
   AverageKernel(std::int64_t count, GradientForm form) : count_(count), form_(form) {}
-  int slices(int) const override { return update_slices(count_); }
+  int slices(int) const override { return loop_slices(count_); }
 
   bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
-    const SliceRange part = slice_range(count_, update_slices(count_), slice, 16);
+    const SliceRange part = slice_range(count_, loop_slices(count_), slice, 16);
     const TowerInputs<T> towers(form_, inputs, part.begin, count_);
     T* out = static_cast<T*>(outputs[0]) + part.begin;
     if constexpr (std::is_same_v<T, float>) {

@@ -14,10 +14,9 @@ struct SliceRows {
   std::int64_t slices = 0;
   bool wide_indices = false;  ///< int64 rather than int32
 
-  /// Calls `visit(slice, row)` in order. Throws InvalidArgumentError for an index out of range,
-  /// before anything is visited, so that an update is made whole or not at all.
-  template <class Visit>
-  void for_each(const void* indices, Visit&& visit) const {
+  /// Throws InvalidArgumentError for an index out of range. Called before anything is written, so
+  /// that an update is made whole or not at all.
+  void check(const void* indices) const {
     for (std::int64_t i = 0; i < slices; ++i) {
       const std::int64_t row = at(indices, i);
       if (row < 0 || row >= rows) {
@@ -25,6 +24,11 @@ struct SliceRows {
             fmt::format("indices[{}] = {} is not in [0, {})", i, row, rows));
       }
     }
+  }
+
+  /// Calls `visit(slice, row)` in order; the indices have been checked.
+  template <class Visit>
+  void for_each(const void* indices, Visit&& visit) const {
     for (std::int64_t i = 0; i < slices; ++i) visit(i, at(indices, i));
   }
 

@@ -40,24 +40,52 @@ Rule rule_of(UpdateInputs layout, const void* const* inputs) {
   return Rule(scalars.data());
 }
 
+/// Elements from `begin` on of the variable and its slots, the first inputs.
+template <class T, class Rule>
+std::array<T*, 1 + Rule::kSlots> written_by(const void* const* inputs, std::int64_t begin) {
+  std::array<T*, 1 + Rule::kSlots> written;
+  for (std::size_t i = 0; i <= Rule::kSlots; ++i) {
+    written[i] = static_cast<T*>(const_cast<void*>(inputs[i])) + begin;
+  }
+  return written;
+}
+
+/// Applies `rule` to n elements, where `gradient(i)` is the gradient of element i.
+template <class T, class Rule, class GradientAt>
+void update_each(const Rule& rule, const std::array<T*, 1 + Rule::kSlots>& written,
+                 GradientAt gradient, std::int64_t n) {
+  const auto run = [&]<std::size_t... kSlot>(std::index_sequence<kSlot...>) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      rule(written[0][i], written[1 + kSlot][i]..., gradient(i));
+    }
+  };
+  run(std::make_index_sequence<Rule::kSlots>());
+}
+
 /// Applies `rule` to elements begin .. begin + n - 1 of the variable and its slots; the gradients
 /// stand at element `begin` already.
 template <class T, class Rule>
 void update_elements(const Rule& rule, const void* const* inputs, std::int64_t begin,
                      const simd::GradientSumOf<T>& gradient, std::int64_t n) {
-  T* written[1 + Rule::kSlots];
-  for (std::size_t i = 0; i <= Rule::kSlots; ++i) {
-    written[i] = static_cast<T*>(const_cast<void*>(inputs[i])) + begin;
-  }
+  const auto written = written_by<T, Rule>(inputs, begin);
   if constexpr (std::is_same_v<T, float>) {
-    simd::loops().update.of<Rule>()(rule, written, gradient, n);
+    simd::loops().update.of<Rule>()(rule, written.data(), gradient, n);
   } else {
-    const auto run = [&]<std::size_t... kSlot>(std::index_sequence<kSlot...>) {
-      for (std::int64_t i = 0; i < n; ++i) {
-        rule(written[0][i], written[1 + kSlot][i]..., sum_at(gradient, i));
-      }
-    };
-    run(std::make_index_sequence<Rule::kSlots>());
+    update_each<T>(
+        rule, written, [&](std::int64_t i) { return sum_at(gradient, i); }, n);
+  }
+}
+
+/// The same of one gradient, of any type.
+template <class T, class Rule>
+void update_elements(const Rule& rule, const void* const* inputs, std::int64_t begin,
+                     const T* gradient, std::int64_t n) {
+  if constexpr (std::is_same_v<T, float>) {
+    update_elements<T>(rule, inputs, begin,
+                       simd::GradientSumOf<T>{&gradient, nullptr, 1, -T(0), T(1)}, n);
+  } else {
+    update_each<T>(
+        rule, written_by<T, Rule>(inputs, begin), [&](std::int64_t i) { return gradient[i]; }, n);
   }
 }
 
@@ -66,11 +94,11 @@ class UpdateKernel final : public CpuKernel {
  public:
   UpdateKernel(std::int64_t count, UpdateInputs layout, GradientForm form)
       : count_(count), layout_(layout), form_(form) {}
-  int slices(int) const override { return update_slices(count_); }
+  int slices(int) const override { return loop_slices(count_); }
 
   bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const*, std::byte*) const override {
-    const SliceRange part = slice_range(count_, update_slices(count_), slice, 16);
+    const SliceRange part = slice_range(count_, loop_slices(count_), slice, 16);
     const TowerInputs<T> towers(form_, inputs + first_gradient<Rule>(layout_), part.begin, count_);
     update_elements(rule_of<T, Rule>(layout_, inputs), inputs, part.begin, towers.sum(),
                     part.size());

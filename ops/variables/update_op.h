@@ -2,21 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
-
 #include "core/device/backend.h"
 #include "core/graph/op_def.h"
 
 namespace towerflow {
 
 /// What the optimizers' update ops share.
-
-/// Parts that an update of `count` elements is cut into for the threads.
-inline int update_slices(std::int64_t count) {
-  constexpr std::int64_t kSliceElements = 64 * 1024;
-  return static_cast<int>(std::clamp<std::int64_t>(count / kSliceElements, 1, 64));
-}
 
 /// Fails the op whose input is no `what` of this shape.
 inline void need_shape(const InferenceContext& context, std::size_t input, const Shape& wanted,

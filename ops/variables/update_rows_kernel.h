@@ -30,7 +30,7 @@ class UpdateRowsKernel final : public CpuKernel {
       throw errors::InvalidArgumentError(
           fmt::format("{} slices, but {} indices", first_.back(), rows_.slices));
     }
-    slices_ = update_slices((kEveryRow ? rows_.rows : rows_.slices) * rows_.width);
+    slices_ = row_slices(kEveryRow ? rows_.rows : rows_.slices, rows_.width);
   }
 
   std::size_t workspace_bytes() const override {
@@ -90,9 +90,7 @@ class UpdateRowsKernel final : public CpuKernel {
         for (const Entry* entry = begin; entry < end; ++entry) {
           add(entry->slice, column, n, sum.data());
         }
-        const T* gradient = sum.data();
-        update_elements<T>(rule_, inputs_, row * width + column,
-                           {&gradient, nullptr, 1, -T(0), T(1)}, n);
+        update_elements<T>(rule_, inputs_, row * width + column, sum.data(), n);
       }
     }
 
@@ -119,6 +117,7 @@ class UpdateRowsKernel final : public CpuKernel {
   };
 
   void sort(const void* indices, Entry* entries) const {
+    rows_.check(indices);
     rows_.for_each(indices, [&](std::int64_t slice, std::int64_t row) {
       entries[slice] = {row, slice};
     });
