@@ -9,8 +9,6 @@ void register_file_reader_ops(OpRegistry& registry);
 void register_file_reader_kernels(KernelTable& table);
 void register_record_reader_ops(OpRegistry& registry);
 void register_record_reader_kernels(KernelTable& table);
-void register_input_position_ops(OpRegistry& registry);
-void register_input_position_kernels(KernelTable& table);
 void register_parse_example_ops(OpRegistry& registry);
 void register_parse_example_kernels(KernelTable& table);
 

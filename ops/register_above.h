@@ -10,7 +10,7 @@ namespace towerflow {
 void register_input_ops(OpRegistry& registry);
 void register_input_kernels(KernelTable& table);
 
-/// Those that save and restore variables. Defined in train/register.cc.
+/// Those that save and restore, and those of summaries. Defined in train/register.cc.
 void register_train_ops(OpRegistry& registry);
 void register_train_kernels(KernelTable& table);
 

@@ -11,10 +11,10 @@
 #include "core/graph/log.h"
 #include "core/graph/scopes.h"
 #include "data/file.h"
-#include "data/input_position.h"
 #include "train/checkpoint/bundle_reader.h"
 #include "train/checkpoint/checkpoint_state.h"
 #include "train/folder_lock.h"
+#include "train/input/input_position.h"
 
 namespace towerflow::train {
 namespace {

@@ -1,14 +1,14 @@
 // Queues, readers, records and batches.
-#include "data/batch.h"
-#include "data/batch_join.h"
 #include "data/file_readers.h"
-#include "data/input_producer.h"
 #include "data/parse_example.h"
 #include "data/record_reader.h"
 #include "ops/data_flow/decode_raw.h"
 #include "ops/data_flow/padding_queue.h"
 #include "ops/data_flow/queue.h"
 #include "tests/golden/handlers.h"
+#include "train/input/batch.h"
+#include "train/input/batch_join.h"
+#include "train/input/input_producer.h"
 
 namespace towerflow::golden {
 namespace {

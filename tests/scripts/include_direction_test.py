@@ -59,7 +59,8 @@ class Arrows(unittest.TestCase):
                 ("core/runtime/x.cc", "core/runtime/session.h"),
                 ("core/runtime/session.h", "core/runtime/plan.h"),
                 ("cuda/x.cu", "ops/conv_attributes.h"), ("cuda/x.cu", "core/device/backend.h"),
-                ("train/x.cc", "core/runtime/session.h"), ("data/x.cc", "train/saver.h"),
+                ("train/x.cc", "core/runtime/session.h"), ("train/x.cc", "data/queue.h"),
+                ("data/x.cc", "ops/conv.h"),
                 ("parallel/x.cc", "train/saver.h"), ("models/x.cc", "towerflow/tf.h"),
                 ("tools/x.cc", "models/mnist.h"), ("tests/ops/x.cc", "core/runtime/plan.h")]:
             self.allowed(path, target)
@@ -77,10 +78,22 @@ class Arrows(unittest.TestCase):
                 ("autodiff/x.h", "core/runtime/session.h"), ("autodiff/x.h", "train/saver.h"),
                 ("cuda/x.h", "ops/conv.h"), ("cuda/x.h", "core/runtime/session.h"),
                 ("train/x.h", "core/runtime/plan.h"), ("train/x.h", "parallel/towers.h"),
+                ("data/x.cc", "train/saver.h"), ("data/x.cc", "ops/variables/variable.h"),
+                ("data/x.cc", "core/runtime/session.h"),
                 ("models/x.h", "core/runtime/plan.h"), ("models/x.h", "tools/command.h"),
                 ("towerflow/x.h", "models/mnist.h"), ("ops/x.h", "cuda/table.h"),
                 ("ops/x.h", "tests/support/skip.h"), ("tools/x.h", "core/runtime/plan.h")]:
             self.refused(path, target)
+
+    def test_no_way_back(self):
+        def seen_from(layer, found):
+            for target in include_direction.MAY_SEE.get(layer, ()):
+                if target not in found:
+                    found.add(target)
+                    seen_from(target, found)
+            return found
+        for layer in include_direction.MAY_SEE:
+            self.assertNotIn(layer, seen_from(layer, set()))
 
     def test_public_header_in_either_place(self):
         for header in ("towerflow/tf.h", "include/towerflow/tf.h"):

@@ -8,11 +8,11 @@
 #include <functional>
 
 #include "core/graph/scopes.h"
-#include "data/batch.h"
 #include "data/cifar10.h"
-#include "data/input_producer.h"
 #include "ops/variables/initialization.h"
 #include "tests/data/input/support.h"
+#include "train/input/batch.h"
+#include "train/input/input_producer.h"
 #include "train/queue_runner.h"
 
 using namespace towerflow;

@@ -1,20 +1,20 @@
 // Several sources into one queue: nodes, order whatever the threads are slowed down by, padding.
 // Names and messages are TensorFlow 2.21's.
-#include "data/batch_join.h"
+#include "train/input/batch_join.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "core/graph/scopes.h"
-#include "data/batch.h"
-#include "data/input_producer.h"
 #include "data/parse_example.h"
 #include "data/record_reader.h"
 #include "ops/array/placeholder.h"
 #include "ops/variables/initialization.h"
 #include "tests/data/input/delayed.h"
 #include "tests/data/input/support.h"
+#include "train/input/batch.h"
+#include "train/input/input_producer.h"
 #include "train/queue_runner.h"
 
 using namespace towerflow;

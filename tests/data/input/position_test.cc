@@ -1,20 +1,20 @@
 // The input's position in a checkpoint: a pipeline that is stopped and continued gives what it
 // would have given, and what is saved does not depend on threads and time.
-#include "data/input_position.h"
+#include "train/input/input_position.h"
 
 #include <doctest/doctest.h>
 
 #include <random>
 
 #include "core/graph/scopes.h"
-#include "data/batch.h"
 #include "data/file.h"
-#include "data/input_producer.h"
 #include "data/parse_example.h"
 #include "data/record_reader.h"
 #include "ops/variables/initialization.h"
 #include "tests/data/input/delayed.h"
 #include "tests/data/input/support.h"
+#include "train/input/batch.h"
+#include "train/input/input_producer.h"
 #include "train/queue_runner.h"
 #include "train/saver.h"
 

@@ -1,4 +1,4 @@
-#include "data/batch_parts.h"
+#include "train/input/batch_parts.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/graph/scopes.h"
-#include "data/batch.h"
+#include "train/input/batch.h"
 
 // What batch, shuffle_batch and their joins have in common.
 namespace towerflow::train {

@@ -1,8 +1,9 @@
-#include "data/input_producer.h"
+#include "train/input/input_producer.h"
 
 #include <fmt/format.h>
 
 #include "core/graph/constant.h"
+#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/gather.h"
@@ -22,11 +23,6 @@ namespace towerflow::train {
 namespace {
 
 constexpr const char* kNotNull = "string_input_producer requires a non-null input tensor";
-
-Graph& graph_of(const Operand& operand) {
-  const Tensor* inside = operand.any_tensor();
-  return inside != nullptr ? inside->graph() : get_default_graph();
-}
 
 bool is_empty_list(const Operand& operand) {
   if (operand.nested() == nullptr || operand.nested()->holds_tensor()) return false;

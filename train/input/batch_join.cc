@@ -1,14 +1,15 @@
-#include "data/batch_join.h"
+#include "train/input/batch_join.h"
 
 #include <fmt/format.h>
 
-#include "data/batch_parts.h"
+#include "train/input/batch_parts.h"
 
 namespace towerflow::train {
 namespace {
 
 template <class Options>
-Graph& checked(const TensorLists& lists, const Options& options, const char* what, Site site) {
+Graph& checked_lists(const TensorLists& lists, const Options& options, const char* what,
+                     Site site) {
   if (lists.empty()) throw ValueError("Expected at least one set of tensors", {.site = site});
   if (lists[0].empty()) {
     throw ValueError(fmt::format("Expected at least one tensor in {}().", what), {.site = site});
@@ -21,7 +22,7 @@ Graph& checked(const TensorLists& lists, const Options& options, const char* wha
 
 Components batch_join(const std::vector<std::vector<Tensor>>& tensors_list,
                       BatchJoinOptions options, Site site) {
-  Graph& graph = checked(tensors_list, options, "batch_join", site);
+  Graph& graph = checked_lists(tensors_list, options, "batch_join", site);
   const NameScope scope(graph, options.name.empty() ? "batch_join" : options.name, site);
   make_keep_input(graph, site);
   std::vector<DType> dtypes = common_dtypes(tensors_list, site);
@@ -37,7 +38,7 @@ Components batch_join(const std::vector<std::vector<Tensor>>& tensors_list,
 
 Components shuffle_batch_join(const std::vector<std::vector<Tensor>>& tensors_list,
                               ShuffleBatchJoinOptions options, Site site) {
-  Graph& graph = checked(tensors_list, options, "shuffle_batch_join", site);
+  Graph& graph = checked_lists(tensors_list, options, "shuffle_batch_join", site);
   const NameScope scope(graph, options.name.empty() ? "shuffle_batch_join" : options.name, site);
   make_keep_input(graph, site);
   const std::int64_t kept = options.min_after_dequeue;

@@ -1,15 +1,15 @@
-#include "data/batch.h"
+#include "train/input/batch.h"
 
 #include <fmt/format.h>
 
-#include "data/batch_parts.h"
+#include "train/input/batch_parts.h"
 
 namespace towerflow::train {
 namespace {
 
 template <class Options>
-Graph& checked(const Collected<Tensor>& tensors, const Options& options, const char* what,
-               Site site) {
+Graph& checked_tensors(const Collected<Tensor>& tensors, const Options& options, const char* what,
+                       Site site) {
   if (tensors.empty()) {
     throw ValueError(fmt::format("Expected at least one tensor in {}().", what),
                      {.site = site, .hint = tensors.explain()});
@@ -22,7 +22,7 @@ Graph& checked(const Collected<Tensor>& tensors, const Options& options, const c
 }  // namespace
 
 Components batch(const Collected<Tensor>& tensors, BatchOptions options, Site site) {
-  Graph& graph = checked(tensors, options, "batch", site);
+  Graph& graph = checked_tensors(tensors, options, "batch", site);
   const NameScope scope(graph, options.name.empty() ? "batch" : options.name, site);
   make_keep_input(graph, site);
   const TensorLists lists(1, tensors);
@@ -37,7 +37,7 @@ Components batch(const Collected<Tensor>& tensors, BatchOptions options, Site si
 }
 
 Components shuffle_batch(const Collected<Tensor>& tensors, ShuffleBatchOptions options, Site site) {
-  Graph& graph = checked(tensors, options, "shuffle_batch", site);
+  Graph& graph = checked_tensors(tensors, options, "shuffle_batch", site);
   const NameScope scope(graph, options.name.empty() ? "shuffle_batch" : options.name, site);
   const std::int64_t kept = options.min_after_dequeue;
   if (options.capacity <= kept) {

@@ -1,4 +1,4 @@
-#include "data/input_position.h"
+#include "train/input/input_position.h"
 
 #include <fmt/format.h>
 
@@ -7,15 +7,15 @@
 #include <set>
 
 #include "core/graph/op_builder.h"
-#include "data/families.h"
 #include "data/reader_resource.h"
 #include "ops/data_flow/queue_of.h"
+#include "train/input/families.h"
 #include "train/queue_runner.h"
 
 namespace towerflow {
 namespace {
 
-constexpr const char* kNoGradient = "a position is no function of the loss";
+constexpr const char* kNoPositionGradient = "a position is no function of the loss";
 
 /// Outputs of _InputPosition, and the last inputs of _SetInputPosition.
 enum Part : std::size_t { kTaken, kHole, kRecords, kNamesTaken, kNext, kParts };
@@ -143,13 +143,13 @@ void register_input_position_ops(OpRegistry& registry) {
                       context.add_output(DType::int64, Shape{});
                       context.add_output(DType::string, Shape{});
                     },
-                .gradient = NoGradient{kNoGradient},
+                .gradient = NoGradient{kNoPositionGradient},
                 .effect = Effect::stateful});
   registry.add({.name = "_SetInputPosition",
                 .inputs = {"resources: N * resource", "queue: int64", "records: int64",
                            "files: string", "record: int64", "file: string"},
                 .shape = [](InferenceContext&) {},
-                .gradient = NoGradient{kNoGradient},
+                .gradient = NoGradient{kNoPositionGradient},
                 .effect = Effect::stateful});
 }
 
