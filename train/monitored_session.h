@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -53,7 +52,7 @@ struct MonitoredTrainingSessionOptions {
 /// errors   what TrainingFolder, Session and Saver throw; ValueError: an option out of range;
 ///          RuntimeError: a checkpoint_dir, and no variable that counts the steps;
 ///          DataLossError: a damaged checkpoint, or input that has changed since
-class MonitoredTrainingSession {
+class MonitoredTrainingSession : public RunForms<MonitoredTrainingSession> {
  public:
   explicit MonitoredTrainingSession(MonitoredTrainingSessionOptions options = {});
   ~MonitoredTrainingSession();
@@ -64,26 +63,10 @@ class MonitoredTrainingSession {
   /// failed.
   bool should_stop() const;
 
-  /// Runs a step as `Session::run` does, and the hooks around it. Throws OutOfRangeError at the end
-  /// of the input, and RuntimeError once the training has ended.
+  /// Runs a step as `Session::run` does, in any of its forms, and the hooks around it. Throws
+  /// OutOfRangeError at the end of the input, and RuntimeError once the training has ended.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
-  template <std::size_t N>
-  std::array<Array, N> run(const Fetch (&fetches)[N], const Feeds& feeds = {}) {
-    std::vector<Array> all = run(std::span<const Fetch>(fetches), feeds);
-    std::array<Array, N> results;
-    std::move(all.begin(), all.end(), results.begin());
-    return results;
-  }
-  template <std::convertible_to<Fetch> T>
-  Array run(const T& fetch, const Feeds& feeds = {}, Site site = Site::current()) {
-    const Fetch one = to_fetch(fetch, site);
-    return run(std::span<const Fetch>(&one, 1), feeds)[0];
-  }
-  template <FetchLike T>
-  std::vector<Array> run(const std::vector<T>& fetches, const Feeds& feeds = {},
-                         Site site = Site::current()) {
-    return run(std::span<const Fetch>(to_fetches(fetches, site)), feeds);
-  }
+  using RunForms<MonitoredTrainingSession>::run;
 
   /// The count of steps now; the runs of this session where no variable counts.
   std::int64_t global_step() const;

@@ -30,15 +30,6 @@ std::vector<Array> Session::run(std::span<const Fetch> fetches, const Feeds& fee
   return impl_->run(fetches, feeds, traced ? metadata : nullptr);
 }
 
-IndexedSlicesValue Session::run_slices(const IndexedSlices& slices, const Feeds& feeds) {
-  std::vector<Fetch> parts{slices.values, slices.indices};
-  if (slices.dense_shape) parts.emplace_back(*slices.dense_shape);
-  std::vector<Array> made = run(std::span<const Fetch>(parts), feeds);
-  IndexedSlicesValue value{std::move(made[0]), std::move(made[1]), std::nullopt};
-  if (slices.dense_shape) value.dense_shape = std::move(made[2]);
-  return value;
-}
-
 Callable Session::make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds,
                                 Cancellation* cancellation) {
   return impl_->make_callable(std::move(fetches), std::move(feeds), cancellation);

@@ -16,6 +16,7 @@
 #include "core/graph/pass_options.h"
 #include "core/runtime/callable.h"
 #include "core/runtime/placement.h"
+#include "core/runtime/run_forms.h"
 #include "core/runtime/run_metadata.h"
 
 namespace towerflow {
@@ -24,50 +25,9 @@ class Cancellation;
 class ResourceStore;
 class SessionImpl;
 
-/// The numbers of `value` in the dtype of the tensor that is fed. What cannot be cast, strings
-/// where numbers should be, is given back as it is: the run refuses it, with the tensor's name.
-Array fed_array(Array value, DType dtype);
-
 }  // namespace towerflow
 
 namespace towerflow::types {
-
-/// One fed tensor and its value.
-class Feed {
- public:
-  /// Numbers of another dtype are cast to the tensor's, as NumPy casts them.
-  template <std::convertible_to<Tensor> T>
-  Feed(const T& tensor, Array value)  // NOLINT: {{x, v}}
-      : tensor_(static_cast<Tensor>(tensor)),
-        value_(fed_array(std::move(value), tensor_.dtype())) {}
-  template <std::convertible_to<Tensor> T, class V>
-  requires std::constructible_from<Nested, const V&> Feed(const T& tensor,
-                                                          const std::vector<V>& values)  // NOLINT
-      : Feed(tensor, Nested(std::vector<Nested>(values.begin(), values.end()))) {}
-  /// A number, a string or nested braces, taken as the tensor's dtype.
-  template <std::convertible_to<Tensor> T>
-  Feed(const T& tensor, const Nested& value)  // NOLINT: {{x, {1, 2, 3}}}
-      : tensor_(static_cast<Tensor>(tensor)), value_(to_array(value, tensor_.dtype())) {}
-  template <std::convertible_to<Tensor> T>
-  Feed(const T& tensor, std::initializer_list<Nested> value)  // NOLINT
-      : Feed(tensor, Nested(value)) {}
-
-  const Tensor& tensor() const { return tensor_; }
-  const Array& value() const { return value_; }
-
- private:
-  Tensor tensor_;
-  Array value_;
-};
-
-using Feeds = std::vector<Feed>;
-
-/// The values of IndexedSlices. (tf.IndexedSlicesValue)
-struct IndexedSlicesValue {
-  Array values;
-  Array indices;
-  std::optional<Array> dense_shape;
-};
 
 /// What a plan is made of: for comparing plans with and without a pass.
 struct PlanCounts {
@@ -91,7 +51,7 @@ struct DeviceHolding {
 ///
 /// `run` may be called from several threads. A run behaves as if the nodes it needs ran one after
 /// another in tape order. Errors leave the session usable; destruction closes it.
-class Session {
+class Session : public RunForms<Session> {
  public:
   explicit Session(ConfigProto config = {});
   explicit Session(Graph& graph, ConfigProto config = {});
@@ -99,55 +59,12 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Computes `fetches`; the place of an Operation holds an empty Array.
+  /// Computes `fetches`; the place of an Operation holds an empty Array. RunForms has its other
+  /// forms: of one value, of braces, of lists, slices and pairs.
   /// Throws what the kernels throw; ValueError for a tensor of another graph or a feed that does
   /// not fit; RuntimeError after `close`.
-  template <std::size_t N>
-  std::array<Array, N> run(const Fetch (&fetches)[N], const Feeds& feeds = {}) {
-    std::vector<Array> all = run(std::span<const Fetch>(fetches), feeds);
-    std::array<Array, N> results;
-    std::move(all.begin(), all.end(), results.begin());
-    return results;
-  }
-  template <std::convertible_to<Fetch> T>
-  requires(!std::same_as<T, IndexedSlices>) Array
-      run(const T& fetch, const Feeds& feeds = {}, Site site = Site::current()) {
-    const Fetch one = to_fetch(fetch, site);
-    return run(std::span<const Fetch>(&one, 1), feeds)[0];
-  }
-  /// Of slices: their parts as they stand. A template, so that no list is taken for slices.
-  template <std::same_as<IndexedSlices> T>
-  IndexedSlicesValue run(const T& slices, const Feeds& feeds = {}) {
-    return run_slices(slices, feeds);
-  }
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
-  /// Of tensors, variables, gradients or operations in a list.
-  template <FetchLike T>
-  std::vector<Array> run(const std::vector<T>& fetches, const Feeds& feeds = {},
-                         Site site = Site::current()) {
-    return run(std::span<const Fetch>(to_fetches(fetches, site)), feeds);
-  }
-  /// Of pairs of a gradient and its variable, as `compute_gradients` returns them.
-  template <class T>
-  requires requires(const T& pair) {
-    pair.grad;
-    pair.var;
-  }
-  std::vector<std::pair<Array, Array>> run(const std::vector<T>& pairs, const Feeds& feeds = {},
-                                           Site site = Site::current()) {
-    std::vector<Fetch> fetches;
-    for (const T& pair : pairs) {
-      fetches.push_back(to_fetch(pair.grad, site));
-      fetches.push_back(to_fetch(pair.var, site));
-    }
-    const std::vector<Array> values = run(std::span<const Fetch>(fetches), feeds);
-    std::vector<std::pair<Array, Array>> result;
-    for (std::size_t i = 0; i < values.size(); i += 2) {
-      result.emplace_back(values[i], values[i + 1]);
-    }
-    return result;
-  }
-
+  using RunForms<Session>::run;
   /// The same, and how it went: with FULL_TRACE `metadata` says when each instruction was at work.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds,
                          const RunOptions& options, RunMetadata* metadata);
@@ -182,8 +99,6 @@ class Session {
   std::shared_ptr<ResourceStore> shared_resources();
 
  private:
-  IndexedSlicesValue run_slices(const IndexedSlices& slices, const Feeds& feeds);
-
   std::shared_ptr<SessionImpl> impl_;
 };
 
