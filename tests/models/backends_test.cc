@@ -48,22 +48,12 @@ struct Outcome {
   std::vector<Placement> placements;
 };
 
-/// Two steps of a model, and its variables behind them.
 Outcome run(Step (*make)(), const ConfigProto& config) {
-  Graph graph;
-  const auto guard = graph.as_default();
-  tf::set_random_seed(11);
-  const Step step = make();
-  Session session(graph, config);
-  session.run(tf::global_variables_initializer());
-  session.run(step.fetches, step.feeds);
-  Outcome ran{.values = session.run(step.fetches, step.feeds),
-              .report = session.plan_report(step.fetches, step.feeds),
-              .placements = session.placements(step.fetches)};
-  const auto variables = tf::global_variables();
-  for (Array& value : session.run(std::vector<Fetch>(variables.begin(), variables.end()))) {
-    ran.values.push_back(std::move(value));
-  }
+  Outcome ran;
+  ran.values = testing::trained(make, config, [&](Session& session, const Step& step) {
+    ran.report = session.plan_report(step.fetches, step.feeds);
+    ran.placements = session.placements(step.fetches);
+  });
   return ran;
 }
 

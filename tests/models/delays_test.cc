@@ -9,26 +9,9 @@
 
 using namespace towerflow;
 using testing::kSteps;
-using testing::Step;
+using testing::trained;
 
 namespace {
-
-/// What two steps give, and the variables behind them.
-std::vector<Array> trained(Step (*make)(), const ConfigProto& config) {
-  Graph graph;
-  const auto guard = graph.as_default();
-  tf::set_random_seed(11);
-  const Step step = make();
-  Session session(graph, config);
-  session.run(tf::global_variables_initializer());
-  auto values = session.run(step.fetches, step.feeds);
-  for (const Array& value : session.run(step.fetches, step.feeds)) values.push_back(value);
-  const auto variables = tf::global_variables();
-  for (const Array& value : session.run(std::vector<Fetch>(variables.begin(), variables.end()))) {
-    values.push_back(value);
-  }
-  return values;
-}
 
 unsigned seeds() {
   const char* given = std::getenv("TOWERFLOW_DELAY_SEEDS");

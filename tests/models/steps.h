@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -64,6 +66,27 @@ inline Step classifier_step() {
 
 inline const std::map<std::string, Step (*)()> kSteps = {
     {"classifier", classifier_step}, {"gan", gan_step}, {"mnist", mnist_step}};
+
+/// What two steps of a model give, and the variables behind them; `look` sees the session then.
+inline std::vector<Array> trained(
+    Step (*make)(), const ConfigProto& config,
+    const std::function<void(Session& session, const Step& step)>& look = {}) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  tf::set_random_seed(11);
+  const Step step = make();
+  Session session(graph, config);
+  session.run(tf::global_variables_initializer());
+  std::vector<Array> values = session.run(step.fetches, step.feeds);
+  const auto add = [&](std::vector<Array> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(values));
+  };
+  add(session.run(step.fetches, step.feeds));
+  const auto variables = tf::global_variables();
+  add(session.run(std::vector<Fetch>(variables.begin(), variables.end())));
+  if (look) look(session, step);
+  return values;
+}
 
 /// Relative to what is above 1.
 inline double largest_difference(const std::vector<Array>& a, const std::vector<Array>& b) {
