@@ -1,7 +1,5 @@
 #include "models/step_bench.h"
 
-#include <chrono>
-
 #include "towerflow/tf.h"
 
 namespace towerflow::models {
@@ -38,7 +36,6 @@ struct StepBench::State {
       threads = tf::train::start_queue_runners(*session, {.coord = &coord});
     }
     fetches = {built.stages.back().train_op, built.stages.back().losses.back()};
-    step = session->make_callable(fetches);
   }
 
   ~State() {
@@ -57,7 +54,6 @@ struct StepBench::State {
   std::unique_ptr<Session> session;
   tf::train::Coordinator coord;
   std::vector<tf::train::Thread> threads;
-  Callable step;
   std::int64_t batch_size;
   double loss = 0;
 };
@@ -66,11 +62,15 @@ StepBench::StepBench(const Model& model, const StepBenchOptions& options)
     : state_(std::make_unique<State>(model, options)) {}
 StepBench::~StepBench() = default;
 
+BenchResult StepBench::run(const BenchOptions& options) {
+  BenchResult result = tf::bench(*state_->session, state_->fetches, options);
+  state_->loss = result.values[1].item<float>();
+  return result;
+}
+
 double StepBench::window(int steps) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < steps; ++i) state_->loss = state_->step({})[1].item<float>();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return static_cast<double>(steps * state_->batch_size) / seconds.count();
+  const BenchResult result = run({.windows = 1, .steps = steps, .warm_up = 0});
+  return static_cast<double>(state_->batch_size) / result.seconds[0];
 }
 
 double StepBench::loss() const { return state_->loss; }

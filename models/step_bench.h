@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "models/training.h"
+#include "report/bench.h"
 
 namespace towerflow::models {
 
@@ -25,6 +26,8 @@ class StepBench {
   StepBench(const StepBench&) = delete;
   StepBench& operator=(const StepBench&) = delete;
 
+  /// Times steps as tf::bench does.
+  BenchResult run(const BenchOptions& options);
   /// Runs `steps` steps and returns examples per second over all towers.
   double window(int steps);
   /// Loss of the last tower in the last step.

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "models/models.h"
 #include "models/step_bench.h"
 #include "report/quantile.h"
 #include "report/step_report.h"
@@ -115,12 +114,15 @@ void bench_model(BenchArguments arguments) {
   }
 
   Progress progress("timing");
-  std::vector<double> rates;
-  for (std::int64_t i = 0; i < arguments.windows; ++i) {
-    rates.push_back(bench.window(static_cast<int>(arguments.steps)));
-    progress.update(i + 1, arguments.windows);
-  }
+  const BenchResult timed =
+      bench.run({.windows = static_cast<int>(arguments.windows),
+                 .steps = static_cast<int>(arguments.steps),
+                 .warm_up = 0,
+                 .on_window = [&](int done) { progress.update(done, arguments.windows); }});
   progress.finish();
+  const auto examples = static_cast<double>(options.num_towers * options.batch_size);
+  std::vector<double> rates;
+  for (const double seconds : timed.seconds) rates.push_back(examples / seconds);
   const double median = report::quantile(rates, 0.5);
   if (!arguments.trace.empty()) print_trace(bench.trace(), arguments.trace);
   if (arguments.explain) explain(bench, *arguments.model, options, arguments.steps);
@@ -129,7 +131,7 @@ void bench_model(BenchArguments arguments) {
       "80 % of {} windows of {} steps), {:.2f} ms a step\n",
       arguments.model->name, options.num_towers, options.batch_size, median,
       report::quantile(rates, 0.1), report::quantile(rates, 0.9), arguments.windows,
-      arguments.steps, 1e3 * static_cast<double>(options.num_towers * options.batch_size) / median);
+      arguments.steps, 1e3 * examples / median);
   if (arguments.json) {
     nlohmann::ordered_json line;
     line["model"] = arguments.model->name;
@@ -155,8 +157,7 @@ void add_bench_model(CLI::App& parent, const models::Model& model) {
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_text(app, "--data-dir", arguments->options.data_dir,
            "folder with train.tfrecords[.gz]; digits in memory when not given", {.type = "DIR"});
-  add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
-            {.least = 1, .most = 1024});
+  add_threads(app, arguments->threads);
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
   add_whole(app, "--windows", arguments->windows, "timed windows of --steps steps");
@@ -177,10 +178,9 @@ void add_bench_model(CLI::App& parent, const models::Model& model) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App& bench = add_subcommand(
-      app, "bench", "time the training step of a model, or a part of it", kBenchHelp);
-  require_subcommand(bench);
-  for (const models::Model* model : models::all()) add_bench_model(bench, *model);
+  CLI::App& bench =
+      add_model_commands(app, "bench", "time the training step of a model, or a part of it",
+                         kBenchHelp, add_bench_model);
   add_bench_graph(bench);
   add_bench_growth(bench);
   add_bench_records(bench);

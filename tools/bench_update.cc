@@ -199,8 +199,7 @@ void add_bench_update(CLI::App& parent) {
   std::vector<std::string> names;
   for (const UpdateKind& kind : kUpdateKinds) names.emplace_back(kind.name);
   add_choice(app, "--optimizer", arguments->optimizer, "whose update", names);
-  add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
-            {.least = 1, .most = 1024});
+  add_threads(app, arguments->threads);
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--steps", arguments->steps, "steps a window");
   add_flag(app, "--plan", arguments->plan, "print what the planner makes of the step");

@@ -142,8 +142,7 @@ void add_devices(CLI::App& app) {
       add_subcommand(app, "devices", "list the devices that a session would have", kDevicesHelp);
   const auto arguments = std::make_shared<DevicesArguments>();
   add_devices(devices, "--devices", arguments->cpus, arguments->simulated);
-  add_whole(devices, "--threads", arguments->threads, "compute threads; one a core when not given",
-            {.least = 1, .most = 1024});
+  add_threads(devices, arguments->threads);
   add_json(devices, arguments->json);
   on_run(devices, [arguments] { list_devices(*arguments); });
 }

@@ -4,7 +4,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "models/models.h"
 #include "models/training.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
@@ -70,9 +69,7 @@ void add_eval_model(CLI::App& eval, const models::Model& model) {
 }  // namespace
 
 void add_eval(CLI::App& app) {
-  CLI::App& eval = add_subcommand(app, "eval", "evaluate a trained model", kEvalHelp);
-  require_subcommand(eval);
-  for (const models::Model* model : models::all()) add_eval_model(eval, *model);
+  add_model_commands(app, "eval", "evaluate a trained model", kEvalHelp, add_eval_model);
 }
 
 }  // namespace towerflow::tools

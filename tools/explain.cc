@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "models/models.h"
 #include "models/step_bench.h"
 #include "report/step_report.h"
 #include "tools/command.h"
@@ -79,10 +78,8 @@ void add_explain_model(CLI::App& parent, const models::Model& model) {
 }  // namespace
 
 void add_explain(CLI::App& app) {
-  CLI::App& explain =
-      add_subcommand(app, "explain", "show what a training step does, and where", kExplainHelp);
-  require_subcommand(explain);
-  for (const models::Model* model : models::all()) add_explain_model(explain, *model);
+  add_model_commands(app, "explain", "show what a training step does, and where", kExplainHelp,
+                     add_explain_model);
 }
 
 }  // namespace towerflow::tools

@@ -1,6 +1,16 @@
 #include "tools/model_options.h"
 
+#include "models/models.h"
+
 namespace towerflow::tools {
+
+CLI::App& add_model_commands(CLI::App& app, const char* name, const char* about, const char* help,
+                             void (*add)(CLI::App& parent, const models::Model& model)) {
+  CLI::App& command = add_subcommand(app, name, about, help);
+  require_subcommand(command);
+  for (const models::Model* model : models::all()) add(command, *model);
+  return command;
+}
 
 void add_model_options(CLI::App& app, const models::Model& model, models::OptionValues& values,
                        bool all) {

@@ -187,6 +187,11 @@ void add_choice(CLI::App& app, const std::string& name, std::string& value,
       ->capture_default_str();
 }
 
+void add_threads(CLI::App& app, std::optional<std::int64_t>& threads) {
+  add_whole(app, "--threads", threads, "compute threads; one a core when not given",
+            {.least = 1, .most = 1024});
+}
+
 void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "also print the result as JSON, as the last line");
 }

@@ -72,6 +72,9 @@ void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDev
 /// Adds a list of accelerators, `--gpus 0,2`: which of those there are become /gpu:0, /gpu:1.
 void add_gpus(CLI::App& app, const std::string& name, std::string& visible);
 
+/// Adds `--threads N`, compute threads; one a core when it is not given.
+void add_threads(CLI::App& app, std::optional<std::int64_t>& threads);
+
 /// Adds a finite number above 0: `--learning-rate R`.
 void add_positive(CLI::App& app, const std::string& name, double& value, const std::string& about);
 

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <utility>
 
-#include "models/models.h"
 #include "models/training.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
@@ -217,8 +216,7 @@ void add_train_model(CLI::App& train, const models::Model& model) {
             {.least = 1, .most = 64});
   add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
   add_gpus(app, "--gpus", options.devices.visible);
-  add_whole(app, "--threads", arguments->threads, "compute threads; one a core when not given",
-            {.least = 1, .most = 1024});
+  add_threads(app, arguments->threads);
   add_flag(app, "--log-device-placement", options.devices.log_device_placement,
            "say which device each node is placed on");
   add_json(app, arguments->json);
@@ -228,9 +226,7 @@ void add_train_model(CLI::App& train, const models::Model& model) {
 }  // namespace
 
 void add_train(CLI::App& app) {
-  CLI::App& train = add_subcommand(app, "train", "train a model on towers", kTrainHelp);
-  require_subcommand(train);
-  for (const models::Model* model : models::all()) add_train_model(train, *model);
+  add_model_commands(app, "train", "train a model on towers", kTrainHelp, add_train_model);
 }
 
 }  // namespace towerflow::tools
