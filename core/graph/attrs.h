@@ -46,7 +46,7 @@ class Attrs {
 
  private:
   struct Base {
-    Base(const attr::FieldList& list, const void* struct_) : fields(list), attributes(struct_) {}
+    Base(const attr::FieldList& list, const void* values) : fields(list), attributes(values) {}
     Base(const Base&) = delete;  // `attributes` points into the object
     Base& operator=(const Base&) = delete;
     virtual ~Base();
