@@ -10,8 +10,8 @@ namespace towerflow {
 namespace {
 
 /// The one graph that all tensors of a call are in.
-Graph& graph_of(const OperandList& ys, const std::vector<Tensor>& xs,
-                const GradientsOptions& options, Site site) {
+Graph& common_graph(const OperandList& ys, const std::vector<Tensor>& xs,
+                    const GradientsOptions& options, Site site) {
   std::vector<Tensor> all;
   for (const Operand& y : ys.items()) {
     if (y.any_tensor() != nullptr) all.push_back(*y.any_tensor());
@@ -58,7 +58,7 @@ std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const G
                                         GradientsOptions options, Site site) {
   std::vector<Tensor> targets;
   for (const GradientTarget& x : xs) targets.push_back(x.differentiable());
-  Graph& graph = graph_of(ys, targets, options, site);
+  Graph& graph = common_graph(ys, targets, options, site);
   std::vector<Tensor> sources;
   std::vector<OptionalGradient> result;
   const std::string tower = graph.get_name_scope();

@@ -11,7 +11,7 @@
 namespace towerflow {
 namespace {
 
-std::vector<std::string_view> parts_of(std::string_view name) {
+std::vector<std::string_view> name_parts(std::string_view name) {
   std::vector<std::string_view> parts;
   while (true) {
     const auto slash = name.find('/');
@@ -31,7 +31,7 @@ std::string_view stem(std::string_view part) {
 /// Whether the names differ in one scope alone, by its number, and `inside` is in the scope of the
 /// second: "tower_1/x" and "tower_0/x" for "tower_0/loss".
 bool are_twins(std::string_view a, std::string_view b, std::string_view inside) {
-  const auto first = parts_of(a), second = parts_of(b), place = parts_of(inside);
+  const auto first = name_parts(a), second = name_parts(b), place = name_parts(inside);
   if (first.size() != second.size() || first.back() != second.back()) return false;
   std::size_t differs = first.size();
   for (std::size_t i = 0; i + 1 < first.size(); ++i) {

@@ -5,10 +5,10 @@
 
 #include <cerrno>
 
+#include "data/file.h"
+
 namespace towerflow {
 namespace {
-
-constexpr std::size_t kBufferBytes = 256 * 1024;
 
 /// The error number of writing all of `bytes`, 0 for none.
 int write_all(int descriptor, std::string_view bytes) {
@@ -33,7 +33,7 @@ AppendFile::~AppendFile() {
 }
 
 void AppendFile::append(std::string_view piece) {
-  if (buffer_.size() + piece.size() > kBufferBytes) flush();
+  if (buffer_.size() + piece.size() > kFileBufferBytes) flush();
   buffer_ += piece;
 }
 

@@ -13,7 +13,7 @@
 namespace towerflow::data {
 namespace {
 
-constexpr std::size_t kSide = 32, kPlane = kSide * kSide, kColours = 3;
+constexpr std::size_t kImageSide = 32, kPlane = kImageSide * kImageSide, kColours = 3;
 constexpr std::size_t kImageBytes = kColours * kPlane;
 constexpr std::uint64_t kMostRecords = 1'000'000;
 
@@ -62,7 +62,8 @@ void unpack(const std::string& records, Cifar10Set& set, std::size_t first) {
 Cifar10Set set_of(const std::vector<std::string>& files) {
   std::size_t count = 0;
   for (const std::string& records : files) count += records.size() / kCifar10RecordBytes;
-  Cifar10Set set{Array(uint8, Shape{count, kSide, kSide, kColours}), Array(uint8, Shape{count})};
+  Cifar10Set set{Array(uint8, Shape{count, kImageSide, kImageSide, kColours}),
+                 Array(uint8, Shape{count})};
   std::size_t first = 0;
   for (const std::string& records : files) {
     unpack(records, set, first);
@@ -71,7 +72,7 @@ Cifar10Set set_of(const std::vector<std::string>& files) {
   return set;
 }
 
-constexpr const char* kFiles =
+constexpr const char* kCifar10Files =
     "the folder holds the files of CIFAR-10's binary version, cifar-10-batches-bin";
 
 }  // namespace
@@ -87,11 +88,11 @@ Cifar10Set read_cifar10_set(const std::string& folder, const std::string& name) 
   }
   std::vector<std::string> files;
   if (name == "test") {
-    files.push_back(read_records(existing_file(folder, "test_batch.bin", kFiles)));
+    files.push_back(read_records(existing_file(folder, "test_batch.bin", kCifar10Files)));
   } else {
     for (int i = 1; i <= 5; ++i) {
       files.push_back(
-          read_records(existing_file(folder, fmt::format("data_batch_{}.bin", i), kFiles)));
+          read_records(existing_file(folder, fmt::format("data_batch_{}.bin", i), kCifar10Files)));
     }
   }
   return set_of(files);

@@ -20,11 +20,10 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kBufferBytes = 256 * 1024;
 // Linux moves at most about 2 GiB a call; a smaller piece keeps the arithmetic away from there.
 constexpr std::size_t kLargestTransfer = 1U << 30;
 // Of a file that is being written: as much as keeps the disk busy.
-constexpr std::size_t kPiece = 8U << 20;
+constexpr std::size_t kPieceBytes = 8U << 20;
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.parent_path();
@@ -237,7 +236,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
       throw errors::ResourceExhaustedError(
           fmt::format("{} holds more than the {} bytes allowed here", path.string(), limit));
     if (count < chunk) return text;
-    chunk = kBufferBytes;
+    chunk = kFileBufferBytes;
   }
 }
 
@@ -298,7 +297,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
         fmt::format("cannot write to \"{}\": it names no file", path_.string()));
   check_path(path_);
   tidy_once(folder_of(path_));
-  buffer_.reserve(kBufferBytes);
+  buffer_.reserve(kFileBufferBytes);
   do {
     temporary_ = temporary_name(path_);
     descriptor_ = create_locked(temporary_);
@@ -331,8 +330,8 @@ void AtomicFile::append(std::string_view bytes) { append(bytes_of(bytes)); }
 
 void AtomicFile::append(std::span<const std::byte> bytes) {
   check_usable();
-  if (buffer_.size() + bytes.size() > kBufferBytes) flush();
-  if (bytes.size() >= kBufferBytes)
+  if (buffer_.size() + bytes.size() > kFileBufferBytes) flush();
+  if (bytes.size() >= kFileBufferBytes)
     write_out(bytes);
   else
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
@@ -346,14 +345,14 @@ void AtomicFile::flush() {
 
 void AtomicFile::write_out(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPiece));
+    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPieceBytes));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       state_ = State::failed;
       raise_file_error(errno, "write to", path_);
     }
     // The disk begins with it while more is copied; whether all of it got there `commit` asks.
-    if (static_cast<std::size_t>(count) > kBufferBytes) {
+    if (static_cast<std::size_t>(count) > kFileBufferBytes) {
       ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(count));

@@ -13,6 +13,9 @@
 
 namespace towerflow {
 
+/// What is read and written at once.
+inline constexpr std::size_t kFileBufferBytes = 256 * 1024;
+
 /// The error code of an `errno` value, as TensorFlow maps them; two differ: a file over the size
 /// limit (EFBIG) and a value too large (EOVERFLOW, ERANGE) are ResourceExhausted, since OutOfRange
 /// means the end of the input to a training loop.

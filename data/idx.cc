@@ -118,7 +118,7 @@ void add_values(std::string& data, IdxSummary& summary) {
   });
 }
 
-constexpr const char* kFiles =
+constexpr const char* kMnistFiles =
     "the folder holds the four files of the MNIST database, packed or unpacked";
 
 }  // namespace
@@ -159,8 +159,8 @@ IdxSummary summarize_idx(
 }
 
 MnistSet read_mnist_set(const std::filesystem::path& folder, const std::string& name) {
-  const auto images_path = existing_file(folder, name + "-images-idx3-ubyte", kFiles);
-  const auto labels_path = existing_file(folder, name + "-labels-idx1-ubyte", kFiles);
+  const auto images_path = existing_file(folder, name + "-images-idx3-ubyte", kMnistFiles);
+  const auto labels_path = existing_file(folder, name + "-labels-idx1-ubyte", kMnistFiles);
   MnistSet set{read_idx(images_path), read_idx(labels_path)};
   const auto check = [](bool good, const std::filesystem::path& path, const Array& found,
                         const char* wanted) {

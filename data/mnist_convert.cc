@@ -13,8 +13,8 @@
 namespace towerflow::data {
 namespace {
 
-constexpr std::int64_t kSide = 28;
-constexpr std::int64_t kPixels = kSide * kSide;
+constexpr std::int64_t kDigitSide = 28;
+constexpr std::int64_t kPixels = kDigitSide * kDigitSide;
 /// Digits between two calls of the progress function.
 constexpr std::int64_t kDigitsPerReport = 500;
 
@@ -73,7 +73,8 @@ class Output {
     for (std::int64_t i = first; i < first + count_; ++i) {
       builder_.bytes("image_raw", {pixels + i * kPixels, static_cast<std::size_t>(kPixels)});
       builder_.int64("label", labels[i]);
-      if (with_geometry_) builder_.int64("height", kSide).int64("width", kSide).int64("depth", 1);
+      if (with_geometry_)
+        builder_.int64("height", kDigitSide).int64("width", kDigitSide).int64("depth", 1);
       writer_->write(builder_.serialize());
       report();
     }

@@ -261,7 +261,7 @@ void check_sequence(const std::string& key, const FixedLenSequenceFeature& featu
   }
 }
 
-ParseExampleAttrs attrs_of(const MixedFeatures& features, Site site) {
+ParseExampleAttrs parse_attrs(const MixedFeatures& features, Site site) {
   ParseExampleAttrs attrs;
   for (const auto& [key, feature] : features) {
     if (const auto* variable = std::get_if<VarLenFeature>(&feature)) {
@@ -300,7 +300,7 @@ ParsedMixedFeatures parse_mixed_example(const Operand& serialized, const MixedFe
   if (features.empty()) {
     throw ValueError("Invalid argument: features cannot be empty.", {.site = site});
   }
-  ParseExampleAttrs attrs = attrs_of(features, site);
+  ParseExampleAttrs attrs = parse_attrs(features, site);
   try {
     auto fixed = features_of(attrs);
     if (!fixed.empty()) data::ExampleParser(std::move(fixed));  // throws for what it cannot parse

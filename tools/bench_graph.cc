@@ -72,7 +72,7 @@ Recorded record(std::int64_t layers, std::int64_t towers) {
   return {graph.size(), took.count()};
 }
 
-std::string json_of(const Recorded& one) {
+std::string recorded_json(const Recorded& one) {
   nlohmann::ordered_json line;
   line["ops"] = one.ops;
   line["seconds"] = one.seconds;
@@ -82,13 +82,14 @@ std::string json_of(const Recorded& one) {
 
 void bench_graph(const GraphArguments& arguments) {
   if (arguments.serve) {
-    return serve("layers",
-                 [&](std::int64_t layers) { return json_of(record(layers, arguments.towers)); });
+    return serve("layers", [&](std::int64_t layers) {
+      return recorded_json(record(layers, arguments.towers));
+    });
   }
   for (std::int64_t i = 0; i < arguments.windows; ++i) {
     const Recorded one = record(arguments.layers, arguments.towers);
     if (arguments.json) {
-      fmt::print("{}\n", json_of(one));
+      fmt::print("{}\n", recorded_json(one));
     } else {
       fmt::print("{} operations in {:.1f} ms: {:.2f} us each\n", one.ops, 1e3 * one.seconds,
                  one.us_per_op());

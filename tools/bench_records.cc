@@ -83,7 +83,7 @@ class RecordsBench {
   std::vector<train::Thread> threads_;
 };
 
-std::string json_of(double rate) {
+std::string rate_json(double rate) {
   nlohmann::ordered_json line;
   line["examples_per_second"] = rate;
   return json_line(line);
@@ -92,7 +92,7 @@ std::string json_of(double rate) {
 void bench_records(const RecordsArguments& arguments) {
   RecordsBench bench(arguments);
   if (arguments.serve) {
-    return serve("batches", [&](std::int64_t batches) { return json_of(bench.window(batches)); });
+    return serve("batches", [&](std::int64_t batches) { return rate_json(bench.window(batches)); });
   }
   std::vector<double> rates;
   for (std::int64_t i = 0; i < arguments.windows; ++i) {
@@ -105,7 +105,7 @@ void bench_records(const RecordsArguments& arguments) {
       arguments.reader_threads, arguments.reader_threads == 1 ? "" : "s", median,
       report::quantile(rates, 0.25), report::quantile(rates, 0.75), arguments.windows,
       arguments.batches, arguments.batch_size);
-  if (arguments.json) fmt::print("{}\n", json_of(median));
+  if (arguments.json) fmt::print("{}\n", rate_json(median));
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ class SaveBench {
   std::unique_ptr<Session> session_;
 };
 
-std::string json_of(const MeasuredSave& measured) {
+std::string save_json(const MeasuredSave& measured) {
   nlohmann::ordered_json line;
   line["mb_per_second"] = measured.mb_per_second;
   line["extra_mib"] = measured.extra_mib;
@@ -134,14 +134,14 @@ void bench_save(const SaveArguments& arguments) {
   SaveBench bench(arguments);
   bench.save(1);
   if (arguments.serve) {
-    return serve("saves", [&](std::int64_t saves) { return json_of(bench.save(saves)); });
+    return serve("saves", [&](std::int64_t saves) { return save_json(bench.save(saves)); });
   }
   const MeasuredSave measured = bench.save(arguments.windows);
   fmt::print(
       "{} MB in {} variables: {:.0f} MB/s until they are on the disk, {:.1f} MiB beside the "
       "variables at most\n",
       arguments.megabytes, arguments.variables, measured.mb_per_second, measured.extra_mib);
-  if (arguments.json) fmt::print("{}\n", json_of(measured));
+  if (arguments.json) fmt::print("{}\n", save_json(measured));
 }
 
 }  // namespace

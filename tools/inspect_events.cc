@@ -61,7 +61,7 @@ ordered_json tag_json(const TagSummary& tag) {
   return json;
 }
 
-ordered_json summary_json(const Subject& subject, const EventSummary& summary) {
+ordered_json events_json(const Subject& subject, const EventSummary& summary) {
   ordered_json json;
   json["file"] = subject.path.string();
   json["kind"] = "events";
@@ -113,7 +113,7 @@ Findings print_events(const Subject& subject, const InspectOptions& options) {
     fmt::print("Damaged: nothing is read from record {} at byte {} on.\n", summary.events,
                summary.bytes);
   }
-  return {.json = summary_json(subject, summary), .damage = summary.damage};
+  return {.json = events_json(subject, summary), .damage = summary.damage};
 }
 
 }  // namespace towerflow::tools

@@ -25,7 +25,7 @@ std::string counts_text(const IdxSummary& summary) {
   return text;
 }
 
-ordered_json summary_json(const Subject& subject, const IdxSummary& summary) {
+ordered_json idx_json(const Subject& subject, const IdxSummary& summary) {
   ordered_json json;
   json["file"] = subject.path.string();
   json["kind"] = "IDX";
@@ -72,7 +72,7 @@ Findings print_idx(const Subject& subject, const InspectOptions&) {
                                          : ", " + statistics_text(summary.values, summary.dtype));
   if (const std::string counts = counts_text(summary); !counts.empty())
     fmt::print("  how often each value occurs: {}\n", counts);
-  return {.json = summary_json(subject, summary), .damage = std::nullopt};
+  return {.json = idx_json(subject, summary), .damage = std::nullopt};
 }
 
 }  // namespace towerflow::tools

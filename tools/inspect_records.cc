@@ -134,7 +134,7 @@ ordered_json feature_json(const FeatureSummary& feature) {
   return json;
 }
 
-ordered_json summary_json(const Subject& subject, const RecordSummary& summary) {
+ordered_json records_json(const Subject& subject, const RecordSummary& summary) {
   ordered_json json;
   json["file"] = subject.path.string();
   json["kind"] = "TFRecord";
@@ -175,7 +175,7 @@ Findings print_records(const Subject& subject, const InspectOptions& options) {
       });
   progress.finish();
   print_summary(subject, summary, options);
-  return {.json = summary_json(subject, summary), .damage = summary.damage};
+  return {.json = records_json(subject, summary), .damage = summary.damage};
 }
 
 }  // namespace towerflow::tools

@@ -4,6 +4,7 @@
 
 #include <numbers>
 
+#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/constant.h"
@@ -14,12 +15,6 @@
 
 namespace towerflow::train {
 namespace {
-
-Graph& graph_of(const Operand& learning_rate, const Operand& global_step) {
-  const Tensor* any =
-      learning_rate.any_tensor() != nullptr ? learning_rate.any_tensor() : global_step.any_tensor();
-  return any != nullptr ? any->graph() : get_default_graph();
-}
 
 Tensor as_initial(Graph& graph, const Operand& learning_rate) {
   return convert_operand(graph, learning_rate, "initial_learning_rate", std::nullopt);

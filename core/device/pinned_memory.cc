@@ -28,7 +28,7 @@ constexpr std::size_t kHugePage = 2 * 1024 * 1024;  // from here on large pages 
 std::atomic<std::size_t> locked_bytes{0};
 std::atomic<std::size_t> refused_bytes{0};
 
-std::size_t rounded(std::size_t bytes, std::size_t unit) {
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
@@ -66,7 +66,7 @@ class Pages {
   explicit Pages(std::size_t bytes) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const bool huge = bytes >= kHugePage;
-    bytes_ = rounded(bytes, page);
+    bytes_ = rounded_up(bytes, page);
     mapped_ = bytes_ + (huge ? kHugePage : 0);
     base_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base_ == MAP_FAILED) {
@@ -75,7 +75,7 @@ class Pages {
     start_ = static_cast<std::byte*>(base_);
     if (huge) {
       const auto at = reinterpret_cast<std::uintptr_t>(base_);
-      start_ += rounded(at, kHugePage) - at;
+      start_ += rounded_up(at, kHugePage) - at;
       madvise(start_, bytes_, MADV_HUGEPAGE);  // advice: what comes of it is as good
     }
     locked_ = mlock(start_, bytes_) == 0;
@@ -145,7 +145,7 @@ class Slabs {
 
 std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
   static auto* slabs = new Slabs;  // blocks may outlive every static object
-  const std::size_t wanted = rounded(std::max<std::size_t>(bytes, 1), kAlignment);
+  const std::size_t wanted = rounded_up(std::max<std::size_t>(bytes, 1), kAlignment);
   if (wanted <= kSmall) return slabs->take(wanted);
   const std::size_t skew = next_skew();
   auto pages = std::make_shared<Pages>(wanted + skew);

@@ -51,7 +51,7 @@ std::string trimmed(std::string scope) {
 }
 
 /// Name scopes, or names, of the entries, outer ones first, each once.
-std::vector<std::string> scopes_of(const std::vector<CollectionItem>& items) {
+std::vector<std::string> name_scopes_of(const std::vector<CollectionItem>& items) {
   std::vector<std::string> scopes;
   std::set<std::string> seen;
   for (const CollectionItem& item : items) {
@@ -158,7 +158,7 @@ std::string Collections::explain_nothing(const std::string& key,
   if (std::any_of(items.begin(), items.end(), is_variable)) {
     text += "; a name scope never prefixes get_variable";
   }
-  const std::vector<std::string> scopes = scopes_of(items);
+  const std::vector<std::string> scopes = name_scopes_of(items);
   if (const std::string near = nearest_hint(trimmed(*scope), scopes); !near.empty()) {
     text += "; " + near;
   }

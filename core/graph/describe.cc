@@ -56,7 +56,7 @@ std::string line_of(const OpDescription& op) {
   return line;
 }
 
-std::string quoted(const std::string& text) {
+std::string dot_quoted(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '"' || c == '\\') escaped += '\\';
@@ -181,13 +181,13 @@ std::string GraphDescription::dot(const std::string& scope) const {
   std::string text = "digraph towerflow {\n  rankdir=BT;\n  node [shape=box, style=filled];\n";
   const auto print = [&](const auto& self, const std::string& at) -> void {
     for (const OpDescription* op : by_scope[at]) {
-      text += fmt::format("  {} [label={}, fillcolor=\"{}\", tooltip={}];\n", quoted(op->name),
-                          quoted(leaf_of(op->name) + "\n" + op->type), colour.at(op->device),
-                          quoted(line_of(*op)));
+      text += fmt::format("  {} [label={}, fillcolor=\"{}\", tooltip={}];\n", dot_quoted(op->name),
+                          dot_quoted(leaf_of(op->name) + "\n" + op->type), colour.at(op->device),
+                          dot_quoted(line_of(*op)));
     }
     for (const std::string& scope_inside : inner[at]) {
-      text += fmt::format("  subgraph {} {{\n  label={};\n", quoted("cluster_" + scope_inside),
-                          quoted(leaf_of(scope_inside) + "/"));
+      text += fmt::format("  subgraph {} {{\n  label={};\n", dot_quoted("cluster_" + scope_inside),
+                          dot_quoted(leaf_of(scope_inside) + "/"));
       self(self, scope_inside);
       text += "  }\n";
     }
@@ -197,11 +197,11 @@ std::string GraphDescription::dot(const std::string& scope) const {
     for (const std::string& input : op->inputs) {
       const std::string from = input.substr(0, input.rfind(':'));
       if (names.contains(from))
-        text += fmt::format("  {} -> {};\n", quoted(from), quoted(op->name));
+        text += fmt::format("  {} -> {};\n", dot_quoted(from), dot_quoted(op->name));
     }
     for (const std::string& from : op->controls) {
       if (names.contains(from)) {
-        text += fmt::format("  {} -> {} [style=dashed];\n", quoted(from), quoted(op->name));
+        text += fmt::format("  {} -> {} [style=dashed];\n", dot_quoted(from), dot_quoted(op->name));
       }
     }
   }

@@ -29,7 +29,7 @@ std::string upper(std::string_view text) {
 }
 
 /// Any integer, as in TensorFlow: a run says which of them exist.
-int number(std::string_view digits, std::string_view text, Site site) {
+int number_of(std::string_view digits, std::string_view text, Site site) {
   int value = 0;
   std::string_view bare = digits;
   if (bare.size() > 1 && bare[0] == '+' && bare[1] != '-') bare.remove_prefix(1);
@@ -49,7 +49,7 @@ bool known_type(std::string_view type) {
 /// The index of a device part; "*" leaves it open.
 std::optional<int> device_index(std::string_view digits, std::string_view text, Site site) {
   if (digits == "*") return std::nullopt;
-  return number(digits, text, site);
+  return number_of(digits, text, site);
 }
 
 }  // namespace
@@ -72,9 +72,9 @@ DeviceSpec DeviceSpec::parse(std::string_view text, Site site) {
     if (count == 2 && words[0] == "job") {
       spec.job = std::string(words[1]);
     } else if (count == 2 && words[0] == "replica") {
-      spec.replica = number(words[1], text, site);
+      spec.replica = number_of(words[1], text, site);
     } else if (count == 2 && words[0] == "task") {
-      spec.task = number(words[1], text, site);
+      spec.task = number_of(words[1], text, site);
     } else if (count == 3 && words[0] == "device") {
       const bool lower = words[1] == "cpu" || words[1] == "gpu";
       set_type(lower ? upper(words[1]) : std::string(words[1]));

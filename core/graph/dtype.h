@@ -60,6 +60,10 @@ std::size_t dtype_size(DType dtype) noexcept;
 bool is_floating(DType dtype) noexcept;  ///< float16, bfloat16, float32, float64
 bool is_integer(DType dtype) noexcept;   ///< signed and unsigned integers, not bool
 bool is_complex(DType dtype) noexcept;
+/// What sizes, axes and indices may be.
+inline bool is_index(DType dtype) noexcept {
+  return dtype == DType::int32 || dtype == DType::int64;
+}
 /// Whether a gradient can flow through a value of this type.
 inline bool is_differentiable(DType dtype) noexcept {
   return is_floating(dtype) || is_complex(dtype);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kSuffixRoom = 8;  // "_123456" without another allocation
 
-std::string lower(const std::string& text, std::size_t room = 0) {
+std::string lower_key(const std::string& text, std::size_t room = 0) {
   std::string key;
   key.reserve(text.size() + room);
   key = text;
@@ -64,7 +64,7 @@ const NameTable::Use* NameTable::known(const std::string& key) const {
 }
 
 std::string NameTable::unique(std::string full, bool mark) {
-  std::string key = lower(full, kSuffixRoom);
+  std::string key = lower_key(full, kSuffixRoom);
   int count = 0;
   Use* asked = nullptr;
   if (mark) {
@@ -92,12 +92,12 @@ std::string NameTable::unique(std::string full, bool mark) {
 }
 
 bool NameTable::taken(const std::string& full) const {
-  const Use* use = known(lower(full));
+  const Use* use = known(lower_key(full));
   return use != nullptr && use->count > 0;
 }
 
 void NameTable::add(Node* node) {
-  Use& use = made(lower(node->name));
+  Use& use = made(lower_key(node->name));
   if (use.node == nullptr)
     use.node = node;
   else
@@ -105,7 +105,7 @@ void NameTable::add(Node* node) {
 }
 
 Node* NameTable::find(const std::string& name) const {
-  const Use* use = known(lower(name));
+  const Use* use = known(lower_key(name));
   if (use == nullptr || use->node == nullptr) return nullptr;
   if (use->node->name == name) return use->node;
   const auto other = others_.find(name);

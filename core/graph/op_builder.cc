@@ -7,7 +7,7 @@
 namespace towerflow {
 namespace {
 
-Graph& graph_of(std::initializer_list<const Operand*> operands) {
+Graph& graph_of_any(std::initializer_list<const Operand*> operands) {
   for (const Operand* operand : operands) {
     if (operand == nullptr) continue;
     if (const Tensor* tensor = operand->any_tensor()) return tensor->graph();
@@ -17,6 +17,11 @@ Graph& graph_of(std::initializer_list<const Operand*> operands) {
 
 }  // namespace
 
+Graph& graph_of(const Operand& operand) { return graph_of_any({&operand}); }
+Graph& graph_of(const Operand& first, const Operand& second) {
+  return graph_of_any({&first, &second});
+}
+
 OpBuilder::OpBuilder(const char* op, const std::string& name, Site site,
                      std::initializer_list<const Operand*> operands)
     : OpBuilder(op, name, op, site, operands) {}
@@ -25,7 +30,7 @@ OpBuilder::OpBuilder(const char* op, const std::string& name, const char* defaul
                      std::initializer_list<const Operand*> operands)
     : op_(op),
       site_(site),
-      graph_(&graph_of(operands)),
+      graph_(&graph_of_any(operands)),
       scope_(*graph_, name.empty() ? std::string(default_name) : name, site) {}
 
 OpBuilder& OpBuilder::input(const Operand& operand, const char* argument, const char* type) {
@@ -92,7 +97,7 @@ OpBuilder& OpBuilder::index_input(const Operand& operand, const char* argument) 
   const Nested* nested = operand.nested();
   const bool value = nested != nullptr && !nested->holds_tensor();
   const Array array = value ? to_array(*nested) : Array();
-  const bool index = array.dtype() == DType::int32 || array.dtype() == DType::int64;
+  const bool index = is_index(array.dtype());
   // What is no index is tried a second time: TensorFlow's two constants, of which the first is left
   // over. An empty list is float32 first and int32 then, bools become int32.
   if (value && !index) {

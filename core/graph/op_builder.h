@@ -11,6 +11,10 @@
 
 namespace towerflow {
 
+/// The graph of the operand, or of the first of two, that is a tensor; else the default graph.
+Graph& graph_of(const Operand& operand);
+Graph& graph_of(const Operand& first, const Operand& second);
+
 /// Makes the node of one op call as TensorFlow does: opens the op's name scope, converts operands
 /// to tensors inside it (a constant for argument `y` of op `add` is called "add/y"), then adds the
 /// node under the scope's own name.

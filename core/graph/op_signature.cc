@@ -39,7 +39,7 @@ const T* known_value(const AttrMap& known, const std::string& name) {
 }
 
 template <class T>
-void agree(AttrMap& known, const std::string& name, const T& value, const ArgDef& argument) {
+void set_known(AttrMap& known, const std::string& name, const T& value, const ArgDef& argument) {
   const auto [at, added] = known.try_emplace(name, value);
   if (added || at->second == AttrValue(value)) return;
   throw ValueError(fmt::format("argument '{}' makes attribute '{}' {}, but it is {}",
@@ -86,12 +86,12 @@ void match(const ArgDef& argument, std::span<const OutputSpec> tensors, AttrMap&
     if (argument.is_ref && !tensor.is_ref) {
       throw ValueError(fmt::format("argument '{}' is not a variable", argument.text()));
     }
-    if (!argument.type_attr.empty()) agree(known, argument.type_attr, tensor.dtype, argument);
+    if (!argument.type_attr.empty()) set_known(known, argument.type_attr, tensor.dtype, argument);
   }
   if (!argument.number_attr.empty()) {
-    agree(known, argument.number_attr, static_cast<std::int64_t>(tensors.size()), argument);
+    set_known(known, argument.number_attr, static_cast<std::int64_t>(tensors.size()), argument);
   }
-  if (!argument.type_list_attr.empty()) agree(known, argument.type_list_attr, dtypes, argument);
+  if (!argument.type_list_attr.empty()) set_known(known, argument.type_list_attr, dtypes, argument);
 }
 
 }  // namespace

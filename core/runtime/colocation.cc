@@ -11,7 +11,7 @@ namespace {
 
 /// Takes over what `given` says into `part`; false where both say something and it differs.
 template <typename T>
-bool agree(std::optional<T>& part, const std::optional<T>& given) {
+bool take_over(std::optional<T>& part, const std::optional<T>& given) {
   if (!given) return true;
   if (part && *part != *given) return false;
   part = given;
@@ -69,14 +69,14 @@ void ColocationGroups::merge(int index, const std::string& name, const DeviceSpe
          .hint = "colocated operations run on one device: leave tf::device out, or set "
                  "allow_soft_placement"});
   };
-  if (!agree(spec.job, asked.job)) refuse("jobs");
-  if (!agree(spec.replica, asked.replica)) refuse("replicas");
-  if (!agree(spec.task, asked.task)) refuse("tasks");
-  if (!agree(spec.type, asked.type)) {
+  if (!take_over(spec.job, asked.job)) refuse("jobs");
+  if (!take_over(spec.replica, asked.replica)) refuse("replicas");
+  if (!take_over(spec.task, asked.task)) refuse("tasks");
+  if (!take_over(spec.type, asked.type)) {
     if (!soft) refuse("types");
     spec.type.reset();
     spec.index.reset();
-  } else if (!agree(spec.index, asked.index)) {
+  } else if (!take_over(spec.index, asked.index)) {
     if (!soft) refuse("ids");
     spec.index.reset();
   }

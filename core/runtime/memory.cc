@@ -12,10 +12,10 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kUnit = 64;  // bytes: alignment of every slot
+constexpr std::size_t kSlotUnit = 64;  // bytes: alignment of every slot
 
-std::size_t rounded(std::size_t bytes) {
-  return (std::max<std::size_t>(bytes, 1) + kUnit - 1) / kUnit * kUnit;
+std::size_t slot_bytes(std::size_t bytes) {
+  return (std::max<std::size_t>(bytes, 1) + kSlotUnit - 1) / kSlotUnit * kSlotUnit;
 }
 
 /// A region of memory that grows and hands out the best-fitting hole, the first of several.
@@ -170,9 +170,9 @@ class MemoryPlanner {
       const std::size_t workspace =
           instruction.kernel == nullptr ? 0 : instruction.kernel->workspace_bytes();
       if (workspace > 0) {
-        const std::size_t at = region.take(rounded(workspace));
+        const std::size_t at = region.take(slot_bytes(workspace));
         instruction.workspace = base + at;
-        if (reuse_) region.give_back(at, rounded(workspace));
+        if (reuse_) region.give_back(at, slot_bytes(workspace));
       }
       if (reuse_) give_back_ended(instruction, region, base, static_cast<int>(i));
     }
@@ -192,7 +192,7 @@ class MemoryPlanner {
                           ? taken_over(instruction, slot, memory.desc.bytes(), index)
                           : -1;
     if (input < 0) {
-      memory.offset = base + region.take(rounded(memory.desc.bytes()));
+      memory.offset = base + region.take(slot_bytes(memory.desc.bytes()));
       return;
     }
     memory.offset = memory_slot(input).offset;
@@ -229,7 +229,7 @@ class MemoryPlanner {
         return;
       }
       life.ended = true;
-      region.give_back(memory.offset - base, rounded(memory.desc.bytes()));
+      region.give_back(memory.offset - base, slot_bytes(memory.desc.bytes()));
     };
     for (int slot : instruction.inputs) end(slot);
     for (int slot : instruction.outputs) end(slot);

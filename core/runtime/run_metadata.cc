@@ -7,7 +7,7 @@
 namespace towerflow {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string json_quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\')
@@ -38,7 +38,7 @@ std::string RunMetadata::chrome_trace() const {
       add(
           fmt::format("{{\"ph\": \"M\", \"pid\": 0, \"tid\": {}, \"name\": \"thread_name\", "
                       "\"args\": {{\"name\": {}}}}}",
-                      it->second, quoted(row)));
+                      it->second, json_quoted(row)));
     }
     const double begin = simulated ? stats.virtual_begin : stats.begin;
     const double end = simulated ? stats.virtual_end : stats.end;
@@ -49,8 +49,8 @@ std::string RunMetadata::chrome_trace() const {
     add(
         fmt::format("{{\"ph\": \"X\", \"pid\": 0, \"tid\": {}, \"ts\": {:.3f}, \"dur\": {:.3f}, "
                     "\"name\": {}, \"args\": {{\"node\": {}, \"kernel\": {}}}}}",
-                    it->second, begin * 1e6, (end - begin) * 1e6, quoted(name), quoted(stats.node),
-                    quoted(stats.label)));
+                    it->second, begin * 1e6, (end - begin) * 1e6, json_quoted(name),
+                    json_quoted(stats.node), json_quoted(stats.label)));
   }
   return text + "\n]}\n";
 }

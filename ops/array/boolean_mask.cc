@@ -73,7 +73,7 @@ void check_mask(const Shape& tensor, const Shape& mask, std::size_t axis, Site s
 }
 
 /// The shape once the masked dimensions have become one.
-Shape joined(const Shape& tensor, std::size_t axis, std::size_t rank) {
+Shape joined_shape(const Shape& tensor, std::size_t axis, std::size_t rank) {
   if (!tensor.has_rank()) return Shape::unknown();
   std::vector<Dim> dims(tensor.dims().begin(), tensor.dims().end());
   const auto first = dims.begin() + static_cast<std::ptrdiff_t>(axis);
@@ -105,8 +105,7 @@ Tensor where(const Operand& condition, WhereOptions options, Site site) {
 
 Tensor boolean_mask(const Operand& tensor, const Operand& mask, BooleanMaskOptions options,
                     Site site) {
-  const Tensor* any = tensor.any_tensor() != nullptr ? tensor.any_tensor() : mask.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(tensor, mask);
   const NameScope scope(graph, options.name, site);
   const Tensor values = convert_operand(graph, tensor, "tensor", std::nullopt);
   const Tensor chosen = convert_operand(graph, mask, "mask", std::nullopt);
@@ -120,7 +119,7 @@ Tensor boolean_mask(const Operand& tensor, const Operand& mask, BooleanMaskOptio
   const Tensor after = take_range(shape(values, {}, site), end, std::nullopt, site);
   const Tensor sizes = concat({before, Operand(std::vector<Tensor>{count}), after}, 0, {}, site);
   Tensor rows = reshape(values, sizes, {}, site);
-  rows.set_shape(joined(values.shape(), axis, chosen.shape().rank()), site);
+  rows.set_shape(joined_shape(values.shape(), axis, chosen.shape().rank()), site);
   const Tensor flat = reshape(chosen, {-1}, {}, site);
   const Tensor places = squeeze(where(flat, {}, site), {.axis = {1}}, site);
   return gather(rows, places, {.axis = options.axis}, site);

@@ -17,8 +17,6 @@
 namespace towerflow {
 namespace {
 
-bool is_index(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
-
 std::string wrong_index(DType dtype) {
   return fmt::format(
       "Value passed to parameter 'indices' has DataType {} not in list of allowed "

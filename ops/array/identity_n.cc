@@ -17,8 +17,8 @@ void same_shapes(InferenceContext& context) {
   }
 }
 
-std::vector<OptionalGradient> pass_through(const Operation& op,
-                                           const std::vector<OptionalGradient>& dys) {
+std::vector<OptionalGradient> pass_all_through(const Operation& op,
+                                               const std::vector<OptionalGradient>& dys) {
   std::vector<OptionalGradient> dxs(dys);
   for (std::size_t i = 0; i < dxs.size(); ++i) {
     const Tensor x = op.input(i);
@@ -27,7 +27,7 @@ std::vector<OptionalGradient> pass_through(const Operation& op,
   return dxs;
 }
 
-std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> copy_all_kernel(const KernelRequest& request) {
   const std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
   return function_kernel(
       [inputs](const LaunchArgs& args) {
@@ -52,11 +52,11 @@ void register_identity_n_ops(OpRegistry& registry) {
                 .inputs = {"input: list(T)"},
                 .outputs = {"output: list(T)"},
                 .shape = same_shapes,
-                .gradient = pass_through});
+                .gradient = pass_all_through});
 }
 
 void register_identity_n_kernels(KernelTable& table) {
-  table.add({.op = "IdentityN", .label = "copy", .accepts = {}, .prepare = copy_kernel});
+  table.add({.op = "IdentityN", .label = "copy", .accepts = {}, .prepare = copy_all_kernel});
 }
 
 std::vector<Tensor> identity_n(const OperandList& input, IdentityNOptions options, Site site) {

@@ -101,11 +101,7 @@ class OneHotKernel final : public CpuKernel {
  public:
   explicit OneHotKernel(const KernelRequest& request)
       : dims_(request), index_(request.inputs[0].dtype), dtype_(request.outputs[0].dtype) {}
-  int slices(int) const override {
-    return static_cast<int>(
-        std::min<std::int64_t>(loop_slices(dims_.outer * dims_.depth * dims_.inner),
-                               std::max<std::int64_t>(dims_.outer, 1)));
-  }
+  int slices(int) const override { return row_slices(dims_.outer, dims_.depth * dims_.inner); }
   bool may_fail() const override { return dtype_ == DType::string; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
@@ -169,8 +165,7 @@ void register_one_hot_kernels(KernelTable& table) {
 
 Tensor one_hot(const Operand& indices, const ScalarOperand& depth, OneHotOptions options,
                Site site) {
-  const Tensor* any = indices.any_tensor() != nullptr ? indices.any_tensor() : depth.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(indices, depth);
   const NameScope scope(graph, options.name.empty() ? "one_hot" : options.name, site);
   std::optional<Tensor> on;
   std::optional<Tensor> off;

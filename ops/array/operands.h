@@ -17,6 +17,11 @@ void check_same_dtype(const OperandList& list, const char* op, const char* argum
 /// The graph of the first tensor in the list, else the default graph.
 Graph& graph_of(const OperandList& list);
 
+/// Whether options leave an operand out, whose default there is an empty Array.
+inline bool is_missing(const Operand& operand) {
+  return operand.array() != nullptr && operand.array()->empty();
+}
+
 /// An int32 constant from values, an int32 or int64 tensor as it is; TypeError for another dtype.
 Tensor index_tensor(Graph& graph, const Operand& operand, const char* argument, const char* op);
 

@@ -32,7 +32,7 @@ struct MirrorAttrs {
 };
 
 /// Before and behind, of every dimension.
-std::vector<std::pair<std::int64_t, std::int64_t>> pairs_of(const Array& paddings) {
+std::vector<std::pair<std::int64_t, std::int64_t>> paddings_of(const Array& paddings) {
   const std::vector<std::int64_t> flat = integers_of(paddings);
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
   for (std::size_t i = 0; i + 1 < flat.size(); i += 2) pairs.emplace_back(flat[i], flat[i + 1]);
@@ -72,7 +72,7 @@ void padded_shape(InferenceContext& context, std::int64_t sign) {
   std::vector<Dim> dims = Shape::of_rank(*rank).dims();
   const Shape tensor = context.shape(0).has_rank() ? context.shape(0) : Shape::of_rank(*rank);
   if (known != nullptr) {
-    const auto pairs = pairs_of(*known);
+    const auto pairs = paddings_of(*known);
     for (std::size_t d = 0; d < *rank; ++d) {
       const auto [before, behind] = pairs[d];
       if (before < 0 || behind < 0) context.fail("Paddings must be non-negative");
@@ -115,7 +115,7 @@ std::unique_ptr<PreparedKernel> pad_kernel(const KernelRequest& request) {
   StridedCopy copy;
   const std::vector<std::int64_t> from = dense_strides(in);
   const std::vector<std::int64_t> to = dense_strides(out);
-  const auto pairs = pairs_of(request.values.at(1));
+  const auto pairs = paddings_of(request.values.at(1));
   for (std::size_t d = 0; d < in.rank(); ++d) {
     copy.to_offset += pairs[d].first * to[d];
     copy.add(in.size(d), from[d], to[d]);
@@ -136,7 +136,7 @@ std::vector<std::vector<std::int64_t>> mirrored_places(const KernelRequest& requ
                                                        const Shape& small) {
   check_kernel_rank(request);
   const bool at_border = request.attributes<MirrorAttrs>().mode == MirrorMode::symmetric;
-  const auto pairs = pairs_of(request.values.at(1));
+  const auto pairs = paddings_of(request.values.at(1));
   std::vector<std::vector<std::int64_t>> places(small.rank());
   for (std::size_t d = 0; d < small.rank(); ++d) {
     const std::int64_t size = small.size(d);

@@ -79,10 +79,9 @@ namespace {
 
 /// Opens the op's scope, converts a value in it, and makes a constant where `value_of` knows one.
 template <class Known>
-Tensor call(const char* op, const std::string& given, const Operand& input, Attrs attrs, Site site,
-            Known known) {
-  const Tensor* any = input.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+Tensor add_counting(const char* op, const std::string& given, const Operand& input, Attrs attrs,
+                    Site site, Known known) {
+  Graph& graph = graph_of(input);
   const NameScope scope(graph, given.empty() ? op : given, site);
   const Tensor tensor = convert_operand(graph, input, "", std::nullopt);
   const Array value = known(tensor.shape());
@@ -95,7 +94,7 @@ Tensor call(const char* op, const std::string& given, const Operand& input, Attr
 }  // namespace
 
 Tensor rank(const Operand& input, RankOptions options, Site site) {
-  return call("Rank", options.name, input, {}, site, [](const Shape& shape) {
+  return add_counting("Rank", options.name, input, {}, site, [](const Shape& shape) {
     return shape.has_rank() ? integer(static_cast<std::int64_t>(shape.rank()), DType::int32)
                             : Array();
   });
@@ -110,10 +109,10 @@ Tensor rank_in_run(const Tensor& input, RankOptions options, Site site) {
 }
 
 Tensor size(const Operand& input, SizeOptions options, Site site) {
-  return call("Size", options.name, input, SizeAttrs{options.out_type}, site,
-              [&](const Shape& shape) {
-                return shape.fully_known() ? integer(shape.elements(), options.out_type) : Array();
-              });
+  return add_counting(
+      "Size", options.name, input, SizeAttrs{options.out_type}, site, [&](const Shape& shape) {
+        return shape.fully_known() ? integer(shape.elements(), options.out_type) : Array();
+      });
 }
 
 }  // namespace towerflow

@@ -151,8 +151,8 @@ std::vector<OptionalGradient> select_gradient(const Operation& op,
           sum_to_shape_of(dz, op.input(2), site)};
 }
 
-Tensor call(const char* op, const char* x_name, const char* y_name, const Operand& condition,
-            const Operand& x, const Operand& y, const SelectOptions& options, Site site) {
+Tensor add_select(const char* op, const char* x_name, const char* y_name, const Operand& condition,
+                  const Operand& x, const Operand& y, const SelectOptions& options, Site site) {
   return OpBuilder(op, options.name, site, {&condition, &x, &y})
       .input(condition, "condition", DType::bool_)
       .input(x, x_name, "T")
@@ -184,12 +184,12 @@ void register_select_kernels(KernelTable& table) {
 
 Tensor where(const Operand& condition, const Operand& x, const Operand& y, SelectOptions options,
              Site site) {
-  return call("Select", "t", "e", condition, x, y, options, site);
+  return add_select("Select", "t", "e", condition, x, y, options, site);
 }
 
 Tensor where_v2(const Operand& condition, const Operand& x, const Operand& y, SelectOptions options,
                 Site site) {
-  return call("SelectV2", "t", "e", condition, x, y, options, site);
+  return add_select("SelectV2", "t", "e", condition, x, y, options, site);
 }
 
 }  // namespace towerflow

@@ -18,8 +18,6 @@ std::int64_t integer_of(const Array& array, std::int64_t index) {
                                        : array.data<std::int64_t>()[index];
 }
 
-bool is_index(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
-
 Dim scalar_size(const Tensor& element) {
   Array value = constant_value(element);
   if (value.empty()) value = evaluate_constant(element);

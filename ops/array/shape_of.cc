@@ -61,8 +61,7 @@ void register_shape_kernels(KernelTable& table) {
 }
 
 Tensor shape(const Operand& input, ShapeOptions options, Site site) {
-  const Tensor* any = input.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(input);
   const NameScope scope(graph, options.name.empty() ? "Shape" : options.name, site);
   const Tensor tensor = convert_operand(graph, input, "", std::nullopt);
   if (tensor.shape().fully_known()) {

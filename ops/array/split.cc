@@ -211,9 +211,7 @@ std::vector<Tensor> split(const Operand& value, const Operand& num_or_size_split
     builder.index_input(axis, "split_dim").input(value, "value").attrs(SplitAttrs{*num});
     return builder.build().outputs();
   }
-  const Tensor* any = value.any_tensor();
-  if (any == nullptr) any = num_or_size_splits.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(value, num_or_size_splits);
   const Tensor sizes = convert_operand(graph, num_or_size_splits, "", std::nullopt);
   const Shape& length = sizes.shape();
   if (length.has_rank() && length.rank() == 0) {

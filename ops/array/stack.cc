@@ -50,7 +50,7 @@ void pack_shape(InferenceContext& context) {
 }
 
 /// Sizes before and behind the dimension `axis` of `shape`.
-std::pair<std::int64_t, std::int64_t> around(const Shape& shape, std::size_t axis) {
+std::pair<std::int64_t, std::int64_t> sizes_around(const Shape& shape, std::size_t axis) {
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
@@ -63,7 +63,7 @@ std::unique_ptr<PreparedKernel> pack_kernel(const KernelRequest& request) {
   const Shape& out = request.outputs[0].shape;
   const auto count = static_cast<std::int64_t>(request.inputs.size());
   const auto [outer, inner] =
-      around(out, *normalized_axis(request.attributes<PackAttrs>().axis, out.rank()));
+      sizes_around(out, *normalized_axis(request.attributes<PackAttrs>().axis, out.rank()));
   return strided_copy_kernel(
       request, request.inputs.size(),
       [=, outer = outer, inner = inner](std::size_t part, StridedCopy& copy) {
@@ -124,7 +124,7 @@ void unpack_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> unpack_kernel(const KernelRequest& request) {
   const auto& attrs = request.attributes<UnpackAttrs>();
   const Shape& in = request.inputs[0].shape;
-  const auto [outer, inner] = around(in, *normalized_axis(attrs.axis, in.rank()));
+  const auto [outer, inner] = sizes_around(in, *normalized_axis(attrs.axis, in.rank()));
   return strided_copy_kernel(
       request, request.outputs.size(),
       [count = attrs.num, outer = outer, inner = inner](std::size_t part, StridedCopy& copy) {

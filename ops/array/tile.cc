@@ -65,7 +65,7 @@ std::unique_ptr<PreparedKernel> tile_kernel(const KernelRequest& request) {
 }
 
 /// (m0, d0, m1, d1, ..), a constant where multiples and sizes are known.
-Tensor pairs_of(const Operation& op) {
+Tensor pairs_with_sizes(const Operation& op) {
   const Tensor x = op.input(0);
   const Array multiples = constant_value(op.input(1));
   if (!multiples.empty() && x.shape().fully_known()) {
@@ -92,7 +92,7 @@ std::vector<OptionalGradient> tile_gradient(const Operation& op,
   const auto rank = static_cast<int>(op.output(0).shape().rank());
   std::vector<int> axes;
   for (int i = 0; i < rank; ++i) axes.push_back(2 * i);
-  const Tensor apart = reshape(dense_gradient(dys[0], site), pairs_of(op), {}, site);
+  const Tensor apart = reshape(dense_gradient(dys[0], site), pairs_with_sizes(op), {}, site);
   return {reduce_sum(apart, axes, {}, site), std::nullopt};
 }
 

@@ -153,7 +153,7 @@ void copy_viewed(const TensorDesc& from, const void* in, void* out) {
 }
 
 /// Copies; used where the planner must not look through the view.
-std::unique_ptr<PreparedKernel> copy_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> copy_viewed_kernel(const KernelRequest& request) {
   const TensorDesc from = request.inputs[0];
   const Shape& out = request.outputs[0].shape;
   if (!out.fully_known() || out.elements() != from.shape.elements())
@@ -290,7 +290,7 @@ void register_view_ops(OpRegistry& registry) {
 
 void register_view_kernels(KernelTable& table) {
   for (const char* op : kCopiedViewOps) {
-    table.add({.op = op, .label = "copy", .accepts = {}, .prepare = copy_kernel});
+    table.add({.op = op, .label = "copy", .accepts = {}, .prepare = copy_viewed_kernel});
   }
   table.add({.op = "Reshape", .label = "copy", .accepts = {}, .prepare = reshape_kernel});
 }

@@ -9,11 +9,11 @@
 namespace towerflow {
 namespace {
 
-constexpr const char* kNoGradient = "what comes out of a queue was put in by another run";
+constexpr const char* kNoQueueGradient = "what comes out of a queue was put in by another run";
 
-const QueueAttrs& attrs_of(const Tensor& ref) { return ref.op().attrs().as<QueueAttrs>(); }
+const QueueAttrs& queue_attrs(const Tensor& ref) { return ref.op().attrs().as<QueueAttrs>(); }
 
-Tensor make_queue(const char* op, const std::string& name, QueueAttrs attrs, Site site) {
+Tensor add_queue(const char* op, const std::string& name, QueueAttrs attrs, Site site) {
   if (attrs.capacity == 0 || attrs.capacity < -1) {
     throw ValueError(fmt::format("a queue of capacity {} could never be used", attrs.capacity),
                      {.site = site, .op = op, .hint = "-1 sets no limit"});
@@ -85,7 +85,7 @@ void register_queue_ops(OpRegistry& registry) {
                   .outputs = std::move(outputs),
                   .attrs = std::move(attrs),
                   .shape = std::move(shape),
-                  .gradient = NoGradient{kNoGradient},
+                  .gradient = NoGradient{kNoQueueGradient},
                   .effect = Effect::stateful});
   };
   const auto waits = [](AttrsDef attrs) { return std::move(attrs).fixed("timeout_ms", -1); };
@@ -121,10 +121,10 @@ QueueBase QueueBase::of_ref(const Tensor& ref, Site site) {
   throw ValueError(fmt::format("'{}' is no queue", ref.name()), {.site = site});
 }
 
-const std::vector<DType>& QueueBase::dtypes() const { return attrs_of(ref_).component_types; }
+const std::vector<DType>& QueueBase::dtypes() const { return queue_attrs(ref_).component_types; }
 
 std::vector<Shape> QueueBase::shapes() const {
-  const QueueAttrs& attrs = attrs_of(ref_);
+  const QueueAttrs& attrs = queue_attrs(ref_);
   if (!attrs.shapes.empty()) return attrs.shapes;
   return std::vector<Shape>(attrs.component_types.size(), Shape::unknown());
 }
@@ -248,12 +248,12 @@ FIFOQueue::FIFOQueue(std::int64_t capacity, std::vector<DType> dtypes, FIFOQueue
         // TensorFlow makes this one, and no other, on the CPU and outside control dependencies.
         const auto no_control = control_dependencies(std::nullopt);
         const auto cpu = device("CPU");
-        return make_queue("FIFOQueueV2", options.name.empty() ? "fifo_queue" : options.name,
-                          {.component_types = std::move(dtypes),
-                           .shapes = std::move(options.shapes),
-                           .capacity = capacity,
-                           .shared_name = options.shared_name},
-                          site);
+        return add_queue("FIFOQueueV2", options.name.empty() ? "fifo_queue" : options.name,
+                         {.component_types = std::move(dtypes),
+                          .shapes = std::move(options.shapes),
+                          .capacity = capacity,
+                          .shared_name = options.shared_name},
+                         site);
       }()) {}
 
 RandomShuffleQueue::RandomShuffleQueue(std::int64_t capacity, std::int64_t min_after_dequeue,
@@ -261,15 +261,15 @@ RandomShuffleQueue::RandomShuffleQueue(std::int64_t capacity, std::int64_t min_a
                                        Site site)
     : QueueBase([&] {
         Graph& graph = get_default_graph();
-        return make_queue("RandomShuffleQueueV2",
-                          options.name.empty() ? "random_shuffle_queue" : options.name,
-                          {.component_types = std::move(dtypes),
-                           .shapes = std::move(options.shapes),
-                           .capacity = capacity,
-                           .min_after_dequeue = min_after_dequeue,
-                           .seeds = random::get_seed(graph.seed, options.seed, graph.next_op_seed),
-                           .shared_name = options.shared_name},
-                          site);
+        return add_queue("RandomShuffleQueueV2",
+                         options.name.empty() ? "random_shuffle_queue" : options.name,
+                         {.component_types = std::move(dtypes),
+                          .shapes = std::move(options.shapes),
+                          .capacity = capacity,
+                          .min_after_dequeue = min_after_dequeue,
+                          .seeds = random::get_seed(graph.seed, options.seed, graph.next_op_seed),
+                          .shared_name = options.shared_name},
+                         site);
       }()) {}
 
 }  // namespace towerflow

@@ -17,8 +17,8 @@ namespace {
 /// "FIFOQueue" of "FIFOQueueV2".
 std::string kind_of(const std::string& op) { return op.substr(0, op.size() - 2); }
 
-std::unique_ptr<QueueResource> make_queue(const std::string& op, const QueueAttrs& attrs,
-                                          const std::string& node) {
+std::unique_ptr<QueueResource> make_queue_resource(const std::string& op, const QueueAttrs& attrs,
+                                                   const std::string& node) {
   static std::atomic<std::uint64_t> made{0};
   QueueSpec spec;
   spec.kind = kind_of(op);
@@ -58,7 +58,7 @@ class HandleKernel final : public PreparedKernel {
   void enqueue(towerflow::Queue&, const LaunchArgs& args) const override {
     const std::string& key = attrs_.shared_name.empty() ? node_ : attrs_.shared_name;
     auto& queue = args.run->resources.resource<QueueResource>(
-        key, [this] { return make_queue(op_, attrs_, node_); });
+        key, [this] { return make_queue_resource(op_, attrs_, node_); });
     if (!attrs_.shared_name.empty()) check_same(queue);
     *args.output<Resource*>(0) = &queue;
   }

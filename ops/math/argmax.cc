@@ -118,8 +118,8 @@ class ArgMaxKernel final : public CpuKernel {
   std::int64_t results_;
 };
 
-Tensor call(const char* op, const Operand& input, const ScalarOperand& axis,
-            const ArgMaxOptions& options, Site site) {
+Tensor add_argmax(const char* op, const Operand& input, const ScalarOperand& axis,
+                  const ArgMaxOptions& options, Site site) {
   if (axis.nested() != nullptr && !std::holds_alternative<std::int64_t>(axis.nested()->value())) {
     throw TypeError("axis must be int or Tensor with integer datatype", {.site = site, .op = op});
   }
@@ -157,10 +157,10 @@ void register_argmax_kernels(KernelTable& table) {
 }
 
 Tensor argmax(const Operand& input, const ScalarOperand& axis, ArgMaxOptions options, Site site) {
-  return call("ArgMax", input, axis, options, site);
+  return add_argmax("ArgMax", input, axis, options, site);
 }
 Tensor argmin(const Operand& input, const ScalarOperand& axis, ArgMaxOptions options, Site site) {
-  return call("ArgMin", input, axis, options, site);
+  return add_argmax("ArgMin", input, axis, options, site);
 }
 
 }  // namespace towerflow

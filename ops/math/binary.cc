@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-ShapeRule shape_rule(const BinaryRow& row) {
+ShapeRule binary_shape(const BinaryRow& row) {
   return [accepts = row.accepts, gives_bool = row.gives_bool](InferenceContext& context) {
     const DType dtype = context.dtype(0);
     if (dtype != context.dtype(1)) {
@@ -44,7 +44,7 @@ AttrsDef attributes_of(const BinaryRow& row) {
   return attributes().fixed("incompatible_shape_error", true);
 }
 
-void check_dtype(std::string_view op, DType dtype) {
+void check_operand_dtype(std::string_view op, DType dtype) {
   for (const BinaryRow& row : binary_rows()) {
     if (op != row.op || row.accepts(dtype)) continue;
     throw TypeError(
@@ -57,14 +57,15 @@ void check_dtype(std::string_view op, DType dtype) {
 /// Python's sum (and quotient) makes tensors of its operands before the op sees them.
 Tensor built(OpBuilder& builder, std::string_view op, const Operand& x, const Operand& y) {
   builder.input(x, "x", "T");
-  if (op != "AddV2") check_dtype(op, builder.tensors()[0].dtype());  // before y becomes a constant
+  if (op != "AddV2")
+    check_operand_dtype(op, builder.tensors()[0].dtype());  // before y becomes a constant
   if (op == "AddV2") return builder.eager_input(y, "y", "T").output();
   return builder.input(y, "y", "T").output();
 }
 
 /// An op whose operands agree in dtype; the first fixes it.
-Tensor call(const char* op, const char* default_name, const Operand& x, const Operand& y,
-            const BinaryOptions& options, Site site) {
+Tensor add_binary(const char* op, const char* default_name, const Operand& x, const Operand& y,
+                  const BinaryOptions& options, Site site) {
   OpBuilder builder(op, options.name, default_name, site, {&x, &y});
   return built(builder, op, x, y);
 }
@@ -143,7 +144,7 @@ void register_binary_ops(OpRegistry& registry) {
                   .inputs = {argument(row, row.x), argument(row, row.y)},
                   .outputs = {row.gives_bool ? "z: bool" : "z: T"},
                   .attrs = attributes_of(row),
-                  .shape = shape_rule(row),
+                  .shape = binary_shape(row),
                   .gradient = row.gradient,
                   .elementwise = elementwise_always});
   }
@@ -174,7 +175,7 @@ void register_binary_kernels(KernelTable& table) {
 
 #define TOWERFLOW_BINARY(function, op, default_name)                                      \
   Tensor function(const Operand& x, const Operand& y, BinaryOptions options, Site site) { \
-    return call(op, default_name, x, y, options, site);                                   \
+    return add_binary(op, default_name, x, y, options, site);                             \
   }
 TOWERFLOW_BINARY(add, "AddV2", "Add")
 TOWERFLOW_BINARY(subtract, "Sub", "Sub")

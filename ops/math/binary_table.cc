@@ -5,7 +5,7 @@
 namespace towerflow {
 namespace {
 
-bool number(DType dtype) {
+bool is_numeric(DType dtype) {
   return dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {});
 }
 bool floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
@@ -75,24 +75,27 @@ const std::vector<BinaryRow>& binary_rows() {
   static const NoGradient logic{"bools carry no gradient"};
   static const NoGradient steps{"a floor is constant wherever it has a derivative"};
   static const std::vector<BinaryRow> rows = {
-      {"AddV2", number, false, g::add, number_loops<f::Add>, simd_loops<Binary::add>},
-      {"Sub", number, false, g::sub, number_loops<f::Sub>, simd_loops<Binary::sub>},
-      {"Mul", number, false, g::mul, number_loops<f::Mul>, simd_loops<Binary::mul>},
-      {"RealDiv", number, false, g::real_div, number_loops<f::RealDiv>, simd_loops<Binary::div>},
+      {"AddV2", is_numeric, false, g::add, number_loops<f::Add>, simd_loops<Binary::add>},
+      {"Sub", is_numeric, false, g::sub, number_loops<f::Sub>, simd_loops<Binary::sub>},
+      {"Mul", is_numeric, false, g::mul, number_loops<f::Mul>, simd_loops<Binary::mul>},
+      {"RealDiv", is_numeric, false, g::real_div, number_loops<f::RealDiv>,
+       simd_loops<Binary::div>},
       {"DivNoNan", floating, false, g::div_no_nan, floating_loops<f::DivNoNan>, nullptr},
-      {"FloorDiv", number, false, steps, number_loops<f::FloorDiv>, nullptr},
-      {"FloorMod", number, false, g::floor_mod, number_loops<f::FloorMod>, nullptr},
-      {"Maximum", number, false, g::maximum, number_loops<f::Maximum>, simd_loops<Binary::maximum>},
-      {"Minimum", number, false, g::minimum, number_loops<f::Minimum>, simd_loops<Binary::minimum>},
-      {"Pow", number, false, g::pow, number_loops<f::Pow>, nullptr},
-      {"SquaredDifference", number, false, g::squared_difference,
+      {"FloorDiv", is_numeric, false, steps, number_loops<f::FloorDiv>, nullptr},
+      {"FloorMod", is_numeric, false, g::floor_mod, number_loops<f::FloorMod>, nullptr},
+      {"Maximum", is_numeric, false, g::maximum, number_loops<f::Maximum>,
+       simd_loops<Binary::maximum>},
+      {"Minimum", is_numeric, false, g::minimum, number_loops<f::Minimum>,
+       simd_loops<Binary::minimum>},
+      {"Pow", is_numeric, false, g::pow, number_loops<f::Pow>, nullptr},
+      {"SquaredDifference", is_numeric, false, g::squared_difference,
        number_loops<f::SquaredDifference>, nullptr},
       {"Equal", comparable, true, compares, bool_loops<f::Equal>, nullptr},
       {"NotEqual", comparable, true, compares, bool_loops<f::NotEqual>, nullptr},
-      {"Greater", number, true, compares, bool_loops<f::Greater>, nullptr},
-      {"GreaterEqual", number, true, compares, bool_loops<f::GreaterEqual>, nullptr},
-      {"Less", number, true, compares, bool_loops<f::Less>, nullptr},
-      {"LessEqual", number, true, compares, bool_loops<f::LessEqual>, nullptr},
+      {"Greater", is_numeric, true, compares, bool_loops<f::Greater>, nullptr},
+      {"GreaterEqual", is_numeric, true, compares, bool_loops<f::GreaterEqual>, nullptr},
+      {"Less", is_numeric, true, compares, bool_loops<f::Less>, nullptr},
+      {"LessEqual", is_numeric, true, compares, bool_loops<f::LessEqual>, nullptr},
       {"LogicalAnd", boolean, true, logic, logic_loops<f::LogicalAnd>, nullptr},
       {"LogicalOr", boolean, true, logic, logic_loops<f::LogicalOr>, nullptr},
       {"SigmoidGrad", floating, false, g::sigmoid_grad, floating_loops<f::SigmoidGrad>, nullptr,

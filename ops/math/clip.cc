@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/constant.h"
@@ -16,12 +17,8 @@
 namespace towerflow {
 namespace {
 
-Graph& graph_of(const Operand& t) {
-  return t.any_tensor() != nullptr ? t.any_tensor()->graph() : get_default_graph();
-}
-
 /// The graph of the first that is present.
-Graph& graph_of(const std::vector<OptionalGradient>& list) {
+Graph& gradients_graph(const std::vector<OptionalGradient>& list) {
   for (const OptionalGradient& gradient : list) {
     if (gradient) return gradient->representative().graph();
   }
@@ -79,7 +76,7 @@ Tensor clip_by_norm(const Operand& t, const Operand& clip_norm, ClipByNormOption
 }
 
 Tensor global_norm(const GradientList& t_list, GlobalNormOptions options, Site site) {
-  Graph& graph = graph_of(t_list);
+  Graph& graph = gradients_graph(t_list);
   const NameScope scope(graph, options.name.empty() ? "global_norm" : options.name, site);
   std::vector<Tensor> halves;
   for (const OptionalGradient& gradient : t_list) {

@@ -46,7 +46,7 @@ using BySet = std::array<T, std::size_t{1} << kMostFactors>;
 
 /// A range followed by one element.
 template <class T>
-void append(BySet<T>& range, unsigned sets, T x, const T* const* factors, std::int64_t at) {
+void append_element(BySet<T>& range, unsigned sets, T x, const T* const* factors, std::int64_t at) {
   for (unsigned set = sets; set-- > 0;) {  // larger sets read smaller ones of before
     T sum = static_cast<T>(range[set] * x);
     for (unsigned a = 0; (1u << a) < sets; ++a) {
@@ -69,7 +69,7 @@ void products_with_factors(const ReductionDims& dims, const T* x, const T* const
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t at = base + dims.offset(k, true, dims.rank);
       before[k] = range;
-      append(range, sets, x[at], factors, at);
+      append_element(range, sets, x[at], factors, at);
     }
     range = {T(1)};
     for (std::int64_t k = count; k-- > 0;) {
@@ -79,7 +79,7 @@ void products_with_factors(const ReductionDims& dims, const T* x, const T* const
         sum = static_cast<T>(sum + before[k][set] * range[(sets - 1) ^ set]);
       }
       out[at] = sum;
-      append(range, sets, x[at], factors, at);
+      append_element(range, sets, x[at], factors, at);
     }
   }
 }

@@ -210,7 +210,7 @@ std::variant<NoGradient, GradientRule> gradient_of(const UnaryRow& row) {
   });
 }
 
-Tensor call(const char* op, const Operand& x, const UnaryOptions& options, Site site) {
+Tensor add_unary(const char* op, const Operand& x, const UnaryOptions& options, Site site) {
   return OpBuilder(op, options.name, site, {&x}).input(x, "x").output();
 }
 
@@ -270,7 +270,7 @@ void register_unary_kernels(KernelTable& table) {
 
 #define TOWERFLOW_UNARY(function, op)                                  \
   Tensor function(const Operand& x, UnaryOptions options, Site site) { \
-    return call(op, x, options, site);                                 \
+    return add_unary(op, x, options, site);                            \
   }
 TOWERFLOW_UNARY(negative, "Neg")
 TOWERFLOW_UNARY(abs, "Abs")
@@ -295,24 +295,25 @@ TOWERFLOW_UNARY(logical_not, "LogicalNot")
 #undef TOWERFLOW_UNARY
 
 Tensor sign(const Operand& x, UnaryOptions options, Site site) {
-  return call("Sign", convert_to_tensor(x, {}, site), options, site);  // outside of the op's scope
+  return add_unary("Sign", convert_to_tensor(x, {}, site), options,
+                   site);  // outside of the op's scope
 }
 
 Tensor round(const Operand& x, UnaryOptions options, Site site) {
   const Tensor* tensor = x.tensor();
   if (tensor != nullptr && is_integer(tensor->dtype())) return *tensor;
-  return call("Round", x, options, site);
+  return add_unary("Round", x, options, site);
 }
 
 template <class Unused>
 Tensor types::operator-(const Operand& x) {
-  return call("Neg", x, {}, x.site());
+  return add_unary("Neg", x, {}, x.site());
 }
 template Tensor types::operator-<void>(const Operand&);
 
 Gradient types::operator-(const PresentGradient& x) {
   const Tensor values = x.gradient().representative();
-  return x.gradient().with_values(call("Neg", Operand(values, x.site()), {}, x.site()));
+  return x.gradient().with_values(add_unary("Neg", Operand(values, x.site()), {}, x.site()));
 }
 
 }  // namespace towerflow

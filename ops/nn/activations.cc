@@ -91,8 +91,7 @@ Tensor relu6(const Operand& features, ActivationOptions options, Site site) {
 }
 
 Tensor leaky_relu(const Operand& features, float alpha, LeakyReluOptions options, Site site) {
-  Graph& graph =
-      features.any_tensor() != nullptr ? features.any_tensor()->graph() : get_default_graph();
+  Graph& graph = graph_of(features);
   const NameScope scope(graph, options.name.empty() ? "LeakyRelu" : options.name, site);
   Tensor x = convert_operand(graph, features, "features", std::nullopt);
   if (is_integer(x.dtype())) x = cast(x, DType::float32, {}, site);

@@ -1,6 +1,7 @@
 #include "ops/nn/batch_normalization.h"
 
 #include "core/graph/graph.h"
+#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/view.h"
@@ -10,10 +11,6 @@
 
 namespace towerflow::nn {
 namespace {
-
-Graph& graph_of(const Operand& x) {
-  return x.any_tensor() != nullptr ? x.any_tensor()->graph() : get_default_graph();
-}
 
 Operand at(const Tensor& tensor, Site site) { return Operand(tensor, site); }
 

@@ -36,8 +36,8 @@ Shape sizes_shape(const InferenceContext& context, std::size_t input) {
 }
 
 /// The result of convolving `images` with `filter`; fails where they do not fit.
-Shape result_shape(const InferenceContext& context, const Conv2DAttrs& attrs, const Shape& images,
-                   const Shape& filter) {
+Shape convolved_shape(const InferenceContext& context, const Conv2DAttrs& attrs,
+                      const Shape& images, const Shape& filter) {
   const ImageAxes axes = image_axes(attrs.format);
   const auto dim = [](const Shape& shape, std::size_t axis) {
     return shape.has_rank() ? shape[axis] : Dim(None);
@@ -75,17 +75,18 @@ void conv2d_shape(InferenceContext& context) {
   require_dtype(context, 0, "input", kConvTypes);
   require_rank(context, 0, 4);
   require_rank(context, 1, 4);
-  context.add_output(context.dtype(0), result_shape(context, context.attrs<Conv2DAttrs>(),
-                                                    context.shape(0), context.shape(1)));
+  context.add_output(context.dtype(0), convolved_shape(context, context.attrs<Conv2DAttrs>(),
+                                                       context.shape(0), context.shape(1)));
 }
 
-void fused_shape(InferenceContext& context) {
-  context.add_output(context.dtype(0), result_shape(context, context.attrs<FusedConv2DAttrs>().conv,
-                                                    context.shape(0), context.shape(1)));
+void fused_conv2d_shape(InferenceContext& context) {
+  context.add_output(context.dtype(0),
+                     convolved_shape(context, context.attrs<FusedConv2DAttrs>().conv,
+                                     context.shape(0), context.shape(1)));
 }
 
 void check_backprop(const InferenceContext& context, const Shape& images, const Shape& filter) {
-  const Shape expected = result_shape(context, context.attrs<Conv2DAttrs>(), images, filter);
+  const Shape expected = convolved_shape(context, context.attrs<Conv2DAttrs>(), images, filter);
   if (expected.compatible(context.shape(2))) return;
   fail_with_shapes(
       context, fmt::format("out_backprop must have the shape {} of the result", expected.text()));
@@ -237,7 +238,7 @@ void register_conv2d_ops(OpRegistry& registry) {
                 .inputs = {"input: T", "filter: T", "bias: T"},
                 .outputs = {"output: T"},
                 .attrs = attributes<FusedConv2DAttrs>(),
-                .shape = fused_shape,
+                .shape = fused_conv2d_shape,
                 .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
                 .cost =
                     [](auto inputs, auto outputs) {

@@ -15,7 +15,7 @@ enum class Part { forward, input, filter };
 
 // Operands of the three ops: images, filter, result; in Conv2D and its gradients they are inputs or
 // output 0.
-ConvGeometry geometry_of(Part part, const KernelRequest& request) {
+ConvGeometry conv_geometry_of(Part part, const KernelRequest& request) {
   const auto& attrs = request.attributes<Conv2DAttrs>();
   const Shape& made = request.outputs[0].shape;
   switch (part) {
@@ -41,7 +41,7 @@ std::unique_ptr<PreparedKernel> with_operands(std::unique_ptr<CpuKernel> kernel)
 
 template <Part kPart>
 std::unique_ptr<PreparedKernel> onednn_kernel(const KernelRequest& request) {
-  const ConvGeometry geometry = geometry_of(kPart, request);
+  const ConvGeometry geometry = conv_geometry_of(kPart, request);
   if constexpr (kPart == Part::forward)
     return with_operands<kPart>(onednn::make_conv2d(geometry));
   else if constexpr (kPart == Part::input)
@@ -61,7 +61,7 @@ bool winograd_takes(const KernelRequest& request, const ConvGeometry& geometry) 
 
 template <Part kPart>
 std::unique_ptr<PreparedKernel> winograd_kernel(const KernelRequest& request) {
-  const ConvGeometry geometry = geometry_of(kPart, request);
+  const ConvGeometry geometry = conv_geometry_of(kPart, request);
   if constexpr (kPart == Part::forward)
     return with_operands<kPart>(simd::make_winograd_conv2d(geometry));
   else if constexpr (kPart == Part::input)
@@ -71,7 +71,7 @@ std::unique_ptr<PreparedKernel> winograd_kernel(const KernelRequest& request) {
 }
 
 template <Part kPart, class T>
-std::unique_ptr<PreparedKernel> reference_of(const ConvGeometry& geometry) {
+std::unique_ptr<PreparedKernel> reference_conv2d(const ConvGeometry& geometry) {
   return function_kernel(
       [geometry](const LaunchArgs& args) {
         T* made = args.output<T>(0);
@@ -88,15 +88,15 @@ std::unique_ptr<PreparedKernel> reference_of(const ConvGeometry& geometry) {
 }
 
 template <Part kPart>
-std::unique_ptr<PreparedKernel> reference_kernel(const KernelRequest& request) {
-  const ConvGeometry geometry = geometry_of(kPart, request);
+std::unique_ptr<PreparedKernel> reference_conv2d_kernel(const KernelRequest& request) {
+  const ConvGeometry geometry = conv_geometry_of(kPart, request);
   switch (request.outputs[0].dtype) {
     case DType::float32:
-      return reference_of<kPart, float>(geometry);
+      return reference_conv2d<kPart, float>(geometry);
     case DType::float64:
-      return reference_of<kPart, double>(geometry);
+      return reference_conv2d<kPart, double>(geometry);
     default:
-      return reference_of<kPart, std::int32_t>(geometry);
+      return reference_conv2d<kPart, std::int32_t>(geometry);
   }
 }
 
@@ -121,7 +121,7 @@ bool is_nhwc(const KernelRequest& request) {
   return request.attributes<Conv2DAttrs>().format == DataFormat::nhwc;
 }
 
-bool shapes_known(const KernelRequest& request) {
+bool operands_known(const KernelRequest& request) {
   const auto known = [](const TensorDesc& desc) { return desc.shape.fully_known(); };
   return std::all_of(request.inputs.begin(), request.inputs.end(), known) &&
          known(request.outputs[0]);
@@ -134,8 +134,8 @@ void add_part(KernelTable& table, const char* op) {
              .accepts =
                  [](const KernelRequest& request) {
                    return is_nhwc(request) && request.outputs[0].dtype == DType::float32 &&
-                          shapes_known(request) &&
-                          winograd_takes(request, geometry_of(kPart, request));
+                          operands_known(request) &&
+                          winograd_takes(request, conv_geometry_of(kPart, request));
                  },
              .prepare = winograd_kernel<kPart>});
   table.add({.op = op,
@@ -153,7 +153,7 @@ void add_part(KernelTable& table, const char* op) {
                    return is_nhwc(request) && (dtype == DType::float32 || dtype == DType::float64 ||
                                                dtype == DType::int32);
                  },
-             .prepare = reference_kernel<kPart>});
+             .prepare = reference_conv2d_kernel<kPart>});
 }
 
 }  // namespace
@@ -166,7 +166,8 @@ void register_conv2d_kernels(KernelTable& table) {
              .label = "winograd",
              .accepts =
                  [](const KernelRequest& request) {
-                   return shapes_known(request) && winograd_takes(request, fused_geometry(request));
+                   return operands_known(request) &&
+                          winograd_takes(request, fused_geometry(request));
                  },
              .prepare = fused_winograd_kernel});
   table.add(

@@ -5,6 +5,7 @@
 #include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/operands.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/stack.h"
@@ -87,10 +88,6 @@ void check_shapes(const Tensor& labels, const Tensor& logits, Site site) {
   }
 }
 
-bool is_missing(const Operand& operand) {
-  return operand.array() != nullptr && operand.array()->empty();
-}
-
 Tensor tensor_of(Graph& graph, const Operand& operand) {
   return convert_operand(graph, operand, "", std::nullopt);
 }
@@ -105,7 +102,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const std::stri
 }
 
 /// Whether `check_shapes` has seen all that there is to compare.
-bool shapes_known(const Tensor& labels, const Tensor& logits) {
+bool are_compared(const Tensor& labels, const Tensor& logits) {
   bool known = labels.shape().fully_known() && logits.shape().has_rank();
   for (std::size_t i = 0; known && i + 1 < logits.shape().rank(); ++i) {
     known = logits.shape()[i].known();
@@ -158,9 +155,7 @@ Tensor sparse_softmax_cross_entropy_with_logits(SparseSoftmaxCrossEntropyOptions
                     is_missing(options.labels) ? "labels" : "logits"),
         {.site = site, .op = op});
   }
-  const Tensor* any = options.logits.any_tensor();
-  if (any == nullptr) any = options.labels.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(options.logits, options.labels);
   const NameScope scope(graph, options.name.empty() ? op : options.name, site);
   const Tensor labels = tensor_of(graph, options.labels);
   const Tensor logits = tensor_of(graph, options.logits);
@@ -171,7 +166,7 @@ Tensor sparse_softmax_cross_entropy_with_logits(SparseSoftmaxCrossEntropyOptions
     return cross_entropy(logits, labels, options.name, site);
   }
   std::vector<Operation> checks;
-  if (!shapes_known(labels, logits)) checks.push_back(assert_same_rows(labels, logits, site));
+  if (!are_compared(labels, logits)) checks.push_back(assert_same_rows(labels, logits, site));
   const ControlDependencies after = control_dependencies(checks, site);
   const Tensor classes = last_size(logits, site);
   const Tensor rows = reshape(logits, {-1, classes}, {}, site);

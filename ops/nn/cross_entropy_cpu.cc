@@ -18,7 +18,7 @@ std::unique_ptr<PreparedKernel> simd_kernel(const KernelRequest& request) {
 }
 
 template <class Label>
-std::unique_ptr<PreparedKernel> reference_of(std::int64_t rows, std::int64_t classes) {
+std::unique_ptr<PreparedKernel> reference_xent(std::int64_t rows, std::int64_t classes) {
   return function_kernel([rows, classes](const LaunchArgs& args) {
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t label = args.input<Label>(1)[i];
@@ -34,11 +34,11 @@ std::unique_ptr<PreparedKernel> reference_of(std::int64_t rows, std::int64_t cla
   });
 }
 
-std::unique_ptr<PreparedKernel> reference_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> reference_xent_kernel(const KernelRequest& request) {
   const std::int64_t rows = request.inputs[0].shape.size(0);
   const std::int64_t classes = request.inputs[0].shape.size(1);
-  return request.inputs[1].dtype == DType::int32 ? reference_of<std::int32_t>(rows, classes)
-                                                 : reference_of<std::int64_t>(rows, classes);
+  return request.inputs[1].dtype == DType::int32 ? reference_xent<std::int32_t>(rows, classes)
+                                                 : reference_xent<std::int64_t>(rows, classes);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::unique_ptr<PreparedKernel> reference_kernel(const KernelRequest& request) {
 void register_cross_entropy_kernels(KernelTable& table) {
   const char* op = "SparseSoftmaxCrossEntropyWithLogits";
   add_kernel(table, op, "simd", 0, {DType::float32}, simd_kernel);
-  add_kernel(table, op, "reference", 0, {DType::float64}, reference_kernel);
+  add_kernel(table, op, "reference", 0, {DType::float64}, reference_xent_kernel);
 }
 
 }  // namespace towerflow::nn

@@ -61,8 +61,7 @@ Tensor scaled_by_rate(const Tensor& x, const Tensor& rate, Site site) {
 
 Tensor dropout(const Operand& x, const ScalarOperand& keep_prob, DropoutOptions options,
                Site site) {
-  const Tensor* any = x.any_tensor() != nullptr ? x.any_tensor() : keep_prob.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(x, keep_prob);
   const std::optional<double> number = rate_of(keep_prob);
   std::optional<Tensor> rate;
   if (!number) rate = rate_tensor(keep_prob, site);  // outside of the scope, as in TensorFlow

@@ -1,5 +1,6 @@
 #include "ops/nn/embedding_lookup.h"
 
+#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/gather.h"
 #include "ops/array/rank_size.h"
@@ -32,8 +33,7 @@ Axis row_axes(const Tensor& rows, const Tensor& ids, Site site) {
 
 Tensor embedding_lookup(const Operand& params, const Operand& ids, EmbeddingLookupOptions options,
                         Site site) {
-  const Tensor* any = params.any_tensor() != nullptr ? params.any_tensor() : ids.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(params, ids);
   const NameScope scope(graph, options.name.empty() ? "embedding_lookup" : options.name, site);
   const Tensor table = convert_operand(graph, params, "params", std::nullopt);
   const Tensor places = convert_operand(graph, ids, "ids", std::nullopt);

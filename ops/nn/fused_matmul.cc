@@ -16,7 +16,7 @@ struct FusedMatMulAttrs {
                                             attr::field("relu", &FusedMatMulAttrs::relu)};
 };
 
-void fused_shape(InferenceContext& context) {
+void fused_matmul_shape(InferenceContext& context) {
   const auto& attrs = context.attrs<FusedMatMulAttrs>().product;
   context.add_output(context.dtype(0), Shape{context.shape(0)[attrs.transpose_a ? 1 : 0],
                                              context.shape(1)[attrs.transpose_b ? 0 : 1]});
@@ -69,7 +69,7 @@ void register_fused_matmul_ops(OpRegistry& registry) {
                 .inputs = {"a: T", "b: T", "bias: T"},
                 .outputs = {"product: T"},
                 .attrs = attributes<FusedMatMulAttrs>(),
-                .shape = fused_shape,
+                .shape = fused_matmul_shape,
                 .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
                 .cost = matmul_cost,
                 .plan_only = true});

@@ -38,7 +38,7 @@ bool is_in_top(const float* row, std::int64_t classes, Index target, Index k) {
 }
 
 template <class Index>
-std::unique_ptr<PreparedKernel> kernel_of(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> in_top_k_kernel(const KernelRequest& request) {
   const std::int64_t rows = request.inputs[0].shape.size(0);
   const std::int64_t classes = request.inputs[0].shape.size(1);
   return rows_kernel(
@@ -62,15 +62,13 @@ void register_in_top_k_ops(OpRegistry& registry) {
 }
 
 void register_in_top_k_kernels(KernelTable& table) {
-  add_kernel(table, "InTopKV2", "reference", 1, {DType::int32}, kernel_of<std::int32_t>);
-  add_kernel(table, "InTopKV2", "reference", 1, {DType::int64}, kernel_of<std::int64_t>);
+  add_kernel(table, "InTopKV2", "reference", 1, {DType::int32}, in_top_k_kernel<std::int32_t>);
+  add_kernel(table, "InTopKV2", "reference", 1, {DType::int64}, in_top_k_kernel<std::int64_t>);
 }
 
 Tensor in_top_k(const Operand& predictions, const Operand& targets, const Operand& k,
                 InTopKOptions options, Site site) {
-  const Tensor* any = predictions.any_tensor();
-  if (any == nullptr) any = targets.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(predictions, targets);
   const NameScope scope(graph, options.name.empty() ? "in_top_k" : options.name, site);
   OpBuilder builder("InTopKV2", options.name, site, {&predictions, &targets, &k});
   builder.input(predictions, "predictions", DType::float32).index_input(targets, "targets");

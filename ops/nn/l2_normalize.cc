@@ -1,5 +1,6 @@
 #include "ops/nn/l2_normalize.h"
 
+#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
@@ -8,7 +9,7 @@ namespace towerflow::nn {
 
 template <class Unused>
 Tensor l2_normalize(const Operand& x, Axis axis, L2NormalizeOptions options, Site site) {
-  Graph& graph = x.any_tensor() != nullptr ? x.any_tensor()->graph() : get_default_graph();
+  Graph& graph = graph_of(x);
   const NameScope scope(graph, options.name.empty() ? "l2_normalize" : options.name, site);
   const Tensor value = convert_operand(graph, x, "x", std::nullopt);
   const Tensor squares = square(value, {}, site);

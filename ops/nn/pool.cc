@@ -13,7 +13,7 @@
 namespace towerflow::nn {
 namespace {
 
-Shape result_shape(const InferenceContext& context, const Shape& images) {
+Shape pooled_shape(const InferenceContext& context, const Shape& images) {
   const auto& attrs = context.attrs<PoolAttrs>();
   const ImageAxes axes = image_axes(attrs.format);
   for (const std::size_t axis : {std::size_t{0}, axes.channels}) {
@@ -34,17 +34,17 @@ Shape result_shape(const InferenceContext& context, const Shape& images) {
 void max_pool_shape(InferenceContext& context) {
   require_dtype(context, 0, "input", kRealNumbers);
   require_rank(context, 0, 4);
-  context.add_output(context.dtype(0), result_shape(context, context.shape(0)));
+  context.add_output(context.dtype(0), pooled_shape(context, context.shape(0)));
 }
 
 void avg_pool_shape(InferenceContext& context) {
   require_dtype(context, 0, "value", kFloats);
   require_rank(context, 0, 4);
-  context.add_output(context.dtype(0), result_shape(context, context.shape(0)));
+  context.add_output(context.dtype(0), pooled_shape(context, context.shape(0)));
 }
 
 void need_result_shape(const InferenceContext& context, const Shape& images, std::size_t input) {
-  const Shape expected = result_shape(context, images);
+  const Shape expected = pooled_shape(context, images);
   if (expected.compatible(context.shape(input))) return;
   fail_with_shapes(context, fmt::format("input {} must have the shape {} of the result", input,
                                         expected.text()));
@@ -73,7 +73,7 @@ void max_pool_grad_grad_shape(InferenceContext& context) {
   if (!context.shape(2).compatible(context.shape(0))) {
     fail_with_shapes(context, "Shapes must be equal");
   }
-  context.add_output(context.dtype(0), result_shape(context, context.shape(0)));
+  context.add_output(context.dtype(0), pooled_shape(context, context.shape(0)));
 }
 
 /// Inputs: the image's sizes, gradient of the result.

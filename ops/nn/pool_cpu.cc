@@ -7,7 +7,7 @@
 namespace towerflow::nn {
 namespace {
 
-PoolGeometry geometry_of(const KernelRequest& request) {
+PoolGeometry pool_geometry_of(const KernelRequest& request) {
   return pool_geometry(request.attributes<PoolAttrs>(), request.inputs[0].shape);
 }
 
@@ -18,12 +18,13 @@ PoolGeometry part_of(PoolGeometry geometry, SliceRange range) {
 }
 
 std::unique_ptr<PreparedKernel> simd_max_pool(const KernelRequest& request) {
-  return sliced_kernel(simd::make_max_pool(geometry_of(request)));
+  return sliced_kernel(simd::make_max_pool(pool_geometry_of(request)));
 }
 
 std::unique_ptr<PreparedKernel> simd_max_pool_grad(const KernelRequest& request) {
-  return sliced_kernel(std::make_unique<PickedInputs>(
-      simd::make_max_pool_grad(geometry_of(request)), std::initializer_list<std::size_t>{0, 2}));
+  return sliced_kernel(
+      std::make_unique<PickedInputs>(simd::make_max_pool_grad(pool_geometry_of(request)),
+                                     std::initializer_list<std::size_t>{0, 2}));
 }
 
 std::unique_ptr<PreparedKernel> pool_relu_grad_kernel(const KernelRequest& request) {
@@ -34,7 +35,7 @@ std::unique_ptr<PreparedKernel> pool_relu_grad_kernel(const KernelRequest& reque
 }
 
 std::unique_ptr<PreparedKernel> reference_max_pool(const KernelRequest& request) {
-  const PoolGeometry g = geometry_of(request);
+  const PoolGeometry g = pool_geometry_of(request);
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
     return rows_kernel(g.batch, g.image_elements(),
                        [g](SliceRange images, const void* const* inputs, void* const* outputs) {
@@ -47,7 +48,7 @@ std::unique_ptr<PreparedKernel> reference_max_pool(const KernelRequest& request)
 }
 
 std::unique_ptr<PreparedKernel> reference_max_pool_grad(const KernelRequest& request) {
-  const PoolGeometry g = geometry_of(request);
+  const PoolGeometry g = pool_geometry_of(request);
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
     return rows_kernel(g.batch, g.image_elements(),
                        [g](SliceRange images, const void* const* inputs, void* const* outputs) {
@@ -61,7 +62,7 @@ std::unique_ptr<PreparedKernel> reference_max_pool_grad(const KernelRequest& req
 }
 
 std::unique_ptr<PreparedKernel> reference_max_pool_grad_grad(const KernelRequest& request) {
-  const PoolGeometry g = geometry_of(request);
+  const PoolGeometry g = pool_geometry_of(request);
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
     return rows_kernel(g.batch, g.image_elements(),
                        [g](SliceRange images, const void* const* inputs, void* const* outputs) {
@@ -75,7 +76,7 @@ std::unique_ptr<PreparedKernel> reference_max_pool_grad_grad(const KernelRequest
 }
 
 std::unique_ptr<PreparedKernel> reference_avg_pool(const KernelRequest& request) {
-  const PoolGeometry g = geometry_of(request);
+  const PoolGeometry g = pool_geometry_of(request);
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
     return rows_kernel(g.batch, g.image_elements(),
                        [g](SliceRange images, const void* const* inputs, void* const* outputs) {

@@ -3,29 +3,22 @@
 #include <fmt/format.h>
 
 #include "core/graph/graph.h"
+#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/fill.h"
+#include "ops/array/operands.h"
 #include "ops/array/select.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
 
 namespace towerflow::nn {
-namespace {
-
-bool missing(const Operand& operand) {
-  return operand.array() != nullptr && operand.array()->empty();
-}
-
-}  // namespace
 
 Tensor sigmoid_cross_entropy_with_logits(SigmoidCrossEntropyOptions options, Site site) {
-  if (missing(options.labels) || missing(options.logits)) {
+  if (is_missing(options.labels) || is_missing(options.logits)) {
     throw ValueError("Both `labels` and `logits` must be provided.",
                      {.site = site, .op = "sigmoid_cross_entropy_with_logits"});
   }
-  const Tensor* any = options.logits.any_tensor() != nullptr ? options.logits.any_tensor()
-                                                             : options.labels.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(options.logits, options.labels);
   const NameScope scope(graph, options.name.empty() ? "logistic_loss" : options.name, site);
   const Tensor logits = convert_operand(graph, options.logits, "logits", std::nullopt);
   const Tensor labels = convert_operand(graph, options.labels, "labels", std::nullopt);

@@ -9,6 +9,7 @@
 #include "ops/array/cast.h"
 #include "ops/array/concat.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/operands.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/slice.h"
@@ -132,10 +133,6 @@ Tensor rows_of(const Tensor& x, Site site) {
     rows.set_shape(Shape{Dim(*count), known[known.rank() - 1]}, site);
   }
   return rows;
-}
-
-bool is_missing(const Operand& operand) {
-  return operand.array() != nullptr && operand.array()->empty();
 }
 
 std::vector<Tensor> given(const SoftmaxCrossEntropyOptions& options, const char* op, Site site) {

@@ -84,7 +84,7 @@ void log_softmax_row(const T* x, T* y, std::int64_t classes) {
 }
 
 template <class T, void (*row)(const T*, T*, std::int64_t)>
-std::unique_ptr<PreparedKernel> kernel_of(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> softmax_kernel(const KernelRequest& request) {
   const Shape& logits = request.inputs[0].shape;
   const std::int64_t classes = logits.size(logits.rank() - 1);
   const std::int64_t rows = classes == 0 ? 0 : logits.elements() / classes;
@@ -99,8 +99,7 @@ std::unique_ptr<PreparedKernel> kernel_of(const KernelRequest& request) {
 
 Tensor build(const char* op, const Operand& logits, const SoftmaxOptions& options, Site site) {
   // TensorFlow converts before it opens the op's scope: the constant is called "Const".
-  const Tensor* any = logits.any_tensor();
-  Graph& graph = any != nullptr ? any->graph() : get_default_graph();
+  Graph& graph = graph_of(logits);
   const Operand tensor(convert_operand(graph, logits, "", std::nullopt), site);
   return OpBuilder(op, options.name, site, {&tensor}).input(tensor, "logits").output();
 }
@@ -121,13 +120,14 @@ void register_softmax_ops(OpRegistry& registry) {
 }
 
 void register_softmax_kernels(KernelTable& table) {
-  add_kernel(table, "Softmax", "simd", 0, {DType::float32}, kernel_of<float, softmax_row<float>>);
+  add_kernel(table, "Softmax", "simd", 0, {DType::float32},
+             softmax_kernel<float, softmax_row<float>>);
   add_kernel(table, "Softmax", "reference", 0, {DType::float64},
-             kernel_of<double, softmax_row<double>>);
+             softmax_kernel<double, softmax_row<double>>);
   add_kernel(table, "LogSoftmax", "simd", 0, {DType::float32},
-             kernel_of<float, log_softmax_row<float>>);
+             softmax_kernel<float, log_softmax_row<float>>);
   add_kernel(table, "LogSoftmax", "reference", 0, {DType::float64},
-             kernel_of<double, log_softmax_row<double>>);
+             softmax_kernel<double, log_softmax_row<double>>);
 }
 
 Tensor softmax(const Operand& logits, SoftmaxOptions options, Site site) {

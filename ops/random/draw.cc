@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-constexpr const char* kNoGradient = "random numbers are drawn, they do not depend on the shape";
+constexpr const char* kNoDrawGradient = "random numbers are drawn, they do not depend on the shape";
 
 void float_shape(InferenceContext& context) {
   const DType dtype = context.attrs<DrawAttrs>().dtype;
@@ -49,8 +49,8 @@ bool is_literal(const Operand& operand, std::int64_t value) {
 }
 
 /// The inner node that draws: `type` from `inputs`, whose first is the shape, called `name`.
-Tensor drawn(Graph& graph, const char* type, const std::string& name, std::vector<Tensor> inputs,
-             DType dtype, std::optional<std::int64_t> seed, Site site) {
+Tensor add_draw(Graph& graph, const char* type, const std::string& name, std::vector<Tensor> inputs,
+                DType dtype, std::optional<std::int64_t> seed, Site site) {
   const random::Seeds seeds = random::get_seed(graph.seed, seed, graph.next_op_seed);
   const Shape known = static_shape_value(inputs[0]);
   Tensor made = graph
@@ -104,7 +104,7 @@ Tensor normal(const char* type, const char* default_name, const Operand& shape,
   const Tensor sizes = shape_tensor(graph, shape);
   const Tensor mean = convert_operand(graph, options.mean.at(site), "mean", options.dtype);
   const Tensor stddev = convert_operand(graph, options.stddev.at(site), "stddev", options.dtype);
-  const Tensor numbers = drawn(graph, type, type, {sizes}, options.dtype, options.seed, site);
+  const Tensor numbers = add_draw(graph, type, type, {sizes}, options.dtype, options.seed, site);
   const Operation scaled =
       graph.add({.op = "Mul", .name = "mul", .inputs = {numbers, stddev}, .site = site});
   return sum.input(scaled.output(0), "x").input(mean, "y").output();
@@ -118,8 +118,8 @@ Tensor uniform_integers(const Operand& shape, const RandomUniformOptions& option
   const Tensor sizes = shape_tensor(graph, shape);
   const Tensor low = convert_operand(graph, options.minval.at(site), "min", options.dtype);
   const Tensor high = convert_operand(graph, options.maxval->at(site), "max", options.dtype);
-  return drawn(graph, "RandomUniformInt", draw.scope(), {sizes, low, high}, options.dtype,
-               options.seed, site);
+  return add_draw(graph, "RandomUniformInt", draw.scope(), {sizes, low, high}, options.dtype,
+                  options.seed, site);
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ void register_draw_ops(OpRegistry& registry) {
                   .outputs = {"output: dtype"},
                   .attrs = attributes<DrawAttrs>(),
                   .shape = float_shape,
-                  .gradient = NoGradient{kNoGradient},
+                  .gradient = NoGradient{kNoDrawGradient},
                   .effect = Effect::random});
   }
   registry.add({.name = "RandomUniformInt",
@@ -155,8 +155,8 @@ Tensor random_uniform(const Operand& shape, RandomUniformOptions options, Site s
   OpBuilder sum("AddV2", options.name, "random_uniform", site, {&shape, &options.minval, &maxval});
   Graph& graph = sum.graph();
   const auto draw = [&](const Tensor& sizes) {
-    return drawn(graph, "RandomUniform", "RandomUniform", {sizes}, options.dtype, options.seed,
-                 site);
+    return add_draw(graph, "RandomUniform", "RandomUniform", {sizes}, options.dtype, options.seed,
+                    site);
   };
   const Tensor sizes = shape_tensor(graph, shape);
   if (from_zero && to_one) return draw(sizes);

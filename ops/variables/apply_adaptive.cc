@@ -22,7 +22,7 @@ std::unique_ptr<PreparedKernel> sparse_kernel(const KernelRequest& request) {
   return update_rows_kernel<Rule, kEveryRow>(request, UpdateInputs::apply_rows, {});
 }
 
-ShapeRule shape_rule(std::size_t slots, std::size_t scalars, bool sparse) {
+ShapeRule update_shape(std::size_t slots, std::size_t scalars, bool sparse) {
   return [=](InferenceContext& context) {
     for (std::size_t i = 0; i < slots; ++i) {
       need_shape(context, 1 + i, context.shape(0), "a slot");
@@ -63,7 +63,7 @@ void register_adaptive_ops(OpRegistry& registry) {
                   .inputs = ArgTexts(std::move(inputs)),
                   .outputs = {"out: Ref(T)"},
                   .attrs = std::move(attrs),
-                  .shape = shape_rule(slots.size(), scalars.size(), sparse),
+                  .shape = update_shape(slots.size(), scalars.size(), sparse),
                   .gradient = reason,
                   .effect = Effect::writes_variable,
                   .written = std::move(writes)});

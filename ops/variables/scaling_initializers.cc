@@ -30,7 +30,7 @@ double units(const std::string& mode, const Shape& shape) {
   return std::max(1.0, (fan_in + fan_out) / 2.0);
 }
 
-std::string lower(std::string text) {
+std::string lower_case(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
@@ -40,7 +40,7 @@ std::string lower(std::string text) {
 /// An initializer that draws by what `draw` makes of the shape, of the dtype, of the shape that the
 /// spread depends on.
 template <class Draw>
-Initializer drawn(Draw draw) {
+Initializer drawing_initializer(Draw draw) {
   return PartInitializerFunction(
       [draw](const Shape& shape, DType dtype, const PartitionInfo* partition, Site site) {
         const Shape& whole = partition != nullptr ? partition->full_shape : shape;
@@ -69,7 +69,7 @@ Initializer variance_scaling_initializer(VarianceScalingOptions options, Site si
                     "{}",
                     options.mode));
   }
-  options.distribution = lower(options.distribution);
+  options.distribution = lower_case(options.distribution);
   if (options.distribution == "normal") options.distribution = "truncated_normal";
   const std::string& kind = options.distribution;
   if (kind != "uniform" && kind != "truncated_normal" && kind != "untruncated_normal") {
@@ -78,7 +78,8 @@ Initializer variance_scaling_initializer(VarianceScalingOptions options, Site si
                     "'truncated_normal', 'untruncated_normal'). Received: {}",
                     kind));
   }
-  return drawn([options](const Operand& sizes, DType dtype, const Shape& whole, Site made) {
+  return drawing_initializer([options](const Operand& sizes, DType dtype, const Shape& whole,
+                                       Site made) {
     const double variance = options.scale / units(options.mode, whole);
     if (options.distribution == "uniform") {
       const double limit = std::sqrt(3.0 * variance);
@@ -105,13 +106,15 @@ Initializer glorot_normal_initializer(ScalingInitializerOptions options) {
 }
 
 Initializer uniform_unit_scaling_initializer(UniformUnitScalingOptions options) {
-  return drawn([options](const Operand& sizes, DType dtype, const Shape& whole, Site site) {
-    double inputs = 1;
-    for (std::size_t i = 0; i + 1 < whole.rank(); ++i) inputs *= static_cast<double>(whole.size(i));
-    const double limit = std::sqrt(3.0 / std::max(1.0, inputs)) * options.factor;
-    return random_uniform(
-        sizes, {.minval = -limit, .maxval = limit, .dtype = dtype, .seed = options.seed}, site);
-  });
+  return drawing_initializer(
+      [options](const Operand& sizes, DType dtype, const Shape& whole, Site site) {
+        double inputs = 1;
+        for (std::size_t i = 0; i + 1 < whole.rank(); ++i)
+          inputs *= static_cast<double>(whole.size(i));
+        const double limit = std::sqrt(3.0 / std::max(1.0, inputs)) * options.factor;
+        return random_uniform(
+            sizes, {.minval = -limit, .maxval = limit, .dtype = dtype, .seed = options.seed}, site);
+      });
 }
 
 namespace initializers {

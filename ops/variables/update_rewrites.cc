@@ -62,7 +62,7 @@ std::optional<ValueId> before_expand(const PlanGraph& graph, ValueId value, int 
 
 /// The tensors that `value` is a ConcatV2 of along axis 0, made for node `reader` alone; a concat
 /// of one tensor is an Identity.
-Values parts_of(const PlanGraph& graph, ValueId value, int reader) {
+Values concat_parts(const PlanGraph& graph, ValueId value, int reader) {
   if (const PlanNode* one = only_for(graph, value, reader, "Identity")) return {one->inputs[0]};
   const PlanNode* concat = only_for(graph, value, reader, "ConcatV2");
   if (concat == nullptr || !is_zero_axis(graph, concat->inputs.back())) return {};
@@ -77,7 +77,7 @@ Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
     return attrs == nullptr || attrs->axis == 0 ? pack->inputs : Values{};
   }
   Values rows;
-  for (const ValueId part : parts_of(graph, value, reader)) {
+  for (const ValueId part : concat_parts(graph, value, reader)) {
     const auto row = before_expand(graph, part, reader);
     if (!row) return {};
     rows.push_back(*row);
@@ -179,7 +179,7 @@ Values kept_inputs(const PlanNode& apply, std::size_t gradient, std::size_t coun
   return kept;
 }
 
-void append(Values& values, const Values& more) {
+void append_values(Values& values, const Values& more) {
   values.insert(values.end(), more.begin(), more.end());
 }
 
@@ -193,7 +193,7 @@ bool fuse_apply(PlanGraph& graph, int id) {
   if (!average) return false;
   average->form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
   Values inputs = kept_inputs(node, gradient, 1);
-  append(inputs, average->inputs());
+  append_values(inputs, average->inputs());
   return graph.replace(id, std::string("_MeanApply") + family->name, average->form,
                        std::move(inputs));
 }
@@ -222,7 +222,7 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
     average.divisor = quotient->inputs[1];
     values = quotient->inputs[0];
   }
-  average.gradients = parts_of(graph, values, id);
+  average.gradients = concat_parts(graph, values, id);
   const std::size_t towers = average.gradients.size();
   if (towers < 2 || towers > kMostTowers) return false;
   take_weights(graph, id, average);
@@ -232,7 +232,7 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
   average.form.towers = static_cast<int>(towers);
   average.form.use_nesterov = node.attrs.as<ApplyAttrs>().use_nesterov;
   Values inputs = kept_inputs(node, at, 2);
-  append(inputs, average.inputs());
+  append_values(inputs, average.inputs());
   inputs.push_back(indices);
   return graph.replace(id, std::string("_MeanSparseApply") + family->name, average.form,
                        std::move(inputs));

@@ -26,7 +26,7 @@ struct ThreadScopes {
 
 ThreadScopes& scopes_of(Graph& graph) { return graph.scopes().extension<ThreadScopes>(); }
 
-std::string joined(const std::string& scope, const std::string& name) {
+std::string joined_name(const std::string& scope, const std::string& name) {
   return scope.empty() ? name : scope + "/" + name;
 }
 
@@ -37,7 +37,7 @@ Reuse inherited(Reuse wanted, Reuse outer) {
 }
 
 /// `inner` as the custom getter, with `outer`, where there is one, around what it calls.
-CustomGetter around(CustomGetter outer, CustomGetter inner) {
+CustomGetter nested_getter(CustomGetter outer, CustomGetter inner) {
   if (!outer) return inner;
   return [outer = std::move(outer), inner = std::move(inner)](
              const VariableGetter& getter, const std::string& name,
@@ -53,8 +53,8 @@ CustomGetter around(CustomGetter outer, CustomGetter inner) {
 
 /// A value of another dtype than the one asked for is refused. The constant that TensorFlow makes
 /// of the value to see its dtype stays in the graph there, and so here.
-void check_dtype(Graph& graph, const GetVariableOptions& options, const std::string& name,
-                 Site site) {
+void check_initializer_dtype(Graph& graph, const GetVariableOptions& options,
+                             const std::string& name, Site site) {
   if (!options.dtype || !options.initializer || !options.initializer->is_value()) return;
   const DType given =
       convert_operand(graph, options.initializer->value(), "", std::nullopt).dtype();
@@ -69,7 +69,7 @@ void check_dtype(Graph& graph, const GetVariableOptions& options, const std::str
 
 std::string unique_default_name(Graph& graph, const std::string& prefix) {
   auto& [current, counts] = scopes_of(graph);
-  const std::string name = joined(current->name(), prefix);
+  const std::string name = joined_name(current->name(), prefix);
   if (counts[name] == 0) return prefix;
   int index = 1;
   while (counts[fmt::format("{}_{}", name, index)] > 0) ++index;
@@ -141,7 +141,7 @@ VariableScopeGuard::VariableScopeGuard(std::optional<std::string> name,
     }
     open_names(name ? *name : *options.default_name);
     const std::string own = name ? *name : unique_default_name(graph_, *options.default_name);
-    make(joined(outer_->name(), own), *outer_, options, site);
+    make(joined_name(outer_->name(), own), *outer_, options, site);
     if (!name && own != *options.default_name) {
       scope_->renamed_ = TakenName{*options.default_name, own, site};
     }
@@ -171,7 +171,7 @@ void VariableScopeGuard::make(const std::string& name, const VariableScope& from
   if (options.caching_device) scope_->caching_device_ = options.caching_device;
   if (options.partitioner) scope_->partitioner_ = options.partitioner;
   if (options.custom_getter) {
-    scope_->custom_getter_ = around(from.custom_getter_, options.custom_getter);
+    scope_->custom_getter_ = nested_getter(from.custom_getter_, options.custom_getter);
   }
   if (options.dtype) scope_->dtype_ = *options.dtype;
   if (options.use_resource) scope_->use_resource_ = options.use_resource;
@@ -238,8 +238,8 @@ Variable get_variable(const std::string& name, const VariableShape& asked,
   if (!options.use_resource) options.use_resource = scope.use_resource();
   // The name comes from variable scopes alone: name scopes stand aside while it is made.
   const NameScope root(graph, std::nullopt, site);
-  const std::string full_name = joined(scope.name(), name);
-  check_dtype(graph, options, full_name, site);
+  const std::string full_name = joined_name(scope.name(), name);
+  check_initializer_dtype(graph, options, full_name, site);
   if (!options.initializer) options.initializer = scope.initializer();
   if (!options.constraint) options.constraint = scope.constraint();
   if (!options.dtype) options.dtype = scope.dtype();

@@ -1,4 +1,4 @@
-"""The checks of file sizes, wording and links accept a clean tree and find what is planted."""
+"""The checks of names, sizes, wording and links accept a clean tree and find what is planted."""
 
 import pathlib
 import subprocess
@@ -17,7 +17,7 @@ def check(name, files):
             file.write_text(text)
         subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
         subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
-        arguments = [folder] if name == "links" else []
+        arguments = [folder] if name in ("links", "unity_names") else []
         done = subprocess.run([str(ROOT / "scripts/checks" / name), *arguments], cwd=folder,
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
@@ -36,6 +36,45 @@ class FileSizes(unittest.TestCase):
 
     def test_nothing_tracked(self):
         self.assertEqual(check("file_sizes", {})[0], 1)
+
+
+class OwnNames(unittest.TestCase):
+    def refused(self, a, b, name):
+        code, output = check("unity_names", {"ops/a.cc": a, "core/b.cc": b})
+        self.assertEqual(code, 1, output)
+        self.assertIn(f"'{name}' is a name of ", output)
+
+    def unnamed(self, text, inside="x"):
+        closed = "}  // namespace\n}  // namespace x\n"
+        return f"namespace {inside} {{\nnamespace {{\n\n{text}\n\n{closed}"
+
+    def test_repeated(self):
+        for name, text in [
+                ("sum", "int sum(int a) { return a; }"), ("kMost", "constexpr int kMost[] = {1};"),
+                ("kB", "constexpr int kA = 1, kB = 2;"), ("Part", "struct Part {\n  int a;\n};"),
+                ("Kind", "enum class Kind { a };"), ("Map", "using Map = int;"),
+                ("held", "std::atomic<int> held{0};"),
+                ("least", "template <class T, class F = void (*)(int),\n          bool kB = true>\n"
+                          "std::vector<T> least(T a) {\n  return {a};\n}"),
+                ("Row", "template <class T>\nclass Row final : public A<T> {\n};")]:
+            other = "int other() { return 0; }\n"
+            self.refused(self.unnamed(text), self.unnamed(other + text), name)
+        self.refused("namespace x {\nstatic int f(int a) {\n  return a;\n}\n}  // namespace x\n",
+                     self.unnamed("int f() { return 0; }"), "f")
+
+    def test_others(self):
+        a = self.unnamed("int sum(int a) { return a; }\nnamespace fs = std::filesystem;")
+        for b in [self.unnamed("int sums() { return sum(1); }\nnamespace fs = std::filesystem;"),
+                  self.unnamed("class A {\n public:\n  int sum();\n};\nint A::sum() { return 1; }"),
+                  self.unnamed("int sum(int a) { return a; }", inside="y"),
+                  "namespace x {\nint sum(int a) { return a; }\n}  // namespace x\n"]:
+            code, output = check("unity_names", {"ops/a.cc": a, "core/b.cc": b})
+            self.assertEqual(code, 0, output)
+        # Another library is compiled apart.
+        self.assertEqual(check("unity_names", {"ops/a.cc": a, "tools/b.cc": a})[0], 0)
+
+    def test_nothing_there(self):
+        self.assertEqual(check("unity_names", {})[0], 1)
 
 
 class Wording(unittest.TestCase):

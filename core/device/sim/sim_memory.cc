@@ -13,9 +13,9 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kUnit = 64;
+constexpr std::size_t kBlockUnit = 64;
 
-[[noreturn]] void refuse(int device, std::size_t bytes, const char* what) {
+[[noreturn]] void refuse_bytes(int device, std::size_t bytes, const char* what) {
   throw errors::ResourceExhaustedError(
       fmt::format("simulated accelerator {}: no {} for {} bytes of memory: {}", device, what, bytes,
                   std::strerror(errno)));
@@ -29,16 +29,16 @@ SimMemory::SimMemory(int device, std::size_t bytes) : number_(device), bytes_(by
   const int file = memfd_create("simulated accelerator", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, static_cast<off_t>(bytes_)) != 0) {
     if (file >= 0) close(file);
-    refuse(device, bytes_, "file");
+    refuse_bytes(device, bytes_, "file");
   }
   void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   close(file);
-  if (pages == MAP_FAILED) refuse(device, bytes_, "pages");
+  if (pages == MAP_FAILED) refuse_bytes(device, bytes_, "pages");
   void* reserved =
       mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) {
     munmap(pages, bytes_);
-    refuse(device, bytes_, "addresses");
+    refuse_bytes(device, bytes_, "addresses");
   }
   host_ = static_cast<std::byte*>(pages);
   device_ = static_cast<std::byte*>(reserved);
@@ -50,7 +50,8 @@ SimMemory::~SimMemory() {
 }
 
 std::shared_ptr<void> SimMemory::allocate(std::size_t bytes) {
-  const std::size_t wanted = (std::max<std::size_t>(bytes, 1) + kUnit - 1) / kUnit * kUnit;
+  const std::size_t wanted =
+      (std::max<std::size_t>(bytes, 1) + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
   std::lock_guard lock(mutex_);
   std::size_t offset = 0;  // the first hole that is large enough
   for (const auto& [begin, size] : blocks_) {

@@ -25,7 +25,7 @@ const std::vector<Unit> kRates{
     {"B/s", 1},       {"kB/s", 1e3},       {"MB/s", 1e6},         {"GB/s", 1e9},
     {"KiB/s", 1024.}, {"MiB/s", 1048576.}, {"GiB/s", 1073741824.}};
 
-std::optional<double> number(std::string_view& text) {
+std::optional<double> take_number(std::string_view& text) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || !std::isfinite(value)) return std::nullopt;
@@ -33,7 +33,8 @@ std::optional<double> number(std::string_view& text) {
   return value;
 }
 
-[[noreturn]] void refuse(std::string_view key, std::string_view got, std::string_view wanted) {
+[[noreturn]] void refuse_option(std::string_view key, std::string_view got,
+                                std::string_view wanted) {
   throw ValueError(fmt::format("{}={} of a simulated accelerator: wanted {}", key, got, wanted));
 }
 
@@ -42,12 +43,12 @@ double quantity(std::string_view key, std::string_view text, const std::vector<U
   for (const Unit& unit : units) names += fmt::format("{}{}", names.empty() ? "" : ", ", unit.name);
   const std::string wanted = fmt::format("a number and one of {}", names);
   std::string_view rest = text;
-  const auto value = number(rest);
-  if (!value) refuse(key, text, wanted);
+  const auto value = take_number(rest);
+  if (!value) refuse_option(key, text, wanted);
   for (const Unit& unit : units) {
     if (rest == unit.name) return *value * unit.size;
   }
-  refuse(key, text, wanted);
+  refuse_option(key, text, wanted);
 }
 
 std::pair<int, double> slow_device(std::string_view text) {
@@ -55,10 +56,10 @@ std::pair<int, double> slow_device(std::string_view text) {
   int device = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), device);
   std::string_view rest = text.substr(static_cast<std::size_t>(stop - text.data()));
-  if (error != std::errc{} || rest.empty() || rest[0] != ':') refuse("slow", text, wanted);
+  if (error != std::errc{} || rest.empty() || rest[0] != ':') refuse_option("slow", text, wanted);
   rest.remove_prefix(1);
-  const auto times = number(rest);
-  if (!times || !rest.empty()) refuse("slow", text, wanted);
+  const auto times = take_number(rest);
+  if (!times || !rest.empty()) refuse_option("slow", text, wanted);
   return {device, *times};
 }
 
@@ -68,17 +69,17 @@ SimulatedFault fault_of(std::string_view text) {
     int value = 0;
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     const bool whole = stop == digits.data() + digits.size();
-    if (error != std::errc{} || !whole || value < 0) refuse("fault", text, wanted);
+    if (error != std::errc{} || !whole || value < 0) refuse_option("fault", text, wanted);
     return value;
   };
   const std::size_t first = text.find(':'), last = text.rfind(':');
-  if (first == last) refuse("fault", text, wanted);
+  if (first == last) refuse_option("fault", text, wanted);
   const std::string_view name = text.substr(first + 1, last - first - 1);
   for (const Lane lane : {Lane::compute, Lane::upload, Lane::download}) {
     if (name != lane_name(lane)) continue;
     return {number(text.substr(0, first)), lane, number(text.substr(last + 1))};
   }
-  refuse("fault", text, wanted);
+  refuse_option("fault", text, wanted);
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ SimulatedDevices parse_simulated_devices(std::string_view text) {
       options.jitter = quantity(key, value, kTimes);
     } else if (key == "memory") {
       const double bytes = quantity(key, value, kBytes);
-      if (!(bytes >= 0 && bytes < 1e15)) refuse(key, value, "at most 4 TiB");
+      if (!(bytes >= 0 && bytes < 1e15)) refuse_option(key, value, "at most 4 TiB");
       options.memory = static_cast<std::size_t>(bytes);
     } else if (key == "slow") {
       options.slow.insert_or_assign(slow_device(value).first, slow_device(value).second);
