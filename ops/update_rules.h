@@ -51,6 +51,20 @@ struct SubtractRule {
   }
 };
 
+/// variable -= rest * (variable - value), rest = 1 - decay: an average that moves towards values
+/// (moving_averages.assign_moving_average)
+template <class T>
+struct MovingAverageRule {
+  static constexpr std::size_t kSlots = 0;
+  static constexpr std::size_t kScalars = 1;
+  static constexpr std::size_t kBeforeGradient = 1;
+  explicit MovingAverageRule(const T* s) : rest(s[0]) {}
+  [[gnu::always_inline]] void operator()(T& variable, T value) const {
+    variable -= (variable - value) * rest;
+  }
+  T rest;
+};
+
 /// variable -= rate * gradient  (tf.raw_ops.ApplyGradientDescent)
 template <class T>
 struct GradientDescentRule {

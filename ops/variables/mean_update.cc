@@ -132,6 +132,14 @@ void register_mean_update_ops(OpRegistry& registry) {
     add("_MeanApply");
     if (family.rows) add("_MeanSparseApply");
   }
+  registry.add({.name = "_MovingAverage",
+                .inputs = {"ref: Ref(T)", "rest: T", "value: T"},
+                .outputs = {"output_ref: Ref(T)"},
+                .shape = same_as_first,
+                .gradient = reason,
+                .effect = Effect::writes_variable,
+                .written = {0},
+                .plan_only = true});
 }
 
 void register_mean_update_kernels(KernelTable& table) {
@@ -139,6 +147,9 @@ void register_mean_update_kernels(KernelTable& table) {
     table.add({.op = op, .label = "one pass", .accepts = {}, .prepare = prepare});
   };
   add("_MeanOfN", average_kernel);
+  add("_MovingAverage", [](const KernelRequest& request) {
+    return update_kernel<MovingAverageRule>(request, UpdateInputs::apply, {});
+  });
   for (const FusedUpdate& update : kUpdates) {
     add(std::string("_MeanApply") + update.family.name, update.dense);
     if (update.family.rows) {

@@ -16,6 +16,8 @@ namespace towerflow {
 /// _MeanOfN: inputs of the form. _MeanApplyX, for each ApplyX: variable, slots, scalars in their
 /// order, inputs of the form. _MeanSparseApplyX, for each SparseApplyX: the same with values of
 /// slices as gradients, then the indices of all of them.
+///
+/// _MovingAverage: variable, 1 - decay, value; made of an AssignSub and what it subtracts.
 void register_mean_update_ops(OpRegistry& registry);
 void register_mean_update_kernels(KernelTable& table);
 void register_mean_update_rules(std::vector<RewriteRule>& rules);

@@ -198,6 +198,24 @@ bool fuse_apply(PlanGraph& graph, int id) {
                        std::move(inputs));
 }
 
+/// AssignSub(v, Mul(Sub(v, value), rest)) -> v moves towards the value in one pass.
+bool fuse_moving_average(PlanGraph& graph, int id) {
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (node.op->name != "AssignSub" || !is_float_or_double(graph, node.inputs[0])) return false;
+  const PlanNode* step = only_for(graph, node.inputs[1], id, "Mul");
+  if (step == nullptr || !is_scalar(graph, step->inputs[1])) return false;
+  const PlanNode* distance = only_for(graph, step->inputs[0], id, "Sub");
+  if (distance == nullptr) return false;
+  const Shape& shape = graph.spec(node.inputs[0]).shape;
+  for (const ValueId side : distance->inputs) {
+    if (!shape.fully_known() || graph.spec(side).shape != shape) return false;
+  }
+  const int variable = graph.variable_behind(node.inputs[0]);
+  if (variable < 0 || graph.variable_behind(distance->inputs[0]) != variable) return false;
+  return graph.replace(id, "_MovingAverage", {},
+                       {node.inputs[0], step->inputs[1], distance->inputs[1]});
+}
+
 /// Whether these values of slices are arrays of known shape.
 bool are_slices(const PlanGraph& graph, const Values& values) {
   return std::all_of(values.begin(), values.end(), [&](ValueId value) {
@@ -245,6 +263,7 @@ void register_mean_update_rules(std::vector<RewriteRule>& rules) {
   rules.push_back({"sum of towers and quotient", "updates", fuse_quotient});
   rules.push_back({"average and update", "updates", fuse_apply});
   rules.push_back({"slices of towers and update", "updates", fuse_apply_rows});
+  rules.push_back({"moving average", "updates", fuse_moving_average});
 }
 
 }  // namespace towerflow

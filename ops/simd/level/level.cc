@@ -48,6 +48,7 @@ const Loops SIMD_TABLE = {
     .max_pool_grad = max_pool_grad_loop,
     .update = {{update_loop<AddRule<float>>},
                {update_loop<SubtractRule<float>>},
+               {update_loop<MovingAverageRule<float>>},
                {update_loop<GradientDescentRule<float>>},
                {update_loop<MomentumRule<float>>},
                {update_loop<NesterovRule<float>>},

@@ -81,6 +81,7 @@ void check_rule() {
 
 TEST_CASE("update loops: sum") { check_rule<AddRule<float>>(); }
 TEST_CASE("update loops: difference") { check_rule<SubtractRule<float>>(); }
+TEST_CASE("update loops: moving average") { check_rule<MovingAverageRule<float>>(); }
 TEST_CASE("update loops: gradient descent") { check_rule<GradientDescentRule<float>>(); }
 TEST_CASE("update loops: momentum") { check_rule<MomentumRule<float>>(); }
 TEST_CASE("update loops: Nesterov's momentum") { check_rule<NesterovRule<float>>(); }

@@ -120,6 +120,68 @@ TEST_CASE("mean and update: averages by themselves") {
   }
 }
 
+/// What may be between a moving average and the pass that it is made.
+enum class Near { nothing, written, read, other_variable, other_shape };
+
+/// An average after three values, and its plan.
+template <class T>
+Ran moved_average(Near near, bool fused) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Shape shape{3, 50};
+  const Variable average(random_array<T>(shape, 1), {.name = "average"});
+  const Variable other(random_array<T>(shape, 2), {.name = "other"});
+  const Variable value(random_array<T>(near == Near::other_shape ? Shape{50} : shape, 3));
+  const Tensor rest = cast(tensor_of(Array::scalar(0.03)), average.dtype());
+  const Variable& from = near == Near::other_variable ? other : average;
+  const Tensor distance = from - value;
+  std::vector<Fetch> fetches;
+  if (near == Near::written) fetches.emplace_back(assign_add(average, other).op());
+  if (near == Near::read) fetches.emplace_back(reduce_sum(distance));
+  fetches.emplace_back(assign_sub(average, distance * rest));
+  const Operation twice = assign_add(value, value).op();
+  ConfigProto config = with_fusion(fused);
+  config.passes.skipped_rewrites.insert("elementwise");
+  Session session(graph, config);
+  session.run(global_variables_initializer());
+  Ran ran{{}, session.plan_report(fetches)};
+  for (int step = 0; step < 3; ++step) {
+    for (Array& result : session.run(fetches)) ran.values.push_back(std::move(result));
+    session.run(twice);
+  }
+  return ran;
+}
+
+template <class T>
+void check_moving_average() {
+  for (const Near near :
+       {Near::nothing, Near::written, Near::read, Near::other_variable, Near::other_shape}) {
+    CAPTURE(static_cast<int>(near));
+    const Ran fused = moved_average<T>(near, true);
+    CHECK(fused.values == moved_average<T>(near, false).values);
+    CHECK(holds(fused.report, "  _MovingAverage [") == (near == Near::nothing));
+    CHECK(holds(fused.report, "  AssignSub [") == (near != Near::nothing));
+  }
+}
+
+TEST_CASE("a moving average is one pass, with the bits of several") {
+  check_moving_average<float>();
+  check_moving_average<double>();
+}
+
+TEST_CASE("the averages of ExponentialMovingAverage are passes of that kind") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Variable w(random_array<float>({40}, 1), {.name = "w"});
+  train::ExponentialMovingAverage ema(0.9);
+  const Operation update = ema.apply({w});
+  Session session(graph);
+  session.run(global_variables_initializer());
+  const std::string report = session.plan_report(std::vector<Fetch>{update});
+  CHECK(holds(report, "  _MovingAverage ["));
+  CHECK_FALSE(holds(report, "  AssignSub ["));
+}
+
 TEST_CASE("mean and update: a mean that somebody else reads stays") {
   Graph graph;
   const auto guard = graph.as_default();
