@@ -52,7 +52,7 @@ std::vector<Variable> variables_between(const std::vector<Tensor>& xs,
 
 /// The rule of the IdentityN over ys, inputs and variables: nothing for ys, the rest as `gradient`
 /// says.
-GradientRule rule_of(const custom::Result& result, std::vector<Variable> variables, Site site) {
+GradientRule custom_rule(const custom::Result& result, std::vector<Variable> variables, Site site) {
   return [gradient = result.gradient, count = result.ys.size(), variables, site](
              const Operation&, const std::vector<OptionalGradient>& dys) {
     std::vector<Tensor> of_ys;
@@ -132,7 +132,7 @@ std::vector<Tensor> custom::call(const std::function<Result(const std::vector<Te
   all.insert(all.end(), variables.begin(), variables.end());
   auto& own = graph.extension<GraphGradients>().by_name;
   const std::string name = fmt::format("CustomGradient-{}", own.size());
-  own.emplace(name, rule_of(result, variables, site));
+  own.emplace(name, custom_rule(result, variables, site));
   const GradientOverrideScope override(graph, {{"IdentityN", name}});
   std::vector<Tensor> tied = identity_n(all, {}, site);
   tied.resize(result.ys.size());

@@ -47,7 +47,7 @@ bool are_twins(std::string_view a, std::string_view b, std::string_view inside) 
 }
 
 /// "'a/Cast' (model.cc:41)"
-std::string place(const Operation& op) {
+std::string place_of(const Operation& op) {
   std::string text = fmt::format("'{}'", op.name());
   if (op.site().known()) text += fmt::format(" ({})", op.site().text());
   return text;
@@ -81,22 +81,24 @@ std::string because(const WhyNone& why, const Tensor& y, const Tensor& x,
       return text;
     }
     case NoneCause::stop_gradients_argument:
-      return fmt::format("the call's own stop_gradients cut at {}{}", place(why.node), sides(why));
+      return fmt::format("the call's own stop_gradients cut at {}{}", place_of(why.node),
+                         sides(why));
     case NoneCause::stop_gradient:
-      return fmt::format("cut at the stop_gradient {}{}", place(why.node), sides(why));
+      return fmt::format("cut at the stop_gradient {}{}", place_of(why.node), sides(why));
     case NoneCause::integer:
       return fmt::format("cut at the {} {}: integers and bools carry no gradient{}",
-                         why.node.type(), place(why.node), sides(why));
+                         why.node.type(), place_of(why.node), sides(why));
     case NoneCause::no_gradient_op:
-      return fmt::format("cut at {}, whose op {} has no gradient: {}{}", place(why.node),
+      return fmt::format("cut at {}, whose op {} has no gradient: {}{}", place_of(why.node),
                          why.node.type(), why.reason, sides(why));
     case NoneCause::assignment:
       return fmt::format(
           "only what {} assigns depends on x, and no gradient flows through an "
           "assignment{}",
-          place(why.node), sides(why));
+          place_of(why.node), sides(why));
     case NoneCause::indices_or_shape:
-      return fmt::format("{} uses x for indices or a shape alone{}", place(why.node), sides(why));
+      return fmt::format("{} uses x for indices or a shape alone{}", place_of(why.node),
+                         sides(why));
     case NoneCause::other_tower:
       return fmt::format(
           "x was made in another tower: y depends on its twin '{}'; what x leads to "
@@ -106,7 +108,7 @@ std::string because(const WhyNone& why, const Tensor& y, const Tensor& x,
       return fmt::format(
           "y only waits for x: {} has '{}' as a control input, which carries no "
           "value{}",
-          place(why.node), why.towards_x.name(), sides(why));
+          place_of(why.node), why.towards_x.name(), sides(why));
     case NoneCause::no_path:
       return fmt::format("y does not use x: what x leads to ends at '{}'; y uses '{}'",
                          why.towards_x.name(), why.towards_y.name());

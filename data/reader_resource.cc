@@ -156,9 +156,9 @@ std::string ReaderResource::where_from(std::string_view record) {
     std::lock_guard lock(mutex_);
     places = trail_.find(record);
   }
-  constexpr std::size_t kNamed = 3;
+  constexpr std::size_t kNamedFiles = 3;
   std::string text;
-  for (std::size_t i = 0; i < std::min(places.size(), kNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(places.size(), kNamedFiles); ++i) {
     if (i > 0) text += " or ";  // records that look alike
     text += fmt::format("'{}'", *places[i].file);
     if (format_.key_is_path) continue;

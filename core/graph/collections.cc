@@ -31,7 +31,7 @@ Pattern compile(const std::string& scope) {
   return pattern;
 }
 
-bool matches(const pcre2_code* pattern, const std::string& name) {
+bool name_matches(const pcre2_code* pattern, const std::string& name) {
   const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
       pcre2_match_data_create_from_pattern(pattern, nullptr), pcre2_match_data_free);
   return pcre2_match(pattern, reinterpret_cast<PCRE2_SPTR>(name.data()), name.size(), 0, 0,
@@ -124,7 +124,8 @@ std::vector<const CollectionItem*> Collections::matching(
     // An empty scope is a filter too: what has no name does not pass it.
     if (scope) {
       if (!item.name) continue;
-      if (literal ? !item.name->starts_with(*scope) : !matches(pattern.get(), *item.name)) continue;
+      if (literal ? !item.name->starts_with(*scope) : !name_matches(pattern.get(), *item.name))
+        continue;
     }
     found.push_back(&item);
   }

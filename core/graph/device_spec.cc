@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> split_at(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
     const auto at = text.find(separator);
@@ -65,8 +65,8 @@ DeviceSpec DeviceSpec::parse(std::string_view text, Site site) {
     }
     spec.type = std::move(given);
   };
-  for (std::string_view part : split(text, '/')) {
-    const auto words = split(part, ':');
+  for (std::string_view part : split_at(text, '/')) {
+    const auto words = split_at(part, ':');
     const std::size_t count = words.size();
     if (words[0].empty()) continue;
     if (count == 2 && words[0] == "job") {

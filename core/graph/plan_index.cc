@@ -8,7 +8,7 @@ namespace towerflow {
 namespace {
 
 /// The variables that a node writes.
-std::vector<int> written_by(const PlanGraph& graph, const PlanNode& node) {
+std::vector<int> variables_written_by(const PlanGraph& graph, const PlanNode& node) {
   std::vector<int> variables;
   for (const int written : node.op->written) {
     variables.push_back(graph.variable_behind(node.inputs[static_cast<std::size_t>(written)]));
@@ -43,7 +43,7 @@ bool PlanIndex::is_current(const PlanGraph& graph, int node) const {
   const auto first = reads_.begin() + noted.first_read;
   return std::equal(reading.inputs.begin(), reading.inputs.end(), first, first + noted.reads,
                     [](ValueId input, const Read& read) { return input == read.value; }) &&
-         reading.control == noted.control && written_by(graph, reading) == noted.written;
+         reading.control == noted.control && variables_written_by(graph, reading) == noted.written;
 }
 
 bool PlanIndex::is_fetched(ValueId value) const {
@@ -99,7 +99,7 @@ void PlanIndex::note(const PlanGraph& graph, int node) {
   }
   noted.control = reading.control;
   for (const int awaited : noted.control) ++awaited_[static_cast<std::size_t>(awaited)];
-  noted.written = written_by(graph, reading);
+  noted.written = variables_written_by(graph, reading);
   for (const int variable : noted.written) writers_.insert({variable, node});
 }
 

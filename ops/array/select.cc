@@ -133,14 +133,15 @@ std::unique_ptr<PreparedKernel> select_v2_kernel(const KernelRequest& request) {
   return sliced_kernel(std::make_unique<SelectKernel>(request, false));
 }
 
-template <Tensor (*kSelect)(const Operand&, const Operand&, const Operand&, SelectOptions, Site)>
+template <Tensor (*kSelect)(const Operand&, const Operand&, const Operand&, SelectOptions, Site),
+          bool kZerosLike>
 std::vector<OptionalGradient> select_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
   const Tensor condition = op.input(0);
   const Tensor dy = dense_gradient(dys[0], site);
   Tensor zero = scalar_like(dy, 0, site);
-  if (kSelect == where) {
+  if (kZerosLike) {
     zero = op.graph()
                .add({.op = "ZerosLike", .name = "zeros_like", .inputs = {dy}, .site = site})
                .output(0);
@@ -167,13 +168,13 @@ void register_select_ops(OpRegistry& registry) {
                 .inputs = {"condition: bool", "t: T", "e: T"},
                 .outputs = {"output: T"},
                 .shape = select_shape,
-                .gradient = select_gradient<where>,
+                .gradient = select_gradient<where, true>,
                 .elementwise = chooses_elements});
   registry.add({.name = "SelectV2",
                 .inputs = {"condition: bool", "t: T", "e: T"},
                 .outputs = {"output: T"},
                 .shape = select_v2_shape,
-                .gradient = select_gradient<where_v2>,
+                .gradient = select_gradient<where_v2, false>,
                 .elementwise = elementwise_always});
 }
 

@@ -100,7 +100,7 @@ std::unique_ptr<PreparedKernel> prepare(const KernelRequest& request) {
 }
 
 template <class T, template <class> class Fill>
-void add(KernelTable& table, const char* op) {
+void add_draw_kernel(KernelTable& table, const char* op) {
   table.add({.op = op,
              .label = "philox",
              .accepts = [](const KernelRequest& r) { return r.outputs[0].dtype == dtype_of<T>(); },
@@ -110,14 +110,14 @@ void add(KernelTable& table, const char* op) {
 }  // namespace
 
 void register_draw_kernels(KernelTable& table) {
-  add<float, Uniform>(table, "RandomUniform");
-  add<double, Uniform>(table, "RandomUniform");
-  add<std::int32_t, Integers>(table, "RandomUniformInt");
-  add<std::int64_t, Integers>(table, "RandomUniformInt");
-  add<float, Normal>(table, "RandomStandardNormal");
-  add<double, Normal>(table, "RandomStandardNormal");
-  add<float, Truncated>(table, "TruncatedNormal");
-  add<double, Truncated>(table, "TruncatedNormal");
+  add_draw_kernel<float, Uniform>(table, "RandomUniform");
+  add_draw_kernel<double, Uniform>(table, "RandomUniform");
+  add_draw_kernel<std::int32_t, Integers>(table, "RandomUniformInt");
+  add_draw_kernel<std::int64_t, Integers>(table, "RandomUniformInt");
+  add_draw_kernel<float, Normal>(table, "RandomStandardNormal");
+  add_draw_kernel<double, Normal>(table, "RandomStandardNormal");
+  add_draw_kernel<float, Truncated>(table, "TruncatedNormal");
+  add_draw_kernel<double, Truncated>(table, "TruncatedNormal");
 }
 
 }  // namespace towerflow

@@ -62,6 +62,14 @@ class OwnNames(unittest.TestCase):
         self.refused("namespace x {\nstatic int f(int a) {\n  return a;\n}\n}  // namespace x\n",
                      self.unnamed("int f() { return 0; }"), "f")
 
+    def test_of_a_header(self):
+        for header in ["namespace x {\nint sum(int a, int b);\n}  // namespace x\n",
+                       "namespace x::types {\nstruct sum {\n};\n}  // namespace x::types\n"]:
+            code, output = check("unity_names", {
+                "ops/a.h": header, "core/b.cc": self.unnamed("int sum(int a) { return a; }")})
+            self.assertEqual(code, 1, output)
+            self.assertIn("core/b.cc:4: 'sum' is a name of ops/a.h:2 too", output)
+
     def test_others(self):
         a = self.unnamed("int sum(int a) { return a; }\nnamespace fs = std::filesystem;")
         for b in [self.unnamed("int sums() { return sum(1); }\nnamespace fs = std::filesystem;"),

@@ -58,7 +58,7 @@ void write_tensor(const Array& array, proto::TensorProto& proto) {
 
 /// The elements, of which the last one given stands for those that are missing.
 template <class T, class Values>
-void fill(Array& array, const Values& values) {
+void fill_array(Array& array, const Values& values) {
   const auto count = static_cast<std::size_t>(array.elements());
   const auto given = static_cast<std::size_t>(values.size());
   if (given > count) fail_attr(fmt::format("{} values of a tensor {}", given, array.text(0)));
@@ -74,32 +74,32 @@ void fill(Array& array, const Values& values) {
 void fill_values(const proto::TensorProto& proto, Array& array) {
   switch (array.dtype()) {
     case DType::float32:
-      return fill<float>(array, proto.float_val());
+      return fill_array<float>(array, proto.float_val());
     case DType::float64:
-      return fill<double>(array, proto.double_val());
+      return fill_array<double>(array, proto.double_val());
     case DType::int8:
-      return fill<std::int8_t>(array, proto.int_val());
+      return fill_array<std::int8_t>(array, proto.int_val());
     case DType::int16:
-      return fill<std::int16_t>(array, proto.int_val());
+      return fill_array<std::int16_t>(array, proto.int_val());
     case DType::int32:
-      return fill<std::int32_t>(array, proto.int_val());
+      return fill_array<std::int32_t>(array, proto.int_val());
     case DType::uint8:
-      return fill<std::uint8_t>(array, proto.int_val());
+      return fill_array<std::uint8_t>(array, proto.int_val());
     case DType::uint16:
-      return fill<std::uint16_t>(array, proto.int_val());
+      return fill_array<std::uint16_t>(array, proto.int_val());
     case DType::int64:
-      return fill<std::int64_t>(array, proto.int64_val());
+      return fill_array<std::int64_t>(array, proto.int64_val());
     case DType::uint32:
-      return fill<std::uint32_t>(array, proto.uint32_val());
+      return fill_array<std::uint32_t>(array, proto.uint32_val());
     case DType::uint64:
-      return fill<std::uint64_t>(array, proto.uint64_val());
+      return fill_array<std::uint64_t>(array, proto.uint64_val());
     case DType::bool_:
-      return fill<bool>(array, proto.bool_val());
+      return fill_array<bool>(array, proto.bool_val());
     case DType::float16:
     case DType::bfloat16:
-      return fill<std::uint16_t>(array, proto.half_val());
+      return fill_array<std::uint16_t>(array, proto.half_val());
     case DType::string:
-      return fill<std::string>(array, proto.string_val());
+      return fill_array<std::string>(array, proto.string_val());
     default:
       fail_attr(fmt::format("a tensor of {}", dtype_name(array.dtype())));
   }
