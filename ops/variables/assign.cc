@@ -106,38 +106,36 @@ std::unique_ptr<PreparedKernel> change_kernel(const KernelRequest& request) {
 }
 
 /// Changes the rows that indices name, one after another: a row that is named twice is changed
-/// twice, in their order. Each slice does some columns of all rows, so that this holds for it too.
-/// Phase 0 fails before anything is written.
+/// twice, in their order. Each slice looks at all indices and does a range of the rows, so that
+/// this holds for it too. Phase 0 fails before anything is written.
 template <class T, class Rule>
 class ScatterKernel final : public CpuKernel {
  public:
-  explicit ScatterKernel(const SliceRows& rows)
-      : rows_(rows),
-        slices_(slice_count(rows.slices * rows.width, kLoopGrain,
-                            slice_count(rows.width, kColumns, kMostSlices))) {}
+  explicit ScatterKernel(const SliceRows& rows) : rows_(rows) {
+    // Next to this many elements of a row it takes a slice little time to look at an index.
+    constexpr std::int64_t kElementsOfIndex = 64;
+    const int most = std::min(slice_count(rows.width, kElementsOfIndex, kMostPartialSlices),
+                              slice_count(rows.rows, 1, kMostPartialSlices));
+    slices_ = slice_count(rows.slices * rows.width, kLoopGrain, most);
+  }
 
   int phases() const override { return 2; }
   int slices(int phase) const override { return phase == 0 ? 1 : slices_; }
   void run(int phase, int slice, const void* const* inputs, void* const*,
            std::byte*) const override {
     if (phase == 0) return rows_.check(inputs[1]);
-    const SliceRange columns = slice_range(rows_.width, slices_, slice, kColumns);
-    const T* updates = static_cast<const T*>(inputs[2]);
+    const SliceRange mine = slice_range(rows_.rows, slices_, slice);
+    const std::int64_t width = rows_.width;
     const Rule rule(nullptr);
     rows_.for_each(inputs[1], [&](std::int64_t index, std::int64_t row) {
-      const std::int64_t to = row * rows_.width + columns.begin;
-      const T* from = updates + index * rows_.width + columns.begin;
-      if (columns.size() < kColumns) {  // the call of a loop takes longer
-        const auto gradient = [&](std::int64_t i) { return from[i]; };
-        update_each<T>(rule, written_by<T, Rule>(inputs, to), gradient, columns.size());
-      } else {
-        update_elements<T>(rule, inputs, to, from, columns.size());
-      }
+      if (row < mine.begin || row >= mine.end) return;
+      T* to = static_cast<T*>(const_cast<void*>(inputs[0])) + row * width;
+      const T* from = static_cast<const T*>(inputs[2]) + index * width;
+      for (std::int64_t i = 0; i < width; ++i) rule(to[i], from[i]);
     });
   }
 
  private:
-  static constexpr std::int64_t kColumns = 16;  // borders of slices
   SliceRows rows_;
   int slices_;
 };
