@@ -130,7 +130,7 @@ Variable ExponentialMovingAverage::make_shadow(const Averaged& var, Site site) {
                             CollectionItem::of(*var.variable()));
     return shadow;
   }
-  const bool beside = var.op().type() == "VariableV2";
+  const bool beside = var.op().node().op->effect == Effect::variable;
   Initializer initial = zeros_initializer();
   if (!var.shape().fully_known()) {
     const Tensor sizes = towerflow::shape(var.value(), {}, site);

@@ -10,7 +10,7 @@ namespace towerflow {
 
 /// Replaces a pattern of nodes by a faster one with the same values.
 ///
-/// `apply` is called with each living node in turn as the last of its pattern; it changes nodes
+/// `apply` is called with living nodes in turn as the last of its pattern; it changes nodes
 /// through `PlanGraph::replace` alone, which asks their devices for kernels, leaves the others of
 /// the pattern to be removed when nobody reads them any more, and returns whether it did anything.
 /// A node may only take over a predecessor whose single use it is.
@@ -18,6 +18,10 @@ struct RewriteRule {
   std::string name;
   std::string kind;  ///< by which, or by its name, it is skipped: "layers", "updates", ..
   std::function<bool(PlanGraph& graph, int node)> apply;
+  /// The ops that may be the last of its pattern: it is tried at nodes of these alone, or at every
+  /// node where none is listed.
+  std::vector<std::string> last{};
+  std::vector<std::string> inner{};  ///< other ops of its pattern, for those who look it up
 };
 
 /// The rules as they are now, in the order in which they are tried; those of the library enter

@@ -301,6 +301,12 @@ void check_skipped(const std::set<std::string>& skipped, const std::vector<Rewri
   }
 }
 
+/// Whether the pattern of a rule may end at a node.
+bool may_end(const RewriteRule& rule, const PlanNode& node) {
+  return rule.last.empty() ||
+         std::find(rule.last.begin(), rule.last.end(), node.op->name) != rule.last.end();
+}
+
 }  // namespace
 
 void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOptions& options,
@@ -320,7 +326,8 @@ void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOption
     const auto& skipped = options.skipped_rewrites;
     if (skipped.contains(rule.kind) || skipped.contains(rule.name)) continue;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (graph.nodes[i].dead || graph.nodes[i].feed >= 0 || graph.nodes[i].is_known(0)) continue;
+      const PlanNode& node = graph.nodes[i];
+      if (node.dead || node.feed >= 0 || node.is_known(0) || !may_end(rule, node)) continue;
       if (rule.apply(graph, static_cast<int>(i))) ++counts[rule.name];
     }
     graph.remove_unneeded();

@@ -10,7 +10,6 @@ namespace {
 /// BiasAdd(Conv2D(x, filter), bias) -> _FusedConv2D(x, filter, bias)
 bool fuse_conv2d_bias(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "BiasAdd") return false;
   const PlanNode* conv = only_for(graph, node.inputs[0], id, "Conv2D");
   if (conv == nullptr || !is_float32(graph, node.inputs[0])) return false;
   const auto attrs = conv->attrs.as<Conv2DAttrs>();
@@ -23,7 +22,6 @@ bool fuse_conv2d_bias(PlanGraph& graph, int id) {
 /// Relu(_FusedConv2D) -> _FusedConv2D with relu
 bool fuse_conv2d_relu(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "Relu") return false;
   const PlanNode* conv = only_for(graph, node.inputs[0], id, "_FusedConv2D");
   if (conv == nullptr) return false;
   auto attrs = conv->attrs.as<FusedConv2DAttrs>();
@@ -35,8 +33,9 @@ bool fuse_conv2d_relu(PlanGraph& graph, int id) {
 }  // namespace
 
 void register_conv2d_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"convolution and bias", "layers", fuse_conv2d_bias});
-  rules.push_back({"convolution and relu", "layers", fuse_conv2d_relu});
+  rules.push_back({"convolution and bias", "layers", fuse_conv2d_bias, {"BiasAdd"}, {"Conv2D"}});
+  rules.push_back(
+      {"convolution and relu", "layers", fuse_conv2d_relu, {"Relu"}, {"Conv2D", "BiasAdd"}});
 }
 
 }  // namespace towerflow::nn

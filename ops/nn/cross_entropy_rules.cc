@@ -58,7 +58,6 @@ void scaled_shape(InferenceContext& context) {
 /// CrossEntropy(logits, Cast(labels)) from int32 to int64 -> CrossEntropy(logits, labels)
 bool drop_label_cast(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != kCrossEntropy) return false;
   const PlanNode* cast = only_for(graph, node.inputs[1], id, "Cast");
   const bool widens = cast != nullptr && graph.spec(node.inputs[1]).dtype == DType::int64 &&
                       graph.spec(cast->inputs[0]).dtype == DType::int32;
@@ -70,7 +69,6 @@ bool drop_label_cast(PlanGraph& graph, int id) {
 /// a name for it.
 bool scale_gradient(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "Mul") return false;
   for (std::size_t i = 0; i < 2; ++i) {
     const ValueId gradient = node.inputs[i], column = node.inputs[1 - i];
     const PlanNode& entropy = graph.node(gradient);
@@ -105,8 +103,13 @@ void register_scaled_cross_entropy_kernels(KernelTable& table) {
 }
 
 void register_cross_entropy_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"cross entropy and cast of labels", "layers", drop_label_cast});
-  rules.push_back({"cross entropy and scale of its gradient", "layers", scale_gradient});
+  rules.push_back(
+      {"cross entropy and cast of labels", "layers", drop_label_cast, {kCrossEntropy}, {"Cast"}});
+  rules.push_back({"cross entropy and scale of its gradient",
+                   "layers",
+                   scale_gradient,
+                   {"Mul"},
+                   {kCrossEntropy}});
 }
 
 }  // namespace towerflow::nn

@@ -37,9 +37,7 @@ std::unique_ptr<PreparedKernel> fused_matmul_kernel(const KernelRequest& request
 /// Add(MatMul(a, b), bias) with a row of numbers -> _FusedMatMul(a, b, bias)
 bool fuse_matmul_bias(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  const bool adds =
-      node.op->name == "AddV2" || node.op->name == "Add" || node.op->name == "BiasAdd";
-  if (!adds || !is_float32(graph, node.inputs[0])) return false;
+  if (!is_float32(graph, node.inputs[0])) return false;
   const PlanNode* product = only_for(graph, node.inputs[0], id, "MatMul");
   if (product == nullptr) return false;
   const Shape& row = graph.spec(node.inputs[1]).shape;
@@ -53,7 +51,6 @@ bool fuse_matmul_bias(PlanGraph& graph, int id) {
 /// Relu(_FusedMatMul) -> _FusedMatMul with relu
 bool fuse_matmul_relu(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "Relu") return false;
   const PlanNode* product = only_for(graph, node.inputs[0], id, "_FusedMatMul");
   if (product == nullptr) return false;
   auto attrs = product->attrs.as<FusedMatMulAttrs>();
@@ -81,8 +78,10 @@ void register_fused_matmul_kernels(KernelTable& table) {
 }
 
 void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"product and bias", "layers", fuse_matmul_bias});
-  rules.push_back({"product and relu", "layers", fuse_matmul_relu});
+  rules.push_back(
+      {"product and bias", "layers", fuse_matmul_bias, {"AddV2", "BiasAdd"}, {"MatMul"}});
+  rules.push_back(
+      {"product and relu", "layers", fuse_matmul_relu, {"Relu"}, {"MatMul", "AddV2", "BiasAdd"}});
 }
 
 }  // namespace towerflow::nn

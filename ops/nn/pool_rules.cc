@@ -10,7 +10,6 @@ namespace {
 /// ReluGrad(MaxPoolGrad(y, pooled, dy), y) -> _MaxPoolReluGrad(y, dy), where y is the relu's result
 bool fuse_relu_grad(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "ReluGrad") return false;
   const PlanNode* pool = only_for(graph, node.inputs[0], id, "MaxPoolGrad");
   if (pool == nullptr || !is_float32(graph, node.inputs[0])) return false;
   const auto attrs = pool->attrs.as<PoolAttrs>();
@@ -23,7 +22,6 @@ bool fuse_relu_grad(PlanGraph& graph, int id) {
 /// BiasAddGrad becomes a name for that.
 bool fuse_channel_sums(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "BiasAddGrad") return false;
   const PlanNode& pool = graph.node(node.inputs[0]);
   if (pool.dead || pool.op->name != "_MaxPoolReluGrad" || pool.device != node.device) return false;
   auto attrs = pool.attrs.as<MaxPoolReluGradAttrs>();
@@ -37,8 +35,13 @@ bool fuse_channel_sums(PlanGraph& graph, int id) {
 }  // namespace
 
 void register_pool_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"gradients of pooling and relu", "layers", fuse_relu_grad});
-  rules.push_back({"gradients of pooling, relu and bias", "layers", fuse_channel_sums});
+  rules.push_back(
+      {"gradients of pooling and relu", "layers", fuse_relu_grad, {"ReluGrad"}, {"MaxPoolGrad"}});
+  rules.push_back({"gradients of pooling, relu and bias",
+                   "layers",
+                   fuse_channel_sums,
+                   {"BiasAddGrad"},
+                   {"MaxPoolGrad", "ReluGrad"}});
 }
 
 }  // namespace towerflow::nn

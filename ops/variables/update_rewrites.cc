@@ -141,19 +141,17 @@ std::optional<Average> average_of(const PlanGraph& graph, ValueId value, int rea
 /// Mean or Sum of rows g.. -> _MeanOfN(g..)
 bool fuse_mean(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  const bool mean = node.op->name == "Mean";
-  if (!mean && node.op->name != "Sum") return false;
   if (node.attrs.as<ReduceAttrs>().keep_dims || !is_zero_axis(graph, node.inputs[1])) return false;
   auto average = sum_of(graph, rows_of(graph, node.inputs[0], id), id, true);
   if (!average) return false;
-  if (mean) average->form.divisor = average->form.towers;
+  if (node.op->name == "Mean") average->form.divisor = average->form.towers;
   return graph.replace(id, "_MeanOfN", average->form, average->inputs());
 }
 
 /// A sum divided by a number -> _MeanOfN
 bool fuse_quotient(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "RealDiv" || !is_scalar(graph, node.inputs[1])) return false;
+  if (!is_scalar(graph, node.inputs[1])) return false;
   auto average = average_of(graph, node.inputs[0], id);
   if (!average || average->form.divided || average->form.divisor != 1) return false;
   average->form.divided = true;
@@ -201,7 +199,7 @@ bool fuse_apply(PlanGraph& graph, int id) {
 /// AssignSub(v, Mul(Sub(v, value), rest)) -> v moves towards the value in one pass.
 bool fuse_moving_average(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "AssignSub" || !is_float_or_double(graph, node.inputs[0])) return false;
+  if (!is_float_or_double(graph, node.inputs[0])) return false;
   const PlanNode* step = only_for(graph, node.inputs[1], id, "Mul");
   if (step == nullptr || !is_scalar(graph, step->inputs[1])) return false;
   const PlanNode* distance = only_for(graph, step->inputs[0], id, "Sub");
@@ -259,11 +257,30 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
 }  // namespace
 
 void register_mean_update_rules(std::vector<RewriteRule>& rules) {
-  rules.push_back({"mean of towers", "updates", fuse_mean});
-  rules.push_back({"sum of towers and quotient", "updates", fuse_quotient});
-  rules.push_back({"average and update", "updates", fuse_apply});
-  rules.push_back({"slices of towers and update", "updates", fuse_apply_rows});
-  rules.push_back({"moving average", "updates", fuse_moving_average});
+  std::vector<std::string> dense, rows;
+  for (const UpdateFamily& family : update_families()) {
+    dense.push_back(std::string("Apply") + family.name);
+    if (family.rows) rows.push_back(std::string("SparseApply") + family.name);
+  }
+  rules.push_back({"mean of towers",
+                   "updates",
+                   fuse_mean,
+                   {"Mean", "Sum"},
+                   {"ConcatV2", "ExpandDims", "Mul", "Pack"}});
+  rules.push_back(
+      {"sum of towers and quotient", "updates", fuse_quotient, {"RealDiv"}, {"AddN", "Sum"}});
+  rules.push_back({"average and update",
+                   "updates",
+                   fuse_apply,
+                   std::move(dense),
+                   {"AddN", "ConcatV2", "ExpandDims", "Mean", "Pack", "RealDiv", "Sum"}});
+  rules.push_back({"slices of towers and update",
+                   "updates",
+                   fuse_apply_rows,
+                   std::move(rows),
+                   {"ConcatV2", "Mul", "RealDiv"}});
+  rules.push_back(
+      {"moving average", "updates", fuse_moving_average, {"AssignSub"}, {"Mul", "Sub"}});
 }
 
 }  // namespace towerflow
