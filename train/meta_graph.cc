@@ -4,6 +4,7 @@
 
 #include "core/graph/log.h"
 #include "core/graph/scopes.h"
+#include "core/graph/trial.h"
 #include "data/file.h"
 #include "data/serialize.h"
 #include "ops/variables/variable.h"
@@ -249,6 +250,7 @@ MetaGraphDef export_meta_graph(ExportMetaGraphOptions options) {
 std::optional<Saver> import_meta_graph(const MetaGraphDef& meta_graph,
                                        ImportMetaGraphOptions options, Site site) {
   Graph& graph = get_default_graph();
+  GraphChange change(graph);
   GraphDef cleared;
   if (options.clear_devices) {
     cleared = meta_graph.graph_def;
@@ -267,14 +269,17 @@ std::optional<Saver> import_meta_graph(const MetaGraphDef& meta_graph,
   for (const auto& [key, def] : meta_graph.collection_def) {
     std::visit([&, &name = key](const auto& list) { reader.add(name, list); }, def);
   }
+  std::optional<Saver> saver;
   if (meta_graph.saver_def) {
     const SaverDef& def = *meta_graph.saver_def;
-    return Saver::of_nodes(nodes.tensor(def.filename_tensor_name),
-                           nodes.tensor(def.save_tensor_name), nodes.operation(def.restore_op_name),
-                           std::move(options.saver));
+    saver =
+        Saver::of_nodes(nodes.tensor(def.filename_tensor_name), nodes.tensor(def.save_tensor_name),
+                        nodes.operation(def.restore_op_name), std::move(options.saver));
+  } else if (!global_variables().empty()) {
+    saver.emplace(std::move(options.saver), site);
   }
-  if (global_variables().empty()) return std::nullopt;
-  return Saver(std::move(options.saver), site);
+  change.keep();
+  return saver;
 }
 
 std::optional<Saver> import_meta_graph(const Text& file, ImportMetaGraphOptions options,

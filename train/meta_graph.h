@@ -69,8 +69,8 @@ MetaGraphDef export_meta_graph(const Text& filename, ExportMetaGraphOptions opti
 MetaGraphDef export_meta_graph(ExportMetaGraphOptions options = {});
 
 /// Adds the graph of a MetaGraphDef, or of a file that holds one, to the default graph, and its
-/// collections to those there are. Gives a Saver of the nodes that are named, else one that is made
-/// for the variables; nothing where there are none.
+/// collections to those there are: all of it, or nothing when it throws. Gives a Saver of the nodes
+/// that are named, else one that is made for the variables; nothing where there are none.
 ///
 /// errors   those of import_graph_def; KeyError, ValueError: a collection names what is not there
 /// source   tf.train.import_meta_graph

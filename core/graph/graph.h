@@ -20,7 +20,7 @@
 
 namespace towerflow {
 
-class GraphTrial;
+class GraphSnapshot;
 struct GraphMutex;
 
 }  // namespace towerflow
@@ -134,7 +134,7 @@ class Graph {
   GraphMutex& mutex() const { return *mutex_; }
 
  private:
-  friend class towerflow::GraphTrial;
+  friend class towerflow::GraphSnapshot;
   friend class UnpublishedNodes;
 
   std::string node_name(const std::string& name, Site site);

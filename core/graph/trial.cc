@@ -6,7 +6,7 @@
 
 namespace towerflow {
 
-GraphTrial::GraphTrial(Graph& graph)
+GraphSnapshot::GraphSnapshot(Graph& graph)
     : graph_(graph),
       unpublished_(graph),
       size_(graph.size()),
@@ -16,11 +16,9 @@ GraphTrial::GraphTrial(Graph& graph)
       first_reuse_(graph.first_reuse_),
       seed_(graph.seed),
       next_op_seed_(graph.next_op_seed),
-      scopes_(std::exchange(graph.scopes(), {})) {
-  graph_.finalized_ = false;
-}
+      scopes_(graph.scopes()) {}
 
-GraphTrial::~GraphTrial() {
+void GraphSnapshot::put_back() {
   {
     const std::lock_guard lock(*graph_.mutex_);
     while (graph_.nodes_.size() > size_) graph_.nodes_.pop_back();

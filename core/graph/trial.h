@@ -10,20 +10,22 @@
 
 namespace towerflow {
 
-/// Takes back what is added to a graph while it lives: nodes, names, collections, default seeds.
-/// It is how a question such as "would this have a gradient" is answered by asking for it.
-///
-/// Scopes that are open on this thread are closed meanwhile; a finalized graph may be tried too.
-/// Handles of what was made in a trial are invalid after it; sessions never see any of it.
-class [[nodiscard]] GraphTrial {
+/// What a graph holds, to be put back: nodes, names, collections, default seeds, this thread's open
+/// scopes. Handles of what was made since are invalid then; sessions never see any of it.
+class GraphSnapshot {
  public:
-  explicit GraphTrial(Graph& graph);
-  ~GraphTrial();
-  GraphTrial(const GraphTrial&) = delete;
-  GraphTrial& operator=(const GraphTrial&) = delete;
+  explicit GraphSnapshot(Graph& graph);
+  GraphSnapshot(const GraphSnapshot&) = delete;
+  GraphSnapshot& operator=(const GraphSnapshot&) = delete;
+
+  void put_back();
+
+ protected:
+  void allow_nodes() { graph_.finalized_ = false; }
+
+  Graph& graph_;
 
  private:
-  Graph& graph_;
   UnpublishedNodes unpublished_;  // ends last, when nothing is left to publish
   std::size_t size_;
   bool finalized_;
@@ -33,6 +35,33 @@ class [[nodiscard]] GraphTrial {
   std::optional<std::int64_t> seed_;
   std::int64_t next_op_seed_;
   ScopeState scopes_;
+};
+
+/// Takes back what is added to a graph while it lives. It is how a question such as "would this
+/// have a gradient" is answered by asking for it.
+///
+/// Scopes that are open on this thread are closed meanwhile; a finalized graph may be tried too.
+class [[nodiscard]] GraphTrial : private GraphSnapshot {
+ public:
+  explicit GraphTrial(Graph& graph) : GraphSnapshot(graph) {
+    graph_.scopes() = {};
+    allow_nodes();
+  }
+  ~GraphTrial() { put_back(); }
+};
+
+/// All or nothing: takes back what was added to a graph if it ends without `keep`, as it does when
+/// something throws. Scopes that are opened meanwhile end before it does.
+class [[nodiscard]] GraphChange : private GraphSnapshot {
+ public:
+  explicit GraphChange(Graph& graph) : GraphSnapshot(graph) {}
+  ~GraphChange() {
+    if (!kept_) put_back();
+  }
+  void keep() { kept_ = true; }
+
+ private:
+  bool kept_ = false;
 };
 
 }  // namespace towerflow

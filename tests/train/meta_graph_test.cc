@@ -144,3 +144,93 @@ TEST_CASE("meta graph: devices may be cleared, and what is wrong is named") {
   CHECK(thrown([] { tf::train::MetaGraphDef::FromString("\x0a"); }) ==
         "DataLossError: no MetaGraphDef: 1 bytes that are damaged");
 }
+
+namespace {
+
+/// What an import may have changed in the default graph.
+struct GraphContent {
+  std::size_t nodes = 0;
+  std::map<std::string, std::size_t> collections;
+  std::string next_name, next_scope;
+  std::int64_t next_op_seed = 0;
+  bool operator==(const GraphContent&) const = default;
+};
+
+GraphContent content_of(Graph& graph) {
+  GraphContent found{.nodes = graph.size(), .next_op_seed = graph.next_op_seed};
+  for (const std::string& key : graph.collections().keys()) {
+    found.collections[key] = graph.collections().all(key).size();
+  }
+  found.next_name = graph.unique_name("loss", false);
+  found.next_scope = graph.unique_name("again", false);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("meta graph: an import that fails leaves nodes, names and collections as they were") {
+  tf::train::MetaGraphDef whole;
+  {
+    Graph graph;
+    const auto guard = graph.as_default();
+    build_program();
+    const tf::FIFOQueue queue(4, {tf::int32}, {.shapes = {Shape{}}});
+    tf::train::add_queue_runner(tf::train::QueueRunner(queue, {queue.enqueue({tf::constant(5)})}));
+    whole = tf::train::export_meta_graph({.saver_def = tf::train::Saver().as_saver_def()});
+  }
+  using tf::train::BytesList, tf::train::MetaGraphDef, tf::train::NodeList;
+  const auto with = [&](const std::string& key, tf::train::CollectionDef list) {
+    MetaGraphDef def = whole;
+    def.collection_def[key] = std::move(list);
+    return def;
+  };
+  const auto bytes = [&](const char* key) {
+    return std::get<BytesList>(whole.collection_def.at(key)).value.at(0);
+  };
+  const auto renamed = [](std::string text, const std::string& from, const std::string& to) {
+    REQUIRE(from.size() == to.size());  // their lengths stand before them
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    return text.replace(at, from.size(), to);
+  };
+  const std::string variable = bytes("variables"), runner = bytes("queue_runners");
+  MetaGraphDef saver = whole, node = whole;
+  saver.saver_def->restore_op_name = "gone";
+  node.graph_def.node.back().input = {"gone"};
+  const struct {
+    MetaGraphDef def;
+    const char* error;
+  } cases[] = {
+      {with("zz", NodeList{{"loss:0", "gone:0"}}), "KeyError"},
+      {with("zz", NodeList{{"gone"}}), "KeyError"},
+      {with("zz", NodeList{{"loss:7"}}), "KeyError"},
+      {with("zz", NodeList{{"loss:x"}}), "ValueError"},
+      {with("variables", BytesList{{variable, "\xff"}}), "DataLossError"},
+      {with("variables", BytesList{{variable, renamed(variable, "w:0", "u:0")}}), "KeyError"},
+      {with("variables", BytesList{{renamed(variable, "w:0", "x:0")}}), "ValueError"},
+      {with("variables", BytesList{{renamed(variable, "w/Assign", "w/Missin")}}), "KeyError"},
+      {with("queue_runners", BytesList{{runner, renamed(runner, "fifo", "gone")}}), "KeyError"},
+      {saver, "KeyError"},
+      {node, "ValueError"},
+  };
+  using Scope = std::optional<std::string>;
+  for (const Scope& scope : {Scope(), Scope("again")}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    tf::constant(1, {.name = "before"});
+    tf::add_to_collection("texts", std::string("here"));
+    const auto outer = tf::name_scope("outer");
+    const auto after = tf::control_dependencies({graph.get_operation_by_name("before")});
+    const GraphContent content = content_of(graph);
+    for (const auto& one : cases) {
+      const std::string error =
+          thrown([&] { tf::train::import_meta_graph(one.def, {.import_scope = scope}); });
+      CAPTURE(error);
+      CHECK(error.find(one.error) == 0);
+      CHECK(content_of(graph) == content);
+    }
+    const Tensor made = tf::constant(2, {.name = "made"});  // the open scopes still count
+    CHECK(made.name() == "outer/made:0");
+    CHECK(made.op().control_inputs().size() == 1);
+  }
+}
