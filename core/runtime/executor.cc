@@ -352,9 +352,12 @@ class QueueRun {
     std::vector<OutputSpec> specs;
     std::vector<Array> values;
     std::vector<const Array*> constants;
+    const std::vector<int>& written = instruction.op->written;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       const TensorDesc& desc = request.inputs[i];
-      specs.push_back({desc.dtype, desc.shape, false});
+      const bool is_ref =
+          std::find(written.begin(), written.end(), static_cast<int>(i)) != written.end();
+      specs.push_back({desc.dtype, desc.shape, is_ref});
       const bool may_be_shape = desc.dtype == DType::int32 || desc.dtype == DType::int64;
       values.push_back(may_be_shape ? value_at(instruction, static_cast<int>(i), request)
                                     : Array());
