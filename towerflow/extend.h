@@ -5,6 +5,7 @@
 #include "core/device/backend_registry.h"
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/cpu/launch.h"
+#include "core/graph/export_form.h"
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
 #include "core/graph/rewrite.h"

@@ -45,8 +45,9 @@ struct GraphDef;
 
 struct AsGraphDefOptions {
   bool add_shapes = false;  ///< attribute `_output_shapes`
-  /// Of ops that do not list their arguments, to be looked at: such a node is not imported again.
-  bool may_lack_attributes = false;
+  /// The nodes as the graph has them, to be looked at and not to be imported: ops that do not list
+  /// their arguments lack attributes, and those that TensorFlow lacks are not written as its own.
+  bool to_look_at = false;
 };
 
 /// A program on tape: nodes in the order of their creation, names, collections.
@@ -87,8 +88,9 @@ class Graph {
   std::vector<Operation> get_operations() const;
   /// Throws KeyError with the nearest name, ValueError for a tensor's name.
   Operation get_operation_by_name(const std::string& name, Site site = Site::current()) const;
-  /// All nodes with all attributes. Throws UnimplementedError for an op that does not list its
-  /// arguments. (tf.Graph.as_graph_def)
+  /// All nodes with all attributes; for an op that TensorFlow lacks the nodes that compute the same
+  /// there, which become one again when they are imported. Throws UnimplementedError for an op that
+  /// does not list its arguments. (tf.Graph.as_graph_def)
   GraphDef as_graph_def(AsGraphDefOptions options = {}) const;
   /// "name:index"; throws ValueError for another form, KeyError when it does not exist.
   Tensor get_tensor_by_name(const std::string& name, Site site = Site::current()) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/graph/export_form.h"
 #include "core/graph/graph.h"
 #include "core/graph/node_attrs.h"
 
@@ -26,15 +27,20 @@ NodeDef node_def(const Node& node, bool may_lack_attributes) {
 
 GraphDef Graph::as_graph_def(AsGraphDefOptions options) const {
   GraphDef def;
+  const auto is_taken = [&](const std::string& name) { return find(name) != nullptr; };
   for (const Operation& op : get_operations()) {
     const Node& node = op.node();
-    NodeDef made = node_def(node, options.may_lack_attributes);
+    NodeDef made = node_def(node, options.to_look_at);
     if (options.add_shapes && !node.outputs.empty()) {
       std::vector<Shape> shapes;
       for (const OutputSpec& output : node.outputs) shapes.push_back(output.shape);
       made.attr.emplace("_output_shapes", std::move(shapes));
     }
-    def.node.push_back(std::move(made));
+    if (node.op->export_form == nullptr || options.to_look_at) {
+      def.node.push_back(std::move(made));
+      continue;
+    }
+    for (NodeDef& part : write_form(node, made, is_taken)) def.node.push_back(std::move(part));
   }
   return def;
 }

@@ -4,6 +4,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "core/graph/export_form.h"
 #include "core/graph/graph_def.h"
 #include "core/graph/node_attrs.h"
 #include "core/graph/scopes.h"
@@ -294,12 +295,23 @@ class Importer {
   std::vector<Operation> made_;                         // by place
 };
 
+/// The nodes that the options name.
+std::set<std::string> named_nodes(const ImportGraphDefOptions& options) {
+  std::set<std::string> names;
+  for (const std::string& element : options.return_elements) {
+    names.insert(parse_input(element).node);
+  }
+  for (const auto& [name, tensor] : options.input_map) names.insert(parse_input(name).node);
+  return names;
+}
+
 }  // namespace
 
 std::vector<Fetch> import_graph_def(const GraphDef& graph_def, ImportGraphDefOptions options,
                                     Site site) {
   Graph& graph = get_default_graph();
-  Importer importer(graph, graph_def, options, site);
+  const std::optional<GraphDef> read = read_forms(graph_def, named_nodes(options));
+  Importer importer(graph, read ? *read : graph_def, options, site);
   {
     const GraphTrial trial(graph);  // nodes that are wrong are found before one stays
     const NameScope scope(graph, "import", site);

@@ -93,6 +93,8 @@ using ElementwiseRule = bool (*)(const Attrs& attrs, std::span<const OutputSpec>
 bool elementwise_always(const Attrs& attrs, std::span<const OutputSpec> inputs,
                         const OutputSpec& output);
 
+class FormWriter;  // core/graph/export_form.h
+
 /// Everything about an op but its kernels.
 struct OpDef {
   std::string name;
@@ -118,6 +120,9 @@ struct OpDef {
   ElementwiseRule elementwise = nullptr;  ///< of an op that may be a step of a chain
   /// The binary op that, from the first input on, gives the same: AddV2 of AddN.
   std::string folds_by{};
+  /// Writes the nodes that a GraphDef has for this one, where TensorFlow lacks the op or gives it
+  /// another meaning.
+  void (*export_form)(FormWriter& writer) = nullptr;
   OpSignature signature{};  ///< of `inputs` and `outputs`; the registry reads them
 };
 

@@ -11,6 +11,7 @@
 #include "ops/array/shape_of.h"
 #include "ops/array/slice.h"
 #include "ops/array/view.h"
+#include "ops/export_forms.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
@@ -214,7 +215,8 @@ void register_concat_ops(OpRegistry& registry) {
                 .outputs = {"begin: int32"},
                 .shape = begin_shape,
                 .gradient = NoGradient{"places in a tensor are integers"},
-                .constant = begin_constant});
+                .constant = begin_constant,
+                .export_form = export_forms::concat_begin});
 }
 
 void register_concat_kernels(KernelTable& table) {

@@ -4,6 +4,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/array/dynamic_stitch.h"
 #include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
@@ -11,6 +12,7 @@
 #include "ops/array/strided_slice.h"
 #include "ops/array/transpose.h"
 #include "ops/array/view.h"
+#include "ops/export_forms.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/segment.h"
 
@@ -185,13 +187,14 @@ std::vector<OptionalGradient> gather_or_zero_gradient(const Operation& op,
                                                       const std::vector<OptionalGradient>& dys) {
   const Tensor dy = dense_gradient(dys[0], op.site());
   const Tensor params = op.input(0);
-  const Array sizes = constant_value(towerflow::shape(params, {}, op.site()));
-  if (sizes.empty()) {
-    throw ValueError("the gradient of rows by id needs the number of rows",
-                     {.site = op.site(), .node = op.name(), .op = op.type()});
-  }
-  return {unsorted_segment_sum(dy, op.input(1), integers_of(sizes).at(0), {}, op.site()),
-          std::nullopt};
+  const Site site = op.site();
+  const Array sizes = constant_value(towerflow::shape(params, {}, site));
+  const Operand rows = sizes.empty()
+                           ? Operand(take_index(towerflow::shape(params, {}, site), 0, site), site)
+                           : Operand(integers_of(sizes).at(0), site);
+  const Tensor dx = unsorted_segment_sum(dy, op.input(1), rows, {}, site);
+  Tensor(dx).set_shape(params.shape(), site);
+  return {dx, std::nullopt};
 }
 
 void gather_or_zero_shape(InferenceContext& context) {
@@ -240,13 +243,16 @@ void register_gather_ops(OpRegistry& registry) {
                 .inputs = {"params: T", "indices: Tindices"},
                 .outputs = {"output: T"},
                 .shape = gather_or_zero_shape,
-                .gradient = gather_or_zero_gradient});
+                .gradient = gather_or_zero_gradient,
+                .export_form = export_forms::gather_or_zero});
   registry.add({.name = "GatheredShape",
                 .inputs = {"params_shape: int32", "indices: Tindices"},
                 .outputs = {"shape: int32"},
                 .shape = [](InferenceContext& c) { c.add_output(DType::int32, c.shape(0)); },
                 .gradient = NoGradient{"shapes are integers"},
-                .constant = gathered_shape_constant});
+                .constant = gathered_shape_constant,
+                .export_form = export_forms::gathered_shape});
+  register_dynamic_stitch(registry);
 }
 
 void register_gather_kernels(KernelTable& table) {
@@ -266,6 +272,7 @@ void register_gather_kernels(KernelTable& table) {
              }});
   table.add(
       {.op = "GatheredShape", .label = "shape", .accepts = {}, .prepare = gathered_shape_kernel});
+  register_dynamic_stitch_kernels(table);
 }
 
 Tensor gather(const Operand& params, const Operand& indices, GatherOptions options, Site site) {

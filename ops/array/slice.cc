@@ -7,6 +7,7 @@
 #include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
+#include "ops/export_forms.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
@@ -160,7 +161,8 @@ void register_slice_ops(OpRegistry& registry) {
                 .inputs = {"dy: T", "begin: Index", "shape: int32"},
                 .outputs = {"output: T"},
                 .shape = slice_grad_shape,
-                .gradient = slice_grad_gradient});
+                .gradient = slice_grad_gradient,
+                .export_form = export_forms::slice_grad});
 }
 
 void register_slice_kernels(KernelTable& table) {

@@ -119,7 +119,7 @@ void register_matmul_ops(OpRegistry& registry) {
   registry.add({.name = "MatMul",
                 .inputs = {"a: T", "b: T"},
                 .outputs = {"product: T"},
-                .attrs = attributes<MatMulAttrs>().fixed("grad_a", false).fixed("grad_b", false),
+                .attrs = attributes<MatMulAttrs>(),
                 .shape = matmul_shape,
                 .gradient = matmul_gradient,
                 .cost = matmul_cost});

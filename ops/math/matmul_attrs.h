@@ -11,8 +11,12 @@ namespace towerflow {
 struct MatMulAttrs {
   bool transpose_a = false;
   bool transpose_b = false;
+  bool grad_a = false;  ///< whether TensorFlow's gradients made it of a gradient a; changes nothing
+  bool grad_b = false;
   static constexpr auto fields = std::tuple{attr::field("transpose_a", &MatMulAttrs::transpose_a),
-                                            attr::field("transpose_b", &MatMulAttrs::transpose_b)};
+                                            attr::field("transpose_b", &MatMulAttrs::transpose_b),
+                                            attr::field("grad_a", &MatMulAttrs::grad_a),
+                                            attr::field("grad_b", &MatMulAttrs::grad_b)};
 };
 
 /// Work of a product whose operands are inputs 0 and 1, whatever comes after them.

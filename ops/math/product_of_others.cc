@@ -5,6 +5,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/graph.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/export_forms.h"
 #include "ops/math/binary_functors.h"
 #include "ops/math/reduce_ops.h"
 #include "ops/math/reduction_dims.h"
@@ -152,7 +153,8 @@ void register_product_of_others(OpRegistry& registry) {
                 .outputs = {"output: T"},
                 .shape = others_shape,
                 .gradient = back,
-                .static_inputs = {1}});
+                .static_inputs = {1},
+                .export_form = export_forms::product_of_others});
 }
 
 void register_product_of_others_kernels(KernelTable& table) {

@@ -11,6 +11,7 @@
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/view.h"
+#include "ops/export_forms.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/reduce_ops.h"
@@ -62,7 +63,8 @@ void register_reduced_shape(OpRegistry& registry) {
                 .inputs = {"input_shape: int32", "reduction_indices: Tidx"},
                 .outputs = {"shape: int32"},
                 .shape = [](InferenceContext& c) { c.add_output(DType::int32, c.shape(0)); },
-                .gradient = NoGradient{"shapes are integers"}});
+                .gradient = NoGradient{"shapes are integers"},
+                .export_form = export_forms::reduced_shape});
 }
 
 void register_reduced_shape_kernels(KernelTable& table) {

@@ -9,6 +9,8 @@
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/view.h"
+#include "ops/export_forms.h"
+#include "ops/math/broadcast_gradient_args.h"
 #include "ops/math/families.h"
 #include "ops/math/reduce.h"
 #include "ops/math/reduction.h"
@@ -63,11 +65,14 @@ void register_sum_to_shape_ops(OpRegistry& registry) {
                 .inputs = {"dy: T", "shape: Tshape"},
                 .outputs = {"output: T"},
                 .shape = sum_to_shape_shape,
-                .gradient = sum_to_shape_gradient});
+                .gradient = sum_to_shape_gradient,
+                .export_form = export_forms::sum_to_shape});
+  register_broadcast_gradient_args(registry);
 }
 
 void register_sum_to_shape_kernels(KernelTable& table) {
   table.add({.op = "SumToShape", .label = "sum", .accepts = {}, .prepare = sum_to_shape_kernel});
+  register_broadcast_gradient_args_kernels(table);
 }
 
 Tensor sum_to_shape_of(const Tensor& gradient, const Tensor& x, Site site) {

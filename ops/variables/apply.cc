@@ -4,6 +4,7 @@
 
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
+#include "ops/export_forms.h"
 #include "ops/variables/families.h"
 #include "ops/variables/update_op.h"
 #include "ops/variables/update_rows_kernel.h"
@@ -37,7 +38,7 @@ void sparse_momentum_shape(InferenceContext& context) {
 void register_apply_ops(OpRegistry& registry) {
   const NoGradient reason{"an optimizer's update is not a function of the loss", false};
   const auto add = [&](const char* name, ArgTexts inputs, AttrsDef attrs, ShapeRule rule,
-                       std::vector<int> written) {
+                       std::vector<int> written, void (*form)(FormWriter&) = nullptr) {
     registry.add({.name = name,
                   .inputs = std::move(inputs),
                   .outputs = {"out: Ref(T)"},
@@ -45,7 +46,8 @@ void register_apply_ops(OpRegistry& registry) {
                   .shape = std::move(rule),
                   .gradient = reason,
                   .effect = Effect::writes_variable,
-                  .written = std::move(written)});
+                  .written = std::move(written),
+                  .export_form = form});
   };
   add("ApplyGradientDescent", {"var: Ref(T)", "alpha: T", "delta: T"},
       attributes<ApplyAttrs>().without("use_nesterov"), descent_shape, {0});
@@ -53,7 +55,7 @@ void register_apply_ops(OpRegistry& registry) {
       attributes<ApplyAttrs>(), momentum_shape, {0, 1});
   add("SparseApplyMomentum",
       {"var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T", "indices: Tindices", "momentum: T"},
-      attributes<ApplyAttrs>(), sparse_momentum_shape, {0, 1});
+      attributes<ApplyAttrs>(), sparse_momentum_shape, {0, 1}, export_forms::sparse_apply);
 }
 
 void register_apply_kernels(KernelTable& table) {

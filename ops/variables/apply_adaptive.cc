@@ -5,6 +5,7 @@
 
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
+#include "ops/export_forms.h"
 #include "ops/variables/families.h"
 #include "ops/variables/update_op.h"
 #include "ops/variables/update_rows_kernel.h"
@@ -48,8 +49,10 @@ void add_inputs(OpBuilder& builder, const Operand& ref, std::span<const Variable
 void register_adaptive_ops(OpRegistry& registry) {
   const NoGradient reason{"an optimizer's update is not a function of the loss", false};
   using Names = std::vector<std::string>;
-  const auto add = [&](const char* name, const Names& slots, const Names& scalars, bool sparse,
+  using Form = void (*)(FormWriter&);  // of ops that take slices
+  const auto add = [&](const char* name, const Names& slots, const Names& scalars, Form form,
                        AttrsDef attrs) {
+    const bool sparse = form != nullptr;
     Names inputs{"var: Ref(T)"};
     std::vector<int> writes{0};
     for (const std::string& slot : slots) {
@@ -66,21 +69,23 @@ void register_adaptive_ops(OpRegistry& registry) {
                   .shape = update_shape(slots.size(), scalars.size(), sparse),
                   .gradient = reason,
                   .effect = Effect::writes_variable,
-                  .written = std::move(writes)});
+                  .written = std::move(writes),
+                  .export_form = form});
   };
   const auto plain = [] { return attributes<ApplyAttrs>().without("use_nesterov"); };
   const auto adagrad = [&] { return plain().fixed("update_slots", true); };
   const Names moments{"m", "v"}, sum{"accum"}, squares{"ms", "mom"}, centered{"mg", "ms", "mom"};
   const Names adam{"beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon"};
   const Names rms{"lr", "rho", "momentum", "epsilon"};
-  add("ApplyAdam", moments, adam, false, attributes<ApplyAttrs>());
-  add("ApplyAdagrad", sum, {"lr"}, false, adagrad());
-  add("ApplyRMSProp", squares, rms, false, plain());
-  add("ApplyCenteredRMSProp", centered, rms, false, plain());
-  add("SparseApplyAdam", moments, adam, true, attributes<ApplyAttrs>());
-  add("SparseApplyAdagrad", sum, {"lr"}, true, adagrad());
-  add("SparseApplyRMSProp", squares, rms, true, plain());
-  add("SparseApplyCenteredRMSProp", centered, rms, true, plain());
+  const Form rows = export_forms::sparse_apply;
+  add("ApplyAdam", moments, adam, nullptr, attributes<ApplyAttrs>());
+  add("ApplyAdagrad", sum, {"lr"}, nullptr, adagrad());
+  add("ApplyRMSProp", squares, rms, nullptr, plain());
+  add("ApplyCenteredRMSProp", centered, rms, nullptr, plain());
+  add("SparseApplyAdam", moments, adam, export_forms::sparse_apply_adam, attributes<ApplyAttrs>());
+  add("SparseApplyAdagrad", sum, {"lr"}, rows, adagrad());
+  add("SparseApplyRMSProp", squares, rms, rows, plain());
+  add("SparseApplyCenteredRMSProp", centered, rms, rows, plain());
 }
 
 void register_adaptive_kernels(KernelTable& table) {

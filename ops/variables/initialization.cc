@@ -13,6 +13,7 @@
 #include "ops/array/constant.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/stack.h"
+#include "ops/export_forms.h"
 #include "ops/math/unary.h"
 #include "ops/variables/families.h"
 
@@ -77,7 +78,7 @@ std::vector<Storage> storages(const std::vector<Variable>& variables) {
 std::vector<Storage> all_storages() {
   std::vector<Storage> found;
   for (const Operation& op : get_default_graph().get_operations()) {
-    if (op.type() == "VariableV2") found.push_back({op.output(0), op.output(0)});
+    if (op.node().op->effect == Effect::variable) found.push_back({op.output(0), op.output(0)});
   }
   return found;
 }
@@ -203,7 +204,8 @@ void register_initialization_ops(OpRegistry& registry) {
                 .outputs = {"output: T"},
                 .shape = initialized_value_shape,
                 .gradient = NoGradient{"an initial value is not a function of a loss"},
-                .maybe_unset = {2}});
+                .maybe_unset = {2},
+                .export_form = export_forms::initialized_value});
 }
 
 void register_initialization_kernels(KernelTable& table) {

@@ -2,12 +2,14 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "core/device/cpu/cpu_backend.h"
 #include "core/graph/op_def.h"
+#include "core/graph/rewrite.h"
 
 namespace towerflow {
 namespace {
@@ -23,8 +25,9 @@ says how an op gets here.
 Arguments, results and attributes have TensorFlow's names. `T` and the like are dtypes or numbers that the
 arguments tell; `x: N * T` is a list of one dtype, `x: list(T)` one of several, `Ref(T)` a variable. An attribute
 without `=` has to be given, one in parentheses has no other value here; those that begin with `_` are the library's
-own. Kernels are those of the CPU backend in order of preference, which simulated accelerators share. *Chain*: the
-op may be a step of one `_Elementwise`.
+own. Kernels are those of the CPU backend in order of preference, which simulated accelerators share. Fusions are the
+[rules](rewrites.md#rules) in whose patterns the op stands. *Chain*: the op may be a step of one `_Elementwise`. *Not
+in TensorFlow*: a GraphDef has [nodes of its ops](differences.md#graphs-in-files) in place of one of these.
 
 )";
 
@@ -59,9 +62,20 @@ std::string kernels(const OpDef& op) {
   return list(found->second, [](const KernelEntry& entry) { return entry.label; });
 }
 
+std::string fusions(const OpDef& op) {
+  std::vector<std::string> names;
+  for (const RewriteRule& rule : rewrite_rules()) {
+    for (const auto* ops : {&rule.last, &rule.inner}) {
+      if (std::find(ops->begin(), ops->end(), op.name) != ops->end()) names.push_back(rule.name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 const char* effect(const OpDef& op) {
   switch (op.effect) {
     case Effect::pure:
+      if (op.export_form != nullptr) return "not in TensorFlow";
       return op.elementwise != nullptr ? "chain" : "";
     case Effect::variable:
       return "a variable";
@@ -79,14 +93,15 @@ const char* effect(const OpDef& op) {
 
 std::string table(bool plan_only) {
   std::string text =
-      "| op | arguments | results | attributes | gradient | kernels | "
-      "|\n|---|---|---|---|---|---|---|\n";
+      "| op | arguments | results | attributes | gradient | kernels | fusions | "
+      "|\n|---|---|---|---|---|---|---|---|\n";
   for (const OpDef* op : OpRegistry::global().all()) {
     if (op->plan_only != plan_only) continue;
-    text += fmt::format(
-        "| `{}` | {} | {} | {} | {} | {} | {} |\n", op->name, code(arguments(op->signature.inputs)),
-        code(arguments(op->signature.outputs)), code(list(op->attrs.list(), attribute)),
-        gradient(*op), kernels(*op), effect(*op));
+    text +=
+        fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", op->name,
+                    code(arguments(op->signature.inputs)), code(arguments(op->signature.outputs)),
+                    code(list(op->attrs.list(), attribute)), gradient(*op), kernels(*op),
+                    fusions(*op), effect(*op));
   }
   return text;
 }

@@ -56,12 +56,18 @@ tf::KernelEntry self_gate_kernel(const char* label) {
   return {.op = "SelfGate", .label = label, .accepts = {}, .prepare = prepare};
 }
 
+void spell_out_self_gate(tf::FormWriter& form) {
+  const tf::FormTensor x = form.input(0);
+  form.add("Mul", {x, form.add("Sigmoid", {x})});
+}
+
 void register_self_gate() {
   tf::OpRegistry::global().add({.name = "SelfGate",
                                 .inputs = {"x: T"},
                                 .outputs = {"y: T"},
                                 .shape = self_gate_shape,
-                                .gradient = self_gate_gradient});
+                                .gradient = self_gate_gradient,
+                                .export_form = spell_out_self_gate});
   tf::add_cpu_kernel(self_gate_kernel("example"));
 }
 
@@ -75,7 +81,6 @@ tf::Tensor self_gate(const tf::Operand& x, const std::string& name = "",
 /// Mul(x, Sigmoid(x)), either way round, becomes SelfGate(x).
 bool find_self_gate(tf::PlanGraph& graph, int id) {
   const tf::PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  if (node.op->name != "Mul") return false;
   for (const std::size_t side : {0u, 1u}) {
     const tf::ValueId x = node.inputs[1 - side];
     const tf::PlanNode* gate = tf::only_for(graph, node.inputs[side], id, "Sigmoid");
@@ -85,7 +90,9 @@ bool find_self_gate(tf::PlanGraph& graph, int id) {
   return false;
 }
 
-void register_gate_by_hand() { tf::add_rewrite_rule({"gate by hand", "layers", find_self_gate}); }
+void register_gate_by_hand() {
+  tf::add_rewrite_rule({"gate by hand", "layers", find_self_gate, {"Mul"}});
+}
 
 // --- an optimizer: steps along the signs of averaged gradients -----------------------------------
 

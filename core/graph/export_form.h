@@ -1,0 +1,71 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph_def.h"
+#include "core/graph/op_def.h"
+
+namespace towerflow {
+
+/// A tensor in a form.
+struct FormTensor {
+  std::string name;  ///< "%1" of input 1 of the node, else "Sum" or "Switch:1"
+  OutputSpec spec;   ///< its shape is open
+
+  DType dtype() const { return spec.dtype; }
+};
+
+/// Writes nodes of TensorFlow's ops that compute what one node of the library computes. The last
+/// one written takes the node's name, and its results are the node's.
+class FormWriter {
+ public:
+  explicit FormWriter(const Node& node) : node_(node) {}
+
+  const Node& node() const { return node_; }
+  std::size_t num_inputs() const { return node_.inputs.size(); }
+  FormTensor input(std::size_t index) const;
+  /// The input for an argument of the op that is one tensor.
+  FormTensor input(std::string_view argument) const;
+
+  /// The first result of an op that TensorFlow and the library have; dtypes and numbers follow from
+  /// the inputs, other attributes have their defaults. `after` are control inputs.
+  FormTensor add(const std::string& op, const std::vector<FormTensor>& inputs, AttrMap attrs = {},
+                 const std::vector<FormTensor>& after = {});
+  /// The results of an op that the library lacks: each argument and result is one tensor, or all
+  /// tensors are one argument "values: N * T".
+  std::vector<FormTensor> add_foreign(const std::string& op, const ArgTexts& arguments,
+                                      const ArgTexts& results,
+                                      const std::vector<FormTensor>& inputs);
+  FormTensor constant(Array value);
+
+  /// Their names and inputs are still those of FormTensor; the last one has no name.
+  std::vector<NodeDef> take();
+  /// How many results the last one has.
+  std::size_t num_results() const { return num_results_; }
+
+ private:
+  std::vector<FormTensor> write(const std::string& op, const OpSignature& signature,
+                                const std::vector<FormTensor>& inputs, AttrMap attrs,
+                                const std::vector<FormTensor>& after);
+
+  const Node& node_;
+  std::vector<NodeDef> nodes_;
+  std::size_t num_results_ = 0;
+};
+
+/// The form of a node whose op has one. `whole` is the node as the library has it: device,
+/// colocation and control inputs are those of each part. The last NodeDef says, in attributes that
+/// TensorFlow keeps and passes over, what the form stands for; `read_forms` takes it back.
+std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
+                                const std::function<bool(const std::string&)>& is_taken);
+
+/// The GraphDef with one node for each form in it; nothing where it has none. A form of which a
+/// part is missing, is in `kept` or has readers outside stays as it is: its nodes compute the same.
+std::optional<GraphDef> read_forms(const GraphDef& def, const std::set<std::string>& kept);
+
+}  // namespace towerflow
