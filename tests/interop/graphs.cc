@@ -1,87 +1,78 @@
-// Graphs as GraphDefs, with what is fed and what comes out.
+// Graphs as GraphDefs and MetaGraphDefs, with what is fed and what comes out.
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
-#include "models/mnist.h"
-#include "models/three_stage_gan.h"
+#include "tests/autodiff/open_gradients.h"
 #include "tests/interop/arrays.h"
 #include "tests/interop/program.h"
+#include "tests/models/programs.h"
 #include "towerflow/towerflow.h"
 
 namespace towerflow::interop {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Program;
 
-/// What a program fetches, one run after the other, and what it feeds.
-struct Program {
-  std::vector<Fetch> targets;
-  std::vector<Tensor> outputs;
-  Feeds feeds;
-};
+ConfigProto two_cpus() { return {.device_count = {{"CPU", 2}}, .allow_soft_placement = true}; }
 
-/// Numbers between -1 and 1 that are the same in each run.
-Array numbers(const Shape& shape) {
-  Array array(float32, shape);
-  for (std::int64_t i = 0; i < array.elements(); ++i) {
-    array.data<float>()[i] = static_cast<float>((i * 7919) % 2001 - 1000) / 1000;
+std::vector<NamedArray> named_values(Session& session, const std::vector<Tensor>& tensors,
+                                     const Feeds& feeds = {}) {
+  std::vector<NamedArray> arrays;
+  if (tensors.empty()) return arrays;
+  const std::vector<Fetch> fetches(tensors.begin(), tensors.end());
+  const std::vector<Array> values = session.run(std::span<const Fetch>(fetches), feeds);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    arrays.push_back({tensors[i].name(), values[i]});
   }
-  return array;
+  return arrays;
 }
 
-/// A step of MNIST on two towers, with pictures that are fed.
-Program mnist_towers() {
-  namespace mnist = models::mnist;
-  Program program;
-  const auto batch = [&] {
-    const Tensor images = placeholder(float32, {.shape = {8, models::kImagePixels}});
-    const Tensor labels = placeholder(int32, {.shape = {8}});
-    program.feeds.emplace_back(images, numbers(images.shape()));
-    program.feeds.emplace_back(
-        labels,
-        Array::of<std::int32_t>(Shape{8}, std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
-    return models::Batch{images, labels};
-  };
-  const mnist::Towers towers = mnist::build_towers({.num_towers = 2}, batch);
-  program.targets = {towers.train_op};
-  program.outputs = towers.losses;
-  return program;
+void write_feeds(const fs::path& folder, const Feeds& feeds) {
+  std::vector<NamedArray> arrays;
+  for (const Feed& feed : feeds) arrays.push_back({feed.tensor().name(), feed.value()});
+  write_arrays(folder, arrays);
 }
 
-Program three_stage_gan() {
-  Program program;
-  const auto towers = models::three_stage_gan::build_towers({});
-  for (const auto& tower : towers.towers) {
-    program.feeds.emplace_back(tower.images, numbers({4, 8, 8, 1}));
-    program.feeds.emplace_back(tower.mask, Array::zeros(float32, {4, 8, 8, 1}));
-    for (const Tensor& loss : {tower.losses.gen_only, tower.losses.discm_only, tower.losses.full}) {
-      program.outputs.push_back(loss);
+std::vector<Tensor> refs(const std::vector<Variable>& variables) {
+  std::vector<Tensor> tensors;
+  for (const Variable& variable : variables) tensors.push_back(variable.ref());
+  return tensors;
+}
+
+/// Runs the program from the values of the variables now: what comes out first, the variables after
+/// each target has run once, and what comes out then.
+void write_runs(const fs::path& folder, Session& session, const Program& program) {
+  const std::vector<Tensor> variables = refs(global_variables());
+  write_arrays(folder / "variables", named_values(session, variables));
+  write_arrays(folder / "outputs", named_values(session, program.outputs, program.feeds));
+  std::ofstream targets(folder / "targets");
+  Feeds feeds = program.feeds;
+  feeds.insert(feeds.end(), program.target_feeds.begin(), program.target_feeds.end());
+  for (const Operation& target : program.targets) {
+    session.run(target, feeds);
+    targets << target.name() << '\n';
+  }
+  write_arrays(folder / "updated", named_values(session, variables));
+  write_arrays(folder / "outputs_then", named_values(session, program.outputs, program.feeds));
+  if (!program.unordered_step) return;
+  session.run(*program.unordered_step, program.feeds);
+  std::ofstream(folder / "unordered_step") << program.unordered_step->name();
+  write_arrays(folder / "trained", named_values(session, refs(trainable_variables())));
+}
+
+/// The names in each collection that TensorFlow knows, a line each.
+void write_collections(const fs::path& file) {
+  std::ofstream lines(file);
+  for (const char* key :
+       {GraphKeys::GLOBAL_VARIABLES, GraphKeys::TRAINABLE_VARIABLES, GraphKeys::MODEL_VARIABLES,
+        GraphKeys::MOVING_AVERAGE_VARIABLES, GraphKeys::GLOBAL_STEP, GraphKeys::LOSSES,
+        GraphKeys::UPDATE_OPS, GraphKeys::SUMMARIES, GraphKeys::TRAIN_OP}) {
+    for (const CollectionItem& item : get_default_graph().collections().all(key)) {
+      lines << key << ' ' << item.name.value() << '\n';
     }
   }
-  program.targets = {towers.gen_only.train_op, towers.discm_only.train_op, towers.full.train_op};
-  return program;
-}
-
-/// Ops that the models do not use.
-Program many_ops() {
-  Program program;
-  const Tensor x = placeholder(float32, {.shape = {4, 6}, .name = "x"});
-  program.feeds.emplace_back(x, numbers({4, 6}));
-  const std::vector<Tensor> parts = split(x, 3, 1);
-  const Tensor joined = concat({parts[2], parts[0]}, -1);
-  const Tensor y = stack(unstack(transpose(reshape(joined, {2, -1, 4}), {1, 0, 2})), {.axis = -1});
-  program.outputs = {
-      y,
-      strided_slice(pad(y, {{1, 1}, {0, 2}, {0, 0}}), {0, 1, 0}, {3, 4, 2}, {1, 2, 1}),
-      cumsum(x, 1, {.exclusive = true, .reverse = true}),
-      one_hot(argmax(x, 1), 6),
-      cast(tile(expand_dims(x, 0), {2, 1, 1}), float64),
-      gather(x, {1, 0}),
-      where(greater(x, 0.25), nn::elu(x), nn::leaky_relu(x)),
-      reduce_max(abs(x), 0, {.keepdims = true}),
-      nn::log_softmax(clip_by_value(x, -0.5, 0.5))};
-  return program;
 }
 
 void write_program(const fs::path& folder, const std::function<Program()>& build) {
@@ -89,45 +80,61 @@ void write_program(const fs::path& folder, const std::function<Program()>& build
   const auto guard = graph.as_default();
   set_random_seed(1);
   const Program program = build();
-  std::vector<Tensor> variables;
-  for (const Variable& variable : global_variables()) variables.push_back(variable.ref());
   const Operation init = global_variables_initializer();
   io::write_graph(graph, folder, "graph.pb", false);
   io::write_graph(graph, folder, "graph.pbtxt");
-
-  Session session(graph, {.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
-  session.run(init);
-  const auto named = [&](const std::vector<Tensor>& tensors, const Feeds& feeds) {
-    std::vector<NamedArray> arrays;
-    if (tensors.empty()) return arrays;
-    const std::vector<Fetch> fetches(tensors.begin(), tensors.end());
-    const std::vector<Array> values = session.run(std::span<const Fetch>(fetches), feeds);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      arrays.push_back({tensors[i].name(), values[i]});
-    }
-    return arrays;
-  };
-  std::vector<NamedArray> feeds;
-  for (const Feed& feed : program.feeds) feeds.push_back({feed.tensor().name(), feed.value()});
-  write_arrays(folder / "feeds", feeds);
-  write_arrays(folder / "variables", named(variables, {}));
-  write_arrays(folder / "outputs", named(program.outputs, program.feeds));
-  std::ofstream targets(folder / "targets");
-  for (const Fetch& target : program.targets) {
-    session.run(std::vector<Fetch>{target}, program.feeds);
-    targets << target.operation().name() << '\n';
+  if (!global_variables().empty()) {
+    const train::Saver saver;
+    train::export_meta_graph((folder / "graph.meta").string(), {.saver_def = saver.as_saver_def()});
   }
-  write_arrays(folder / "updated", named(variables, {}));
-  write_arrays(folder / "outputs_then", named(program.outputs, program.feeds));
+  std::ofstream(folder / "init") << init.name();
+  write_collections(folder / "collections");
+  write_feeds(folder / "feeds", program.feeds);
+  write_feeds(folder / "target_feeds", program.target_feeds);
+  Session session(graph, two_cpus());
+  session.run(init);
+  write_runs(folder, session, program);
+}
+
+/// The first gradients of every op that has some, and those of these.
+Program gradients_of(const testing::GradientCase& one) {
+  testing::OpenGradients built = testing::open_gradients(one);
+  return {std::move(built.outputs), {}, std::move(built.feeds), {}, {}};
 }
 
 }  // namespace
 
 void graphs(const Arguments& arguments) {
   const fs::path folder = arguments[0];
-  write_program(folder / "mnist", mnist_towers);
-  write_program(folder / "gan", three_stage_gan);
-  write_program(folder / "ops", many_ops);
+  for (const auto& [name, build] : testing::programs()) {
+    write_program(folder / "programs" / name, build);
+  }
+  for (const auto& one : testing::gradient_cases()) {
+    write_program(folder / "gradients" / one.first, [&] { return gradients_of(one.second); });
+  }
+}
+
+void run_meta_graph(const Arguments& arguments) {
+  const fs::path folder = arguments[0];
+  Graph graph;
+  const auto guard = graph.as_default();
+  auto saver = train::import_meta_graph((folder / "model.meta").string());
+  if (!saver) throw ValueError("the MetaGraphDef has no variables");
+  Program program;
+  for (const NamedArray& feed : read_arrays(folder / "feeds")) {
+    program.feeds.emplace_back(graph.get_tensor_by_name(feed.name), feed.value);
+  }
+  for (const Tensor& loss : get_collection<Tensor>(GraphKeys::LOSSES)) {
+    program.outputs.push_back(loss);
+  }
+  for (const Operation& op : get_collection<Operation>(GraphKeys::TRAIN_OP)) {
+    program.targets.push_back(op);
+  }
+  Session session(graph, two_cpus());
+  saver->restore(session, (folder / "model").string());
+  write_runs(folder / "ours", session, program);
+  write_collections(folder / "collections");
+  write_arrays(folder / "trainable", named_values(session, refs(trainable_variables())));
 }
 
 }  // namespace towerflow::interop

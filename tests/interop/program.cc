@@ -12,7 +12,10 @@
 //   restore IN WHERE OUT                    variables of the dtypes and shapes of IN from a
 //                                           checkpoint, or from the newest of a training folder
 //   train IN OUT [PREFIX]                   see training.cc
-//   graphs OUT                              graphs, what they are fed, and what comes out
+//   graphs OUT                              graphs, what they are fed, and what comes out: of the
+//                                           models in OUT/programs, of gradients in OUT/gradients
+//   run_meta_graph FOLDER                   TensorFlow's FOLDER/model.meta with its checkpoint
+//                                           FOLDER/model, see graphs.cc
 //
 // An error of the library is printed as `KIND: MESSAGE` and gives exit code 1.
 #include "tests/interop/program.h"
@@ -44,6 +47,7 @@ const std::map<std::string, Part>& parts() {
       {"restore", {interop::restore, 3, 3}},
       {"train", {interop::train, 2, 3}},
       {"graphs", {interop::graphs, 1, 1}},
+      {"run_meta_graph", {interop::run_meta_graph, 1, 1}},
   };
   return table;
 }

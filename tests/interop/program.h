@@ -18,5 +18,6 @@ void save_in_parts(const Arguments& arguments);
 void restore(const Arguments& arguments);
 void train(const Arguments& arguments);
 void graphs(const Arguments& arguments);
+void run_meta_graph(const Arguments& arguments);
 
 }  // namespace towerflow::interop
