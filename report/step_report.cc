@@ -101,15 +101,19 @@ std::string holdings(Session& session, std::span<const Fetch> fetches, const Fee
     ++count;
     bytes += static_cast<double>(transfer.bytes);
   }
+  const std::vector<DeviceHolding> devices = session.device_holdings(fetches, feeds);
+  const bool one_home = std::count_if(devices.begin(), devices.end(),
+                                      [](const auto& device) { return device.variables > 0; }) == 1;
   std::string text;
-  for (const DeviceHolding& device : session.device_holdings(fetches, feeds)) {
+  for (const DeviceHolding& device : devices) {
     text += fmt::format("  {}: {}\n    {} nodes of the step, {} of memory for its values",
                         short_device(device.name), device.description, nodes[device.name],
                         megabytes(static_cast<double>(device.step_bytes)));
     if (device.variables > 0) {
-      text += fmt::format("; all {} variables and slots, {}", device.variables,
-                          megabytes(static_cast<double>(device.variable_bytes)));
-    } else if (const auto it = replicas.find(device.name); it != replicas.end()) {
+      text += fmt::format("; {}{} variables and slots, {}", one_home ? "all " : "",
+                          device.variables, megabytes(static_cast<double>(device.variable_bytes)));
+    }
+    if (const auto it = replicas.find(device.name); it != replicas.end()) {
       text += fmt::format("; replicas of {} variables, {}", it->second.first,
                           megabytes(it->second.second));
     }

@@ -35,11 +35,16 @@ class Event {
 
   /// How many times it has been reset.
   std::uint64_t use() const { return use_.load(std::memory_order_acquire); }
+  /// Whether that use has failed, though the event may be used again by now.
+  bool failed_in(std::uint64_t number) const {
+    return failed_use_.load(std::memory_order_acquire) == number || (use() == number && failed());
+  }
   /// On the virtual clock of the run, when it was recorded; for those that have waited for it.
   double virtual_time = 0;
 
  protected:
   std::atomic<std::uint64_t> use_{0};
+  std::atomic<std::uint64_t> failed_use_{~std::uint64_t{0}};  ///< the last one that has failed
 };
 
 /// One use of an event. It stays true when the event is used again: the work is over then.
@@ -50,9 +55,7 @@ struct Moment {
   bool reads = false;            ///< of what only reads: that it failed is no matter to others
 
   bool over() const { return event == nullptr || event->use() != use || event->done(); }
-  bool failed() const {
-    return !reads && event != nullptr && event->failed() && event->use() == use;
-  }
+  bool failed() const { return !reads && event != nullptr && event->failed_in(use); }
 };
 
 }  // namespace towerflow

@@ -22,7 +22,10 @@ class HostEvent final : public Event {
   }
 
   void set_recorded() { set(State::recorded); }
-  void set_done(bool failed = false) { set(failed ? State::failed : State::done); }
+  void set_done(bool failed = false) {
+    if (failed) failed_use_.store(use(), std::memory_order_release);
+    set(failed ? State::failed : State::done);
+  }
 
  private:
   enum class State { open, recorded, done, failed };

@@ -12,22 +12,25 @@ void PendingAccesses::await_all(Queue& queue, bool writes, Cancellation& cancell
     const bool needed = !moment.over() || moment.failed();
     if (needed && moment.queue != &queue) queue.wait(moment, cancellation);
   };
-  await(write_);
+  if (!writes_.empty()) await(writes_.back().access);
   if (writes) std::for_each(reads_.begin(), reads_.end(), await);
   std::erase_if(reads_, [](const Moment& read) { return read.over(); });
-  if (write_.over() && !write_.failed()) write_ = {};
-  any_.store(write_.event != nullptr || !reads_.empty(), std::memory_order_release);
+  drop_ended();
+  any_.store(!writes_.empty() || !reads_.empty(), std::memory_order_release);
 }
 
-void PendingAccesses::add(Moment access, bool writes) {
-  access.reads = !writes;
+/// Each write has waited for the one before it, so they end in order.
+void PendingAccesses::drop_ended() {
+  const auto first = std::find_if(writes_.begin(), writes_.end(), [](const Write& write) {
+    return !write.access.over() || write.access.failed();
+  });
+  writes_.erase(writes_.begin(), first);
+}
+
+void PendingAccesses::add_read(Moment access) {
+  access.reads = true;
   std::lock_guard lock(mutex_);
   any_.store(true, std::memory_order_release);
-  if (writes) {
-    write_ = std::move(access);
-    reads_.clear();
-    return;
-  }
   const auto same = std::find_if(reads_.begin(), reads_.end(),
                                  [&](const Moment& read) { return read.queue == access.queue; });
   if (same != reads_.end())
@@ -36,11 +39,22 @@ void PendingAccesses::add(Moment access, bool writes) {
     reads_.push_back(std::move(access));
 }
 
-bool PendingAccesses::forget_write(const Queue& queue) {
+void PendingAccesses::add_write(Moment access, bool valid) {
   std::lock_guard lock(mutex_);
-  if (write_.event == nullptr || write_.queue != &queue) return false;
-  write_ = {};
-  return true;
+  any_.store(true, std::memory_order_release);
+  drop_ended();
+  writes_.push_back({std::move(access), valid});
+  reads_.clear();
+}
+
+std::optional<bool> PendingAccesses::forget_failed() {
+  std::lock_guard lock(mutex_);
+  std::optional<bool> valid;
+  while (!writes_.empty() && writes_.back().access.failed()) {
+    valid = writes_.back().valid;
+    writes_.pop_back();
+  }
+  return valid;
 }
 
 }  // namespace towerflow

@@ -2,15 +2,21 @@
 
 #include <fmt/format.h>
 
-#include "core/device/pinned_memory.h"
 #include "core/graph/error.h"
 
 namespace towerflow {
 namespace {
 
-Array pinned_array(DType dtype, const Shape& shape) {
-  if (dtype == DType::string) return Array(dtype, shape);
-  return Array(dtype, shape, allocate_pinned(shape.bytes(dtype_size(dtype))));
+std::unique_ptr<VariableStorage> make_storage(const std::string& name, MemorySpace space,
+                                              DType dtype, const Shape& shape,
+                                              const ResourceStore::Allocate& allocate) {
+  auto storage = std::make_unique<VariableStorage>();
+  storage->name = name;
+  storage->space = space;
+  storage->value = dtype == DType::string
+                       ? Array(dtype, shape)
+                       : Array(dtype, shape, allocate(shape.bytes(dtype_size(dtype))));
+  return storage;
 }
 
 }  // namespace
@@ -21,13 +27,12 @@ bool starts_initialized(const Shape& shape) {
 
 ResourceStore::~ResourceStore() { shut_down(); }
 
-VariableStorage& ResourceStore::variable(const std::string& name, DType dtype, const Shape& shape) {
+VariableStorage& ResourceStore::variable(const std::string& name, MemorySpace space, DType dtype,
+                                         const Shape& shape, const Allocate& allocate) {
   std::lock_guard lock(mutex_);
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
-    auto storage = std::make_unique<VariableStorage>();
-    storage->name = name;
-    storage->value = pinned_array(dtype, shape);
+    auto storage = make_storage(name, space, dtype, shape, allocate);
     storage->initialized.store(starts_initialized(shape), std::memory_order_release);
     return *variables_.emplace(name, std::move(storage)).first->second;  // nothing half made
   }
@@ -38,20 +43,21 @@ VariableStorage& ResourceStore::variable(const std::string& name, DType dtype, c
                     dtype_name(storage->value.dtype()), storage->value.shape().text(),
                     dtype_name(dtype), shape.text()));
   }
+  if (storage->space != space) {
+    throw errors::InvalidArgumentError(fmt::format(
+        "variable '{}' lives in memory {} of this session, a plan of it looks in memory {}", name,
+        storage->space, space));
+  }
   return *storage;
 }
 
-VariableStorage& ResourceStore::replica(
-    const std::string& name, MemorySpace space, DType dtype, const Shape& shape,
-    const std::function<std::shared_ptr<void>(std::size_t)>& allocate) {
+VariableStorage& ResourceStore::replica(const std::string& name, MemorySpace space, DType dtype,
+                                        const Shape& shape, const Allocate& allocate) {
   std::lock_guard lock(mutex_);
   const std::pair key(name, space);
   const auto found = replicas_.find(key);
   if (found != replicas_.end()) return *found->second;
-  auto storage = std::make_unique<VariableStorage>();
-  storage->name = name;
-  storage->value = Array(dtype, shape, allocate(shape.bytes(dtype_size(dtype))));
-  return *replicas_.emplace(key, std::move(storage)).first->second;
+  return *replicas_.emplace(key, make_storage(name, space, dtype, shape, allocate)).first->second;
 }
 
 VariableStorage* ResourceStore::find_variable(const std::string& name) {

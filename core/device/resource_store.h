@@ -24,15 +24,16 @@ class Resource {
   virtual void shut_down() {}
 };
 
-/// The storage of one variable in one session: one master in logical order in pinned host memory,
-/// or a device's replica of it.
+/// The storage of one variable in one session, in logical order: one master at the variable's home,
+/// which is pinned memory of the host or a device's, or what other memory has as a replica of it.
 ///
 /// The address never changes once the variable exists, so a frame may hold it. `mutex` is held
 /// shared while an instruction that reads the variable is launched, and exclusively for one that
 /// writes it: until it has ended, or where the queue goes on by itself until `pending` knows of it.
 struct VariableStorage {
   std::string name;
-  Array value;  ///< of a replica: an address in the device's memory
+  MemorySpace space = kHostSpace;
+  Array value;  ///< its address is one of `space`
   std::atomic<bool> initialized{false};
   std::atomic<std::uint64_t> version{0};  ///< writes so far; of a replica: the master's, it holds
   std::shared_mutex mutex;
@@ -48,14 +49,17 @@ class ResourceStore {
  public:
   ~ResourceStore();
 
-  /// The storage of variable `name`, made uninitialised on first use. Throws InvalidArgumentError
-  /// when it exists with another dtype or shape.
-  VariableStorage& variable(const std::string& name, DType dtype, const Shape& shape);
-  /// What memory `space` holds of variable `name`, uninitialised and in memory that `allocate`
-  /// gives on first use.
+  /// Gives memory of so many bytes, in the space that is meant.
+  using Allocate = std::function<std::shared_ptr<void>(std::size_t)>;
+
+  /// The storage of variable `name` at its home, memory `space`, made uninitialised on first use.
+  /// Throws InvalidArgumentError when it exists with another dtype or shape, or elsewhere.
+  VariableStorage& variable(const std::string& name, MemorySpace space, DType dtype,
+                            const Shape& shape, const Allocate& allocate);
+  /// What memory `space`, which is not its home, has of variable `name`; uninitialised on first
+  /// use.
   VariableStorage& replica(const std::string& name, MemorySpace space, DType dtype,
-                           const Shape& shape,
-                           const std::function<std::shared_ptr<void>(std::size_t)>& allocate);
+                           const Shape& shape, const Allocate& allocate);
   /// nullptr when the session has not touched it yet.
   VariableStorage* find_variable(const std::string& name);
   std::vector<std::string> variable_names() const;

@@ -26,6 +26,10 @@ const Array* InferenceContext::constant(std::size_t input) const {
   return value->empty() ? nullptr : &*value;
 }
 
+bool lists_input(const std::vector<int>& inputs, std::size_t input) {
+  return std::find(inputs.begin(), inputs.end(), static_cast<int>(input)) != inputs.end();
+}
+
 Cost cost_of(const OpDef& op, std::span<const OutputSpec> inputs,
              std::span<const OutputSpec> outputs) {
   Cost cost;

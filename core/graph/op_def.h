@@ -110,6 +110,9 @@ struct OpDef {
   bool overwrites = false;     ///< the variables it writes need not be initialised before
   /// Inputs whose variables it looks at though they may have no value yet.
   std::vector<int> maybe_unset{};
+  /// Inputs of which it needs the variable's name alone, to ask the session about it: they are
+  /// copied nowhere, and it runs on the host.
+  std::vector<int> only_named{};
   /// Inputs whose values a kernel is prepared for, such as axes: known when it is prepared.
   std::vector<int> static_inputs{};
   ConstantRule constant{};  ///< optional
@@ -125,6 +128,9 @@ struct OpDef {
   void (*export_form)(FormWriter& writer) = nullptr;
   OpSignature signature{};  ///< of `inputs` and `outputs`; the registry reads them
 };
+
+/// Whether a list of inputs in an OpDef, such as `written`, has this one.
+bool lists_input(const std::vector<int>& inputs, std::size_t input);
 
 /// The work of a node; without a rule of the op no flops and the bytes of inputs and outputs. What
 /// has an unknown shape counts nothing.

@@ -28,10 +28,11 @@ struct PlanNode {
   int feed = -1;                    ///< the feed it stands for
   int looked_into = -1;             ///< the variable behind input 0; see variable_behind
   Lane lane = Lane::compute;        ///< a copy of input 0 to other memory, unless `compute`
-  bool replica = false;             ///< its output is the device's own copy of a variable
-  bool own_read = false;            ///< `w/read`: the variable's value at the place of each reader
-  bool fed_behind = false;  ///< what the tape computed is fed behind it: its shape may differ
-  bool dead = false;        ///< replaced, or no longer needed
+  bool replica = false;             ///< its output is the copy of a variable that other memory has
+  bool may_be_unset = false;  ///< of a replica: who reads it expects that there may be no value
+  bool own_read = false;      ///< `w/read`: the variable's value at the place of each reader
+  bool fed_behind = false;    ///< what the tape computed is fed behind it: its shape may differ
+  bool dead = false;          ///< replaced, or no longer needed
 
   bool is_known(std::size_t output) const {
     return output < values.size() && !values[output].empty();

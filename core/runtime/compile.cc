@@ -39,7 +39,9 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
   PlanGraph graph = build_plan_graph(fetches, feeds, plan.log);
   if (options.look_at) options.look_at(graph);
   graph.winograd = options.passes.choose_winograd;
-  plan.placements = place(graph, devices, options.groups, options.soft_placement, plan.log);
+  HomeDevices own;
+  plan.placements = place(graph, devices, options.groups, options.homes ? *options.homes : own,
+                          options.soft_placement, plan.log);
   if (options.passes.drop_unread) drop_unread(graph, plan.log);
   if (options.passes.fold_constants) fold_constants(graph, devices, plan.log);
   keep_late_on_host(graph, devices, plan.placements, plan.log);
@@ -80,6 +82,9 @@ void verify_plan(const Plan& plan) {
         return &operands == &instruction.inputs && instruction.entry != nullptr &&
                instruction.entry->reads_on_host(static_cast<int>(operand));
       };
+      const auto named = [&](const std::vector<int>& operands, std::size_t operand) {
+        return &operands == &instruction.inputs && lists_input(instruction.op->only_named, operand);
+      };
       for (const auto* operands : {&instruction.inputs, &instruction.outputs}) {
         for (std::size_t operand = 0; operand < operands->size(); ++operand) {
           const int slot = (*operands)[operand];
@@ -90,7 +95,8 @@ void verify_plan(const Plan& plan) {
                     at.offset + at.desc.bytes() <=
                         plan.arenas[static_cast<std::size_t>(at.arena)].bytes,
                 "a slot lies inside its arena", node);
-          check(copies || at.desc.space == (on_host(*operands, operand) ? kHostSpace : own),
+          check(copies || named(*operands, operand) ||
+                    at.desc.space == (on_host(*operands, operand) ? kHostSpace : own),
                 "a launch reads and writes one memory, but for what it reads on the host", node);
           check(at.kind == Slot::Kind::late || at.desc.shape.fully_known(),
                 "only a late slot has an open shape", node);

@@ -6,6 +6,20 @@
 
 namespace towerflow {
 
+void copy_now(const Device& device, Lane lane, void* to, const void* from, std::size_t bytes) {
+  const auto queue = device.backend->make_queue(device.index, lane);
+  queue->start(false);
+  queue->begin(0, nullptr);
+  queue->copy(to, from, bytes);
+  queue->end();
+  const std::optional<QueueError> failed = queue->synchronize();
+  try {
+    if (failed) std::rethrow_exception(failed->error);
+  } catch (...) {
+    rethrow_with({.device = device.name});
+  }
+}
+
 DeviceSet::DeviceSet(std::vector<std::shared_ptr<Backend>> backends)
     : backends_(std::move(backends)) {
   for (const auto& backend : backends_) {

@@ -22,6 +22,10 @@ struct Device {
   bool on_host() const { return space() == kHostSpace; }
 };
 
+/// Copies between the host's memory, where it is pinned, and a device's, on a queue of its own.
+/// Returns when the bytes are there; throws what has failed.
+void copy_now(const Device& device, Lane lane, void* to, const void* from, std::size_t bytes);
+
 /// The devices of a session.
 class DeviceSet {
  public:

@@ -19,6 +19,23 @@ void require_initialized(const VariableStorage& storage) {
                "tf::local_variables_initializer(), or restore a checkpoint"});
 }
 
+/// Whether a replica has the value of what it is a replica of.
+bool holds(const VariableStorage& replica, const VariableStorage& source) {
+  return replica.initialized.load(std::memory_order_acquire) &&
+         replica.version.load(std::memory_order_relaxed) ==
+             source.version.load(std::memory_order_relaxed);
+}
+
+void mark_holding(VariableStorage& replica, const VariableStorage& source) {
+  replica.version.store(source.version.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  replica.initialized.store(true, std::memory_order_release);
+}
+
+void mark_changed(VariableStorage& storage) {
+  storage.initialized.store(true, std::memory_order_release);
+  storage.version.fetch_add(1, std::memory_order_relaxed);
+}
+
 /// Holds the variables of one instruction while it runs: shared to read, exclusive to write.
 class VariableLocks {
  public:
@@ -55,39 +72,37 @@ class VariableLocks {
       frame_.variable(use.variable).pending.await(queue, use.writes, cancellation);
     }
   }
-  /// The queue has enqueued the instruction, and `access` behind it.
-  void add_pending(const Queue& queue, const std::shared_ptr<Event>& access) const {
+  /// The queue has enqueued the instruction, and `access` behind it. A replica that it fails to
+  /// fill is not what its version says.
+  void add_pending(const Queue& queue, const std::shared_ptr<Event>& access, bool fills) const {
     for (const VariableUse& use : uses_) {
-      frame_.variable(use.variable).pending.add({access, access->use(), &queue}, use.writes);
+      VariableStorage& storage = frame_.variable(use.variable);
+      const Moment moment{access, access->use(), &queue};
+      if (!use.writes)
+        storage.pending.add_read(moment);
+      else
+        storage.pending.add_write(moment,
+                                  !fills && storage.initialized.load(std::memory_order_acquire));
     }
   }
   void mark_written() const {
     for (const VariableUse& use : uses_) {
-      if (!use.writes) continue;
-      VariableStorage& storage = frame_.variable(use.variable);
-      storage.initialized.store(true, std::memory_order_release);
-      storage.version.fetch_add(1, std::memory_order_relaxed);
+      if (use.writes) mark_changed(frame_.variable(use.variable));
     }
   }
 
-  /// Of an instruction that fills a replica: whether the variable has changed since.
+  /// Of an instruction that fills a replica: whether there is a value that it has not got.
   bool behind() const {
-    const VariableStorage& replica = filled();
-    return !replica.initialized.load(std::memory_order_acquire) ||
-           replica.version.load(std::memory_order_relaxed) != read_version();
+    return source().initialized.load(std::memory_order_acquire) && !holds(filled(), source());
   }
-  void mark_filled() const {
-    filled().version.store(read_version(), std::memory_order_relaxed);
-    filled().initialized.store(true, std::memory_order_release);
-  }
+  void mark_filled() const { mark_holding(filled(), source()); }
 
  private:
   VariableStorage& filled() const {
     return frame_.variable(uses_[uses_[0].writes ? 0 : 1].variable);
   }
-  std::uint64_t read_version() const {
-    const VariableStorage& master = frame_.variable(uses_[uses_[0].writes ? 1 : 0].variable);
-    return master.version.load(std::memory_order_relaxed);
+  const VariableStorage& source() const {
+    return frame_.variable(uses_[uses_[0].writes ? 1 : 0].variable);
   }
 
   const Frame& frame_;
@@ -121,6 +136,7 @@ class QueueRun {
         queue_(*state_.queue),
         run_(run.context),
         kernels_(run.kernels),
+        devices_(run.devices),
         before_(run.before),
         trace_(run.trace),
         asynchronous_(queue_.asynchronous()),
@@ -213,7 +229,8 @@ class QueueRun {
     }
   }
 
-  /// What was to be written from instruction `first` on was not: replicas are to be filled anew.
+  /// What was to be written from instruction `first` on was not: replicas are to be filled anew,
+  /// and a variable that got its first value has none.
   void forget_writes(std::size_t first) {
     const std::size_t end = std::min(at_ + 1, program_.instructions.size());
     for (std::size_t i = first; i < end; ++i) {
@@ -221,7 +238,7 @@ class QueueRun {
         if (!use.writes) continue;
         VariableStorage& storage = frame_.variable(use.variable);
         const std::lock_guard lock(storage.mutex);
-        if (storage.pending.forget_write(queue_)) storage.initialized.store(false);
+        if (const auto valid = storage.pending.forget_failed()) storage.initialized.store(*valid);
       }
     }
   }
@@ -248,28 +265,36 @@ class QueueRun {
       locks.check_initialized();
       const bool fills = instruction.kind == Instruction::Kind::fill;
       if (fills && !locks.behind()) return;
-      enqueue_locked(instruction, locks, enqueue);
-      if (fills) locks.mark_filled();
+      enqueue_locked(instruction, locks, enqueue, [&] {
+        if (fills) locks.mark_filled();
+      });
     } catch (...) {
       rethrow_with(instruction.detail);
     }
   }
 
-  /// Enqueues what touches variables, in its order among all that do.
-  template <class Enqueue>
+  /// Enqueues what touches variables, in its order among all that do; `mark` notes what it changes.
+  template <class Enqueue, class Mark>
   void enqueue_locked(const Instruction& instruction, const VariableLocks& locks,
-                      const Enqueue& enqueue) {
+                      const Enqueue& enqueue, const Mark& mark) {
     locks.await_pending(queue_, run_.cancellation);
-    if (!asynchronous_) return enqueue();
+    if (!asynchronous_) {
+      enqueue();
+      return mark();
+    }
+    bool enqueued = false;
     try {
       enqueue();
+      enqueued = true;
       const std::shared_ptr<Event>& access = frame_.event(instruction.access);
       queue_.record(*access);
-      locks.add_pending(queue_, access);
+      locks.add_pending(queue_, access, instruction.kind == Instruction::Kind::fill);
     } catch (...) {
-      failed_ = queue_.synchronize();  // while nobody else may touch them
+      failed_ = queue_.synchronize();    // while nobody else may touch them
+      if (enqueued && !failed_) mark();  // it is done, though nobody is told when
       throw;
     }
+    mark();
   }
 
   void launch(const Instruction& instruction) {
@@ -301,8 +326,34 @@ class QueueRun {
   [[gnu::noinline]] void launch_locked(const Instruction& instruction, const LaunchArgs& args) {
     const VariableLocks locks(frame_, instruction);
     locks.check_initialized();
-    enqueue_locked(instruction, locks, [&] { enqueue_checked(*instruction.kernel, queue_, args); });
-    locks.mark_written();
+    const auto enqueue = [&] { launch_through(instruction, *instruction.kernel, args); };
+    enqueue_locked(instruction, locks, enqueue, [&] { locks.mark_written(); });
+  }
+
+  /// Launches; what is written of variables that live elsewhere is brought here before and stored
+  /// there after, under their locks.
+  void launch_through(const Instruction& instruction, const PreparedKernel& kernel,
+                      const LaunchArgs& args) {
+    for (const WriteThrough& write : instruction.through) bring(write, *instruction.op);
+    enqueue_checked(kernel, queue_, args);
+    for (const WriteThrough& write : instruction.through) store(write);
+  }
+
+  void bring(const WriteThrough& write, const OpDef& op) {
+    VariableStorage &master = frame_.variable(write.master), &here = frame_.variable(write.replica);
+    const bool held = holds(here, master);
+    here.initialized.store(false, std::memory_order_release);  // until it is stored
+    if (held || op.overwrites || !master.initialized.load(std::memory_order_acquire)) return;
+    copy_now(devices_[write.device], Lane::download, here.value.raw(), master.value.raw(),
+             master.value.bytes());
+  }
+
+  void store(const WriteThrough& write) {
+    VariableStorage &master = frame_.variable(write.master), &here = frame_.variable(write.replica);
+    copy_now(devices_[write.device], Lane::upload, master.value.raw(), here.value.raw(),
+             master.value.bytes());
+    mark_changed(master);
+    mark_holding(here, master);
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void rethrow_of(const Instruction& instruction) const {
@@ -336,7 +387,7 @@ class QueueRun {
     args.workspace = static_cast<std::byte*>(const_cast<void*>(workspace.raw()));
     LateBinder late(frame_, instruction, outputs_);
     args.late = &late;
-    enqueue_checked(*kernel, queue_, args);
+    launch_through(instruction, *kernel, args);
     locks.mark_written();
   }
 
@@ -352,12 +403,9 @@ class QueueRun {
     std::vector<OutputSpec> specs;
     std::vector<Array> values;
     std::vector<const Array*> constants;
-    const std::vector<int>& written = instruction.op->written;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       const TensorDesc& desc = request.inputs[i];
-      const bool is_ref =
-          std::find(written.begin(), written.end(), static_cast<int>(i)) != written.end();
-      specs.push_back({desc.dtype, desc.shape, is_ref});
+      specs.push_back({desc.dtype, desc.shape, lists_input(instruction.op->written, i)});
       const bool may_be_shape = desc.dtype == DType::int32 || desc.dtype == DType::int64;
       values.push_back(may_be_shape ? value_at(instruction, static_cast<int>(i), request)
                                     : Array());
@@ -390,6 +438,7 @@ class QueueRun {
   Queue& queue_;
   RunContext& run_;
   KernelCache& kernels_;
+  const DeviceSet& devices_;
   const std::function<void(std::size_t, std::size_t)>& before_;
   const bool trace_, asynchronous_;
   const bool watched_;                // each instruction is announced to the queue

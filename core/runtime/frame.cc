@@ -4,7 +4,33 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/device/pinned_memory.h"
+
 namespace towerflow {
+namespace {
+
+VariableStorage& storage_of(const PlanVariable& variable, const DeviceSet& devices,
+                            ResourceStore& resources) {
+  const Device& device = devices[variable.device];
+  const auto allocate = [&](std::size_t bytes) {
+    if (variable.staging >= 0) return devices[variable.staging].backend->allocate_staging(bytes);
+    return device.on_host() ? allocate_pinned(bytes)
+                            : device.backend->allocate(device.index, bytes);
+  };
+  if (variable.replica) {
+    return resources.replica(variable.name, device.space(), variable.dtype, variable.shape,
+                             allocate);
+  }
+  try {
+    return resources.variable(variable.name, device.space(), variable.dtype, variable.shape,
+                              allocate);
+  } catch (...) {
+    if (device.on_host()) throw;
+    rethrow_with({.node = variable.name, .device = device.name});
+  }
+}
+
+}  // namespace
 
 Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resources)
     : plan_(plan),
@@ -15,13 +41,7 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
       late_descs_(plan.slots.size()),
       events_(static_cast<std::size_t>(plan.events)) {
   for (const PlanVariable& variable : plan.variables) {
-    const Device& device = devices[variable.device];
-    variables_.push_back(
-        variable.replica
-            ? &resources.replica(
-                  variable.name, device.space(), variable.dtype, variable.shape,
-                  [&](std::size_t bytes) { return device.backend->allocate(device.index, bytes); })
-            : &resources.variable(variable.name, variable.dtype, variable.shape));
+    variables_.push_back(&storage_of(variable, devices, resources));
   }
   for (const QueueProgram& queue : plan.queues) {
     const Device& device = devices[queue.device];
@@ -80,14 +100,7 @@ void* Frame::device_constant(const Array& value, const Device& device) {
   auto memory = device.backend->allocate(device.index, value.bytes());
   const auto staging = device.backend->allocate_staging(value.bytes());
   std::memcpy(staging.get(), value.raw(), value.bytes());
-  const auto queue = device.backend->make_queue(device.index, Lane::upload);
-  queue->copy(memory.get(), staging.get(), value.bytes());
-  const auto failed = queue->synchronize();
-  try {
-    if (failed) std::rethrow_exception(failed->error);
-  } catch (...) {
-    rethrow_with({.device = device.name});
-  }
+  copy_now(device, Lane::upload, memory.get(), staging.get(), value.bytes());
   device_constants_.push_back(memory);
   return memory.get();
 }

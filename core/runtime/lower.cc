@@ -40,7 +40,7 @@ class Lowering {
   // --- which values look into a variable, and until when ---------------------------------------
 
   /// What stands for the storage that `value` is or looks into: the node of a variable, or the
-  /// first node that fills a device's replica of one; -1 for none.
+  /// first node that fills a replica of one; -1 for none.
   int storage_of(ValueId value) const {
     const PlanNode& node = graph_.node(value);
     const bool own = node.op->effect == Effect::variable || node.replica;
@@ -49,19 +49,26 @@ class Lowering {
                                                    : -1;
   }
 
+  /// Whether a node writes the host's replica of the variable at an input, which lives elsewhere.
+  bool writes_replica(const PlanNode& node, std::size_t input) const {
+    return lists_input(node.op->written, input) && graph_.node(node.inputs[input]).replica;
+  }
+
   /// Of each node the storage that it has, else the one behind its first input.
   void find_storages() {
-    std::map<std::pair<int, int>, int> replicas;  // of a variable on a device
+    std::map<std::pair<int, MemorySpace>, int> replicas;  // of a variable in other memory
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const PlanNode& node = graph_.nodes[i];
       int storage = -1;
       if (node.op->effect == Effect::variable) {
         storage = static_cast<int>(i);
       } else if (node.replica && !node.dead) {
-        const std::pair key(graph_.variable_behind(node.inputs[0]), node.device);
+        const std::pair key(graph_.variable_behind(node.inputs[0]), space_of(node));
         storage = replicas.emplace(key, static_cast<int>(i)).first->second;
       } else if (!node.inputs.empty()) {
-        storage = storage_of(node.inputs[0]);
+        // What an op refers to that writes a replica is the variable still.
+        storage = writes_replica(node, 0) ? graph_.variable_behind(node.inputs[0])
+                                          : storage_of(node.inputs[0]);
       }
       storages_.push_back(storage);
     }
@@ -83,8 +90,11 @@ class Lowering {
       const PlanNode& node = graph_.nodes[i];
       if (node.dead) continue;
       for (int input : node.op->written) {
-        writers_[storage_of(node.inputs[static_cast<std::size_t>(input)])].push_back(
-            static_cast<int>(i));
+        const ValueId ref = node.inputs[static_cast<std::size_t>(input)];
+        writers_[storage_of(ref)].push_back(static_cast<int>(i));
+        if (writes_replica(node, static_cast<std::size_t>(input))) {
+          writers_[graph_.variable_behind(ref)].push_back(static_cast<int>(i));
+        }
       }
       if (node.replica) writers_[storages_[i]].push_back(static_cast<int>(i));
     }
@@ -149,9 +159,13 @@ class Lowering {
     if (it != variables_.end()) return it->second;
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(root)];
     const int named = graph_.variable_behind({root, 0});
-    plan_.variables.push_back({graph_.nodes[static_cast<std::size_t>(named)].origin->name,
-                               node.outputs[0].dtype, node.outputs[0].shape, node.device,
-                               node.replica});
+    const bool on_host = node.replica && space_of(node) == kHostSpace;
+    plan_.variables.push_back({.name = graph_.nodes[static_cast<std::size_t>(named)].origin->name,
+                               .dtype = node.outputs[0].dtype,
+                               .shape = node.outputs[0].shape,
+                               .device = on_host ? devices_.host() : node.device,
+                               .replica = node.replica,
+                               .staging = on_host ? node.device : -1});
     return variables_[root] = static_cast<int>(plan_.variables.size()) - 1;
   }
 
@@ -190,6 +204,10 @@ class Lowering {
       view_of_[static_cast<int>(plan_.slots.size())] = memory_of(seen);
       set_slot({id, 0}, add_slot(std::move(slot)));
       inherit_order(id);
+      // The read of a variable that is fetched is its value here, whoever reads it later.
+      if (fetched_.contains({id, 0}) && storage_of({id, 0}) >= 0) {
+        fetched_reads_[id] = copy_for_fetch({id, 0}, slot_of({id, 0}));
+      }
       return;
     }
     emit_launch(id);
@@ -209,7 +227,7 @@ class Lowering {
     }
     const int root = storage_of(node.inputs[0]);
     if (root < 0) return true;
-    if (fetched_.contains({id, 0})) return false;
+    if (fetched_.contains({id, 0}) && !node.own_read) return false;
     return !written_under(root, id) || read_where_used(root, id);
   }
 
@@ -258,7 +276,7 @@ class Lowering {
     drafts.erase(std::unique(drafts.begin(), drafts.end()), drafts.end());
   }
 
-  /// A copy between memories; a replica's is made only when the variable has changed.
+  /// A copy between memories; to a replica it is made only when the variable has changed.
   void emit_copy(int id) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     Draft draft{.device = node.device, .lane = node.lane, .may_fail = false};
@@ -279,7 +297,7 @@ class Lowering {
     copy.cost.bytes = static_cast<double>(out.bytes());
     std::map<int, VariableUse> uses;
     if (const int root = storage_of(node.inputs[0]); root >= 0) {
-      uses[variable_index(root)] = {variable_index(root), false, true};
+      uses[variable_index(root)] = {variable_index(root), false, !node.may_be_unset};
     }
     if (node.replica) {
       const int root = variable_index(storage_of({id, 0}));
@@ -294,7 +312,7 @@ class Lowering {
   int staged(ValueId value) {
     const int slot = slot_of(value);
     if (plan_.slots[static_cast<std::size_t>(slot)].kind != Slot::Kind::feed) {
-      staging_.insert(slot);
+      staging_.insert(memory_of(slot));
       return slot;
     }
     const auto [found, first] = staged_feeds_.emplace(slot, -1);
@@ -405,9 +423,11 @@ class Lowering {
       return add_slot(std::move(unread));
     }
     if (!spec.is_ref) return slot_of({id, output});
-    const int slot = slot_of(node.inputs[0]);
-    set_slot({id, output}, slot);
-    return slot;
+    const int written = slot_of(node.inputs[0]);
+    const bool elsewhere = writes_replica(node, 0);
+    set_slot({id, output},
+             elsewhere ? slot_of({graph_.variable_behind(node.inputs[0]), 0}) : written);
+    return written;
   }
 
   void collect_variables(const PlanNode& node, Instruction& made) {
@@ -417,12 +437,17 @@ class Lowering {
       if (root < 0) continue;
       VariableUse& use = uses[variable_index(root)];
       use.variable = variable_index(root);
-      const auto listed = [i](const std::vector<int>& inputs) {
-        return std::find(inputs.begin(), inputs.end(), static_cast<int>(i)) != inputs.end();
-      };
-      const bool writes = listed(node.op->written);
+      const bool writes = lists_input(node.op->written, i);
       use.writes = use.writes || writes;
-      if ((writes && node.op->overwrites) || listed(node.op->maybe_unset)) use.needs_value = false;
+      if ((writes && node.op->overwrites) || lists_input(node.op->maybe_unset, i)) {
+        use.needs_value = false;
+      }
+      if (!writes_replica(node, i)) continue;
+      use.needs_value = false;  // it is filled or overwritten under the lock
+      const int home = graph_.variable_behind(node.inputs[i]), master = variable_index(home);
+      uses[master] = {master, true, !node.op->overwrites};
+      made.through.push_back(
+          {master, use.variable, graph_.nodes[static_cast<std::size_t>(home)].device});
     }
     for (const auto& [index, use] : uses) made.variables.push_back(use);
   }
@@ -476,6 +501,11 @@ class Lowering {
     for (ValueId fetch : graph_.fetches) {
       if (fetch.node < 0) {
         plan_.fetches.push_back(-1);
+        continue;
+      }
+      if (const auto read = fetched_reads_.find(fetch.node); read != fetched_reads_.end()) {
+        const bool again = !taken.insert(read->second).second;
+        plan_.fetches.push_back(again ? copy_for_fetch(fetch, read->second) : read->second);
         continue;
       }
       const int slot = slot_of(fetch);
@@ -532,10 +562,11 @@ class Lowering {
   std::vector<int> storages_;                // per node: see find_storages
   std::map<int, std::vector<int>> writers_;  // per storage root: nodes that write it, in order
   std::map<std::pair<ValueId, MemorySpace>, int> slots_;
-  std::map<int, int> view_of_;       // slots that look into another's memory, and whose
-  std::set<int> staging_;            // slots of the host that copy engines read or write
-  std::map<int, int> staged_feeds_;  // slot of a feed -> of its copy that engines reach
-  std::map<int, int> variables_;     // storage root -> index in the plan
+  std::map<int, int> view_of_;        // slots that look into another's memory, and whose
+  std::set<int> staging_;             // slots of the host that copy engines read or write
+  std::map<int, int> fetched_reads_;  // node of a variable's read -> slot of its value there
+  std::map<int, int> staged_feeds_;   // slot of a feed -> of its copy that engines reach
+  std::map<int, int> variables_;      // storage root -> index in the plan
   std::vector<Draft> drafts_;
   std::vector<int> after_;            // per node: the draft that its consumers wait for, or -1
   std::map<int, Accesses> accesses_;  // per variable of the plan

@@ -1,14 +1,22 @@
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "core/graph/rewrite.h"
 #include "core/runtime/colocation.h"
 #include "core/runtime/device_set.h"
 
 namespace towerflow {
 
+/// The devices that are homes of variables, by name: a home is chosen by the first plan of a
+/// session that has the variable, and stays what it is.
+using HomeDevices = std::map<std::string, int>;
+
 /// Pass 2: a device for every node, by what was asked, colocation and the kernels there are.
 std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
-                             const ColocationGroups& groups, bool soft, PassLog& log);
+                             const ColocationGroups& groups, HomeDevices& homes, bool soft,
+                             PassLog& log);
 
 /// Pass 2, at its end: what is late runs on the host, whose memory can be had while a run goes on.
 void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
@@ -30,9 +38,11 @@ void share_subexpressions(PlanGraph& graph, PassLog& log);
 void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOptions& options,
                     PassLog& log);
 
-/// Pass 3: each edge between two memories becomes one copy, shared by those that read it there; a
-/// device's reads of a variable become reads of its replica, refreshed as soon as the variable has
-/// changed. Last of the passes on the graph, so that no rewrite has to look through copies.
+/// Pass 3: each edge between two memories becomes one copy, shared by those that read it there;
+/// reads of a variable away from its home become reads of a replica, refreshed as soon as the
+/// variable has changed. What the host writes of a variable that lives elsewhere becomes a write of
+/// the host's replica. Last of the passes on the graph, so that no rewrite has to look through
+/// copies.
 std::vector<Transfer> insert_copies(PlanGraph& graph, const DeviceSet& devices, PassLog& log);
 
 /// The kernel request of a node with what is known of it now.

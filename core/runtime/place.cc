@@ -4,27 +4,109 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/graph/variable_attrs.h"
 #include "core/runtime/passes.h"
 
 namespace towerflow {
 namespace {
 
-/// The node whose device this one must share: the first of its colocation group, or the variable
-/// that it refers to.
-const PlanNode* tied_to(const PlanGraph& graph, const PlanNode& node,
-                        const std::unordered_map<std::string, int>& by_name) {
-  for (ValueId input : node.inputs) {
-    if (graph.spec(input).is_ref) return &graph.node(input);
+/// Whether the node is a variable that wants to live on its device.
+bool asks_for_home(const PlanNode& node) {
+  const auto* attrs = node.attrs.get_if<VariableAttrs>();
+  return attrs != nullptr && attrs->home == VariableHome::device;
+}
+
+/// The variable behind an input that refers to its storage; nullptr for none.
+const PlanNode* referred(const PlanGraph& graph, ValueId input) {
+  const int variable = graph.spec(input).is_ref ? graph.variable_behind(input) : -1;
+  return variable < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(variable)];
+}
+
+/// Whether an op works on the storage that an input refers to, rather than on the value there.
+bool takes_storage(const OpDef& op, std::size_t input) {
+  if (lists_input(op.written, input)) return true;
+  const auto& arguments = op.signature.inputs;
+  for (std::size_t i = 0; i <= input && i < arguments.size(); ++i) {
+    if (arguments[i].is_list()) return false;
+  }
+  return input < arguments.size() && arguments[input].is_ref;
+}
+
+/// What a node must share the device of.
+struct Tie {
+  const PlanNode* node = nullptr;
+  int device = 0;
+};
+
+/// The first of the node's colocation group, or the variable that it refers to. A value that lies
+/// at its home on a device is read from anywhere.
+Tie tied_to(const PlanGraph& graph, const PlanNode& node,
+            const std::unordered_map<std::string, int>& by_name) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    if (!graph.spec(input).is_ref) continue;
+    const PlanNode* variable = referred(graph, input);
+    if (variable != nullptr && asks_for_home(*variable) && !takes_storage(*node.op, i)) continue;
+    return {&graph.node(input), variable == nullptr ? graph.node(input).device : variable->device};
   }
   for (const std::string& group : node.origin->colocation_groups) {
     const auto it = by_name.find(group.substr(group.find('@') + 1));
-    if (it != by_name.end()) return &graph.nodes[static_cast<std::size_t>(it->second)];
+    if (it == by_name.end()) continue;
+    const PlanNode& other = graph.nodes[static_cast<std::size_t>(it->second)];
+    return {&other, other.device};
   }
-  return nullptr;
+  return {};
 }
 
 std::string short_name(const Device& device) {
   return fmt::format("/device:{}:{}", device.backend->type(), device.index);
+}
+
+ErrorDetail detail_of(const PlanNode& node, const Device& device, std::string hint) {
+  return {.site = node.origin->site,
+          .node = node.origin->name,
+          .op = node.op->name,
+          .device = device.name,
+          .hint = std::move(hint)};
+}
+
+[[noreturn]] void throw_no_kernel(const PlanNode& node, const Device& device) {
+  throw errors::InvalidArgumentError(
+      fmt::format("Cannot assign a device for operation {}: Could not satisfy explicit device "
+                  "specification '{}' because no supported kernel for {} devices is available.",
+                  node.origin->name, node.origin->device, device.backend->type()),
+      detail_of(node, device, "set allow_soft_placement, or put it under tf::device(\"/cpu:0\")"));
+}
+
+/// Whether a device can be the home of a variable: to read it is an Identity.
+bool can_hold(const PlanNode& variable, const Device& device) {
+  static const OpDef& identity = OpRegistry::global().get("Identity");
+  const OutputSpec& spec = variable.outputs[0];
+  const TensorDesc desc{spec.dtype, spec.shape, 0, device.space()};
+  KernelRequest request{&identity, &identity.attrs.defaults(), {desc}, {desc}, {}, ""};
+  request.device = device.index;
+  return device.backend->find_kernel(request) != nullptr;
+}
+
+/// The home of a variable that asks for its device: that of the session's plans before, whatever
+/// the graph has come to ask since.
+int home_of(const PlanNode& node, const DeviceSet& devices, const ColocationGroups& groups,
+            HomeDevices& homes, bool soft, std::string& why) {
+  const ErrorDetail detail{
+      .site = node.origin->site, .node = node.origin->name, .op = node.op->name};
+  int chosen = devices.choose(groups.device(*node.origin), soft, detail, why);
+  const Device& device = devices[chosen];
+  if (device.on_host() || can_hold(node, device)) {
+    why = fmt::format("its device is its home ({})", why);
+  } else {
+    if (!soft) throw_no_kernel(node, device);
+    why = fmt::format("{} has no kernel that reads it: the host's memory is its home",
+                      short_name(device));
+    chosen = devices.host();
+  }
+  const auto known = homes.emplace(node.origin->name, chosen).first;
+  if (known->second != chosen) why = "its home since an earlier run";
+  return known->second;
 }
 
 /// Whether the plan launches something for the node, rather than knowing its value or only keeping
@@ -47,25 +129,115 @@ void need_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& device
   }
   if (!is_launched(node)) return;
   if (device.backend->find_kernel(kernel_request(graph, node, device)) != nullptr) return;
-  if (!soft) {
-    throw errors::InvalidArgumentError(
-        fmt::format("Cannot assign a device for operation {}: Could not satisfy explicit device "
-                    "specification '{}' because no supported kernel for {} devices is available.",
-                    node.origin->name, node.origin->device, device.backend->type()),
-        {.site = node.origin->site,
-         .node = node.origin->name,
-         .op = node.op->name,
-         .device = device.name,
-         .hint = "set allow_soft_placement, or put it under tf::device(\"/cpu:0\")"});
-  }
+  if (!soft) throw_no_kernel(node, device);
   why = fmt::format("{} has no kernel of it", short_name(device));
   node.device = devices.host();
 }
 
+/// Brings a node to the host that asks the session about variables, or writes some that live in
+/// several memories.
+void need_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& devices, bool soft,
+                     std::string& why) {
+  if (!node.op->only_named.empty() && !devices[node.device].on_host()) {
+    node.device = devices.host();
+    why = "the session is asked, not the device";
+    return;
+  }
+  for (const int written : node.op->written) {
+    const PlanNode* variable = referred(graph, node.inputs[static_cast<std::size_t>(written)]);
+    if (variable == nullptr) continue;
+    const Device &home = devices[variable->device], &device = devices[node.device];
+    if (home.space() == device.space()) continue;
+    if (!soft) {
+      throw errors::InvalidArgumentError(
+          fmt::format("Cannot assign a device for operation {}: it writes variables that live on "
+                      "{} and on {}.",
+                      node.origin->name, device.name, home.name),
+          detail_of(node, home, "set allow_soft_placement, or give them one home"));
+    }
+    node.device = devices.host();
+    why = "it writes variables of several memories";
+    return;
+  }
+}
+
+/// Moves averages of gradients to the accelerator whose update reads them: those that ask for no
+/// device, come from accelerators, and are read by nobody else.
+class AveragePlacer {
+ public:
+  AveragePlacer(PlanGraph& graph, const DeviceSet& devices, const ColocationGroups& groups)
+      : graph_(graph), devices_(devices), groups_(groups), readers_(graph.nodes.size(), kNone) {}
+
+  /// Calls `moved` with each node that has moved.
+  template <class Moved>
+  void run(const Moved& moved) {
+    std::vector<bool> averages;
+    bool any = false;
+    for (const PlanNode& node : graph_.nodes) {
+      averages.push_back(may_move(node, averages));
+      any = any || averages.back();
+    }
+    if (!any) return;
+    for (const ValueId fetch : graph_.fetches) {
+      if (fetch.node >= 0) readers_[static_cast<std::size_t>(fetch.node)] = kSeveral;
+    }
+    for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
+      PlanNode& node = graph_.nodes[i];
+      if (node.dead) continue;
+      bool follows = node.op->effect == Effect::writes_variable;
+      if (averages[i] && readers_[i] >= 0 && has_kernel(node, devices_[readers_[i]])) {
+        node.device = readers_[i];
+        follows = true;
+        moved(node);
+      }
+      for (const ValueId input : node.inputs) note_reader(input.node, follows ? node.device : -1);
+    }
+  }
+
+ private:
+  static constexpr int kNone = -1, kSeveral = -2;
+
+  bool may_move(const PlanNode& node, const std::vector<bool>& averages) const {
+    if (node.dead || node.feed >= 0 || node.origin->role != NodeRole::gradient ||
+        node.op->effect != Effect::pure || !devices_[node.device].on_host() ||
+        !groups_.device(*node.origin).empty()) {
+      return false;
+    }
+    bool reads = false;
+    for (const ValueId input : node.inputs) {
+      const PlanNode& producer = graph_.node(input);
+      if (producer.is_known(static_cast<std::size_t>(input.output))) continue;
+      const bool from_device = producer.feed < 0 && !devices_[producer.device].on_host();
+      if (!from_device && !averages[static_cast<std::size_t>(input.node)]) return false;
+      reads = true;
+    }
+    return reads;
+  }
+
+  bool has_kernel(const PlanNode& node, const Device& device) const {
+    return device.backend->find_kernel(kernel_request(graph_, node, device)) != nullptr;
+  }
+
+  void note_reader(int node, int device) {
+    int& reader = readers_[static_cast<std::size_t>(node)];
+    const bool on_device = device >= 0 && !devices_[device].on_host();
+    if (!on_device || (reader != kNone && reader != device))
+      reader = kSeveral;
+    else
+      reader = device;
+  }
+
+  PlanGraph& graph_;
+  const DeviceSet& devices_;
+  const ColocationGroups& groups_;
+  std::vector<int> readers_;  // per node: the accelerator of all that read it
+};
+
 }  // namespace
 
 std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
-                             const ColocationGroups& groups, bool soft, PassLog& log) {
+                             const ColocationGroups& groups, HomeDevices& homes, bool soft,
+                             PassLog& log) {
   std::vector<Placement> ledger;
   std::unordered_map<std::string, int> by_name;
   std::map<std::string, int> counts;
@@ -80,18 +252,30 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
     const ErrorDetail detail{
         .site = node.origin->site, .node = node.origin->name, .op = node.op->name};
     std::string why;
-    const PlanNode* tied = tied_to(graph, node, by_name);
-    if (tied != nullptr && tied != &node) {
-      node.device = tied->device;
-      why = fmt::format("beside {}", tied->origin->name);
+    if (asks_for_home(node)) {
+      node.device = home_of(node, devices, groups, homes, soft, why);
     } else {
-      node.device = devices.choose(groups.device(*node.origin), soft, detail, why);
+      const Tie tie = tied_to(graph, node, by_name);
+      if (tie.node != nullptr && tie.node != &node) {
+        node.device = tie.device;
+        why = fmt::format("beside {}", tie.node->origin->name);
+      } else {
+        node.device = devices.choose(groups.device(*node.origin), soft, detail, why);
+      }
+      need_one_memory(graph, node, devices, soft, why);
+      need_kernel(graph, node, devices, soft, why);
     }
-    need_kernel(graph, node, devices, soft, why);
-    ++counts[devices[node.device].name];
     ledger.push_back({node.origin->name, node.op->name, node.origin->device,
                       devices[node.device].name, std::move(why)});
   }
+  std::map<std::string, std::size_t> entries;  // of the ledger, once they are asked for
+  AveragePlacer(graph, devices, groups).run([&](const PlanNode& node) {
+    for (std::size_t i = entries.size(); i < ledger.size(); ++i) entries[ledger[i].node] = i;
+    Placement& entry = ledger[entries.at(node.origin->name)];
+    entry.given = devices[node.device].name;
+    entry.why = "beside the update that reads it";
+  });
+  for (const Placement& placement : ledger) ++counts[placement.given];
   for (const auto& [name, count] : counts)
     log.add(fmt::format("place: {} nodes on {}", count, name));
   return ledger;

@@ -37,6 +37,14 @@ struct VariableUse {
   bool needs_value = true;  ///< an error if it is not initialised
 };
 
+/// A variable of another memory that an instruction of the host writes: it changes the host's
+/// replica, which is stored at the variable's home when it has ended.
+struct WriteThrough {
+  int master = 0;
+  int replica = 0;
+  int device = 0;  ///< the home
+};
+
 /// A variable that has to be initialised, and who needs it.
 struct NeededVariable {
   int variable = 0;
@@ -48,7 +56,7 @@ struct Instruction {
   enum class Kind {
     launch,
     copy,    ///< from slot inputs[0] to slot outputs[0], which lie in different memories
-    fill,    ///< a copy that brings a device's replica of a variable up to date, if it is not
+    fill,    ///< a copy that brings a replica of a variable up to date, if it is not
     commit,  ///< from here on the run changes variables: it is to finish, and nothing left fails
     wait,
     record,
@@ -64,6 +72,7 @@ struct Instruction {
   std::vector<int> outputs;            ///< slots
   std::size_t workspace = 0;           ///< offset in the memory of the queue's device
   std::vector<VariableUse> variables;  ///< in the order of Plan::locked_before
+  std::vector<WriteThrough> through;   ///< some of those, by their masters
   bool late = false;
 
   const OpDef* op = nullptr;
@@ -82,13 +91,14 @@ struct QueueProgram {
   std::vector<Instruction> instructions;
 };
 
-/// A variable, or the replica of it that a device has.
+/// A variable at its home, or the replica of it that other memory has.
 struct PlanVariable {
   std::string name;
   DType dtype = DType::invalid;
   Shape shape;
   int device = 0;
   bool replica = false;
+  int staging = -1;  ///< of a replica on the host: the device whose copy engines reach it
 };
 
 /// Memory of a frame: on the host (the first always) or on one device.
@@ -155,6 +165,7 @@ class KernelCache {
 
 struct CompileOptions {
   const ColocationGroups& groups;  ///< of the fetches' graph
+  HomeDevices* homes = nullptr;    ///< of the session; nullptr for a plan by itself
   bool soft_placement = false;
   PassOptions passes;
   std::function<void(const PlanGraph&)> look_at{};  ///< is shown what is needed, before any pass

@@ -67,8 +67,10 @@ std::string instruction_text(const Plan& plan, const Instruction& instruction) {
     case Instruction::Kind::launch:
       break;
   }
-  return fmt::format("{} [{}{}] {}:{}", instruction.op->name, instruction.entry->label,
-                     instruction.late ? ", late" : "", instruction.detail.node, operands);
+  return fmt::format("{} [{}{}{}] {}:{}", instruction.op->name, instruction.entry->label,
+                     instruction.late ? ", late" : "",
+                     instruction.through.empty() ? "" : ", stored at its home",
+                     instruction.detail.node, operands);
 }
 
 }  // namespace

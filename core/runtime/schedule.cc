@@ -16,6 +16,7 @@ std::vector<NeededVariable> needed_variables(const std::vector<Draft>& drafts) {
   std::set<int> met;
   for (const Draft& draft : drafts) {
     for (const VariableUse& use : draft.instruction.variables) {
+      if (!use.writes && !use.needs_value) continue;  // it only asks
       const bool first = met.insert(use.variable).second;
       if (first && use.needs_value) needed.push_back({use.variable, draft.instruction.detail});
     }

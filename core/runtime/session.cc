@@ -55,11 +55,12 @@ std::vector<DeviceHolding> Session::device_holdings(std::span<const Fetch> fetch
   for (std::size_t i = 0; i < devices.devices().size(); ++i) {
     const Device& device = devices.devices()[i];
     DeviceHolding holding{device.name, device.backend->description(device.index)};
-    if (static_cast<int>(i) == devices.host()) {
-      for (const std::string& name : impl_->resources().variable_names()) {
-        ++holding.variables;
-        holding.variable_bytes += impl_->resources().find_variable(name)->value.bytes();
-      }
+    for (const std::string& name : impl_->resources().variable_names()) {
+      const VariableStorage& variable = *impl_->resources().find_variable(name);
+      const bool here = !device.on_host() || static_cast<int>(i) == devices.host();
+      if (!here || variable.space != device.space()) continue;
+      ++holding.variables;
+      holding.variable_bytes += variable.value.bytes();
     }
     for (const Arena& arena : compiled->plan.arenas) {
       if (arena.device == static_cast<int>(i)) holding.step_bytes += arena.bytes;

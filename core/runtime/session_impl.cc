@@ -259,6 +259,7 @@ std::shared_ptr<CompiledRun> SessionImpl::compile(std::span<const Fetch> fetches
   try {
     compiled->plan = compile_plan(fetches, specs, devices_, kernels_,
                                   {.groups = groups_,
+                                   .homes = &homes_,
                                    .soft_placement = config_.allow_soft_placement,
                                    .passes = config_.passes,
                                    .look_at = [&](const PlanGraph& graph) {

@@ -67,6 +67,7 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
   std::list<std::shared_ptr<CompiledRun>> plans_;
   std::size_t placed_ = 0;   // nodes whose devices were looked at
   ColocationGroups groups_;  // of those nodes
+  HomeDevices homes_;
   bool logged_mapping_ = false;
   UpdateWatch updates_;
   std::mutex active_mutex_;  // guards active_ and closed_

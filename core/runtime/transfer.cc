@@ -27,17 +27,20 @@ class CopyInserter {
 
   std::vector<Transfer> run() {
     find_reads_by_writers();
+    for (const ValueId fetch : graph_.fetches) fetched_.insert(fetch.node);
     old_ = std::exchange(graph_.nodes, {});
     place_of_.assign(old_.size(), -1);
     for (std::size_t i = 0; i < old_.size(); ++i) move(static_cast<int>(i));
     for (ValueId& fetch : graph_.fetches) {
-      if (fetch.node >= 0) fetch = in_memory_of(moved(fetch), devices_.host(), "(fetched)");
+      if (fetch.node >= 0) fetch = fetched_value(moved(fetch));
     }
     for (int& target : graph_.targets) target = place_of_[static_cast<std::size_t>(target)];
     return std::move(transfers_);
   }
 
  private:
+  static constexpr const char* kFetched = "(fetched)";
+
   struct Copy {
     int node = -1;
     std::size_t transfer = 0;
@@ -77,8 +80,30 @@ class CopyInserter {
     place_of_[static_cast<std::size_t>(index)] = to_int(graph_.nodes.size());
     if (read_by_writers_.contains(index))
       values_of_their_place_.insert(to_int(graph_.nodes.size()));
+    const bool own_read = node.own_read && !node.dead;
     graph_.nodes.push_back(std::move(node));
+    if (own_read && fetched_.contains(index)) {
+      copy_fetched_read(place_of_[static_cast<std::size_t>(index)]);
+    }
     for (const int variable : written) refresh(variable);
+  }
+
+  /// A variable's own read that is fetched means the value at its own place.
+  void copy_fetched_read(int node) {
+    const ValueId value{node, 0};
+    const int from = device_of(value);
+    if (from < 0 || devices_[from].on_host()) return;
+    copies_.emplace(std::pair(value, devices_.host()),
+                    add_copy(value, from, devices_.host(), false));
+  }
+
+  ValueId fetched_value(ValueId fetch) {
+    const auto copied = copies_.find({fetch, devices_.host()});
+    if (copied == copies_.end() || !graph_.node(fetch).own_read) {
+      return in_memory_of(fetch, devices_.host(), kFetched);
+    }
+    note_reader(copied->second, kFetched);
+    return {copied->second.node, 0};
   }
 
   /// Copies what the node's device does not see; what its kernel reads on the host comes there.
@@ -89,43 +114,103 @@ class CopyInserter {
     if (!device.on_host())
       entry = device.backend->find_kernel(kernel_request(graph_, node, device));
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (lists_input(node.op->only_named, i)) continue;
       const bool on_host = entry != nullptr && entry->reads_on_host(static_cast<int>(i));
-      node.inputs[i] =
-          in_memory_of(node.inputs[i], on_host ? devices_.host() : node.device, name_of(node));
+      const bool writes = lists_input(node.op->written, i);
+      const bool may_be_unset = writes || lists_input(node.op->maybe_unset, i);
+      if (writes) note_write(node.inputs[i], node);
+      node.inputs[i] = in_memory_of(node.inputs[i], on_host ? devices_.host() : node.device,
+                                    name_of(node), may_be_unset);
     }
+  }
+
+  /// Of a variable that lives elsewhere the host writes its replica, which is then stored there.
+  void note_write(ValueId ref, const PlanNode& writer) {
+    const int variable = graph_.variable_behind(ref);
+    if (variable < 0) return;
+    const Device &home = devices_[device_of_variable(variable)], &host = devices_[writer.device];
+    if (home.space() == host.space()) return;
+    const PlanNode& node = graph_.nodes[static_cast<std::size_t>(variable)];
+    const std::size_t bytes = node.outputs[0].shape.bytes(dtype_size(node.outputs[0].dtype));
+    transfers_.push_back(
+        {node.origin->name, host.name, home.name, {name_of(writer)}, bytes, false});
   }
 
   static std::string name_of(const PlanNode& node) { return node.origin->name; }
 
-  /// The memory that a value lies in; -1 where it is known, and so anywhere.
+  /// The device whose memory a value lies in; -1 where it is known, and so anywhere.
   int device_of(ValueId value) const {
     const PlanNode& node = graph_.node(value);
     if (node.is_known(static_cast<std::size_t>(value.output))) return -1;
     if (node.lane == Lane::download) return devices_.host();
-    return node.device;
+    const int variable = graph_.spec(value).is_ref ? graph_.variable_behind(value) : -1;
+    return variable < 0 ? node.device : device_of_variable(variable);
   }
 
-  ValueId in_memory_of(ValueId value, int device, const std::string& reader) {
+  int device_of_variable(int variable) const {
+    return graph_.nodes[static_cast<std::size_t>(variable)].device;
+  }
+
+  ValueId in_memory_of(ValueId value, int device, const std::string& reader,
+                       bool may_be_unset = false) {
     const int from = device_of(value);
     if (from < 0 || devices_[from].space() == devices_[device].space()) return value;
     const int variable = graph_.variable_behind(value);
-    const bool replica = variable >= 0 && !devices_[device].on_host() && is_plain_read(value);
-    const std::pair key(replica ? ValueId{variable, 0} : value, device);
+    if (variable >= 0 && is_plain_read(value)) {
+      return replica_of(variable, value, device, reader, may_be_unset);
+    }
+    if (passes_host(from, device)) {
+      return in_memory_of(in_memory_of(value, devices_.host(), reader), device, reader);
+    }
+    const std::pair key(value, device);
     auto found = copies_.find(key);
     if (found == copies_.end()) {
-      found = copies_.emplace(key, add_copy(value, from, device, replica)).first;
+      found = copies_.emplace(key, add_copy(value, from, device, false)).first;
     }
-    auto& readers = transfers_[found->second.transfer].readers;
-    if (readers.empty() || readers.back() != reader) readers.push_back(reader);
+    note_reader(found->second, reader);
     return {found->second.node, 0};
   }
 
-  /// Whether the value is a variable's own read, which means the value at the place of each reader:
-  /// it waits for nothing itself, and nobody who reads it writes the variable.
+  /// What a device has of a variable that `value` reads: the variable itself at its home.
+  ValueId replica_of(int variable, ValueId value, int device, const std::string& reader,
+                     bool may_be_unset) {
+    const int home = device_of_variable(variable);
+    const ValueId master{variable, 0};
+    if (devices_[device].on_host()) device = devices_.host();
+    if (devices_[device].space() == devices_[home].space()) return master;
+    auto found = copies_.find({master, device});
+    if (found == copies_.end()) {
+      if (device_of(value) != home) value = master;
+      int from = home;
+      if (passes_host(home, device)) {
+        from = devices_.host();
+        value = replica_of(variable, value, from, reader, may_be_unset);
+      }
+      found = copies_.emplace(std::pair(master, device), add_copy(value, from, device, true)).first;
+    }
+    if (may_be_unset)
+      graph_.nodes[static_cast<std::size_t>(found->second.node)].may_be_unset = true;
+    note_reader(found->second, reader);
+    return {found->second.node, 0};
+  }
+
+  /// Copy engines know the host and devices of their own kind.
+  bool passes_host(int from, int to) const {
+    const Device &source = devices_[from], &target = devices_[to];
+    return !source.on_host() && !target.on_host() && source.backend != target.backend;
+  }
+
+  void note_reader(const Copy& copy, const std::string& reader) {
+    auto& readers = transfers_[copy.transfer].readers;
+    if (readers.empty() || readers.back() != reader) readers.push_back(reader);
+  }
+
+  /// Whether what looks into a variable means its value at the place of each reader: a reference
+  /// does, and the variable's own read, which waits for nothing itself, if nobody who reads it
+  /// writes the variable.
   bool is_plain_read(ValueId value) const {
-    const PlanNode& node = graph_.node(value);
-    if (node.op->effect == Effect::variable) return true;
-    return node.own_read && !values_of_their_place_.contains(value.node);
+    return graph_.spec(value).is_ref ||
+           (graph_.node(value).own_read && !values_of_their_place_.contains(value.node));
   }
 
   Copy add_copy(ValueId value, int from, int device, bool replica) {
@@ -153,19 +238,25 @@ class CopyInserter {
   }
 
   /// After a variable has changed: what was copied of it before is old, and each replica follows at
-  /// once, ahead of whoever reads it next, in this run or a later one.
+  /// once, ahead of whoever reads it next, in this run or a later one. That of the host comes
+  /// first: others may be filled from it.
   void refresh(int variable) {
     const ValueId master{variable, 0};
-    for (auto at = copies_.lower_bound({master, -1}); at != copies_.end(); ++at) {
-      auto& [key, copy] = *at;
-      if (key.first != master) break;
-      PlanNode& first = graph_.nodes[static_cast<std::size_t>(copy.node)];
-      if (!first.replica) continue;
-      PlanNode again = first;
-      again.inputs = {master};
+    const auto fill = [&](int device, Copy& copy) {
+      PlanNode again = graph_.nodes[static_cast<std::size_t>(copy.node)];
+      if (!again.replica) return;
+      const bool from_host = passes_host(device_of_variable(variable), device);
+      again.inputs = {from_host ? ValueId{copies_.at({master, devices_.host()}).node, 0} : master};
       graph_.find_variable(again);
       copy.node = to_int(graph_.nodes.size());
       graph_.nodes.push_back(std::move(again));
+    };
+    const auto on_host = copies_.find({master, devices_.host()});
+    if (on_host != copies_.end()) fill(devices_.host(), on_host->second);
+    for (auto at = copies_.lower_bound({master, -1}); at != copies_.end(); ++at) {
+      auto& [key, copy] = *at;
+      if (key.first != master) break;
+      if (key.second != devices_.host()) fill(key.second, copy);
     }
   }
 
@@ -174,6 +265,7 @@ class CopyInserter {
   std::vector<PlanNode> old_;
   std::vector<int> place_of_;                       // old node -> new
   std::set<int> read_by_writers_;                   // old nodes
+  std::set<int> fetched_;                           // old nodes
   std::set<int> values_of_their_place_;             // the same, new
   std::map<std::pair<ValueId, int>, Copy> copies_;  // by value and device
   std::vector<Transfer> transfers_;

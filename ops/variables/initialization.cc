@@ -198,7 +198,8 @@ void register_initialization_ops(OpRegistry& registry) {
                       context.add_output(DType::bool_, Shape{});
                     },
                 .gradient = NoGradient{"whether there is a value is no number"},
-                .maybe_unset = {0}});
+                .maybe_unset = {0},
+                .only_named = {0}});
   registry.add({.name = kInitializedValue,
                 .inputs = {"is_initialized: bool", "initial_value: T", "ref: T"},
                 .outputs = {"output: T"},

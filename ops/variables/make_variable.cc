@@ -6,6 +6,7 @@
 
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
+#include "core/graph/variable_attrs.h"
 #include "ops/array/view.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/families.h"
@@ -14,13 +15,6 @@
 
 namespace towerflow {
 namespace {
-
-struct VariableAttrs {
-  DType dtype = DType::float32;
-  Shape shape;
-  static constexpr auto fields = std::tuple{attr::required("dtype", &VariableAttrs::dtype),
-                                            attr::required("shape", &VariableAttrs::shape)};
-};
 
 /// Colocates the nodes made while it lives with a node that does not exist yet.
 class FutureColocation {
@@ -37,13 +31,19 @@ class FutureColocation {
 };
 
 /// The storage node; device and colocation come from the open scopes.
-Tensor storage(Graph& graph, const std::string& scope, DType dtype, const Shape& shape, Site site) {
+Tensor storage(Graph& graph, const std::string& scope, VariableAttrs attrs, Site site) {
   return graph
       .add({.op = "VariableV2",
             .name = scope.empty() ? "VariableV2" : scope,
-            .attrs = VariableAttrs{dtype, shape},
+            .attrs = std::move(attrs),
             .site = site})
       .output(0);
+}
+
+/// nullopt for what is no variable.
+std::optional<VariableHome> home_at(const Node& node) {
+  const auto* attrs = node.attrs.get_if<VariableAttrs>();
+  return attrs == nullptr ? std::nullopt : std::optional(attrs->home);
 }
 
 }  // namespace
@@ -70,6 +70,19 @@ Tensor Initializer::make(const Shape* shape, DType dtype, const PartitionInfo* p
                     {.site = site, .hint = "leave the shape out: the value has one"});
   }
   return function_(*shape, dtype, partition, site);
+}
+
+std::optional<VariableHome> colocated_home(Graph& graph) {
+  const auto& beside = graph.scopes().colocation;
+  for (auto node = beside.rbegin(); node != beside.rend(); ++node) {
+    if (const auto home = home_at(**node)) return home;
+    for (const std::string& group : (*node)->colocation_groups) {
+      const Node* other = graph.find_published(group.substr(group.find('@') + 1));
+      const auto home = other == nullptr ? std::nullopt : home_at(*other);
+      if (home) return home;
+    }
+  }
+  return std::nullopt;
 }
 
 Variable make_variable(const Initializer& initial, const VariableRequest& request,
@@ -118,7 +131,9 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
     const Shape known = options.shape            ? *options.shape
                         : options.validate_shape ? record->initial_value.shape()
                                                  : Shape::unknown();
-    record->ref = storage(graph, scope.name(), record->initial_value.dtype(), known, site);
+    const VariableHome home =
+        options.home ? *options.home : colocated_home(graph).value_or(VariableHome::host);
+    record->ref = storage(graph, scope.name(), {record->initial_value.dtype(), known, home}, site);
     beside.reset();
     if (options.validate_shape && !record->initial_value.shape().fully_known()) {
       throw ValueError(fmt::format("initial_value must have a shape specified: {}",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/graph/variable_attrs.h"
 #include "ops/array/concat.h"
 #include "ops/array/view.h"
 #include "ops/control/group.h"
@@ -70,6 +71,9 @@ const Shape& Variable::shape() const {
   return partitioned() ? record().parts->shape : ref().shape();
 }
 const std::string& Variable::device() const { return ref().device(); }
+VariableHome Variable::home() const {
+  return partitioned() ? parts()[0].home() : ref().node().attrs.as<VariableAttrs>().home;
+}
 Graph& Variable::graph() const { return partitioned() ? parts()[0].graph() : ref().graph(); }
 Operation Variable::op() const { return ref().op(); }
 bool Variable::trainable() const { return record().trainable; }

@@ -8,6 +8,7 @@
 
 #include "core/graph/operand.h"
 #include "core/graph/scopes.h"
+#include "core/graph/variable_home.h"
 #include "ops/variables/initial_value.h"
 #include "ops/variables/partition.h"
 
@@ -39,6 +40,9 @@ struct VariableOptions {
   VariableAggregation aggregation = VariableAggregation::NONE;
   /// Of the storage, where it is not the initial value's: Shape::unknown() takes values of any.
   std::optional<Shape> shape{};
+  /// Where the value lies; not said, that of the variable beside which it is made, as a slot is,
+  /// else the host.
+  std::optional<VariableHome> home{};
 };
 
 struct UpdateOptions {
@@ -59,6 +63,8 @@ namespace towerflow {
 /// collections.
 Variable make_variable(const Initializer& initial, const VariableRequest& request,
                        const VariableOptions& options, Site site);
+/// The home of the variable beside which nodes are made now; nullopt where they are beside none.
+std::optional<VariableHome> colocated_home(Graph& graph);
 /// The handle of nodes that are there already: those of a graph that was imported.
 Variable variable_of(VariableRecord record);
 /// The handle of variables that are parts of one.
@@ -97,6 +103,7 @@ class Variable {
   const Shape& shape() const;
   const Shape& get_shape() const { return shape(); }
   const std::string& device() const;
+  VariableHome home() const;
   Graph& graph() const;
   Operation op() const;
   bool trainable() const;

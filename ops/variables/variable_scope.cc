@@ -169,6 +169,7 @@ void VariableScopeGuard::make(const std::string& name, const VariableScope& from
   if (options.initializer) scope_->initializer_ = options.initializer;
   if (options.regularizer) scope_->regularizer_ = options.regularizer;
   if (options.caching_device) scope_->caching_device_ = options.caching_device;
+  if (options.home) scope_->home_ = options.home;
   if (options.partitioner) scope_->partitioner_ = options.partitioner;
   if (options.custom_getter) {
     scope_->custom_getter_ = nested_getter(from.custom_getter_, options.custom_getter);
@@ -232,6 +233,8 @@ Variable get_variable(const std::string& name, const VariableShape& asked,
   const OpenScopes open{scope.name(), graph.scopes().name, scope.reuse_site(), scope.renamed()};
   if (!options.regularizer) options.regularizer = scope.regularizer();
   if (!options.caching_device) options.caching_device = scope.caching_device();
+  if (!options.home) options.home = colocated_home(graph);
+  if (!options.home) options.home = scope.home();
   if (!options.partitioner) options.partitioner = scope.partitioner();
   if (!options.custom_getter) options.custom_getter = scope.custom_getter();
   if (options.reuse == Reuse(std::nullopt)) options.reuse = scope.reuse();

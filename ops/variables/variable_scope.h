@@ -38,6 +38,7 @@ class VariableScope {
   const std::optional<Initializer>& initializer() const { return initializer_; }
   const Regularizer& regularizer() const { return regularizer_; }
   const std::optional<DeviceOrFunction>& caching_device() const { return caching_device_; }
+  std::optional<VariableHome> home() const { return home_; }
   const Partitioner& partitioner() const { return partitioner_; }
   const CustomGetter& custom_getter() const { return custom_getter_; }
   const Constraint& constraint() const { return constraint_; }
@@ -60,6 +61,7 @@ class VariableScope {
   void set_initializer(Initializer initializer);
   void set_regularizer(Regularizer regularizer);
   void set_caching_device(DeviceOrFunction device);
+  void set_home(VariableHome home) { home_ = home; }
   void set_partitioner(Partitioner partitioner);
   void set_custom_getter(CustomGetter getter);
   void set_dtype(DType dtype) { dtype_ = dtype; }
@@ -87,6 +89,7 @@ class VariableScope {
   std::optional<Initializer> initializer_;
   Regularizer regularizer_;
   std::optional<DeviceOrFunction> caching_device_;
+  std::optional<VariableHome> home_;
   Partitioner partitioner_;
   CustomGetter custom_getter_;
   Constraint constraint_;
@@ -120,7 +123,8 @@ struct VariableScopeOptions {
   Reuse reuse = std::nullopt;
   std::optional<DType> dtype{};
   std::optional<bool> use_resource{};
-  Constraint constraint{};  ///< as in TensorFlow, the scopes inside do not inherit it
+  Constraint constraint{};             ///< as in TensorFlow, the scopes inside do not inherit it
+  std::optional<VariableHome> home{};  ///< where the values of variables lie
   bool auxiliary_name_scope = true;
 };
 

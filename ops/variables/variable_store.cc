@@ -182,7 +182,8 @@ Variable VariableStore::single(const std::string& name, const std::optional<Shap
                                        .use_resource = options.use_resource,
                                        .synchronization = options.synchronization,
                                        .aggregation = options.aggregation,
-                                       .shape = shape},
+                                       .shape = shape,
+                                       .home = options.home},
                                       site);
   variables_.emplace(name, made);
   if (options.regularizer) list_loss(made, name, options.regularizer, site);

@@ -62,6 +62,9 @@ struct GetVariableOptions {
   Constraint constraint{};
   VariableSynchronization synchronization = VariableSynchronization::AUTO;
   VariableAggregation aggregation = VariableAggregation::NONE;
+  /// Where the value lies; not said, that of the variable beside which it is made, else the
+  /// scope's, else the host.
+  std::optional<VariableHome> home{};
   Reuse reuse = std::nullopt;  ///< the scope's; a custom getter may change it for its getter
 };
 

@@ -69,7 +69,7 @@ inline const std::map<std::string, Step (*)()> kSteps = {
 
 /// What two steps of a model give, and the variables behind them; `look` sees the session then.
 inline std::vector<Array> trained(
-    Step (*make)(), const ConfigProto& config,
+    const std::function<Step()>& make, const ConfigProto& config,
     const std::function<void(Session& session, const Step& step)>& look = {}) {
   Graph graph;
   const auto guard = graph.as_default();

@@ -81,6 +81,7 @@ VALUES = {
     "epsilon": "0.5F",
     "exclusive": "true",
     "filename": '"a"',
+    "home": "VariableHome::device",
     "initializer": "Operand({2.0, 3.0})",
     "keep_checkpoint_every_n_hours": "1",
     "keep_dims": "true",

@@ -150,6 +150,7 @@ void CpuQueue::wait(const Moment& moment, Cancellation& cancellation) {
   if (!moment.over()) {
     const ThreadPool::Blocked idle(pool_);
     moment.event->await_done(moment.use, &cancellation);
+    if (!moment.over()) throw errors::CancelledError("the run was cancelled");
   }
   if (moment.failed()) throw errors::CancelledError("work of another run has failed");
 }

@@ -133,7 +133,9 @@ std::shared_ptr<Event> SimBackend::make_event() { return std::make_shared<HostEv
 
 const KernelEntry* SimBackend::find_kernel(const KernelRequest& request) const {
   const Effect effect = request.op->effect;
-  if (effect != Effect::pure && effect != Effect::random) return nullptr;
+  const bool on_operands =
+      effect == Effect::pure || effect == Effect::random || effect == Effect::writes_variable;
+  if (!on_operands || !request.op->only_named.empty()) return nullptr;
   const auto plain = [](const TensorDesc& desc) {
     return desc.dtype != DType::string && desc.dtype != DType::resource;
   };

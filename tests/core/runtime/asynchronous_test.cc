@@ -2,108 +2,18 @@
 // things happen, nor on which of them fails.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <thread>
 
-#include "core/device/backend_registry.h"
-#include "core/runtime/executor.h"
-#include "tests/support/eager.h"
-#include "towerflow/tf.h"
+#include "tests/core/runtime/two_towers.h"
 
 using namespace towerflow;
-
-namespace {
-
-/// Two towers on /gpu:0 and /gpu:1 with what is fed to each, momentum on three variables.
-struct Program {
-  Program() {
-    const auto guard = graph.as_default();
-    tf::set_random_seed(5);
-    tf::train::MomentumOptimizer opt(0.5, 0.5);
-    std::vector<std::vector<GradAndVar>> towers;
-    for (int i = 0; i < 2; ++i) {
-      const auto device = tf::device("/gpu:" + std::to_string(i));
-      const auto scope = tf::name_scope("tower_" + std::to_string(i));
-      const auto reuse = tf::variable_scope(tf::get_variable_scope(), {.reuse = i > 0});
-      inputs.push_back(tf::placeholder(tf::float64, {.shape = {4, 6}, .name = "x"}));
-      const auto get = [](const char* name, const Shape& shape) {
-        const auto cpu = tf::device("/cpu:0");
-        return tf::get_variable(name, shape, {.dtype = tf::float64});
-      };
-      const Variable w = get("w", {6, 5}), b = get("b", {5}), u = get("u", {5, 3});
-      const Tensor y = tf::matmul(tf::tanh(tf::matmul(inputs.back(), w) + b), u);
-      losses.push_back(tf::reduce_sum(y * y));
-      towers.push_back(opt.compute_gradients(losses.back()));
-    }
-    train = opt.apply_gradients(average_gradients(towers));
-    init = tf::global_variables_initializer();
-    variables = tf::global_variables();
-    fetches = {train, losses[0], losses[1]};
-    for (const Variable& variable : variables) {
-      given.push_back(tf::placeholder(tf::float64, {.shape = variable.shape(), .name = "given"}));
-      loads.emplace_back(tf::assign(variable, given.back()).op());
-    }
-  }
-
-  static Array input(int tower, int step) {
-    Array x(float64, {4, 6});
-    for (int i = 0; i < 24; ++i) {
-      x.data<double>()[i] = (i * 7 + tower * 5 + step * 3) % 11 * 0.1 - 0.5;
-    }
-    return x;
-  }
-  Feeds feeds(int step) const { return {{inputs[0], input(0, step)}, {inputs[1], input(1, step)}}; }
-  std::vector<Array> values(Session& session) const {
-    return session.run(std::vector<Fetch>(variables.begin(), variables.end()));
-  }
-
-  void load(Session& session, const std::vector<Array>& values) const {
-    Feeds feeds;
-    for (std::size_t i = 0; i < values.size(); ++i) feeds.emplace_back(given[i], values[i]);
-    session.run(loads, feeds);
-  }
-
-  Graph graph;
-  std::vector<Tensor> inputs, losses, given;
-  std::vector<Fetch> loads;
-  Operation train, init;
-  std::vector<Variable> variables;
-  std::vector<Fetch> fetches;
-};
-
-ConfigProto simulated(SimulatedDevices devices) {
-  return {.allow_soft_placement = true, .simulated = std::move(devices)};
-}
-
-/// The losses and the variables after three steps.
-std::vector<Array> trained(Program& program, const ConfigProto& config) {
-  Session session(program.graph, config);
-  session.run(program.init);
-  std::vector<Array> all;
-  for (int step = 0; step < 3; ++step) {
-    const auto results = session.run(program.fetches, program.feeds(step));
-    all.insert(all.end(), results.begin() + 1, results.end());
-  }
-  const auto values = program.values(session);
-  all.insert(all.end(), values.begin(), values.end());
-  return all;
-}
-
-/// Which values are those after the step, each of the others being that before it; fails for any
-/// that is neither.
-int count_changed(const std::vector<Array>& values, const std::vector<Array>& before,
-                  const std::vector<Array>& after) {
-  int changed = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool old = values[i] == before[i], fresh = values[i] == after[i];
-    CHECK((old || fresh));
-    changed += fresh && !old;
-  }
-  return changed;
-}
-
-}  // namespace
+using testing::count_changed;
+using testing::Injected;
+using testing::Program;
+using testing::Runtime;
+using testing::simulated;
+using testing::trained;
 
 TEST_CASE("whatever the delays, the bits are those of CPUs") {
   Program program;
@@ -175,55 +85,6 @@ TEST_CASE(
   CHECK(faults > 60);
   CHECK(unchanged > faults / 2);
 }
-
-namespace {
-
-/// What a session has, without one: so that a test may stand between any two instructions.
-struct Runtime {
-  Runtime(Graph& graph, const ConfigProto& config) : devices(make_backends(config)) {
-    for (std::size_t i = 0; i < graph.size(); ++i) groups.add(graph.operation(i).node(), true);
-  }
-  Plan compile(const std::vector<Fetch>& fetches, const Feeds& feeds) {
-    std::vector<FeedSpec> specs;
-    for (const Feed& feed : feeds) {
-      specs.push_back({feed.tensor(), feed.value().dtype(), feed.value().shape()});
-    }
-    return compile_plan(fetches, specs, devices, kernels,
-                        {.groups = groups, .soft_placement = true, .passes = {}});
-  }
-  std::vector<Array> run(const Plan& plan, const Feeds& feeds,
-                         std::function<void(std::size_t, std::size_t)> before = {}) {
-    Frame frame(plan, devices, resources);
-    Cancellation cancellation;
-    RunContext context{resources, cancellation};
-    std::vector<Array> values, results;
-    for (const Feed& feed : feeds) values.push_back(feed.value().copy());
-    frame.begin(arenas, values, false);
-    try {
-      execute({plan, frame, context, kernels, devices, false, std::move(before)}, workers);
-      frame.take_results(results);
-    } catch (...) {
-      frame.end(arenas);
-      arenas.drop_idle();  // what is used from now on is used after it was freed
-      throw;
-    }
-    frame.end(arenas);
-    return results;
-  }
-
-  ColocationGroups groups;
-  DeviceSet devices;
-  ResourceStore resources;
-  KernelCache kernels;
-  ArenaPool arenas{devices};
-  Workers workers;
-};
-
-struct Injected : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-}  // namespace
 
 TEST_CASE(
     "an error at any instruction of any queue frees nothing early and changes nothing by half") {
