@@ -62,7 +62,7 @@ std::string short_name(const Device& device) {
   return fmt::format("/device:{}:{}", device.backend->type(), device.index);
 }
 
-ErrorDetail detail_of(const PlanNode& node, const Device& device, std::string hint) {
+ErrorDetail placement_detail(const PlanNode& node, const Device& device, std::string hint) {
   return {.site = node.origin->site,
           .node = node.origin->name,
           .op = node.op->name,
@@ -75,7 +75,8 @@ ErrorDetail detail_of(const PlanNode& node, const Device& device, std::string hi
       fmt::format("Cannot assign a device for operation {}: Could not satisfy explicit device "
                   "specification '{}' because no supported kernel for {} devices is available.",
                   node.origin->name, node.origin->device, device.backend->type()),
-      detail_of(node, device, "set allow_soft_placement, or put it under tf::device(\"/cpu:0\")"));
+      placement_detail(node, device,
+                       "set allow_soft_placement, or put it under tf::device(\"/cpu:0\")"));
 }
 
 /// Whether a device can be the home of a variable: to read it is an Identity.
@@ -153,7 +154,7 @@ void need_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& de
           fmt::format("Cannot assign a device for operation {}: it writes variables that live on "
                       "{} and on {}.",
                       node.origin->name, device.name, home.name),
-          detail_of(node, home, "set allow_soft_placement, or give them one home"));
+          placement_detail(node, home, "set allow_soft_placement, or give them one home"));
     }
     node.device = devices.host();
     why = "it writes variables of several memories";
