@@ -9,6 +9,7 @@
 
 using namespace towerflow;
 using testing::kSteps;
+using testing::Step;
 using testing::trained;
 
 namespace {
@@ -69,7 +70,7 @@ TEST_CASE("models whose variables live on an accelerator have the bits of CPUs")
             .allow_soft_placement = true,
             .simulated = {.count = count, .latency = 0, .jitter = 200e-6, .jitter_seed = seed}};
         const auto found = trained(make, config, [](Session& session, const Step& step) {
-          CHECK(session.device_holdings(step.fetches, step.feeds)[1].variables > 4);
+          CHECK(session.device_holdings(step.fetches, step.feeds)[1].variables >= 4);
         });
         CHECK(found == expected);
       }
