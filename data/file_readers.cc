@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
-#include "data/families.h"
 #include "data/reader_kernel.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -65,7 +65,7 @@ void add_kernel(KernelTable& table, const char* op, F format_of) {
 
 }  // namespace
 
-void register_file_reader_ops(OpRegistry& registry) {
+static void register_file_reader_ops(OpRegistry& registry) {
   const auto add = [&](const char* op, AttrsDef attrs) {
     registry.add(
         {.name = op,
@@ -80,7 +80,7 @@ void register_file_reader_ops(OpRegistry& registry) {
   add(kWhole, {});
 }
 
-void register_file_reader_kernels(KernelTable& table) {
+static void register_file_reader_kernels(KernelTable& table) {
   add_kernel(table, kFixed, [](const KernelRequest& request) {
     return data::fixed_length_format(request.attributes<data::FixedLength>());
   });
@@ -88,6 +88,10 @@ void register_file_reader_kernels(KernelTable& table) {
     return data::text_line_format(request.attributes<TextLineAttrs>().skip_header_lines);
   });
   add_kernel(table, kWhole, [](const KernelRequest&) { return data::whole_file_format(); });
+}
+
+OpFamily file_readers_family() {
+  return {.ops = register_file_reader_ops, .kernels = register_file_reader_kernels};
 }
 
 FixedLengthRecordReader::FixedLengthRecordReader(std::int64_t record_bytes,

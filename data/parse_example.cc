@@ -6,9 +6,9 @@
 #include "core/graph/constant.h"
 #include "core/graph/nearest.h"
 #include "core/graph/op_builder.h"
-#include "data/families.h"
 #include "data/reader_resource.h"
 #include "ops/array/view.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -183,7 +183,7 @@ Array string_vector(const std::vector<std::string>& values) {
 
 }  // namespace
 
-void register_parse_example_ops(OpRegistry& registry) {
+static void register_parse_example_ops(OpRegistry& registry) {
   registry.add(
       {.name = "ParseExampleV2",
        .inputs = {"serialized: string", "names: string", "sparse_keys: string",
@@ -199,13 +199,17 @@ void register_parse_example_ops(OpRegistry& registry) {
        .gradient = NoGradient{"parsed values are data, not computed"}});
 }
 
-void register_parse_example_kernels(KernelTable& table) {
+static void register_parse_example_kernels(KernelTable& table) {
   table.add(
       {.op = "ParseExampleV2",
        .label = "wire format",
        .accepts =
            [](const KernelRequest& request) { return request.inputs[0].shape.compatible(Shape{}); },
        .prepare = parse_kernel});
+}
+
+OpFamily parse_example_family() {
+  return {.ops = register_parse_example_ops, .kernels = register_parse_example_kernels};
 }
 
 ParsedFeatures::ParsedFeatures(std::map<std::string, Tensor> tensors)

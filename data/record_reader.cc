@@ -4,11 +4,11 @@
 
 #include "core/device/cpu/cpu_backend.h"
 #include "core/graph/op_builder.h"
-#include "data/families.h"
 #include "data/reader_kernel.h"
 #include "data/reader_resource.h"
 #include "ops/data_flow/queue_of.h"
 #include "ops/data_flow/source_turns.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -46,7 +46,7 @@ constexpr const char* kNotComputed = "records are read, not computed";
 
 }  // namespace
 
-void register_record_reader_ops(OpRegistry& registry) {
+static void register_record_reader_ops(OpRegistry& registry) {
   registry.add(
       {.name = "TFRecordReaderV2",
        .outputs = {"reader_handle: resource"},
@@ -66,7 +66,7 @@ void register_record_reader_ops(OpRegistry& registry) {
                 .effect = Effect::stateful});
 }
 
-void register_record_reader_kernels(KernelTable& table) {
+static void register_record_reader_kernels(KernelTable& table) {
   table.add({.op = "TFRecordReaderV2",
              .label = "reader",
              .accepts = {},
@@ -80,6 +80,10 @@ void register_record_reader_kernels(KernelTable& table) {
              .prepare = [](const KernelRequest& request) {
                return std::make_unique<ReadKernel>(request);
              }});
+}
+
+OpFamily record_reader_family() {
+  return {.ops = register_record_reader_ops, .kernels = register_record_reader_kernels};
 }
 
 TFRecordReader::TFRecordReader(RecordReaderOptions options, Site site)

@@ -1,34 +1,37 @@
-// Everything the library brings: ops, backends, CPU kernels, rewrite rules, folder by folder.
-// Nothing registers itself from a static initialiser.
+// Everything the library brings: ops, backends, CPU kernels, rewrite rules. Nothing registers
+// itself from a static initialiser.
 #include <vector>
 
 #include "core/device/backend_registry.h"
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/sim/sim_backend.h"
 #include "core/graph/constant.h"
-#include "ops/array/register.h"
-#include "ops/control/register.h"
-#include "ops/data_flow/register.h"
-#include "ops/elementwise/register.h"
-#include "ops/math/register.h"
-#include "ops/nn/register.h"
-#include "ops/random/register.h"
-#include "ops/register_above.h"
-#include "ops/variables/register.h"
+#include "ops/families.h"
+#include "ops/family.h"
 
 namespace towerflow {
+
+#define TOWERFLOW_DECLARE(name) OpFamily name##_family();
+TOWERFLOW_OP_FAMILIES(TOWERFLOW_DECLARE)
+#undef TOWERFLOW_DECLARE
+
+namespace {
+
+/// Calls `visit` with each family, in the order of ops/families.h.
+template <class Visit>
+void for_each_family(const Visit& visit) {
+#define TOWERFLOW_VISIT(name) visit(name##_family());
+  TOWERFLOW_OP_FAMILIES(TOWERFLOW_VISIT)
+#undef TOWERFLOW_VISIT
+}
+
+}  // namespace
+
 void register_builtin_ops(OpRegistry& registry) {
   registry.add(const_op());
-  register_array_ops(registry);
-  register_control_ops(registry);
-  register_data_flow_ops(registry);
-  register_elementwise_ops(registry);
-  register_math_ops(registry);
-  register_nn_ops(registry);
-  register_random_ops(registry);
-  register_variable_ops(registry);
-  register_input_ops(registry);
-  register_train_ops(registry);
+  for_each_family([&](const OpFamily& family) {
+    if (family.ops != nullptr) family.ops(registry);
+  });
 }
 
 void register_backends(std::vector<BackendEntry>& entries) {
@@ -37,25 +40,15 @@ void register_backends(std::vector<BackendEntry>& entries) {
 }
 
 void register_cpu_kernels(KernelTable& table) {
-  register_array_kernels(table);
-  register_elementwise_kernels(table);
-  register_math_kernels(table);
-  register_nn_kernels(table);
-  register_random_kernels(table);
-  register_variable_kernels(table);
-  register_data_flow_kernels(table);
-  register_input_kernels(table);
-  register_train_kernels(table);
+  for_each_family([&](const OpFamily& family) {
+    if (family.kernels != nullptr) family.kernels(table);
+  });
 }
 
 void register_rewrite_rules(std::vector<RewriteRule>& rules) {
-  register_array_rewrites(rules);
-  register_data_flow_rewrites(rules);
-  register_math_rewrites(rules);
-  register_nn_rewrites(rules);
-  register_random_rewrites(rules);
-  register_variable_rewrites(rules);
-  register_elementwise_rewrites(rules);  // last: takes what the others have left
+  for_each_family([&](const OpFamily& family) {
+    if (family.rules != nullptr) family.rules(rules);
+  });
 }
 
 }  // namespace towerflow

@@ -8,11 +8,11 @@
 #include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/concat.h"
-#include "ops/array/families.h"
 #include "ops/array/gather.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/strided_slice.h"
 #include "ops/array/view.h"
+#include "ops/family.h"
 #include "ops/math/reduce.h"
 
 namespace towerflow {
@@ -85,7 +85,7 @@ Shape joined_shape(const Shape& tensor, std::size_t axis, std::size_t rank) {
 
 }  // namespace
 
-void register_boolean_mask_ops(OpRegistry& registry) {
+static void register_boolean_mask_ops(OpRegistry& registry) {
   registry.add({.name = "Where",
                 .inputs = {"input: T"},
                 .outputs = {"index: int64"},
@@ -93,8 +93,12 @@ void register_boolean_mask_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"a place of an element is an integer"}});
 }
 
-void register_boolean_mask_kernels(KernelTable& table) {
+static void register_boolean_mask_kernels(KernelTable& table) {
   table.add({.op = "Where", .label = "loop", .accepts = {}, .prepare = where_kernel});
+}
+
+OpFamily boolean_mask_family() {
+  return {.ops = register_boolean_mask_ops, .kernels = register_boolean_mask_kernels};
 }
 
 Tensor where(const Operand& condition, WhereOptions options, Site site) {

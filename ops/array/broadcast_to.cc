@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_input.h"
+#include "ops/family.h"
 #include "ops/math/sum_to_shape.h"
 #include "ops/strided_copy.h"
 
@@ -65,7 +65,7 @@ std::vector<OptionalGradient> broadcast_to_gradient(const Operation& op,
 
 }  // namespace
 
-void register_broadcast_to_ops(OpRegistry& registry) {
+static void register_broadcast_to_ops(OpRegistry& registry) {
   registry.add({.name = "BroadcastTo",
                 .inputs = {"input: T", "shape: Tidx"},
                 .outputs = {"output: T"},
@@ -73,8 +73,12 @@ void register_broadcast_to_ops(OpRegistry& registry) {
                 .gradient = broadcast_to_gradient});
 }
 
-void register_broadcast_to_kernels(KernelTable& table) {
+static void register_broadcast_to_kernels(KernelTable& table) {
   table.add({.op = "BroadcastTo", .label = "copy", .accepts = {}, .prepare = broadcast_to_kernel});
+}
+
+OpFamily broadcast_to_family() {
+  return {.ops = register_broadcast_to_ops, .kernels = register_broadcast_to_kernels};
 }
 
 Tensor broadcast_to(const Operand& input, const Operand& shape, BroadcastOptions options,

@@ -6,8 +6,8 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/cast_loop.h"
 #include "ops/array/cast_value.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/simd/loops.h"
 
@@ -102,7 +102,7 @@ CastLoop cast_loop(DType from, DType to) {
   return simd::loops().cast[static_cast<int>(*fast_from)][static_cast<int>(*fast_to)];
 }
 
-void register_cast_ops(OpRegistry& registry) {
+static void register_cast_ops(OpRegistry& registry) {
   registry.add({.name = "Cast",
                 .inputs = {"x: SrcT"},
                 .outputs = {"y: DstT"},
@@ -121,7 +121,7 @@ void register_cast_ops(OpRegistry& registry) {
                 .elementwise = elementwise_always});
 }
 
-void register_cast_kernels(KernelTable& table) {
+static void register_cast_kernels(KernelTable& table) {
   table.add({.op = "Cast",
              .label = "simd",
              .accepts =
@@ -142,6 +142,8 @@ void register_cast_kernels(KernelTable& table) {
                                    request);
              }});
 }
+
+OpFamily cast_family() { return {.ops = register_cast_ops, .kernels = register_cast_kernels}; }
 
 Tensor cast(const Operand& x, DType dtype, CastOptions options, Site site) {
   // A reference (the output of an assign) is of another dtype than what is behind it.

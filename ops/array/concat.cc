@@ -5,13 +5,13 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/slice.h"
 #include "ops/array/view.h"
 #include "ops/export_forms.h"
+#include "ops/family.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
@@ -204,7 +204,7 @@ std::unique_ptr<PreparedKernel> begin_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_concat_ops(OpRegistry& registry) {
+static void register_concat_ops(OpRegistry& registry) {
   registry.add({.name = "ConcatV2",
                 .inputs = {"values: N * T", "axis: Tidx"},
                 .outputs = {"output: T"},
@@ -219,9 +219,13 @@ void register_concat_ops(OpRegistry& registry) {
                 .export_form = export_forms::concat_begin});
 }
 
-void register_concat_kernels(KernelTable& table) {
+static void register_concat_kernels(KernelTable& table) {
   table.add({.op = "ConcatV2", .label = "copy", .accepts = {}, .prepare = concat_kernel});
   table.add({.op = "ConcatBegin", .label = "shape", .accepts = {}, .prepare = begin_kernel});
+}
+
+OpFamily concat_family() {
+  return {.ops = register_concat_ops, .kernels = register_concat_kernels};
 }
 
 Tensor concat(const OperandList& values, const ScalarOperand& axis, ConcatOptions options,

@@ -5,10 +5,10 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
+#include "ops/family.h"
 #include "ops/math/reduce.h"
 #include "ops/strided_copy.h"
 
@@ -152,7 +152,7 @@ Tensor fill_like(const Tensor& like, const NameScope& scope, const Array& value,
 
 }  // namespace
 
-void register_fill_ops(OpRegistry& registry) {
+static void register_fill_ops(OpRegistry& registry) {
   registry.add({.name = "Fill",
                 .inputs = {"dims: index_type", "value: T"},
                 .outputs = {"output: T"},
@@ -165,10 +165,12 @@ void register_fill_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"zeros do not depend on the value they are like"}});
 }
 
-void register_fill_kernels(KernelTable& table) {
+static void register_fill_kernels(KernelTable& table) {
   table.add({.op = "Fill", .label = "fill", .accepts = {}, .prepare = fill_kernel});
   table.add({.op = "ZerosLike", .label = "zero", .accepts = {}, .prepare = zeros_kernel});
 }
+
+OpFamily fill_family() { return {.ops = register_fill_ops, .kernels = register_fill_kernels}; }
 
 Tensor fill(const Operand& dims, const Operand& value, FillOptions options, Site site) {
   const Tensor made = OpBuilder("Fill", options.name, site, {&dims, &value})

@@ -5,7 +5,6 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/dynamic_stitch.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/shape_of.h"
@@ -13,6 +12,7 @@
 #include "ops/array/transpose.h"
 #include "ops/array/view.h"
 #include "ops/export_forms.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/segment.h"
 
@@ -232,7 +232,7 @@ Array gathered_shape_constant(const InferenceContext& context, std::span<const O
 
 }  // namespace
 
-void register_gather_ops(OpRegistry& registry) {
+static void register_gather_ops(OpRegistry& registry) {
   registry.add({.name = "GatherV2",
                 .inputs = {"params: Tparams", "indices: Tindices", "axis: Taxis"},
                 .outputs = {"output: Tparams"},
@@ -255,7 +255,7 @@ void register_gather_ops(OpRegistry& registry) {
   register_dynamic_stitch(registry);
 }
 
-void register_gather_kernels(KernelTable& table) {
+static void register_gather_kernels(KernelTable& table) {
   table.add({.op = "GatherV2",
              .label = "copy",
              .accepts = {},
@@ -273,6 +273,10 @@ void register_gather_kernels(KernelTable& table) {
   table.add(
       {.op = "GatheredShape", .label = "shape", .accepts = {}, .prepare = gathered_shape_kernel});
   register_dynamic_stitch_kernels(table);
+}
+
+OpFamily gather_family() {
+  return {.ops = register_gather_ops, .kernels = register_gather_kernels};
 }
 
 Tensor gather(const Operand& params, const Operand& indices, GatherOptions options, Site site) {

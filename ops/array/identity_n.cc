@@ -5,8 +5,8 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/fill.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -47,7 +47,7 @@ std::unique_ptr<PreparedKernel> copy_all_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_identity_n_ops(OpRegistry& registry) {
+static void register_identity_n_ops(OpRegistry& registry) {
   registry.add({.name = "IdentityN",
                 .inputs = {"input: list(T)"},
                 .outputs = {"output: list(T)"},
@@ -55,8 +55,12 @@ void register_identity_n_ops(OpRegistry& registry) {
                 .gradient = pass_all_through});
 }
 
-void register_identity_n_kernels(KernelTable& table) {
+static void register_identity_n_kernels(KernelTable& table) {
   table.add({.op = "IdentityN", .label = "copy", .accepts = {}, .prepare = copy_all_kernel});
+}
+
+OpFamily identity_n_family() {
+  return {.ops = register_identity_n_ops, .kernels = register_identity_n_kernels};
 }
 
 std::vector<Tensor> identity_n(const OperandList& input, IdentityNOptions options, Site site) {

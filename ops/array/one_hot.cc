@@ -4,7 +4,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 
 namespace towerflow {
@@ -149,7 +149,7 @@ void check_one_hot_dtype(const Tensor& value, const char* which, DType wanted, S
 
 }  // namespace
 
-void register_one_hot_ops(OpRegistry& registry) {
+static void register_one_hot_ops(OpRegistry& registry) {
   registry.add({.name = "OneHot",
                 .inputs = {"indices: TI", "depth: int32", "on_value: T", "off_value: T"},
                 .outputs = {"output: T"},
@@ -159,8 +159,12 @@ void register_one_hot_ops(OpRegistry& registry) {
                 .static_inputs = {1}});
 }
 
-void register_one_hot_kernels(KernelTable& table) {
+static void register_one_hot_kernels(KernelTable& table) {
   table.add({.op = "OneHot", .label = "loop", .accepts = {}, .prepare = one_hot_kernel});
+}
+
+OpFamily one_hot_family() {
+  return {.ops = register_one_hot_ops, .kernels = register_one_hot_kernels};
 }
 
 Tensor one_hot(const Operand& indices, const ScalarOperand& depth, OneHotOptions options,

@@ -4,11 +4,11 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/slice.h"
 #include "ops/array/view.h"
+#include "ops/family.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
@@ -253,7 +253,7 @@ std::string upper_case(std::string text) {
 
 }  // namespace
 
-void register_pad_ops(OpRegistry& registry) {
+static void register_pad_ops(OpRegistry& registry) {
   registry.add({.name = "Pad",
                 .inputs = {"input: T", "paddings: Tpaddings"},
                 .outputs = {"output: T"},
@@ -282,12 +282,14 @@ void register_pad_ops(OpRegistry& registry) {
                 .static_inputs = {1}});
 }
 
-void register_pad_kernels(KernelTable& table) {
+static void register_pad_kernels(KernelTable& table) {
   table.add({.op = "Pad", .label = "copy", .accepts = {}, .prepare = pad_kernel});
   table.add({.op = "PadV2", .label = "copy", .accepts = {}, .prepare = pad_kernel});
   table.add({.op = "MirrorPad", .label = "loop", .accepts = {}, .prepare = mirror_kernel});
   table.add({.op = "MirrorPadGrad", .label = "loop", .accepts = {}, .prepare = mirror_grad_kernel});
 }
+
+OpFamily pad_family() { return {.ops = register_pad_ops, .kernels = register_pad_kernels}; }
 
 Tensor pad(const Operand& tensor, const Operand& paddings, std::string_view mode,
            PadOptions options, Site site) {

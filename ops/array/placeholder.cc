@@ -4,7 +4,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -40,7 +40,7 @@ std::string unfed(const PlaceholderAttrs& attrs) {
 
 }  // namespace
 
-void register_placeholder_ops(OpRegistry& registry) {
+static void register_placeholder_ops(OpRegistry& registry) {
   registry.add({.name = "Placeholder",
                 .outputs = {"output: dtype"},
                 .attrs = attributes<PlaceholderAttrs>(),
@@ -55,7 +55,7 @@ void register_placeholder_ops(OpRegistry& registry) {
                 .effect = Effect::io});
 }
 
-void register_placeholder_kernels(KernelTable& table) {
+static void register_placeholder_kernels(KernelTable& table) {
   table.add({.op = "Placeholder",
              .label = "unfed",
              .accepts = {},
@@ -66,6 +66,10 @@ void register_placeholder_kernels(KernelTable& table) {
                      message, {.hint = "pass a value for it: sess.run(y, {{x, value}})"});
                });
              }});
+}
+
+OpFamily placeholder_family() {
+  return {.ops = register_placeholder_ops, .kernels = register_placeholder_kernels};
 }
 
 template <class Unused>

@@ -6,7 +6,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -46,7 +46,7 @@ std::unique_ptr<PreparedKernel> default_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_placeholder_with_default_ops(OpRegistry& registry) {
+static void register_placeholder_with_default_ops(OpRegistry& registry) {
   registry.add({.name = "PlaceholderWithDefault",
                 .inputs = {"input: dtype"},
                 .outputs = {"output: dtype"},
@@ -57,9 +57,14 @@ void register_placeholder_with_default_ops(OpRegistry& registry) {
                 .view = true});
 }
 
-void register_placeholder_with_default_kernels(KernelTable& table) {
+static void register_placeholder_with_default_kernels(KernelTable& table) {
   table.add(
       {.op = "PlaceholderWithDefault", .label = "copy", .accepts = {}, .prepare = default_kernel});
+}
+
+OpFamily placeholder_with_default_family() {
+  return {.ops = register_placeholder_with_default_ops,
+          .kernels = register_placeholder_with_default_kernels};
 }
 
 Tensor placeholder_with_default(const Operand& input, const Shape& shape,

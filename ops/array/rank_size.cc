@@ -3,7 +3,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -44,7 +44,7 @@ std::unique_ptr<PreparedKernel> constant_kernel(Array value) {
 
 }  // namespace
 
-void register_rank_size_ops(OpRegistry& registry) {
+static void register_rank_size_ops(OpRegistry& registry) {
   registry.add({.name = "Rank",
                 .inputs = {"input: T"},
                 .outputs = {"output: int32"},
@@ -62,7 +62,7 @@ void register_rank_size_ops(OpRegistry& registry) {
        .constant = known_size});
 }
 
-void register_rank_size_kernels(KernelTable& table) {
+static void register_rank_size_kernels(KernelTable& table) {
   table.add(
       {.op = "Rank", .label = "shape", .accepts = {}, .prepare = [](const KernelRequest& request) {
          const auto rank = static_cast<std::int64_t>(request.inputs[0].shape.rank());
@@ -73,6 +73,10 @@ void register_rank_size_kernels(KernelTable& table) {
          return constant_kernel(
              integer(request.inputs[0].shape.elements(), request.outputs[0].dtype));
        }});
+}
+
+OpFamily rank_size_family() {
+  return {.ops = register_rank_size_ops, .kernels = register_rank_size_kernels};
 }
 
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/family.h"
 #include "ops/math/sum_to_shape.h"
 #include "ops/strided_copy.h"
 
@@ -163,7 +163,7 @@ Tensor add_select(const char* op, const char* x_name, const char* y_name, const 
 
 }  // namespace
 
-void register_select_ops(OpRegistry& registry) {
+static void register_select_ops(OpRegistry& registry) {
   registry.add({.name = "Select",
                 .inputs = {"condition: bool", "t: T", "e: T"},
                 .outputs = {"output: T"},
@@ -178,9 +178,13 @@ void register_select_ops(OpRegistry& registry) {
                 .elementwise = elementwise_always});
 }
 
-void register_select_kernels(KernelTable& table) {
+static void register_select_kernels(KernelTable& table) {
   table.add({.op = "Select", .label = "loop", .accepts = {}, .prepare = select_kernel});
   table.add({.op = "SelectV2", .label = "loop", .accepts = {}, .prepare = select_v2_kernel});
+}
+
+OpFamily select_family() {
+  return {.ops = register_select_ops, .kernels = register_select_kernels};
 }
 
 Tensor where(const Operand& condition, const Operand& x, const Operand& y, SelectOptions options,

@@ -3,7 +3,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -27,7 +27,7 @@ Array shape_vector(const Shape& shape, DType dtype) {
   return array;
 }
 
-void register_shape_ops(OpRegistry& registry) {
+static void register_shape_ops(OpRegistry& registry) {
   registry.add({.name = "Shape",
                 .inputs = {"input: T"},
                 .outputs = {"output: out_type"},
@@ -47,7 +47,7 @@ void register_shape_ops(OpRegistry& registry) {
                     }});
 }
 
-void register_shape_kernels(KernelTable& table) {
+static void register_shape_kernels(KernelTable& table) {
   table.add(
       {.op = "Shape", .label = "shape", .accepts = {}, .prepare = [](const KernelRequest& request) {
          const Array value =
@@ -58,6 +58,10 @@ void register_shape_kernels(KernelTable& table) {
              },
              {.may_fail = false});
        }});
+}
+
+OpFamily shape_of_family() {
+  return {.ops = register_shape_ops, .kernels = register_shape_kernels};
 }
 
 Tensor shape(const Operand& input, ShapeOptions options, Site site) {

@@ -4,10 +4,10 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
 #include "ops/export_forms.h"
+#include "ops/family.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
@@ -151,7 +151,7 @@ std::unique_ptr<PreparedKernel> slice_grad_kernel(const KernelRequest& request) 
 
 }  // namespace
 
-void register_slice_ops(OpRegistry& registry) {
+static void register_slice_ops(OpRegistry& registry) {
   registry.add({.name = "Slice",
                 .inputs = {"input: T", "begin: Index", "size: Index"},
                 .outputs = {"output: T"},
@@ -165,10 +165,12 @@ void register_slice_ops(OpRegistry& registry) {
                 .export_form = export_forms::slice_grad});
 }
 
-void register_slice_kernels(KernelTable& table) {
+static void register_slice_kernels(KernelTable& table) {
   table.add({.op = "Slice", .label = "copy", .accepts = {}, .prepare = slice_kernel});
   table.add({.op = "SliceGrad", .label = "copy", .accepts = {}, .prepare = slice_grad_kernel});
 }
+
+OpFamily slice_family() { return {.ops = register_slice_ops, .kernels = register_slice_kernels}; }
 
 Tensor slice(const Operand& input, const Operand& begin, const Operand& size, SliceOptions options,
              Site site) {

@@ -4,9 +4,9 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/concat.h"
-#include "ops/array/families.h"
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/family.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
@@ -182,7 +182,7 @@ std::optional<std::int64_t> literal_number(const Operand& operand) {
 
 }  // namespace
 
-void register_split_ops(OpRegistry& registry) {
+static void register_split_ops(OpRegistry& registry) {
   registry.add({.name = "Split",
                 .inputs = {"split_dim: int32", "value: T"},
                 .outputs = {"output: num_split * T"},
@@ -199,10 +199,12 @@ void register_split_ops(OpRegistry& registry) {
                 .static_inputs = {1, 2}});
 }
 
-void register_split_kernels(KernelTable& table) {
+static void register_split_kernels(KernelTable& table) {
   table.add({.op = "Split", .label = "copy", .accepts = {}, .prepare = split_kernel});
   table.add({.op = "SplitV", .label = "copy", .accepts = {}, .prepare = split_v_kernel});
 }
+
+OpFamily split_family() { return {.ops = register_split_ops, .kernels = register_split_kernels}; }
 
 std::vector<Tensor> split(const Operand& value, const Operand& num_or_size_splits,
                           const ScalarOperand& axis, SplitOptions options, Site site) {

@@ -6,11 +6,11 @@
 
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/stack_attrs.h"
+#include "ops/family.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
@@ -148,7 +148,7 @@ std::vector<OptionalGradient> unpack_gradient(const Operation& op,
 
 }  // namespace
 
-void register_stack_ops(OpRegistry& registry) {
+static void register_stack_ops(OpRegistry& registry) {
   registry.add({.name = "Pack",
                 .inputs = {"values: N * T"},
                 .outputs = {"output: T"},
@@ -164,10 +164,12 @@ void register_stack_ops(OpRegistry& registry) {
                 .gradient = unpack_gradient});
 }
 
-void register_stack_kernels(KernelTable& table) {
+static void register_stack_kernels(KernelTable& table) {
   table.add({.op = "Pack", .label = "copy", .accepts = {}, .prepare = pack_kernel});
   table.add({.op = "Unpack", .label = "copy", .accepts = {}, .prepare = unpack_kernel});
 }
+
+OpFamily stack_family() { return {.ops = register_stack_ops, .kernels = register_stack_kernels}; }
 
 namespace {
 

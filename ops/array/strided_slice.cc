@@ -6,10 +6,10 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
+#include "ops/family.h"
 #include "ops/strided_copy.h"
 
 namespace towerflow {
@@ -265,7 +265,7 @@ AttrsDef strided_slice_attributes() {
 
 }  // namespace
 
-void register_strided_slice_ops(OpRegistry& registry) {
+static void register_strided_slice_ops(OpRegistry& registry) {
   registry.add({.name = "StridedSlice",
                 .inputs = {"input: T", "begin: Index", "end: Index", "strides: Index"},
                 .outputs = {"output: T"},
@@ -281,13 +281,17 @@ void register_strided_slice_ops(OpRegistry& registry) {
                 .gradient = strided_slice_grad_gradient});
 }
 
-void register_strided_slice_kernels(KernelTable& table) {
+static void register_strided_slice_kernels(KernelTable& table) {
   table.add(
       {.op = "StridedSlice", .label = "copy", .accepts = {}, .prepare = strided_slice_kernel});
   table.add({.op = "StridedSliceGrad",
              .label = "copy",
              .accepts = {},
              .prepare = strided_slice_grad_kernel});
+}
+
+OpFamily strided_slice_family() {
+  return {.ops = register_strided_slice_ops, .kernels = register_strided_slice_kernels};
 }
 
 template <class>

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/stack.h"
 #include "ops/array/view.h"
+#include "ops/family.h"
 #include "ops/math/reduce.h"
 #include "ops/strided_copy.h"
 
@@ -98,7 +98,7 @@ std::vector<OptionalGradient> tile_gradient(const Operation& op,
 
 }  // namespace
 
-void register_tile_ops(OpRegistry& registry) {
+static void register_tile_ops(OpRegistry& registry) {
   registry.add({.name = "Tile",
                 .inputs = {"input: T", "multiples: Tmultiples"},
                 .outputs = {"output: T"},
@@ -106,9 +106,11 @@ void register_tile_ops(OpRegistry& registry) {
                 .gradient = tile_gradient});
 }
 
-void register_tile_kernels(KernelTable& table) {
+static void register_tile_kernels(KernelTable& table) {
   table.add({.op = "Tile", .label = "copy", .accepts = {}, .prepare = tile_kernel});
 }
+
+OpFamily tile_family() { return {.ops = register_tile_ops, .kernels = register_tile_kernels}; }
 
 Tensor tile(const Operand& input, const Operand& multiples, TileOptions options, Site site) {
   return OpBuilder("Tile", options.name, site, {&input, &multiples})

@@ -4,10 +4,10 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/rank_size.h"
+#include "ops/family.h"
 #include "ops/math/binary.h"
 #include "ops/math/range.h"
 #include "ops/strided_copy.h"
@@ -111,7 +111,7 @@ std::vector<OptionalGradient> transpose_gradient(const Operation& op,
 
 }  // namespace
 
-void register_transpose_ops(OpRegistry& registry) {
+static void register_transpose_ops(OpRegistry& registry) {
   registry.add({.name = "Transpose",
                 .inputs = {"x: T", "perm: Tperm"},
                 .outputs = {"y: T"},
@@ -124,9 +124,13 @@ void register_transpose_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"a permutation consists of integers"}});
 }
 
-void register_transpose_kernels(KernelTable& table) {
+static void register_transpose_kernels(KernelTable& table) {
   table.add({.op = "Transpose", .label = "copy", .accepts = {}, .prepare = transpose_kernel});
   table.add({.op = "InvertPermutation", .label = "loop", .accepts = {}, .prepare = invert_kernel});
+}
+
+OpFamily transpose_family() {
+  return {.ops = register_transpose_ops, .kernels = register_transpose_kernels};
 }
 
 template <class>

@@ -6,10 +6,10 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/families.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 
 namespace towerflow {
@@ -254,7 +254,7 @@ Tensor with_last_size(Tensor made, Site site) {
 
 }  // namespace
 
-void register_view_ops(OpRegistry& registry) {
+static void register_view_ops(OpRegistry& registry) {
   registry.add({.name = "Identity",
                 .inputs = {"input: T"},
                 .outputs = {"output: T"},
@@ -288,12 +288,14 @@ void register_view_ops(OpRegistry& registry) {
                 .view = true});
 }
 
-void register_view_kernels(KernelTable& table) {
+static void register_view_kernels(KernelTable& table) {
   for (const char* op : kCopiedViewOps) {
     table.add({.op = op, .label = "copy", .accepts = {}, .prepare = copy_viewed_kernel});
   }
   table.add({.op = "Reshape", .label = "copy", .accepts = {}, .prepare = reshape_kernel});
 }
+
+OpFamily view_family() { return {.ops = register_view_ops, .kernels = register_view_kernels}; }
 
 Tensor identity(const Operand& input, NameOption options, Site site) {
   return OpBuilder("Identity", options.name, site, {&input}).input(input, "input").output();

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "core/graph/op_builder.h"
-#include "ops/control/register.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -24,11 +24,13 @@ Operation no_op_after(const std::string& name, const std::vector<Operation>& aft
 
 }  // namespace
 
-void register_control_ops(OpRegistry& registry) {
+static void register_control_ops(OpRegistry& registry) {
   registry.add({.name = "NoOp",
                 .shape = [](InferenceContext&) {},
                 .gradient = NoGradient{"an operation without outputs has no gradient"}});
 }
+
+OpFamily group_family() { return {.ops = register_control_ops}; }
 
 Operation no_op(GroupOptions options, Site site) {
   return OpBuilder("NoOp", options.name, site).build();

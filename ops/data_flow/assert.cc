@@ -6,7 +6,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/data_flow/families.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -52,7 +52,7 @@ std::unique_ptr<PreparedKernel> assert_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_assert_ops(OpRegistry& registry) {
+static void register_assert_ops(OpRegistry& registry) {
   registry.add({.name = "Assert",
                 .inputs = {"condition: bool", "data: list(T)"},
                 .attrs = attributes<AssertAttrs>(),
@@ -70,8 +70,12 @@ void register_assert_ops(OpRegistry& registry) {
                 .effect = Effect::stateful});
 }
 
-void register_assert_kernels(KernelTable& table) {
+static void register_assert_kernels(KernelTable& table) {
   table.add({.op = "Assert", .label = "assert", .accepts = {}, .prepare = assert_kernel});
+}
+
+OpFamily assert_family() {
+  return {.ops = register_assert_ops, .kernels = register_assert_kernels};
 }
 
 Operation Assert(const Operand& condition, const OperandList& data, AssertOptions options,

@@ -7,7 +7,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/data_flow/families.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -76,7 +76,7 @@ std::unique_ptr<PreparedKernel> decode_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_decode_raw_ops(OpRegistry& registry) {
+static void register_decode_raw_ops(OpRegistry& registry) {
   registry.add({.name = "DecodeRaw",
                 .inputs = {"bytes: string"},
                 .outputs = {"output: out_type"},
@@ -91,7 +91,7 @@ void register_decode_raw_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"the bytes of a string are not differentiable"}});
 }
 
-void register_decode_raw_kernels(KernelTable& table) {
+static void register_decode_raw_kernels(KernelTable& table) {
   table.add({.op = "DecodeRaw",
              .label = "copy",
              .accepts =
@@ -99,6 +99,10 @@ void register_decode_raw_kernels(KernelTable& table) {
                    return decodable(request.attributes<DecodeRawAttrs>().out_type);
                  },
              .prepare = decode_kernel});
+}
+
+OpFamily decode_raw_family() {
+  return {.ops = register_decode_raw_ops, .kernels = register_decode_raw_kernels};
 }
 
 Tensor decode_raw(const Operand& bytes, DType out_type, DecodeRawOptions options, Site site) {

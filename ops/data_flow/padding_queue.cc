@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
-#include "ops/data_flow/families.h"
 #include "ops/data_flow/queue_attrs.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -42,7 +42,7 @@ Tensor make_padding_queue(std::int64_t capacity, std::vector<DType> dtypes,
 
 }  // namespace
 
-void register_padding_queue_ops(OpRegistry& registry) {
+static void register_padding_queue_ops(OpRegistry& registry) {
   registry.add(
       {.name = kOp,
        .outputs = {"handle: resource"},
@@ -51,6 +51,8 @@ void register_padding_queue_ops(OpRegistry& registry) {
        .gradient = NoGradient{"what comes out of a queue was put in by another run"},
        .effect = Effect::stateful});
 }
+
+OpFamily padding_queue_family() { return {.ops = register_padding_queue_ops}; }
 
 PaddingFIFOQueue::PaddingFIFOQueue(std::int64_t capacity, std::vector<DType> dtypes,
                                    std::vector<Shape> shapes, PaddingFIFOQueueOptions options,

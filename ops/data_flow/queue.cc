@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
-#include "ops/data_flow/families.h"
 #include "ops/data_flow/queue_attrs.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -76,7 +76,7 @@ AttrsDef fifo_queue_attributes() {
       .fixed("container", "");
 }
 
-void register_queue_ops(OpRegistry& registry) {
+static void register_queue_ops(OpRegistry& registry) {
   using Texts = ArgTexts;
   const auto add = [&](const char* name, Texts inputs, Texts outputs, AttrsDef attrs,
                        ShapeRule shape) {
@@ -109,6 +109,8 @@ void register_queue_ops(OpRegistry& registry) {
   add("QueueIsClosedV2", queue, {"is_closed: bool"}, {},
       [](InferenceContext& context) { context.add_output(DType::bool_, Shape{}); });
 }
+
+OpFamily queue_family() { return {.ops = register_queue_ops}; }
 
 void Components::check_count(std::size_t wanted) const {
   if (size() == wanted) return;

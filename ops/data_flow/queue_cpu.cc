@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "core/device/cpu/cpu_backend.h"
-#include "ops/data_flow/families.h"
 #include "ops/data_flow/queue_attrs.h"
 #include "ops/data_flow/queue_of.h"
 #include "ops/data_flow/source_turns.h"
 #include "ops/data_flow/stacked.h"
+#include "ops/family.h"
 #include "ops/random/guarded.h"
 
 namespace towerflow {
@@ -220,7 +220,7 @@ QueueResource& queue_of(const LaunchArgs& args, std::size_t input) {
   return *queue;
 }
 
-void register_queue_kernels(KernelTable& table) {
+static void register_queue_kernels(KernelTable& table) {
   const auto add = [&](const char* op, auto prepare) {
     table.add({.op = op, .label = "queue", .accepts = {}, .prepare = prepare});
   };
@@ -243,5 +243,7 @@ void register_queue_kernels(KernelTable& table) {
   add("QueueSizeV2", size_kernel);
   add("QueueIsClosedV2", is_closed_kernel);
 }
+
+OpFamily queue_cpu_family() { return {.kernels = register_queue_kernels}; }
 
 }  // namespace towerflow

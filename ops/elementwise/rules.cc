@@ -7,7 +7,7 @@
 
 #include "ops/elementwise/match.h"
 #include "ops/elementwise/program.h"
-#include "ops/elementwise/register.h"
+#include "ops/family.h"
 #include "ops/fusion.h"
 
 namespace towerflow {
@@ -168,8 +168,10 @@ bool fuse_chain(PlanGraph& graph, int id) {
 
 }  // namespace
 
-void register_elementwise_rewrites(std::vector<RewriteRule>& rules) {
+static void register_elementwise_rewrites(std::vector<RewriteRule>& rules) {
   rules.push_back({"elementwise chain", "elementwise", fuse_chain});
 }
+
+OpFamily elementwise_rules_family() { return {.rules = register_elementwise_rewrites}; }
 
 }  // namespace towerflow

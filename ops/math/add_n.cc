@@ -6,9 +6,9 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/operands.h"
 #include "ops/array/view.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/binary_functors.h"
-#include "ops/math/families.h"
 #include "ops/simd/loops.h"
 
 namespace towerflow {
@@ -91,7 +91,7 @@ class AddNKernel final : public CpuKernel {
 
 }  // namespace
 
-void register_add_n_ops(OpRegistry& registry) {
+static void register_add_n_ops(OpRegistry& registry) {
   registry.add({.name = "AddN",
                 .inputs = {"inputs: N * T"},
                 .outputs = {"sum: T"},
@@ -101,7 +101,7 @@ void register_add_n_ops(OpRegistry& registry) {
                 .folds_by = "AddV2"});
 }
 
-void register_add_n_kernels(KernelTable& table) {
+static void register_add_n_kernels(KernelTable& table) {
   const auto prepare = [](const KernelRequest& request) {
     std::vector<InPlacePair> pairs;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
@@ -117,6 +117,8 @@ void register_add_n_kernels(KernelTable& table) {
        .prepare = prepare});
   table.add({.op = "AddN", .label = "reference", .accepts = {}, .prepare = prepare});
 }
+
+OpFamily add_n_family() { return {.ops = register_add_n_ops, .kernels = register_add_n_kernels}; }
 
 Tensor add_n(const OperandList& inputs, AddNOptions options, Site site) {
   if (inputs.size() == 0) {

@@ -6,8 +6,8 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
-#include "ops/math/families.h"
 
 namespace towerflow {
 namespace {
@@ -132,7 +132,7 @@ Tensor add_argmax(const char* op, const Operand& input, const ScalarOperand& axi
 
 }  // namespace
 
-void register_argmax_ops(OpRegistry& registry) {
+static void register_argmax_ops(OpRegistry& registry) {
   for (const char* op : {"ArgMax", "ArgMin"}) {
     registry.add({.name = op,
                   .inputs = {"input: T", "dimension: Tidx"},
@@ -143,7 +143,7 @@ void register_argmax_ops(OpRegistry& registry) {
   }
 }
 
-void register_argmax_kernels(KernelTable& table) {
+static void register_argmax_kernels(KernelTable& table) {
   table.add(
       {.op = "ArgMax", .label = "loop", .accepts = {}, .prepare = [](const KernelRequest& request) {
          check_kernel_rank(request);
@@ -154,6 +154,10 @@ void register_argmax_kernels(KernelTable& table) {
          check_kernel_rank(request);
          return sliced_kernel(std::make_unique<ArgMaxKernel<false>>(request));
        }});
+}
+
+OpFamily argmax_family() {
+  return {.ops = register_argmax_ops, .kernels = register_argmax_kernels};
 }
 
 Tensor argmax(const Operand& input, const ScalarOperand& axis, ArgMaxOptions options, Site site) {

@@ -4,8 +4,8 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/cast.h"
+#include "ops/family.h"
 #include "ops/math/binary_ops.h"
-#include "ops/math/families.h"
 
 namespace towerflow {
 namespace {
@@ -138,7 +138,7 @@ Tensor true_quotient(const Operand& x, const Operand& y, const BinaryOptions& op
 
 }  // namespace
 
-void register_binary_ops(OpRegistry& registry) {
+static void register_binary_ops(OpRegistry& registry) {
   for (const BinaryRow& row : binary_rows()) {
     registry.add({.name = row.op,
                   .inputs = {argument(row, row.x), argument(row, row.y)},
@@ -150,7 +150,7 @@ void register_binary_ops(OpRegistry& registry) {
   }
 }
 
-void register_binary_kernels(KernelTable& table) {
+static void register_binary_kernels(KernelTable& table) {
   for (const BinaryRow& row : binary_rows()) {
     if (row.fast != nullptr) {
       table.add({.op = row.op,
@@ -171,6 +171,10 @@ void register_binary_kernels(KernelTable& table) {
                  return broadcast_kernel(request, loops(request.inputs[0].dtype));
                }});
   }
+}
+
+OpFamily binary_family() {
+  return {.ops = register_binary_ops, .kernels = register_binary_kernels};
 }
 
 #define TOWERFLOW_BINARY(function, op, default_name)                                      \

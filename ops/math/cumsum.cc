@@ -7,9 +7,9 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/binary_functors.h"
-#include "ops/math/families.h"
 
 namespace towerflow {
 namespace {
@@ -148,7 +148,7 @@ void add_rows_kernel(KernelTable& table) {
 
 }  // namespace
 
-void register_cumsum_ops(OpRegistry& registry) {
+static void register_cumsum_ops(OpRegistry& registry) {
   registry.add({.name = "Cumsum",
                 .inputs = {"x: T", "axis: Tidx"},
                 .outputs = {"out: T"},
@@ -158,7 +158,7 @@ void register_cumsum_ops(OpRegistry& registry) {
                 .static_inputs = {1}});
 }
 
-void register_cumsum_kernels(KernelTable& table) {
+static void register_cumsum_kernels(KernelTable& table) {
   // In order of preference: the first that accepts is taken.
   add_rows_kernel<float>(table);
   add_rows_kernel<double>(table);
@@ -176,6 +176,10 @@ void register_cumsum_kernels(KernelTable& table) {
                    },
                    {.may_fail = false});
              }});
+}
+
+OpFamily cumsum_family() {
+  return {.ops = register_cumsum_ops, .kernels = register_cumsum_kernels};
 }
 
 Tensor cumsum(const Operand& x, const ScalarOperand& axis, CumsumOptions options, Site site) {

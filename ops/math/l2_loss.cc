@@ -5,9 +5,9 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/binary.h"
-#include "ops/math/families.h"
 #include "ops/simd/loops.h"
 
 namespace towerflow {
@@ -30,7 +30,7 @@ std::vector<OptionalGradient> l2_loss_gradient(const Operation& op,
 }
 
 /// Slices leave partial sums, added in their order.
-template <class T>
+template <class T, bool kSimd>
 class L2LossKernel final : public CpuKernel {
  public:
   explicit L2LossKernel(const KernelRequest& request)
@@ -56,7 +56,7 @@ class L2LossKernel final : public CpuKernel {
 
  private:
   static T squares(const T* x, std::int64_t n) {
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (kSimd) {
       return simd::loops().sum_squares(x, n);
     } else {
       T sum = 0;
@@ -70,7 +70,7 @@ class L2LossKernel final : public CpuKernel {
 
 }  // namespace
 
-void register_l2_loss_ops(OpRegistry& registry) {
+static void register_l2_loss_ops(OpRegistry& registry) {
   registry.add({.name = "L2Loss",
                 .inputs = {"t: T"},
                 .outputs = {"output: T"},
@@ -78,7 +78,7 @@ void register_l2_loss_ops(OpRegistry& registry) {
                 .gradient = l2_loss_gradient});
 }
 
-void register_l2_loss_kernels(KernelTable& table) {
+static void register_l2_loss_kernels(KernelTable& table) {
   table.add(
       {.op = "L2Loss",
        .label = "simd",
@@ -86,14 +86,20 @@ void register_l2_loss_kernels(KernelTable& table) {
            [](const KernelRequest& request) { return request.inputs[0].dtype == DType::float32; },
        .prepare =
            [](const KernelRequest& request) {
-             return sliced_kernel(std::make_unique<L2LossKernel<float>>(request));
+             return sliced_kernel(std::make_unique<L2LossKernel<float, true>>(request));
            }});
   table.add({.op = "L2Loss",
              .label = "reference",
              .accepts = {},
              .prepare = [](const KernelRequest& request) {
-               return sliced_kernel(std::make_unique<L2LossKernel<double>>(request));
+               return request.inputs[0].dtype == DType::float32
+                          ? sliced_kernel(std::make_unique<L2LossKernel<float, false>>(request))
+                          : sliced_kernel(std::make_unique<L2LossKernel<double, false>>(request));
              }});
+}
+
+OpFamily l2_loss_family() {
+  return {.ops = register_l2_loss_ops, .kernels = register_l2_loss_kernels};
 }
 
 namespace nn {

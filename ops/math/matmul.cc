@@ -7,7 +7,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
-#include "ops/math/families.h"
+#include "ops/family.h"
 #include "ops/math/matmul_attrs.h"
 #include "ops/onednn/matmul.h"
 #include "ops/reference/matmul.h"
@@ -115,7 +115,7 @@ Cost matmul_cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec>
   return {2 * c * inner, (a + b + c) * static_cast<double>(dtype_size(outputs[0].dtype))};
 }
 
-void register_matmul_ops(OpRegistry& registry) {
+static void register_matmul_ops(OpRegistry& registry) {
   registry.add({.name = "MatMul",
                 .inputs = {"a: T", "b: T"},
                 .outputs = {"product: T"},
@@ -125,7 +125,7 @@ void register_matmul_ops(OpRegistry& registry) {
                 .cost = matmul_cost});
 }
 
-void register_matmul_kernels(KernelTable& table) {
+static void register_matmul_kernels(KernelTable& table) {
   table.add(
       {.op = "MatMul",
        .label = "oneDNN",
@@ -136,6 +136,10 @@ void register_matmul_kernels(KernelTable& table) {
              return sliced_kernel(onednn::make_matmul(geometry(request)));
            }});
   table.add({.op = "MatMul", .label = "reference", .accepts = {}, .prepare = reference_kernel});
+}
+
+OpFamily matmul_family() {
+  return {.ops = register_matmul_ops, .kernels = register_matmul_kernels};
 }
 
 Tensor matmul(const Operand& a, const Operand& b, MatMulOptions options, Site site) {

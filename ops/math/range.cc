@@ -6,8 +6,8 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
-#include "ops/math/families.h"
 
 namespace towerflow {
 namespace {
@@ -129,7 +129,7 @@ DType common_dtype(std::initializer_list<const Operand*> operands) {
 
 }  // namespace
 
-void register_range_ops(OpRegistry& registry) {
+static void register_range_ops(OpRegistry& registry) {
   registry.add({.name = "Range",
                 .inputs = {"start: Tidx", "limit: Tidx", "delta: Tidx"},
                 .outputs = {"output: Tidx"},
@@ -138,9 +138,11 @@ void register_range_ops(OpRegistry& registry) {
                 .constant = range_constant});
 }
 
-void register_range_kernels(KernelTable& table) {
+static void register_range_kernels(KernelTable& table) {
   table.add({.op = "Range", .label = "loop", .accepts = {}, .prepare = range_kernel});
 }
+
+OpFamily range_family() { return {.ops = register_range_ops, .kernels = register_range_kernels}; }
 
 Tensor range(const Operand& start, const Operand& limit, const Operand& delta, RangeOptions options,
              Site site) {

@@ -8,7 +8,7 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_input.h"
-#include "ops/math/families.h"
+#include "ops/family.h"
 #include "ops/math/range.h"
 #include "ops/math/reduce_ops.h"
 
@@ -125,7 +125,7 @@ const std::vector<ReduceRow>& reduce_rows() {
   return rows;
 }
 
-void register_reduce_ops(OpRegistry& registry) {
+static void register_reduce_ops(OpRegistry& registry) {
   for (const ReduceRow& row : reduce_rows()) {
     const bool of_bools = row.reduction == Reduction::all || row.reduction == Reduction::any;
     const char* type = of_bools ? "bool" : "T";
@@ -141,7 +141,7 @@ void register_reduce_ops(OpRegistry& registry) {
   register_product_of_others(registry);
 }
 
-void register_reduce_kernels(KernelTable& table) {
+static void register_reduce_kernels(KernelTable& table) {
   for (const ReduceRow& row : reduce_rows()) {
     const auto prepare = [reduction = row.reduction](const KernelRequest& request) {
       return reduction_kernel(reduction, request);
@@ -159,6 +159,10 @@ void register_reduce_kernels(KernelTable& table) {
   }
   register_reduced_shape_kernels(table);
   register_product_of_others_kernels(table);
+}
+
+OpFamily reduce_family() {
+  return {.ops = register_reduce_ops, .kernels = register_reduce_kernels};
 }
 
 #define TOWERFLOW_REDUCE(function, op)                                                 \

@@ -6,9 +6,9 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/gather.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/binary_functors.h"
-#include "ops/math/families.h"
 
 namespace towerflow {
 namespace {
@@ -90,7 +90,7 @@ std::vector<OptionalGradient> segment_gradient(const Operation& op,
 
 }  // namespace
 
-void register_segment_ops(OpRegistry& registry) {
+static void register_segment_ops(OpRegistry& registry) {
   registry.add({.name = "UnsortedSegmentSum",
                 .inputs = {"data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"},
                 .outputs = {"output: T"},
@@ -98,9 +98,13 @@ void register_segment_ops(OpRegistry& registry) {
                 .gradient = segment_gradient});
 }
 
-void register_segment_kernels(KernelTable& table) {
+static void register_segment_kernels(KernelTable& table) {
   table.add(
       {.op = "UnsortedSegmentSum", .label = "loop", .accepts = {}, .prepare = segment_kernel});
+}
+
+OpFamily segment_family() {
+  return {.ops = register_segment_ops, .kernels = register_segment_kernels};
 }
 
 Tensor unsorted_segment_sum(const Operand& data, const Operand& segment_ids,

@@ -10,8 +10,8 @@
 #include "ops/array/shape_of.h"
 #include "ops/array/view.h"
 #include "ops/export_forms.h"
+#include "ops/family.h"
 #include "ops/math/broadcast_gradient_args.h"
-#include "ops/math/families.h"
 #include "ops/math/reduce.h"
 #include "ops/math/reduction.h"
 
@@ -60,7 +60,7 @@ std::vector<bool> repeated_axes(const Shape& whole, const Shape& part) {
   return repeated;
 }
 
-void register_sum_to_shape_ops(OpRegistry& registry) {
+static void register_sum_to_shape_ops(OpRegistry& registry) {
   registry.add({.name = "SumToShape",
                 .inputs = {"dy: T", "shape: Tshape"},
                 .outputs = {"output: T"},
@@ -70,9 +70,13 @@ void register_sum_to_shape_ops(OpRegistry& registry) {
   register_broadcast_gradient_args(registry);
 }
 
-void register_sum_to_shape_kernels(KernelTable& table) {
+static void register_sum_to_shape_kernels(KernelTable& table) {
   table.add({.op = "SumToShape", .label = "sum", .accepts = {}, .prepare = sum_to_shape_kernel});
   register_broadcast_gradient_args_kernels(table);
+}
+
+OpFamily sum_to_shape_family() {
+  return {.ops = register_sum_to_shape_ops, .kernels = register_sum_to_shape_kernels};
 }
 
 Tensor sum_to_shape_of(const Tensor& gradient, const Tensor& x, Site site) {

@@ -10,9 +10,9 @@
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/select.h"
+#include "ops/family.h"
 #include "ops/math/binary.h"
 #include "ops/math/broadcast_loop.h"
-#include "ops/math/families.h"
 #include "ops/math/sum_to_shape.h"
 #include "ops/math/unary_functors.h"
 #include "ops/math/unary_ops.h"
@@ -224,7 +224,7 @@ UnaryLoop unary_loop_of(std::string_view op, DType dtype) {
   return nullptr;
 }
 
-void register_unary_ops(OpRegistry& registry) {
+static void register_unary_ops(OpRegistry& registry) {
   for (const UnaryRow& row : unary_rows()) {
     const char* type = row.takes == Takes::boolean ? "bool" : "T";
     registry.add({.name = row.op,
@@ -246,7 +246,7 @@ void register_unary_ops(OpRegistry& registry) {
   }
 }
 
-void register_unary_kernels(KernelTable& table) {
+static void register_unary_kernels(KernelTable& table) {
   for (const UnaryRow& row : unary_rows()) {
     if (row.fast != nullptr) {
       table.add(
@@ -267,6 +267,8 @@ void register_unary_kernels(KernelTable& table) {
                }});
   }
 }
+
+OpFamily unary_family() { return {.ops = register_unary_ops, .kernels = register_unary_kernels}; }
 
 #define TOWERFLOW_UNARY(function, op)                                  \
   Tensor function(const Operand& x, UnaryOptions options, Site site) { \

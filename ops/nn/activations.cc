@@ -6,8 +6,8 @@
 #include "ops/array/cast.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/select.h"
+#include "ops/family.h"
 #include "ops/math/binary.h"
-#include "ops/nn/families.h"
 #include "ops/nn/kernels.h"
 
 namespace towerflow::nn {
@@ -61,7 +61,7 @@ Tensor activation(const char* op, const Operand& features, const ActivationOptio
 
 }  // namespace
 
-void register_activation_ops(OpRegistry& registry) {
+static void register_activation_ops(OpRegistry& registry) {
   registry.add({.name = "LeakyRelu",
                 .inputs = {"features: T"},
                 .outputs = {"activations: T"},
@@ -70,7 +70,7 @@ void register_activation_ops(OpRegistry& registry) {
                 .gradient = leaky_relu_gradient});
 }
 
-void register_activation_kernels(KernelTable& table) {
+static void register_activation_kernels(KernelTable& table) {
   add_kernel(table, "LeakyRelu", "loop", 0, {DType::float32, DType::float64}, leaky_relu_kernel);
 }
 
@@ -105,3 +105,9 @@ Tensor leaky_relu(const Operand& features, float alpha, LeakyReluOptions options
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily activations_family() {
+  return {.ops = nn::register_activation_ops, .kernels = nn::register_activation_kernels};
+}
+}  // namespace towerflow

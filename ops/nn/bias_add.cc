@@ -4,8 +4,8 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/family.h"
 #include "ops/nn/bias_add_attrs.h"
-#include "ops/nn/families.h"
 #include "ops/nn/kernels.h"
 #include "ops/simd/kernels.h"
 #include "ops/simd/loops.h"
@@ -173,7 +173,7 @@ DataFormat parse_channels(const std::string& text, Site site) {
 
 }  // namespace
 
-void register_bias_add_ops(OpRegistry& registry) {
+static void register_bias_add_ops(OpRegistry& registry) {
   registry.add({.name = "BiasAdd",
                 .inputs = {"value: T", "bias: T"},
                 .outputs = {"output: T"},
@@ -189,7 +189,7 @@ void register_bias_add_ops(OpRegistry& registry) {
                 .gradient = bias_add_grad_gradient});
 }
 
-void register_bias_add_kernels(KernelTable& table) {
+static void register_bias_add_kernels(KernelTable& table) {
   table.add({.op = "BiasAdd", .label = "simd", .accepts = is_fast, .prepare = simd_bias_add});
   add_kernel(table, "BiasAdd", "reference", 0, kRealNumbers, reference_bias_add);
   table.add(
@@ -217,3 +217,9 @@ Tensor bias_add(const Operand& value, const Operand& bias, BiasAddOptions option
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily bias_add_family() {
+  return {.ops = nn::register_bias_add_ops, .kernels = nn::register_bias_add_kernels};
+}
+}  // namespace towerflow

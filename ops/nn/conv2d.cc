@@ -8,8 +8,8 @@
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
+#include "ops/family.h"
 #include "ops/nn/conv2d_attrs.h"
-#include "ops/nn/families.h"
 
 namespace towerflow::nn {
 namespace {
@@ -206,7 +206,7 @@ ConvGeometry conv_geometry(const Conv2DAttrs& attrs, const Shape& images, const 
           .columns = window_axis(images.size(2), filter.size(1), attrs.strides[2], attrs.padding)};
 }
 
-void register_conv2d_ops(OpRegistry& registry) {
+static void register_conv2d_ops(OpRegistry& registry) {
   registry.add({.name = "Conv2D",
                 .inputs = {"input: T", "filter: T"},
                 .outputs = {"output: T"},
@@ -289,3 +289,7 @@ Tensor conv2d_backprop_filter(const Operand& input, const Operand& filter_sizes,
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily conv2d_family() { return {.ops = nn::register_conv2d_ops}; }
+}  // namespace towerflow

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/device/cpu/launch.h"
+#include "ops/family.h"
 #include "ops/nn/conv2d_attrs.h"
-#include "ops/nn/families.h"
 #include "ops/nn/kernels.h"
 #include "ops/onednn/conv.h"
 #include "ops/reference/conv.h"
@@ -158,7 +158,7 @@ void add_part(KernelTable& table, const char* op) {
 
 }  // namespace
 
-void register_conv2d_kernels(KernelTable& table) {
+static void register_conv2d_kernels(KernelTable& table) {
   add_part<Part::forward>(table, "Conv2D");
   add_part<Part::input>(table, "Conv2DBackpropInput");
   add_part<Part::filter>(table, "Conv2DBackpropFilter");
@@ -175,3 +175,7 @@ void register_conv2d_kernels(KernelTable& table) {
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily conv2d_cpu_family() { return {.kernels = nn::register_conv2d_kernels}; }
+}  // namespace towerflow

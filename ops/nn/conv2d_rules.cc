@@ -1,8 +1,8 @@
 // Rewrites of a convolution and what follows it.
+#include "ops/family.h"
 #include "ops/fusion.h"
 #include "ops/nn/bias_add_attrs.h"
 #include "ops/nn/conv2d_attrs.h"
-#include "ops/nn/rules.h"
 
 namespace towerflow::nn {
 namespace {
@@ -32,10 +32,14 @@ bool fuse_conv2d_relu(PlanGraph& graph, int id) {
 
 }  // namespace
 
-void register_conv2d_rules(std::vector<RewriteRule>& rules) {
+static void register_conv2d_rules(std::vector<RewriteRule>& rules) {
   rules.push_back({"convolution and bias", "layers", fuse_conv2d_bias, {"BiasAdd"}, {"Conv2D"}});
   rules.push_back(
       {"convolution and relu", "layers", fuse_conv2d_relu, {"Relu"}, {"Conv2D", "BiasAdd"}});
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily conv2d_rules_family() { return {.rules = nn::register_conv2d_rules}; }
+}  // namespace towerflow

@@ -12,9 +12,9 @@
 #include "ops/array/strided_slice.h"
 #include "ops/array/view.h"
 #include "ops/data_flow/assert.h"
+#include "ops/family.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
-#include "ops/nn/families.h"
 #include "ops/nn/softmax.h"
 #include "ops/nn/window_args.h"
 
@@ -138,7 +138,7 @@ Tensor last_size(const Tensor& logits, Site site) {
 
 }  // namespace
 
-void register_cross_entropy_ops(OpRegistry& registry) {
+static void register_cross_entropy_ops(OpRegistry& registry) {
   registry.add({.name = "SparseSoftmaxCrossEntropyWithLogits",
                 .inputs = {"features: T", "labels: Tlabels"},
                 .outputs = {"loss: T", "backprop: T"},
@@ -177,3 +177,7 @@ Tensor sparse_softmax_cross_entropy_with_logits(SparseSoftmaxCrossEntropyOptions
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily cross_entropy_family() { return {.ops = nn::register_cross_entropy_ops}; }
+}  // namespace towerflow

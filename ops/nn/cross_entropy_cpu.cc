@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/graph/error.h"
-#include "ops/nn/families.h"
+#include "ops/family.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/window_args.h"
 #include "ops/reference/softmax.h"
@@ -43,10 +43,14 @@ std::unique_ptr<PreparedKernel> reference_xent_kernel(const KernelRequest& reque
 
 }  // namespace
 
-void register_cross_entropy_kernels(KernelTable& table) {
+static void register_cross_entropy_kernels(KernelTable& table) {
   const char* op = "SparseSoftmaxCrossEntropyWithLogits";
   add_kernel(table, op, "simd", 0, {DType::float32}, simd_kernel);
   add_kernel(table, op, "reference", 0, {DType::float64}, reference_xent_kernel);
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily cross_entropy_cpu_family() { return {.kernels = nn::register_cross_entropy_kernels}; }
+}  // namespace towerflow

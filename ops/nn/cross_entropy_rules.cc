@@ -1,8 +1,7 @@
 // Rewrites of a cross entropy, what comes before it and what its gradient is multiplied by.
 #include "core/device/cpu/launch.h"
+#include "ops/family.h"
 #include "ops/fusion.h"
-#include "ops/nn/families.h"
-#include "ops/nn/rules.h"
 #include "ops/simd/kernels.h"
 #include "ops/simd/loops.h"
 
@@ -88,7 +87,7 @@ bool scale_gradient(PlanGraph& graph, int id) {
 
 }  // namespace
 
-void register_scaled_cross_entropy_ops(OpRegistry& registry) {
+static void register_scaled_cross_entropy_ops(OpRegistry& registry) {
   registry.add({.name = kScaled,
                 .inputs = {"features: T", "labels: Tlabels"},
                 .outputs = {"loss: T", "backprop: T"},
@@ -98,11 +97,11 @@ void register_scaled_cross_entropy_ops(OpRegistry& registry) {
                 .plan_only = true});
 }
 
-void register_scaled_cross_entropy_kernels(KernelTable& table) {
+static void register_scaled_cross_entropy_kernels(KernelTable& table) {
   table.add({.op = kScaled, .label = "simd", .accepts = {}, .prepare = scaled_kernel});
 }
 
-void register_cross_entropy_rules(std::vector<RewriteRule>& rules) {
+static void register_cross_entropy_rules(std::vector<RewriteRule>& rules) {
   rules.push_back(
       {"cross entropy and cast of labels", "layers", drop_label_cast, {kCrossEntropy}, {"Cast"}});
   rules.push_back({"cross entropy and scale of its gradient",
@@ -113,3 +112,11 @@ void register_cross_entropy_rules(std::vector<RewriteRule>& rules) {
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily cross_entropy_rules_family() {
+  return {.ops = nn::register_scaled_cross_entropy_ops,
+          .kernels = nn::register_scaled_cross_entropy_kernels,
+          .rules = nn::register_cross_entropy_rules};
+}
+}  // namespace towerflow

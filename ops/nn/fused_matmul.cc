@@ -1,9 +1,8 @@
 // MatMul with the bias and relu that follow it: an op of plans, its kernel and its rules.
 #include "core/device/cpu/launch.h"
+#include "ops/family.h"
 #include "ops/fusion.h"
 #include "ops/math/matmul_attrs.h"
-#include "ops/nn/families.h"
-#include "ops/nn/rules.h"
 #include "ops/onednn/matmul.h"
 
 namespace towerflow::nn {
@@ -61,7 +60,7 @@ bool fuse_matmul_relu(PlanGraph& graph, int id) {
 
 }  // namespace
 
-void register_fused_matmul_ops(OpRegistry& registry) {
+static void register_fused_matmul_ops(OpRegistry& registry) {
   registry.add({.name = "_FusedMatMul",
                 .inputs = {"a: T", "b: T", "bias: T"},
                 .outputs = {"product: T"},
@@ -72,12 +71,12 @@ void register_fused_matmul_ops(OpRegistry& registry) {
                 .plan_only = true});
 }
 
-void register_fused_matmul_kernels(KernelTable& table) {
+static void register_fused_matmul_kernels(KernelTable& table) {
   table.add(
       {.op = "_FusedMatMul", .label = "oneDNN", .accepts = {}, .prepare = fused_matmul_kernel});
 }
 
-void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {
+static void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {
   rules.push_back(
       {"product and bias", "layers", fuse_matmul_bias, {"AddV2", "BiasAdd"}, {"MatMul"}});
   rules.push_back(
@@ -85,3 +84,11 @@ void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily fused_matmul_family() {
+  return {.ops = nn::register_fused_matmul_ops,
+          .kernels = nn::register_fused_matmul_kernels,
+          .rules = nn::register_fused_matmul_rules};
+}
+}  // namespace towerflow

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/graph/op_builder.h"
-#include "ops/nn/families.h"
+#include "ops/family.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/window_args.h"
 
@@ -53,7 +53,7 @@ std::unique_ptr<PreparedKernel> in_top_k_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_in_top_k_ops(OpRegistry& registry) {
+static void register_in_top_k_ops(OpRegistry& registry) {
   registry.add({.name = "InTopKV2",
                 .inputs = {"predictions: float32", "targets: T", "k: T"},
                 .outputs = {"precision: bool"},
@@ -61,7 +61,7 @@ void register_in_top_k_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"the result is a truth value", false}});
 }
 
-void register_in_top_k_kernels(KernelTable& table) {
+static void register_in_top_k_kernels(KernelTable& table) {
   add_kernel(table, "InTopKV2", "reference", 1, {DType::int32}, in_top_k_kernel<std::int32_t>);
   add_kernel(table, "InTopKV2", "reference", 1, {DType::int64}, in_top_k_kernel<std::int64_t>);
 }
@@ -76,3 +76,9 @@ Tensor in_top_k(const Operand& predictions, const Operand& targets, const Operan
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily in_top_k_family() {
+  return {.ops = nn::register_in_top_k_ops, .kernels = nn::register_in_top_k_kernels};
+}
+}  // namespace towerflow

@@ -7,7 +7,7 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
-#include "ops/nn/families.h"
+#include "ops/family.h"
 #include "ops/nn/pool_attrs.h"
 
 namespace towerflow::nn {
@@ -167,7 +167,7 @@ PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images) {
           .columns = window_axis(images.size(2), attrs.ksize[2], attrs.strides[2], attrs.padding)};
 }
 
-void register_pool_ops(OpRegistry& registry) {
+static void register_pool_ops(OpRegistry& registry) {
   registry.add({.name = "MaxPool",
                 .inputs = {"input: T"},
                 .outputs = {"output: T"},
@@ -218,3 +218,7 @@ Tensor avg_pool(const Operand& value, const Extents& ksize, const Extents& strid
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily pool_family() { return {.ops = nn::register_pool_ops}; }
+}  // namespace towerflow

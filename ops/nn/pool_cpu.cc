@@ -1,4 +1,4 @@
-#include "ops/nn/families.h"
+#include "ops/family.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/pool_attrs.h"
 #include "ops/reference/pool.h"
@@ -117,7 +117,7 @@ void add_pooling(KernelTable& table, const char* op, const char* label, std::siz
 
 }  // namespace
 
-void register_pool_kernels(KernelTable& table) {
+static void register_pool_kernels(KernelTable& table) {
   add_pooling(table, "MaxPool", "simd", 0, {DType::float32}, simd_max_pool);
   add_pooling(table, "MaxPool", "reference", 0, kRealNumbers, reference_max_pool);
   add_pooling(table, "MaxPoolGrad", "simd", 0, {DType::float32}, simd_max_pool_grad);
@@ -130,3 +130,7 @@ void register_pool_kernels(KernelTable& table) {
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily pool_cpu_family() { return {.kernels = nn::register_pool_kernels}; }
+}  // namespace towerflow

@@ -1,8 +1,8 @@
 // Rewrites of the backward pass through pooling and the relu before it.
+#include "ops/family.h"
 #include "ops/fusion.h"
 #include "ops/nn/bias_add_attrs.h"
 #include "ops/nn/pool_attrs.h"
-#include "ops/nn/rules.h"
 
 namespace towerflow::nn {
 namespace {
@@ -34,7 +34,7 @@ bool fuse_channel_sums(PlanGraph& graph, int id) {
 
 }  // namespace
 
-void register_pool_rules(std::vector<RewriteRule>& rules) {
+static void register_pool_rules(std::vector<RewriteRule>& rules) {
   rules.push_back(
       {"gradients of pooling and relu", "layers", fuse_relu_grad, {"ReluGrad"}, {"MaxPoolGrad"}});
   rules.push_back({"gradients of pooling, relu and bias",
@@ -45,3 +45,7 @@ void register_pool_rules(std::vector<RewriteRule>& rules) {
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily pool_rules_family() { return {.rules = nn::register_pool_rules}; }
+}  // namespace towerflow

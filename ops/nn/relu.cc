@@ -2,7 +2,7 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
-#include "ops/nn/families.h"
+#include "ops/family.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/window_args.h"
 #include "ops/simd/loops.h"
@@ -96,7 +96,7 @@ std::unique_ptr<PreparedKernel> reference_relu_grad(const KernelRequest& request
 
 }  // namespace
 
-void register_relu_ops(OpRegistry& registry) {
+static void register_relu_ops(OpRegistry& registry) {
   registry.add({.name = "Relu",
                 .inputs = {"features: T"},
                 .outputs = {"activations: T"},
@@ -111,7 +111,7 @@ void register_relu_ops(OpRegistry& registry) {
                 .elementwise = elementwise_always});
 }
 
-void register_relu_kernels(KernelTable& table) {
+static void register_relu_kernels(KernelTable& table) {
   add_kernel(table, "Relu", "simd", 0, {DType::float32}, simd_relu);
   add_kernel(table, "Relu", "reference", 0, kRealNumbers, reference_relu);
   add_kernel(table, "ReluGrad", "simd", 0, {DType::float32}, simd_relu_grad);
@@ -123,3 +123,9 @@ Tensor relu(const Operand& features, ReluOptions options, Site site) {
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily relu_family() {
+  return {.ops = nn::register_relu_ops, .kernels = nn::register_relu_kernels};
+}
+}  // namespace towerflow

@@ -14,10 +14,10 @@
 #include "ops/array/shape_of.h"
 #include "ops/array/slice.h"
 #include "ops/array/view.h"
+#include "ops/family.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
-#include "ops/nn/families.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/softmax.h"
 #include "ops/nn/window_args.h"
@@ -155,7 +155,7 @@ std::optional<std::string> named(const std::string& name) {
 
 }  // namespace
 
-void register_soft_cross_entropy_ops(OpRegistry& registry) {
+static void register_soft_cross_entropy_ops(OpRegistry& registry) {
   registry.add({.name = kOp,
                 .inputs = {"features: T", "labels: T"},
                 .outputs = {"loss: T", "backprop: T"},
@@ -163,7 +163,7 @@ void register_soft_cross_entropy_ops(OpRegistry& registry) {
                 .gradient = soft_gradient});
 }
 
-void register_soft_cross_entropy_kernels(KernelTable& table) {
+static void register_soft_cross_entropy_kernels(KernelTable& table) {
   add_kernel(table, kOp, "simd", 0, {DType::float32}, soft_kernel<float>);
   add_kernel(table, kOp, "reference", 0, {DType::float64}, soft_kernel<double>);
 }
@@ -213,3 +213,10 @@ Tensor softmax_cross_entropy_with_logits(SoftmaxCrossEntropyOptions options, Sit
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily soft_cross_entropy_family() {
+  return {.ops = nn::register_soft_cross_entropy_ops,
+          .kernels = nn::register_soft_cross_entropy_kernels};
+}
+}  // namespace towerflow

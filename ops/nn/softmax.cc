@@ -6,10 +6,10 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/family.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
-#include "ops/nn/families.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/window_args.h"
 #include "ops/simd/loops.h"
@@ -106,7 +106,7 @@ Tensor build(const char* op, const Operand& logits, const SoftmaxOptions& option
 
 }  // namespace
 
-void register_softmax_ops(OpRegistry& registry) {
+static void register_softmax_ops(OpRegistry& registry) {
   registry.add({.name = "Softmax",
                 .inputs = {"logits: T"},
                 .outputs = {"softmax: T"},
@@ -119,7 +119,7 @@ void register_softmax_ops(OpRegistry& registry) {
                 .gradient = log_softmax_gradient});
 }
 
-void register_softmax_kernels(KernelTable& table) {
+static void register_softmax_kernels(KernelTable& table) {
   add_kernel(table, "Softmax", "simd", 0, {DType::float32},
              softmax_kernel<float, softmax_row<float>>);
   add_kernel(table, "Softmax", "reference", 0, {DType::float64},
@@ -139,3 +139,9 @@ Tensor log_softmax(const Operand& logits, SoftmaxOptions options, Site site) {
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow {
+OpFamily softmax_family() {
+  return {.ops = nn::register_softmax_ops, .kernels = nn::register_softmax_kernels};
+}
+}  // namespace towerflow

@@ -4,8 +4,8 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/shape_input.h"
+#include "ops/family.h"
 #include "ops/random/attributes.h"
-#include "ops/random/families.h"
 
 namespace towerflow {
 namespace {
@@ -124,7 +124,7 @@ Tensor uniform_integers(const Operand& shape, const RandomUniformOptions& option
 
 }  // namespace
 
-void register_draw_ops(OpRegistry& registry) {
+static void register_draw_ops(OpRegistry& registry) {
   for (const char* op : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) {
     registry.add({.name = op,
                   .inputs = {"shape: T"},
@@ -142,6 +142,8 @@ void register_draw_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"random integers are drawn"},
                 .effect = Effect::random});
 }
+
+OpFamily draw_family() { return {.ops = register_draw_ops}; }
 
 void set_random_seed(std::optional<std::int64_t> seed) { get_default_graph().seed = seed; }
 

@@ -3,9 +3,9 @@
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/cpu/cpu_kernel.h"
 #include "core/device/cpu/thread_pool.h"
+#include "ops/family.h"
 #include "ops/random/attributes.h"
 #include "ops/random/distributions.h"
-#include "ops/random/families.h"
 #include "ops/random/generator.h"
 
 namespace towerflow {
@@ -109,7 +109,7 @@ void add_draw_kernel(KernelTable& table, const char* op) {
 
 }  // namespace
 
-void register_draw_kernels(KernelTable& table) {
+static void register_draw_kernels(KernelTable& table) {
   add_draw_kernel<float, Uniform>(table, "RandomUniform");
   add_draw_kernel<double, Uniform>(table, "RandomUniform");
   add_draw_kernel<std::int32_t, Integers>(table, "RandomUniformInt");
@@ -119,5 +119,7 @@ void register_draw_kernels(KernelTable& table) {
   add_draw_kernel<float, Truncated>(table, "TruncatedNormal");
   add_draw_kernel<double, Truncated>(table, "TruncatedNormal");
 }
+
+OpFamily draw_cpu_family() { return {.kernels = register_draw_kernels}; }
 
 }  // namespace towerflow

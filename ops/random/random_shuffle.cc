@@ -7,8 +7,8 @@
 #include "core/device/cpu/cpu_kernel.h"
 #include "core/device/cpu/thread_pool.h"
 #include "core/graph/op_builder.h"
+#include "ops/family.h"
 #include "ops/random/attributes.h"
-#include "ops/random/families.h"
 #include "ops/random/generator.h"
 #include "ops/random/shuffle.h"
 
@@ -71,7 +71,7 @@ class ShuffleKernel final : public PreparedKernel {
 
 }  // namespace
 
-void register_shuffle_ops(OpRegistry& registry) {
+static void register_shuffle_ops(OpRegistry& registry) {
   registry.add({.name = "RandomShuffle",
                 .inputs = {"value: T"},
                 .outputs = {"output: T"},
@@ -85,13 +85,17 @@ void register_shuffle_ops(OpRegistry& registry) {
                 .effect = Effect::random});
 }
 
-void register_shuffle_kernels(KernelTable& table) {
+static void register_shuffle_kernels(KernelTable& table) {
   table.add(
       {.op = "RandomShuffle",
        .label = "philox",
        .accepts = [](const KernelRequest& r) { return r.inputs[0].dtype != DType::resource; },
        .prepare =
            [](const KernelRequest& request) { return std::make_unique<ShuffleKernel>(request); }});
+}
+
+OpFamily random_shuffle_family() {
+  return {.ops = register_shuffle_ops, .kernels = register_shuffle_kernels};
 }
 
 Tensor random_shuffle(const Operand& value, RandomShuffleOptions options, Site site) {

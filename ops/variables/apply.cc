@@ -5,7 +5,7 @@
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
 #include "ops/export_forms.h"
-#include "ops/variables/families.h"
+#include "ops/family.h"
 #include "ops/variables/update_op.h"
 #include "ops/variables/update_rows_kernel.h"
 
@@ -35,7 +35,7 @@ void sparse_momentum_shape(InferenceContext& context) {
 
 }  // namespace
 
-void register_apply_ops(OpRegistry& registry) {
+static void register_apply_ops(OpRegistry& registry) {
   const NoGradient reason{"an optimizer's update is not a function of the loss", false};
   const auto add = [&](const char* name, ArgTexts inputs, AttrsDef attrs, ShapeRule rule,
                        std::vector<int> written, void (*form)(FormWriter&) = nullptr) {
@@ -58,7 +58,7 @@ void register_apply_ops(OpRegistry& registry) {
       attributes<ApplyAttrs>(), sparse_momentum_shape, {0, 1}, export_forms::sparse_apply);
 }
 
-void register_apply_kernels(KernelTable& table) {
+static void register_apply_kernels(KernelTable& table) {
   const auto add = [&](const char* op, const char* label, auto prepare) {
     table.add({.op = op, .label = label, .accepts = is_float_variable, .prepare = prepare});
   };
@@ -78,6 +78,8 @@ void register_apply_kernels(KernelTable& table) {
                : update_rows_kernel<MomentumRule>(request, UpdateInputs::apply_rows, {});
   });
 }
+
+OpFamily apply_family() { return {.ops = register_apply_ops, .kernels = register_apply_kernels}; }
 
 Operation apply_gradient_descent(const Variable& variable, const Operand& alpha,
                                  const Operand& delta, const std::string& name, ApplyAttrs attrs,

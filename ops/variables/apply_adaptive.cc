@@ -6,7 +6,7 @@
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
 #include "ops/export_forms.h"
-#include "ops/variables/families.h"
+#include "ops/family.h"
 #include "ops/variables/update_op.h"
 #include "ops/variables/update_rows_kernel.h"
 
@@ -46,7 +46,7 @@ void add_inputs(OpBuilder& builder, const Operand& ref, std::span<const Variable
 
 }  // namespace
 
-void register_adaptive_ops(OpRegistry& registry) {
+static void register_adaptive_ops(OpRegistry& registry) {
   const NoGradient reason{"an optimizer's update is not a function of the loss", false};
   using Names = std::vector<std::string>;
   using Form = void (*)(FormWriter&);  // of ops that take slices
@@ -88,7 +88,7 @@ void register_adaptive_ops(OpRegistry& registry) {
   add("SparseApplyCenteredRMSProp", centered, rms, rows, plain());
 }
 
-void register_adaptive_kernels(KernelTable& table) {
+static void register_adaptive_kernels(KernelTable& table) {
   const auto add = [&](const char* op, const char* label, auto prepare) {
     table.add({.op = op, .label = label, .accepts = is_float_variable, .prepare = prepare});
   };
@@ -100,6 +100,10 @@ void register_adaptive_kernels(KernelTable& table) {
   add("SparseApplyAdagrad", "rows", sparse_kernel<AdagradRule>);
   add("SparseApplyRMSProp", "rows", sparse_kernel<RmsPropRule>);
   add("SparseApplyCenteredRMSProp", "rows", sparse_kernel<CenteredRmsPropRule>);
+}
+
+OpFamily apply_adaptive_family() {
+  return {.ops = register_adaptive_ops, .kernels = register_adaptive_kernels};
 }
 
 Operation apply_adaptive(const char* op, const Variable& variable, std::span<const Variable> slots,

@@ -7,8 +7,8 @@
 
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
+#include "ops/family.h"
 #include "ops/range_kernel.h"
-#include "ops/variables/families.h"
 #include "ops/variables/slices.h"
 #include "ops/variables/update_kernel.h"
 
@@ -182,7 +182,7 @@ Tensor scatter(const char* op, const Variable& variable, const Operand& indices,
 
 }  // namespace
 
-void register_assign_ops(OpRegistry& registry) {
+static void register_assign_ops(OpRegistry& registry) {
   const auto update_attributes = [] {
     return attributes<AssignAttrs>().without("validate_shape").defaults_to("use_locking", false);
   };
@@ -218,7 +218,7 @@ void register_assign_ops(OpRegistry& registry) {
   }
 }
 
-void register_assign_kernels(KernelTable& table) {
+static void register_assign_kernels(KernelTable& table) {
   using Prepare = std::unique_ptr<PreparedKernel> (*)(const KernelRequest&);
   const auto add = [&](const char* op, const char* label, Prepare prepare) {
     table.add({.op = op, .label = label, .accepts = has_arithmetic, .prepare = prepare});
@@ -228,6 +228,10 @@ void register_assign_kernels(KernelTable& table) {
   add("AssignSub", "slices", change_kernel<SubtractRule>);
   add("ScatterAdd", "rows", scatter_kernel<AddRule>);
   add("ScatterSub", "rows", scatter_kernel<SubtractRule>);
+}
+
+OpFamily assign_family() {
+  return {.ops = register_assign_ops, .kernels = register_assign_kernels};
 }
 
 Tensor assign_ref(const Tensor& ref, const Operand& value, const AssignOptions& options,

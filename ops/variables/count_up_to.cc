@@ -5,7 +5,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
-#include "ops/variables/families.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -39,7 +39,7 @@ void count_shape(InferenceContext& context) {
 
 }  // namespace
 
-void register_count_up_to_ops(OpRegistry& registry) {
+static void register_count_up_to_ops(OpRegistry& registry) {
   registry.add({.name = "CountUpTo",
                 .inputs = {"ref: Ref(T)"},
                 .outputs = {"output: T"},
@@ -50,7 +50,7 @@ void register_count_up_to_ops(OpRegistry& registry) {
                 .written = {0}});
 }
 
-void register_count_up_to_kernels(KernelTable& table) {
+static void register_count_up_to_kernels(KernelTable& table) {
   const auto add = [&]<class T>(T) {
     table.add(
         {.op = "CountUpTo",
@@ -61,6 +61,10 @@ void register_count_up_to_kernels(KernelTable& table) {
   };
   add(std::int64_t{});
   add(std::int32_t{});
+}
+
+OpFamily count_up_to_family() {
+  return {.ops = register_count_up_to_ops, .kernels = register_count_up_to_kernels};
 }
 
 Tensor count_up_to(const Variable& variable, std::int64_t limit, CountUpToOptions options,

@@ -14,8 +14,8 @@
 #include "ops/array/rank_size.h"
 #include "ops/array/stack.h"
 #include "ops/export_forms.h"
+#include "ops/family.h"
 #include "ops/math/unary.h"
-#include "ops/variables/families.h"
 
 namespace towerflow {
 namespace {
@@ -184,7 +184,7 @@ class Guard {
 
 }  // namespace
 
-void register_initialization_ops(OpRegistry& registry) {
+static void register_initialization_ops(OpRegistry& registry) {
   registry.add({.name = kIsInitialized,
                 .inputs = {"ref: Ref(dtype)"},
                 .outputs = {"is_initialized: bool"},
@@ -209,13 +209,17 @@ void register_initialization_ops(OpRegistry& registry) {
                 .export_form = export_forms::initialized_value});
 }
 
-void register_initialization_kernels(KernelTable& table) {
+static void register_initialization_kernels(KernelTable& table) {
   table.add(
       {.op = kIsInitialized, .label = "look", .accepts = {}, .prepare = is_initialized_kernel});
   table.add({.op = kInitializedValue,
              .label = "copy",
              .accepts = {},
              .prepare = initialized_value_kernel});
+}
+
+OpFamily initialization_family() {
+  return {.ops = register_initialization_ops, .kernels = register_initialization_kernels};
 }
 
 Tensor is_variable_initialized(const Variable& variable, IsVariableInitializedOptions options,

@@ -8,8 +8,8 @@
 #include "core/graph/op_def.h"
 #include "core/graph/variable_attrs.h"
 #include "ops/array/view.h"
+#include "ops/family.h"
 #include "ops/variables/assign.h"
-#include "ops/variables/families.h"
 #include "ops/variables/initialization.h"
 #include "ops/variables/variable.h"
 
@@ -48,7 +48,7 @@ std::optional<VariableHome> home_at(const Node& node) {
 
 }  // namespace
 
-void register_storage_ops(OpRegistry& registry) {
+static void register_storage_ops(OpRegistry& registry) {
   registry.add(
       {.name = "VariableV2",
        .outputs = {"ref: Ref(dtype)"},
@@ -61,6 +61,8 @@ void register_storage_ops(OpRegistry& registry) {
        .gradient = NoGradient{"a variable is where a path ends"},
        .effect = Effect::variable});
 }
+
+OpFamily make_variable_family() { return {.ops = register_storage_ops}; }
 
 Tensor Initializer::make(const Shape* shape, DType dtype, const PartitionInfo* partition,
                          Site site) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ops/family.h"
 #include "ops/variables/update_rows_kernel.h"
 
 namespace towerflow {
@@ -106,7 +107,16 @@ std::span<const UpdateFamily> update_families() {
   return families;
 }
 
-void register_mean_update_ops(OpRegistry& registry) {
+// Ops of plans alone: the average of the towers' gradients, and that average applied in the same
+// pass over memory. Rewrites make them of what averages (ops/variables/update_rewrites.cc) and an
+// Apply op; the attributes are a GradientForm, which says what the average is.
+//
+// _MeanOfN: inputs of the form. _MeanApplyX, for each ApplyX: variable, slots, scalars in their
+// order, inputs of the form. _MeanSparseApplyX, for each SparseApplyX: the same with values of
+// slices as gradients, then the indices of all of them.
+//
+// _MovingAverage: variable, 1 - decay, value; made of an AssignSub and what it subtracts.
+static void register_mean_update_ops(OpRegistry& registry) {
   const NoGradient reason{"plans alone hold it, gradients are taken before"};
   registry.add({.name = "_MeanOfN",
                 .inputs = {"inputs: N * T"},
@@ -142,7 +152,7 @@ void register_mean_update_ops(OpRegistry& registry) {
                 .plan_only = true});
 }
 
-void register_mean_update_kernels(KernelTable& table) {
+static void register_mean_update_kernels(KernelTable& table) {
   const auto add = [&](const std::string& op, Prepare prepare) {
     table.add({.op = op, .label = "one pass", .accepts = {}, .prepare = prepare});
   };
@@ -156,6 +166,10 @@ void register_mean_update_kernels(KernelTable& table) {
       add(std::string("_MeanSparseApply") + update.family.name, update.rows);
     }
   }
+}
+
+OpFamily mean_update_family() {
+  return {.ops = register_mean_update_ops, .kernels = register_mean_update_kernels};
 }
 
 }  // namespace towerflow

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/array/stack_attrs.h"
+#include "ops/family.h"
 #include "ops/fusion.h"
 #include "ops/math/reduce_ops.h"
 #include "ops/variables/apply.h"
@@ -256,7 +257,7 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
 
 }  // namespace
 
-void register_mean_update_rules(std::vector<RewriteRule>& rules) {
+static void register_mean_update_rules(std::vector<RewriteRule>& rules) {
   std::vector<std::string> dense, rows;
   for (const UpdateFamily& family : update_families()) {
     dense.push_back(std::string("Apply") + family.name);
@@ -282,5 +283,7 @@ void register_mean_update_rules(std::vector<RewriteRule>& rules) {
   rules.push_back(
       {"moving average", "updates", fuse_moving_average, {"AssignSub"}, {"Mul", "Sub"}});
 }
+
+OpFamily update_rewrites_family() { return {.rules = register_mean_update_rules}; }
 
 }  // namespace towerflow

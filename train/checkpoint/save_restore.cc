@@ -4,6 +4,7 @@
 
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
+#include "ops/family.h"
 
 namespace towerflow {
 namespace {
@@ -55,7 +56,7 @@ void restore_shape(InferenceContext& context) {
 
 }  // namespace
 
-void register_checkpoint_ops(OpRegistry& registry) {
+static void register_checkpoint_ops(OpRegistry& registry) {
   registry.add({.name = "SaveV2",
                 .inputs = {"prefix: string", "tensor_names: string", "shape_and_slices: string",
                            "tensors: list(dtypes)"},
@@ -70,6 +71,8 @@ void register_checkpoint_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"a value from a file is not a function of the loss"},
                 .effect = Effect::io});
 }
+
+OpFamily save_restore_family() { return {.ops = register_checkpoint_ops}; }
 
 Operation save_v2(const Operand& prefix, const std::vector<std::string>& tensor_names,
                   const std::vector<Tensor>& tensors, SaveOptions options, Site site) {

@@ -7,9 +7,6 @@
 
 namespace towerflow {
 
-class KernelTable;
-class OpRegistry;
-
 struct SaveOptions {
   std::string name{};
 };
@@ -50,8 +47,5 @@ struct RestoreOptions {
 /// source   tf.raw_ops.RestoreV2
 std::vector<Tensor> restore_v2(const Operand& prefix, const std::vector<RestoreSpec>& specs,
                                RestoreOptions options = {}, Site site = Site::current());
-
-void register_checkpoint_ops(OpRegistry& registry);
-void register_checkpoint_kernels(KernelTable& table);
 
 }  // namespace towerflow

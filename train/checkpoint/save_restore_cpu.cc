@@ -5,6 +5,7 @@
 #include "core/device/backend.h"
 #include "core/device/cpu/launch.h"
 #include "core/graph/nearest.h"
+#include "ops/family.h"
 #include "train/checkpoint/bundle_format.h"
 #include "train/checkpoint/bundle_reader.h"
 #include "train/checkpoint/bundle_writer.h"
@@ -104,9 +105,11 @@ std::unique_ptr<PreparedKernel> restore_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_checkpoint_kernels(KernelTable& table) {
+static void register_checkpoint_kernels(KernelTable& table) {
   table.add({.op = "SaveV2", .label = "bundle", .accepts = {}, .prepare = save_kernel});
   table.add({.op = "RestoreV2", .label = "bundle", .accepts = {}, .prepare = restore_kernel});
 }
+
+OpFamily save_restore_cpu_family() { return {.kernels = register_checkpoint_kernels}; }
 
 }  // namespace towerflow

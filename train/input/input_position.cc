@@ -9,7 +9,7 @@
 #include "core/graph/op_builder.h"
 #include "data/reader_resource.h"
 #include "ops/data_flow/queue_of.h"
-#include "train/input/families.h"
+#include "ops/family.h"
 #include "train/queue_runner.h"
 
 namespace towerflow {
@@ -130,7 +130,7 @@ class SetPositionKernel final : public PreparedKernel {
 
 }  // namespace
 
-void register_input_position_ops(OpRegistry& registry) {
+static void register_input_position_ops(OpRegistry& registry) {
   registry.add({.name = "_InputPosition",
                 .inputs = {"resources: N * resource"},
                 .outputs = {"queue: int64", "records: int64", "files: string", "record: int64",
@@ -153,7 +153,7 @@ void register_input_position_ops(OpRegistry& registry) {
                 .effect = Effect::stateful});
 }
 
-void register_input_position_kernels(KernelTable& table) {
+static void register_input_position_kernels(KernelTable& table) {
   table.add({.op = "_InputPosition",
              .label = "queue",
              .accepts = {},
@@ -166,6 +166,10 @@ void register_input_position_kernels(KernelTable& table) {
              .prepare = [](const KernelRequest& request) {
                return std::make_unique<SetPositionKernel>(request);
              }});
+}
+
+OpFamily input_position_family() {
+  return {.ops = register_input_position_ops, .kernels = register_input_position_kernels};
 }
 
 namespace train {

@@ -10,6 +10,7 @@
 #include "core/graph/collections.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
+#include "ops/family.h"
 #include "train/summary/histogram_buckets.h"
 #include "train/summary/tag.h"
 
@@ -71,7 +72,7 @@ std::unique_ptr<PreparedKernel> histogram_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_histogram_summary_ops(OpRegistry& registry) {
+static void register_histogram_summary_ops(OpRegistry& registry) {
   registry.add({.name = "HistogramSummary",
                 .inputs = {"tag: string", "values: T"},
                 .outputs = {"summary: string"},
@@ -87,12 +88,16 @@ void register_histogram_summary_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"a summary is a message"}});
 }
 
-void register_histogram_summary_kernels(KernelTable& table) {
+static void register_histogram_summary_kernels(KernelTable& table) {
   table.add(
       {.op = "HistogramSummary",
        .label = "buckets",
        .accepts = [](const KernelRequest& request) { return countable(request.inputs[1].dtype); },
        .prepare = histogram_kernel});
+}
+
+OpFamily histogram_summary_family() {
+  return {.ops = register_histogram_summary_ops, .kernels = register_histogram_summary_kernels};
 }
 
 namespace summary {

@@ -8,12 +8,6 @@
 
 namespace towerflow {
 
-class KernelTable;
-class OpRegistry;
-
-void register_histogram_summary_ops(OpRegistry& registry);
-void register_histogram_summary_kernels(KernelTable& table);
-
 namespace summary {
 
 struct HistogramOptions {

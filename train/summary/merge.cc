@@ -10,6 +10,7 @@
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
 #include "core/graph/scopes.h"
+#include "ops/family.h"
 #include "train/summary/summary.pb.h"
 #include "train/summary/tag.h"
 
@@ -44,7 +45,7 @@ std::unique_ptr<PreparedKernel> merge_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_merge_summary_ops(OpRegistry& registry) {
+static void register_merge_summary_ops(OpRegistry& registry) {
   registry.add({.name = "MergeSummary",
                 .inputs = {"inputs: N * string"},
                 .outputs = {"summary: string"},
@@ -60,8 +61,12 @@ void register_merge_summary_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"a summary is a message"}});
 }
 
-void register_merge_summary_kernels(KernelTable& table) {
+static void register_merge_summary_kernels(KernelTable& table) {
   table.add({.op = "MergeSummary", .label = "protobuf", .accepts = {}, .prepare = merge_kernel});
+}
+
+OpFamily merge_summary_family() {
+  return {.ops = register_merge_summary_ops, .kernels = register_merge_summary_kernels};
 }
 
 namespace summary {

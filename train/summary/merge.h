@@ -9,12 +9,6 @@
 
 namespace towerflow {
 
-class KernelTable;
-class OpRegistry;
-
-void register_merge_summary_ops(OpRegistry& registry);
-void register_merge_summary_kernels(KernelTable& table);
-
 namespace summary {
 
 struct MergeOptions {

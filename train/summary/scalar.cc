@@ -6,6 +6,7 @@
 #include "core/device/cpu/launch.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
+#include "ops/family.h"
 #include "train/summary/summary.pb.h"
 #include "train/summary/tag.h"
 
@@ -40,7 +41,7 @@ std::unique_ptr<PreparedKernel> scalar_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_scalar_summary_ops(OpRegistry& registry) {
+static void register_scalar_summary_ops(OpRegistry& registry) {
   registry.add({.name = "ScalarSummary",
                 .inputs = {"tags: string", "values: T"},
                 .outputs = {"summary: string"},
@@ -56,12 +57,16 @@ void register_scalar_summary_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"a summary is a message"}});
 }
 
-void register_scalar_summary_kernels(KernelTable& table) {
+static void register_scalar_summary_kernels(KernelTable& table) {
   table.add(
       {.op = "ScalarSummary",
        .label = "protobuf",
        .accepts = [](const KernelRequest& request) { return is_number(request.inputs[1].dtype); },
        .prepare = scalar_kernel});
+}
+
+OpFamily scalar_summary_family() {
+  return {.ops = register_scalar_summary_ops, .kernels = register_scalar_summary_kernels};
 }
 
 namespace summary {

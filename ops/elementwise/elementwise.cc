@@ -1,11 +1,10 @@
-#include "ops/elementwise/register.h"
-
 #include "ops/elementwise/kernel.h"
 #include "ops/elementwise/program.h"
+#include "ops/family.h"
 
 namespace towerflow {
 
-void register_elementwise_ops(OpRegistry& registry) {
+static void register_elementwise_ops(OpRegistry& registry) {
   registry.add({.name = "_Elementwise",
                 .inputs = {"inputs: list(T)"},
                 .outputs = {"output: dtype"},
@@ -18,11 +17,15 @@ void register_elementwise_ops(OpRegistry& registry) {
                 .plan_only = true});
 }
 
-void register_elementwise_kernels(KernelTable& table) {
+static void register_elementwise_kernels(KernelTable& table) {
   table.add({.op = "_Elementwise",
              .label = "pieces",
              .accepts = {},
              .prepare = elementwise_program_kernel});
+}
+
+OpFamily elementwise_family() {
+  return {.ops = register_elementwise_ops, .kernels = register_elementwise_kernels};
 }
 
 }  // namespace towerflow

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "core/device/backend.h"
+#include "core/graph/op_def.h"
+#include "core/graph/rewrite.h"
+
+namespace towerflow {
+
+/// What a family brings, each part where it has some: the definitions of its ops, their kernels on
+/// the CPU, and rules for plans.
+struct OpFamily {
+  void (*ops)(OpRegistry&) = nullptr;
+  void (*kernels)(KernelTable&) = nullptr;
+  void (*rules)(std::vector<RewriteRule>&) = nullptr;
+};
+
+}  // namespace towerflow
