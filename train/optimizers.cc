@@ -48,17 +48,18 @@ void MomentumOptimizer::prepare(Graph& graph, Site) {
 
 Operation MomentumOptimizer::apply_dense(const Tensor& gradient, const Variable& variable,
                                          Site site) {
-  return apply_momentum(variable, *get_slot(variable, "momentum"),
-                        cast(rate_, variable.dtype(), {}, site), gradient,
-                        cast(factor_, variable.dtype(), {}, site), "",
+  const Tensor rate = cast(rate_, variable.dtype(), {}, site);
+  const Tensor factor = cast(factor_, variable.dtype(), {}, site);
+  return apply_momentum(variable, *get_slot(variable, "momentum"), rate, gradient, factor, "",
                         {.use_locking = use_locking(), .use_nesterov = use_nesterov_}, site);
 }
 
 Operation MomentumOptimizer::apply_sparse(const IndexedSlices& gradient, const Variable& variable,
                                           Site site) {
-  return sparse_apply_momentum(variable, *get_slot(variable, "momentum"),
-                               cast(rate_, variable.dtype(), {}, site), gradient.values,
-                               gradient.indices, cast(factor_, variable.dtype(), {}, site), "",
+  const Tensor rate = cast(rate_, variable.dtype(), {}, site);
+  const Tensor factor = cast(factor_, variable.dtype(), {}, site);
+  return sparse_apply_momentum(variable, *get_slot(variable, "momentum"), rate, gradient.values,
+                               gradient.indices, factor, "",
                                {.use_locking = use_locking(), .use_nesterov = use_nesterov_}, site);
 }
 
