@@ -10,12 +10,14 @@
   FAMILY(concat)                      \
   FAMILY(fill)                        \
   FAMILY(gather)                      \
+  FAMILY(gather_nd)                   \
   FAMILY(identity_n)                  \
   FAMILY(one_hot)                     \
   FAMILY(pad)                         \
   FAMILY(placeholder)                 \
   FAMILY(placeholder_with_default)    \
   FAMILY(rank_size)                   \
+  FAMILY(reverse)                     \
   FAMILY(select)                      \
   FAMILY(shape_of)                    \
   FAMILY(slice)                       \
@@ -52,6 +54,7 @@
   FAMILY(cross_entropy_rules)         \
   FAMILY(fused_matmul)                \
   FAMILY(in_top_k)                    \
+  FAMILY(lrn)                         \
   FAMILY(pool)                        \
   FAMILY(pool_cpu)                    \
   FAMILY(pool_rules)                  \

@@ -1,0 +1,92 @@
+#include "ops/array/reverse.h"
+
+#include <fmt/format.h>
+
+#include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/operands.h"
+#include "ops/family.h"
+#include "ops/strided_copy.h"
+
+namespace towerflow {
+namespace {
+
+/// For each dimension whether it is turned round. Throws InvalidArgumentError.
+std::vector<bool> turned_axes(const Array& axes, std::size_t rank) {
+  std::vector<bool> turned(rank, false);
+  for (const std::int64_t axis : integers_of(axes)) {
+    const auto at = normalized_axis(axis, rank);
+    if (!at) {
+      throw errors::InvalidArgumentError(
+          fmt::format("'axis' of a reverse: {} is out of valid range [-{}, {})", axis, rank, rank));
+    }
+    if (turned[*at]) {
+      throw errors::InvalidArgumentError(fmt::format("axis {} specified more than once.", *at));
+    }
+    turned[*at] = true;
+  }
+  return turned;
+}
+
+void reverse_shape(InferenceContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& axes = context.shape(1);
+  if (axes.has_rank() && axes.rank() != 1) {
+    context.fail(
+        fmt::format("Shape must be rank 1 but is rank {}: the axes of a reverse", axes.rank()));
+  }
+  const Array* known = context.constant(1);
+  try {
+    if (known != nullptr && x.has_rank()) turned_axes(*known, x.rank());
+  } catch (const errors::InvalidArgumentError& error) {
+    context.fail(error.message());
+  }
+  context.add_output(context.dtype(0), x);
+}
+
+std::vector<OptionalGradient> reverse_gradient(const Operation& op,
+                                               const std::vector<OptionalGradient>& dys) {
+  return {reverse(dense_gradient(dys[0], op.site()), op.input(1), {}, op.site()), std::nullopt};
+}
+
+std::unique_ptr<PreparedKernel> reverse_kernel(const KernelRequest& request) {
+  check_kernel_rank(request);
+  const Shape shape = request.inputs[0].shape;
+  const std::vector<bool> turned = turned_axes(request.values.at(1), shape.rank());
+  const std::vector<std::int64_t> strides = dense_strides(shape);
+  return strided_copy_kernel(request, 1, [=](std::size_t, StridedCopy& copy) {
+    for (std::size_t i = 0; i < shape.rank(); ++i) {
+      if (turned[i]) copy.from_offset += (shape.size(i) - 1) * strides[i];
+      copy.add(shape.size(i), turned[i] ? -strides[i] : strides[i], strides[i]);
+    }
+  });
+}
+
+}  // namespace
+
+static void register_reverse_ops(OpRegistry& registry) {
+  registry.add({.name = "ReverseV2",
+                .inputs = {"tensor: T", "axis: Tidx"},
+                .outputs = {"output: T"},
+                .shape = reverse_shape,
+                .gradient = reverse_gradient,
+                .static_inputs = {1}});
+}
+
+static void register_reverse_kernels(KernelTable& table) {
+  table.add({.op = "ReverseV2", .label = "copy", .accepts = {}, .prepare = reverse_kernel});
+}
+
+OpFamily reverse_family() {
+  return {.ops = register_reverse_ops, .kernels = register_reverse_kernels};
+}
+
+Tensor reverse(const Operand& tensor, const Operand& axis, ReverseOptions options, Site site) {
+  return OpBuilder("ReverseV2", options.name, site, {&tensor, &axis})
+      .input(tensor, "tensor")
+      .index_input(axis, "axis")
+      .output();
+}
+
+}  // namespace towerflow
