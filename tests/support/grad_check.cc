@@ -118,19 +118,22 @@ std::string grad_check(const Function& function, const std::vector<Array>& xs,
   return "";
 }
 
-std::string second_grad_check(const Function& function, const std::vector<Array>& xs,
-                              GradCheckOptions options) {
-  const Function slopes = [&](const std::vector<Tensor>& inputs) {
+Function weighted_gradients(const Function& function, const std::vector<Array>& xs, unsigned seed) {
+  return [function, xs, seed](const std::vector<Tensor>& inputs) {
     const Tensor y = function(inputs);
     const auto first = gradients(y, inputs);
     std::vector<Tensor> parts;
     for (std::size_t k = 0; k < first.size(); ++k) {
-      const Array weight = random_doubles(xs[k].shape(), options.seed + 100);
+      const Array weight = random_doubles(xs[k].shape(), seed + 100);
       parts.push_back(reduce_sum(multiply(convert_to_tensor(first[k].value()), constant(weight))));
     }
     return add_n(parts, {.name = "weighted"});
   };
-  return grad_check(slopes, xs, options);
+}
+
+std::string second_grad_check(const Function& function, const std::vector<Array>& xs,
+                              GradCheckOptions options) {
+  return grad_check(weighted_gradients(function, xs, options.seed), xs, options);
 }
 
 Array random_between(const Shape& shape, double low, double high, unsigned seed) {

@@ -30,6 +30,10 @@ std::string grad_check(const Function& function, const std::vector<Array>& xs,
 std::string second_grad_check(const Function& function, const std::vector<Array>& xs,
                               GradCheckOptions options = {});
 
+/// The function that `second_grad_check` looks at: the sum of all gradients of `function`, each
+/// under a random weight of the shape of its x.
+Function weighted_gradients(const Function& function, const std::vector<Array>& xs, unsigned seed);
+
 /// Numbers in -1 .. 1 from a fixed seed.
 Array random_doubles(const Shape& shape, unsigned seed);
 /// Numbers in `low` .. `high` from a fixed seed.

@@ -7,12 +7,14 @@
 #include <set>
 
 #include "tests/ops/naming/cases.h"
+#include "tests/ops/naming/node_line.h"
 
 namespace towerflow {
 namespace {
 
 using testing::Cases;
 using testing::Inputs;
+using testing::node_line;
 
 std::map<std::string, std::string> read_golden() {
   std::ifstream file("tests/ops/naming/golden/names.txt");
@@ -29,22 +31,6 @@ std::map<std::string, std::string> read_golden() {
     }
   }
   return cases;
-}
-
-std::string node_line(const Operation& op) {
-  std::vector<std::string> inputs;
-  for (const Tensor& input : op.inputs()) inputs.push_back(input.name());
-  for (const Operation& control : op.control_inputs()) inputs.push_back("^" + control.name());
-  std::vector<std::string> outputs;
-  for (const Tensor& output : op.outputs()) {
-    outputs.push_back(fmt::format("{}{} {}", dtype_name(output.dtype()),
-                                  output.is_ref() ? "_ref" : "", output.shape().text()));
-  }
-  std::string line = fmt::format("{} = {}({}) {}", op.name(), op.type(), fmt::join(inputs, ", "),
-                                 fmt::join(outputs, "; "));
-  if (!op.device().empty()) line += " @" + op.device();
-  while (line.ends_with(' ')) line.pop_back();
-  return line + "\n";
 }
 
 std::string outcome(const std::function<void(const Inputs&)>& body) {

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/fetch.h"
+#include "core/runtime/session.h"
+#include "tests/ops/cases/op_case.h"
+
+namespace towerflow::testing {
+
+/// A case in a graph of its own: the call, its gradients, and theirs.
+class BuiltCase {
+ public:
+  struct Options {
+    DType dtype = DType::float64;
+    std::string device{};             ///< for tf::device; "" for none
+    bool unknown_shapes = false;      ///< of the operands
+    bool unwanted_gradients = false;  ///< asks for gradients of a case that has none
+  };
+  BuiltCase(const OpCase& one, const Options& options);
+
+  Graph& graph() { return graph_; }
+  const std::vector<Tensor>& operands() const { return in_.all; }
+  const std::vector<Tensor>& results() const { return results_; }
+  /// Results, the gradients of operands that have one, and those gradients' own.
+  const std::vector<Fetch>& fetches() const { return fetches_; }
+  /// Of `fetches`, without the initializer of variables, which is last where there are any.
+  std::size_t values() const { return values_; }
+  std::vector<Fetch> initializers() const;
+  Feeds feeds(const std::vector<Array>& arrays) const;
+  /// For each operand, whether the results have a gradient with respect to it.
+  const std::vector<bool>& has_gradient() const { return has_gradient_; }
+
+ private:
+  void add_gradients(const OpCase& one);
+
+  Graph graph_;
+  DefaultGraphGuard guard_;
+  CaseTensors in_;
+  std::vector<Tensor> results_;
+  std::vector<Fetch> fetches_;
+  std::size_t values_ = 0;
+  std::vector<bool> has_gradient_;
+};
+
+/// The cotangent of result number `index` of a case: random numbers of its shape, from a fixed
+/// seed, the same in each dtype.
+Array cotangent(std::size_t index, const Shape& shape, DType dtype);
+
+}  // namespace towerflow::testing

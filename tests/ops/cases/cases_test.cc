@@ -1,0 +1,144 @@
+// What every case of the table has to hold, and that the table has all ops.
+//
+// TOWERFLOW_TEST_DEVICE names the device that sessions and kernels run on, "/device:CPU:0" without
+// it. TOWERFLOW_TEST_CASE checks the cases alone whose names begin so.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+
+#include "core/device/cpu/cpu_backend.h"
+#include "core/graph/gradient_registry.h"
+#include "ops/math/binary.h"
+#include "ops/simd/loops.h"
+#include "tests/ops/cases/check.h"
+
+using namespace towerflow;
+using testing::CaseGradients;
+using testing::CaseReport;
+using testing::OpCase;
+
+namespace {
+
+std::string variable_or(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+std::string device_under_test() { return variable_or("TOWERFLOW_TEST_DEVICE", "/device:CPU:0"); }
+
+/// The cases that are asked for.
+std::vector<const OpCase*> chosen_cases() {
+  const std::string only = variable_or("TOWERFLOW_TEST_CASE", "");
+  std::vector<const OpCase*> chosen;
+  for (const OpCase& one : testing::op_cases()) {
+    if (one.name.starts_with(only)) chosen.push_back(&one);
+  }
+  return chosen;
+}
+
+/// The reports of all cases on the device under test; made once.
+const std::map<std::string, CaseReport>& reports() {
+  static const std::map<std::string, CaseReport> all = [] {
+    std::map<std::string, CaseReport> made;
+    for (const OpCase* one : chosen_cases()) {
+      try {
+        made[one->name] = testing::check_case(*one, device_under_test());
+      } catch (const std::exception& error) {
+        made[one->name].problems = {error.what()};
+      }
+    }
+    return made;
+  }();
+  return all;
+}
+
+bool has_checked_gradients(const OpCase& one) {
+  return testing::has_float64(one) && one.gradients != CaseGradients::none &&
+         one.gradients != CaseGradients::elsewhere;
+}
+
+/// A gradient of `op` that is a thousandth too large, registered under the name that is returned.
+std::string enlarged(const OpDef& op) {
+  const std::string name = "Enlarged" + op.name;
+  if (GradientRegistry::global().find(name) != nullptr) return name;
+  const GradientRule rule = std::get<GradientRule>(op.gradient);
+  const RegisterGradient registered(
+      name, [rule](const Operation& node, const std::vector<OptionalGradient>& dys) {
+        std::vector<OptionalGradient> found = rule(node, dys);
+        for (OptionalGradient& one : found) {
+          if (one)
+            one = one->mapped([](const Tensor& t) {
+              const bool floating = t.dtype() == DType::float32 || t.dtype() == DType::float64;
+              return floating ? multiply(t, 1.001) : t;
+            });
+        }
+        return found;
+      });
+  return name;
+}
+
+}  // namespace
+
+TEST_CASE("every case: kernels between guards, float32 against float64, a session") {
+  for (const auto& report : reports()) {
+    const std::string& name = report.first;
+    CAPTURE(name);
+    const auto& problems = report.second.problems;
+    CHECK_MESSAGE(problems.empty(), fmt::format("{}", fmt::join(problems, "\n")));
+  }
+}
+
+TEST_CASE("every case: first and second gradients under random cotangents") {
+  int checked = 0;
+  for (const OpCase* one : chosen_cases()) {
+    if (!has_checked_gradients(*one)) continue;
+    CAPTURE(one->name);
+    CHECK(testing::check_gradients(*one) == "");
+    ++checked;
+  }
+  CHECK(checked > 0);
+}
+
+TEST_CASE("every op and every kernel has a case") {
+  if (!variable_or("TOWERFLOW_TEST_CASE", "").empty()) return;
+  std::set<std::string> names, ops, kernels;
+  for (const OpCase& one : testing::op_cases()) CHECK(names.insert(one.name).second);
+  for (const auto& report : reports()) {
+    ops.insert(report.second.ops.begin(), report.second.ops.end());
+    kernels.insert(report.second.kernels.begin(), report.second.kernels.end());
+  }
+  // An accelerator is asked for one kernel of an op, and has not all of them.
+  if (device_under_test().find("CPU") == std::string::npos) return;
+  std::set<std::string> stateful;  // their kernels run in sessions alone
+  for (const OpDef* op : OpRegistry::global().all()) {
+    CHECK_MESSAGE(ops.contains(op->name), op->name << " has no case: add one to tests/ops/cases");
+    if (op->effect == Effect::stateful || op->effect == Effect::io) stateful.insert(op->name);
+  }
+  for (const auto& of_op : cpu_kernels().entries()) {
+    if (stateful.contains(of_op.first)) continue;
+    for (const KernelEntry& entry : of_op.second) {
+      const std::string kernel = of_op.first + ": " + entry.label;
+      if (entry.label == "winograd" && !simd::loops().winograd.present) continue;  // this machine
+      CHECK_MESSAGE(kernels.contains(kernel), kernel << " has run in no case");
+    }
+  }
+}
+
+TEST_CASE("a gradient that is a thousandth off is seen, whatever op it is of") {
+  std::set<std::string> seen, all;
+  for (const OpCase* one : chosen_cases()) {
+    if (!has_checked_gradients(*one)) continue;
+    const auto report = reports().find(one->name);
+    for (const std::string& name : report->second.ops) {
+      const OpDef* op = OpRegistry::global().find(name);
+      if (op == nullptr || !std::holds_alternative<GradientRule>(op->gradient)) continue;
+      all.insert(name);
+      if (seen.contains(name)) continue;
+      if (!testing::check_gradients(*one, {{name, enlarged(*op)}}).empty()) seen.insert(name);
+    }
+  }
+  all.erase("Sign");  // zero, and so is a thousandth more
+  for (const std::string& name : all) CHECK_MESSAGE(seen.contains(name), name);
+}

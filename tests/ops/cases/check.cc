@@ -1,0 +1,269 @@
+#include "tests/ops/cases/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/device/backend_registry.h"
+#include "core/graph/scopes.h"
+#include "core/runtime/passes.h"
+#include "ops/array/constant.h"
+#include "ops/math/add_n.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/math/unary.h"
+#include "tests/ops/cases/build_case.h"
+#include "tests/ops/cases/walk.h"
+#include "tests/support/grad_check.h"
+
+namespace towerflow::testing {
+namespace {
+
+bool is_random(const std::set<std::string>& ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const std::string& name) {
+    const OpDef* op = OpRegistry::global().find(name);
+    return op != nullptr && op->effect == Effect::random;
+  });
+}
+
+/// Whether kernels may be launched by hand: what queues and files do, sessions alone show.
+bool is_walked(const PlanGraph& graph) {
+  return std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const PlanNode& node) {
+    return node.op->effect == Effect::stateful || node.op->effect == Effect::io;
+  });
+}
+
+class Checker {
+ public:
+  Checker(const OpCase& one, const std::string& device)
+      : case_(one),
+        device_(device),
+        config_(device_config(device)),
+        devices_(make_backends(config_)) {}
+
+  CaseReport run() {
+    for (const DType dtype : case_.dtypes) check(dtype);
+    return std::move(report_);
+  }
+
+ private:
+  void check(DType dtype) {
+    dtype_ = dtype;
+    tolerance_ = dtype == DType::float32 ? case_.tolerance : 1e-10;
+    const std::vector<Array> arrays = case_arrays(case_.inputs, dtype);
+    const std::vector<Array> expected = walked(arrays, false);
+    if (dtype == DType::float32 && has_float64(case_) && !expected.empty() &&
+        !is_random(report_.ops)) {
+      const auto arrays64 = case_arrays(case_.inputs, DType::float64);
+      compare(expected, reference_values(arrays64), "the reference in float64");
+    }
+    const std::vector<Array> known = run_session(arrays, false);
+    if (!expected.empty() && !is_random(report_.ops)) {
+      compare(known, expected, "a session, against kernels one by one");
+    }
+    compare_unknown(arrays, known);
+    if (case_.gradients == CaseGradients::none) expect_no_gradients();
+  }
+
+  void expect_no_gradients() {
+    const BuiltCase built(case_, {.dtype = dtype_, .unwanted_gradients = true});
+    const auto& found = built.has_gradient();
+    if (std::find(found.begin(), found.end(), true) != found.end()) {
+      problem("it has a gradient, though the case says that there is none");
+    }
+  }
+
+  /// What the plan of a built case is before any rewrite.
+  PlanGraph plan_of(BuiltCase& built, const std::vector<Array>& arrays) {
+    std::vector<FeedSpec> feeds;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      feeds.push_back({built.operands()[i], arrays[i].dtype(), arrays[i].shape()});
+    }
+    PassLog log;
+    return build_plan_graph(built.fetches(), feeds, log);
+  }
+
+  /// Every kernel of the case between guards, on the tape's nodes and on what rewrites make of
+  /// them; the values of the former.
+  std::vector<Array> walked(const std::vector<Array>& arrays, bool unknown) {
+    BuiltCase built(case_, {.dtype = dtype_, .device = device_, .unknown_shapes = unknown});
+    PlanGraph graph = plan_of(built, arrays);
+    if (!is_walked(graph)) {
+      for (const PlanNode& node : graph.nodes) report_.ops.insert(node.op->name);
+      return {};
+    }
+    ColocationGroups groups;
+    for (std::size_t i = 0; i < built.graph().size(); ++i) {
+      groups.add(built.graph().operation(i).node(), true);
+    }
+    PassLog log;
+    auto ledger = place(graph, devices_, groups, true, log);
+    keep_late_on_host(graph, devices_, ledger, log);
+    PlanGraph rewritten = graph;
+    fold_constants(rewritten, devices_, log);
+    share_subexpressions(rewritten, log);
+    apply_rewrites(rewritten, devices_, PassOptions{}, log);
+    const Walked plain =
+        walk(std::move(graph), arrays, devices_, WalkKernels::all, case_.tolerance);
+    take(plain);
+    const Walked fused =
+        walk(std::move(rewritten), arrays, devices_, WalkKernels::all, case_.tolerance);
+    take(fused);
+    std::vector<Array> values(plain.values.begin(),
+                              plain.values.begin() + static_cast<std::ptrdiff_t>(built.values()));
+    if (!is_random(report_.ops)) compare(fused.values, values, "rewritten nodes");
+    return values;
+  }
+
+  void take(const Walked& found) {
+    report_.ops.insert(found.ops.begin(), found.ops.end());
+    report_.kernels.insert(found.kernels.begin(), found.kernels.end());
+    for (const std::string& text : found.problems) problem(text);
+  }
+
+  std::vector<Array> reference_values(const std::vector<Array>& arrays) {
+    BuiltCase built(case_, {.dtype = DType::float64});
+    std::vector<Array> values =
+        walk(plan_of(built, arrays), arrays, devices_, WalkKernels::reference, 0).values;
+    values.resize(built.values());
+    return values;
+  }
+
+  std::vector<Array> run_session(const std::vector<Array>& arrays, bool unknown) {
+    BuiltCase built(case_, {.dtype = dtype_, .device = device_, .unknown_shapes = unknown});
+    Session session(built.graph(), config_);
+    const std::vector<Fetch> before = built.initializers();
+    if (!before.empty()) session.run(before);
+    std::vector<Fetch> fetches = built.fetches();
+    fetches.erase(fetches.begin() + static_cast<std::ptrdiff_t>(built.values()), fetches.end());
+    return session.run(fetches, built.feeds(arrays));
+  }
+
+  /// With operands whose sizes the plan knows and the graph does not.
+  void compare_unknown(const std::vector<Array>& arrays, const std::vector<Array>& known) {
+    if (case_.inputs.empty()) return;
+    std::vector<Array> found;
+    try {
+      found = run_session(arrays, true);
+      walked(arrays, true);  // gradients have other ops there
+    } catch (const ValueError& error) {
+      if (!case_.needs_sizes) problem(fmt::format("with unknown sizes: {}", error.what()));
+      return;
+    }
+    if (case_.needs_sizes) problem("it needs no sizes, though the case says so");
+    // Cotangents of unknown shapes are other numbers: only results are compared.
+    const std::size_t results = BuiltCase(case_, {.dtype = dtype_}).results().size();
+    compare({found.begin(), found.begin() + static_cast<std::ptrdiff_t>(results)},
+            {known.begin(), known.begin() + static_cast<std::ptrdiff_t>(results)},
+            "with unknown sizes");
+  }
+
+  void compare(const std::vector<Array>& found, const std::vector<Array>& expected,
+               const char* what) {
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const bool exact =
+          expected[i].dtype() != DType::float32 && expected[i].dtype() != DType::float64;
+      const double off = difference(found.at(i), expected[i]);
+      if (off <= (exact ? 0 : tolerance_)) continue;
+      problem(fmt::format("{}: value {} is off by {:g}: {} for {}", what, i, off, found[i].text(),
+                          expected[i].text()));
+    }
+  }
+
+  void problem(const std::string& text) {
+    report_.problems.push_back(fmt::format("{} ({}): {}", case_.name, dtype_name(dtype_), text));
+  }
+
+  const OpCase& case_;
+  const std::string device_;
+  const ConfigProto config_;
+  const DeviceSet devices_;
+  DType dtype_ = DType::invalid;
+  double tolerance_ = 0;
+  CaseReport report_;
+};
+
+/// The results of a case as one function of the operands that have a gradient.
+Function function_of(const OpCase& one, const std::vector<bool>& varied) {
+  return [&one, varied](const std::vector<Tensor>& xs) {
+    std::vector<Tensor> all;
+    const std::vector<Array> arrays = case_arrays(one.inputs, DType::float64);
+    for (std::size_t i = 0, next = 0; i < arrays.size(); ++i) {
+      all.push_back(varied[i] ? xs[next++] : constant(arrays[i]));
+    }
+    const CaseResults results = one.call(case_tensors(std::move(all), DType::float64));
+    std::vector<Tensor> floating;
+    for (const Tensor& result : results) {
+      if (result.dtype() == DType::float64) floating.push_back(result);
+    }
+    if (floating.size() == 1) return floating[0];
+    std::vector<Tensor> sums;
+    for (std::size_t i = 0; i < floating.size(); ++i) {
+      sums.push_back(reduce_sum(floating[i] * (0.5 + static_cast<double>(i))));
+    }
+    return add_n(sums);
+  };
+}
+
+}  // namespace
+
+CaseReport check_case(const OpCase& one, const std::string& device) {
+  return Checker(one, device).run();
+}
+
+bool has_float64(const OpCase& one) {
+  return std::find(one.dtypes.begin(), one.dtypes.end(), DType::float64) != one.dtypes.end();
+}
+
+std::string check_gradients(const OpCase& one,
+                            const std::map<std::string, std::string>& overrides) {
+  std::vector<bool> varied;
+  {
+    BuiltCase built(one, {});
+    varied = built.has_gradient();
+  }
+  std::vector<Array> xs;
+  const std::vector<Array> arrays = case_arrays(one.inputs, DType::float64);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (varied[i]) xs.push_back(arrays[i]);
+  }
+  if (xs.empty()) return "no operand has a gradient";
+  const Function plain = function_of(one, varied);
+  const auto overridden = [&overrides](const Function& function) -> Function {
+    return [&overrides, function](const std::vector<Tensor>& in) {
+      const auto map = get_default_graph().gradient_override_map(overrides);
+      return function(in);
+    };
+  };
+  std::vector<std::pair<std::string, Function>> functions{{"first", overridden(plain)}};
+  if (one.gradients == CaseGradients::both) {
+    const Function bent = [plain](const std::vector<Tensor>& in) {
+      const Tensor y = plain(in);
+      return y * (y + 1.0);  // of a linear op, too, there is a second derivative
+    };
+    functions.emplace_back("second", overridden(weighted_gradients(bent, xs, 1)));
+  }
+  for (const auto& named : functions) {
+    for (const bool unknown : {false, true}) {
+      if (unknown && one.needs_sizes) continue;
+      const std::string wrong =
+          grad_check(named.second, xs, {.step = one.step, .unknown_shapes = unknown});
+      if (!wrong.empty()) {
+        return fmt::format("{} gradient, sizes {}: {}", named.first, unknown ? "unknown" : "known",
+                           wrong);
+      }
+    }
+  }
+  return "";
+}
+
+ConfigProto device_config(const std::string& device) {
+  ConfigProto config{.allow_soft_placement = true};
+  if (device.find("SIM") != std::string::npos) {
+    config.simulated.count = 1;
+    config.simulated.latency = 0;
+  }
+  return config;
+}
+
+}  // namespace towerflow::testing

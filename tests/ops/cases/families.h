@@ -1,0 +1,21 @@
+#pragma once
+
+#include "tests/ops/cases/op_case.h"
+
+/// The families of cases, each a file NAME_cases.cc, which has the function that adds them.
+#define TOWERFLOW_CASE_FAMILIES(FAMILY) \
+  FAMILY(elementwise)                   \
+  FAMILY(math)                          \
+  FAMILY(array)                         \
+  FAMILY(nn)                            \
+  FAMILY(random)                        \
+  FAMILY(variables)                     \
+  FAMILY(data_flow)
+
+namespace towerflow::testing {
+
+#define TOWERFLOW_DECLARE(name) void add_##name##_cases(std::vector<OpCase>& cases);
+TOWERFLOW_CASE_FAMILIES(TOWERFLOW_DECLARE)
+#undef TOWERFLOW_DECLARE
+
+}  // namespace towerflow::testing

@@ -1,0 +1,107 @@
+#include "tests/ops/cases/guarded.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+
+namespace towerflow::testing {
+namespace {
+
+constexpr std::byte kSentinel{0xa5};
+constexpr std::size_t kAround = 256;  // bytes on each side, on an accelerator
+
+std::size_t rounded(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+GuardedBuffer::GuardedBuffer(const Array& value, const Device& device)
+    : value_(value), device_(device), bytes_(value.bytes()) {
+  if (value.dtype() == DType::string) {
+    value_ = value.copy();
+    address_ = static_cast<std::byte*>(value_.raw());
+    return;
+  }
+  if (device.on_host())
+    allocate_on_host();
+  else
+    allocate_on_device();
+}
+
+GuardedBuffer::~GuardedBuffer() {
+  if (pages_ != nullptr) munmap(pages_, mapped_);
+}
+
+void GuardedBuffer::allocate_on_host() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t operand = rounded(std::max<std::size_t>(bytes_, 1), Array::kAlignment);
+  const std::size_t inner = rounded(operand, page);
+  mapped_ = inner + 2 * page;
+  void* mapped = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+  pages_ = static_cast<std::byte*>(mapped);
+  if (mprotect(pages_ + page, inner, PROT_READ | PROT_WRITE) != 0) {
+    throw std::system_error(errno, std::generic_category(), "mprotect");
+  }
+  block_ = pages_ + page;
+  before_ = inner - operand;
+  address_ = block_ + before_;
+  after_ = operand - bytes_;
+  std::memset(block_, static_cast<int>(kSentinel), inner);
+  if (bytes_ > 0) std::memcpy(address_, value_.raw(), bytes_);
+}
+
+void GuardedBuffer::allocate_on_device() {
+  const std::size_t operand = rounded(bytes_, Array::kAlignment);
+  const std::size_t whole = kAround + operand + kAround;
+  memory_ = device_.backend->allocate(device_.index, whole);
+  staging_ = device_.backend->allocate_staging(whole);
+  block_ = static_cast<std::byte*>(staging_.get());
+  before_ = kAround;
+  after_ = whole - kAround - bytes_;
+  address_ = static_cast<std::byte*>(memory_.get()) + before_;
+  std::memset(block_, static_cast<int>(kSentinel), whole);
+  if (bytes_ > 0) std::memcpy(block_ + before_, value_.raw(), bytes_);
+  transfer(true);
+}
+
+void GuardedBuffer::transfer(bool to_device) const {
+  const auto queue =
+      device_.backend->make_queue(device_.index, to_device ? Lane::upload : Lane::download);
+  queue->start(false);
+  const std::size_t whole = before_ + bytes_ + after_;
+  if (to_device)
+    queue->copy(memory_.get(), block_, whole);
+  else
+    queue->copy(block_, memory_.get(), whole);
+  if (const auto failed = queue->synchronize()) std::rethrow_exception(failed->error);
+}
+
+Array GuardedBuffer::value() const {
+  if (value_.dtype() == DType::string) return value_;
+  if (memory_ != nullptr) transfer(false);
+  Array found(value_.dtype(), value_.shape());
+  if (bytes_ > 0) std::memcpy(found.raw(), block_ + before_, bytes_);
+  return found;
+}
+
+std::string GuardedBuffer::damage() const {
+  if (value_.dtype() == DType::string) return "";
+  if (memory_ != nullptr) transfer(false);
+  const auto changed = [](const std::byte* from, std::size_t bytes) {
+    return std::count_if(from, from + bytes, [](std::byte b) { return b != kSentinel; });
+  };
+  const auto before = changed(block_, before_);
+  const auto after = changed(block_ + before_ + bytes_, after_);
+  std::string text;
+  if (before > 0) text = fmt::format("{} bytes before it", before);
+  if (after > 0) text += fmt::format("{}{} bytes behind it", text.empty() ? "" : ", ", after);
+  return text;
+}
+
+}  // namespace towerflow::testing

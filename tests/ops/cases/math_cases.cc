@@ -1,0 +1,163 @@
+// Sums, products, searches: ops that join elements.
+#include "tests/ops/cases/families.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::testing {
+namespace {
+
+using In = const CaseTensors&;
+
+const std::vector<DType> kFloats{DType::float32, DType::float64};
+const std::vector<CaseInput> kLarge{some({1000, 1000})};
+
+void add_reduction_cases(std::vector<OpCase>& cases) {
+  struct Reduction {
+    const char* op;
+    const char* python;
+    std::function<Tensor(const Tensor&)> all, rows, kept;
+    CaseGradients gradients = CaseGradients::both;
+    std::vector<DType> dtypes = numbers();
+  };
+  using T = const Tensor&;
+  const Reduction reductions[] = {
+      {"Sum", "tf.reduce_sum", [](T x) { return tf::reduce_sum(x); },
+       [](T x) { return tf::reduce_sum(x, 1); },
+       [](T x) {
+         return tf::reduce_sum(x, {0, 2}, {.keepdims = true});
+       }},
+      {"Mean", "tf.reduce_mean", [](T x) { return tf::reduce_mean(x); },
+       [](T x) { return tf::reduce_mean(x, 1); },
+       [](T x) {
+         return tf::reduce_mean(x, {0, 2}, {.keepdims = true});
+       }},
+      {"Max", "tf.reduce_max", [](T x) { return tf::reduce_max(x); },
+       [](T x) { return tf::reduce_max(x, 1); },
+       [](T x) {
+         return tf::reduce_max(x, {0, 2}, {.keepdims = true});
+       }},
+      {"Min", "tf.reduce_min", [](T x) { return tf::reduce_min(x); },
+       [](T x) { return tf::reduce_min(x, 1); },
+       [](T x) {
+         return tf::reduce_min(x, {0, 2}, {.keepdims = true});
+       }},
+      {"Prod", "tf.reduce_prod", [](T x) { return tf::reduce_prod(x); },
+       [](T x) { return tf::reduce_prod(x, 1); },
+       [](T x) {
+         return tf::reduce_prod(x, {0, 2}, {.keepdims = true});
+       }},
+  };
+  for (const Reduction& one : reductions) {
+    const auto add = [&](const char* suffix, const char* arguments, const auto& call) {
+      cases.push_back({.name = one.op + std::string(suffix),
+                       .inputs = {some({2, 3, 4}, 0.5, 3)},
+                       .call = [call](In t) { return CaseResults(call(t.x)); },
+                       .python = fmt::format("{}(x{})", one.python, arguments),
+                       .dtypes = one.dtypes,
+                       .gradients = one.gradients,
+                       .large = kLarge});
+    };
+    add("", "", one.all);
+    cases.push_back(cases.back());
+    cases.back().name = one.op + std::string(" over rows");
+    cases.back().python = fmt::format("{}(x, 1)", one.python);
+    cases.back().call = [call = one.rows](In t) { return CaseResults(call(t.x)); };
+    cases.push_back(cases.back());
+    cases.back().name = one.op + std::string(" over two axes, kept");
+    cases.back().python = fmt::format("{}(x, [0, 2], keepdims=True)", one.python);
+    cases.back().call = [call = one.kept](In t) { return CaseResults(call(t.x)); };
+    cases.back().large.clear();
+  }
+  const CaseInput truth = these({2, 3}, {0, 1, 1, 1, 1, 1}, DType::bool_);
+  for (const bool every : {true, false}) {
+    cases.push_back(
+        {.name = every ? "All" : "Any",
+         .inputs = {truth},
+         .call = [every](In t) { return every ? tf::reduce_all(t.x, 1) : tf::reduce_any(t.x, 1); },
+         .python = every ? "tf.reduce_all(x, 1)" : "tf.reduce_any(x, 1)",
+         .dtypes = {DType::bool_},
+         .gradients = CaseGradients::none});
+    cases.push_back(
+        {.name = every ? "ArgMax" : "ArgMin",
+         .inputs = {some({3, 4}, -9, 9)},
+         .call = [every](In t) { return every ? tf::argmax(t.x, 1) : tf::argmin(t.x, 0); },
+         .python = every ? "tf.argmax(x, 1)" : "tf.argmin(x, 0)",
+         .dtypes = numbers(),
+         .gradients = CaseGradients::none,
+         .large = kLarge});
+  }
+}
+
+void add_sum_cases(std::vector<OpCase>& cases) {
+  cases.push_back({.name = "AddN",
+                   .inputs = {some({2, 3}, 0, 9), some({2, 3}, 0, 9), some({2, 3}, 0, 9)},
+                   .call =
+                       [](In t) {
+                         return tf::add_n({t.x, t.y, t.z});
+                       },
+                   .python = "tf.add_n([x, y, z])",
+                   .dtypes = numbers(),
+                   .large = {some({1000, 1000}), some({1000, 1000}), some({1000, 1000})}});
+  cases.push_back({.name = "Cumsum",
+                   .inputs = {some({3, 2, 2}, -9, 9)},
+                   .call = [](In t) { return tf::cumsum(t.x, 1); },
+                   .python = "tf.cumsum(x, 1)",
+                   .dtypes = numbers(),
+                   .large = kLarge});
+  cases.push_back(
+      {.name = "Cumsum exclusive, from the end",
+       .inputs = {some({3, 2, 2}, -9, 9)},
+       .call = [](In t) { return tf::cumsum(t.x, -1, {.exclusive = true, .reverse = true}); },
+       .python = "tf.cumsum(x, -1, exclusive=True, reverse=True)"});
+  cases.push_back({.name = "L2Loss",
+                   .inputs = {some({2, 3})},
+                   .call = [](In t) { return nn::l2_loss(t.x); },
+                   .python = "tf.nn.l2_loss(x)",
+                   .large = kLarge});
+  cases.push_back({.name = "UnsortedSegmentSum",
+                   .inputs = {some({4, 2}, -9, 9), these({4}, {2, 0, 2, -1}, DType::int32)},
+                   .call = [](In t) { return tf::unsorted_segment_sum(t.x, t.y, 3); },
+                   .python = "tf.unsorted_segment_sum(x, y, 3)",
+                   .dtypes = numbers()});
+  cases.push_back({.name = "Range",
+                   .inputs = {these({}, {1}), these({}, {9}), these({}, {2})},
+                   .call = [](In t) { return tf::range(t.x, t.y, t.z); },
+                   .python = "tf.range(x, y, z)",
+                   .dtypes = {DType::float32, DType::float64, DType::int32, DType::int64},
+                   .gradients = CaseGradients::none});
+}
+
+void add_product_cases(std::vector<OpCase>& cases) {
+  const std::vector<CaseInput> large{some({500, 500}), some({500, 500})};
+  const auto add = [&](const char* name, Shape x, Shape y, bool transpose_a, bool transpose_b) {
+    const auto text = [](bool value) { return value ? "True" : "False"; };
+    cases.push_back({.name = name,
+                     .inputs = {some(std::move(x)), some(std::move(y))},
+                     .call =
+                         [=](In t) {
+                           return tf::matmul(
+                               t.x, t.y, {.transpose_a = transpose_a, .transpose_b = transpose_b});
+                         },
+                     .python = fmt::format("tf.matmul(x, y, transpose_a={}, transpose_b={})",
+                                           text(transpose_a), text(transpose_b)),
+                     .large = large});
+  };
+  add("MatMul", {2, 3}, {3, 4}, false, false);
+  add("MatMul of a transposed", {3, 2}, {3, 4}, true, false);
+  add("MatMul by a transposed", {2, 3}, {4, 3}, false, true);
+  add("MatMul of two transposed", {3, 2}, {4, 3}, true, true);
+  cases.push_back({.name = "_FusedMatMul",
+                   .inputs = {some({2, 3}), some({3, 4}), some({4})},
+                   .call = [](In t) { return nn::relu(nn::bias_add(tf::matmul(t.x, t.y), t.z)); },
+                   .python = "tf.nn.relu(tf.nn.bias_add(tf.matmul(x, y), z))",
+                   .large = {some({500, 500}), some({500, 500}), some({500})}});
+}
+
+}  // namespace
+
+void add_math_cases(std::vector<OpCase>& cases) {
+  add_reduction_cases(cases);
+  add_sum_cases(cases);
+  add_product_cases(cases);
+}
+
+}  // namespace towerflow::testing
