@@ -135,7 +135,7 @@ class GatherNdKernel final : public CpuKernel {
  public:
   explicit GatherNdKernel(const KernelRequest& request)
       : places_(request.inputs[1], request.inputs[0].shape), dtype_(request.inputs[0].dtype) {}
-  int slices(int) const override { return loop_slices(places_.rows() * places_.slice()); }
+  int slices(int) const override { return row_slices(places_.rows(), places_.slice()); }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     const SliceRange part = slice_range(places_.rows(), slices(0), slice);
@@ -221,10 +221,10 @@ Tensor gather_nd(const Operand& params, const Operand& indices, GatherNdOptions 
 
 Tensor scatter_nd(const Operand& indices, const Operand& updates, const Operand& shape,
                   ScatterNdOptions options, Site site) {
-  return OpBuilder("ScatterNd", options.name, site, {&indices, &updates, &shape})
-      .index_input(indices, "indices")
-      .input(updates, "updates")
-      .index_input(shape, "shape")
+  OpBuilder builder("ScatterNd", options.name, site, {&indices, &updates, &shape});
+  builder.index_input(indices, "indices").input(updates, "updates");
+  return builder.type("Tindices", builder.tensors()[0].dtype())
+      .input(shape, "shape", "Tindices")
       .output();
 }
 

@@ -68,7 +68,7 @@ class LrnKernel final : public CpuKernel {
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(slices(0)) * row_bytes();
   }
-  int slices(int) const override { return slices_of(rows_ * channels_); }
+  int slices(int) const override { return row_slices(rows_, channels_); }
   bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
