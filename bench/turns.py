@@ -8,8 +8,8 @@ import sys
 
 
 class Program:
-    """A process that says a line when it is ready, then answers each line with a number in it by a
-    line of JSON, until it reads "quit"."""
+    """A process that says a line when it is ready, then answers each line of numbers by a line of
+    JSON, until it reads "quit"."""
 
     def __init__(self, name, command):
         self.name = name
@@ -18,8 +18,8 @@ class Program:
         if not self.process.stdout.readline():
             sys.exit("%s did not start: %s" % (name, " ".join(command)))
 
-    def window(self, number):
-        self.process.stdin.write("%d\n" % number)
+    def window(self, *numbers):
+        self.process.stdin.write(" ".join(map(str, numbers)) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:

@@ -1,0 +1,128 @@
+// Times the cases that have operands worth it, for bench/compare_ops.py.
+//
+//   bench_ops --list    a line of JSON for each case: name, python, dtype, inputs
+//   bench_ops           prints "ready", then for each line "CASE PART STEPS" of standard input, a
+//                       case by its number and 0 for the call or 1 for its gradients, a line of
+//                       JSON: us, the microseconds of a run, and gb_per_second, its operands and
+//                       results over that; us is null where there is nothing to time. Ends on
+//                       "quit".
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/ops/cases/op_case.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+using nlohmann::json;
+using testing::CaseGradients;
+using testing::OpCase;
+
+namespace {
+
+std::vector<const OpCase*> timed_cases() {
+  std::vector<const OpCase*> timed;
+  for (const OpCase& one : testing::op_cases()) {
+    if (!one.large.empty() && !one.python.empty()) timed.push_back(&one);
+  }
+  return timed;
+}
+
+DType timed_dtype(const OpCase& one) { return one.dtypes.front(); }
+
+json description(const OpCase& one) {
+  json inputs = json::array();
+  for (const testing::CaseInput& input : one.large) {
+    inputs.push_back(
+        {{"shape", input.shape.sizes()},
+         {"low", input.low},
+         {"high", input.high},
+         {"dtype", dtype_name(input.dtype == DType::invalid ? timed_dtype(one) : input.dtype)}});
+  }
+  return {
+      {"name", one.name},
+      {"python", one.python},
+      {"dtype", dtype_name(timed_dtype(one))},
+      {"gradients", one.gradients == CaseGradients::both || one.gradients == CaseGradients::first},
+      {"inputs", inputs}};
+}
+
+/// A case on variables, so that nothing is fed or fetched, ready to run.
+class TimedCase {
+ public:
+  TimedCase(const OpCase& one, bool gradients)
+      : guard_(graph_.as_default()), session_(graph_, {.passes = {.drop_unread = false}}) {
+    std::vector<Tensor> operands;
+    for (const Array& array : testing::case_arrays(one.large, timed_dtype(one))) {
+      operands.push_back(Variable(array).value());
+      add_bytes(operands.back());
+    }
+    const auto results = one.call(testing::case_tensors(operands, timed_dtype(one)));
+    std::vector<Fetch> computed;
+    for (const Tensor& result : results) {
+      add_bytes(result);
+      if (!gradients) computed.emplace_back(result.op());
+    }
+    if (gradients) {
+      for (const OptionalGradient& one_of : tf::gradients(results, operands)) {
+        if (one_of) computed.emplace_back(one_of->representative().op());
+      }
+    }
+    empty_ = computed.empty();
+    session_.run(global_variables_initializer());
+    if (!empty_) run_ = session_.make_callable(computed);
+  }
+
+  /// The mean of `steps` runs, in microseconds.
+  json time(int steps) {
+    if (empty_) return {{"us", nullptr}};
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < steps; ++i) run_();
+    const std::chrono::duration<double, std::micro> all = std::chrono::steady_clock::now() - start;
+    const double us = all.count() / steps;
+    return {{"us", us}, {"gb_per_second", static_cast<double>(bytes_) / us / 1e3}};
+  }
+
+ private:
+  void add_bytes(const Tensor& tensor) {
+    if (tensor.shape().fully_known()) bytes_ += tensor.shape().bytes(dtype_size(tensor.dtype()));
+  }
+
+  Graph graph_;
+  DefaultGraphGuard guard_;
+  Session session_;
+  Callable run_;
+  bool empty_ = false;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<const OpCase*> cases = timed_cases();
+  if (argc > 1 && std::string(argv[1]) == "--list") {
+    for (const OpCase* one : cases) std::cout << description(*one).dump() << "\n";
+    return 0;
+  }
+  std::cout << "ready" << std::endl;
+  std::unique_ptr<TimedCase> current;
+  std::pair<std::size_t, int> what(cases.size(), 0);
+  for (std::string line; std::getline(std::cin, line) && line != "quit";) {
+    std::istringstream words(line);
+    std::pair<std::size_t, int> asked;
+    int steps = 0;
+    if (!(words >> asked.first >> asked.second >> steps) || asked.first >= cases.size()) {
+      std::cerr << "bench_ops: no case and steps: " << line << std::endl;
+      return 2;
+    }
+    if (asked != what || current == nullptr) {
+      current.reset();
+      current = std::make_unique<TimedCase>(*cases[asked.first], asked.second == 1);
+      what = asked;
+    }
+    std::cout << current->time(steps).dump() << std::endl;
+  }
+}
