@@ -2,11 +2,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "data/input_position.h"
 #include "data/tfrecord.h"
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 #include "train/checkpoint/save_restore.h"
+#include "train/input/input_position.h"
 
 namespace towerflow::testing {
 namespace {

@@ -26,6 +26,7 @@ constexpr const char* kGolden = "tests/ops/cases/golden.json";
 
 /// The dtype that TensorFlow is asked about: the most precise one.
 DType dtype_of_golden(const OpCase& one) {
+  if (one.python_dtype != DType::invalid) return one.python_dtype;
   return testing::has_float64(one) ? DType::float64 : one.dtypes.front();
 }
 

@@ -91,6 +91,7 @@ void add_window_cases(std::vector<OpCase>& cases) {
          .call =
              [beta](In t) { return nn::lrn(t.x, 2, {.bias = 0.8, .alpha = 0.3, .beta = beta}); },
          .python = fmt::format("tf.nn.lrn(x, 2, bias=0.8, alpha=0.3, beta={})", beta),
+         .python_dtype = DType::float32,
          .gradients = CaseGradients::first,
          .large = {some({32, 28, 28, 64})}});
   }

@@ -55,6 +55,7 @@ struct OpCase {
   std::function<CaseResults(const CaseTensors&)> call;  ///< in C++
   /// The same in Python, where `tf` is tensorflow.compat.v1; "" for what TensorFlow does not have.
   std::string python{};
+  DType python_dtype = DType::invalid;  ///< that TensorFlow is asked in; float64 where it may be
   bool other_nodes = false;  ///< the call makes other nodes than Python's; docs/differences.md
   std::vector<DType> dtypes{DType::float32, DType::float64};
   CaseGradients gradients = CaseGradients::both;

@@ -184,6 +184,13 @@ void add_update_cases(std::vector<OpCase>& cases) {
         },
         python_step(one, "tf.IndexedSlices(tf.concat([x, y], 0) / 2.0, tf.concat([z, z], 0))"));
   }
+  add(
+      "_MovingAverage", {some({4, 2})},
+      [](In t) {
+        const Variable v = ones_variable(t.dtype);
+        return values_after(tf::assign_sub(v, (v - t.x) * 0.25).op(), {v});
+      },
+      and_read("update = tf.assign_sub(v, (v - x) * 0.25).op\nkept = [v]"));
   cases.push_back({.name = "_MeanOfN",
                    .inputs = {some({4, 2}), some({4, 2})},
                    .call =
