@@ -17,7 +17,7 @@ import public_api  # noqa: E402
 # Inside of the library, though a header names it; or what describes types, and is passed to nothing.
 INTERNAL = {"towerflow::attr", "towerflow::AttrConversion", "towerflow::custom"}
 # Names that the standard library has as well, and finds beside types that derive from its own.
-STANDARD = {"equal", "fill", "random_shuffle", "size"}
+STANDARD = {"equal", "fill", "random_shuffle", "reverse", "size"}
 # What is found beside a type on purpose.
 CUSTOMISED = {"collection_name"}
 # Arguments of one function, which stay beside it.

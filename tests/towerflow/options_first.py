@@ -25,6 +25,7 @@ SHORTER = {
     "nn::conv2d_transpose": ("given.image, ones({1, 1, 2, 2}), {1, 2, 2, 2}, 1", '.., "SAME"'),
     "nn::l2_normalize": ("given.x", ".., std::nullopt"),
     "nn::leaky_relu": ("given.x", ".., 0.2F"),
+    "nn::lrn": ("given.image", ".., 5"),
     "pad": ("given.x, {{1, 1}, {2, 2}}", '.., "CONSTANT"'),
     "placeholder": ("float32", ".., Shape::unknown()"),
     "range": ("5", "0, .., 1"),
