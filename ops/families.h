@@ -8,6 +8,7 @@
   FAMILY(broadcast_to)                \
   FAMILY(cast)                        \
   FAMILY(concat)                      \
+  FAMILY(dynamic_stitch)              \
   FAMILY(fill)                        \
   FAMILY(gather)                      \
   FAMILY(gather_nd)                   \
@@ -36,6 +37,7 @@
   FAMILY(add_n)                       \
   FAMILY(argmax)                      \
   FAMILY(binary)                      \
+  FAMILY(broadcast_gradient_args)     \
   FAMILY(cumsum)                      \
   FAMILY(l2_loss)                     \
   FAMILY(matmul)                      \

@@ -1,5 +1,3 @@
-#include "ops/array/dynamic_stitch.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "ops/array/gather.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 
 namespace towerflow {
@@ -94,7 +93,15 @@ std::vector<OptionalGradient> stitch_gradient(const Operation& op,
 
 }  // namespace
 
-void register_dynamic_stitch(OpRegistry& registry) {
+// Op DynamicStitch: rows of several tensors, each put where its index says; where two have the
+// same index the later one counts, and a row that nobody names is zero. Graphs that come from
+// TensorFlow have it in the gradients of reductions.
+//
+// shapes   indices: each any shape s, int32; data: each s + r -> [largest index + 1] + r
+// grads    data: the rows of the gradient, also of those that did not count
+// errors   InvalidArgumentError in a run with an index below 0
+// source   tf.dynamic_stitch
+static void register_dynamic_stitch_ops(OpRegistry& registry) {
   registry.add({.name = "DynamicStitch",
                 .inputs = {"indices: N * int32", "data: N * T"},
                 .outputs = {"merged: T"},
@@ -102,8 +109,12 @@ void register_dynamic_stitch(OpRegistry& registry) {
                 .gradient = stitch_gradient});
 }
 
-void register_dynamic_stitch_kernels(KernelTable& table) {
+static void register_dynamic_stitch_kernels(KernelTable& table) {
   table.add({.op = "DynamicStitch", .label = "copy", .accepts = {}, .prepare = stitch_kernel});
+}
+
+OpFamily dynamic_stitch_family() {
+  return {.ops = register_dynamic_stitch_ops, .kernels = register_dynamic_stitch_kernels};
 }
 
 }  // namespace towerflow

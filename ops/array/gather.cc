@@ -4,7 +4,6 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/dynamic_stitch.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/shape_of.h"
@@ -252,7 +251,6 @@ static void register_gather_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"shapes are integers"},
                 .constant = gathered_shape_constant,
                 .export_form = export_forms::gathered_shape});
-  register_dynamic_stitch(registry);
 }
 
 static void register_gather_kernels(KernelTable& table) {
@@ -272,7 +270,6 @@ static void register_gather_kernels(KernelTable& table) {
              }});
   table.add(
       {.op = "GatheredShape", .label = "shape", .accepts = {}, .prepare = gathered_shape_kernel});
-  register_dynamic_stitch_kernels(table);
 }
 
 OpFamily gather_family() {

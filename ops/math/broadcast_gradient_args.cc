@@ -1,5 +1,3 @@
-#include "ops/math/broadcast_gradient_args.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "ops/array/operands.h"
+#include "ops/family.h"
 #include "ops/kernel_dims.h"
 
 namespace towerflow {
@@ -98,7 +97,15 @@ std::unique_ptr<PreparedKernel> axes_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-void register_broadcast_gradient_args(OpRegistry& registry) {
+// Op BroadcastGradientArgs: along which axes the gradients of two operands are to be summed after
+// a broadcast. Graphs that come from TensorFlow have it, and those that go there.
+//
+// shapes   s0 [m], s1 [n], the sizes of the operands -> r0 [?], r1 [?], in rising order
+// dtypes   int32 and int64
+// grads    none: axes are integers
+// errors   InvalidArgumentError in a run whose operands do not broadcast
+// source   tf.raw_ops.BroadcastGradientArgs
+static void register_broadcast_gradient_args_ops(OpRegistry& registry) {
   registry.add({.name = "BroadcastGradientArgs",
                 .inputs = {"s0: T", "s1: T"},
                 .outputs = {"r0: T", "r1: T"},
@@ -106,9 +113,14 @@ void register_broadcast_gradient_args(OpRegistry& registry) {
                 .gradient = NoGradient{"axes are integers"}});
 }
 
-void register_broadcast_gradient_args_kernels(KernelTable& table) {
+static void register_broadcast_gradient_args_kernels(KernelTable& table) {
   table.add(
       {.op = "BroadcastGradientArgs", .label = "loop", .accepts = {}, .prepare = axes_kernel});
+}
+
+OpFamily broadcast_gradient_args_family() {
+  return {.ops = register_broadcast_gradient_args_ops,
+          .kernels = register_broadcast_gradient_args_kernels};
 }
 
 }  // namespace towerflow

@@ -11,7 +11,6 @@
 #include "ops/array/view.h"
 #include "ops/export_forms.h"
 #include "ops/family.h"
-#include "ops/math/broadcast_gradient_args.h"
 #include "ops/math/reduce.h"
 #include "ops/math/reduction.h"
 
@@ -67,12 +66,10 @@ static void register_sum_to_shape_ops(OpRegistry& registry) {
                 .shape = sum_to_shape_shape,
                 .gradient = sum_to_shape_gradient,
                 .export_form = export_forms::sum_to_shape});
-  register_broadcast_gradient_args(registry);
 }
 
 static void register_sum_to_shape_kernels(KernelTable& table) {
   table.add({.op = "SumToShape", .label = "sum", .accepts = {}, .prepare = sum_to_shape_kernel});
-  register_broadcast_gradient_args_kernels(table);
 }
 
 OpFamily sum_to_shape_family() {

@@ -144,6 +144,20 @@ void add_piece_cases(std::vector<OpCase>& cases) {
                        },
                    .python = "tf.scatter_nd(y, x, [4, 2])",
                    .dtypes = numbers()});
+  cases.push_back({.name = "DynamicStitch",  // of graphs that come from TensorFlow
+                   .inputs = {some({2, 2}, -9, 9), some({1, 2}, -9, 9)},
+                   .call =
+                       [](In t) {
+                         const Tensor first = tf::constant({0, 2}), second = tf::constant({1});
+                         return t.x.graph()
+                             .add({.op = "DynamicStitch",
+                                   .name = "DynamicStitch",
+                                   .inputs = {first, second, t.x, t.y}})
+                             .output(0);
+                       },
+                   .python = "tf.dynamic_stitch([[0, 2], [1]], [x, y])",
+                   .other_nodes = true,
+                   .dtypes = any_dtype()});
   cases.push_back({.name = "Where",
                    .inputs = {these({2, 3}, {0, 1, 1, 0, 0, 1}, DType::bool_)},
                    .call = [](In t) { return tf::where(t.x); },

@@ -124,6 +124,19 @@ void add_sum_cases(std::vector<OpCase>& cases) {
                    .python = "tf.range(x, y, z)",
                    .dtypes = {DType::float32, DType::float64, DType::int32, DType::int64},
                    .gradients = CaseGradients::none});
+  cases.push_back({.name = "BroadcastGradientArgs",  // of graphs that come from TensorFlow
+                   .inputs = {these({2}, {2, 3}), these({1}, {3})},
+                   .call =
+                       [](In t) {
+                         return CaseResults(t.x.graph()
+                                                .add({.op = "BroadcastGradientArgs",
+                                                      .name = "BroadcastGradientArgs",
+                                                      .inputs = {t.x, t.y}})
+                                                .outputs());
+                       },
+                   .python = "tf.raw_ops.BroadcastGradientArgs(s0=x, s1=y)",
+                   .dtypes = integers(),
+                   .gradients = CaseGradients::none});
 }
 
 void add_product_cases(std::vector<OpCase>& cases) {
