@@ -97,7 +97,8 @@ class Checker {
       groups.add(built.graph().operation(i).node(), true);
     }
     PassLog log;
-    auto ledger = place(graph, devices_, groups, true, log);
+    HomeDevices homes;
+    auto ledger = place(graph, devices_, groups, homes, true, log);
     keep_late_on_host(graph, devices_, ledger, log);
     PlanGraph rewritten = graph;
     fold_constants(rewritten, devices_, log);

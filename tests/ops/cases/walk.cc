@@ -105,7 +105,11 @@ class Walker {
 
   /// Says to the store what there is of a variable.
   void variables_of(const PlanNode& node) {
-    resources_.variable(node.origin->name, node.outputs[0].dtype, node.outputs[0].shape);
+    resources_.variable(
+        node.origin->name, kHostSpace, node.outputs[0].dtype, node.outputs[0].shape,
+        [](std::size_t bytes) {
+          return Array(DType::uint8, Shape{static_cast<std::int64_t>(bytes)}).owner();
+        });
   }
 
   std::vector<const KernelEntry*> entries_for(const PlanNode& node, const KernelRequest& request) {
