@@ -9,13 +9,22 @@
 
 namespace towerflow {
 
+/// An imported node may have fewer inputs than a rule looks at: a list of none.
+static void check_input(const InferenceContext& context, std::size_t input) {
+  if (input >= context.num_inputs()) {
+    context.fail(fmt::format("the op takes more than {} inputs", context.num_inputs()));
+  }
+}
+
 const OutputSpec& InferenceContext::spec(std::size_t input) const {
+  check_input(*this, input);
   if (node_ == nullptr) return inputs_[input];
   const Tensor& tensor = node_->inputs[input];
   return tensor.node().outputs[static_cast<std::size_t>(tensor.index())];
 }
 
 const Array* InferenceContext::constant(std::size_t input) const {
+  check_input(*this, input);
   if (node_ == nullptr) return constants_[input];
   if (asked_.empty()) asked_.resize(node_->inputs.size());
   std::optional<Array>& value = asked_[input];

@@ -91,6 +91,15 @@ TEST_CASE("import_graph_def: a graph that was exported is the same again") {
   }
 }
 
+TEST_CASE("import_graph_def: a list of no tensors, where an op has to have some") {
+  const std::int64_t none = 0;
+  for (const char* op : {"AddN", "Pack", "DynamicStitch"}) {
+    CAPTURE(op);
+    const NodeDef node{"a", op, {}, "", {{"N", none}, {"T", DType::float32}}};
+    CHECK(import_error({node}).find("ValueError") != std::string::npos);
+  }
+}
+
 TEST_CASE("import_graph_def: what is imported runs") {
   GraphDef def;
   {
