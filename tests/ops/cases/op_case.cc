@@ -33,7 +33,8 @@ Array CaseInput::array(std::size_t index, DType wanted) const {
       // Of a float, so that each dtype of a case is given the same numbers.
       number = static_cast<double>(static_cast<float>(number));
       if (!values.empty()) number = values.at(static_cast<std::size_t>(i));
-      out[i] = static_cast<T>(std::is_integral_v<T> ? std::floor(number) : number);
+      if (std::is_integral_v<T>) number = std::floor(number);
+      out[i] = static_cast<T>(std::is_unsigned_v<T> ? std::abs(number) : number);
     }
   });
   return made;
