@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/graph/op_def.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/fill.h"
