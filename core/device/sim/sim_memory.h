@@ -22,9 +22,10 @@ class SimMemory : public std::enable_shared_from_this<SimMemory> {
   /// Throws ResourceExhaustedError saying what is in use.
   std::shared_ptr<void> allocate(std::size_t bytes);
 
-  bool holds(const void* address, std::size_t bytes = 0) const {
+  /// Whether the byte at `address` lies in this memory. The one behind its last may be the host's.
+  bool holds(const void* address) const {
     const auto* at = static_cast<const std::byte*>(address);
-    return at >= device_ && at + bytes <= device_ + bytes_;
+    return at >= device_ && at < device_ + bytes_;
   }
   /// The same byte as the launcher sees it.
   template <class T>

@@ -34,13 +34,23 @@ TEST_CASE("device memory: the host faults where the launcher reads and writes") 
   const auto memory = std::make_shared<SimMemory>(0, 1 << 20);
   const auto block = memory->allocate(4096);
   auto* address = static_cast<volatile char*>(block.get());
-  CHECK(memory->holds(block.get(), 4096));
+  CHECK(memory->holds(block.get()));
   CHECK(signal_of([&] { static_cast<void>(*address); }) == SIGSEGV);
   CHECK(signal_of([&] { *address = 1; }) == SIGSEGV);
   char* seen = memory->visible(static_cast<char*>(block.get()));
   CHECK(signal_of([&] { *static_cast<volatile char*>(seen) = 1; }) == 0);
   std::memset(seen, 7, 4096);
   CHECK(seen[4095] == 7);
+}
+
+TEST_CASE("device memory: it holds all of its bytes and not the one behind them") {
+  const auto memory = std::make_shared<SimMemory>(0, 1 << 20);
+  const auto all = memory->allocate(1 << 20);
+  const auto* first = static_cast<const std::byte*>(all.get());
+  CHECK(memory->holds(first));
+  CHECK(memory->holds(first + (1 << 20) - 1));
+  CHECK_FALSE(memory->holds(first + (1 << 20)));  // the system may map pages of the host there
+  CHECK_FALSE(memory->holds(first - 1));
 }
 
 TEST_CASE("device memory: blocks do not overlap, are given back, and end somewhere") {
