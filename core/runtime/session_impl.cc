@@ -105,7 +105,7 @@ void SessionImpl::run_in(CompiledRun& compiled, Frame& frame, std::span<const Ar
   try {
     results.reserve(compiled.plan.fetches.size());  // nothing may fail behind the last instruction
     frame.begin(arenas_, feeds, metadata != nullptr);
-    const double start = wall_now();
+    const double start = metadata != nullptr ? wall_now() : 0;
     execute({compiled.plan, frame, context, kernels_, devices_, metadata != nullptr}, workers_);
     frame.take_results(results);
     if (compiled.trains) updates_.count_step();
