@@ -59,8 +59,10 @@ struct Loops {
   RowLoop binary_row_left[kBinaries];         ///< [op], a is one row
   RowLoop add_row_relu;                       ///< relu(a + b), b is one row
   UnaryLoop relu;                             ///< x > 0 ? x : 0; NaN stays
-  UnaryLoop neg;
-  UnaryLoop square;
+  UnaryLoop neg, abs, square, sqrt, rsqrt, sign, floor, ceil, round, relu6;
+  /// Within 2.5 units in the last place of the real result, also where that is a denormal number:
+  /// tests/ops/simd/functions_test.cc has a bound for each.
+  UnaryLoop exp, expm1, log, log1p, sigmoid, tanh, softplus, elu, selu, sin, cos;
   BinaryLoop relu_grad;                 ///< a * (b > 0 ? 1 : 0): gradient, feature
   CastLoop cast[kElements][kElements];  ///< [from][to]
   void (*fill)(float value, float* out, std::int64_t n);
@@ -101,9 +103,6 @@ struct Loops {
   /// lie in 0 .. classes - 1. `loss` or `dlogits` may be null; dlogits may be the logits.
   void (*softmax_xent)(const float* logits, const std::int64_t* labels, float* loss, float* dlogits,
                        std::int64_t first, std::int64_t last, std::int64_t classes);
-  /// e^x within 1.5 units in the last place; overflow gives infinity, underflow goes through the
-  /// denormal numbers.
-  UnaryLoop exp;
 
   /// out[c, r] = in[r, c], rows of `in` are `in_stride` apart, rows of `out` `out_stride`. Never in
   /// place.

@@ -73,14 +73,6 @@ void relu_loop(const float* x, float* out, Index n) {
   SIMD_INDEPENDENT
   for (Index i = 0; i < n; ++i) out[i] = ((x[i] > 0.0f) | (x[i] != x[i])) ? x[i] : 0.0f;
 }
-void neg_loop(const float* x, float* out, Index n) {
-  SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = -x[i];
-}
-void square_loop(const float* x, float* out, Index n) {
-  SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = x[i] * x[i];
-}
 void fill_loop(float value, float* out, Index n) {
   for (Index i = 0; i < n; ++i) out[i] = value;
 }

@@ -1,6 +1,8 @@
 // The loops of one instruction set; meson.build compiles this file once for each of them, with the
 // name of the set in SIMD_LEVEL.
+#include "ops/simd/level/angles.h"
 #include "ops/simd/level/elementwise.h"
+#include "ops/simd/level/functions.h"
 #include "ops/simd/level/pool.h"
 #include "ops/simd/level/softmax.h"
 #include "ops/simd/level/sums.h"
@@ -32,8 +34,27 @@ const Loops SIMD_TABLE = {
     .binary_row_left = SIMD_BINARIES(row_left_loop),
     .add_row_relu = row_right_loop<AddReluOf>,
     .relu = relu_loop,
-    .neg = neg_loop,
-    .square = square_loop,
+    .neg = unary_loop<NegOf>,
+    .abs = function_loop<abs_of>,
+    .square = unary_loop<SquareOf>,
+    .sqrt = unary_loop<SqrtOf>,
+    .rsqrt = unary_loop<RsqrtOf>,
+    .sign = function_loop<sign_of>,
+    .floor = unary_loop<FloorOf>,
+    .ceil = unary_loop<CeilOf>,
+    .round = unary_loop<RoundOf>,
+    .relu6 = function_loop<relu6_of>,
+    .exp = function_loop<exp_of>,
+    .expm1 = function_loop<expm1_of>,
+    .log = function_loop<log_of>,
+    .log1p = function_loop<log1p_of>,
+    .sigmoid = function_loop<sigmoid_of>,
+    .tanh = function_loop<tanh_of>,
+    .softplus = function_loop<softplus_of>,
+    .elu = function_loop<elu_of>,
+    .selu = function_loop<selu_of>,
+    .sin = sine_loop<0>,
+    .cos = sine_loop<1>,
     .relu_grad = binary_loop<ReluGradOf>,
     .cast = {SIMD_CASTS(std::uint8_t), SIMD_CASTS(std::int32_t), SIMD_CASTS(std::int64_t),
              SIMD_CASTS(float), SIMD_CASTS(double)},
@@ -64,7 +85,6 @@ const Loops SIMD_TABLE = {
     .winograd = {},
 #endif
     .softmax_xent = softmax_xent_loop,
-    .exp = exp_loop,
     .transpose = transpose_loop,
 };
 

@@ -1,46 +1,12 @@
-// Part of level.cc: exponential, logarithm and the softmax cross entropy.
+// Part of level.cc: the softmax cross entropy.
 #pragma once
 
+#include "ops/simd/level/functions.h"
 #include "ops/simd/level/sums.h"
 #include "ops/simd/level/vector.h"
 
 namespace towerflow::simd {
 namespace {
-
-// 2^k for k in -126 .. 127.
-SIMD_INLINE Floats power_of_two(Ints k) { return from_bits((k + 127) << 23); }
-
-// Cody and Waite's reduction x = k ln 2 + r, then the polynomial of Cephes' expf on r. The power is
-// applied in two halves, so that results below the normal range are rounded once.
-SIMD_INLINE Floats exp_of(Floats x) {
-  const Floats low = splat(-105.0f), high = splat(89.0f);
-  x = select(x < low, low, x);  // NaN compares false and stays
-  x = select(x > high, high, x);
-  const float kMagic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer in the low bits
-  const Floats shifted = x * 1.44269504088896341f + kMagic;
-  const Floats k = shifted - kMagic;
-  const Ints n = bits(shifted) - 0x4B400000;
-  const Floats r = (x - k * 0.693359375f) - k * -2.12194440e-4f;
-  Floats p = splat(1.9875691500e-4f);
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  const Floats y = p * (r * r) + r + 1.0f;
-  const Ints half = n >> 1;
-  return y * power_of_two(half) * power_of_two(n - half);
-}
-
-void exp_loop(const float* x, float* out, Index n) {
-  Index i = 0;
-  for (; i + kWidth <= n; i += kWidth) store(out + i, exp_of(load(x + i)));
-  if (i == n) return;
-  float rest[kWidth] = {};
-  for (Index j = i; j < n; ++j) rest[j - i] = x[j];
-  store(rest, exp_of(load(rest)));
-  for (Index j = i; j < n; ++j) out[j] = rest[j - i];
-}
 
 // Natural logarithm of a number >= 1, infinity or NaN, in double: x = m 2^k with m around 1, and
 // log m = 2 atanh((m - 1) / (m + 1)).
@@ -81,7 +47,7 @@ void softmax_xent_row(const float* x, Index label, float* loss, float* gradient,
     const Index begin = piece * kPiece;
     const Index size = classes - begin < kPiece ? classes - begin : kPiece;
     for (Index i = 0; i < size; ++i) e[i] = x[begin + i] - m;
-    exp_loop(e, e, size);
+    function_loop<exp_of>(e, e, size);
     sum += block_sum<false>(e, size);
     if (gradient != nullptr)
       __builtin_memcpy(gradient + begin, e, static_cast<unsigned long>(size) * sizeof(float));

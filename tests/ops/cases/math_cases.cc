@@ -1,4 +1,6 @@
 // Sums, products, searches: ops that join elements.
+#include <fmt/format.h>
+
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 

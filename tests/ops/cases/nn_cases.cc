@@ -1,4 +1,6 @@
 // Layers and losses.
+#include <fmt/format.h>
+
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 

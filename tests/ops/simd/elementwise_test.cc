@@ -123,6 +123,14 @@ TEST_CASE("unary loops") {
     check(&Loops::relu, [](float v) { return std::isnan(v) || v > 0 ? v : 0.0f; });
     check(&Loops::neg, [](float v) { return -v; });
     check(&Loops::square, [](float v) { return v * v; });
+    check(&Loops::abs, [](float v) { return std::fabs(v); });
+    check(&Loops::sqrt, [](float v) { return std::sqrt(v); });
+    check(&Loops::rsqrt, [](float v) { return 1.0f / std::sqrt(v); });
+    check(&Loops::sign, [](float v) { return std::isnan(v) ? v : float(v > 0) - float(v < 0); });
+    check(&Loops::floor, [](float v) { return std::floor(v); });
+    check(&Loops::ceil, [](float v) { return std::ceil(v); });
+    check(&Loops::round, [](float v) { return std::nearbyint(v); });
+    check(&Loops::relu6, [](float v) { return v <= 0 ? 0.0f : v > 6 ? 6.0f : v; });
     const auto filled =
         on_all_levels(n, [&](const Loops& loops, float* out) { loops.fill(-2.5f, out, count); });
     CHECK(filled == std::vector<float>(n, -2.5f));

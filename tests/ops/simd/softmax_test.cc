@@ -14,47 +14,6 @@ using testing::on_all_levels;
 using testing::random_floats;
 using testing::same_numbers;
 
-// Distance in units in the last place of the result.
-double ulps(float got, double wanted) {
-  const float rounded = static_cast<float>(wanted);
-  if (std::isinf(rounded) || std::isinf(got)) return got == rounded ? 0.0 : 1e9;
-  const double unit =
-      std::max(static_cast<double>(std::nextafter(std::abs(rounded), INFINITY) - std::abs(rounded)),
-               static_cast<double>(std::numeric_limits<float>::denorm_min()));
-  return std::abs(got - wanted) / unit;
-}
-
-TEST_CASE("exp is within 1.5 units in the last place over its whole range") {
-  std::vector<float> x;
-  for (double v = -110.0; v < 90.0; v += 0.0007) x.push_back(static_cast<float>(v));
-  const auto count = static_cast<std::int64_t>(x.size());
-  const auto y = on_all_levels(
-      x.size(), [&](const Loops& loops, float* out) { loops.exp(x.data(), out, count); });
-  double worst = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    worst = std::max(worst, ulps(y[i], std::exp(static_cast<double>(x[i]))));
-  MESSAGE("largest error of exp: ", worst, " units in the last place");
-  CHECK(worst < 1.5);
-}
-
-TEST_CASE("exp of special numbers, and of counts that are no multiple of the registers") {
-  for (const std::size_t n : {1, 5, 13, 16, 21}) {
-    const std::vector<float> x = {NAN,    INFINITY, -INFINITY, 0.0f,    -0.0f, 88.7f, 89.0f,
-                                  -1e30f, 1e30f,    -103.0f,   -104.5f, 1.0f,  2.0f,  3.0f,
-                                  4.0f,   5.0f,     6.0f,      NAN,     7.0f,  8.0f,  9.0f};
-    const auto y = on_all_levels(n, [&](const Loops& loops, float* out) {
-      loops.exp(x.data(), out, static_cast<std::int64_t>(n));
-    });
-    for (std::size_t i = 0; i < n; ++i) {
-      CAPTURE(x[i]);
-      if (std::isnan(x[i]))
-        CHECK(std::isnan(y[i]));
-      else
-        CHECK(ulps(y[i], std::exp(static_cast<double>(x[i]))) < 1.5);
-    }
-  }
-}
-
 TEST_CASE("softmax cross entropy agrees with float64, in place as well") {
   for (const std::int64_t classes : {1, 2, 10, 16, 17, 63, 64, 65, 1001}) {
     CAPTURE(classes);

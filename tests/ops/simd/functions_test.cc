@@ -1,0 +1,112 @@
+// Functions of one number against those of float64, over all numbers that there are.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "tests/ops/simd/levels.h"
+
+namespace towerflow {
+namespace {
+
+using simd::Loops;
+using testing::on_all_levels;
+
+struct Function {
+  const char* name;
+  simd::UnaryLoop Loops::*loop;
+  double (*wanted)(double);
+  double bound;  // units in the last place
+};
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double softplus(double x) { return x > 40 ? x : std::log1p(std::exp(x)); }
+double elu(double x) { return x < 0 ? std::expm1(x) : x; }
+double selu(double x) {
+  return x < 0 ? 1.7580993408473768599 * std::expm1(x) : 1.0507009873554804934 * x;
+}
+
+constexpr Function kFunctions[] = {
+    {"exp", &Loops::exp, std::exp, 1.5},
+    {"expm1", &Loops::expm1, std::expm1, 2},
+    {"log", &Loops::log, std::log, 1},
+    {"log1p", &Loops::log1p, std::log1p, 2},
+    {"sigmoid", &Loops::sigmoid, sigmoid, 2.5},
+    {"tanh", &Loops::tanh, std::tanh, 2.5},
+    {"softplus", &Loops::softplus, softplus, 2.5},
+    {"elu", &Loops::elu, elu, 2},
+    {"selu", &Loops::selu, selu, 3},
+    {"sin", &Loops::sin, std::sin, 0.51},
+    {"cos", &Loops::cos, std::cos, 0.51},
+};
+
+/// Distance in units in the last place of the result; NaN is as far from NaN as nothing.
+double ulps(float got, double wanted) {
+  if (std::isnan(wanted) || std::isnan(got)) return std::isnan(wanted) == std::isnan(got) ? 0 : 1e9;
+  const float rounded = static_cast<float>(wanted);
+  if (std::isinf(rounded) || std::isinf(got)) return got == rounded ? 0 : 1e9;
+  if (rounded == 0 && got == 0) return std::signbit(rounded) == std::signbit(got) ? 0 : 1e9;
+  const double unit =
+      std::max(double{std::nextafter(std::abs(rounded), INFINITY)} - double{std::abs(rounded)},
+               double{std::numeric_limits<float>::denorm_min()});
+  return std::abs(double{got} - wanted) / unit;
+}
+
+/// Every `step`th of the 2^32 numbers, NaN among them.
+std::vector<float> numbers(std::uint32_t step) {
+  std::vector<float> all;
+  for (std::uint64_t word = 0; word < std::uint64_t{1} << 32; word += step) {
+    const auto bits = static_cast<std::uint32_t>(word);
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    all.push_back(value);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("functions are within their bounds of the real result, for numbers of every size") {
+  std::vector<float> x = numbers(4099);
+  for (const float special : {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 88.7f, 89.0f,
+                              -103.9f, -104.5f, 1e6f, -1e6f, 1000001.0f}) {
+    x.push_back(special);
+  }
+  for (double v = -20; v < 20; v += 0.00037) x.push_back(static_cast<float>(v));
+  const auto count = static_cast<std::int64_t>(x.size());
+  for (const Function& function : kFunctions) {
+    const auto y = on_all_levels(x.size(), [&](const Loops& loops, float* out) {
+      (loops.*function.loop)(x.data(), out, count);
+    });
+    double worst = 0;
+    float at = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double error = ulps(y[i], function.wanted(double{x[i]}));
+      if (error > worst) worst = error, at = x[i];
+    }
+    MESSAGE(std::string(function.name), " is off by ", worst, " units in the last place at ", at);
+    CHECK(worst < function.bound);
+  }
+}
+
+TEST_CASE("functions give the same bits in place, and for any count from any place on") {
+  const std::vector<float> x = testing::hard_floats(700, 3);
+  for (const Function& function : kFunctions) {
+    CAPTURE(function.name);
+    const auto all = on_all_levels(x.size(), [&](const Loops& loops, float* out) {
+      (loops.*function.loop)(x.data(), out, 700);
+    });
+    for (const std::size_t begin : {0, 1, 5}) {
+      for (const std::size_t n : {0, 1, 3, 7, 15, 16, 17, 255, 300}) {
+        const auto part = on_all_levels(n, [&](const Loops& loops, float* out) {
+          std::memcpy(out, x.data() + begin, n * sizeof(float));
+          (loops.*function.loop)(out, out, static_cast<std::int64_t>(n));
+        });
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+        CHECK(testing::same_numbers(part, {first, first + static_cast<std::ptrdiff_t>(n)}));
+      }
+    }
+  }
+}
+
+}  // namespace towerflow
