@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/select_loop.h"
 #include "ops/family.h"
 #include "ops/math/sum_to_shape.h"
 #include "ops/strided_copy.h"
@@ -83,7 +86,8 @@ class SelectKernel final : public CpuKernel {
       const Shape& operand = request.inputs[i].shape;
       strides_[i] = strides_in(operand, out_, rows && i == 0 && operand.rank() < rank);
     }
-    width_ = rank == 0 ? 1 : out_.size(rank - 1);
+    if (rank > 0) join_rows();
+    width_ = rank == 0 ? 1 : out_.size(out_.rank() - 1);
   }
   int slices(int) const override { return loop_slices(out_.elements()); }
   bool may_fail() const override { return dtype_ == DType::string; }
@@ -99,23 +103,45 @@ class SelectKernel final : public CpuKernel {
  private:
   template <class T>
   void select(int slice, const bool* condition, const T* x, const T* y, T* out) const {
-    const std::size_t rank = out_.rank();
-    const SliceRange part = slice_range(out_.elements() / width_, slices(0), slice);
+    const std::int64_t rows = out_.elements() / width_;
+    SliceRange part{0, 1}, columns{0, width_};
+    if (rows == 1)
+      columns = slice_range(width_, slices(0), slice, 64);
+    else
+      part = slice_range(rows, slices(0), slice);
+    const SelectSteps step = steps();
     for (std::int64_t row = part.begin; row < part.end; ++row) {
-      std::int64_t at[3] = {0, 0, 0};
-      std::int64_t step[3] = {0, 0, 0};
-      std::int64_t rest = row;
-      for (std::size_t i = rank; i-- > 1;) {
-        const std::int64_t index = rest % out_.size(i - 1);
-        rest /= out_.size(i - 1);
-        for (std::size_t k = 0; k < 3; ++k) at[k] += index * strides_[k][i - 1];
-      }
-      for (std::size_t k = 0; k < 3 && rank > 0; ++k) step[k] = strides_[k][rank - 1];
-      for (std::int64_t j = 0; j < width_; ++j) {
-        out[row * width_ + j] =
-            condition[at[0] + j * step[0]] ? x[at[1] + j * step[1]] : y[at[2] + j * step[2]];
-      }
+      std::int64_t at[3];
+      find_row(row, at);
+      select_elements(condition + at[0] + columns.begin * step.condition,
+                      x + at[1] + columns.begin * step.x, y + at[2] + columns.begin * step.y,
+                      out + row * width_ + columns.begin, columns.size(), step);
     }
+  }
+
+  SelectSteps steps() const {
+    if (out_.rank() == 0) return {};
+    return {strides_[0].back(), strides_[1].back(), strides_[2].back()};
+  }
+
+  /// Where a row of the result begins in each operand.
+  void find_row(std::int64_t row, std::int64_t (&at)[3]) const {
+    std::fill_n(at, 3, 0);
+    for (std::size_t i = out_.rank(); i-- > 1;) {
+      const std::int64_t index = row % out_.size(i - 1);
+      row /= out_.size(i - 1);
+      for (std::size_t k = 0; k < 3; ++k) at[k] += index * strides_[k][i - 1];
+    }
+  }
+
+  /// Operands that are each one number, or dense, are one row.
+  void join_rows() {
+    const std::vector<std::int64_t> dense = dense_strides(out_), none(out_.rank(), 0);
+    for (const auto& strides : strides_) {
+      if (strides != dense && strides != none) return;
+    }
+    for (auto& strides : strides_) strides = {strides == none ? 0 : 1};
+    out_ = Shape{out_.elements()};
   }
 
   DType dtype_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/array/cast_loop.h"
+#include "ops/array/select_loop.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/binary_ops.h"
 #include "ops/math/unary_ops.h"
@@ -42,12 +43,8 @@ SelectLoop select_loop(DType dtype) {
   SelectLoop loop = nullptr;
   dispatch_copyable(dtype, [&]<class T>() {
     loop = [](const void* condition, const void* x, const void* y, void* out, std::int64_t n) {
-      const bool* chosen = static_cast<const bool*>(condition);
-      const T* a = static_cast<const T*>(x);
-      const T* b = static_cast<const T*>(y);
-      T* z = static_cast<T*>(out);
-      TOWERFLOW_INDEPENDENT
-      for (std::int64_t i = 0; i < n; ++i) z[i] = chosen[i] ? a[i] : b[i];
+      select_elements(static_cast<const bool*>(condition), static_cast<const T*>(x),
+                      static_cast<const T*>(y), static_cast<T*>(out), n);
     };
   });
   return loop;

@@ -64,7 +64,9 @@ class ReductionKernel final : public CpuKernel {
     if (dims.single_run())
       reduce_run(dims, x, slice, out, reinterpret_cast<Total*>(workspace + scratch_));
     else
-      reduce_general(dims, x, slice, out);
+      dims.reduced[dims.rank - 1]
+          ? reduce_general(dims, x, slice, out)
+          : reduce_to_rows(dims, x, slice, out, reinterpret_cast<Total*>(workspace + scratch_));
   }
 
  private:
@@ -130,21 +132,38 @@ class ReductionKernel final : public CpuKernel {
     return sums;
   }
 
-  /// Reduced dimensions between kept ones: each result by itself.
+  /// Reduced dimensions between kept ones, the last of them reduced: each result by itself.
   void reduce_general(const ReductionDims& dims, const T* x, int slice, T* out) const {
     const std::int64_t count = dims.count(true);
-    const bool rows = dims.reduced[dims.rank - 1];
-    const std::int64_t width = rows ? dims.size[dims.rank - 1] : 1;
-    const std::size_t end = rows ? dims.rank - 1 : dims.rank;
+    const std::int64_t width = dims.size[dims.rank - 1];
     const SliceRange part = slice_range(outputs_, slices_, slice);
     for (std::int64_t i = part.begin; i < part.end; ++i) {
       const T* base = x + dims.offset(i, false, dims.rank);
       Total total = R::start();
       for (std::int64_t k = 0; k < count / std::max<std::int64_t>(width, 1); ++k) {
-        const T* run = base + dims.offset(k, true, end);
-        total = R::join(total, width == 1 ? Total(*run) : reductions::reduce_row<T, R>(run, width));
+        const T* run = base + dims.offset(k, true, dims.rank - 1);
+        total = R::join(total, reductions::reduce_row<T, R>(run, width));
       }
       out[i] = finished(total, count);
+    }
+  }
+
+  /// The same, the last dimension kept: rows of results, each the join of rows of x.
+  void reduce_to_rows(const ReductionDims& dims, const T* x, int slice, T* out,
+                      Total* scratch) const {
+    const std::int64_t count = dims.count(true);
+    const std::int64_t width = dims.size[dims.rank - 1];
+    const SliceRange part = slice_range(outputs_ / width, slices_, slice);
+    for (std::int64_t row = part.begin; row < part.end; ++row) {
+      const std::int64_t first = row * width;
+      const T* base = x + dims.offset(first, false, dims.rank);
+      Total* totals = scratch + first;
+      if constexpr (std::is_same_v<T, Total>) totals = out + first;
+      std::fill_n(totals, width, R::start());
+      for (std::int64_t k = 0; k < count; ++k) {
+        reductions::join_rows<T, R>(totals, base + dims.offset(k, true, dims.rank), width);
+      }
+      for (std::int64_t j = 0; j < width; ++j) out[first + j] = finished(totals[j], count);
     }
   }
 

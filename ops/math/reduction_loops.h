@@ -63,6 +63,16 @@ struct Any {
 template <class T, class R>
 constexpr bool kFloatSum = std::is_same_v<T, float>&& R::kIsSum;
 
+/// Which of the simd loops joins floats as R does; -1 for none.
+template <class T, class R>
+constexpr int kFloatJoin = -1;
+template <>
+inline constexpr int kFloatJoin<float, Sum<float>> = static_cast<int>(simd::Binary::add);
+template <>
+inline constexpr int kFloatJoin<float, Max<float>> = static_cast<int>(simd::Binary::maximum);
+template <>
+inline constexpr int kFloatJoin<float, Min<float>> = static_cast<int>(simd::Binary::minimum);
+
 /// The type of R's results.
 template <class R>
 using Result = decltype(R::start());
@@ -71,6 +81,8 @@ using Result = decltype(R::start());
 template <class T, class R>
 Result<R> reduce_row(const T* x, std::int64_t n) {
   if constexpr (kFloatSum<T, R>) return simd::loops().sum(x, n);
+  if constexpr (std::is_same_v<R, Max<float>>) return simd::loops().max(x, n);
+  if constexpr (std::is_same_v<R, Min<float>>) return simd::loops().min(x, n);
   constexpr std::int64_t kLanes = 16;
   constexpr std::int64_t kBlock = 4096;
   Result<R> total = R::start();
@@ -95,6 +107,16 @@ Result<R> reduce_row(const T* x, std::int64_t n) {
   return total;
 }
 
+/// out[j] = out[j] joined with row[j].
+template <class T, class R>
+void join_rows(Result<R>* out, const T* row, std::int64_t columns) {
+  if constexpr (kFloatJoin<T, R> >= 0) {
+    simd::loops().binary[kFloatJoin<T, R>](out, row, out, columns);
+  } else {
+    for (std::int64_t j = 0; j < columns; ++j) out[j] = R::join(out[j], row[j]);
+  }
+}
+
 /// out[j] = the reduction of x[r * stride + j] over r in 0 .. rows-1; `scratch` holds `columns`
 /// elements.
 template <class T, class R>
@@ -115,8 +137,7 @@ void reduce_columns(const T* x, std::int64_t rows, std::int64_t stride, std::int
   }
   std::fill_n(out, columns, R::start());
   for (std::int64_t r = 0; r < rows; ++r) {
-    const T* row = x + r * stride;
-    for (std::int64_t j = 0; j < columns; ++j) out[j] = R::join(out[j], row[j]);
+    join_rows<T, R>(out, x + r * stride, columns);
   }
 }
 

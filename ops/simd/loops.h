@@ -25,9 +25,14 @@ using UnaryLoop = void (*)(const float* x, float* out, std::int64_t n);
 using RowLoop = void (*)(const float* a, const float* b, float* out, std::int64_t rows,
                          std::int64_t columns);
 
-/// maximum and minimum give NaN where either side is NaN, and b where both are equal.
-enum class Binary : std::uint8_t { add, sub, mul, div, maximum, minimum };
-inline constexpr int kBinaries = 6;
+/// maximum and minimum give NaN where either side is NaN, and b where both are equal; div_no_nan
+/// gives 0 where b is 0.
+enum class Binary : std::uint8_t { add, sub, mul, div, maximum, minimum, div_no_nan, floor_div };
+inline constexpr int kBinaries = 8;
+
+/// condition[n] ? x[n] : y[n], of any type of four bytes.
+using SelectLoop = void (*)(const bool* condition, const void* x, const void* y, void* out,
+                            std::int64_t n);
 
 /// Types that casts go between.
 enum class Element : std::uint8_t { u8, i32, i64, f32, f64 };
@@ -73,6 +78,13 @@ struct Loops {
   /// Sum, and sum of squares, of x in 16 lanes and blocks of 4096 elements.
   float (*sum)(const float* x, std::int64_t n);
   float (*sum_squares)(const float* x, std::int64_t n);
+
+  /// The largest, or smallest, of x in 16 lanes, joined as Binary::maximum and minimum do; of none
+  /// -infinity, or infinity.
+  float (*max)(const float* x, std::int64_t n);
+  float (*min)(const float* x, std::int64_t n);
+
+  SelectLoop select, select_one_left, select_one_right;  ///< x, or y, is one number
 
   void (*column_sums_begin)(ColumnSums* sums, std::int64_t columns);
   void (*column_sums_add)(ColumnSums* sums, const float* x, std::int64_t rows,

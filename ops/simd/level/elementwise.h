@@ -25,6 +25,12 @@ struct MaximumOf {
 struct MinimumOf {
   static SIMD_INLINE float of(float a, float b) { return ((a < b) | (a != a)) ? a : b; }
 };
+struct DivNoNanOf {
+  static SIMD_INLINE float of(float a, float b) { return b == 0.0f ? 0.0f : a / b; }
+};
+struct FloorDivOf {
+  static SIMD_INLINE float of(float a, float b) { return __builtin_floorf(a / b); }
+};
 struct ReluGradOf {
   static SIMD_INLINE float of(float g, float x) { return g * (x > 0.0f ? 1.0f : 0.0f); }
 };

@@ -1,6 +1,7 @@
 // The loops of one instruction set; meson.build compiles this file once for each of them, with the
 // name of the set in SIMD_LEVEL.
 #include "ops/simd/level/angles.h"
+#include "ops/simd/level/choices.h"
 #include "ops/simd/level/elementwise.h"
 #include "ops/simd/level/functions.h"
 #include "ops/simd/level/pool.h"
@@ -19,8 +20,11 @@
     cast_loop<From, std::uint8_t>, cast_loop<From, std::int32_t>, cast_loop<From, std::int64_t>, \
         cast_loop<From, float>, cast_loop<From, double>                                          \
   }
-#define SIMD_BINARIES(loop) \
-  { loop<AddOf>, loop<SubOf>, loop<MulOf>, loop<DivOf>, loop<MaximumOf>, loop<MinimumOf> }
+#define SIMD_BINARIES(loop)                                                               \
+  {                                                                                       \
+    loop<AddOf>, loop<SubOf>, loop<MulOf>, loop<DivOf>, loop<MaximumOf>, loop<MinimumOf>, \
+        loop<DivNoNanOf>, loop<FloorDivOf>                                                \
+  }
 
 namespace towerflow::simd {
 
@@ -62,6 +66,11 @@ const Loops SIMD_TABLE = {
     .sum_arrays = sum_arrays_loop,
     .sum = sum_loop<false>,
     .sum_squares = sum_loop<true>,
+    .max = max_loop,
+    .min = min_loop,
+    .select = select_loop<false, false>,
+    .select_one_left = select_loop<true, false>,
+    .select_one_right = select_loop<false, true>,
     .column_sums_begin = column_sums_begin,
     .column_sums_add = column_sums_add,
     .column_sums_end = column_sums_end,

@@ -30,6 +30,10 @@ float wanted_binary(Binary op, float a, float b) {
       return std::isnan(a) ? a : a > b ? a : b;
     case Binary::minimum:
       return std::isnan(a) ? a : a < b ? a : b;
+    case Binary::div_no_nan:
+      return b == 0 ? 0 : a / b;
+    case Binary::floor_div:
+      return std::floor(a / b);
   }
   return 0.0f;
 }
@@ -134,6 +138,34 @@ TEST_CASE("unary loops") {
     const auto filled =
         on_all_levels(n, [&](const Loops& loops, float* out) { loops.fill(-2.5f, out, count); });
     CHECK(filled == std::vector<float>(n, -2.5f));
+  }
+}
+
+TEST_CASE("select: numbers on both sides, one number on either side, in place") {
+  for (const std::size_t n : kCounts) {
+    CAPTURE(n);
+    const auto count = static_cast<std::int64_t>(n);
+    const auto x = hard_floats(n, 1), y = hard_floats(n, 2);
+    const float one = 0.7f;
+    std::vector<std::uint8_t> condition(n);
+    std::vector<float> both(n), left(n), right(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      condition[i] = (i * 7 / 3) % 2;
+      both[i] = condition[i] ? x[i] : y[i];
+      left[i] = condition[i] ? one : y[i];
+      right[i] = condition[i] ? x[i] : one;
+    }
+    const auto* chosen = reinterpret_cast<const bool*>(condition.data());
+    CHECK(same_numbers(both, on_all_levels(n, [&](const Loops& loops, float* out) {
+                         loops.select(chosen, x.data(), y.data(), out, count);
+                       })));
+    CHECK(same_numbers(left, on_all_levels(n, [&](const Loops& loops, float* out) {
+                         loops.select_one_left(chosen, &one, y.data(), out, count);
+                       })));
+    CHECK(same_numbers(right, on_all_levels(n, [&](const Loops& loops, float* out) {
+                         std::copy(x.begin(), x.end(), out);
+                         loops.select_one_right(chosen, out, &one, out, count);
+                       })));
   }
 }
 

@@ -30,6 +30,28 @@ float wanted_sum(const std::vector<float>& x, bool squares) {
   return sum;
 }
 
+TEST_CASE("the largest and the smallest: NaN wins, and of none there is infinity") {
+  for (const std::size_t n : kCounts) {
+    CAPTURE(n);
+    const auto count = static_cast<std::int64_t>(n);
+    for (const bool with_nan : {false, true}) {
+      auto x = random_floats(n, 5);
+      if (with_nan && n > 0) x[n / 2] = std::nanf("");
+      float largest = -INFINITY, smallest = INFINITY;
+      for (const float v : x) {
+        largest = std::isnan(largest) || largest > v ? largest : v;
+        smallest = std::isnan(smallest) || smallest < v ? smallest : v;
+      }
+      CHECK(same_numbers({largest}, on_all_levels(1, [&](const Loops& loops, float* out) {
+                           *out = loops.max(x.data(), count);
+                         })));
+      CHECK(same_numbers({smallest}, on_all_levels(1, [&](const Loops& loops, float* out) {
+                           *out = loops.min(x.data(), count);
+                         })));
+    }
+  }
+}
+
 TEST_CASE("sum and sum of squares: fixed lanes, near the exact value") {
   for (const std::size_t n : {0, 1, 5, 16, 17, 100, 4095, 4096, 4097, 100003}) {
     CAPTURE(n);
