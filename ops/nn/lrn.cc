@@ -9,6 +9,7 @@
 #include "ops/kernel_dims.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/window_args.h"
+#include "ops/simd/loops.h"
 
 namespace towerflow::nn {
 namespace {
@@ -48,12 +49,16 @@ std::vector<OptionalGradient> lrn_gradient(const Operation& op,
               .output(0)};
 }
 
-/// s^-beta, without a power where roots do.
-template <class T>
-T inverse_power(T s, T beta) {
-  if (beta == T(0.5)) return 1 / std::sqrt(s);
-  if (beta == T(0.75)) return 1 / (std::sqrt(s) * std::sqrt(std::sqrt(s)));
-  return std::pow(s, -beta);
+/// s[i] = s[i]^-beta.
+void raise_to_minus(double beta, double* s, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) s[i] = std::pow(s[i], -beta);
+}
+void raise_to_minus(float beta, float* s, std::int64_t n) {
+  const simd::Loops& loops = simd::loops();
+  if (beta == 0.5F) return loops.rsqrt(s, s, n);
+  loops.log(s, s, n);
+  for (std::int64_t i = 0; i < n; ++i) s[i] *= -beta;
+  loops.exp(s, s, n);
 }
 
 /// Pixels, each a row of channels; a workspace row for each slice holds what is summed over
@@ -81,9 +86,8 @@ class LrnKernel final : public CpuKernel {
         backward(in<T>(inputs, 0) + at, in<T>(inputs, 1) + at, in<T>(inputs, 2) + at, sums, y);
       } else {
         norms(in<T>(inputs, 0) + at, sums);
-        for (std::int64_t i = 0; i < channels_; ++i) {
-          y[i] = in<T>(inputs, 0)[at + i] * inverse_power(sums[i], T(attrs_.beta));
-        }
+        raise_to_minus(T(attrs_.beta), sums, channels_);
+        for (std::int64_t i = 0; i < channels_; ++i) y[i] = in<T>(inputs, 0)[at + i] * sums[i];
       }
     }
   }
@@ -116,9 +120,10 @@ class LrnKernel final : public CpuKernel {
     norms(x, sums);
     T* around = sums + channels_;
     add_neighbours([=](std::int64_t j) { return dy[j] * y[j] / sums[j]; }, around);
+    raise_to_minus(T(attrs_.beta), sums, channels_);
     const T factor = T(-2) * T(attrs_.alpha) * T(attrs_.beta);
     for (std::int64_t i = 0; i < channels_; ++i) {
-      dx[i] = dy[i] * inverse_power(sums[i], T(attrs_.beta)) + factor * x[i] * around[i];
+      dx[i] = dy[i] * sums[i] + factor * x[i] * around[i];
     }
   }
 

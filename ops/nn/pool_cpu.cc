@@ -1,4 +1,5 @@
 #include "ops/family.h"
+#include "ops/nn/average_rows.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/pool_attrs.h"
 #include "ops/reference/pool.h"
@@ -75,31 +76,43 @@ std::unique_ptr<PreparedKernel> reference_max_pool_grad_grad(const KernelRequest
   });
 }
 
-std::unique_ptr<PreparedKernel> reference_avg_pool(const KernelRequest& request) {
+/// `pool(geometry, x, y)` over the images of a slice.
+template <template <class> class Pool>
+std::unique_ptr<PreparedKernel> average_kernel(const KernelRequest& request) {
   const PoolGeometry g = pool_geometry_of(request);
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
     return rows_kernel(g.batch, g.image_elements(),
                        [g](SliceRange images, const void* const* inputs, void* const* outputs) {
-                         reference::avg_pool(
-                             part_of(g, images),
-                             in<T>(inputs, 0) + images.begin * g.image_elements(),
-                             out<T>(outputs, 0) + images.begin * g.result_elements());
+                         Pool<T>()(part_of(g, images),
+                                   in<T>(inputs, 0) + images.begin * g.image_elements(),
+                                   out<T>(outputs, 0) + images.begin * g.result_elements());
                        });
   });
 }
 
-std::unique_ptr<PreparedKernel> reference_avg_pool_grad(const KernelRequest& request) {
+template <template <class> class Gradient>
+std::unique_ptr<PreparedKernel> average_grad_kernel(const KernelRequest& request) {
   const PoolGeometry g = pool_geometry(request.attributes<PoolAttrs>(), request.outputs[0].shape);
   return for_real_type(request.outputs[0].dtype, [&]<class T>() {
     return rows_kernel(g.batch, g.image_elements(),
                        [g](SliceRange images, const void* const* inputs, void* const* outputs) {
-                         reference::avg_pool_grad(
-                             part_of(g, images),
-                             in<T>(inputs, 1) + images.begin * g.result_elements(),
-                             out<T>(outputs, 0) + images.begin * g.image_elements());
+                         Gradient<T>()(part_of(g, images),
+                                       in<T>(inputs, 1) + images.begin * g.result_elements(),
+                                       out<T>(outputs, 0) + images.begin * g.image_elements());
                        });
   });
 }
+
+template <class T>
+struct ReferenceAverage {
+  void operator()(const PoolGeometry& g, const T* x, T* y) const { reference::avg_pool(g, x, y); }
+};
+template <class T>
+struct ReferenceAverageGrad {
+  void operator()(const PoolGeometry& g, const T* dy, T* dx) const {
+    reference::avg_pool_grad(g, dy, dx);
+  }
+};
 
 void add_pooling(KernelTable& table, const char* op, const char* label, std::size_t typed,
                  std::initializer_list<DType> dtypes,
@@ -125,8 +138,11 @@ static void register_pool_kernels(KernelTable& table) {
   table.add(
       {.op = "_MaxPoolReluGrad", .label = "simd", .accepts = {}, .prepare = pool_relu_grad_kernel});
   add_pooling(table, "MaxPoolGradGrad", "reference", 0, kRealNumbers, reference_max_pool_grad_grad);
-  add_pooling(table, "AvgPool", "reference", 0, kFloats, reference_avg_pool);
-  add_pooling(table, "AvgPoolGrad", "reference", 1, kFloats, reference_avg_pool_grad);
+  add_pooling(table, "AvgPool", "rows", 0, kFloats, average_kernel<AverageRows>);
+  add_pooling(table, "AvgPool", "reference", 0, kFloats, average_kernel<ReferenceAverage>);
+  add_pooling(table, "AvgPoolGrad", "rows", 1, kFloats, average_grad_kernel<AverageRowsGrad>);
+  add_pooling(table, "AvgPoolGrad", "reference", 1, kFloats,
+              average_grad_kernel<ReferenceAverageGrad>);
 }
 
 }  // namespace towerflow::nn
