@@ -101,16 +101,16 @@ std::string Shape::text() const {
 }
 
 std::optional<std::int64_t> product(std::span<const Dim> sizes) {
-  const auto known = [](Dim size) { return size.known(); };
-  if (!std::all_of(sizes.begin(), sizes.end(), known)) return std::nullopt;
   std::int64_t all = 1;
-  bool empty = false;
+  bool empty = false, overflows = false;
   for (const Dim size : sizes) {
-    empty = empty || size.size() == 0;
-    if (size.size() != 0 && __builtin_mul_overflow(all, size.size(), &all)) {
-      throw too_large(Shape(std::vector<Dim>(sizes.begin(), sizes.end())));
-    }
+    if (!size.known()) return std::nullopt;
+    if (size.size() == 0)
+      empty = true;
+    else
+      overflows = __builtin_mul_overflow(all, size.size(), &all) || overflows;
   }
+  if (overflows) throw too_large(Shape(std::vector<Dim>(sizes.begin(), sizes.end())));
   return empty ? 0 : all;
 }
 
