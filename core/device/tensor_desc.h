@@ -11,11 +11,11 @@ namespace towerflow {
 using MemorySpace = std::uint32_t;
 inline constexpr MemorySpace kHostSpace = 0;
 
-/// What a kernel knows of an operand before it runs: dtype, shape, layout, memory.
+/// What a kernel knows of an operand before it runs: dtype, shape and memory. Elements are
+/// row-major.
 struct TensorDesc {
   DType dtype = DType::invalid;
   Shape shape = Shape::unknown();
-  std::uint32_t layout = 0;  ///< 0 is plain row-major; any other tag only its backend reads
   MemorySpace space = kHostSpace;
 
   /// Bytes of a plain tensor of fully known shape.

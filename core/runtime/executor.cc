@@ -417,7 +417,7 @@ class QueueRun {
     const auto found = context.take_outputs();
     for (std::size_t i = 0; i < found.size(); ++i) {
       const Shape declared = frame_.declared(instruction.outputs[i]).shape;
-      outputs.push_back({found[i].dtype, found_shape(found[i].shape, declared), 0, kHostSpace});
+      outputs.push_back({found[i].dtype, found_shape(found[i].shape, declared), kHostSpace});
     }
     return outputs;
   }

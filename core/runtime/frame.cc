@@ -176,7 +176,7 @@ const TensorDesc& Frame::desc(int slot) const {
 void* Frame::bind_late(int slot, DType dtype, const Shape& shape) {
   const auto index = static_cast<std::size_t>(slot);
   arrays_[index] = Array(dtype, shape);
-  late_descs_[index] = {dtype, shape, 0, kHostSpace};
+  late_descs_[index] = {dtype, shape, kHostSpace};
   addresses_[index] = arrays_[index].raw();
   return addresses_[index];
 }

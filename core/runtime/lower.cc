@@ -127,7 +127,7 @@ class Lowering {
     const auto it = slots_.find({value, space});
     if (it != slots_.end()) return it->second;
     Slot slot;
-    slot.desc = {node.outputs[output].dtype, node.outputs[output].shape, 0, space};
+    slot.desc = {node.outputs[output].dtype, node.outputs[output].shape, space};
     if (node.is_known(output)) {
       slot.kind = Slot::Kind::constant;
       slot.index = static_cast<int>(plan_.constants.size());
@@ -150,7 +150,7 @@ class Lowering {
     Slot slot;
     slot.kind = Slot::Kind::variable;
     slot.index = variable_index(root);
-    slot.desc = {spec.dtype, spec.shape, 0, space_of(graph_.nodes[static_cast<std::size_t>(root)])};
+    slot.desc = {spec.dtype, spec.shape, space_of(graph_.nodes[static_cast<std::size_t>(root)])};
     return add_slot(std::move(slot));
   }
 
@@ -418,7 +418,7 @@ class Lowering {
     if (node.is_known(static_cast<std::size_t>(output))) {
       // Those who read it have the value already: the kernel writes to memory that nobody reads.
       Slot unread;
-      unread.desc = {spec.dtype, spec.shape, 0, space_of(node)};
+      unread.desc = {spec.dtype, spec.shape, space_of(node)};
       if (spec.dtype == DType::string) unread.kind = Slot::Kind::boxed;
       return add_slot(std::move(unread));
     }

@@ -83,7 +83,7 @@ ErrorDetail placement_detail(const PlanNode& node, const Device& device, std::st
 bool can_hold(const PlanNode& variable, const Device& device) {
   static const OpDef& identity = OpRegistry::global().get("Identity");
   const OutputSpec& spec = variable.outputs[0];
-  const TensorDesc desc{spec.dtype, spec.shape, 0, device.space()};
+  const TensorDesc desc{spec.dtype, spec.shape, device.space()};
   KernelRequest request{&identity, &identity.attrs.defaults(), {desc}, {desc}, {}, ""};
   request.device = device.index;
   return device.backend->find_kernel(request) != nullptr;
@@ -320,10 +320,10 @@ KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, const
   const MemorySpace space = device.space();
   for (ValueId input : node.inputs) {
     const OutputSpec& spec = graph.spec(input);
-    request.inputs.push_back({spec.dtype, spec.shape, 0, space});
+    request.inputs.push_back({spec.dtype, spec.shape, space});
   }
   for (const OutputSpec& spec : node.outputs) {
-    request.outputs.push_back({spec.dtype, spec.shape, 0, space});
+    request.outputs.push_back({spec.dtype, spec.shape, space});
   }
   for (int input : node.op->static_inputs) {
     const ValueId value = node.inputs[static_cast<std::size_t>(input)];

@@ -103,12 +103,11 @@ TEST_CASE("what TensorFlow computes") {
 /// What one kernel of the table makes of a float tensor.
 Array ran(const KernelEntry& entry, const Array& x, const Tensor& y, int axis) {
   const Array at = testing::array_of(int32, {}, {static_cast<double>(axis)});
-  KernelRequest request{
-      .op = y.op().node().op,
-      .attrs = &y.op().attrs(),
-      .inputs = {{x.dtype(), x.shape(), 0, kHostSpace}, {int32, {}, 0, kHostSpace}},
-      .outputs = {{x.dtype(), x.shape(), 0, kHostSpace}},
-      .values = {{1, at}}};
+  KernelRequest request{.op = y.op().node().op,
+                        .attrs = &y.op().attrs(),
+                        .inputs = {{x.dtype(), x.shape(), kHostSpace}, {int32, {}, kHostSpace}},
+                        .outputs = {{x.dtype(), x.shape(), kHostSpace}},
+                        .values = {{1, at}}};
   Array result(x.dtype(), x.shape());
   const void* inputs[] = {x.raw(), at.raw()};
   void* outputs[] = {result.raw()};
