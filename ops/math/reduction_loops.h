@@ -8,8 +8,9 @@
 #include "ops/math/binary_functors.h"
 #include "ops/simd/loops.h"
 
-/// Reductions of rows and columns in a fixed order: sixteen lanes in blocks of 4096 elements along
-/// a row, whole rows one after another down a column.
+/// Reductions of rows and columns in a fixed order: sixteen lanes along a row, in blocks of 4096
+/// elements (but one block for the largest and smallest of floats), whole rows one after another
+/// down a column.
 namespace towerflow::reductions {
 
 template <class T>
