@@ -33,11 +33,15 @@ Array::Array(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape))
   if (!shape_.fully_known()) {
     throw ValueError(fmt::format("an Array needs a fully known shape, got {}", shape_.text()));
   }
+  elements_ = shape_.elements();
   data_ = allocate(dtype_, shape_);
 }
 
 Array::Array(DType dtype, Shape shape, std::shared_ptr<void> owner)
-    : dtype_(dtype), shape_(std::move(shape)), data_(std::move(owner)) {}
+    : dtype_(dtype),
+      shape_(std::move(shape)),
+      elements_(shape_.elements()),
+      data_(std::move(owner)) {}
 
 Array Array::zeros(DType dtype, Shape shape) {
   Array array(dtype, std::move(shape));

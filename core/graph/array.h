@@ -50,7 +50,7 @@ class Array {
   bool empty() const { return dtype_ == DType::invalid; }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
-  std::int64_t elements() const { return empty() ? 0 : shape_.elements(); }
+  std::int64_t elements() const { return elements_; }
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * dtype_size(dtype_); }
 
   void* raw() { return data_.get(); }
@@ -97,6 +97,7 @@ class Array {
 
   DType dtype_ = DType::invalid;
   Shape shape_;
+  std::int64_t elements_ = 0;  ///< of the shape; counted once, as loops ask for it each time
   std::shared_ptr<void> data_;
 };
 

@@ -44,10 +44,13 @@ void conv2d(const ConvGeometry& g, const T* x, const T* filter, const T* bias, S
   for (std::int64_t i = 0; i < g.batch * g.result_elements(); ++i)
     y[i] = bias ? static_cast<Sum>(bias[i % g.out_channels]) : Sum(0);
   for_each_window(g, [&](auto n, auto p, auto q, auto r, auto s, auto h, auto w) {
-    for (std::int64_t c = 0; c < g.in_channels; ++c)
+    Sum* const to = y + result_at(g, n, p, q);
+    const T* const from = x + input_at(g, n, h, w);
+    for (std::int64_t c = 0; c < g.in_channels; ++c) {
+      const T* const weights = filter + filter_at(g, r, s, c);
       for (std::int64_t k = 0; k < g.out_channels; ++k)
-        y[result_at(g, n, p, q) + k] += static_cast<Sum>(x[input_at(g, n, h, w) + c]) *
-                                        static_cast<Sum>(filter[filter_at(g, r, s, c) + k]);
+        to[k] += static_cast<Sum>(from[c]) * static_cast<Sum>(weights[k]);
+    }
   });
 }
 
@@ -56,10 +59,13 @@ template <class T, class Sum>
 void conv2d_backprop_input(const ConvGeometry& g, const T* filter, const T* dy, Sum* dx) {
   std::fill_n(dx, g.batch * g.image_elements(), Sum(0));
   for_each_window(g, [&](auto n, auto p, auto q, auto r, auto s, auto h, auto w) {
-    for (std::int64_t c = 0; c < g.in_channels; ++c)
+    Sum* const to = dx + input_at(g, n, h, w);
+    const T* const from = dy + result_at(g, n, p, q);
+    for (std::int64_t c = 0; c < g.in_channels; ++c) {
+      const T* const weights = filter + filter_at(g, r, s, c);
       for (std::int64_t k = 0; k < g.out_channels; ++k)
-        dx[input_at(g, n, h, w) + c] += static_cast<Sum>(dy[result_at(g, n, p, q) + k]) *
-                                        static_cast<Sum>(filter[filter_at(g, r, s, c) + k]);
+        to[c] += static_cast<Sum>(from[k]) * static_cast<Sum>(weights[k]);
+    }
   });
 }
 
@@ -69,10 +75,13 @@ void conv2d_backprop_filter(const ConvGeometry& g, const T* x, const T* dy, Sum*
                             Sum* dbias) {
   std::fill_n(dfilter, g.filter_elements(), Sum(0));
   for_each_window(g, [&](auto n, auto p, auto q, auto r, auto s, auto h, auto w) {
-    for (std::int64_t c = 0; c < g.in_channels; ++c)
+    const T* const from = x + input_at(g, n, h, w);
+    const T* const slopes = dy + result_at(g, n, p, q);
+    for (std::int64_t c = 0; c < g.in_channels; ++c) {
+      Sum* const to = dfilter + filter_at(g, r, s, c);
       for (std::int64_t k = 0; k < g.out_channels; ++k)
-        dfilter[filter_at(g, r, s, c) + k] += static_cast<Sum>(x[input_at(g, n, h, w) + c]) *
-                                              static_cast<Sum>(dy[result_at(g, n, p, q) + k]);
+        to[k] += static_cast<Sum>(from[c]) * static_cast<Sum>(slopes[k]);
+    }
   });
   if (dbias == nullptr) return;
   std::fill_n(dbias, g.out_channels, Sum(0));
