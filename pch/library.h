@@ -1,8 +1,7 @@
 #ifndef TOWERFLOW_PCH_LIBRARY_H
 #define TOWERFLOW_PCH_LIBRARY_H
 // Precompiled for every file of the library: what most of them include anyway. A file still
-// includes what it uses; the TSan build of .ci/run does without this (-Db_pch=false) and sees what
-// is missing.
+// includes what it uses: scripts/checks/includes compiles each alone and sees what is missing.
 
 #include <algorithm>
 #include <array>
