@@ -9,12 +9,13 @@
 #include "core/graph/export_form.h"
 #include "core/graph/graph_def.h"
 #include "ops/math/reduce_ops.h"
-#include "tests/autodiff/open_gradients.h"
+#include "tests/ops/cases/build_case.h"
 #include "tests/support/error_text.h"
 
 using namespace towerflow;
-using testing::GradientCase;
-using testing::OpenGradients;
+using testing::BuiltCase;
+using testing::CaseTensors;
+using testing::OpCase;
 
 namespace {
 
@@ -38,50 +39,43 @@ GraphDef without_notes(GraphDef def) {
   return def;
 }
 
-std::vector<Array> values_in(Graph& graph, const OpenGradients& program) {
+/// What the tensors of a case are in `graph`, which has nodes of the same names.
+std::vector<Array> values_in(Graph& graph, const BuiltCase& built) {
   std::vector<Fetch> fetches;
-  for (const Tensor& output : program.outputs) {
-    fetches.emplace_back(graph.get_tensor_by_name(output.name()));
+  for (const Tensor& tensor : built.tensors()) {
+    fetches.emplace_back(graph.get_tensor_by_name(tensor.name()));
   }
   Feeds feeds;
-  for (const Feed& feed : program.feeds) {
+  for (const Feed& feed : built.feeds()) {
     feeds.emplace_back(graph.get_tensor_by_name(feed.tensor().name()), feed.value());
   }
   Session session(graph);
+  for (const Fetch& initializer : built.initializers()) {
+    session.run(graph.get_operation_by_name(initializer.operation().name()));
+  }
   return session.run(std::span<const Fetch>(fetches), feeds);
 }
 
-double distance(const Array& a, const Array& b) {
-  REQUIRE(a.shape() == b.shape());
-  double largest = 0;
-  for (std::int64_t i = 0; i < a.elements(); ++i) {
-    const double x = a.data<double>()[i], y = b.data<double>()[i];
-    largest = std::max(largest, std::abs(x - y) / std::max(1.0, std::abs(y)));
-    if (std::isnan(x) != std::isnan(y)) return INFINITY;
-  }
-  return largest;
-}
-
-/// Exports and imports what a case builds, with the notes and without; which ops had forms.
-std::set<std::string> check_case(const GradientCase& one) {
-  Graph graph;
-  const auto guard = graph.as_default();
-  const OpenGradients program = testing::open_gradients(one);
-  const std::vector<Array> wanted = values_in(graph, program);
+/// Exports and imports what a case builds in float64 where no sizes are known, with the notes and
+/// without; which ops had forms.
+std::set<std::string> check_case(const OpCase& one) {
+  CAPTURE(one.name);
+  BuiltCase built(one, {.unknown_shapes = !one.needs_sizes});
+  const std::vector<Array> wanted = values_in(built.graph(), built);
   const GraphDef def =
-      GraphDef::FromString(graph.as_graph_def({.add_shapes = true}).SerializeToString());
+      GraphDef::FromString(built.graph().as_graph_def({.add_shapes = true}).SerializeToString());
   {
     Graph again;
     const auto inner = again.as_default();
     tf::import_graph_def(def, {.name = ""});
     const tf::AsGraphDefOptions as_it_is{.add_shapes = true, .to_look_at = true};
-    CHECK(again.as_graph_def(as_it_is) == graph.as_graph_def(as_it_is));
+    CHECK(again.as_graph_def(as_it_is) == built.graph().as_graph_def(as_it_is));
   }
   Graph spelled_out;
   const auto inner = spelled_out.as_default();
   tf::import_graph_def(without_notes(def), {.name = ""});
   std::set<std::string> forms;
-  for (const Operation& op : graph.get_operations()) {
+  for (const Operation& op : built.graph().get_operations()) {
     const OpDef& made = OpRegistry::global().get(op.type());
     if (made.export_form != nullptr) forms.insert(op.type());
   }
@@ -89,16 +83,12 @@ std::set<std::string> check_case(const GradientCase& one) {
     CAPTURE(op.name());
     CHECK(ops_of_tensorflow().contains(op.type()));
   }
-  const std::vector<Array> found = values_in(spelled_out, program);
+  const std::vector<Array> found = values_in(spelled_out, built);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    CAPTURE(program.outputs[i].name());
-    CHECK(distance(found[i], wanted[i]) < 1e-12);
+    CAPTURE(built.tensors()[i].name());
+    CHECK(testing::difference(found[i], wanted[i]) < 1e-12);
   }
   return forms;
-}
-
-GradientCase of_two(testing::Function function, const Shape& shape) {
-  return {std::move(function), {testing::random_doubles(shape, 1)}};
 }
 
 }  // namespace
@@ -115,10 +105,8 @@ TEST_CASE("export forms: every op that TensorFlow lacks has one, and who updates
 
 TEST_CASE("export forms: gradients of unknown sizes are spelled out with the same values") {
   std::set<std::string> forms;
-  for (const auto& one : testing::gradient_cases()) {
-    const std::string& name = one.first;
-    CAPTURE(name);
-    forms.merge(check_case(one.second));
+  for (const OpCase& one : testing::op_cases()) {
+    if (testing::has_gradients(one) && testing::has_float64(one)) forms.merge(check_case(one));
   }
   for (const char* op : {"SumToShape", "ReducedShape", "GatherOrZero", "SliceGrad"}) {
     CAPTURE(op);
@@ -132,24 +120,23 @@ TEST_CASE("export forms: axes that are fed, negative ones, ranks that nobody kno
         tf::constant(Array::of<std::int64_t>(Shape{static_cast<std::int64_t>(axes.size())}, axes)),
         Shape{None});
   };
-  using Tensors = std::vector<Tensor>;
   const auto any_rank = [](const Tensor& x) {
     return tf::placeholder_with_default(x, Shape::unknown());
   };
   std::set<std::string> forms;
-  const auto check = [&](testing::Function function, const Shape& shape) {
-    forms.merge(check_case(of_two(std::move(function), shape)));
+  const auto check = [&](auto call, const Shape& shape) {
+    forms.merge(check_case({.name = "", .inputs = {testing::some(shape)}, .call = call}));
   };
-  check([&](const Tensors& in) { return tf::reduce_sum(in[0], fed({-1, 0})); }, {2, 3, 2});
-  check([&](const Tensors& in) { return tf::reduce_max(any_rank(in[0]), {-2}); }, {2, 3, 2});
-  check([&](const Tensors& in) { return tf::reduce_prod(any_rank(in[0]), {1, -3}); }, {2, 3, 2});
-  check([&](const Tensors& in) { return tf::reduce_prod(in[0], {0}); }, {0, 2});
-  check([&](const Tensors& in) { return tf::reduce_prod(in[0], {1}); }, {2, 0});
-  check([&](const Tensors& in) { return tf::gather(any_rank(in[0]), {{1, 1}, {0, 2}}); }, {3, 2});
-  check([&](const Tensors& in) { return tf::concat({any_rank(in[0]), in[0] * 2.0}, -1); }, {2, 3});
-  check([&](const Tensors& in) { return tf::unsorted_segment_sum(in[0], {1, -1, 0}, 3); }, {3, 2});
-  check([&](const Tensors& in) { return any_rank(in[0]) * tf::reduce_sum(in[0], 0); }, {3, 2});
-  check([&](const Tensors& in) { return tf::slice(any_rank(in[0]), {0, 1}, {-1, 2}); }, {3, 4});
+  check([&](const CaseTensors& t) { return tf::reduce_sum(t.x, fed({-1, 0})); }, {2, 3, 2});
+  check([&](const CaseTensors& t) { return tf::reduce_max(any_rank(t.x), {-2}); }, {2, 3, 2});
+  check([&](const CaseTensors& t) { return tf::reduce_prod(any_rank(t.x), {1, -3}); }, {2, 3, 2});
+  check([&](const CaseTensors& t) { return tf::reduce_prod(t.x, {0}); }, {0, 2});
+  check([&](const CaseTensors& t) { return tf::reduce_prod(t.x, {1}); }, {2, 0});
+  check([&](const CaseTensors& t) { return tf::gather(any_rank(t.x), {{1, 1}, {0, 2}}); }, {3, 2});
+  check([&](const CaseTensors& t) { return tf::concat({any_rank(t.x), t.x * 2.0}, -1); }, {2, 3});
+  check([&](const CaseTensors& t) { return tf::unsorted_segment_sum(t.x, {1, -1, 0}, 3); }, {3, 2});
+  check([&](const CaseTensors& t) { return any_rank(t.x) * tf::reduce_sum(t.x, 0); }, {3, 2});
+  check([&](const CaseTensors& t) { return tf::slice(any_rank(t.x), {0, 1}, {-1, 2}); }, {3, 4});
   for (const char* op : {"SumToShape", "ReducedShape", "GatheredShape", "GatherOrZero", "SliceGrad",
                          "ConcatBegin", "ProductOfOthers"}) {
     CAPTURE(op);

@@ -3,10 +3,10 @@
 #include <fstream>
 #include <functional>
 
-#include "tests/autodiff/open_gradients.h"
 #include "tests/interop/arrays.h"
 #include "tests/interop/program.h"
 #include "tests/models/programs.h"
+#include "tests/ops/cases/build_case.h"
 #include "towerflow/towerflow.h"
 
 namespace towerflow::interop {
@@ -75,12 +75,10 @@ void write_collections(const fs::path& file) {
   }
 }
 
-void write_program(const fs::path& folder, const std::function<Program()>& build) {
-  Graph graph;
-  const auto guard = graph.as_default();
-  set_random_seed(1);
-  const Program program = build();
+/// The default graph, and what it gives for `program`, which is in it.
+void write_program(const fs::path& folder, const Program& program) {
   const Operation init = global_variables_initializer();
+  Graph& graph = get_default_graph();
   io::write_graph(graph, folder, "graph.pb", false);
   io::write_graph(graph, folder, "graph.pbtxt");
   if (!global_variables().empty()) {
@@ -96,21 +94,21 @@ void write_program(const fs::path& folder, const std::function<Program()>& build
   write_runs(folder, session, program);
 }
 
-/// The first gradients of every op that has some, and those of these.
-Program gradients_of(const testing::GradientCase& one) {
-  testing::OpenGradients built = testing::open_gradients(one);
-  return {std::move(built.outputs), {}, std::move(built.feeds), {}, {}};
-}
-
 }  // namespace
 
 void graphs(const Arguments& arguments) {
   const fs::path folder = arguments[0];
   for (const auto& [name, build] : testing::programs()) {
-    write_program(folder / "programs" / name, build);
+    Graph graph;
+    const auto guard = graph.as_default();
+    set_random_seed(1);
+    write_program(folder / "programs" / name, build());
   }
-  for (const auto& one : testing::gradient_cases()) {
-    write_program(folder / "gradients" / one.first, [&] { return gradients_of(one.second); });
+  // Sizes are unknown, where gradients have most nodes of their own.
+  for (const testing::OpCase& one : testing::op_cases()) {
+    if (!testing::has_gradients(one) || !testing::has_float64(one)) continue;
+    testing::BuiltCase built(one, {.unknown_shapes = !one.needs_sizes});
+    write_program(folder / "cases" / one.name, {built.tensors(), {}, built.feeds(), {}, {}});
   }
 }
 

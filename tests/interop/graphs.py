@@ -118,10 +118,10 @@ class Graphs(InteropTest):
                 self.check(folder)
                 if name != "ops":
                     self.check_meta_graph(folder)
-        gradients = sorted((self.folder / "gradients").iterdir())
-        self.assertGreater(len(gradients), 70)
-        for folder in gradients:
-            with self.subTest(gradient=folder.name):
+        cases = sorted((self.folder / "cases").iterdir())
+        self.assertGreater(len(cases), 150)
+        for folder in cases:
+            with self.subTest(case=folder.name):
                 self.check(folder)
 
     def build_program(self):

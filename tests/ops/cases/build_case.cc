@@ -29,23 +29,26 @@ Array cotangent(std::size_t index, const Shape& shape, DType dtype) {
   return some(shape).array(index + 100, dtype);
 }
 
-BuiltCase::BuiltCase(const OpCase& one, const Options& options) : guard_(graph_.as_default()) {
+BuiltCase::BuiltCase(const OpCase& one, const Options& options)
+    : case_(one), guard_(graph_.as_default()) {
   const auto device = towerflow::device(options.device);
   in_ = case_placeholders(one.inputs, options.dtype, options.unknown_shapes);
   results_ = one.call(in_);
-  fetches_.assign(results_.begin(), results_.end());
+  tensors_ = results_;
   has_gradient_.assign(in_.all.size(), false);
-  const bool has_some =
-      one.gradients != CaseGradients::none && one.gradients != CaseGradients::elsewhere;
-  if (has_some || options.unwanted_gradients) add_gradients(one);
-  values_ = fetches_.size();
-  const std::vector<Fetch> made = initializers();
-  fetches_.insert(fetches_.end(), made.begin(), made.end());
+  if (testing::has_gradients(one) || options.unwanted_gradients) add_gradients();
+  if (!global_variables().empty()) initializer_ = global_variables_initializer();
 }
 
 std::vector<Fetch> BuiltCase::initializers() const {
-  if (global_variables().empty()) return {};
-  return {global_variables_initializer()};
+  if (!initializer_) return {};
+  return {*initializer_};
+}
+
+std::vector<Fetch> BuiltCase::fetches() const {
+  std::vector<Fetch> fetches(tensors_.begin(), tensors_.end());
+  for (const Fetch& initializer : initializers()) fetches.push_back(initializer);
+  return fetches;
 }
 
 Feeds BuiltCase::feeds(const std::vector<Array>& arrays) const {
@@ -54,7 +57,7 @@ Feeds BuiltCase::feeds(const std::vector<Array>& arrays) const {
   return feeds;
 }
 
-void BuiltCase::add_gradients(const OpCase& one) {
+void BuiltCase::add_gradients() {
   std::vector<Tensor> weighted;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     if (!is_floating(results_[i].dtype())) continue;
@@ -67,12 +70,12 @@ void BuiltCase::add_gradients(const OpCase& one) {
     if (!first[i]) continue;
     has_gradient_[i] = true;
     const Tensor dense = convert_to_tensor(*first[i]);
-    fetches_.push_back(dense);
+    tensors_.push_back(dense);
     squares.push_back(reduce_sum(square(dense)));
   }
-  if (one.gradients != CaseGradients::both || squares.empty()) return;
+  if (case_.gradients != CaseGradients::both || squares.empty()) return;
   for (const OptionalGradient& second : gradients(add_n(squares), in_.all)) {
-    if (second) fetches_.push_back(convert_to_tensor(*second));
+    if (second) tensors_.push_back(convert_to_tensor(*second));
   }
 }
 

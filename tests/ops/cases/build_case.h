@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/graph/fetch.h"
@@ -17,29 +18,34 @@ class BuiltCase {
     bool unknown_shapes = false;      ///< of the operands
     bool unwanted_gradients = false;  ///< asks for gradients of a case that has none
   };
+  /// `one` outlives the built case.
   BuiltCase(const OpCase& one, const Options& options);
 
   Graph& graph() { return graph_; }
   const std::vector<Tensor>& operands() const { return in_.all; }
   const std::vector<Tensor>& results() const { return results_; }
-  /// Results, the gradients of operands that have one, and those gradients' own.
-  const std::vector<Fetch>& fetches() const { return fetches_; }
-  /// Of `fetches`, without the initializer of variables, which is last where there are any.
-  std::size_t values() const { return values_; }
+  /// Results, the gradients of operands that have one, and the gradients of these.
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  /// The initializer of the variables; empty where the case has none.
   std::vector<Fetch> initializers() const;
+  /// `tensors` and `initializers`.
+  std::vector<Fetch> fetches() const;
   Feeds feeds(const std::vector<Array>& arrays) const;
+  /// The case's own operands.
+  Feeds feeds() const { return feeds(case_arrays(case_.inputs, in_.dtype)); }
   /// For each operand, whether the results have a gradient with respect to it.
   const std::vector<bool>& has_gradient() const { return has_gradient_; }
 
  private:
-  void add_gradients(const OpCase& one);
+  void add_gradients();
 
+  const OpCase& case_;
   Graph graph_;
   DefaultGraphGuard guard_;
   CaseTensors in_;
   std::vector<Tensor> results_;
-  std::vector<Fetch> fetches_;
-  std::size_t values_ = 0;
+  std::vector<Tensor> tensors_;
+  std::optional<Operation> initializer_;
   std::vector<bool> has_gradient_;
 };
 

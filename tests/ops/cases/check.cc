@@ -111,7 +111,7 @@ class Checker {
         walk(std::move(rewritten), arrays, devices_, WalkKernels::all, case_.tolerance);
     take(fused);
     std::vector<Array> values(plain.values.begin(),
-                              plain.values.begin() + static_cast<std::ptrdiff_t>(built.values()));
+                              plain.values.begin() + static_cast<std::ptrdiff_t>(built.tensors().size()));
     if (!is_random(report_.ops)) compare(fused.values, values, "rewritten nodes");
     return values;
   }
@@ -126,7 +126,7 @@ class Checker {
     BuiltCase built(case_, {.dtype = DType::float64});
     std::vector<Array> values =
         walk(plan_of(built, arrays), arrays, devices_, WalkKernels::reference, 0).values;
-    values.resize(built.values());
+    values.resize(built.tensors().size());
     return values;
   }
 
@@ -135,8 +135,7 @@ class Checker {
     Session session(built.graph(), config_);
     const std::vector<Fetch> before = built.initializers();
     if (!before.empty()) session.run(before);
-    std::vector<Fetch> fetches = built.fetches();
-    fetches.erase(fetches.begin() + static_cast<std::ptrdiff_t>(built.values()), fetches.end());
+    const std::vector<Fetch> fetches(built.tensors().begin(), built.tensors().end());
     return session.run(fetches, built.feeds(arrays));
   }
 
@@ -210,10 +209,6 @@ Function function_of(const OpCase& one, const std::vector<bool>& varied) {
 
 CaseReport check_case(const OpCase& one, const std::string& device) {
   return Checker(one, device).run();
-}
-
-bool has_float64(const OpCase& one) {
-  return std::find(one.dtypes.begin(), one.dtypes.end(), DType::float64) != one.dtypes.end();
 }
 
 std::string check_gradients(const OpCase& one,

@@ -30,9 +30,6 @@ CaseReport check_case(const OpCase& one, const std::string& device);
 std::string check_gradients(const OpCase& one,
                             const std::map<std::string, std::string>& overrides = {});
 
-/// Whether the case is one whose gradients can be checked: it has results in float64.
-bool has_float64(const OpCase& one);
-
 /// A session's options that bring `device` about: a simulated accelerator for SIM.
 ConfigProto device_config(const std::string& device);
 

@@ -68,6 +68,14 @@ const std::vector<OpCase>& op_cases() {
   return all;
 }
 
+bool has_gradients(const OpCase& one) {
+  return one.gradients == CaseGradients::both || one.gradients == CaseGradients::first;
+}
+
+bool has_float64(const OpCase& one) {
+  return std::find(one.dtypes.begin(), one.dtypes.end(), DType::float64) != one.dtypes.end();
+}
+
 std::vector<Array> case_arrays(const std::vector<CaseInput>& inputs, DType dtype) {
   std::vector<Array> arrays;
   for (std::size_t i = 0; i < inputs.size(); ++i) arrays.push_back(inputs[i].array(i, dtype));

@@ -70,6 +70,11 @@ std::vector<DType> numbers();    ///< every dtype that is a number
 std::vector<DType> integers();   ///< int32 and int64
 std::vector<DType> any_dtype();  ///< numbers and bool
 
+/// Whether gradients of the case are built and checked.
+bool has_gradients(const OpCase& one);
+/// Whether the case is tried in float64, where gradients are checked.
+bool has_float64(const OpCase& one);
+
 /// All cases of all families, in the order of families.h.
 const std::vector<OpCase>& op_cases();
 /// Arrays for the operands of a case.

@@ -46,7 +46,7 @@ json description(const OpCase& one) {
       {"name", one.name},
       {"python", one.python},
       {"dtype", dtype_name(timed_dtype(one))},
-      {"gradients", one.gradients == CaseGradients::both || one.gradients == CaseGradients::first},
+      {"gradients", testing::has_gradients(one)},
       {"inputs", inputs}};
 }
 
