@@ -1,14 +1,17 @@
 """The programs in a page of docs/, and what the page says they print.
 
-A ```cpp block is a program over the public API, a ```python block one over TensorFlow 1.x; a
-```text block after one is the error that it ends in, or what a C++ program returns. Without a text
-block it runs to its end. A block that names a file (```cpp PATH) shows a piece of it and is no
-program; excerpts_test.py compares those.
+A ```cpp block is a program over the public API; the ```text block after it is the error that the
+program ends in, or what it returns. Without a text block it runs to its end. A block that names a
+file (```cpp PATH) shows a piece of it and is no program; excerpts_test.py compares those.
+
+A ```tensorflow block holds the errors of TensorFlow's programs for the section, which are the
+functions of tensorflow_errors.py named after its heading.
 
   blocks.py generate PAGE          the C++ tests of a page
-  blocks.py fill PAGE --said FILE [--tensorflow]
+  blocks.py fill PAGE [--said FILE] [--tensorflow]
                                    writes what the programs said into the page: FILE is what the
-                                   test wrote to $TOWERFLOW_SAID, TensorFlow is asked here
+                                   test wrote to $TOWERFLOW_SAID; --tensorflow runs the
+                                   programs over TensorFlow
 """
 
 import argparse
@@ -25,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 class Block:
     def __init__(self, language, code, line, heading):
         self.language, self.code, self.line, self.heading = language, code, line, heading
-        self.said = None  # the text block after it: (first line, last line + 1, text)
+        self.said = None  # what the page says of it: (first line, last line + 1, text)
 
 
 def blocks_of(text):
@@ -43,8 +46,10 @@ def blocks_of(text):
             code = "\n".join(lines[at + 1 : end])
             if fence.group(1) == "text" and found and found[-1].said is None:
                 found[-1].said = (at + 1, end, code)
-            elif fence.group(1) in ("cpp", "python"):
+            elif fence.group(1) in ("cpp", "tensorflow"):
                 found.append(Block(fence.group(1), code, at + 2, heading))
+                if fence.group(1) == "tensorflow":
+                    found[-1].said = (at + 1, end, code)
             at = end
         at += 1
     return found
@@ -69,13 +74,22 @@ def generate(page):
     return "\n".join(out)
 
 
-def tensorflow_says(code):
-    """The error that a Python program ends in."""
-    import tensorflow.compat.v1 as tf
+def tensorflow_says(heading):
+    """The errors that TensorFlow's programs for a section end in, in the order of the file."""
+    import tensorflow_errors
 
+    name = re.sub(r"[^a-z0-9]+", "_", heading.lower()).strip("_")
+    programs = [function for key, function in vars(tensorflow_errors).items()
+                if key == name or key.startswith(name + "__")]
+    if not programs:
+        raise SystemExit("tests/docs/tensorflow_errors.py has no function %s" % name)
+    return [error_of(program, tensorflow_errors.tf) for program in programs]
+
+
+def error_of(program, tf):
     with tf.Graph().as_default():
         try:
-            exec(compile(code, "<page>", "exec"), {"tf": tf})
+            program()
         except Exception as error:
             message = getattr(error, "message", None) or str(error.args[0])
             return "%s: %s" % (type(error).__name__, first_sentence(message))
@@ -101,8 +115,8 @@ def fill(page, said, ask_tensorflow):
         first, end, _ = block.said
         if block.language == "cpp" and str(block.line) in said:
             lines[first:end] = said[str(block.line)].split("\n")
-        elif block.language == "python" and ask_tensorflow:
-            lines[first:end] = tensorflow_says(block.code).split("\n")
+        elif block.language == "tensorflow" and ask_tensorflow:
+            lines[first:end] = tensorflow_says(block.heading)
     write(page, "\n".join(lines))
 
 
@@ -119,16 +133,11 @@ def main():
     parser.add_argument("action", choices=["generate", "fill"])
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--said", type=pathlib.Path, help="JSON of the C++ programs' errors")
-    parser.add_argument("--tensorflow", action="store_true", help="ask TensorFlow as well")
+    parser.add_argument("--tensorflow", action="store_true", help="run TensorFlow's programs")
     args = parser.parse_args()
     if args.action == "generate":
         print(generate(args.page.resolve()))
         return
-    if args.tensorflow:
-        import tensorflow.compat.v1 as tf
-
-        tf.disable_v2_behavior()
-        tf.disable_resource_variables()
     said = {}
     if args.said:
         said = dict(json.loads(line) for line in args.said.read_text().splitlines())
