@@ -18,16 +18,17 @@ constexpr const char* kPage = "docs/ops.md";
 
 constexpr const char* kHead = R"(# The ops
 
-This page is written by the registries: `TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page` from the root of
-the project, and the same test without the variable holds that it is up to date. [add-an-op.md](add-an-op.md)
-says how an op gets here.
+This page lists all ops with their arguments, attributes, gradients and kernels. It is generated from the registries
+by `TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page`, run in the root of the project; without the variable the
+same test checks that the page is up to date. [extend.md](extend.md) shows how to add an op.
 
-Arguments, results and attributes have TensorFlow's names. `T` and the like are dtypes or numbers that the
-arguments tell; `x: N * T` is a list of one dtype, `x: list(T)` one of several, `Ref(T)` a variable. An attribute
-without `=` has to be given, one in parentheses has no other value here; those that begin with `_` are the library's
-own. Kernels are those of the CPU backend in order of preference, which simulated accelerators share. Fusions are the
-[rules](rewrites.md#rules) in whose patterns the op stands. *Chain*: the op may be a step of one `_Elementwise`. *Not
-in TensorFlow*: a GraphDef has [nodes of its ops](differences.md#graphs-in-files) in place of one of these.
+Arguments, results and attributes have TensorFlow's names. `T` and similar names are dtypes or numbers, inferred from
+the arguments. `x: N * T` is a list of tensors of one dtype, `x: list(T)` a list of tensors of several dtypes,
+`Ref(T)` a variable. Attributes without `=` must be given, attributes in parentheses have only that value here, and
+names that begin with `_` belong to the library. Kernels are those of the CPU backend, in order of preference;
+simulated accelerators share them. Fusions are the [rules](rewrites.md#rules) whose patterns contain the op. *Chain*:
+the op can be a step of an `_Elementwise`. *Not in TensorFlow*: a GraphDef has
+[nodes of TensorFlow's ops](differences.md#graphs-in-files) instead.
 
 )";
 
