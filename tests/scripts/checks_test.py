@@ -1,5 +1,7 @@
-"""The checks of names, sizes, wording and links accept a clean tree and find what is planted."""
+"""The checks of names, includes, sizes, wording and links accept a clean tree and find what is planted."""
 
+import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -17,7 +19,7 @@ def check(name, files):
             file.write_text(text)
         subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
         subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
-        arguments = [folder] if name in ("links", "unity_names") else []
+        arguments = {"links": [folder], "unity_names": [folder], "includes": ["build"]}.get(name, [])
         done = subprocess.run([str(ROOT / "scripts/checks" / name), *arguments], cwd=folder,
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
@@ -36,6 +38,26 @@ class FileSizes(unittest.TestCase):
 
     def test_nothing_tracked(self):
         self.assertEqual(check("file_sizes", {})[0], 1)
+
+
+class Includes(unittest.TestCase):
+    HEADER = "#pragma once\n#include <vector>\nint sum(const std::vector<int>& of);\n"
+
+    def alone(self, text):
+        """The check of core/b.cc with this text, beside a file that includes everything."""
+        compiler = os.environ.get("CXX", "c++").split()
+        groups = [{"language": "cpp", "compiler": compiler, "parameters": ["-std=c++20", "-I..", "-O9"]}]
+        targets = [{"name": "towerflow", "target_sources": groups}]
+        everything = '#include "core/a.h"\n#include <algorithm>\nint a = sum({1, 2});\n'
+        return check("includes", {"core/a.h": self.HEADER, "core/a.cc": everything, "core/b.cc": text,
+                                  "build/meson-info/intro-targets.json": json.dumps(targets)})
+
+    def test_a_file_that_leans_on_its_neighbour(self):
+        self.assertEqual(self.alone('#include "core/a.h"\nint b = sum({3});\n')[0], 0)
+        code, output = self.alone("int b = sum({3});\n")
+        self.assertEqual(code, 1, output)
+        self.assertIn("core/b.cc:1:", output)
+        self.assertIn("2 files compiled alone, 1 failed", output)
 
 
 class OwnNames(unittest.TestCase):
