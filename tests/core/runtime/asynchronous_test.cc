@@ -1,5 +1,5 @@
-// Steps on accelerators that go on by themselves: bits, order and memory do not depend on when
-// things happen, nor on which of them fails.
+// Steps on accelerators that work by themselves: bits, order and memory do not depend on when things
+// happen, nor on which of them fails, whether the variables live on the host or on accelerators.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -15,151 +15,239 @@ using testing::Runtime;
 using testing::simulated;
 using testing::trained;
 
-TEST_CASE("whatever the delays, the bits are those of CPUs") {
-  Program program;
-  const auto expected =
-      trained(program, {.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
-  for (const int count : {1, 2, 4}) {
-    for (unsigned seed = 0; seed < 20; ++seed) {
-      CAPTURE(count);
-      CAPTURE(seed);
-      const SimulatedDevices devices{
-          .count = count, .latency = 0, .jitter = 200e-6, .jitter_seed = seed};
-      CHECK(trained(program, simulated(devices)) == expected);
-    }
-  }
-}
+namespace {
 
-TEST_CASE(
-    "a fault of any engine at any time is an error of its node, and leaves no half of a value") {
-  Program program;
-  std::vector<std::vector<Array>> states;  // before each step and after the last
-  {
-    Session session(program.graph, {.allow_soft_placement = true});
-    session.run(program.init);
-    for (int step = 0; step < 3; ++step) {
-      states.push_back(program.values(session));
-      session.run(program.fetches, program.feeds(step));
-    }
+constexpr VariableHome kHomes[] = {VariableHome::host, VariableHome::device};
+
+/// The variables before each of three steps and after the last, as CPUs make them.
+std::vector<std::vector<Array>> states_of(Program& program) {
+  std::vector<std::vector<Array>> states;
+  Session session(program.graph, {.allow_soft_placement = true});
+  session.run(program.init);
+  for (int step = 0; step < 3; ++step) {
     states.push_back(program.values(session));
+    session.run(program.fetches, program.feeds(step));
   }
-  int faults = 0, unchanged = 0;
-  for (const int device : {0, 1}) {
-    for (const Lane lane : {Lane::compute, Lane::upload, Lane::download}) {
-      for (int task = 0;; ++task) {
-        CAPTURE(device);
-        CAPTURE(std::string(lane_name(lane)));
-        CAPTURE(task);
+  states.push_back(program.values(session));
+  return states;
+}
+
+/// What `run` throws as an InternalError; "" for nothing.
+template <class Run>
+std::string fault_of(const Run& run) {
+  try {
+    run();
+  } catch (const errors::InternalError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Counts over all faults of a program.
+struct Faults {
+  int in_steps = 0, unchanged = 0;
+  int in_init = 0;  ///< while variables got their first values
+};
+
+class FaultTest {
+ public:
+  explicit FaultTest(VariableHome home) : program_(home) {
+    const auto guard = program_.graph.as_default();
+    for (const Variable& variable : program_.variables) {
+      initialized_.push_back(tf::is_variable_initialized(variable));
+    }
+    states_ = states_of(program_);
+  }
+
+  /// A fault of each task of each engine, up to the second step.
+  Faults run() {
+    for (const int device : {0, 1}) {
+      for (const Lane lane : {Lane::compute, Lane::upload, Lane::download}) {
+        for (int task = 0; fails({device, lane, task}); ++task) continue;
+      }
+    }
+    return faults_;
+  }
+
+ private:
+  /// Whether the engine has so many tasks.
+  bool fails(const SimulatedFault& fault) {
+    CAPTURE(fault.device);
+    CAPTURE(std::string(lane_name(fault.lane)));
+    CAPTURE(fault.task);
+    const SimulatedDevices devices{.count = 2, .latency = 0, .jitter = 20e-6, .fault = fault};
+    Session session(program_.graph, simulated(devices));
+    std::string message = fault_of([&] { session.run(program_.init); });
+    if (!message.empty()) {
+      ++faults_.in_init;
+      check_first_values(session);
+    } else {
+      std::size_t step = 0;
+      for (; step < 2 && message.empty(); ++step) {
+        const Feeds feeds = program_.feeds(static_cast<int>(step));
+        message = fault_of([&] { session.run(program_.fetches, feeds); });
+      }
+      if (message.empty()) return false;
+      ++faults_.in_steps;
+      check_step(session, step - 1);
+    }
+    const std::string index = std::to_string(fault.device);
+    CHECK(message.find("simulated fault of accelerator " + index) != std::string::npos);
+    CHECK(message.find("device:SIM:" + index) != std::string::npos);
+    return true;
+  }
+
+  /// Each variable has its first value, or none.
+  void check_first_values(Session& session) {
+    for (std::size_t i = 0; i < initialized_.size(); ++i) {
+      if (session.run(initialized_[i]).item<bool>()) {
+        CHECK(session.run(program_.variables[i]) == states_[0][i]);
+      } else {
+        CHECK_THROWS_AS(session.run(program_.variables[i]), errors::FailedPreconditionError);
+      }
+    }
+    program_.load(session, states_[0]);
+    CHECK(program_.values(session) == states_[0]);
+  }
+
+  /// Each variable is as it was before the step that failed, or as it is after it; the session goes
+  /// on from there, and no device believes it has what it has not.
+  void check_step(Session& session, std::size_t step) {
+    const auto values = program_.values(session);
+    faults_.unchanged += count_changed(values, states_[step], states_[step + 1]) == 0;
+    const Feeds feeds = program_.feeds(2);
+    const std::vector<Fetch> losses{program_.losses[0], program_.losses[1]};
+    Session reference(program_.graph, {.allow_soft_placement = true});
+    program_.load(reference, values);
+    CHECK(session.run(losses, feeds) == reference.run(losses, feeds));
+    session.run(program_.fetches, feeds);
+    reference.run(program_.fetches, feeds);
+    CHECK(program_.values(session) == program_.values(reference));
+  }
+
+  Program program_;
+  std::vector<Tensor> initialized_;
+  std::vector<std::vector<Array>> states_;
+  Faults faults_;
+};
+
+}  // namespace
+
+TEST_CASE("whatever the delays, the bits are those of CPUs") {
+  for (const VariableHome home : kHomes) {
+    Program program(home);
+    const auto expected =
+        trained(program, {.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
+    for (const int count : {1, 2, 4}) {
+      for (unsigned seed = 0; seed < 20; ++seed) {
+        CAPTURE(home);
+        CAPTURE(count);
+        CAPTURE(seed);
         const SimulatedDevices devices{
-            .count = 2, .latency = 0, .jitter = 20e-6, .fault = {device, lane, task}};
-        Session session(program.graph, simulated(devices));
-        session.run(program.init);
-        int step = 0;
-        std::string message;
-        std::vector<Array> values;
-        for (; step < 2 && message.empty(); ++step) {
-          try {
-            session.run(program.fetches, program.feeds(step));
-          } catch (const errors::InternalError& error) {
-            message = error.what();
-          }
+            .count = count, .latency = 0, .jitter = 200e-6, .jitter_seed = seed};
+        CHECK(trained(program, simulated(devices)) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("a fault of any engine at any time leaves each variable as it was, or as it was to be") {
+  for (const VariableHome home : kHomes) {
+    CAPTURE(home);
+    const Faults faults = FaultTest(home).run();
+    MESSAGE(faults.in_steps << " faults, " << faults.unchanged
+                            << " left every variable as it was; " << faults.in_init
+                            << " while variables got their first values");
+    CHECK(faults.in_steps > 40);
+    CHECK(faults.unchanged > faults.in_steps / 2);
+    if (home == VariableHome::device) CHECK(faults.in_init > 10);
+  }
+}
+
+TEST_CASE("an error at any instruction of any queue frees nothing early, and changes no variable "
+          "before the commit") {
+  for (const VariableHome home : kHomes) {
+    CAPTURE(home);
+    Program program(home);
+    Runtime runtime(program.graph, simulated({.count = 2, .latency = 0, .jitter = 50e-6}));
+    const std::vector<Fetch> all(program.variables.begin(), program.variables.end());
+    const Feeds feeds = program.feeds(0);
+    const Plan init = runtime.compile({program.init}, {});
+    const Plan read = runtime.compile(all, {});
+    const Plan train = runtime.compile(program.fetches, feeds);
+    REQUIRE(train.queues.size() == 7);  // of the host one, of each device three
+    runtime.run(init, {});
+    const auto before = runtime.run(read, {});
+    Feeds given;
+    for (std::size_t i = 0; i < before.size(); ++i) given.emplace_back(program.given[i], before[i]);
+    const Plan load = runtime.compile(program.loads, given);
+    runtime.run(train, feeds);
+    const auto after = runtime.run(read, {});
+    int failed = 0, kept = 0;
+    for (std::size_t queue = 0; queue < train.queues.size(); ++queue) {
+      for (std::size_t at = 0; at < train.queues[queue].instructions.size(); ++at) {
+        CAPTURE(queue);
+        CAPTURE(at);
+        runtime.run(load, given);  // back to where it began
+        std::atomic<bool> committed{false};
+        CHECK_THROWS_AS(
+            runtime.run(train, feeds,
+                        [&](std::size_t in, std::size_t number) {
+                          const auto& list = train.queues[in].instructions;
+                          if (number > 0 && list[number - 1].kind == Instruction::Kind::commit) {
+                            committed = true;
+                          }
+                          if (in == queue && number == at) throw Injected("injected");
+                        }),
+            Injected);
+        const int changed = count_changed(runtime.run(read, {}), before, after);
+        if (!committed) CHECK(changed == 0);
+        kept += !committed;
+        ++failed;
+      }
+    }
+    MESSAGE(failed << " errors, " << kept << " before the commit");
+    CHECK(failed > 60);
+    CHECK(kept > 30);
+  }
+}
+
+TEST_CASE("no run reads half of what another one writes, or loses it") {
+  for (const VariableHome home : kHomes) {
+    CAPTURE(home);
+    Graph graph;
+    const auto guard = graph.as_default();
+    const Variable v = [&] {
+      const auto device = tf::device(home == VariableHome::device ? "/gpu:0" : "/cpu:0");
+      return Variable(tf::zeros({20000}), {.name = "v", .home = home});
+    }();
+    std::vector<std::pair<Tensor, Tensor>> reads;
+    for (const char* reader : {"", "/gpu:0", "/gpu:1"}) {
+      const auto device = tf::device(reader);
+      const Tensor seen = v * 2.0F;  // by one kernel: what another one reads may be newer
+      reads.emplace_back(tf::reduce_min(seen), tf::reduce_max(seen));
+    }
+    const Tensor change = tf::assign_add(v, tf::ones({20000}));
+    Session session(graph, simulated({.count = 2, .latency = 0, .jitter = 100e-6}));
+    session.run(v.initializer());
+    constexpr int kRuns = 40;
+    std::vector<std::thread> threads;
+    std::atomic<int> torn{0};
+    for (int writer = 0; writer < 2; ++writer) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < kRuns; ++i) session.run(change);
+      });
+    }
+    for (const auto& pair : reads) {
+      threads.emplace_back([&, pair] {
+        for (int i = 0; i < kRuns; ++i) {
+          const auto [a, b] = session.run({pair.first, pair.second});
+          torn += a.item<float>() != b.item<float>();
         }
-        if (message.empty()) break;  // fewer tasks than that
-        ++faults;
-        CHECK(message.find("simulated fault of accelerator " + std::to_string(device)) !=
-              std::string::npos);
-        CHECK(message.find("device:SIM:" + std::to_string(device)) != std::string::npos);
-        const auto at = static_cast<std::size_t>(step - 1);
-        values = program.values(session);
-        const int changed = count_changed(values, states[at], states[at + 1]);
-        unchanged += changed == 0;
-        // The session goes on, and no device believes it has what it has not.
-        const auto found = session.run({program.losses[0], program.losses[1]}, program.feeds(2));
-        Session reference(program.graph, {.allow_soft_placement = true});
-        program.load(reference, values);
-        CHECK(found == reference.run({program.losses[0], program.losses[1]}, program.feeds(2)));
-      }
+      });
     }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(torn == 0);
+    CHECK(session.run(reads[0].second).item<float>() == 2 * 2 * kRuns);
   }
-  MESSAGE(faults << " faults, " << unchanged << " left every variable as it was");
-  CHECK(faults > 60);
-  CHECK(unchanged > faults / 2);
-}
-
-TEST_CASE(
-    "an error at any instruction of any queue frees nothing early and changes nothing by half") {
-  Program program;
-  Runtime runtime(program.graph, simulated({.count = 2, .latency = 0, .jitter = 50e-6}));
-  const std::vector<Fetch> all(program.variables.begin(), program.variables.end());
-  const Feeds feeds = program.feeds(0);
-  const Plan init = runtime.compile({program.init}, {});
-  const Plan read = runtime.compile(all, {});
-  const Plan train = runtime.compile(program.fetches, feeds);
-  REQUIRE(train.queues.size() == 7);  // of the host one, of each device three
-  runtime.run(init, {});
-  const auto before = runtime.run(read, {});
-  runtime.run(train, feeds);
-  const auto after = runtime.run(read, {});
-  int failed = 0;
-  for (std::size_t queue = 0; queue < train.queues.size(); ++queue) {
-    for (std::size_t at = 0; at < train.queues[queue].instructions.size(); ++at) {
-      CAPTURE(queue);
-      CAPTURE(at);
-      for (std::size_t i = 0; i < before.size(); ++i) {  // back to where it began
-        VariableStorage& storage =
-            *runtime.resources.find_variable(program.variables[i].op().name());
-        std::copy_n(before[i].data<double>(), before[i].elements(), storage.value.data<double>());
-        ++storage.version;
-      }
-      std::atomic<bool> committed{false};
-      CHECK_THROWS_AS(
-          runtime.run(train, feeds,
-                      [&](std::size_t in, std::size_t number) {
-                        const auto& list = train.queues[in].instructions;
-                        if (number > 0 && list[number - 1].kind == Instruction::Kind::commit) {
-                          committed = true;
-                        }
-                        if (in == queue && number == at) throw Injected("injected");
-                      }),
-          Injected);
-      const int changed = count_changed(runtime.run(read, {}), before, after);
-      if (!committed) CHECK(changed == 0);
-      ++failed;
-    }
-  }
-  CHECK(failed > 100);
-}
-
-TEST_CASE("a run never reads half of what another one writes") {
-  Graph graph;
-  const auto guard = graph.as_default();
-  const Variable v(tf::zeros({20000}), {.name = "v"});
-  Tensor low, high;
-  {
-    const auto gpu = tf::device("/gpu:0");
-    const Tensor seen = v * 2.0F;  // by one kernel: what another one reads may be newer
-    low = tf::reduce_min(seen);
-    high = tf::reduce_max(seen);
-  }
-  const Tensor change = tf::assign_add(v, tf::ones({20000}));
-  Session session(graph, simulated({.count = 1, .latency = 0, .jitter = 100e-6}));
-  session.run(v.initializer());
-  std::atomic<bool> stop{false};
-  std::thread writer([&] {
-    while (!stop) session.run(change);
-  });
-  std::vector<std::thread> readers;
-  std::atomic<int> torn{0};
-  for (int reader = 0; reader < 2; ++reader) {
-    readers.emplace_back([&] {
-      for (int i = 0; i < 50; ++i) {
-        const auto [a, b] = session.run({low, high});
-        torn += a.item<float>() != b.item<float>();
-      }
-    });
-  }
-  for (std::thread& reader : readers) reader.join();
-  stop = true;
-  writer.join();
-  CHECK(torn == 0);
 }
