@@ -34,6 +34,19 @@ NameScope scope_of(Graph& graph, const std::string& name, const char* otherwise,
   return NameScope(graph, name.empty() ? otherwise : name, site);
 }
 
+/// The options of `input_producer` for scalars, with a summary of how full the queue is.
+template <class Options>
+InputProducerOptions scalar_producer(const Options& options, const NameScope& scope) {
+  return {.element_shape = Shape{},
+          .num_epochs = options.num_epochs,
+          .shuffle = options.shuffle,
+          .seed = options.seed,
+          .capacity = options.capacity,
+          .shared_name = options.shared_name,
+          .summary_name = fmt::format("fraction_of_{}_full", options.capacity),
+          .name = scope.name()};
+}
+
 }  // namespace
 
 Tensor limit_epochs(const Operand& tensor, LimitEpochsOptions options, Site site) {
@@ -113,32 +126,15 @@ FIFOQueue string_input_producer(const Operand& string_tensor, StringInputProduce
     const auto after = control_dependencies({Fetch(not_empty)});
     return identity(strings, {}, site);
   }();
-  return input_producer(checked,
-                        {.element_shape = Shape{},
-                         .num_epochs = options.num_epochs,
-                         .shuffle = options.shuffle,
-                         .seed = options.seed,
-                         .capacity = options.capacity,
-                         .shared_name = options.shared_name,
-                         .summary_name = fmt::format("fraction_of_{}_full", options.capacity),
-                         .name = scope.name(),
-                         .cancel_op = options.cancel_op},
-                        site);
+  InputProducerOptions producer = scalar_producer(options, scope);
+  producer.cancel_op = options.cancel_op;
+  return input_producer(checked, std::move(producer), site);
 }
 
 FIFOQueue range_input_producer(const Operand& limit, RangeInputProducerOptions options, Site site) {
   const NameScope scope = scope_of(graph_of(limit), options.name, "input_producer", site);
   const Tensor numbers = range(limit, {}, site);
-  return input_producer(Operand(numbers, site),
-                        {.element_shape = Shape{},
-                         .num_epochs = options.num_epochs,
-                         .shuffle = options.shuffle,
-                         .seed = options.seed,
-                         .capacity = options.capacity,
-                         .shared_name = options.shared_name,
-                         .summary_name = fmt::format("fraction_of_{}_full", options.capacity),
-                         .name = scope.name()},
-                        site);
+  return input_producer(Operand(numbers, site), scalar_producer(options, scope), site);
 }
 
 Components slice_input_producer(const OperandList& tensor_list, SliceInputProducerOptions options,
