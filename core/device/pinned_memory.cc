@@ -98,7 +98,7 @@ class Pages {
   Pages& operator=(const Pages&) = delete;
 
   std::byte* start() const { return start_; }
-  static bool hold(const void* address) {
+  static bool contains(const void* address) {
     std::lock_guard lock(mutex);
     for (const Pages* pages = first; pages != nullptr; pages = pages->next_) {
       if (address >= pages->start_ && address < pages->start_ + pages->bytes_) return true;
@@ -153,7 +153,7 @@ std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
   return {std::move(pages), start};
 }
 
-bool is_pinned(const void* address) { return Pages::hold(address); }
+bool is_pinned(const void* address) { return Pages::contains(address); }
 
 PinnedState pinned_state() { return {locked_bytes.load(), refused_bytes.load()}; }
 

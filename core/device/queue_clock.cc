@@ -7,8 +7,9 @@
 namespace towerflow {
 namespace {
 
-/// What this thread has computed so far: what a kernel costs one core, whoever else wants the core.
-double computed_now() {
+/// Returns the CPU time of this thread in seconds: the cost of a kernel on one core, however many
+/// threads share the core.
+double thread_cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
@@ -20,16 +21,16 @@ void QueueClock::begin(Span* span) {
   span_ = span;
   computes_ = true;
   if (span != nullptr) {
-    span->begin = wall_now();
+    span->begin = wall_clock_seconds();
     span->virtual_begin = now_;
   }
-  computed_ = computed_now();
+  computed_ = thread_cpu_seconds();
 }
 
 void QueueClock::end() {
-  if (computes_) now_ += (computed_now() - computed_) * pace_.slowdown;
+  if (computes_) now_ += (thread_cpu_seconds() - computed_) * pace_.slowdown;
   if (span_ != nullptr) {
-    span_->end = wall_now();
+    span_->end = wall_clock_seconds();
     span_->virtual_end = now_;
   }
 }

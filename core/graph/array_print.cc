@@ -20,12 +20,12 @@ constexpr int kDigits = 8;
 template <std::floating_point T>
 std::string digits(T value, std::chars_format format) {
   char buffer[512];
-  const auto after_point = [](const std::string& text) {
+  const auto digits_after_point = [](const std::string& text) {
     const std::size_t point = text.find('.'), end = std::min(text.find('e'), text.size());
     return point == std::string::npos ? std::size_t{0} : end - point - 1;
   };
   std::string text(buffer, std::to_chars(buffer, std::end(buffer), value, format).ptr);
-  if (after_point(text) > kDigits) {
+  if (digits_after_point(text) > kDigits) {
     text.assign(buffer, std::to_chars(buffer, std::end(buffer), value, format, kDigits).ptr);
   }
   std::string exponent;
@@ -135,13 +135,13 @@ class Printer {
   std::size_t next_ = 0;
 };
 
-/// The places of the elements that are shown, in order.
-void shown(const std::vector<std::int64_t>& sizes, bool summarised, std::size_t axis,
-           std::int64_t at, std::vector<std::int64_t>& places) {
+/// Appends to `places` the offsets of the elements that are printed, in order.
+void append_shown_offsets(const std::vector<std::int64_t>& sizes, bool summarised, std::size_t axis,
+                          std::int64_t at, std::vector<std::int64_t>& places) {
   if (axis == sizes.size()) return places.push_back(at);
   for (std::int64_t i = 0; i < sizes[axis]; ++i) {
     if (summarised && sizes[axis] > 2 * kEdge && i == kEdge) i = sizes[axis] - kEdge;
-    shown(sizes, summarised, axis + 1, at * sizes[axis] + i, places);
+    append_shown_offsets(sizes, summarised, axis + 1, at * sizes[axis] + i, places);
   }
 }
 
@@ -152,7 +152,7 @@ std::ostream& types::operator<<(std::ostream& out, const Array& array) {
   if (array.elements() == 0) return out << "[]";
   const bool summarised = array.elements() > kSummarised;
   std::vector<std::int64_t> places;
-  shown(array.shape().sizes(), summarised, 0, 0, places);
+  append_shown_offsets(array.shape().sizes(), summarised, 0, 0, places);
   Words words;
   if (array.dtype() == DType::string) {
     for (const std::int64_t place : places) {

@@ -176,10 +176,10 @@ struct FieldInfo {
   bool is_name;  ///< `NameOf`: a name that the graph gave
   int input;     ///< of a NameOf
 
-  const void* of(const void* attributes) const {
+  const void* address_in(const void* attributes) const {
     return static_cast<const char*>(attributes) + offset;
   }
-  void* of(void* attributes) const { return static_cast<char*>(attributes) + offset; }
+  void* address_in(void* attributes) const { return static_cast<char*>(attributes) + offset; }
 };
 using FieldList = std::vector<FieldInfo>;
 

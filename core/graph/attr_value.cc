@@ -70,28 +70,30 @@ std::string one_text(const T& value) {
     return fmt::format("{}", value);
 }
 
-std::size_t mixed(std::size_t seed, std::size_t hash) {
+std::size_t hash_combine(std::size_t seed, std::size_t hash) {
   return seed ^ (hash + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
 }
 
 std::size_t one_hash(const Shape& shape) {
   std::size_t hash = shape.has_rank() ? shape.rank() + 1 : 0;
-  for (const Dim& dim : shape.dims()) hash = mixed(hash, std::hash<std::int64_t>{}(dim.size()));
+  for (const Dim& dim : shape.dims())
+    hash = hash_combine(hash, std::hash<std::int64_t>{}(dim.size()));
   return hash;
 }
 
 std::size_t one_hash(const Array& array) {
-  std::size_t hash = mixed(static_cast<std::size_t>(array.dtype()), one_hash(array.shape()));
+  std::size_t hash = hash_combine(static_cast<std::size_t>(array.dtype()), one_hash(array.shape()));
   if (array.dtype() == DType::string) {
     const auto count = std::min<std::int64_t>(array.elements(), kHashedBytes / 64);
     for (std::int64_t i = 0; i < count; ++i) {
-      hash = mixed(hash, std::hash<std::string>{}(static_cast<const std::string*>(array.raw())[i]));
+      hash = hash_combine(
+          hash, std::hash<std::string>{}(static_cast<const std::string*>(array.raw())[i]));
     }
     return hash;
   }
   const std::string_view bytes(static_cast<const char*>(array.raw()),
                                std::min(array.bytes(), kHashedBytes));
-  return mixed(hash, std::hash<std::string_view>{}(bytes));
+  return hash_combine(hash, std::hash<std::string_view>{}(bytes));
 }
 
 template <class T>
@@ -142,14 +144,14 @@ std::size_t attr_hash(const AttrValue& value) {
       []<class T>(const T& held) {
         if constexpr (kIsList<T>) {
           std::size_t all = held.size();
-          for (const typename T::value_type& item : held) all = mixed(all, one_hash(item));
+          for (const typename T::value_type& item : held) all = hash_combine(all, one_hash(item));
           return all;
         } else {
           return one_hash(held);
         }
       },
       value.held());
-  return mixed(value.held().index(), hash);
+  return hash_combine(value.held().index(), hash);
 }
 
 }  // namespace towerflow

@@ -13,7 +13,7 @@ bool Attrs::operator==(const Attrs& other) const {
   const Base& b = *other.holder_;
   if (typeid(a) != typeid(b)) return false;
   return std::all_of(a.fields.begin(), a.fields.end(), [&](const attr::FieldInfo& field) {
-    return field.type->equal(field.of(a.attributes), field.of(b.attributes));
+    return field.type->equal(field.address_in(a.attributes), field.address_in(b.attributes));
   });
 }
 
@@ -21,7 +21,7 @@ void Attrs::for_each(
     const std::function<void(const char* name, const AttrValue& value)>& visit) const {
   if (holder_ == nullptr) return;
   for (const attr::FieldInfo& field : holder_->fields) {
-    visit(field.name, field.type->value(field.of(holder_->attributes)));
+    visit(field.name, field.type->value(field.address_in(holder_->attributes)));
   }
 }
 

@@ -27,17 +27,18 @@ std::string AttrReader::name_of(int input) const {
 void AttrReader::read(const attr::FieldList& fields, void* attributes) const {
   for (const attr::FieldInfo& field : fields) {
     if (field.is_name) {
-      *static_cast<std::string*>(field.of(attributes)) = name_of(field.input);
+      *static_cast<std::string*>(field.address_in(attributes)) = name_of(field.input);
       continue;
     }
     const AttrValue* given = find(field.name, field.required);
-    if (given != nullptr && !field.type->assign(*given, field.of(attributes))) {
-      throw_wrong(field.name, *given, field.type->name());
+    if (given != nullptr && !field.type->assign(*given, field.address_in(attributes))) {
+      throw_wrong_attr_type(field.name, *given, field.type->name());
     }
   }
 }
 
-void AttrReader::throw_wrong(const char* name, const AttrValue& given, const char* type) const {
+void AttrReader::throw_wrong_attr_type(const char* name, const AttrValue& given,
+                                       const char* type) const {
   throw ValueError(fmt::format("attribute '{}' of op '{}' cannot be {} {}: it is of type {}", name,
                                op_, attr_type(given), attr_text(given), type),
                    {.node = node_, .op = op_});
@@ -53,7 +54,7 @@ AttrsDef::AttrsDef(const attr::FieldList& fields, const void* defaults, Make mak
     AttrDef& one = list_.emplace_back();
     one.name = one.field = field.name;
     one.type = field.type->name();
-    if (!field.required) one.default_value = field.type->value(field.of(defaults));
+    if (!field.required) one.default_value = field.type->value(field.address_in(defaults));
   }
 }
 AttrsDef::AttrsDef(const AttrsDef& other) = default;

@@ -34,7 +34,8 @@ class AttrReader {
  private:
   const AttrValue* find(const char* name, bool required) const;
   std::string name_of(int input) const;
-  [[noreturn]] void throw_wrong(const char* name, const AttrValue& given, const char* type) const;
+  [[noreturn]] void throw_wrong_attr_type(const char* name, const AttrValue& given,
+                                          const char* type) const;
 
   const std::string& op_;
   const AttrMap& values_;

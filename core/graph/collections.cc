@@ -45,7 +45,7 @@ bool is_variable(const CollectionItem& item) {
   return inputs.size() == 1 && inputs[0].is_ref() && inputs[0].name() == item.name;
 }
 
-std::string trimmed(std::string scope) {
+std::string without_trailing_slashes(std::string scope) {
   while (scope.ends_with('/')) scope.pop_back();
   return scope;
 }
@@ -133,7 +133,7 @@ std::vector<const CollectionItem*> Collections::matching(
 }
 
 std::string CollectionQuery::explain() const {
-  return collections == nullptr ? "" : collections->explain_nothing(key, scope);
+  return collections == nullptr ? "" : collections->explain_empty_result(key, scope);
 }
 
 void CollectionQuery::throw_no_element(std::size_t index, std::size_t size, Site site) const {
@@ -145,12 +145,12 @@ void CollectionQuery::throw_no_element(std::size_t index, std::size_t size, Site
                    {.site = site, .hint = std::move(hint)});
 }
 
-std::string Collections::explain_nothing(const std::string& key,
-                                         const std::optional<std::string>& scope) const {
+std::string Collections::explain_empty_result(const std::string& key,
+                                              const std::optional<std::string>& scope) const {
   const std::vector<CollectionItem>& items = all(key);
   std::string text = fmt::format("collection '{}'", key);
   if (scope && !scope->empty()) text += fmt::format(" with scope '{}'", *scope);
-  if (items.empty()) return text + " is empty" + near_keys(key);
+  if (items.empty()) return text + " is empty" + nearest_keys_hint(key);
   const std::size_t matched = matching(key, scope).size();
   if (matched > 0) {  // and the program has taken them out of its list
     return text + fmt::format(": {} of {} matched, none of which is left", matched, items.size());
@@ -160,7 +160,8 @@ std::string Collections::explain_nothing(const std::string& key,
     text += "; a name scope never prefixes get_variable";
   }
   const std::vector<std::string> scopes = name_scopes_of(items);
-  if (const std::string near = nearest_hint(trimmed(*scope), scopes); !near.empty()) {
+  if (const std::string near = nearest_hint(without_trailing_slashes(*scope), scopes);
+      !near.empty()) {
     text += "; " + near;
   }
   // What would match: the filter without its outer parts, else the scope that most entries are in.
@@ -189,7 +190,7 @@ std::string Collections::explain_nothing(const std::string& key,
 }
 
 /// "; nearest existing: 'losses' (2 entries)", or "".
-std::string Collections::near_keys(const std::string& key) const {
+std::string Collections::nearest_keys_hint(const std::string& key) const {
   std::vector<std::string> filled;
   for (const auto& [known, items] : items_) {
     if (!items.empty()) filled.push_back(known);

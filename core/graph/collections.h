@@ -146,10 +146,11 @@ class Collections {
   std::vector<const CollectionItem*> matching(const std::string& key,
                                               const std::optional<std::string>& scope) const;
   std::vector<CollectionItem>& ref(const std::string& key);
-  /// Why `scope` found nothing under `key`: how many entries there are, which scopes or keys are
-  /// near, and which filter would match how many. A sentence or two, for the hint of an error.
-  std::string explain_nothing(const std::string& key,
-                              const std::optional<std::string>& scope) const;
+  /// Explains why `scope` matched nothing under `key`: how many entries there are, which scopes or
+  /// keys are similar, and how many entries another filter would match. One or two sentences for
+  /// the hint of an error.
+  std::string explain_empty_result(const std::string& key,
+                                   const std::optional<std::string>& scope) const;
   std::vector<std::string> keys() const;
   /// The nodes of the tensors and operations under `key`.
   std::vector<const Node*> nodes(const std::string& key) const;
@@ -177,7 +178,7 @@ class Collections {
   }
 
  private:
-  std::string near_keys(const std::string& key) const;
+  std::string nearest_keys_hint(const std::string& key) const;
   [[noreturn]] static void throw_wrong_type(const std::string& key, const CollectionItem& item);
 
   std::map<std::string, std::vector<CollectionItem>> items_;

@@ -21,7 +21,7 @@ std::string parent_of(const std::string& name) {
 
 std::string leaf_of(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 
-bool below(const std::string& name, const std::string& scope) {
+bool is_in_scope(const std::string& name, const std::string& scope) {
   return scope.empty() || name.starts_with(scope + "/");
 }
 
@@ -81,14 +81,14 @@ std::map<std::string, std::string> colours(const std::vector<const OpDescription
   return colours;
 }
 
-std::string stripped(const std::string& name, const std::string& scope) {
-  return below(name, scope) && !scope.empty() ? name.substr(scope.size() + 1) : name;
+std::string strip_scope(const std::string& name, const std::string& scope) {
+  return is_in_scope(name, scope) && !scope.empty() ? name.substr(scope.size() + 1) : name;
 }
 
-std::vector<std::string> all_stripped(const std::vector<std::string>& names,
+std::vector<std::string> strip_scopes(const std::vector<std::string>& names,
                                       const std::string& scope) {
   std::vector<std::string> result;
-  for (const std::string& name : names) result.push_back(stripped(name, scope));
+  for (const std::string& name : names) result.push_back(strip_scope(name, scope));
   return result;
 }
 
@@ -140,7 +140,7 @@ std::string GraphDescription::tree(const std::string& scope) const {
   std::map<std::string, Scope> scopes;
   std::set<std::string> met;
   for (const OpDescription& op : ops_) {
-    if (!below(op.name, top)) continue;
+    if (!is_in_scope(op.name, top)) continue;
     scopes[op.name_scope].ops.push_back(&op);
     for (std::string at = op.name_scope; at != top; at = parent_of(at)) {
       if (!met.insert(at).second) break;
@@ -169,7 +169,7 @@ std::string GraphDescription::dot(const std::string& scope) const {
   std::map<std::string, std::vector<const OpDescription*>> by_scope;
   std::map<std::string, std::set<std::string>> inner;
   for (const OpDescription& op : ops_) {
-    if (!below(op.name, top)) continue;
+    if (!is_in_scope(op.name, top)) continue;
     shown.push_back(&op);
     names.insert(op.name);
     by_scope[op.name_scope].push_back(&op);
@@ -215,13 +215,13 @@ ScopeDifference GraphDescription::difference(const std::string& a, const std::st
   std::set<std::string> scopes;
   for (const OpDescription& op : ops_) {
     scopes.insert(op.name.substr(0, op.name.find('/')));
-    const bool a_holds = below(op.name, result.a), b_holds = below(op.name, result.b);
+    const bool a_holds = is_in_scope(op.name, result.a), b_holds = is_in_scope(op.name, result.b);
     if (op.role != NodeRole::program) {
       result.left_out += a_holds || b_holds ? 1 : 0;
       continue;
     }
-    if (a_holds) in_a.emplace(stripped(op.name, result.a), &op);
-    if (b_holds) in_b.emplace(stripped(op.name, result.b), &op);
+    if (a_holds) in_a.emplace(strip_scope(op.name, result.a), &op);
+    if (b_holds) in_b.emplace(strip_scope(op.name, result.b), &op);
   }
   for (const auto& [scope, ops] : {std::pair(&result.a, &in_a), std::pair(&result.b, &in_b)}) {
     if (!ops->empty() && !scope->empty()) continue;
@@ -254,10 +254,10 @@ ScopeDifference GraphDescription::difference(const std::string& a, const std::st
     compare(name, "device", op->device, other.device);
     compare(name, "variable scope", op->variable_scope, other.variable_scope);
     compare(name, "outputs", list(op->outputs), list(other.outputs));
-    compare(name, "inputs", list(all_stripped(op->inputs, result.a)),
-            list(all_stripped(other.inputs, result.b)));
-    compare(name, "control inputs", list(all_stripped(op->controls, result.a)),
-            list(all_stripped(other.controls, result.b)));
+    compare(name, "inputs", list(strip_scopes(op->inputs, result.a)),
+            list(strip_scopes(other.inputs, result.b)));
+    compare(name, "control inputs", list(strip_scopes(op->controls, result.a)),
+            list(strip_scopes(other.controls, result.b)));
     compare(name, "collections", list(op->collections), list(other.collections));
   }
   for (const auto& [name, op] : in_b) {

@@ -200,12 +200,13 @@ class FormReader {
       if (auto form = form_of(node)) add(node.name, *std::move(form));
     }
     if (forms_.empty()) return std::nullopt;
-    for (const std::string& name : kept) keep_if_read(name, "");
+    for (const std::string& name : kept) release_if_read_outside(name, "");
     for (const NodeDef& node : def_.node) {
-      for (const std::string& input : node.input) keep_if_read(node_of(input), node.name);
+      for (const std::string& input : node.input)
+        release_if_read_outside(node_of(input), node.name);
       if (const auto* groups = list_at(node, "_class")) {
         for (const std::string& group : *groups) {
-          if (group.starts_with("loc:@")) keep_if_read(group.substr(5), node.name);
+          if (group.starts_with("loc:@")) release_if_read_outside(group.substr(5), node.name);
         }
       }
     }
@@ -294,8 +295,9 @@ class FormReader {
     }
   }
 
-  /// A form of which `reader`, that is no part of it, needs an inner node stays as it is.
-  void keep_if_read(const std::string& name, const std::string& reader) {
+  /// Releases the form that owns node `name` if `reader` is not a part of that form: a form whose
+  /// inner nodes are read from outside cannot be replaced.
+  void release_if_read_outside(const std::string& name, const std::string& reader) {
     const auto owner = owners_.find(name);
     if (owner == owners_.end() || owner->second == reader) return;
     const auto own = owners_.find(reader);

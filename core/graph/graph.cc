@@ -21,12 +21,12 @@ std::uint64_t next_uid() {
 }
 
 bool valid_op_name(const std::string& name) {
-  const auto letter = [](char c) {
+  const auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };
-  if (name.empty() || !(letter(name[0]) || name[0] == '.')) return false;
+  if (name.empty() || !(is_letter(name[0]) || name[0] == '.')) return false;
   return std::all_of(name.begin(), name.end(), [&](char c) {
-    return letter(c) || c == '_' || c == '.' || c == '\\' || c == '/' || c == '>' || c == '-';
+    return is_letter(c) || c == '_' || c == '.' || c == '\\' || c == '/' || c == '>' || c == '-';
   });
 }
 
@@ -90,7 +90,7 @@ const std::string* Graph::interned(const std::string& text) {
 
 bool Graph::name_in_use(const std::string& full_name) const {
   std::lock_guard lock(*mutex_);
-  return names_.taken(full_name);
+  return names_.is_in_use(full_name);
 }
 
 std::string Graph::node_name(const std::string& name, Site site) {

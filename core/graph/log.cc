@@ -25,7 +25,7 @@ struct Sink {
 };
 
 /// Never destroyed: threads that end late may log when static objects are gone.
-Sink& the_sink() {
+Sink& global_sink() {
   alignas(Sink) static std::byte memory[sizeof(Sink)];
   static auto* sink = new (memory) Sink;
   return *sink;
@@ -34,7 +34,7 @@ Sink& the_sink() {
 }  // namespace
 
 LogSink set_log_sink(LogSink sink) {
-  Sink& holder = the_sink();
+  Sink& holder = global_sink();
   auto next = std::make_shared<const LogSink>(std::move(sink));
   std::lock_guard lock(holder.mutex);
   LogSink before = holder.sink == nullptr ? LogSink(write_line) : *holder.sink;
@@ -43,7 +43,7 @@ LogSink set_log_sink(LogSink sink) {
 }
 
 void log_message(LogLevel level, std::string_view text) noexcept {
-  Sink& holder = the_sink();
+  Sink& holder = global_sink();
   std::lock_guard lock(holder.mutex);
   const std::shared_ptr<const LogSink> sink = holder.sink;
   if (holder.called || sink == nullptr) return write_line(level, text);

@@ -46,7 +46,7 @@ void NameTable::grow() {
 }
 
 template <class Key>
-NameTable::Use& NameTable::made(Key&& key) {
+NameTable::Use& NameTable::find_or_insert(Key&& key) {
   if (3 * (uses_.size() + 1) > 2 * slots_.size()) grow();
   const std::uint64_t hash = hash_of(key);
   Slot& slot = slots_[slot_of(key, hash)];
@@ -68,7 +68,7 @@ std::string NameTable::unique(std::string full, bool mark) {
   int count = 0;
   Use* asked = nullptr;
   if (mark) {
-    asked = &made(key);
+    asked = &find_or_insert(key);
     count = asked->count++;
   } else if (const Use* use = known(key)) {
     count = use->count;
@@ -86,18 +86,18 @@ std::string NameTable::unique(std::string full, bool mark) {
   full.append(key, stem);
   if (mark) {
     asked->count = count + 1;  // whoever asks next need not look at these again
-    made(std::move(key)).count = 1;
+    find_or_insert(std::move(key)).count = 1;
   }
   return full;
 }
 
-bool NameTable::taken(const std::string& full) const {
+bool NameTable::is_in_use(const std::string& full) const {
   const Use* use = known(lower_key(full));
   return use != nullptr && use->count > 0;
 }
 
 void NameTable::add(Node* node) {
-  Use& use = made(lower_key(node->name));
+  Use& use = find_or_insert(lower_key(node->name));
   if (use.node == nullptr)
     use.node = node;
   else

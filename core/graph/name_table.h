@@ -20,7 +20,7 @@ class NameTable {
   /// `full` itself where it is free, else with the first free suffix `_1`, `_2`, ..; `mark` takes
   /// it.
   std::string unique(std::string full, bool mark);
-  bool taken(const std::string& full) const;
+  bool is_in_use(const std::string& full) const;
 
   /// Lets a node be found; its name is not taken by that.
   void add(Node* node);
@@ -41,9 +41,9 @@ class NameTable {
 
   /// The place of a key, or the empty one where it belongs; the table is never full.
   std::size_t slot_of(const std::string& key, std::uint64_t hash) const;
-  /// The use of a key, which is copied or moved only where it is new.
+  /// Returns the entry of `key`, which is copied or moved only when it is new.
   template <class Key>
-  Use& made(Key&& key);
+  Use& find_or_insert(Key&& key);
   const Use* known(const std::string& key) const;
   void grow();
 

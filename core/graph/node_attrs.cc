@@ -21,8 +21,9 @@ std::vector<OutputSpec> specs_of(std::span<const Tensor> tensors) {
   return specs;
 }
 
-/// What the op of a node ought to list and does not; nullptr where it lists all.
-const char* unlisted(const Node& node) {
+/// Returns what the node has and its op's definition does not list, such as "attributes"; nullptr
+/// if the definition is complete.
+const char* missing_from_op_def(const Node& node) {
   const OpDef& op = *node.op;
   if (!node.inputs.empty() && op.signature.inputs.empty()) return "arguments";
   if (!node.outputs.empty() && op.signature.outputs.empty()) return "results";
@@ -30,9 +31,10 @@ const char* unlisted(const Node& node) {
   return nullptr;
 }
 
-/// A value as it is; an empty list, of which a file does not say what of, with the op's type.
-AttrValue typed(const OpDef& op, const AttrDef* listed, const std::string& name,
-                const AttrValue& value) {
+/// Returns the value unchanged, except an empty list: a file does not tell its element type, so it
+/// gets the type that the op declares.
+AttrValue with_list_type(const OpDef& op, const AttrDef* listed, const std::string& name,
+                         const AttrValue& value) {
   if (!value.is_empty_list()) return value;
   if (listed != nullptr && listed->fixed && listed->default_value->is_empty_list()) {
     return *listed->default_value;
@@ -60,11 +62,11 @@ void check_results(const OpDef& op, const AttrMap& known) {
 
 }  // namespace
 
-bool lists_attributes(const Node& node) { return unlisted(node) == nullptr; }
+bool lists_attributes(const Node& node) { return missing_from_op_def(node) == nullptr; }
 
 AttrMap node_attributes(const Node& node) {
   const OpDef& op = *node.op;
-  if (const char* what = unlisted(node)) throw_unlisted(op, node.name, what);
+  if (const char* what = missing_from_op_def(node)) throw_unlisted(op, node.name, what);
   AttrMap values;
   node.attrs.for_each([&](const char* field, AttrValue value) {
     if (const AttrDef* listed = op.attrs.find_field(field)) {
@@ -88,7 +90,7 @@ Attrs parse_attributes(const OpDef& op, const AttrMap& values, const std::string
   AttrMap known;
   for (const auto& [name, given] : values) {
     const AttrDef* listed = op.attrs.find(name);
-    const AttrValue value = typed(op, listed, name, given);
+    const AttrValue value = with_list_type(op, listed, name, given);
     if (listed != nullptr && listed->fixed && value != *listed->default_value) {
       throw errors::UnimplementedError(
           fmt::format("attribute '{}' of op '{}' is {}, the library computes {} alone", name,

@@ -68,7 +68,7 @@ DType natural_dtype(const std::vector<const Nested*>& leaves) {
   return dtype;
 }
 
-[[noreturn]] void does_not_fit(const Nested& leaf, DType wanted) {
+[[noreturn]] void throw_dtype_mismatch(const Nested& leaf, DType wanted) {
   const char* type = "str";
   std::string shown;
   if (const auto* b = std::get_if<bool>(&leaf.value()))
@@ -94,7 +94,7 @@ T number_as(const Nested& leaf, DType wanted) {
   } else if (const auto* b = std::get_if<bool>(&leaf.value())) {
     return static_cast<T>(*b);
   }
-  does_not_fit(leaf, wanted);
+  throw_dtype_mismatch(leaf, wanted);
 }
 
 std::string converted_dtype_error(DType have, DType wanted) {
@@ -188,11 +188,11 @@ Array to_array(const Nested& nested, std::optional<DType> wanted) {
     const Nested& leaf = *leaves[i];
     if (dtype == DType::string) {
       const auto* text = std::get_if<std::string>(&leaf.value());
-      if (text == nullptr) does_not_fit(leaf, dtype);
+      if (text == nullptr) throw_dtype_mismatch(leaf, dtype);
       array.data<std::string>()[i] = *text;
     } else if (!dispatch_dtype(
                    dtype, [&]<class T>() { array.data<T>()[i] = number_as<T>(leaf, dtype); })) {
-      does_not_fit(leaf, dtype);
+      throw_dtype_mismatch(leaf, dtype);
     }
   }
   return array;

@@ -22,7 +22,7 @@ PlanIndex::PlanIndex(const PlanGraph& graph)
     : uses_(graph.nodes.size()), noted_(graph.nodes.size()), awaited_(graph.nodes.size(), 0) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     uses_[i].resize(graph.nodes[i].outputs.size());
-    if (!graph.nodes[i].dead) note(graph, static_cast<int>(i));
+    if (!graph.nodes[i].dead) add_node(graph, static_cast<int>(i));
   }
   for (const ValueId fetch : graph.fetches) {
     if (fetch.node < 0) continue;
@@ -33,8 +33,8 @@ PlanIndex::PlanIndex(const PlanGraph& graph)
 }
 
 void PlanIndex::update(const PlanGraph& graph, int node) {
-  forget(node);
-  if (!graph.nodes[static_cast<std::size_t>(node)].dead) note(graph, node);
+  remove_node(node);
+  if (!graph.nodes[static_cast<std::size_t>(node)].dead) add_node(graph, node);
 }
 
 bool PlanIndex::is_current(const PlanGraph& graph, int node) const {
@@ -84,7 +84,7 @@ const PlanIndex::Uses* PlanIndex::known(ValueId value) const {
   return output < outputs.size() ? &outputs[output] : nullptr;
 }
 
-void PlanIndex::note(const PlanGraph& graph, int node) {
+void PlanIndex::add_node(const PlanGraph& graph, int node) {
   const PlanNode& reading = graph.nodes[static_cast<std::size_t>(node)];
   Noted& noted = noted_[static_cast<std::size_t>(node)];
   noted.first_read = static_cast<int>(reads_.size());
@@ -103,7 +103,7 @@ void PlanIndex::note(const PlanGraph& graph, int node) {
   for (const int variable : noted.written) writers_.insert({variable, node});
 }
 
-void PlanIndex::forget(int node) {
+void PlanIndex::remove_node(int node) {
   Noted& noted = noted_[static_cast<std::size_t>(node)];
   for (int at = noted.first_read; at < noted.first_read + noted.reads; ++at) {
     const Read read = reads_[static_cast<std::size_t>(at)];

@@ -69,8 +69,8 @@ class PlanIndex {
 
   Uses& uses_of(ValueId value);
   const Uses* known(ValueId value) const;
-  void note(const PlanGraph& graph, int node);
-  void forget(int node);
+  void add_node(const PlanGraph& graph, int node);
+  void remove_node(int node);
 
   std::vector<std::vector<Uses>> uses_;  // of each node, by output
   std::vector<Read> reads_;

@@ -34,7 +34,7 @@ bool ScopeState::closed(const void* guard) noexcept {
   return true;
 }
 
-const std::vector<DeviceLevel>* ScopeState::remembered() const {
+const std::vector<DeviceLevel>* ScopeState::innermost_remembered_devices() const {
   if (!devices.empty() || hidden_devices.empty()) return nullptr;
   const std::size_t place = remembered_devices.empty() ? 0 : remembered_devices.back();
   if (place >= hidden_devices.size() || hidden_devices[place]->empty()) return nullptr;

@@ -71,9 +71,9 @@ struct ScopeState {
   /// Whether it was opened on this thread; another thread's scopes are not to be touched.
   bool closed(const void* guard) noexcept;
 
-  /// The innermost remembered list, the root's where none is; nullptr where it is empty or
-  /// `devices` is not.
-  const std::vector<DeviceLevel>* remembered() const;
+  /// Returns the innermost remembered list of devices, or the root's if there is none; nullptr if
+  /// that list is empty or `devices` is not.
+  const std::vector<DeviceLevel>* innermost_remembered_devices() const;
   /// The device that the open scopes give a new node.
   std::string device_of(const Operation& made) const;
   /// The nodes that must run before a new node with these data inputs: those of each open level,

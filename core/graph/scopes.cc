@@ -9,12 +9,12 @@ namespace towerflow {
 namespace {
 
 bool valid_scope_name(const std::string& name, bool at_root) {
-  const auto letter = [](char c) {
+  const auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };
-  if (at_root && !(letter(name[0]) || name[0] == '.')) return false;
+  if (at_root && !(is_letter(name[0]) || name[0] == '.')) return false;
   return std::all_of(name.begin(), name.end(), [&](char c) {
-    return letter(c) || c == '_' || c == '.' || c == '\\' || c == '/' || c == '>' || c == '-';
+    return is_letter(c) || c == '_' || c == '.' || c == '\\' || c == '/' || c == '>' || c == '-';
   });
 }
 
@@ -145,7 +145,7 @@ RoleScope::~RoleScope() { graph_.scopes().role = before_; }
 
 InitScope::InitScope(Graph& graph) : graph_(graph), outside_(graph, std::nullopt) {
   ScopeState& state = graph.scopes();
-  const std::vector<DeviceLevel>* found = state.remembered();
+  const std::vector<DeviceLevel>* found = state.innermost_remembered_devices();
   std::vector<DeviceLevel> devices;
   if (found != nullptr) devices = *found;
   const std::size_t hidden = state.hidden_devices.size();

@@ -18,7 +18,7 @@ GraphSnapshot::GraphSnapshot(Graph& graph)
       next_op_seed_(graph.next_op_seed),
       scopes_(graph.scopes()) {}
 
-void GraphSnapshot::put_back() {
+void GraphSnapshot::restore() {
   {
     const std::lock_guard lock(*graph_.mutex_);
     while (graph_.nodes_.size() > size_) graph_.nodes_.pop_back();

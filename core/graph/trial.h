@@ -18,7 +18,7 @@ class GraphSnapshot {
   GraphSnapshot(const GraphSnapshot&) = delete;
   GraphSnapshot& operator=(const GraphSnapshot&) = delete;
 
-  void put_back();
+  void restore();
 
  protected:
   void allow_nodes() { graph_.finalized_ = false; }
@@ -47,7 +47,7 @@ class [[nodiscard]] GraphTrial : private GraphSnapshot {
     graph_.scopes() = {};
     allow_nodes();
   }
-  ~GraphTrial() { put_back(); }
+  ~GraphTrial() { restore(); }
 };
 
 /// All or nothing: takes back what was added to a graph if it ends without `keep`, as it does when
@@ -56,7 +56,7 @@ class [[nodiscard]] GraphChange : private GraphSnapshot {
  public:
   explicit GraphChange(Graph& graph) : GraphSnapshot(graph) {}
   ~GraphChange() {
-    if (!kept_) put_back();
+    if (!kept_) restore();
   }
   void keep() { kept_ = true; }
 

@@ -18,7 +18,7 @@ void ArenaPool::take(const Plan& plan, std::vector<Block>& blocks) {
       blocks[i] = take_one(plan.arenas[i]);
     } catch (const Error& error) {
       const std::string map = plan.memory_map(i);
-      give_back(blocks);
+      release(blocks);
       ErrorDetail detail = error.detail();
       detail.device = devices_[plan.arenas[i].device].name;
       throw errors::ResourceExhaustedError(error.message() + "; " + map, std::move(detail));
@@ -51,7 +51,7 @@ ArenaPool::Block ArenaPool::allocate(const Arena& arena, std::vector<Block>& fre
   return {std::move(memory), bytes, {arena.device, arena.staging}};
 }
 
-void ArenaPool::give_back(std::vector<Block>& blocks) noexcept {
+void ArenaPool::release(std::vector<Block>& blocks) noexcept {
   std::lock_guard lock(mutex_);
   for (Block& block : blocks) {
     if (block.memory == nullptr) continue;

@@ -24,7 +24,7 @@ class ArenaPool {
   /// Throws ResourceExhaustedError showing what the plan keeps in the memory that is too small.
   void take(const Plan& plan, std::vector<Block>& blocks);
   /// Cannot fail, as a run that has ended must not.
-  void give_back(std::vector<Block>& blocks) noexcept;
+  void release(std::vector<Block>& blocks) noexcept;
   /// Lets go of what no run uses; false where there was nothing.
   bool drop_idle();
 

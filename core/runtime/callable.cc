@@ -19,7 +19,7 @@ struct Callable::State {
   std::unique_ptr<Frame> frame;
   std::vector<Array> results;
 
-  ~State() { let_go(); }
+  ~State() { release(); }
 
   bool fits(std::span<const Array> values) const {
     if (frame == nullptr) return false;
@@ -30,14 +30,14 @@ struct Callable::State {
     return true;
   }
 
-  void let_go() {
+  void release() {
     results.clear();
-    if (frame != nullptr) SessionImpl::give_back(*compiled, std::move(frame));
+    if (frame != nullptr) SessionImpl::recycle_frame(*compiled, std::move(frame));
     compiled = nullptr;
   }
 
   void find_plan(std::span<const Array> values) {
-    let_go();
+    release();
     session->check_open();
     Feeds bound;
     for (std::size_t i = 0; i < values.size(); ++i) bound.emplace_back(feeds[i], values[i]);
@@ -86,9 +86,9 @@ std::span<const Array> Callable::operator()(std::span<const Array> values) const
   }
   values = state.converted(values, kept);
   if (!state.fits(values)) state.find_plan(values);
-  state.frame->put_back(state.results);
-  state.session->run_in(*state.compiled, *state.frame, values, state.results, state.cancellation,
-                        nullptr);
+  state.frame->return_results(state.results);
+  state.session->run_in_frame(*state.compiled, *state.frame, values, state.results,
+                              state.cancellation, nullptr);
   return state.results;
 }
 

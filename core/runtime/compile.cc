@@ -44,7 +44,7 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
                           options.soft_placement, plan.log);
   if (options.passes.drop_unread) drop_unread(graph, plan.log);
   if (options.passes.fold_constants) fold_constants(graph, devices, plan.log);
-  keep_late_on_host(graph, devices, plan.placements, plan.log);
+  move_late_to_host(graph, devices, plan.placements, plan.log);
   if (options.passes.share_subexpressions) share_subexpressions(graph, plan.log);
   apply_rewrites(graph, devices, options.passes, plan.log);
   plan.transfers = insert_copies(graph, devices, plan.log);

@@ -29,7 +29,7 @@ class Expression {
       if (node->op->effect != Effect::pure || node->inputs.empty()) return false;
       for (const Tensor& input : node->inputs) {
         if (!add(input)) return false;
-        made.inputs.push_back(place(input));
+        made.inputs.push_back(value_id(input));
       }
       made.values.resize(made.outputs.size());
     }
@@ -41,7 +41,7 @@ class Expression {
   Array value(const Tensor& tensor) {
     static const DeviceSet devices({std::make_shared<CpuBackend>(1, 1)});
     PassLog log;
-    graph_.fetches = {place(tensor)};
+    graph_.fetches = {value_id(tensor)};
     fold_constants(graph_, devices, log);
     const ValueId at = graph_.fetches[0];
     const PlanNode& node = graph_.node(at);
@@ -50,7 +50,9 @@ class Expression {
   }
 
  private:
-  ValueId place(const Tensor& tensor) const { return {places_.at(&tensor.node()), tensor.index()}; }
+  ValueId value_id(const Tensor& tensor) const {
+    return {places_.at(&tensor.node()), tensor.index()};
+  }
 
   PlanGraph graph_;
   std::map<const Node*, int> places_;

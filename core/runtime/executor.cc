@@ -19,8 +19,8 @@ void require_initialized(const VariableStorage& storage) {
                "tf::local_variables_initializer(), or restore a checkpoint"});
 }
 
-/// Whether a replica has the value of what it is a replica of.
-bool holds(const VariableStorage& replica, const VariableStorage& source) {
+/// Returns whether a replica has the current value of its source.
+bool is_current(const VariableStorage& replica, const VariableStorage& source) {
   return replica.initialized.load(std::memory_order_acquire) &&
          replica.version.load(std::memory_order_relaxed) ==
              source.version.load(std::memory_order_relaxed);
@@ -91,9 +91,10 @@ class VariableLocks {
     }
   }
 
-  /// Of an instruction that fills a replica: whether there is a value that it has not got.
-  bool behind() const {
-    return source().initialized.load(std::memory_order_acquire) && !holds(filled(), source());
+  /// For an instruction that fills a replica: returns whether the source is initialized and the
+  /// replica does not have its current value.
+  bool is_stale() const {
+    return source().initialized.load(std::memory_order_acquire) && !is_current(filled(), source());
   }
   void mark_filled() const { mark_holding(filled(), source()); }
 
@@ -151,7 +152,7 @@ class QueueRun {
   void run() {
     std::exception_ptr error;
     try {
-      walk();
+      run_instructions();
     } catch (...) {
       error = std::current_exception();
     }
@@ -161,7 +162,7 @@ class QueueRun {
   }
 
  private:
-  void walk() {
+  void run_instructions() {
     for (at_ = 0; at_ < program_.instructions.size(); ++at_) {
       if (run_.cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");
       if (watched_)
@@ -222,7 +223,7 @@ class QueueRun {
       try {
         std::rethrow_exception(failed->error);
       } catch (...) {
-        rethrow_of(program_.instructions[failed->instruction]);
+        rethrow_for(program_.instructions[failed->instruction]);
       }
     } catch (...) {
       device_error_ = std::current_exception();
@@ -264,7 +265,7 @@ class QueueRun {
       const VariableLocks locks(frame_, instruction);
       locks.check_initialized();
       const bool fills = instruction.kind == Instruction::Kind::fill;
-      if (fills && !locks.behind()) return;
+      if (fills && !locks.is_stale()) return;
       enqueue_locked(instruction, locks, enqueue, [&] {
         if (fills) locks.mark_filled();
       });
@@ -318,7 +319,7 @@ class QueueRun {
         launch_locked(instruction, args);
       }
     } catch (...) {
-      rethrow_of(instruction);
+      rethrow_for(instruction);
     }
   }
 
@@ -334,14 +335,16 @@ class QueueRun {
   /// there after, under their locks.
   void launch_through(const Instruction& instruction, const PreparedKernel& kernel,
                       const LaunchArgs& args) {
-    for (const WriteThrough& write : instruction.through) bring(write, *instruction.op);
+    for (const WriteThrough& write : instruction.through) prepare_replica(write, *instruction.op);
     enqueue_checked(kernel, queue_, args);
     for (const WriteThrough& write : instruction.through) store(write);
   }
 
-  void bring(const WriteThrough& write, const OpDef& op) {
+  /// Prepares a replica for being written: it counts as uninitialized until the write is stored,
+  /// and it gets the source's value first unless the op overwrites all of it.
+  void prepare_replica(const WriteThrough& write, const OpDef& op) {
     VariableStorage &master = frame_.variable(write.master), &here = frame_.variable(write.replica);
-    const bool held = holds(here, master);
+    const bool held = is_current(here, master);
     here.initialized.store(false, std::memory_order_release);  // until it is stored
     if (held || op.overwrites || !master.initialized.load(std::memory_order_acquire)) return;
     copy_now(devices_[write.device], Lane::download, here.value.raw(), master.value.raw(),
@@ -356,7 +359,7 @@ class QueueRun {
     mark_holding(here, master);
   }
 
-  [[noreturn, gnu::cold, gnu::noinline]] void rethrow_of(const Instruction& instruction) const {
+  [[noreturn, gnu::cold, gnu::noinline]] void rethrow_for(const Instruction& instruction) const {
     ErrorDetail detail = instruction.detail;
     detail.op += input_shapes(instruction);
     rethrow_with(detail);

@@ -153,7 +153,7 @@ void Frame::take_results(std::vector<Array>& results) {
   }
 }
 
-void Frame::put_back(std::vector<Array>& results) {
+void Frame::return_results(std::vector<Array>& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (plan_.fetches[i] < 0) continue;
     const std::size_t at = memory_slot(plan_.fetches[i]);
@@ -165,7 +165,7 @@ void Frame::end(ArenaPool& arenas) {
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     if (plan_.slots[i].kind == Slot::Kind::late) arrays_[i] = Array();
   }
-  arenas.give_back(blocks_);
+  arenas.release(blocks_);
 }
 
 const TensorDesc& Frame::desc(int slot) const {

@@ -26,8 +26,8 @@ class Frame {
   void begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace);
   /// Moves the results of the run out, in the order of the fetches; empty Arrays for operations.
   void take_results(std::vector<Array>& results);
-  /// Puts back what `take_results` gave, for the next run.
-  void put_back(std::vector<Array>& results);
+  /// Gives the arrays of `take_results` back to the frame, so that the next run reuses them.
+  void return_results(std::vector<Array>& results);
   /// Lets go of the memory.
   void end(ArenaPool& arenas);
 

@@ -100,8 +100,8 @@ class Lowering {
     }
   }
 
-  /// Whether the variable behind a view is written while the view is still looked through.
-  bool written_under(int root, int view) const {
+  /// Returns whether the variable of a view is written before the last use of the view.
+  bool is_written_during_use(int root, int view) const {
     const auto it = writers_.find(root);
     if (it == writers_.end()) return false;
     const auto writer = std::upper_bound(it->second.begin(), it->second.end(), view);
@@ -228,13 +228,14 @@ class Lowering {
     const int root = storage_of(node.inputs[0]);
     if (root < 0) return true;
     if (fetched_.contains({id, 0}) && !node.own_read) return false;
-    return !written_under(root, id) || read_where_used(root, id);
+    return !is_written_during_use(root, id) || is_read_at_consumers(root, id);
   }
 
-  /// Whether a view is the variable's own read, `w/read`, which means the value at the place of
-  /// each consumer. One that waits for something, and every view of it, means the value here; so
-  /// does one whose consumer writes the variable, for it must not see its own writes.
-  bool read_where_used(int root, int view) const {
+  /// Returns whether a view is the variable's own read, `w/read`, whose value is the variable's
+  /// when each consumer runs. A read with control inputs, and every view of it, has the value of
+  /// its own place in the order; so has one whose consumer writes the variable and must not see its
+  /// writes.
+  bool is_read_at_consumers(int root, int view) const {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(view)];
     if (!node.own_read) return false;
     const auto it = writers_.find(root);
@@ -248,7 +249,7 @@ class Lowering {
   /// A node without an instruction passes on what its consumers must wait for: one draft, which is
   /// made where there are several, so that none of them is named again by all that come behind.
   void inherit_order(int id) {
-    std::vector<int> before = awaited_by(graph_.nodes[static_cast<std::size_t>(id)]);
+    std::vector<int> before = dependencies_of(graph_.nodes[static_cast<std::size_t>(id)]);
     int& after = after_[static_cast<std::size_t>(id)];
     if (before.size() <= 1) {
       after = before.empty() ? -1 : before[0];
@@ -258,8 +259,8 @@ class Lowering {
     drafts_.push_back({.after = std::move(before), .may_fail = false, .joins = true});
   }
 
-  /// The drafts that a node must wait for, for its inputs and control inputs.
-  std::vector<int> awaited_by(const PlanNode& node) const {
+  /// Returns the drafts of a node's inputs and control inputs, for which its draft must wait.
+  std::vector<int> dependencies_of(const PlanNode& node) const {
     std::vector<int> before;
     const auto add = [&](int behind) {
       const int draft = after_[static_cast<std::size_t>(behind)];
@@ -457,7 +458,7 @@ class Lowering {
   void place_draft(int id, Draft draft) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     const auto number = static_cast<int>(drafts_.size());
-    draft.after = awaited_by(node);
+    draft.after = dependencies_of(node);
     order_variables(draft, number);
     for (int state : states_of(node)) {
       const auto [last, first] = last_stateful_.emplace(state, -1);

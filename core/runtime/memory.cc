@@ -38,7 +38,7 @@ class Region {
     return offset;
   }
 
-  void give_back(std::size_t offset, std::size_t bytes) {
+  void release(std::size_t offset, std::size_t bytes) {
     if (const auto next = holes_.find(offset + bytes); next != holes_.end()) {
       const std::size_t more = next->second;
       remove(offset + bytes, more);
@@ -164,7 +164,7 @@ class MemoryPlanner {
       for (int slot : instruction.outputs) {
         if (owns_memory(slot, queue, static_cast<int>(i))) {
           memory_slot(slot).arena = program.arena;
-          take_for_output(instruction, slot, region, base, static_cast<int>(i));
+          allocate_output(instruction, slot, region, base, static_cast<int>(i));
         }
       }
       const std::size_t workspace =
@@ -172,9 +172,9 @@ class MemoryPlanner {
       if (workspace > 0) {
         const std::size_t at = region.take(slot_bytes(workspace));
         instruction.workspace = base + at;
-        if (reuse_) region.give_back(at, slot_bytes(workspace));
+        if (reuse_) region.release(at, slot_bytes(workspace));
       }
-      if (reuse_) give_back_ended(instruction, region, base, static_cast<int>(i));
+      if (reuse_) free_ended_inputs(instruction, region, base, static_cast<int>(i));
     }
     arena.bytes = base + region.end();
   }
@@ -185,11 +185,11 @@ class MemoryPlanner {
            life.first == instruction;
   }
 
-  void take_for_output(const Instruction& instruction, int slot, Region& region, std::size_t base,
+  void allocate_output(const Instruction& instruction, int slot, Region& region, std::size_t base,
                        int index) {
     Slot& memory = memory_slot(slot);
     const int input = reuse_ && instruction.kernel != nullptr
-                          ? taken_over(instruction, slot, memory.desc.bytes(), index)
+                          ? find_reusable_input(instruction, slot, memory.desc.bytes(), index)
                           : -1;
     if (input < 0) {
       memory.offset = base + region.take(slot_bytes(memory.desc.bytes()));
@@ -199,8 +199,9 @@ class MemoryPlanner {
     lifetime(input).passed_on = true;
   }
 
-  /// The first input of an instruction in whose memory an output may lie; -1 for none.
-  int taken_over(const Instruction& instruction, int output, std::size_t bytes, int index) {
+  /// Returns the first input of an instruction whose memory the output can reuse; -1 for none.
+  int find_reusable_input(const Instruction& instruction, int output, std::size_t bytes,
+                          int index) {
     std::unordered_map<const Lifetime*, int> reads;  // once they are asked for
     for (const InPlacePair& pair : instruction.kernel->in_place()) {
       if (instruction.outputs[static_cast<std::size_t>(pair.output)] != output) continue;
@@ -219,8 +220,8 @@ class MemoryPlanner {
     return -1;
   }
 
-  void give_back_ended(const Instruction& instruction, Region& region, std::size_t base,
-                       int index) {
+  void free_ended_inputs(const Instruction& instruction, Region& region, std::size_t base,
+                         int index) {
     const auto end = [&](int slot) {
       Lifetime& life = lifetime(slot);
       const Slot& memory = memory_slot(slot);
@@ -229,7 +230,7 @@ class MemoryPlanner {
         return;
       }
       life.ended = true;
-      region.give_back(memory.offset - base, slot_bytes(memory.desc.bytes()));
+      region.release(memory.offset - base, slot_bytes(memory.desc.bytes()));
     };
     for (int slot : instruction.inputs) end(slot);
     for (int slot : instruction.outputs) end(slot);

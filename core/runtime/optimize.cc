@@ -78,14 +78,15 @@ class EffectsBehind {
       const PlanNode& node = graph.nodes[i];
       if (node.dead || node.feed >= 0 || node.op->effect == Effect::variable) continue;
       const bool acts = node.op->effect != Effect::pure || node.op == &join_op();
-      found_[i] =
-          acts ? std::make_shared<const std::vector<int>>(1, static_cast<int>(i)) : behind(i, true);
+      found_[i] = acts ? std::make_shared<const std::vector<int>>(1, static_cast<int>(i))
+                       : effects_before(i, true);
     }
   }
 
-  /// Lets a node wait for what acts behind those that it waits for, and behind its inputs too.
-  void await(std::size_t node, bool inputs) {
-    const Ids effects = behind(node, inputs);
+  /// Replaces the control inputs of a node by the effects that they depend on; with `inputs`, also
+  /// by those that its data inputs depend on.
+  void set_control_inputs(std::size_t node, bool inputs) {
+    const Ids effects = effects_before(node, inputs);
     graph_.nodes[node].control = effects == nullptr ? std::vector<int>{} : *effects;
   }
 
@@ -114,7 +115,9 @@ class EffectsBehind {
 
   static constexpr std::size_t kMostListed = 16;
 
-  Ids behind(std::size_t asking, bool inputs) {
+  /// Returns the effects that a node depends on through its control inputs and, with `inputs`, its
+  /// data inputs; nullptr for none.
+  Ids effects_before(std::size_t asking, bool inputs) {
     Ids all;
     std::vector<int> many;  // once they are in no single list
     const auto add = [&](int id) {
@@ -161,8 +164,8 @@ class EffectsBehind {
   std::vector<Join> joins_;
 };
 
-/// What a fetched group waits for is asked for as if it were fetched itself.
-void ask_for_grouped(PlanGraph& graph) {
+/// Adds the members of fetched groups to the targets, as if they were fetched themselves.
+void add_grouped_targets(PlanGraph& graph) {
   std::set<int> asked(graph.targets.begin(), graph.targets.end());
   for (std::size_t i = 0; i < graph.targets.size(); ++i) {
     const PlanNode& node = graph.nodes[static_cast<std::size_t>(graph.targets[i])];
@@ -176,20 +179,21 @@ void ask_for_grouped(PlanGraph& graph) {
 }  // namespace
 
 void drop_unread(PlanGraph& graph, PassLog& log) {
-  ask_for_grouped(graph);
-  const auto living = [&] {
+  add_grouped_targets(graph);
+  const auto count_live = [&] {
     return std::count_if(graph.nodes.begin(), graph.nodes.end(),
                          [](const PlanNode& node) { return !node.dead && node.op != &join_op(); });
   };
-  const auto all = living();
+  const auto all = count_live();
   EffectsBehind effects(graph);
   for (std::size_t i = 0, size = graph.nodes.size(); i < size; ++i) {
     const PlanNode& node = graph.nodes[i];
-    if (!node.dead && node.op != &join_op() && !node.control.empty()) effects.await(i, false);
+    if (!node.dead && node.op != &join_op() && !node.control.empty())
+      effects.set_control_inputs(i, false);
   }
   effects.place_joins();
   graph.remove_unneeded();
-  log.add(fmt::format("unread: {} nodes that others only waited for", all - living()));
+  log.add(fmt::format("unread: {} nodes that others only waited for", all - count_live()));
 }
 
 void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
@@ -224,7 +228,7 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
     if (!node.dead && node.op->effect == Effect::pure && !node.values.empty() &&
         std::all_of(node.values.begin(), node.values.end(),
                     [](const Array& value) { return !value.empty(); })) {
-      effects.await(i, true);
+      effects.set_control_inputs(i, true);
       graph.nodes[i].inputs.clear();
       graph.find_variable(graph.nodes[i]);
     }
@@ -301,8 +305,8 @@ void check_skipped(const std::set<std::string>& skipped, const std::vector<Rewri
   }
 }
 
-/// Whether the pattern of a rule may end at a node.
-bool may_end(const RewriteRule& rule, const PlanNode& node) {
+/// Returns whether the pattern of a rule can end at a node.
+bool can_end_at(const RewriteRule& rule, const PlanNode& node) {
   return rule.last.empty() ||
          std::find(rule.last.begin(), rule.last.end(), node.op->name) != rule.last.end();
 }
@@ -327,7 +331,7 @@ void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOption
     if (skipped.contains(rule.kind) || skipped.contains(rule.name)) continue;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const PlanNode& node = graph.nodes[i];
-      if (node.dead || node.feed >= 0 || node.is_known(0) || !may_end(rule, node)) continue;
+      if (node.dead || node.feed >= 0 || node.is_known(0) || !can_end_at(rule, node)) continue;
       if (rule.apply(graph, static_cast<int>(i))) ++counts[rule.name];
     }
     graph.remove_unneeded();

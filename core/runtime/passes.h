@@ -18,8 +18,9 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
                              const ColocationGroups& groups, HomeDevices& homes, bool soft,
                              PassLog& log);
 
-/// Pass 2, at its end: what is late runs on the host, whose memory can be had while a run goes on.
-void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
+/// The end of pass 2: moves nodes with late outputs to the host, where memory can be allocated
+/// while a run is in progress.
+void move_late_to_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
                        PassLog& log);
 
 /// Pass: a node that must wait for a pure one waits for the effects behind that one instead, so

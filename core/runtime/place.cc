@@ -10,14 +10,14 @@
 namespace towerflow {
 namespace {
 
-/// Whether the node is a variable that wants to live on its device.
-bool asks_for_home(const PlanNode& node) {
+/// Returns whether the node is a variable that is to be stored on its device.
+bool has_device_home(const PlanNode& node) {
   const auto* attrs = node.attrs.get_if<VariableAttrs>();
   return attrs != nullptr && attrs->home == VariableHome::device;
 }
 
-/// The variable behind an input that refers to its storage; nullptr for none.
-const PlanNode* referred(const PlanGraph& graph, ValueId input) {
+/// Returns the variable whose storage an input refers to; nullptr if it refers to none.
+const PlanNode* referenced_variable(const PlanGraph& graph, ValueId input) {
   const int variable = graph.spec(input).is_ref ? graph.variable_behind(input) : -1;
   return variable < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(variable)];
 }
@@ -38,15 +38,15 @@ struct Tie {
   int device = 0;
 };
 
-/// The first of the node's colocation group, or the variable that it refers to. A value that lies
-/// at its home on a device is read from anywhere.
-Tie tied_to(const PlanGraph& graph, const PlanNode& node,
-            const std::unordered_map<std::string, int>& by_name) {
+/// Finds what determines a node's device: the variable that it refers to, else the first node of
+/// its colocation group. A variable that is stored on a device does not: it is read from anywhere.
+Tie find_tie(const PlanGraph& graph, const PlanNode& node,
+             const std::unordered_map<std::string, int>& by_name) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
     if (!graph.spec(input).is_ref) continue;
-    const PlanNode* variable = referred(graph, input);
-    if (variable != nullptr && asks_for_home(*variable) && !takes_storage(*node.op, i)) continue;
+    const PlanNode* variable = referenced_variable(graph, input);
+    if (variable != nullptr && has_device_home(*variable) && !takes_storage(*node.op, i)) continue;
     return {&graph.node(input), variable == nullptr ? graph.node(input).device : variable->device};
   }
   for (const std::string& group : node.origin->colocation_groups) {
@@ -118,9 +118,9 @@ bool is_launched(const PlanNode& node) {
   return !(node.op->effect == Effect::pure && node.is_known(0));
 }
 
-/// Moves a node that its device cannot run to the host, or says that it was asked for strictly.
-void need_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& devices, bool soft,
-                 std::string& why) {
+/// Moves a node that its device has no kernel for to the host. Throws without soft placement.
+void ensure_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& devices, bool soft,
+                   std::string& why) {
   const Device& device = devices[node.device];
   if (device.on_host()) return;
   if (node.op->effect == Effect::variable) {
@@ -135,17 +135,18 @@ void need_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& device
   node.device = devices.host();
 }
 
-/// Brings a node to the host that asks the session about variables, or writes some that live in
-/// several memories.
-void need_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& devices, bool soft,
-                     std::string& why) {
+/// Moves a node to the host if it asks the session about variables, or writes variables that are
+/// stored in several memories.
+void ensure_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& devices, bool soft,
+                       std::string& why) {
   if (!node.op->only_named.empty() && !devices[node.device].on_host()) {
     node.device = devices.host();
     why = "the session is asked, not the device";
     return;
   }
   for (const int written : node.op->written) {
-    const PlanNode* variable = referred(graph, node.inputs[static_cast<std::size_t>(written)]);
+    const PlanNode* variable =
+        referenced_variable(graph, node.inputs[static_cast<std::size_t>(written)]);
     if (variable == nullptr) continue;
     const Device &home = devices[variable->device], &device = devices[node.device];
     if (home.space() == device.space()) continue;
@@ -253,18 +254,18 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
     const ErrorDetail detail{
         .site = node.origin->site, .node = node.origin->name, .op = node.op->name};
     std::string why;
-    if (asks_for_home(node)) {
+    if (has_device_home(node)) {
       node.device = home_of(node, devices, groups, homes, soft, why);
     } else {
-      const Tie tie = tied_to(graph, node, by_name);
+      const Tie tie = find_tie(graph, node, by_name);
       if (tie.node != nullptr && tie.node != &node) {
         node.device = tie.device;
         why = fmt::format("beside {}", tie.node->origin->name);
       } else {
         node.device = devices.choose(groups.device(*node.origin), soft, detail, why);
       }
-      need_one_memory(graph, node, devices, soft, why);
-      need_kernel(graph, node, devices, soft, why);
+      ensure_one_memory(graph, node, devices, soft, why);
+      ensure_kernel(graph, node, devices, soft, why);
     }
     ledger.push_back({node.origin->name, node.op->name, node.origin->device,
                       devices[node.device].name, std::move(why)});
@@ -282,7 +283,7 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
   return ledger;
 }
 
-void keep_late_on_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
+void move_late_to_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
                        PassLog& log) {
   int moved = 0;
   std::unordered_map<std::string, std::size_t> entries;  // of the ledger, once they are asked for

@@ -82,7 +82,7 @@ class ListScheduler {
         before_[static_cast<std::size_t>(needed)].push_back(static_cast<int>(i));
         ++missing_[i];
       }
-      if (missing_[i] == 0) admit(static_cast<int>(i), 0);
+      if (missing_[i] == 0) enqueue(static_cast<int>(i), 0);
     }
     while (order_.size() < drafts_.size()) {
       const auto [queue, start] = next_queue();
@@ -117,12 +117,12 @@ class ListScheduler {
         if (drafts_[at].joins)
           ended.emplace_back(ready_at_[at], waiting);
         else
-          admit(waiting, ready_at_[at]);
+          enqueue(waiting, ready_at_[at]);
       }
     }
   }
 
-  void admit(int draft, double time) {
+  void enqueue(int draft, double time) {
     queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(draft)])].coming.push(
         {time, draft});
   }
@@ -217,10 +217,10 @@ class QueueWriter {
       for (const int needed : drafts_[static_cast<std::size_t>(draft)].after) {
         const int queue = queue_of_[static_cast<std::size_t>(needed)];
         if (queue >= 0) {
-          note(latest, queue, needed);
+          update_latest(latest, queue, needed);
           continue;
         }
-        for (const auto& [other, last] : joined_[needed]) note(latest, other, last);
+        for (const auto& [other, last] : joined_[needed]) update_latest(latest, other, last);
       }
       const int queue = queue_of_[static_cast<std::size_t>(draft)];
       if (queue < 0) {
@@ -230,8 +230,8 @@ class QueueWriter {
       for (const auto& [other, needed] : latest) {
         if (other == queue) continue;
         const auto it = waited.find({queue, other});
-        if (it != waited.end() && it->second >= place(needed)) continue;
-        waited[{queue, other}] = place(needed);
+        if (it != waited.end() && it->second >= position(needed)) continue;
+        waited[{queue, other}] = position(needed);
         const auto [event, added] = events_.emplace(needed, plan_.events);
         if (added) ++plan_.events;
         waits_[draft].push_back(event->second);
@@ -241,12 +241,12 @@ class QueueWriter {
 
   using Latest = std::map<int, int>;  // queue -> the last draft there that is waited for
 
-  void note(Latest& latest, int queue, int draft) const {
+  void update_latest(Latest& latest, int queue, int draft) const {
     const auto [it, added] = latest.emplace(queue, draft);
-    if (!added && place(draft) > place(it->second)) it->second = draft;
+    if (!added && position(draft) > position(it->second)) it->second = draft;
   }
 
-  int place(int draft) const { return place_[static_cast<std::size_t>(draft)]; }
+  int position(int draft) const { return place_[static_cast<std::size_t>(draft)]; }
 
   std::vector<Draft>& drafts_;
   const std::vector<int>& queue_of_;

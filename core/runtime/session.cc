@@ -7,10 +7,10 @@
 namespace towerflow {
 
 Array fed_array(Array value, DType dtype) {
-  const auto of_numbers = [](DType of) {
+  const auto is_number_dtype = [](DType of) {
     return of != DType::string && of != DType::resource && of != DType::invalid;
   };
-  if (value.dtype() == dtype || !of_numbers(value.dtype()) || !of_numbers(dtype))
+  if (value.dtype() == dtype || !is_number_dtype(value.dtype()) || !is_number_dtype(dtype))
     return value;  // strings that stand where numbers should are found when it is run
   return cast_elements(value, dtype);
 }

@@ -84,18 +84,18 @@ std::vector<Array> SessionImpl::run(std::span<const Fetch> fetches, const Feeds&
   for (const Feed& feed : feeds) values.push_back(feed.value());
   std::unique_ptr<Frame> frame = lease_frame(*compiled);
   try {
-    run_in(*compiled, *frame, values, results, nullptr, metadata);
+    run_in_frame(*compiled, *frame, values, results, nullptr, metadata);
   } catch (...) {
-    give_back(*compiled, std::move(frame));
+    recycle_frame(*compiled, std::move(frame));
     throw;
   }
-  give_back(*compiled, std::move(frame));
+  recycle_frame(*compiled, std::move(frame));
   return results;
 }
 
-void SessionImpl::run_in(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
-                         std::vector<Array>& results, Cancellation* cancellation,
-                         RunMetadata* metadata) {
+void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
+                               std::vector<Array>& results, Cancellation* cancellation,
+                               RunMetadata* metadata) {
   ActiveRun active(*this);
   std::optional<CancellationCallback> linked;
   if (cancellation != nullptr) {
@@ -105,7 +105,7 @@ void SessionImpl::run_in(CompiledRun& compiled, Frame& frame, std::span<const Ar
   try {
     results.reserve(compiled.plan.fetches.size());  // nothing may fail behind the last instruction
     frame.begin(arenas_, feeds, metadata != nullptr);
-    const double start = metadata != nullptr ? wall_now() : 0;
+    const double start = metadata != nullptr ? wall_clock_seconds() : 0;
     execute({compiled.plan, frame, context, kernels_, devices_, metadata != nullptr}, workers_);
     frame.take_results(results);
     if (compiled.trains) updates_.count_step();
@@ -121,7 +121,7 @@ void SessionImpl::describe(const Plan& plan, Frame& frame, double start,
                            RunMetadata& metadata) const {
   metadata = {};
   metadata.simulated = plan.simulated;
-  metadata.seconds = wall_now() - start;
+  metadata.seconds = wall_clock_seconds() - start;
   for (std::size_t queue = 0; queue < plan.queues.size(); ++queue) {
     const QueueProgram& program = plan.queues[queue];
     const std::vector<Span>& spans = frame.queue(queue).spans;
@@ -311,7 +311,7 @@ std::unique_ptr<Frame> SessionImpl::lease_frame(CompiledRun& compiled) {
   return make();
 }
 
-void SessionImpl::give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept {
+void SessionImpl::recycle_frame(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept {
   std::lock_guard lock(compiled.mutex);
   compiled.free_frames.push_back(std::move(frame));
 }

@@ -32,13 +32,13 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
                          RunMetadata* metadata = nullptr);
   Callable make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds,
                          Cancellation* cancellation);
-  /// Runs in a frame of that plan, leaving the results in `results`.
-  void run_in(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
-              std::vector<Array>& results, Cancellation* cancellation, RunMetadata* metadata);
+  /// Runs the plan in `frame`, a frame of that plan, and moves the results to `results`.
+  void run_in_frame(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
+                    std::vector<Array>& results, Cancellation* cancellation, RunMetadata* metadata);
 
   std::shared_ptr<CompiledRun> find_plan(std::span<const Fetch> fetches, const Feeds& feeds);
   std::unique_ptr<Frame> lease_frame(CompiledRun& compiled);
-  static void give_back(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept;
+  static void recycle_frame(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept;
   void close();
   /// Throws RuntimeError when the session is closed.
   void check_open();

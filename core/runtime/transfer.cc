@@ -32,7 +32,7 @@ class CopyInserter {
     place_of_.assign(old_.size(), -1);
     for (std::size_t i = 0; i < old_.size(); ++i) move(static_cast<int>(i));
     for (ValueId& fetch : graph_.fetches) {
-      if (fetch.node >= 0) fetch = fetched_value(moved(fetch));
+      if (fetch.node >= 0) fetch = fetched_value(renumbered(fetch));
     }
     for (int& target : graph_.targets) target = place_of_[static_cast<std::size_t>(target)];
     return std::move(transfers_);
@@ -61,15 +61,15 @@ class CopyInserter {
     }
   }
 
-  ValueId moved(ValueId value) const {
+  ValueId renumbered(ValueId value) const {
     return {place_of_[static_cast<std::size_t>(value.node)], value.output};
   }
 
   void move(int index) {
     PlanNode node = old_[static_cast<std::size_t>(index)];
     for (int& control : node.control) control = place_of_[static_cast<std::size_t>(control)];
-    for (ValueId& input : node.inputs) input = moved(input);
-    if (!node.dead) bring_inputs(node);
+    for (ValueId& input : node.inputs) input = renumbered(input);
+    if (!node.dead) copy_inputs_to_device(node);
     graph_.find_variable(node);
     std::vector<int> written;
     for (const int input : node.op->written) {
@@ -106,8 +106,9 @@ class CopyInserter {
     return {copied->second.node, 0};
   }
 
-  /// Copies what the node's device does not see; what its kernel reads on the host comes there.
-  void bring_inputs(PlanNode& node) {
+  /// Inserts copies of the inputs that the node's device cannot access. Inputs that its kernel
+  /// reads on the host are copied to the host.
+  void copy_inputs_to_device(PlanNode& node) {
     if (node.inputs.empty()) return;
     const Device& device = devices_[node.device];
     const KernelEntry* entry = nullptr;

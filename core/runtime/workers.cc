@@ -38,7 +38,7 @@ struct Workers::Worker {
       const std::size_t part = index;
       lock.unlock();
       work.function(work.context, part);
-      pool->give_back(*this);
+      pool->release(*this);
       {
         std::lock_guard ended(ending.mutex);
         --ending.left;
@@ -48,7 +48,7 @@ struct Workers::Worker {
     }
   }
 
-  void give(Call work, std::size_t part, Join& ending) {
+  void assign_work(Call work, std::size_t part, Join& ending) {
     {
       std::lock_guard lock(mutex);
       call = work;
@@ -99,7 +99,7 @@ Workers::Worker* Workers::lease(std::size_t count) {
   return leased;
 }
 
-void Workers::give_back(Worker& worker) {
+void Workers::release(Worker& worker) {
   std::lock_guard lock(mutex_);
   free_.push_back(&worker);
 }
@@ -110,7 +110,7 @@ void Workers::run_all(std::size_t count, Call call) {
   Worker* worker = lease(count - 1);
   for (std::size_t i = 1; i < count; ++i) {
     Worker* next = worker->next;  // a worker that has ended may be leased by others
-    worker->give(call, i, join);
+    worker->assign_work(call, i, join);
     worker = next;
   }
   call.function(call.context, 0);

@@ -37,7 +37,7 @@ class Workers {
   struct Worker;
   void run_all(std::size_t count, Call call);
   Worker* lease(std::size_t count);  // a list of them
-  void give_back(Worker& worker);
+  void release(Worker& worker);
 
   std::mutex mutex_;
   std::vector<Worker*> free_;

@@ -77,7 +77,7 @@ bool ThreadPool::try_take_core() {
 // Whoever publishes work while all cores are taken wakes nobody, so the thread that frees a core
 // looks for work afterwards. Both sides write first and read second, in sequential consistency, so
 // one of the two sees the other.
-void ThreadPool::give_core() {
+void ThreadPool::release_core() {
   computing_.fetch_sub(1, std::memory_order_seq_cst);
   if (has_work()) publish();
 }
@@ -122,7 +122,7 @@ bool ThreadPool::run_one_slice(Slot& slot) {
 void ThreadPool::run(int slices, Call call, void* context) {
   const Computing computing(*this);
   Slot* slot = slices > 1 && !threads_.empty() ? acquire_slot() : nullptr;
-  if (slot == nullptr) return run_here(slices, call, context);
+  if (slot == nullptr) return run_inline(slices, call, context);
   slot->call = call;
   slot->context = context;
   slot->pending.store(slices, std::memory_order_relaxed);
@@ -130,8 +130,8 @@ void ThreadPool::run(int slices, Call call, void* context) {
   if (computing_.load(std::memory_order_seq_cst) < cores_) publish();
   while (run_one_slice(*slot)) {
   }
-  const auto ended = [slot] { return slot->pending.load(std::memory_order_acquire) == 0; };
-  if (!ended() && !spin_until(ended)) {
+  const auto is_finished = [slot] { return slot->pending.load(std::memory_order_acquire) == 0; };
+  if (!is_finished() && !spin_until(is_finished)) {
     for (int left; (left = slot->pending.load(std::memory_order_acquire)) != 0;)
       slot->pending.wait(left, std::memory_order_acquire);
   }
@@ -140,7 +140,7 @@ void ThreadPool::run(int slices, Call call, void* context) {
   if (error) std::rethrow_exception(error);
 }
 
-void ThreadPool::run_here(int slices, Call call, void* context) {
+void ThreadPool::run_inline(int slices, Call call, void* context) {
   std::exception_ptr error;
   for (int slice = 0; slice < slices; ++slice) {
     try {
@@ -174,11 +174,13 @@ void ThreadPool::helper_loop() {
       if (worked) continue;
     }
     // Spinning uses a core as well, so it ends when all are taken.
-    const auto news = [this, seen] { return epoch_.load(std::memory_order_relaxed) != seen; };
-    const auto stop_spinning = [this, &news] {
-      return news() || computing_.load(std::memory_order_relaxed) >= cores_;
+    const auto has_new_work = [this, seen] {
+      return epoch_.load(std::memory_order_relaxed) != seen;
     };
-    if (spin_until(stop_spinning) && news()) continue;
+    const auto stop_spinning = [this, &has_new_work] {
+      return has_new_work() || computing_.load(std::memory_order_relaxed) >= cores_;
+    };
+    if (spin_until(stop_spinning) && has_new_work()) continue;
     epoch_.wait(seen, std::memory_order_seq_cst);
   }
 }
@@ -206,13 +208,13 @@ ThreadPool::Computing::Computing(ThreadPool& pool)
 ThreadPool::Computing::~Computing() {
   if (!counted_) return;
   computing_in = outer_pool_;
-  pool_.give_core();
+  pool_.release_core();
 }
 
 ThreadPool::Blocked::Blocked(ThreadPool& pool) : pool_(pool), released_(computing_in == &pool) {
   if (!released_) return;
   computing_in = nullptr;
-  pool_.give_core();
+  pool_.release_core();
 }
 
 ThreadPool::Blocked::~Blocked() {

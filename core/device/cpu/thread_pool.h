@@ -100,7 +100,7 @@ class ThreadPool {
   static constexpr int kSlots = 16;
 
   void run(int slices, Call call, void* context);
-  void run_here(int slices, Call call, void* context);
+  void run_inline(int slices, Call call, void* context);
   Slot* acquire_slot();
   bool run_one_slice(Slot& slot);
   bool has_work() const;
@@ -109,7 +109,7 @@ class ThreadPool {
   void publish();
   bool try_take_core();
   void take_core();
-  void give_core();
+  void release_core();
 
   int cores_;
   std::array<Slot, kSlots> slots_;

@@ -76,7 +76,7 @@ std::vector<int> visible_devices(const std::string& list, int count) {
   return numbers;
 }
 
-SimulatedDevices visible(SimulatedDevices options, const std::string& list) {
+SimulatedDevices restrict_to_visible(SimulatedDevices options, const std::string& list) {
   if (list.empty()) return options;
   const std::vector<int> numbers = visible_devices(list, options.count);
   std::map<int, double> slow;
@@ -94,7 +94,7 @@ SimulatedDevices visible(SimulatedDevices options, const std::string& list) {
 std::shared_ptr<Backend> make_sim_backend(const ConfigProto& config) {
   check(config.simulated);
   const SimulatedDevices options =
-      visible(config.simulated, config.gpu_options.visible_device_list);
+      restrict_to_visible(config.simulated, config.gpu_options.visible_device_list);
   return options.count > 0 ? std::make_shared<SimBackend>(options) : nullptr;
 }
 

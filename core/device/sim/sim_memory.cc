@@ -68,10 +68,10 @@ std::shared_ptr<void> SimMemory::allocate(std::size_t bytes) {
   blocks_[offset] = wanted;
   in_use_ += wanted;
   return {device_ + offset,
-          [memory = shared_from_this(), offset](void*) { memory->give_back(offset); }};
+          [memory = shared_from_this(), offset](void*) { memory->release(offset); }};
 }
 
-void SimMemory::give_back(std::size_t offset) {
+void SimMemory::release(std::size_t offset) {
   std::lock_guard lock(mutex_);
   const auto block = blocks_.find(offset);
   in_use_ -= block->second;
@@ -85,7 +85,7 @@ void SimMemory::give_back(std::size_t offset) {
   blocks_.erase(block);
 }
 
-std::size_t SimMemory::in_use() const {
+std::size_t SimMemory::bytes_in_use() const {
   std::lock_guard lock(mutex_);
   return in_use_;
 }

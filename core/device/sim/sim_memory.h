@@ -22,22 +22,23 @@ class SimMemory : public std::enable_shared_from_this<SimMemory> {
   /// Throws ResourceExhaustedError saying what is in use.
   std::shared_ptr<void> allocate(std::size_t bytes);
 
-  /// Whether the byte at `address` lies in this memory. The one behind its last may be the host's.
-  bool holds(const void* address) const {
+  /// Returns whether the byte at `address` is in this memory. The byte after its last may be the
+  /// host's.
+  bool contains(const void* address) const {
     const auto* at = static_cast<const std::byte*>(address);
     return at >= device_ && at < device_ + bytes_;
   }
-  /// The same byte as the launcher sees it.
+  /// Returns the host's address of the byte at the device address `address`.
   template <class T>
-  T* visible(T* address) const {
+  T* to_host_address(T* address) const {
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
     return reinterpret_cast<T*>(reinterpret_cast<Byte*>(address) + (host_ - device_));
   }
   std::size_t capacity() const { return bytes_; }
-  std::size_t in_use() const;
+  std::size_t bytes_in_use() const;
 
  private:
-  void give_back(std::size_t offset);
+  void release(std::size_t offset);
 
   int number_;
   std::size_t bytes_;

@@ -38,7 +38,7 @@ std::optional<double> take_number(std::string_view& text) {
   throw ValueError(fmt::format("{}={} of a simulated accelerator: wanted {}", key, got, wanted));
 }
 
-double quantity(std::string_view key, std::string_view text, const std::vector<Unit>& units) {
+double parse_quantity(std::string_view key, std::string_view text, const std::vector<Unit>& units) {
   std::string names;
   for (const Unit& unit : units) names += fmt::format("{}{}", names.empty() ? "" : ", ", unit.name);
   const std::string wanted = fmt::format("a number and one of {}", names);
@@ -63,7 +63,7 @@ std::pair<int, double> slow_device(std::string_view text) {
   return {device, *times};
 }
 
-SimulatedFault fault_of(std::string_view text) {
+SimulatedFault parse_fault(std::string_view text) {
   const char* wanted = "DEVICE:LANE:TASK, such as 1:compute:17";
   const auto number = [&](std::string_view digits) {
     int value = 0;
@@ -85,25 +85,26 @@ SimulatedFault fault_of(std::string_view text) {
 }  // namespace
 
 void check(const SimulatedDevices& options) {
-  const auto need = [](bool holds, const char* what, double value) {
+  const auto check_that = [](bool holds, const char* what, double value) {
     if (!holds) {
       throw ValueError(fmt::format("{} of a simulated accelerator, got {}", what, value));
     }
   };
   static_assert(kMostDevices == 1024, "as the next line says");
-  need(options.count >= 0 && options.count <= kMostDevices, "a count from 0 to 1024",
-       options.count);
-  need(options.bandwidth > 0, "a positive bandwidth", options.bandwidth);
-  need(options.latency >= 0 && options.latency <= 1, "a latency from 0 to 1 s", options.latency);
-  need(options.jitter >= 0 && options.jitter <= 1, "a jitter from 0 to 1 s", options.jitter);
-  need(options.memory >= 4096 && options.memory <= std::size_t{1} << 42,
-       "a memory from 4 KiB to 4 TiB", static_cast<double>(options.memory));
-  need(
+  check_that(options.count >= 0 && options.count <= kMostDevices, "a count from 0 to 1024",
+             options.count);
+  check_that(options.bandwidth > 0, "a positive bandwidth", options.bandwidth);
+  check_that(options.latency >= 0 && options.latency <= 1, "a latency from 0 to 1 s",
+             options.latency);
+  check_that(options.jitter >= 0 && options.jitter <= 1, "a jitter from 0 to 1 s", options.jitter);
+  check_that(options.memory >= 4096 && options.memory <= std::size_t{1} << 42,
+             "a memory from 4 KiB to 4 TiB", static_cast<double>(options.memory));
+  check_that(
       options.fault.device >= 0 && (options.fault.task < 0 || options.fault.device < options.count),
       "a fault of a device that exists", options.fault.device);
   for (const auto& [device, times] : options.slow) {
-    need(device >= 0 && device < options.count, "a slow device that exists", device);
-    need(times >= 1 && times <= 1000, "a slow-down from 1 to 1000", times);
+    check_that(device >= 0 && device < options.count, "a slow device that exists", device);
+    check_that(times >= 1 && times <= 1000, "a slow-down from 1 to 1000", times);
   }
 }
 
@@ -124,19 +125,19 @@ SimulatedDevices parse_simulated_devices(std::string_view text) {
     const std::string_view value =
         equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
     if (key == "bandwidth") {
-      options.bandwidth = quantity(key, value, kRates);
+      options.bandwidth = parse_quantity(key, value, kRates);
     } else if (key == "latency") {
-      options.latency = quantity(key, value, kTimes);
+      options.latency = parse_quantity(key, value, kTimes);
     } else if (key == "jitter") {
-      options.jitter = quantity(key, value, kTimes);
+      options.jitter = parse_quantity(key, value, kTimes);
     } else if (key == "memory") {
-      const double bytes = quantity(key, value, kBytes);
+      const double bytes = parse_quantity(key, value, kBytes);
       if (!(bytes >= 0 && bytes < 1e15)) refuse_option(key, value, "at most 4 TiB");
       options.memory = static_cast<std::size_t>(bytes);
     } else if (key == "slow") {
       options.slow.insert_or_assign(slow_device(value).first, slow_device(value).second);
     } else if (key == "fault") {
-      options.fault = fault_of(value);
+      options.fault = parse_fault(value);
     } else {
       throw ValueError(fmt::format(
           "'{}' of a simulated accelerator: it has bandwidth, latency, slow, memory, jitter, fault",

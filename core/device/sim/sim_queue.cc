@@ -62,7 +62,7 @@ void SimQueue::add(Task task) {
     return;
   }
   try {
-    device_.threads.give_thread(*this);
+    device_.threads.assign_thread(*this);
   } catch (...) {
     served_ = false;
     tasks_.clear();
@@ -116,7 +116,7 @@ std::optional<QueueError> SimQueue::synchronize() noexcept {
 
 // --- on a thread of the device -------------------------------------------------------------------
 
-void SimQueue::work() {
+void SimQueue::run_tasks() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return next_ < tasks_.size() || draining_; });
@@ -144,7 +144,7 @@ void SimQueue::take_operands(const Task& task) {
   }
 }
 
-void SimQueue::leave() {
+void SimQueue::end_service() {
   std::lock_guard lock(mutex_);
   served_ = false;
   changed_.notify_all();
@@ -165,7 +165,7 @@ void SimQueue::run(const Task& task) {
       task.recorded->virtual_time = clock_.now();
       task.recorded->set_done(left_out);
     } else if (!left_out) {
-      hold_back();
+      inject_faults();
       task.kernel != nullptr ? run_kernel(task) : run_copy(task);
     }
   } catch (...) {
@@ -174,7 +174,7 @@ void SimQueue::run(const Task& task) {
   }
 }
 
-void SimQueue::hold_back() {
+void SimQueue::inject_faults() {
   const SimulatedDevices& options = device_.options;
   const SimulatedFault& fault = options.fault;
   if (fault.task >= 0 && fault.device == device_.number && fault.lane == lane_ &&
@@ -189,15 +189,15 @@ void SimQueue::hold_back() {
 
 void SimQueue::run_copy(const Task& task) {
   const auto start = Clock::now();
-  std::memcpy(visible(task.to), visible(task.from), task.bytes);
+  std::memcpy(to_host_address(task.to), to_host_address(task.from), task.bytes);
   sleep_until_passed(start, pace_.copy_seconds(task.bytes));
   clock_.copied(task.bytes);
 }
 
-void* SimQueue::visible(const void* address) const {
+void* SimQueue::to_host_address(const void* address) const {
   auto* at = const_cast<std::byte*>(static_cast<const std::byte*>(address));
   for (const auto& memory : device_.memories) {
-    if (memory->holds(at)) return memory->visible(at);
+    if (memory->contains(at)) return memory->to_host_address(at);
   }
   if (is_pinned(at)) return at;
   throw errors::InternalError(
@@ -207,8 +207,8 @@ void* SimQueue::visible(const void* address) const {
 }
 
 void SimQueue::run_kernel(const Task& task) {
-  const auto own = [this](const void* address, const char* what, std::size_t index) {
-    if (memory_.holds(address)) return;
+  const auto check_in_memory = [this](const void* address, const char* what, std::size_t index) {
+    if (memory_.contains(address)) return;
     throw errors::InternalError(
         fmt::format("illegal memory access: {} {} does not lie in the memory of simulated "
                     "accelerator {}",
@@ -220,17 +220,17 @@ void SimQueue::run_kernel(const Task& task) {
       ++host;
       continue;
     }
-    own(inputs_[i], "input", i);
-    inputs_[i] = memory_.visible(static_cast<const std::byte*>(inputs_[i]));
+    check_in_memory(inputs_[i], "input", i);
+    inputs_[i] = memory_.to_host_address(static_cast<const std::byte*>(inputs_[i]));
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    own(outputs_[i], "output", i);
-    outputs_[i] = memory_.visible(static_cast<std::byte*>(outputs_[i]));
+    check_in_memory(outputs_[i], "output", i);
+    outputs_[i] = memory_.to_host_address(static_cast<std::byte*>(outputs_[i]));
   }
   LaunchArgs seen = task.args;
   seen.inputs = inputs_.data();
   seen.outputs = outputs_.data();
-  if (seen.workspace != nullptr) seen.workspace = memory_.visible(seen.workspace);
+  if (seen.workspace != nullptr) seen.workspace = memory_.to_host_address(seen.workspace);
   const auto start = Clock::now();
   enqueue_checked(*task.kernel, cores_, seen);
   if (pace_.slowdown > 1) {

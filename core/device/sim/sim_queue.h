@@ -66,10 +66,10 @@ class SimQueue final : public Queue {
   /// host. For one that does not, `synchronize` gives an InternalError, as a real device would end
   /// the launch.
   void launch(const PreparedKernel& kernel, const LaunchArgs& args, const SimOperands& operands);
-  /// Does what there is to do until `synchronize` asks for its end; on a thread of the device.
-  void work();
-  /// The thread has left: lets `synchronize` return.
-  void leave();
+  /// Runs the queue's tasks until `synchronize` asks for its end; on a thread of the device.
+  void run_tasks();
+  /// Tells that the thread has left the queue: lets `synchronize` return.
+  void end_service();
 
  private:
   struct Task {
@@ -92,9 +92,9 @@ class SimQueue final : public Queue {
   void run(const Task& task);
   void run_kernel(const Task& task);
   void run_copy(const Task& task);
-  void hold_back();
-  /// Where the launcher sees an address, of whatever device or the host.
-  void* visible(const void* address) const;
+  void inject_faults();
+  /// Returns the host's address of a byte in the memory of any device or of the host.
+  void* to_host_address(const void* address) const;
 
   SimDevice& device_;
   const SimMemory& memory_;  // of its own device

@@ -27,7 +27,7 @@ SimThreads::~SimThreads() {
   for (const auto& worker : all_) worker->thread.join();
 }
 
-void SimThreads::give_thread(SimQueue& queue) {
+void SimThreads::assign_thread(SimQueue& queue) {
   std::lock_guard lock(mutex_);
   if (free_.empty()) {
     auto worker = std::make_unique<Worker>();
@@ -50,12 +50,12 @@ void SimThreads::loop(Worker& worker) {
     if (worker.queue == nullptr) return;
     SimQueue& queue = *worker.queue;
     lock.unlock();
-    queue.work();
+    queue.run_tasks();
     lock.lock();
     worker.queue = nullptr;
     free_.push_back(&worker);
     lock.unlock();
-    queue.leave();
+    queue.end_service();
     lock.lock();
   }
 }

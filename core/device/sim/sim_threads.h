@@ -19,9 +19,9 @@ class SimThreads {
   SimThreads(const SimThreads&) = delete;
   SimThreads& operator=(const SimThreads&) = delete;
 
-  /// Lets a thread call `queue.work()`, and `queue.leave()` when it is free for others.
+  /// Lets a thread call `queue.run_tasks()`, and `queue.end_service()` when it is free for others.
   /// Throws ResourceExhaustedError where there can be no more threads.
-  void give_thread(SimQueue& queue);
+  void assign_thread(SimQueue& queue);
 
  private:
   struct Worker;

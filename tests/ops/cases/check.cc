@@ -99,7 +99,7 @@ class Checker {
     PassLog log;
     HomeDevices homes;
     auto ledger = place(graph, devices_, groups, homes, true, log);
-    keep_late_on_host(graph, devices_, ledger, log);
+    move_late_to_host(graph, devices_, ledger, log);
     PlanGraph rewritten = graph;
     fold_constants(rewritten, devices_, log);
     share_subexpressions(rewritten, log);

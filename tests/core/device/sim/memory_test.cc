@@ -34,10 +34,10 @@ TEST_CASE("device memory: the host faults where the launcher reads and writes") 
   const auto memory = std::make_shared<SimMemory>(0, 1 << 20);
   const auto block = memory->allocate(4096);
   auto* address = static_cast<volatile char*>(block.get());
-  CHECK(memory->holds(block.get()));
+  CHECK(memory->contains(block.get()));
   CHECK(signal_of([&] { static_cast<void>(*address); }) == SIGSEGV);
   CHECK(signal_of([&] { *address = 1; }) == SIGSEGV);
-  char* seen = memory->visible(static_cast<char*>(block.get()));
+  char* seen = memory->to_host_address(static_cast<char*>(block.get()));
   CHECK(signal_of([&] { *static_cast<volatile char*>(seen) = 1; }) == 0);
   std::memset(seen, 7, 4096);
   CHECK(seen[4095] == 7);
@@ -47,19 +47,19 @@ TEST_CASE("device memory: it holds all of its bytes and not the one behind them"
   const auto memory = std::make_shared<SimMemory>(0, 1 << 20);
   const auto all = memory->allocate(1 << 20);
   const auto* first = static_cast<const std::byte*>(all.get());
-  CHECK(memory->holds(first));
-  CHECK(memory->holds(first + (1 << 20) - 1));
-  CHECK_FALSE(memory->holds(first + (1 << 20)));  // the system may map pages of the host there
-  CHECK_FALSE(memory->holds(first - 1));
+  CHECK(memory->contains(first));
+  CHECK(memory->contains(first + (1 << 20) - 1));
+  CHECK_FALSE(memory->contains(first + (1 << 20)));  // the system may map pages of the host there
+  CHECK_FALSE(memory->contains(first - 1));
 }
 
 TEST_CASE("device memory: blocks do not overlap, are given back, and end somewhere") {
   const auto memory = std::make_shared<SimMemory>(3, 1 << 20);
   auto a = memory->allocate(1), b = memory->allocate(100000), c = memory->allocate(64);
   CHECK(static_cast<std::byte*>(b.get()) - static_cast<std::byte*>(a.get()) == 64);
-  CHECK(memory->in_use() == 64 + 100032 + 64);
+  CHECK(memory->bytes_in_use() == 64 + 100032 + 64);
   b.reset();
-  CHECK(memory->in_use() == 128);
+  CHECK(memory->bytes_in_use() == 128);
   const auto again = memory->allocate(99000);  // fits where b was
   CHECK(again.get() < c.get());
   CHECK_THROWS_WITH_AS(memory->allocate(1 << 20),

@@ -37,7 +37,7 @@ struct Fixture {
     return event;
   }
   char first_byte() const {
-    return *backend.memory(0).visible(static_cast<const char*>(memory.get()));
+    return *backend.memory(0).to_host_address(static_cast<const char*>(memory.get()));
   }
 
   SimBackend backend;
