@@ -32,7 +32,7 @@ class ReadKernel final : public PreparedKernel {
                       names.spec().name));
     }
     const QueueCaller caller = caller_of(queue, args);
-    in_turn(args, place_, caller, [&] {
+    run_in_turn(args, place_, caller, [&] {
       args.run->ticket =
           reader->read(names, caller, *args.output<std::string>(0), *args.output<std::string>(1));
     });

@@ -146,7 +146,7 @@ struct QueueRunner::Job {
    public:
     explicit LeavesTurns(const Job& job) : job_(job) {}
     ~LeavesTurns() {
-      if (job_.turns != nullptr) job_.turns->leave(job_.turn);
+      if (job_.turns != nullptr) job_.turns->remove_thread(job_.turn);
     }
     LeavesTurns(const LeavesTurns&) = delete;
     LeavesTurns& operator=(const LeavesTurns&) = delete;

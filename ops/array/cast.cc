@@ -147,15 +147,15 @@ OpFamily cast_family() { return {.ops = register_cast_ops, .kernels = register_c
 
 Tensor cast(const Operand& x, DType dtype, CastOptions options, Site site) {
   // A reference (the output of an assign) is of another dtype than what is behind it.
-  const auto same = [dtype](const Tensor& tensor) {
+  const auto is_plain_value = [dtype](const Tensor& tensor) {
     return tensor.dtype() == dtype &&
            !tensor.node().outputs[static_cast<std::size_t>(tensor.index())].is_ref;
   };
   const Tensor* given = x.tensor();
-  if (given != nullptr && !x.is_variable() && same(*given)) return *given;
+  if (given != nullptr && !x.is_variable() && is_plain_value(*given)) return *given;
   OpBuilder builder("Cast", options.name, site, {&x});  // uses up a name for a variable or a value
   builder.input(x, "x");
-  if (same(builder.tensors()[0])) return builder.tensors()[0];
+  if (is_plain_value(builder.tensors()[0])) return builder.tensors()[0];
   return builder.attrs(CastAttrs{dtype}).output();
 }
 

@@ -108,9 +108,9 @@ std::unique_ptr<PreparedKernel> concat_kernel(const KernelRequest& request) {
       });
 }
 
-/// Where each value of a concat begins: (0, .., sum of sizes before it, .., 0), computed in the run
-/// where sizes or the axis are not known before.
-std::vector<Tensor> begins_of(const Operation& op) {
+/// Returns the offset of each value of a concat, (0, .., sum of the sizes before it, .., 0).
+/// Offsets are computed in the run if sizes or the axis are not known before.
+std::vector<Tensor> concat_offsets(const Operation& op) {
   const std::size_t count = op.num_inputs() - 1;
   std::vector<Tensor> begins;
   for (std::size_t i = 0; i < count; ++i) {
@@ -137,8 +137,8 @@ IndexedSlices part_of_slices(const Operation& op, std::size_t index, const Tenso
   return {slice(slices.values, begin, sizes, {}, site), slices.indices, shape};
 }
 
-/// Whether the axis is known to lie behind the rows, so that slices of rows stay slices.
-bool behind_rows(const Operation& op) {
+/// Returns whether the axis is known not to be 0, so that slices of rows stay slices.
+bool joins_after_rows(const Operation& op) {
   const Array axis = constant_value(op.input(op.num_inputs() - 1));
   if (axis.empty() || !op.input(0).shape().has_rank()) return false;
   const auto at = normalized_axis(integers_of(axis).at(0), op.input(0).shape().rank());
@@ -152,8 +152,8 @@ std::vector<OptionalGradient> concat_gradient(const Operation& op,
     dxs[0] = dys[0];
     return dxs;
   }
-  const std::vector<Tensor> begins = begins_of(op);
-  if (!dys[0]->is_dense() && behind_rows(op)) {
+  const std::vector<Tensor> begins = concat_offsets(op);
+  if (!dys[0]->is_dense() && joins_after_rows(op)) {
     for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
       dxs[i] = part_of_slices(op, i, begins[i], dys[0]->slices());
     }

@@ -109,14 +109,14 @@ class Places {
     for (std::int64_t i = 0; i < length_; ++i) {
       const std::int64_t index = integer_at(dtype_, indices, row * length_ + i);
       const std::int64_t size = shape_.size(static_cast<std::size_t>(i));
-      if (index < 0 || index >= size) refuse(indices, row);
+      if (index < 0 || index >= size) throw_bad_index(indices, row);
       at = at * size + index;
     }
     return at * slice_;
   }
 
  private:
-  [[noreturn]] void refuse(const void* indices, std::int64_t row) const {
+  [[noreturn]] void throw_bad_index(const void* indices, std::int64_t row) const {
     std::vector<std::int64_t> place;
     for (std::int64_t i = 0; i < length_; ++i) {
       place.push_back(integer_at(dtype_, indices, row * length_ + i));

@@ -17,8 +17,8 @@ void same_shapes(InferenceContext& context) {
   }
 }
 
-std::vector<OptionalGradient> pass_all_through(const Operation& op,
-                                               const std::vector<OptionalGradient>& dys) {
+std::vector<OptionalGradient> identity_n_gradient(const Operation& op,
+                                                  const std::vector<OptionalGradient>& dys) {
   std::vector<OptionalGradient> dxs(dys);
   for (std::size_t i = 0; i < dxs.size(); ++i) {
     const Tensor x = op.input(i);
@@ -52,7 +52,7 @@ static void register_identity_n_ops(OpRegistry& registry) {
                 .inputs = {"input: list(T)"},
                 .outputs = {"output: list(T)"},
                 .shape = same_shapes,
-                .gradient = pass_all_through});
+                .gradient = identity_n_gradient});
 }
 
 static void register_identity_n_kernels(KernelTable& table) {

@@ -128,8 +128,9 @@ std::unique_ptr<PreparedKernel> one_hot_kernel(const KernelRequest& request) {
   return sliced_kernel(std::make_unique<OneHotKernel>(request));
 }
 
-/// A value that was given: a constant of `hint` where it can be one, under TensorFlow's name.
-Tensor given_value(Graph& graph, const Operand& value, std::optional<DType> hint) {
+/// Converts a value of the options to a tensor, of dtype `hint` if it is no tensor and can have
+/// that dtype. The constant has TensorFlow's name.
+Tensor convert_value(Graph& graph, const Operand& value, std::optional<DType> hint) {
   if (hint && value.any_tensor() == nullptr) {
     try {
       return convert_operand(graph, value, "", hint);
@@ -173,8 +174,8 @@ Tensor one_hot(const Operand& indices, const ScalarOperand& depth, OneHotOptions
   const NameScope scope(graph, options.name.empty() ? "one_hot" : options.name, site);
   std::optional<Tensor> on;
   std::optional<Tensor> off;
-  if (options.on_value) on = given_value(graph, *options.on_value, options.dtype);
-  if (options.off_value) off = given_value(graph, *options.off_value, options.dtype);
+  if (options.on_value) on = convert_value(graph, *options.on_value, options.dtype);
+  if (options.off_value) off = convert_value(graph, *options.off_value, options.dtype);
   DType dtype = options.dtype.value_or(DType::float32);
   if (options.dtype) {
     if (on) check_one_hot_dtype(*on, "on_value", dtype, site);

@@ -18,7 +18,7 @@ struct PlaceholderWithDefaultAttrs {
 };
 
 /// The shape promised to consumers says nothing about the default: a fed value may differ from it.
-void promised_shape(InferenceContext& context) {
+void placeholder_with_default_shape(InferenceContext& context) {
   const Shape& promised = context.attrs<PlaceholderWithDefaultAttrs>().shape;
   if (!promised.compatible(context.shape(0))) {
     context.fail(fmt::format("the default has shape {}, which is not compatible with {}",
@@ -51,7 +51,7 @@ static void register_placeholder_with_default_ops(OpRegistry& registry) {
                 .inputs = {"input: dtype"},
                 .outputs = {"output: dtype"},
                 .attrs = attributes<PlaceholderWithDefaultAttrs>(),
-                .shape = promised_shape,
+                .shape = placeholder_with_default_shape,
                 .gradient = [](const Operation&, const std::vector<OptionalGradient>& dys)
                     -> std::vector<OptionalGradient> { return {dys[0]}; },
                 .view = true});

@@ -12,8 +12,8 @@
 namespace towerflow {
 namespace {
 
-/// For each dimension whether it is turned round. Throws InvalidArgumentError.
-std::vector<bool> turned_axes(const Array& axes, std::size_t rank) {
+/// Returns for each dimension whether it is reversed. Throws InvalidArgumentError.
+std::vector<bool> reversed_axes(const Array& axes, std::size_t rank) {
   std::vector<bool> turned(rank, false);
   for (const std::int64_t axis : integers_of(axes)) {
     const auto at = normalized_axis(axis, rank);
@@ -38,7 +38,7 @@ void reverse_shape(InferenceContext& context) {
   }
   const Array* known = context.constant(1);
   try {
-    if (known != nullptr && x.has_rank()) turned_axes(*known, x.rank());
+    if (known != nullptr && x.has_rank()) reversed_axes(*known, x.rank());
   } catch (const errors::InvalidArgumentError& error) {
     context.fail(error.message());
   }
@@ -53,7 +53,7 @@ std::vector<OptionalGradient> reverse_gradient(const Operation& op,
 std::unique_ptr<PreparedKernel> reverse_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
   const Shape shape = request.inputs[0].shape;
-  const std::vector<bool> turned = turned_axes(request.values.at(1), shape.rank());
+  const std::vector<bool> turned = reversed_axes(request.values.at(1), shape.rank());
   const std::vector<std::int64_t> strides = dense_strides(shape);
   return strided_copy_kernel(request, 1, [=](std::size_t, StridedCopy& copy) {
     for (std::size_t i = 0; i < shape.rank(); ++i) {

@@ -40,9 +40,11 @@ const char* wrong_stride(const StridedSliceAttrs& attrs, std::size_t axis, std::
   return shrinks && stride < 0 ? "only stride 1 allowed on non-range indexing." : nullptr;
 }
 
-/// Python's slice of a dimension of `size`; an error message where there is none.
-const char* pick(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t begin,
-                 std::int64_t end, std::int64_t stride, std::int64_t size, Picked& picked) {
+/// Resolves begin, end and stride for a dimension of `size` as Python does, and stores the slice in
+/// `picked`. Returns an error message, or nullptr.
+const char* resolve_slice(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t begin,
+                          std::int64_t end, std::int64_t stride, std::int64_t size,
+                          Picked& picked) {
   const int bit = axis < 31 ? 1 << axis : 0;
   if (const char* wrong = wrong_stride(attrs, axis, stride)) return wrong;
   if (attrs.shrink_axis_mask & bit) {
@@ -96,7 +98,7 @@ std::optional<Dim> sliced_dim(InferenceContext& context, std::size_t axis, const
   const std::int64_t end = bounds ? bounds->second[axis] : 0;
   Picked picked;
   if (wrong == nullptr && placed) {
-    wrong = pick(attrs, axis, begin, end, stride, size.size(), picked);
+    wrong = resolve_slice(attrs, axis, begin, end, stride, size.size(), picked);
   }
   if (wrong != nullptr) {
     context.fail(fmt::format("{}: dimension {} of {}{} by {}", wrong, axis, context.shape(0).text(),
@@ -132,11 +134,11 @@ void strided_slice_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
 
-/// Reads begin, end and strides at inputs[first ..] and lays `copy` from `whole` to the part, or
-/// with `back` from the part into the whole.
-void lay(const StridedSliceAttrs& attrs, const Shape& whole, const Shape& part,
-         const std::vector<TensorDesc>& descs, const void* const* inputs, std::size_t first,
-         bool back, StridedCopy& copy) {
+/// Reads begin, end and strides at inputs[first ..] and sets the dimensions of `copy`: from `whole`
+/// to `part`, or with `back` from the part into the whole.
+void set_copy_dims(const StridedSliceAttrs& attrs, const Shape& whole, const Shape& part,
+                   const std::vector<TensorDesc>& descs, const void* const* inputs,
+                   std::size_t first, bool back, StridedCopy& copy) {
   const std::int64_t given = descs[first].shape.elements();
   std::int64_t elements = 1;
   std::int64_t part_stride = part.elements();
@@ -150,7 +152,7 @@ void lay(const StridedSliceAttrs& attrs, const Shape& whole, const Shape& part,
       const auto value = [&](std::size_t k) {
         return integer_at(descs[first + k].dtype, inputs[first + k], at);
       };
-      const char* wrong = pick(attrs, i, value(0), value(1), value(2), size, picked);
+      const char* wrong = resolve_slice(attrs, i, value(0), value(1), value(2), size, picked);
       if (wrong != nullptr) throw errors::InvalidArgumentError(wrong);
     }
     elements *= picked.count;
@@ -172,10 +174,10 @@ std::unique_ptr<PreparedKernel> strided_slice_kernel(const KernelRequest& reques
   if (!out.fully_known()) {
     throw errors::UnimplementedError("a slice whose sizes depend on values of the run");
   }
-  return strided_copy_kernel(request, 1,
-                             [=](const void* const* inputs, std::size_t, StridedCopy& copy) {
-                               lay(attrs, descs[0].shape, out, descs, inputs, 1, false, copy);
-                             });
+  return strided_copy_kernel(
+      request, 1, [=](const void* const* inputs, std::size_t, StridedCopy& copy) {
+        set_copy_dims(attrs, descs[0].shape, out, descs, inputs, 1, false, copy);
+      });
 }
 
 /// One element of a known vector: how sizes are taken out of a shape.
@@ -238,7 +240,7 @@ std::unique_ptr<PreparedKernel> strided_slice_grad_kernel(const KernelRequest& r
     if (bytes == 0) return;
     std::memset(args.outputs[0], 0, bytes);
     StridedCopy copy;
-    lay(attrs, out, descs[4].shape, descs, args.inputs, 1, true, copy);
+    set_copy_dims(attrs, out, descs[4].shape, descs, args.inputs, 1, true, copy);
     copy.run(descs[4].dtype, args.inputs[4], args.outputs[0], 0, 1);
   });
 }

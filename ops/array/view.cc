@@ -24,8 +24,8 @@ void same_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0));
 }
 
-std::vector<OptionalGradient> pass_through(const Operation&,
-                                           const std::vector<OptionalGradient>& dys) {
+std::vector<OptionalGradient> view_gradient(const Operation&,
+                                            const std::vector<OptionalGradient>& dys) {
   return {dys[0]};
 }
 
@@ -232,8 +232,8 @@ std::unique_ptr<PreparedKernel> reshape_kernel(const KernelRequest& request) {
 
 constexpr const char* kCopiedViewOps[] = {"Identity", "StopGradient", "ExpandDims", "Squeeze"};
 
-/// A reshaped tensor of which all sizes but one are known, and that one follows from the elements.
-Tensor with_last_size(Tensor made, Site site) {
+/// Sets the only unknown size of a reshaped tensor, which follows from the number of elements.
+Tensor with_inferred_size(Tensor made, Site site) {
   const std::int64_t elements = made.op().input(0).shape().elements();
   std::vector<Dim> dims = made.shape().dims();
   std::int64_t known = 1;
@@ -259,7 +259,7 @@ static void register_view_ops(OpRegistry& registry) {
                 .inputs = {"input: T"},
                 .outputs = {"output: T"},
                 .shape = same_shape,
-                .gradient = pass_through,
+                .gradient = view_gradient,
                 .view = true});
   registry.add({.name = "StopGradient",
                 .inputs = {"input: T"},
@@ -310,7 +310,7 @@ Tensor reshape(const Operand& tensor, const Operand& shape, NameOption options, 
                           .input(tensor, "tensor")
                           .index_input(shape, "shape")
                           .output();
-  return with_last_size(with_described_shape(made, made.op().input(1), site), site);
+  return with_inferred_size(with_described_shape(made, made.op().input(1), site), site);
 }
 
 Tensor expand_dims(const Operand& input, const Operand& axis, NameOption options, Site site) {

@@ -87,7 +87,7 @@ class EnqueueKernel final : public PreparedKernel {
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     QueueResource& target = queue_of(args, 0);
     const QueueCaller caller = caller_of(queue, args);
-    in_turn(args, place_, caller, [] {});
+    run_in_turn(args, place_, caller, [] {});
     {
       const ThreadPool::Blocked idle(caller.pool);
       if (!args.run->ticket.wait_turn(caller.cancellation)) {
@@ -116,11 +116,11 @@ class DequeueKernel final : public PreparedKernel {
 
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     QueueResource& source = queue_of(args, 0);
-    const std::size_t count = kind_ == Kind::one ? 1 : wanted(source, args);
+    const std::size_t count = kind_ == Kind::one ? 1 : requested_count(source, args);
     const QueueCaller caller = caller_of(queue, args);
     std::vector<QueueElement> elements;
-    in_turn(args, place_, caller,
-            [&] { elements = source.dequeue(count, kind_ == Kind::up_to, caller); });
+    run_in_turn(args, place_, caller,
+                [&] { elements = source.dequeue(count, kind_ == Kind::up_to, caller); });
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const bool one = kind_ == Kind::one;
       const Shape shape =
@@ -133,7 +133,7 @@ class DequeueKernel final : public PreparedKernel {
   }
 
  private:
-  std::size_t wanted(const QueueResource& source, const LaunchArgs& args) const {
+  std::size_t requested_count(const QueueResource& source, const LaunchArgs& args) const {
     if (source.spec().shapes.empty()) {
       throw errors::InvalidArgumentError(fmt::format(
           "{}'s DequeueMany and DequeueUpTo require the components to have specified shapes.",

@@ -36,34 +36,34 @@ void ShuffleOrder::resume(const Position& position) {
   drawn_ = position.drawn;
   // So that to make the hole takes no memory, whenever that will be.
   if (position.hole != kNone) window_.reserve(position.hole + 1);
-  hole_to_come_ = vacated_ = position.hole;
+  pending_hole_ = vacated_ = position.hole;
   last_ = position.last;
 }
 
-/// All that was around the hole is back.
-void ShuffleOrder::open_hole_to_come() {
-  const std::size_t hole = std::exchange(hole_to_come_, kNone);
+/// Opens the hole of the resumed position, once all elements around it are back.
+void ShuffleOrder::open_pending_hole() {
+  const std::size_t hole = std::exchange(pending_hole_, kNone);
   if (window_.size() == hole) window_.push_back(nullptr);
   if (window_.size() > hole) hole_ = hole;
 }
 
 void ShuffleOrder::admit(QueueElement element) {
-  if (hole_to_come_ != kNone && size() < held_back_) {
-    if (window_.size() == hole_to_come_) window_.push_back(nullptr);
+  if (pending_hole_ != kNone && size() < min_after_dequeue_) {
+    if (window_.size() == pending_hole_) window_.push_back(nullptr);
     window_.push_back(std::move(element));
     return;
   }
-  if (hole_to_come_ != kNone) open_hole_to_come();
+  if (pending_hole_ != kNone) open_pending_hole();
   if (hole_ != kNone)
     window_[std::exchange(hole_, kNone)] = std::move(element);
-  else if (window_.size() <= held_back_)
+  else if (window_.size() <= min_after_dequeue_)
     window_.push_back(std::move(element));
   else
     behind_.push_back(std::move(element));
 }
 
 QueueOrder::Drawn ShuffleOrder::draw(bool ended) {
-  if (hole_to_come_ != kNone) open_hole_to_come();
+  if (pending_hole_ != kNone) open_pending_hole();
   Drawn drawn{.element = {}, .hole_before = vacated_, .last_before = last_};
   // What has come to the vacated place belongs to the window from now on.
   if (drawn_ == 0)
@@ -75,7 +75,7 @@ QueueOrder::Drawn ShuffleOrder::draw(bool ended) {
     if (hole + 1 < window_.size()) window_[hole] = std::move(window_.back());
     window_.pop_back();
   }
-  const std::size_t place = word(drawn_++) % window_.size();
+  const std::size_t place = random_word(drawn_++) % window_.size();
   drawn.element = std::move(window_[place]);
   drawn.place = vacated_ = place;
   if (behind_.empty()) {
@@ -98,7 +98,7 @@ void ShuffleOrder::undo(Drawn drawn) {
   last_ = std::move(drawn.last_before);
 }
 
-std::uint32_t ShuffleOrder::word(std::uint64_t index) {
+std::uint32_t ShuffleOrder::random_word(std::uint64_t index) {
   constexpr std::uint64_t kWords = std::tuple_size_v<random::Philox::Block>;
   if (block_index_ != index / kWords) {
     block_index_ = index / kWords;

@@ -27,8 +27,8 @@ class QueueOrder {
  public:
   virtual ~QueueOrder() = default;
   virtual std::size_t size() const = 0;
-  /// Elements that stay behind while more may come: a shuffle needs them to choose from.
-  virtual std::size_t held_back() const { return 0; }
+  /// How many elements a draw must leave while more may be enqueued: a shuffle chooses among them.
+  virtual std::size_t min_after_dequeue() const { return 0; }
   virtual void admit(QueueElement element) = 0;
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -49,7 +49,7 @@ class QueueOrder {
     RecordPlace last_before{};
   };
   /// Takes the next element; `ended` says that no more will be admitted. There must be more than
-  /// `held_back()` elements, or at least one when it has ended.
+  /// `min_after_dequeue()` elements, or at least one when it has ended.
   virtual Drawn draw(bool ended) = 0;
   /// Undoes the latest draw that is not undone yet and was made before the end.
   virtual void undo(Drawn drawn) = 0;
@@ -77,18 +77,18 @@ class FifoOrder final : public QueueOrder {
   RecordPlace last_{};  // drawn
 };
 
-/// Draws one element at a time, each from the `held_back + 1` that were admitted first and are
-/// still there (from all that is left when fewer are and no more will come), by one number of the
-/// stream each. What comes out is thus a function of the stream and of the order of admission, not
-/// of how far admission had got when a draw was made.
+/// Draws one element at a time, each from the `min_after_dequeue + 1` that were admitted first and
+/// are still there (from all that is left when fewer are and no more will come), by one number of
+/// the stream each. What comes out is thus a function of the stream and of the order of admission,
+/// not of how far admission had got when a draw was made.
 class ShuffleOrder final : public QueueOrder {
  public:
-  ShuffleOrder(std::size_t held_back, const random::Philox& stream)
-      : held_back_(held_back), stream_(stream) {}
+  ShuffleOrder(std::size_t min_after_dequeue, const random::Philox& stream)
+      : min_after_dequeue_(min_after_dequeue), stream_(stream) {}
   std::size_t size() const override {
     return window_.size() - (has_gap() ? 1 : 0) + behind_.size();
   }
-  std::size_t held_back() const override { return held_back_; }
+  std::size_t min_after_dequeue() const override { return min_after_dequeue_; }
   void admit(QueueElement element) override;
   Drawn draw(bool ended) override;
   void undo(Drawn drawn) override;
@@ -98,12 +98,12 @@ class ShuffleOrder final : public QueueOrder {
  private:
   /// Whether a place of the window is empty.
   bool has_gap() const {
-    return hole_ != kNone || (hole_to_come_ != kNone && window_.size() > hole_to_come_);
+    return hole_ != kNone || (pending_hole_ != kNone && window_.size() > pending_hole_);
   }
-  void open_hole_to_come();
-  std::uint32_t word(std::uint64_t index);
+  void open_pending_hole();
+  std::uint32_t random_word(std::uint64_t index);
 
-  std::size_t held_back_;
+  std::size_t min_after_dequeue_;
   random::Philox stream_;
   std::uint64_t drawn_ = 0;  // numbers of the stream used so far
   std::uint64_t block_index_ = static_cast<std::uint64_t>(-1);
@@ -112,7 +112,7 @@ class ShuffleOrder final : public QueueOrder {
   // there already or not: that keeps places independent of time. Until then the place is `hole_`.
   std::vector<QueueElement> window_;
   std::size_t hole_ = kNone;
-  std::size_t hole_to_come_ = kNone;  // of `resume`, until all that was around it is back
+  std::size_t pending_hole_ = kNone;  // of `resume`, until all that was around it is back
   std::deque<QueueElement> behind_;
   // Of the latest draw, whether the place has been taken again or not.
   std::size_t vacated_ = kNone;

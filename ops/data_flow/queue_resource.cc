@@ -50,7 +50,7 @@ std::string describe(const std::exception_ptr& cause) {
 }
 
 template <class T>
-void make_room(std::vector<T>& items, std::size_t more) {
+void reserve_more(std::vector<T>& items, std::size_t more) {
   const std::size_t wanted = items.size() + more;
   if (wanted > items.capacity()) items.reserve(std::max(wanted, 2 * items.capacity()));
 }
@@ -199,11 +199,11 @@ std::vector<QueueElement> QueueResource::dequeue(std::size_t count, bool fewer,
   serve(
       dequeuers_, caller, "Dequeue", &attempt.needs,
       [&] {
-        if (!take_some(attempt)) return false;
+        if (!try_dequeue(attempt)) return false;
         in_hand_ -= attempt.taken.size();
         return true;
       },
-      [&] { put_back(attempt); });
+      [&] { undo_dequeue(attempt); });
   elements.reserve(attempt.taken.size());
   for (QueueOrder::Drawn& drawn : attempt.taken) elements.push_back(std::move(drawn.element));
   return elements;
@@ -212,22 +212,23 @@ std::vector<QueueElement> QueueResource::dequeue(std::size_t count, bool fewer,
 /// How many elements must be there for a dequeue of `count` to get on: all of them, unless the
 /// queue cannot hold so many at once.
 std::size_t QueueResource::needed(std::size_t count) const {
-  const std::size_t kept = order_->held_back();
+  const std::size_t kept = order_->min_after_dequeue();
   return count < spec_.capacity - kept ? count + kept : spec_.capacity;
 }
 
-/// One attempt of a dequeue, which takes something only when `needs` are there.
-bool QueueResource::take_some(Dequeue& attempt) {
+/// Takes elements for a dequeue. Returns whether it is complete; takes none before `needs` elements
+/// are there.
+bool QueueResource::try_dequeue(Dequeue& attempt) {
   if (closed_ && order_->size() + attempt.taken.size() < attempt.count) {
-    put_back(attempt);
+    undo_dequeue(attempt);
     if (!attempt.fewer || order_->size() == 0) throw_ended(attempt.count);
     attempt.count = order_->size();
   }
   if (!closed_ && order_->size() < attempt.needs) return false;
-  const std::size_t kept = closed_ ? 0 : order_->held_back();
+  const std::size_t kept = closed_ ? 0 : order_->min_after_dequeue();
   std::size_t there = order_->size() > kept ? order_->size() - kept : 0;
   there = std::min(there, attempt.count - attempt.taken.size());
-  make_room(attempt.taken, there);  // before anything is drawn, which would be lost
+  reserve_more(attempt.taken, there);  // before anything is drawn, which would be lost
   for (; there > 0; --there) {
     attempt.taken.push_back(order_->draw(closed_));
     ++in_hand_;
@@ -238,7 +239,7 @@ bool QueueResource::take_some(Dequeue& attempt) {
 }
 
 /// Leaves the queue as if the dequeue had not begun.
-void QueueResource::put_back(Dequeue& attempt) {
+void QueueResource::undo_dequeue(Dequeue& attempt) {
   in_hand_ -= attempt.taken.size();
   while (!attempt.taken.empty()) {
     order_->undo(std::move(attempt.taken.back()));
@@ -292,7 +293,7 @@ void QueueResource::admit(QueueElement element) {
 
 /// Takes out what another queue has given to its dequeues already.
 void QueueResource::drop_skipped() {
-  const std::size_t kept = closed_ ? 0 : order_->held_back();
+  const std::size_t kept = closed_ ? 0 : order_->min_after_dequeue();
   for (; to_skip_ > 0 && order_->size() > kept; --to_skip_) order_->draw(closed_);
 }
 
@@ -330,7 +331,7 @@ void QueueResource::skip(std::uint64_t count) {
 void QueueResource::resume(QueueOrder::Position position) {
   std::lock_guard lock(mutex_);
   check_unused();
-  const std::size_t most = order_->held_back();
+  const std::size_t most = order_->min_after_dequeue();
   const bool has_hole = position.hole != QueueOrder::kNone;
   if (position.held.size() > most || (has_hole && position.hole > most)) {
     throw errors::InvalidArgumentError(fmt::format(
@@ -439,7 +440,7 @@ QueueElement QueueResource::filled(const QueueValues& values, std::size_t row, b
 void QueueResource::recycle(std::vector<QueueElement> elements) {
   std::lock_guard lock(spare_mutex_);
   try {
-    make_room(spare_, std::min(elements.size(), kMaxSpare - spare_.size()));
+    reserve_more(spare_, std::min(elements.size(), kMaxSpare - spare_.size()));
   } catch (const std::bad_alloc&) {
     return;  // then their memory is free
   }

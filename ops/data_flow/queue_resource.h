@@ -119,8 +119,8 @@ class QueueResource final : public Resource {
   void drop_skipped();
   void check_unused() const;
   std::size_t needed(std::size_t count) const;
-  bool take_some(Dequeue& attempt);
-  void put_back(Dequeue& attempt);
+  bool try_dequeue(Dequeue& attempt);
+  void undo_dequeue(Dequeue& attempt);
   [[noreturn]] void throw_ended(std::size_t count) const;
   void wake_dequeuer();
   void wake_enqueuer();

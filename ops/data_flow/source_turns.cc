@@ -6,10 +6,10 @@
 
 namespace towerflow {
 
-void SourceTurns::leave(std::size_t member) {
+void SourceTurns::remove_thread(std::size_t member) {
   std::lock_guard lock(mutex_);
   --live_[member];
-  if (next_ == member && live_[member] == 0 && !busy_) pass_on();
+  if (next_ == member && live_[member] == 0 && !busy_) advance_turn();
   changed_.notify_all();
 }
 
@@ -25,12 +25,12 @@ bool SourceTurns::live() const {
          std::any_of(live_.begin(), live_.end(), [](std::size_t threads) { return threads > 0; });
 }
 
-bool SourceTurns::may_go(std::size_t member) const {
+bool SourceTurns::may_take_turn(std::size_t member) const {
   return dissolved_ || live_[member] == 0 || (next_ == member && !busy_);
 }
 
 /// To the next operation that has threads; stays where none has.
-void SourceTurns::pass_on() {
+void SourceTurns::advance_turn() {
   for (std::size_t step = 1; step <= live_.size(); ++step) {
     const std::size_t member = (next_ + step) % live_.size();
     if (live_[member] == 0) continue;
@@ -47,7 +47,7 @@ SourceTurns::Turn::Turn(SourceTurns& turns, std::size_t member, const QueueCalle
   };
   {
     std::lock_guard lock(turns_.mutex_);
-    if (turns_.may_go(member)) {
+    if (turns_.may_take_turn(member)) {
       go();
       return;
     }
@@ -61,7 +61,7 @@ SourceTurns::Turn::Turn(SourceTurns& turns, std::size_t member, const QueueCalle
   });
   // Released before the callback ends, which waits for one in progress.
   std::unique_lock lock(turns_.mutex_);
-  turns_.changed_.wait(lock, [&] { return turns_.may_go(member) || cancelled; });
+  turns_.changed_.wait(lock, [&] { return turns_.may_take_turn(member) || cancelled; });
   if (cancelled) throw errors::CancelledError("waiting for a turn to read was cancelled");
   go();
 }
@@ -70,17 +70,17 @@ SourceTurns::Turn::~Turn() {
   if (!held_) return;
   std::lock_guard lock(turns_.mutex_);
   turns_.busy_ = false;
-  if (turns_.live_[turns_.next_] == 0) turns_.pass_on();
+  if (turns_.live_[turns_.next_] == 0) turns_.advance_turn();
   turns_.changed_.notify_all();
 }
 
-Ticket SourceTurns::Turn::taken() {
+Ticket SourceTurns::Turn::finish() {
   if (!held_) return {};
   Ticket ticket(turns_.line_, {});
   std::lock_guard lock(turns_.mutex_);
   held_ = false;
   turns_.busy_ = false;
-  turns_.pass_on();
+  turns_.advance_turn();
   turns_.changed_.notify_all();
   return ticket;
 }

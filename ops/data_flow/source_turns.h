@@ -25,8 +25,8 @@ class SourceTurns {
   /// `threads[i]` threads run operation i.
   explicit SourceTurns(std::vector<std::size_t> threads) : live_(std::move(threads)) {}
 
-  /// One of the threads of an operation has ended.
-  void leave(std::size_t member);
+  /// Tells that one of the threads of operation `member` has ended.
+  void remove_thread(std::size_t member);
   /// Nobody waits any longer: something that two runners use has no one order.
   void dissolve();
   bool live() const;
@@ -39,9 +39,9 @@ class SourceTurns {
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
-    /// What the turn was for has been taken: the next operation may; a place in the line of those
+    /// Ends the turn, so that the next operation has its turn. Returns a place in the line of those
     /// that enqueue.
-    Ticket taken();
+    Ticket finish();
 
    private:
     SourceTurns& turns_;
@@ -49,8 +49,8 @@ class SourceTurns {
   };
 
  private:
-  bool may_go(std::size_t member) const;
-  void pass_on();
+  bool may_take_turn(std::size_t member) const;
+  void advance_turn();
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -84,16 +84,16 @@ class SourcePlace final : public Resource {
   Assigned assigned_;
 };
 
-/// Calls `take` in the turn of the node whose place is named `place`, when it has one; the run then
-/// has the turn's ticket.
+/// Calls `take` in the turn of the node whose place is named `place`, and gives the run the turn's
+/// ticket. Calls it at once if the node has no turns.
 template <class Take>
-void in_turn(const LaunchArgs& args, const std::string& place, const QueueCaller& caller,
-             Take&& take) {
+void run_in_turn(const LaunchArgs& args, const std::string& place, const QueueCaller& caller,
+                 Take&& take) {
   const SourcePlace::Assigned assigned = SourcePlace::find(args.run->resources, place);
   if (assigned.turns == nullptr) return take();
   SourceTurns::Turn turn(*assigned.turns, assigned.member, caller);
   take();
-  args.run->ticket = turn.taken();
+  args.run->ticket = turn.finish();
 }
 
 }  // namespace towerflow

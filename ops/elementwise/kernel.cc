@@ -145,7 +145,7 @@ class ProgramKernel final : public CpuKernel {
         one_number = true;
         made.operands.push_back({Place::Kind::number, i, size_of(dtypes.back())});
       } else {
-        made.operands.push_back({Place::Kind::buffer, expanded(i), size_of(dtypes.back())});
+        made.operands.push_back({Place::Kind::buffer, expansion_buffer(i), size_of(dtypes.back())});
       }
     }
     made.loop = step_loop(step.op, dtypes, step.dtype).value();
@@ -172,7 +172,7 @@ class ProgramKernel final : public CpuKernel {
     free_.push_back(buffer_of_[i]);
   }
 
-  std::size_t expanded(std::size_t input) {
+  std::size_t expansion_buffer(std::size_t input) {
     for (const Expansion& expansion : expansions_) {
       if (expansion.input == input) return expansion.buffer;
     }

@@ -63,21 +63,21 @@ std::optional<StepLoop> binary_loop(std::string_view op, DType dtype) {
 
 std::optional<StepLoop> step_loop(std::string_view op, std::span<const DType> operands,
                                   DType result) {
-  const auto some = [](auto loop) {
+  const auto optional_loop = [](auto loop) {
     return loop == nullptr ? std::nullopt : std::optional<StepLoop>(loop);
   };
-  if (op == "Cast") return some(cast_loop(operands[0], result));
+  if (op == "Cast") return optional_loop(cast_loop(operands[0], result));
   const bool taken = std::all_of(operands.begin(), operands.end(), [](DType dtype) {
     return is_real(dtype) || dtype == DType::bool_;
   });
   if (!taken) return std::nullopt;
-  if (op == "Select" || op == "SelectV2") return some(select_loop(result));
-  if (op == "Relu") return is_real(result) ? some(relu_loop(result)) : std::nullopt;
+  if (op == "Select" || op == "SelectV2") return optional_loop(select_loop(result));
+  if (op == "Relu") return is_real(result) ? optional_loop(relu_loop(result)) : std::nullopt;
   if (op == "ReluGrad") {
     if (!is_real(result)) return std::nullopt;
     return relu_grad_loops(result);
   }
-  if (operands.size() == 1) return some(unary_loop_of(op, operands[0]));
+  if (operands.size() == 1) return optional_loop(unary_loop_of(op, operands[0]));
   if (operands.size() == 2) return binary_loop(op, operands[0]);
   return std::nullopt;
 }

@@ -41,7 +41,7 @@ bool matches(const PlanGraph& graph, int id, int last) {
          node.outputs[0].shape == end.outputs[0].shape;
 }
 
-bool has_taker(const PlanGraph& graph, int id) {
+bool joins_consumer_chain(const PlanGraph& graph, int id) {
   if (graph.is_fetched({id, 0}) || graph.index->is_awaited(id)) return false;
   const int reader = graph.index->only_reader({id, 0});
   return reader >= 0 && is_elementwise(graph, node_at(graph, reader)) && matches(graph, id, reader);

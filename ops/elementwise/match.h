@@ -14,7 +14,7 @@ bool is_elementwise(const PlanGraph& graph, const PlanNode& node);
 /// Whether a node may be a step of what ends in `last`, as far as the two of them tell.
 bool matches(const PlanGraph& graph, int id, int last);
 
-/// Whether a later node, the only one that reads this, will have it in its chain.
-bool has_taker(const PlanGraph& graph, int id);
+/// Returns whether the only consumer of a node will include it in its own chain.
+bool joins_consumer_chain(const PlanGraph& graph, int id);
 
 }  // namespace towerflow

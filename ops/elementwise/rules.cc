@@ -28,7 +28,7 @@ class Chain {
     while (!candidates_.empty()) {
       const int id = *candidates_.begin();
       candidates_.erase(candidates_.begin());
-      if (!belongs(id)) continue;
+      if (!only_feeds_members(id)) continue;
       if (fits(id))
         take(id);
       else
@@ -96,19 +96,19 @@ class Chain {
     return folds(node) ? node.inputs.size() - 1 : 1;
   }
 
-  bool belongs(int id) const {
+  bool only_feeds_members(int id) const {
     return matches(graph_, id, last_) && graph_.uses({id, 0}) == reads_.at(id) &&
            !graph_.index->is_awaited(id);
   }
 
   bool fits(int id) const {
     const PlanNode& node = node_at(graph_, id);
-    return steps_ + steps_of(node) <= kMostSteps && arrays_with(node) <= kMostArrays &&
+    return steps_ + steps_of(node) <= kMostSteps && count_arrays_with(node) <= kMostArrays &&
            can_wait(graph_, id, last_);
   }
 
-  /// How many arrays in memory a piece would be read from if `node` were a member too.
-  std::ptrdiff_t arrays_with(const PlanNode& node) const {
+  /// Counts the arrays in memory that a piece would read if `node` were a member too.
+  std::ptrdiff_t count_arrays_with(const PlanNode& node) const {
     std::set<int> read;
     for (const auto& [id, times] : reads_) read.insert(id);
     for (const ValueId input : node.inputs) read.insert(input.node);
@@ -153,7 +153,7 @@ bool fuse(PlanGraph& graph, int id, const Chain& chain) {
 ///
 /// What a chain has no room for ends a chain of its own, and so on, however deep the graph is.
 bool fuse_chain(PlanGraph& graph, int id) {
-  if (!is_elementwise(graph, node_at(graph, id)) || has_taker(graph, id)) return false;
+  if (!is_elementwise(graph, node_at(graph, id)) || joins_consumer_chain(graph, id)) return false;
   bool fused = false;
   std::vector<int> ends{id};
   while (!ends.empty()) {

@@ -82,7 +82,7 @@ class ArgMaxKernel final : public CpuKernel {
     dispatch_dtype(dtype_, [&]<class T>() {
       const T* x = static_cast<const T*>(inputs[0]);
       for (std::int64_t i = part.begin; i < part.end; ++i) {
-        store(outputs[0], i, best(x + i / inner * n * inner + i % inner, n, inner));
+        store(outputs[0], i, find_extreme(x + i / inner * n * inner + i % inner, n, inner));
       }
     });
   }
@@ -91,7 +91,7 @@ class ArgMaxKernel final : public CpuKernel {
   /// Begins at the lowest (highest) number, as Eigen does: what does not beat that, such as NaN, is
   /// found only where there is nothing else.
   template <class T>
-  static std::int64_t best(const T* x, std::int64_t n, std::int64_t stride) {
+  static std::int64_t find_extreme(const T* x, std::int64_t n, std::int64_t stride) {
     using Limits = std::numeric_limits<T>;
     std::int64_t found = 0;
     T reached = kMax ? Limits::lowest() : Limits::max();

@@ -33,7 +33,7 @@ ShapeRule binary_shape(const BinaryRow& row) {
   };
 }
 
-std::string argument(const BinaryRow& row, const char* name) {
+std::string argument_text(const BinaryRow& row, const char* name) {
   const bool of_bools = row.accepts(DType::bool_) && !row.accepts(DType::float32);
   return fmt::format("{}: {}", name, of_bools ? "bool" : "T");
 }
@@ -141,7 +141,7 @@ Tensor true_quotient(const Operand& x, const Operand& y, const BinaryOptions& op
 static void register_binary_ops(OpRegistry& registry) {
   for (const BinaryRow& row : binary_rows()) {
     registry.add({.name = row.op,
-                  .inputs = {argument(row, row.x), argument(row, row.y)},
+                  .inputs = {argument_text(row, row.x), argument_text(row, row.y)},
                   .outputs = {row.gives_bool ? "z: bool" : "z: T"},
                   .attrs = attributes_of(row),
                   .shape = binary_shape(row),

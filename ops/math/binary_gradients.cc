@@ -9,9 +9,8 @@
 namespace towerflow::binary_gradients {
 namespace {
 
-/// Whether an operand of shape `x` has certainly been used whole, nothing of it repeated, beside
-/// one of shape `y`.
-bool used_whole(const Shape& x, const Shape& y) {
+/// Returns whether an operand of shape `x` is certainly not broadcast with one of shape `y`.
+bool is_not_broadcast(const Shape& x, const Shape& y) {
   if (!x.fully_known() || !y.has_rank() || x.rank() < y.rank()) return false;
   const std::size_t more = x.rank() - y.rank();
   for (std::size_t i = 0; i < x.rank(); ++i) {
@@ -25,12 +24,12 @@ bool used_whole(const Shape& x, const Shape& y) {
 struct Parts {
   explicit Parts(const Operation& op, const Gradients& dys)
       : site(op.site()), x(op.input(0)), y(op.input(1)), dy(dense_gradient(dys[0], site)) {}
-  /// The gradients of both operands, summed over what was repeated.
-  Gradients both(const Tensor& dx, const Tensor& dz) const {
+  /// Returns the gradients of both operands, summed over the broadcast dimensions.
+  Gradients reduced_gradients(const Tensor& dx, const Tensor& dz) const {
     return {summed(dx, x, y), summed(dz, y, x)};
   }
   Tensor summed(const Tensor& dx, const Tensor& of, const Tensor& other) const {
-    return used_whole(of.shape(), other.shape()) ? dx : sum_to_shape_of(dx, of, site);
+    return is_not_broadcast(of.shape(), other.shape()) ? dx : sum_to_shape_of(dx, of, site);
   }
   Tensor number(double value) const { return scalar_like(x, value, site); }
   Tensor times(const Tensor& a, const Tensor& b) const { return multiply(a, b, {}, site); }
@@ -39,11 +38,12 @@ struct Parts {
   Tensor x, y, dy;
 };
 
-/// The gradients of both operands where they are slices: they stay so where nothing is summed.
-Gradients of_slices(const Operation& op, const IndexedSlices& dx, const IndexedSlices& dy) {
+/// Returns the gradients of both operands for gradients that are IndexedSlices. They stay slices if
+/// nothing is summed.
+Gradients slices_gradients(const Operation& op, const IndexedSlices& dx, const IndexedSlices& dy) {
   const auto reduced = [&](const IndexedSlices& slices, std::size_t i) -> OptionalGradient {
     const Tensor x = op.input(i);
-    if (used_whole(x.shape(), op.input(1 - i).shape())) return slices;
+    if (is_not_broadcast(x.shape(), op.input(1 - i).shape())) return slices;
     return sum_to_shape_of(convert_to_tensor(slices, {}, op.site()), x, op.site());
   };
   return {reduced(dx, 0), reduced(dy, 1)};
@@ -52,58 +52,60 @@ Gradients of_slices(const Operation& op, const IndexedSlices& dx, const IndexedS
 }  // namespace
 
 Gradients add(const Operation& op, const Gradients& dys) {
-  if (!dys[0]->is_dense()) return of_slices(op, dys[0]->slices(), dys[0]->slices());
+  if (!dys[0]->is_dense()) return slices_gradients(op, dys[0]->slices(), dys[0]->slices());
   const Parts p(op, dys);
-  return p.both(p.dy, p.dy);
+  return p.reduced_gradients(p.dy, p.dy);
 }
 
 Gradients sub(const Operation& op, const Gradients& dys) {
   if (!dys[0]->is_dense()) {
     IndexedSlices minus = dys[0]->slices();
     minus.values = negative(minus.values, {}, op.site());
-    return of_slices(op, dys[0]->slices(), minus);
+    return slices_gradients(op, dys[0]->slices(), minus);
   }
   const Parts p(op, dys);
-  return p.both(p.dy, negative(p.dy, {}, p.site));
+  return p.reduced_gradients(p.dy, negative(p.dy, {}, p.site));
 }
 
 Gradients mul(const Operation& op, const Gradients& dys) {
   const Parts p(op, dys);
-  return p.both(p.times(p.dy, p.y), p.times(p.x, p.dy));
+  return p.reduced_gradients(p.times(p.dy, p.y), p.times(p.x, p.dy));
 }
 
 Gradients real_div(const Operation& op, const Gradients& dys) {
   const Parts p(op, dys);
   const Tensor minus = truediv(negative(p.x, {}, p.site), p.y, {}, p.site);
-  return p.both(truediv(p.dy, p.y, {}, p.site), p.times(p.dy, truediv(minus, p.y, {}, p.site)));
+  return p.reduced_gradients(truediv(p.dy, p.y, {}, p.site),
+                             p.times(p.dy, truediv(minus, p.y, {}, p.site)));
 }
 
 Gradients div_no_nan(const Operation& op, const Gradients& dys) {
   const Parts p(op, dys);
   const auto quotient = [&](const Tensor& a) { return towerflow::div_no_nan(a, p.y, {}, p.site); };
   const Tensor minus = quotient(negative(p.x, {}, p.site));
-  return p.both(quotient(p.dy), p.times(p.dy, quotient(minus)));
+  return p.reduced_gradients(quotient(p.dy), p.times(p.dy, quotient(minus)));
 }
 
 Gradients floor_mod(const Operation& op, const Gradients& dys) {
   const Parts p(op, dys);
   const Tensor steps = negative(floordiv(p.x, p.y, {}, p.site), {}, p.site);
-  return p.both(p.dy, p.times(p.dy, steps));
+  return p.reduced_gradients(p.dy, p.times(p.dy, steps));
 }
 
-static Gradients chosen(const Parts& p, const Tensor& first) {
+static Gradients choice_gradients(const Parts& p, const Tensor& first) {
   const Tensor zero = p.number(0);
-  return p.both(where_v2(first, p.dy, zero, {}, p.site), where_v2(first, zero, p.dy, {}, p.site));
+  return p.reduced_gradients(where_v2(first, p.dy, zero, {}, p.site),
+                             where_v2(first, zero, p.dy, {}, p.site));
 }
 
 Gradients maximum(const Operation& op, const Gradients& dys) {
   const Parts p(op, dys);
-  return chosen(p, greater_equal(p.x, p.y, {}, p.site));
+  return choice_gradients(p, greater_equal(p.x, p.y, {}, p.site));
 }
 
 Gradients minimum(const Operation& op, const Gradients& dys) {
   const Parts p(op, dys);
-  return chosen(p, less_equal(p.x, p.y, {}, p.site));
+  return choice_gradients(p, less_equal(p.x, p.y, {}, p.site));
 }
 
 Gradients pow(const Operation& op, const Gradients& dys) {
@@ -115,7 +117,7 @@ Gradients pow(const Operation& op, const Gradients& dys) {
   const Tensor positive = greater(p.x, p.number(0), {}, p.site);
   const Tensor safe = where_v2(positive, p.x, p.number(1), {}, p.site);
   const Tensor log_x = where_v2(positive, log(safe, {}, p.site), p.number(0), {}, p.site);
-  return p.both(dx, p.times(p.times(p.dy, z), log_x));
+  return p.reduced_gradients(dx, p.times(p.times(p.dy, z), log_x));
 }
 
 Gradients squared_difference(const Operation& op, const Gradients& dys) {

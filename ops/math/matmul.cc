@@ -15,14 +15,14 @@
 namespace towerflow {
 namespace {
 
-bool takes(DType dtype) {
+bool accepts_dtype(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int32 ||
          dtype == DType::int64;
 }
 
 void matmul_shape(InferenceContext& context) {
   const DType dtype = context.dtype(0);
-  if (!takes(dtype)) {
+  if (!accepts_dtype(dtype)) {
     context.fail_type(
         fmt::format("Value passed to parameter 'a' has DataType {} not in list of "
                     "allowed values: float32, float64, int32, int64",

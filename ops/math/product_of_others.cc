@@ -121,8 +121,9 @@ void others_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0));
 }
 
-/// The sums are symmetric in their factors: dy takes the place of one of them, or comes on top.
-Gradients back(const Operation& op, const Gradients& dys) {
+/// Returns the gradients of all inputs. The op is symmetric in its factors, so each gradient is the
+/// same op with dy in place of one of them, or as an additional one.
+Gradients product_of_others_gradient(const Operation& op, const Gradients& dys) {
   const std::vector<Tensor> inputs = op.inputs();
   const Tensor dy = dense_gradient(dys[0], op.site());
   const auto with = [&](std::vector<Tensor> changed) {
@@ -152,7 +153,7 @@ void register_product_of_others(OpRegistry& registry) {
                 .inputs = {"input: T", "reduction_indices: Tidx", "factors: N * T"},
                 .outputs = {"output: T"},
                 .shape = others_shape,
-                .gradient = back,
+                .gradient = product_of_others_gradient,
                 .static_inputs = {1},
                 .export_form = export_forms::product_of_others});
 }

@@ -42,16 +42,17 @@ Tensor kept_shape(const Operation& op) {
       .output(0);
 }
 
-/// A value shaped like the result, with the reduced dimensions put back as 1.
-Tensor kept(const Operation& op, const Tensor& value) {
+/// Reshapes a value with the shape of the result to have the reduced dimensions as size 1.
+Tensor with_reduced_dims(const Operation& op, const Tensor& value) {
   if (op.attrs().as<ReduceAttrs>().keep_dims) return value;
   return reshape(value, kept_shape(op), {}, op.site());
 }
 
-Tensor spread(const Operation& op, const Tensor& value) {
+/// Broadcasts a value with the shape of the result to the shape of the input.
+Tensor broadcast_to_input(const Operation& op, const Tensor& value) {
   const Tensor x = op.input(0);
   const Tensor wide =
-      broadcast_to(kept(op, value), towerflow::shape(x, {}, op.site()), {}, op.site());
+      broadcast_to(with_reduced_dims(op, value), towerflow::shape(x, {}, op.site()), {}, op.site());
   Tensor(wide).set_shape(x.shape(), op.site());
   return wide;
 }
@@ -88,7 +89,7 @@ void register_reduced_shape_kernels(KernelTable& table) {
 namespace reduce_gradients {
 
 Gradients sum(const Operation& op, const Gradients& dys) {
-  return {spread(op, dense_gradient(dys[0], op.site())), std::nullopt};
+  return {broadcast_to_input(op, dense_gradient(dys[0], op.site())), std::nullopt};
 }
 
 /// dy / (elements reduced to one), divided before it is spread.
@@ -104,7 +105,7 @@ Gradients mean(const Operation& op, const Gradients& dys) {
     const Tensor results = maximum(size(op.output(0), {}, site), 1, {}, site);
     count = cast(floordiv(size(op.input(0), {}, site), results, {}, site), dy.dtype(), {}, site);
   }
-  return {spread(op, truediv(dy, count, {}, site)), std::nullopt};
+  return {broadcast_to_input(op, truediv(dy, count, {}, site)), std::nullopt};
 }
 
 /// dy * (the product of all others).
@@ -116,7 +117,7 @@ Gradients prod(const Operation& op, const Gradients& dys) {
                                   .inputs = {op.input(0), op.input(1)},
                                   .site = site})
                             .output(0);
-  const Tensor dy = spread(op, dense_gradient(dys[0], site));
+  const Tensor dy = broadcast_to_input(op, dense_gradient(dys[0], site));
   return {multiply(dy, others, {}, site), std::nullopt};
 }
 
@@ -124,14 +125,15 @@ Gradients prod(const Operation& op, const Gradients& dys) {
 Gradients extreme(const Operation& op, const Gradients& dys) {
   const Site site = op.site();
   const Tensor x = op.input(0);
-  const Tensor hits = cast(equal(kept(op, op.output(0)), x, {}, site), x.dtype(), {}, site);
+  const Tensor hits =
+      cast(equal(with_reduced_dims(op, op.output(0)), x, {}, site), x.dtype(), {}, site);
   const Operand axes(op.input(1), site);
   const Tensor count = OpBuilder("Sum", "", site, {&axes})
                            .input(hits, "input")
                            .index_input(axes, "reduction_indices")
                            .attrs(ReduceAttrs{true})
                            .output();
-  const Tensor dy = kept(op, dense_gradient(dys[0], site));
+  const Tensor dy = with_reduced_dims(op, dense_gradient(dys[0], site));
   return {multiply(truediv(hits, count, {}, site), dy, {}, site), std::nullopt};
 }
 

@@ -12,7 +12,7 @@
 namespace towerflow::nn {
 namespace {
 
-Operand at(const Tensor& tensor, Site site) { return Operand(tensor, site); }
+Operand with_site(const Tensor& tensor, Site site) { return Operand(tensor, site); }
 
 }  // namespace
 
@@ -38,11 +38,12 @@ Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand&
   const NameScope scope(graph_of(x), options.name.empty() ? "batchnorm" : options.name, site);
   // One expression a line, in the order in which TensorFlow makes the nodes.
   Tensor inverse = rsqrt(variance + variance_epsilon, {}, site);
-  if (scale) inverse = at(inverse, site) * *scale;
-  const Tensor scaled = x * at(inverse, site);
-  const Operand shift = offset ? mean : at(-mean, site);
-  const Tensor moved = shift * at(inverse, site);
-  return at(scaled, site) + at(offset ? *offset - at(moved, site) : moved, site);
+  if (scale) inverse = with_site(inverse, site) * *scale;
+  const Tensor scaled = x * with_site(inverse, site);
+  const Operand shift = offset ? mean : with_site(-mean, site);
+  const Tensor moved = shift * with_site(inverse, site);
+  return with_site(scaled, site) +
+         with_site(offset ? *offset - with_site(moved, site) : moved, site);
 }
 
 }  // namespace towerflow::nn

@@ -25,8 +25,8 @@ void require_value(const InferenceContext& context) {
   }
 }
 
-/// The channels are the last dimension, as broadcasting has it.
-bool adds_to_last(const Attrs& attrs, std::span<const OutputSpec>, const OutputSpec&) {
+/// Returns whether the channels are the last dimension, so that broadcasting adds the bias.
+bool channels_are_last(const Attrs& attrs, std::span<const OutputSpec>, const OutputSpec&) {
   return attrs.as<BiasAddAttrs>().format == DataFormat::nhwc;
 }
 
@@ -180,7 +180,7 @@ static void register_bias_add_ops(OpRegistry& registry) {
                 .attrs = attributes<BiasAddAttrs>(),
                 .shape = bias_add_shape,
                 .gradient = bias_add_gradient,
-                .elementwise = adds_to_last});
+                .elementwise = channels_are_last});
   registry.add({.name = "BiasAddGrad",
                 .inputs = {"out_backprop: T"},
                 .outputs = {"output: T"},

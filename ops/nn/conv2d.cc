@@ -110,9 +110,9 @@ void backprop_filter_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), filter);
 }
 
-/// A node of the three ops with the attributes of `like`, for gradients.
-Tensor again(const char* op, const Operation& like, const Tensor& a, const Tensor& b,
-             const Tensor* c = nullptr) {
+/// Makes a node of one of the three convolution ops with the attributes of `like`, for gradients.
+Tensor make_conv_like(const char* op, const Operation& like, const Tensor& a, const Tensor& b,
+                      const Tensor* c = nullptr) {
   const Operand first(a, like.site());
   OpBuilder builder(op, "", like.site(), {&first});
   builder.input(first, "a").input(b, "b");
@@ -126,8 +126,8 @@ std::vector<OptionalGradient> conv2d_gradient(const Operation& op,
   const Tensor sizes = shape(op.input(0), {}, op.site());
   const Tensor filter = op.input(1);
   const Tensor filter_sizes = shape(filter, {}, op.site());
-  return {again("Conv2DBackpropInput", op, sizes, filter, &dy),
-          again("Conv2DBackpropFilter", op, op.input(0), filter_sizes, &dy)};
+  return {make_conv_like("Conv2DBackpropInput", op, sizes, filter, &dy),
+          make_conv_like("Conv2DBackpropFilter", op, op.input(0), filter_sizes, &dy)};
 }
 
 std::vector<OptionalGradient> backprop_input_gradient(const Operation& op,
@@ -135,8 +135,8 @@ std::vector<OptionalGradient> backprop_input_gradient(const Operation& op,
   const Tensor dx = dense_gradient(dys[0], op.site());
   const Tensor filter_sizes = shape(op.input(1), {}, op.site());
   const Tensor dy = op.input(2);
-  return {std::nullopt, again("Conv2DBackpropFilter", op, dx, filter_sizes, &dy),
-          again("Conv2D", op, dx, op.input(1))};
+  return {std::nullopt, make_conv_like("Conv2DBackpropFilter", op, dx, filter_sizes, &dy),
+          make_conv_like("Conv2D", op, dx, op.input(1))};
 }
 
 std::vector<OptionalGradient> backprop_filter_gradient(const Operation& op,
@@ -144,8 +144,8 @@ std::vector<OptionalGradient> backprop_filter_gradient(const Operation& op,
   const Tensor dfilter = dense_gradient(dys[0], op.site());
   const Tensor sizes = shape(op.input(0), {}, op.site());
   const Tensor dy = op.input(2);
-  return {again("Conv2DBackpropInput", op, sizes, dfilter, &dy), std::nullopt,
-          again("Conv2D", op, op.input(0), dfilter)};
+  return {make_conv_like("Conv2DBackpropInput", op, sizes, dfilter, &dy), std::nullopt,
+          make_conv_like("Conv2D", op, op.input(0), dfilter)};
 }
 
 /// Filter and result are inputs or output of any of the three; flops of one are those of all.

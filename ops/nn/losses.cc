@@ -19,7 +19,7 @@
 namespace towerflow::losses {
 namespace {
 
-Operand at(const Tensor& tensor, Site site) { return Operand(tensor, site); }
+Operand with_site(const Tensor& tensor, Site site) { return Operand(tensor, site); }
 
 /// The scope of a loss, in the graph of what it works on.
 template <class Options>
@@ -78,9 +78,9 @@ Tensor without_last(const Tensor& tensor, Site site) {
   return squeeze(tensor, {.axis = {-1}}, site);
 }
 
-/// Logits of one dimension more than labels: a last dimension of size 1 that either has too much
-/// goes away.
-Pair one_rank_apart(const Operand& logits, const Operand& labels, Site site) {
+/// Makes the rank of the logits one more than that of the labels, by removing a last dimension of
+/// size 1 from the one that has a dimension too many. As TensorFlow's function of this name.
+Pair remove_squeezable_dimensions(const Operand& logits, const Operand& labels, Site site) {
   Pair pair;
   const NameScope scope(get_default_graph(), "remove_squeezable_dimensions", site);
   pair.predictions = convert_operand(get_default_graph(), logits, "", std::nullopt);
@@ -125,14 +125,14 @@ Tensor cosine_distance(const Operand& labels, const Operand& predictions, int ax
   const Pair p = as_floats(predictions, labels, site);
   const Tensor products = multiply(p.predictions, p.labels, {}, site);
   const Tensor sums = reduce_sum(products, {axis}, {.keepdims = true}, site);
-  return weighted(Operand(1, site) - at(sums, site), options, scope, site);
+  return weighted(Operand(1, site) - with_site(sums, site), options, scope, site);
 }
 
 Tensor hinge_loss(const Operand& labels, const Operand& logits, LossOptions options, Site site) {
   const NameScope scope = opened("hinge_loss", options, logits, labels, site);
   const Pair p = as_floats(logits, labels, site);
   const Tensor ones = ones_like(p.labels, {}, site);
-  const Tensor doubled = Operand(2, site) * at(p.labels, site);
+  const Tensor doubled = Operand(2, site) * with_site(p.labels, site);
   const Tensor signs = subtract(doubled, ones, {}, site);
   const Tensor margins = multiply(signs, p.predictions, {}, site);
   const Tensor losses = nn::relu(subtract(ones, margins, {}, site), {}, site);
@@ -158,13 +158,13 @@ Tensor log_loss(const Operand& labels, const Operand& predictions, LogLossOption
   const NameScope scope = opened("log_loss", options, predictions, labels, site);
   const Pair p = as_floats(predictions, labels, site);
   const Operand epsilon(options.epsilon, site), one(1, site);
-  const Tensor log_true = log(at(p.predictions, site) + epsilon, {}, site);
-  const Tensor if_true = -at(multiply(p.labels, log_true, {}, site), site);
-  const Tensor others = one - at(p.labels, site);
-  const Tensor rest = one - at(p.predictions, site);
-  const Tensor log_false = log(at(rest, site) + epsilon, {}, site);
+  const Tensor log_true = log(with_site(p.predictions, site) + epsilon, {}, site);
+  const Tensor if_true = -with_site(multiply(p.labels, log_true, {}, site), site);
+  const Tensor others = one - with_site(p.labels, site);
+  const Tensor rest = one - with_site(p.predictions, site);
+  const Tensor log_false = log(with_site(rest, site) + epsilon, {}, site);
   const Tensor if_false = multiply(others, log_false, {}, site);
-  return weighted(at(if_true, site) - at(if_false, site), options, scope, site);
+  return weighted(with_site(if_true, site) - with_site(if_false, site), options, scope, site);
 }
 
 Tensor sigmoid_cross_entropy(const Operand& multi_class_labels, const Operand& logits,
@@ -173,8 +173,8 @@ Tensor sigmoid_cross_entropy(const Operand& multi_class_labels, const Operand& l
       opened("sigmoid_cross_entropy_loss", options, logits, multi_class_labels, site);
   Pair p = as_logits(logits, multi_class_labels, site);
   if (options.label_smoothing > 0) {
-    const Tensor kept = at(p.labels, site) * Operand(1 - options.label_smoothing, site);
-    p.labels = at(kept, site) + Operand(0.5 * options.label_smoothing, site);
+    const Tensor kept = with_site(p.labels, site) * Operand(1 - options.label_smoothing, site);
+    p.labels = with_site(kept, site) + Operand(0.5 * options.label_smoothing, site);
   }
   const Tensor losses = nn::sigmoid_cross_entropy_with_logits(
       {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
@@ -189,9 +189,9 @@ Tensor softmax_cross_entropy(const Operand& onehot_labels, const Operand& logits
   if (options.label_smoothing > 0) {
     const Tensor last = take_index(shape(p.labels, {}, site), -1, site);
     const Tensor classes = cast(last, p.predictions.dtype(), {}, site);
-    const Tensor spread = Operand(options.label_smoothing, site) / at(classes, site);
-    const Tensor kept = at(p.labels, site) * Operand(1.0 - options.label_smoothing, site);
-    p.labels = at(kept, site) + at(spread, site);
+    const Tensor spread = Operand(options.label_smoothing, site) / with_site(classes, site);
+    const Tensor kept = with_site(p.labels, site) * Operand(1.0 - options.label_smoothing, site);
+    p.labels = with_site(kept, site) + with_site(spread, site);
   }
   p.labels = stop_gradient(p.labels, {.name = "labels_stop_gradient"}, site);
   const Tensor losses = nn::softmax_cross_entropy_with_logits_v2(
@@ -203,13 +203,13 @@ Tensor sparse_softmax_cross_entropy(const Operand& labels, const Operand& logits
                                     LossOptions options, Site site) {
   const NameScope scope =
       opened("sparse_softmax_cross_entropy_loss", options, logits, labels, site);
-  const Pair p = one_rank_apart(logits, labels, site);
+  const Pair p = remove_squeezable_dimensions(logits, labels, site);
   Tensor weights = convert_operand(get_default_graph(), options.weights.at(site), "", std::nullopt);
   const Shape& known = weights.shape();
   if (known.has_rank() && known.rank() == p.labels.shape().rank() + 1) {
     weights = without_last(weights, site);
   }
-  options.weights = at(weights, site);
+  options.weights = with_site(weights, site);
   const Tensor losses = nn::sparse_softmax_cross_entropy_with_logits(
       {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
   return weighted(losses, options, scope, site);

@@ -50,10 +50,10 @@ std::vector<OptionalGradient> lrn_gradient(const Operation& op,
 }
 
 /// s[i] = s[i]^-beta.
-void raise_to_minus(double beta, double* s, std::int64_t n) {
+void negative_power(double beta, double* s, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) s[i] = std::pow(s[i], -beta);
 }
-void raise_to_minus(float beta, float* s, std::int64_t n) {
+void negative_power(float beta, float* s, std::int64_t n) {
   const simd::Loops& loops = simd::loops();
   if (beta == 0.5F) return loops.rsqrt(s, s, n);
   loops.log(s, s, n);
@@ -86,7 +86,7 @@ class LrnKernel final : public CpuKernel {
         backward(in<T>(inputs, 0) + at, in<T>(inputs, 1) + at, in<T>(inputs, 2) + at, sums, y);
       } else {
         norms(in<T>(inputs, 0) + at, sums);
-        raise_to_minus(T(attrs_.beta), sums, channels_);
+        negative_power(T(attrs_.beta), sums, channels_);
         for (std::int64_t i = 0; i < channels_; ++i) y[i] = in<T>(inputs, 0)[at + i] * sums[i];
       }
     }
@@ -120,7 +120,7 @@ class LrnKernel final : public CpuKernel {
     norms(x, sums);
     T* around = sums + channels_;
     add_neighbours([=](std::int64_t j) { return dy[j] * y[j] / sums[j]; }, around);
-    raise_to_minus(T(attrs_.beta), sums, channels_);
+    negative_power(T(attrs_.beta), sums, channels_);
     const T factor = T(-2) * T(attrs_.alpha) * T(attrs_.beta);
     for (std::int64_t i = 0; i < channels_; ++i) {
       dx[i] = dy[i] * sums[i] + factor * x[i] * around[i];

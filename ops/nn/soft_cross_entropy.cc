@@ -135,7 +135,8 @@ Tensor rows_of(const Tensor& x, Site site) {
   return rows;
 }
 
-std::vector<Tensor> given(const SoftmaxCrossEntropyOptions& options, const char* op, Site site) {
+std::vector<Tensor> given_tensors(const SoftmaxCrossEntropyOptions& options, const char* op,
+                                  Site site) {
   if (is_missing(options.labels) || is_missing(options.logits)) {
     throw ValueError(
         fmt::format("Both `labels` and `logits` must be provided. Received: {} missing",
@@ -171,7 +172,7 @@ static void register_soft_cross_entropy_kernels(KernelTable& table) {
 Tensor softmax_cross_entropy_with_logits_v2(SoftmaxCrossEntropyOptions options, Site site) {
   const char* op = "softmax_cross_entropy_with_logits";
   const NameScope scope = name_scope(
-      named(options.name), {.default_name = op, .values = given(options, op, site)}, site);
+      named(options.name), {.default_name = op, .values = given_tensors(options, op, site)}, site);
   Graph& graph = get_default_graph();
   const Tensor logits = convert_operand(graph, options.logits, "logits", std::nullopt);
   Tensor labels = convert_operand(graph, options.labels, "labels", std::nullopt);
@@ -202,8 +203,9 @@ Tensor softmax_cross_entropy_with_logits(SoftmaxCrossEntropyOptions options, Sit
   const char* op = "softmax_cross_entropy_with_logits_sg";
   std::string within;
   {
-    const NameScope scope = name_scope(
-        named(options.name), {.default_name = op, .values = given(options, op, site)}, site);
+    const NameScope scope =
+        name_scope(named(options.name),
+                   {.default_name = op, .values = given_tensors(options, op, site)}, site);
     within = scope.name();
     options.labels =
         Operand(stop_gradient(options.labels, {.name = "labels_stop_gradient"}, site), site);

@@ -59,8 +59,9 @@ void check_sizes(const Shape& weights, const Shape& values, Site site) {
   }
 }
 
-/// Whether sizes of equal number fit. TensorFlow finds out in a conditional of this name.
-Tensor fit_in_run(const Measured& weights, const Measured& values, Site site) {
+/// Returns a bool tensor: whether the weights, which have the rank of the values, can be broadcast.
+/// TensorFlow computes it in a conditional of this name.
+Tensor check_shapes_at_run_time(const Measured& weights, const Measured& values, Site site) {
   const NameScope scope(weights.tensor.graph(), "is_valid_shape", site);
   const Tensor repeated = equal(weights.sizes, 1, {}, site);
   const Tensor same = equal(weights.sizes, values.sizes, {}, site);
@@ -89,7 +90,7 @@ Operation assert_broadcastable(const Operand& weights, const Operand& values, Si
     return no_op({.name = "static_dims_check_success"}, site);
   }
   const Tensor is_scalar = equal(0, small.rank, {.name = "is_scalar"}, site);
-  const Tensor fits = fit_in_run(small, large, site);
+  const Tensor fits = check_shapes_at_run_time(small, large, site);
   return Assert(fits,
                 {kPrefix, "weights.shape=", small.tensor.name(), Operand(small.sizes, site),
                  "values.shape=", large.tensor.name(), Operand(large.sizes, site),

@@ -83,21 +83,22 @@ class BackpropFilter final : public CpuKernel {
             pd.diff_weights_desc()};
   }
 
-  std::byte* own(int slice, std::byte* workspace) const {
+  std::byte* slice_workspace(int slice, std::byte* workspace) const {
     return workspace + static_cast<std::size_t>(slice) * slice_bytes_;
   }
   float* plain_sum(int slice, std::byte* workspace) const {
-    return reinterpret_cast<float*>(own(slice, workspace) + blocked_bytes_);
+    return reinterpret_cast<float*>(slice_workspace(slice, workspace) + blocked_bytes_);
   }
   float* bias_sum(int slice, std::byte* workspace) const {
-    return reinterpret_cast<float*>(own(slice, workspace) + blocked_bytes_ + plain_bytes_);
+    return reinterpret_cast<float*>(slice_workspace(slice, workspace) + blocked_bytes_ +
+                                    plain_bytes_);
   }
 
   void partial_sum(int slice, const void* const* inputs, float* filter, float* bias,
                    std::byte* workspace) const {
     const Part& part = parts_[batch_.kind(slice)];
     const SliceRange images = batch_.range(slice);
-    std::byte* blocked = own(slice, workspace);
+    std::byte* blocked = slice_workspace(slice, workspace);
     std::byte* scratch = blocked + blocked_bytes_ + plain_bytes_ + bias_bytes_;
     if (slice > 0) {
       filter = plain_sum(slice, workspace);

@@ -42,7 +42,7 @@ Pair product(Pair a, Pair b) noexcept {
 
 /// c[0] + z c[1] + z^2 c[2] + ...
 template <int kTerms>
-double series(double z, const double (&c)[kTerms]) noexcept {
+double polynomial(double z, const double (&c)[kTerms]) noexcept {
   double sum = c[kTerms - 1];
   for (int i = kTerms - 2; i >= 0; --i) sum = c[i] + z * sum;
   return sum;
@@ -62,7 +62,7 @@ constexpr double kCosine[] = {
 /// Sine of r = r.high + r.low with |r| <= pi / 4 and z = r^2.
 double sine_near_zero(Pair r, Pair z) noexcept {
   constexpr Pair kSixth{-1.0 / 6, -0x1.5555555555555p-57};
-  const Pair head = exact_sum(kSixth.high, z.high * series(z.high, kSine));
+  const Pair head = exact_sum(kSixth.high, z.high * polynomial(z.high, kSine));
   const Pair rest = product(r, product(z, {head.high, head.low + kSixth.low}));
   const Pair sum = ordered_sum(r.high, rest.high);
   return sum.high + (sum.low + (r.low + rest.low));
@@ -70,7 +70,7 @@ double sine_near_zero(Pair r, Pair z) noexcept {
 
 double cosine_near_zero(Pair z) noexcept {
   const Pair sum = ordered_sum(1.0, -0.5 * z.high);
-  return sum.high + (sum.low + (z.high * z.high * series(z.high, kCosine) - 0.5 * z.low));
+  return sum.high + (sum.low + (z.high * z.high * polynomial(z.high, kCosine) - 0.5 * z.low));
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ double log_double(double u) noexcept {
   const Pair back = exact_product(s, below.high);
   const double s_low = (((above - back.high) - back.low) - s * below.low) / below.high;
   const double z = s * s;
-  const Pair half = ordered_sum(s, s * z * series(z, kAtanh));
+  const Pair half = ordered_sum(s, s * z * polynomial(z, kAtanh));
   constexpr double kLog2 = 0x1.62e42fefa38p-1;  // ends in zero bits: its multiples are exact
   constexpr double kLog2Rest = 0x1.ef35793c7673p-45;
   const auto e = static_cast<double>(exponent);

@@ -22,7 +22,7 @@ constexpr double kTruncation = 2.0;
 template <class T>
 using Group = std::array<T, static_cast<std::size_t>(kGroupSize<T>)>;
 
-std::uint64_t joined(std::uint32_t low, std::uint32_t high) noexcept {
+std::uint64_t combine_words(std::uint32_t low, std::uint32_t high) noexcept {
   return (std::uint64_t{high} << 32) | low;
 }
 
@@ -89,9 +89,11 @@ Group<double> normals_of(const Philox::Block& words, double) noexcept {
   return g;
 }
 
-/// Appends those of `candidates` that are small enough to `result` until it is full.
+/// Appends the candidates within the truncation to `result` until it is full. Returns how many
+/// elements `result` then has.
 template <class T>
-std::size_t keep_small(const Group<T>& candidates, Group<T>& result, std::size_t kept) noexcept {
+std::size_t append_untruncated(const Group<T>& candidates, Group<T>& result,
+                               std::size_t kept) noexcept {
   for (const T value : candidates)
     if (kept < result.size() && std::abs(value) < static_cast<T>(kTruncation))
       result[kept++] = value;
@@ -103,8 +105,8 @@ std::size_t keep_small(const Group<T>& candidates, Group<T>& result, std::size_t
 template <class T>
 Group<T> truncated(const Group<T>& candidates, Philox rest) noexcept {
   Group<T> result{};
-  std::size_t kept = keep_small(candidates, result, 0);
-  while (kept < result.size()) kept = keep_small(normals_of(rest(), T{}), result, kept);
+  std::size_t kept = append_untruncated(candidates, result, 0);
+  while (kept < result.size()) kept = append_untruncated(normals_of(rest(), T{}), result, kept);
   return result;
 }
 
@@ -139,7 +141,7 @@ void fill_uniform_int(const Philox& base, T low, T high, std::span<T> out, Group
         if constexpr (sizeof(T) == 4)
           return {convert(a), convert(b), convert(c), convert(d)};
         else
-          return {convert(joined(a, b)), convert(joined(c, d))};
+          return {convert(combine_words(a, b)), convert(combine_words(c, d))};
       });
 }
 

@@ -24,7 +24,7 @@ Philox start(std::int64_t seed, std::int64_t seed2) {
   return {static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(seed2)};
 }
 
-std::uint64_t checked(std::int64_t count) {
+std::uint64_t checked_count(std::int64_t count) {
   if (count < 0)
     throw errors::InvalidArgumentError(
         fmt::format("A random op cannot draw {} numbers: the count is negative", count));
@@ -37,11 +37,11 @@ GuardedPhilox::GuardedPhilox(std::int64_t seed, std::int64_t seed2)
     : generator_(start(seed, seed2)) {}
 
 Philox GuardedPhilox::reserve_outputs(std::int64_t count) {
-  return reserve_blocks(checked(count) * kBlocksPerOutput);
+  return reserve_blocks(checked_count(count) * kBlocksPerOutput);
 }
 
 Philox GuardedPhilox::reserve_words(std::int64_t count) {
-  return reserve_blocks((checked(count) + 3) / 4);
+  return reserve_blocks((checked_count(count) + 3) / 4);
 }
 
 Philox GuardedPhilox::reserve_blocks(std::uint64_t count) {

@@ -139,10 +139,12 @@ class FilterGradient final : public CpuKernel {
 
 bool winograd_takes(const ConvGeometry& g) {
   const auto takes = [](const WindowAxis& axis) { return axis.stride == 1 && axis.output > 0; };
-  const auto sixteens = [](std::int64_t channels) { return channels > 0 && channels % 16 == 0; };
+  const auto is_multiple_of_16 = [](std::int64_t channels) {
+    return channels > 0 && channels % 16 == 0;
+  };
   return loops().winograd.present && g.batch > 0 && takes(g.rows) && takes(g.columns) &&
          g.rows.window == g.columns.window && (g.rows.window == 3 || g.rows.window == 5) &&
-         sixteens(g.in_channels) && sixteens(g.out_channels);
+         is_multiple_of_16(g.in_channels) && is_multiple_of_16(g.out_channels);
 }
 
 std::unique_ptr<CpuKernel> make_winograd_conv2d(const ConvGeometry& geometry,

@@ -83,8 +83,8 @@ std::vector<Storage> all_storages() {
   return found;
 }
 
-/// The variables given, else the global and local ones.
-std::vector<Variable> given_or_listed(const std::optional<std::vector<Variable>>& var_list) {
+/// Returns `var_list`, or the global and local variables if there is no list.
+std::vector<Variable> var_list_or_default(const std::optional<std::vector<Variable>>& var_list) {
   if (var_list) return *var_list;
   std::vector<Variable> variables = global_variables();
   const std::vector<Variable> local = local_variables();
@@ -143,7 +143,7 @@ class Guard {
       open.pop_back();
       if (!made_.contains(node)) made_.emplace(node, replaced(node));
     }
-    return made(tensor);
+    return copy_of(tensor);
   }
 
  private:
@@ -152,7 +152,7 @@ class Guard {
     return node->op->name == kIsInitialized || variables_.contains(node);
   }
 
-  Tensor made(const Tensor& tensor) const {
+  Tensor copy_of(const Tensor& tensor) const {
     return made_.at(&tensor.node()).output(static_cast<std::size_t>(tensor.index()));
   }
 
@@ -161,7 +161,7 @@ class Guard {
     const auto variable = variables_.find(node);
     if (variable != variables_.end()) return variable->second.initialized_value(site_).op();
     std::vector<Tensor> inputs;
-    for (const Tensor& input : node->inputs) inputs.push_back(made(input));
+    for (const Tensor& input : node->inputs) inputs.push_back(copy_of(input));
     if (inputs == node->inputs) return Operation(node);
     const Operation copy = graph_.add({.op = node->op->name,
                                        .name = node->name + "_" + scope_,
@@ -247,7 +247,7 @@ Tensor Variable::initialized_value(Site site) const {
 
 Tensor report_uninitialized_variables(const std::optional<std::vector<Variable>>& var_list,
                                       ReportUninitializedVariablesOptions options, Site site) {
-  std::vector<Storage> watched = storages(given_or_listed(var_list));
+  std::vector<Storage> watched = storages(var_list_or_default(var_list));
   if (!var_list && watched.empty()) watched = all_storages();
   Graph& graph = get_default_graph();
   const NameScope scope(graph, options.name, site);
@@ -265,7 +265,7 @@ Tensor report_uninitialized_variables(const std::optional<std::vector<Variable>>
 
 std::optional<Tensor> assert_variables_initialized(
     const std::optional<std::vector<Variable>>& var_list, Site site) {
-  std::vector<Storage> watched = storages(given_or_listed(var_list));
+  std::vector<Storage> watched = storages(var_list_or_default(var_list));
   if (watched.empty()) watched = all_storages();
   std::vector<Tensor> ranks;
   for (const Storage& storage : watched) {

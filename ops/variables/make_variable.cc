@@ -40,8 +40,8 @@ Tensor storage(Graph& graph, const std::string& scope, VariableAttrs attrs, Site
       .output(0);
 }
 
-/// nullopt for what is no variable.
-std::optional<VariableHome> home_at(const Node& node) {
+/// Returns where a variable is stored; nullopt if the node is not a variable.
+std::optional<VariableHome> variable_home(const Node& node) {
   const auto* attrs = node.attrs.get_if<VariableAttrs>();
   return attrs == nullptr ? std::nullopt : std::optional(attrs->home);
 }
@@ -77,10 +77,10 @@ Tensor Initializer::make(const Shape* shape, DType dtype, const PartitionInfo* p
 std::optional<VariableHome> colocated_home(Graph& graph) {
   const auto& beside = graph.scopes().colocation;
   for (auto node = beside.rbegin(); node != beside.rend(); ++node) {
-    if (const auto home = home_at(**node)) return home;
+    if (const auto home = variable_home(**node)) return home;
     for (const std::string& group : (*node)->colocation_groups) {
       const Node* other = graph.find_published(group.substr(group.find('@') + 1));
-      const auto home = other == nullptr ? std::nullopt : home_at(*other);
+      const auto home = other == nullptr ? std::nullopt : variable_home(*other);
       if (home) return home;
     }
   }

@@ -91,7 +91,7 @@ constexpr FusedUpdate kUpdates[] = {
     fused<CenteredRmsPropRule>("CenteredRMSProp"),
 };
 
-void same_as_first(InferenceContext& context) {
+void mean_update_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0), context.is_ref(0));
 }
 
@@ -122,7 +122,7 @@ static void register_mean_update_ops(OpRegistry& registry) {
                 .inputs = {"inputs: N * T"},
                 .outputs = {"mean: T"},
                 .attrs = attributes<GradientForm>(),
-                .shape = same_as_first,
+                .shape = mean_update_shape,
                 .gradient = reason,
                 .plan_only = true});
   for (const UpdateFamily& family : update_families()) {
@@ -133,7 +133,7 @@ static void register_mean_update_ops(OpRegistry& registry) {
                     .inputs = {"var: Ref(T)", "slots: S * Ref(T)", "values: list(dtypes)"},
                     .outputs = {"out: Ref(T)"},
                     .attrs = attributes<GradientForm>(),
-                    .shape = same_as_first,
+                    .shape = mean_update_shape,
                     .gradient = reason,
                     .effect = Effect::writes_variable,
                     .written = written,
@@ -145,7 +145,7 @@ static void register_mean_update_ops(OpRegistry& registry) {
   registry.add({.name = "_MovingAverage",
                 .inputs = {"ref: Ref(T)", "rest: T", "value: T"},
                 .outputs = {"output_ref: Ref(T)"},
-                .shape = same_as_first,
+                .shape = mean_update_shape,
                 .gradient = reason,
                 .effect = Effect::writes_variable,
                 .written = {0},

@@ -16,8 +16,9 @@ double element_size(DType dtype, std::int64_t bytes_per_string_element) {
                                                     : static_cast<std::int64_t>(dtype_size(dtype)));
 }
 
-/// `parts` along `axis`, which may count from the end, as in Python's lists.
-std::vector<int> along(const Shape& shape, int axis, double parts) {
+/// Returns the partition list with `parts` parts along `axis` and one along each other axis. A
+/// negative axis counts from the end.
+std::vector<int> partitions_along_axis(const Shape& shape, int axis, double parts) {
   const int rank = static_cast<int>(shape.rank());
   if (axis >= rank || axis < -rank) {
     throw ValueError(fmt::format("Cannot partition variable along axis {} when shape is only {}",
@@ -30,7 +31,7 @@ std::vector<int> along(const Shape& shape, int axis, double parts) {
 
 double size_along(const Shape& shape, int axis) {
   const auto rank = static_cast<int>(shape.rank());
-  if (axis >= rank || axis < -rank) return 1;  // `along` throws
+  if (axis >= rank || axis < -rank) return 1;  // `partitions_along_axis` throws
   return static_cast<double>(shape.size(static_cast<std::size_t>(axis < 0 ? axis + rank : axis)));
 }
 
@@ -38,7 +39,8 @@ double size_along(const Shape& shape, int axis) {
 
 Partitioner fixed_size_partitioner(int num_shards, int axis) {
   return [=](const Shape& shape, DType) {
-    return along(shape, axis, std::min<double>(num_shards, size_along(shape, axis)));
+    return partitions_along_axis(shape, axis,
+                                 std::min<double>(num_shards, size_along(shape, axis)));
   };
 }
 
@@ -61,7 +63,7 @@ Partitioner variable_axis_size_partitioner(std::int64_t max_shard_bytes,
         std::max(1.0, std::floor(static_cast<double>(max_shard_bytes) / row_bytes));
     double shards = std::ceil(rows / rows_per_shard);
     if (options.max_shards.value_or(0) > 0) shards = std::min<double>(*options.max_shards, shards);
-    return along(shape, options.axis, shards);
+    return partitions_along_axis(shape, options.axis, shards);
   };
 }
 
@@ -71,11 +73,11 @@ Partitioner min_max_variable_partitioner(MinMaxPartitionerOptions options) {
                          element_size(dtype, options.bytes_per_string_element);
     const double wanted = std::ceil(bytes / static_cast<double>(options.min_slice_size));
     const double most = std::min<double>(size_along(shape, options.axis), options.max_partitions);
-    return along(shape, options.axis, std::max(1.0, std::min(most, wanted)));
+    return partitions_along_axis(shape, options.axis, std::max(1.0, std::min(most, wanted)));
   };
 }
 
-std::vector<PartSlice> cut(const Shape& shape, const std::vector<int>& partitions) {
+std::vector<PartSlice> part_slices(const Shape& shape, const std::vector<int>& partitions) {
   if (partitions.size() != shape.rank()) {
     throw ValueError(
         fmt::format("Partitioner returned a partition list that does not match the "
@@ -93,14 +95,14 @@ std::vector<PartSlice> cut(const Shape& shape, const std::vector<int>& partition
                     "empty",
                     shape.text(), i));
   }
-  const auto cut_axis = [](int parts) { return parts > 1; };
-  if (std::count_if(partitions.begin(), partitions.end(), cut_axis) > 1) {
+  const auto is_partitioned = [](int parts) { return parts > 1; };
+  if (std::count_if(partitions.begin(), partitions.end(), is_partitioned) > 1) {
     throw ValueError(
         fmt::format("Can only slice a variable along one dimension: shape: {}, "
                     "partitioning: [{}]",
                     shape.text(), fmt::join(partitions, ", ")));
   }
-  const auto found = std::find_if(partitions.begin(), partitions.end(), cut_axis);
+  const auto found = std::find_if(partitions.begin(), partitions.end(), is_partitioned);
   const auto axis =
       found == partitions.end() ? 0 : static_cast<std::size_t>(found - partitions.begin());
   const std::int64_t parts = partitions[axis], rows = shape.size(axis);

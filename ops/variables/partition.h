@@ -49,8 +49,8 @@ struct MinMaxPartitionerOptions {
 /// (tf.min_max_variable_partitioner)
 Partitioner min_max_variable_partitioner(MinMaxPartitionerOptions options = {});
 
-/// The parts that `partitions` cuts `shape` into; the first ones are larger where it does not come
-/// out even. Throws ValueError for a list that does not fit the shape.
-std::vector<PartSlice> cut(const Shape& shape, const std::vector<int>& partitions);
+/// Returns the slices into which `partitions` divides `shape`. The first slices are larger if a
+/// size is not divisible. Throws ValueError for a list that does not fit the shape.
+std::vector<PartSlice> part_slices(const Shape& shape, const std::vector<int>& partitions);
 
 }  // namespace towerflow

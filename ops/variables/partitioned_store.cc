@@ -24,7 +24,7 @@ std::vector<int> partitions_of(const Partitioner& partitioner, const Shape& shap
   }
   try {
     const std::vector<int> partitions = partitioner(shape, dtype);
-    cut(shape, partitions);  // throws where they do not fit
+    part_slices(shape, partitions);  // throws where they do not fit
     return partitions;
   } catch (const Error&) {
     rethrow_with({.site = site, .node = name, .op = "get_variable"});
@@ -84,7 +84,7 @@ Variable VariableStore::partitioned(const std::string& name, const std::optional
                                    name),
                        get_variable_detail(name, site, first));
     }
-    const Variable same = found(variable, name, whole, options, site);
+    const Variable same = reuse_existing(variable, name, whole, options, site);
     if (!partitions.empty() && variable.partitions() != partitions) {
       throw ValueError(
           fmt::format("Trying to reuse partitioned variable {}, but specified "
@@ -111,7 +111,7 @@ Variable VariableStore::make_parts(const std::string& name, const Shape& shape,
                                    const std::vector<int>& partitions, const OpenScopes& open,
                                    Site site) {
   const auto part_name = [&](std::size_t index) { return fmt::format("{}/part_{}", name, index); };
-  const std::vector<PartSlice> slices = cut(shape, partitions);
+  const std::vector<PartSlice> slices = part_slices(shape, partitions);
   if (variables_.contains(part_name(0)) && (!variables_.contains(part_name(slices.size() - 1)) ||
                                             variables_.contains(part_name(slices.size())))) {
     throw ValueError(fmt::format("Partitioner returned a different partitioning than what was "

@@ -23,7 +23,7 @@ std::pair<double, double> fans(const Shape& shape) {
           static_cast<double>(shape.size(shape.rank() - 1)) * field};
 }
 
-double units(const std::string& mode, const Shape& shape) {
+double fan_for_mode(const std::string& mode, const Shape& shape) {
   const auto [fan_in, fan_out] = fans(shape);
   if (mode == "fan_in") return std::max(1.0, fan_in);
   if (mode == "fan_out") return std::max(1.0, fan_out);
@@ -80,7 +80,7 @@ Initializer variance_scaling_initializer(VarianceScalingOptions options, Site si
   }
   return drawing_initializer([options](const Operand& sizes, DType dtype, const Shape& whole,
                                        Site made) {
-    const double variance = options.scale / units(options.mode, whole);
+    const double variance = options.scale / fan_for_mode(options.mode, whole);
     if (options.distribution == "uniform") {
       const double limit = std::sqrt(3.0 * variance);
       return random_uniform(

@@ -52,8 +52,9 @@ bool is_zero_axis(const PlanGraph& graph, ValueId value) {
              : axis.dtype() == DType::int64 && axis.data<std::int64_t>()[0] == 0;
 }
 
-/// The tensor that `value` is after an ExpandDims of axis 0 that node `reader` may do without.
-std::optional<ValueId> before_expand(const PlanGraph& graph, ValueId value, int reader) {
+/// Returns the input of the ExpandDims of axis 0 that makes `value`, if node `reader` may read that
+/// input instead; nullopt otherwise.
+std::optional<ValueId> expand_dims_input(const PlanGraph& graph, ValueId value, int reader) {
   const PlanNode& expand = graph.node(value);
   const bool fits = !expand.dead && expand.op->name == "ExpandDims" && !expand.inputs.empty() &&
                     is_zero_axis(graph, expand.inputs[1]) && can_wait(graph, value.node, reader);
@@ -79,7 +80,7 @@ Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
   }
   Values rows;
   for (const ValueId part : concat_parts(graph, value, reader)) {
-    const auto row = before_expand(graph, part, reader);
+    const auto row = expand_dims_input(graph, part, reader);
     if (!row) return {};
     rows.push_back(*row);
   }

@@ -17,8 +17,9 @@ Collected<Variable> listed(const char* key, const std::optional<std::string>& sc
   return get_collection<Variable>(key, scope);
 }
 
-/// The value of all parts; independent of open control dependencies, as a variable's read is.
-Tensor put_together(const PartitionedParts& whole, Site site) {
+/// Concatenates the values of all parts. Like a variable's read, the result does not depend on open
+/// control dependencies.
+Tensor concat_partitions(const PartitionedParts& whole, Site site) {
   Graph& graph = whole.variables[0].graph();
   const ControlDependencies outside(graph, std::nullopt);
   Tensor value = whole.variables[0].value();
@@ -78,14 +79,14 @@ Graph& Variable::graph() const { return partitioned() ? parts()[0].graph() : ref
 Operation Variable::op() const { return ref().op(); }
 bool Variable::trainable() const { return record().trainable; }
 Site Variable::site() const { return record().site; }
-Operation Variable::initializer() const { return whole().initializer; }
-Tensor Variable::initial_value() const { return whole().initial_value; }
-Tensor Variable::ref() const { return whole().ref; }
+Operation Variable::initializer() const { return unpartitioned_record().initializer; }
+Tensor Variable::initial_value() const { return unpartitioned_record().initial_value; }
+Tensor Variable::ref() const { return unpartitioned_record().ref; }
 const Constraint& Variable::constraint() const { return record().constraint; }
 bool Variable::partitioned() const { return record().parts.has_value(); }
 
 Tensor Variable::value() const {
-  return partitioned() ? put_together(*record().parts, site()) : record().snapshot;
+  return partitioned() ? concat_partitions(*record().parts, site()) : record().snapshot;
 }
 
 const std::vector<Variable>& Variable::parts() const {
@@ -102,7 +103,7 @@ const std::optional<SaveSliceInfo>& Variable::save_slice_info() const {
   return record().save_slice_info;
 }
 
-const VariableRecord& Variable::whole() const {
+const VariableRecord& Variable::unpartitioned_record() const {
   if (partitioned()) {
     throw NotImplementedError(
         "PartitionedVariable doesn't support being used as a reference.",
@@ -112,7 +113,7 @@ const VariableRecord& Variable::whole() const {
 }
 
 Tensor Variable::read_value(Site site) const {
-  return partitioned() ? put_together(*record().parts, site)
+  return partitioned() ? concat_partitions(*record().parts, site)
                        : identity(ref(), {.name = "read"}, site);
 }
 

@@ -146,7 +146,7 @@ class Variable {
   friend Variable towerflow::variable_of(VariableRecord record);
   friend Variable towerflow::partitioned_variable(PartitionedParts parts, Site site);
   const VariableRecord& record() const;
-  const VariableRecord& whole() const;  ///< throws for a partitioned variable
+  const VariableRecord& unpartitioned_record() const;  ///< throws for a partitioned variable
 
   std::shared_ptr<const VariableRecord> record_;
 };

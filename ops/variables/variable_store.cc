@@ -9,9 +9,10 @@
 namespace towerflow {
 namespace {
 
-/// The existing names nearest to `name`, failing that one that ends as it does; best first.
-std::vector<std::string> near(const std::string& name,
-                              const std::map<std::string, Variable>& variables) {
+/// Returns the names of existing variables that are nearest to `name`, best first; if there are
+/// none, one with the same last part.
+std::vector<std::string> nearest_variables(const std::string& name,
+                                           const std::map<std::string, Variable>& variables) {
   std::vector<std::string> names, same_leaf;
   const std::string leaf = name.substr(name.rfind('/') + 1);
   for (const auto& [known, variable] : variables) {
@@ -40,7 +41,7 @@ std::string missing_hint(const std::string& name, const OpenScopes& open,
         open.renamed->asked, open.renamed->made, open.renamed->site.text(), open.renamed->asked,
         open.renamed->asked);
   }
-  if (const auto nearest = near(name, variables); !nearest.empty()) {
+  if (const auto nearest = nearest_variables(name, variables); !nearest.empty()) {
     hint += fmt::format("; nearest existing: '{}', created at {}", fmt::join(nearest, "', '"),
                         variables.at(nearest[0]).site().text());
   }
@@ -76,9 +77,9 @@ void list_loss(const Variable& variable, const std::string& name, const Regulari
 
 }  // namespace
 
-Variable VariableStore::found(const Variable& variable, const std::string& name,
-                              const std::optional<Shape>& shape, const GetVariableOptions& options,
-                              Site site) const {
+Variable VariableStore::reuse_existing(const Variable& variable, const std::string& name,
+                                       const std::optional<Shape>& shape,
+                                       const GetVariableOptions& options, Site site) const {
   const std::string first = fmt::format("first created at {}", variable.site().text());
   const char* what = variable.partitioned() ? "reuse partitioned" : "share";
   if (shape && !shape->compatible(variable.shape())) {
@@ -141,7 +142,7 @@ Variable VariableStore::single(const std::string& name, const std::optional<Shap
                               "call reuse_variables() on the scope before building the next "
                               "tower, or open it with {.reuse = true}"));
     }
-    return found(existing->second, name, shape, options, site);
+    return reuse_existing(existing->second, name, shape, options, site);
   }
   if (options.reuse.mode() == Reuse::Mode::yes) {
     throw ValueError(fmt::format("Variable {} does not exist, or was not created with "

@@ -113,9 +113,9 @@ class VariableStore {
   Variable single(const std::string& name, const std::optional<Shape>& shape,
                   const GetVariableOptions& options, const Part* part, const OpenScopes& open,
                   Site site);
-  Variable found(const Variable& variable, const std::string& name,
-                 const std::optional<Shape>& shape, const GetVariableOptions& options,
-                 Site site) const;
+  Variable reuse_existing(const Variable& variable, const std::string& name,
+                          const std::optional<Shape>& shape, const GetVariableOptions& options,
+                          Site site) const;
   /// The options hold a partitioner, or a partitioned variable of that name is to be found.
   Variable partitioned(const std::string& name, const std::optional<Shape>& shape,
                        const GetVariableOptions& options, const OpenScopes& open, Site site);

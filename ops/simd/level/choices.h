@@ -6,10 +6,10 @@
 namespace towerflow::simd {
 namespace {
 
-SIMD_INLINE Floats joined(MaximumOf, Floats a, Floats b) {
+SIMD_INLINE Floats choose(MaximumOf, Floats a, Floats b) {
   return select((a > b) | (a != a), a, b);
 }
-SIMD_INLINE Floats joined(MinimumOf, Floats a, Floats b) {
+SIMD_INLINE Floats choose(MinimumOf, Floats a, Floats b) {
   return select((a < b) | (a != a), a, b);
 }
 
@@ -21,12 +21,13 @@ float extreme_of(const float* x, Index n, float start) {
   for (Index p = 0; p < kParts; ++p) parts[p] = splat(start);
   Index i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    for (Index p = 0; p < kParts; ++p) parts[p] = joined(Op{}, parts[p], load(x + i + p * kWidth));
+    for (Index p = 0; p < kParts; ++p) parts[p] = choose(Op{}, parts[p], load(x + i + p * kWidth));
   float lanes[kLanes];
   for (Index p = 0; p < kParts; ++p) store(lanes + p * kWidth, parts[p]);
-  for (Index lane = 0; i < n; ++i, ++lane) lanes[lane] = Op::of(lanes[lane], x[i]);
+  for (Index lane = 0; i < n; ++i, ++lane) lanes[lane] = Op::apply(lanes[lane], x[i]);
   for (Index half = kLanes / 2; half > 0; half /= 2)
-    for (Index lane = 0; lane < half; ++lane) lanes[lane] = Op::of(lanes[lane], lanes[lane + half]);
+    for (Index lane = 0; lane < half; ++lane)
+      lanes[lane] = Op::apply(lanes[lane], lanes[lane + half]);
   return lanes[0];
 }
 

@@ -8,53 +8,53 @@ namespace towerflow::simd {
 namespace {
 
 struct AddOf {
-  static SIMD_INLINE float of(float a, float b) { return a + b; }
+  static SIMD_INLINE float apply(float a, float b) { return a + b; }
 };
 struct SubOf {
-  static SIMD_INLINE float of(float a, float b) { return a - b; }
+  static SIMD_INLINE float apply(float a, float b) { return a - b; }
 };
 struct MulOf {
-  static SIMD_INLINE float of(float a, float b) { return a * b; }
+  static SIMD_INLINE float apply(float a, float b) { return a * b; }
 };
 struct DivOf {
-  static SIMD_INLINE float of(float a, float b) { return a / b; }
+  static SIMD_INLINE float apply(float a, float b) { return a / b; }
 };
 struct MaximumOf {
-  static SIMD_INLINE float of(float a, float b) { return ((a > b) | (a != a)) ? a : b; }
+  static SIMD_INLINE float apply(float a, float b) { return ((a > b) | (a != a)) ? a : b; }
 };
 struct MinimumOf {
-  static SIMD_INLINE float of(float a, float b) { return ((a < b) | (a != a)) ? a : b; }
+  static SIMD_INLINE float apply(float a, float b) { return ((a < b) | (a != a)) ? a : b; }
 };
 struct DivNoNanOf {
-  static SIMD_INLINE float of(float a, float b) { return b == 0.0f ? 0.0f : a / b; }
+  static SIMD_INLINE float apply(float a, float b) { return b == 0.0f ? 0.0f : a / b; }
 };
 struct FloorDivOf {
-  static SIMD_INLINE float of(float a, float b) { return __builtin_floorf(a / b); }
+  static SIMD_INLINE float apply(float a, float b) { return __builtin_floorf(a / b); }
 };
 struct ReluGradOf {
-  static SIMD_INLINE float of(float g, float x) { return g * (x > 0.0f ? 1.0f : 0.0f); }
+  static SIMD_INLINE float apply(float g, float x) { return g * (x > 0.0f ? 1.0f : 0.0f); }
 };
 
 template <class Op>
 void binary_loop(const float* a, const float* b, float* out, Index n) {
   SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = Op::of(a[i], b[i]);
+  for (Index i = 0; i < n; ++i) out[i] = Op::apply(a[i], b[i]);
 }
 template <class Op>
 void scalar_right_loop(const float* a, const float* b, float* out, Index n) {
   const float y = *b;
   SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = Op::of(a[i], y);
+  for (Index i = 0; i < n; ++i) out[i] = Op::apply(a[i], y);
 }
 template <class Op>
 void scalar_left_loop(const float* a, const float* b, float* out, Index n) {
   const float x = *a;
   SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = Op::of(x, b[i]);
+  for (Index i = 0; i < n; ++i) out[i] = Op::apply(x, b[i]);
 }
 
 struct AddReluOf {
-  static SIMD_INLINE float of(float a, float b) {
+  static SIMD_INLINE float apply(float a, float b) {
     const float x = a + b;
     return ((x > 0.0f) | (x != x)) ? x : 0.0f;
   }
@@ -64,14 +64,14 @@ template <class Op>
 void row_right_loop(const float* a, const float* b, float* out, Index rows, Index columns) {
   for (Index r = 0; r < rows; ++r, a += columns, out += columns) {
     SIMD_INDEPENDENT
-    for (Index c = 0; c < columns; ++c) out[c] = Op::of(a[c], b[c]);
+    for (Index c = 0; c < columns; ++c) out[c] = Op::apply(a[c], b[c]);
   }
 }
 template <class Op>
 void row_left_loop(const float* a, const float* b, float* out, Index rows, Index columns) {
   for (Index r = 0; r < rows; ++r, b += columns, out += columns) {
     SIMD_INDEPENDENT
-    for (Index c = 0; c < columns; ++c) out[c] = Op::of(a[c], b[c]);
+    for (Index c = 0; c < columns; ++c) out[c] = Op::apply(a[c], b[c]);
   }
 }
 

@@ -134,30 +134,30 @@ void function_loop(const float* x, float* out, Index n) {
 
 // What each processor has an instruction for.
 struct NegOf {
-  static SIMD_INLINE float of(float x) { return -x; }
+  static SIMD_INLINE float apply(float x) { return -x; }
 };
 struct SquareOf {
-  static SIMD_INLINE float of(float x) { return x * x; }
+  static SIMD_INLINE float apply(float x) { return x * x; }
 };
 struct SqrtOf {
-  static SIMD_INLINE float of(float x) { return __builtin_sqrtf(x); }
+  static SIMD_INLINE float apply(float x) { return __builtin_sqrtf(x); }
 };
 struct RsqrtOf {
-  static SIMD_INLINE float of(float x) { return 1.0f / __builtin_sqrtf(x); }
+  static SIMD_INLINE float apply(float x) { return 1.0f / __builtin_sqrtf(x); }
 };
 struct FloorOf {
-  static SIMD_INLINE float of(float x) { return __builtin_floorf(x); }
+  static SIMD_INLINE float apply(float x) { return __builtin_floorf(x); }
 };
 struct CeilOf {
-  static SIMD_INLINE float of(float x) { return __builtin_ceilf(x); }
+  static SIMD_INLINE float apply(float x) { return __builtin_ceilf(x); }
 };
 struct RoundOf {
-  static SIMD_INLINE float of(float x) { return __builtin_nearbyintf(x); }
+  static SIMD_INLINE float apply(float x) { return __builtin_nearbyintf(x); }
 };
 template <class Op>
 void unary_loop(const float* x, float* out, Index n) {
   SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = Op::of(x[i]);
+  for (Index i = 0; i < n; ++i) out[i] = Op::apply(x[i]);
 }
 
 }  // namespace

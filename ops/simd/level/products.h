@@ -21,7 +21,7 @@ SIMD_INLINE Floats multiply_add(Floats a, Floats b, Floats c) {
 }
 
 // x in every element; the intrinsics because g++ 12 makes sixteen steps of anything else.
-SIMD_INLINE Floats everywhere(float x) {
+SIMD_INLINE Floats broadcast_scalar(float x) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Floats>(_mm512_set1_ps(x));
 #else
@@ -42,10 +42,10 @@ struct Sums {
   // += a column of a, `a_stride` apart, times a row of b.
   SIMD_INLINE void add_product(const float* a, Index a_stride, const float* b) {
     Floats row[kVectors];
-    each<kVectors>(SIMD_EACH(v) { row[v.value] = load(b + v.value * kWidth); });
-    each<kRows>(SIMD_EACH(r) {
-      const Floats left = everywhere(a[r.value * a_stride]);
-      each<kVectors>(SIMD_EACH(v) {
+    unroll<kVectors>(SIMD_EACH(v) { row[v.value] = load(b + v.value * kWidth); });
+    unroll<kRows>(SIMD_EACH(r) {
+      const Floats left = broadcast_scalar(a[r.value * a_stride]);
+      unroll<kVectors>(SIMD_EACH(v) {
         at[r.value][v.value] = multiply_add(left, row[v.value], at[r.value][v.value]);
       });
     });
@@ -53,8 +53,8 @@ struct Sums {
   // `f(sum, index of its first element)` for each vector.
   template <class F>
   SIMD_INLINE void for_each(Index row_stride, const F& f) {
-    each<kRows>(SIMD_EACH(r) {
-      each<kVectors>(
+    unroll<kRows>(SIMD_EACH(r) {
+      unroll<kVectors>(
           SIMD_EACH(v) { f(at[r.value][v.value], r.value * row_stride + v.value * kWidth); });
     });
   }

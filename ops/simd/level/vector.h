@@ -62,10 +62,10 @@ struct Number {
 };
 #define SIMD_EACH(name) [&](auto name) __attribute__((always_inline))
 template <int kCount, int kDone = 0, class F>
-SIMD_INLINE void each(const F& f) {
+SIMD_INLINE void unroll(const F& f) {
   if constexpr (kDone < kCount) {
     f(Number<kDone>{});
-    each<kCount, kDone + 1>(f);
+    unroll<kCount, kDone + 1>(f);
   }
 }
 

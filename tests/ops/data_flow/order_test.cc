@@ -27,13 +27,13 @@ std::int32_t value_of(const QueueElement& item) { return (*item)[0].item<std::in
 /// Draws everything from `count` elements admitted in order; at each step as many are admitted
 /// ahead of need as `ahead` says.
 template <class Ahead>
-std::vector<std::int32_t> shuffled(std::size_t held_back, std::int32_t count, Ahead ahead) {
-  ShuffleOrder order(held_back, random::Philox(7, 11));
+std::vector<std::int32_t> shuffled(std::size_t min_after_dequeue, std::int32_t count, Ahead ahead) {
+  ShuffleOrder order(min_after_dequeue, random::Philox(7, 11));
   std::vector<std::int32_t> out;
   std::int32_t admitted = 0;
   while (out.size() < static_cast<std::size_t>(count)) {
     int more = ahead();
-    while (admitted < count && (order.size() <= held_back || more-- > 0)) {
+    while (admitted < count && (order.size() <= min_after_dequeue || more-- > 0)) {
       order.admit(element(admitted++));
     }
     out.push_back(value_of(order.draw(admitted == count).element));
@@ -45,22 +45,24 @@ std::vector<std::int32_t> shuffled(std::size_t held_back, std::int32_t count, Ah
 }  // namespace
 
 TEST_CASE("what a shuffle gives does not depend on how far admission is ahead") {
-  for (const std::size_t held_back : {0U, 1U, 3U, 20U, 99U, 100U, 500U}) {
-    CAPTURE(held_back);
-    const auto lazy = shuffled(held_back, 100, [] { return 0; });
-    const auto eager = shuffled(held_back, 100, [] { return 1000; });
+  for (const std::size_t min_after_dequeue : {0U, 1U, 3U, 20U, 99U, 100U, 500U}) {
+    CAPTURE(min_after_dequeue);
+    const auto lazy = shuffled(min_after_dequeue, 100, [] { return 0; });
+    const auto eager = shuffled(min_after_dequeue, 100, [] { return 1000; });
     CHECK(lazy == eager);
-    std::mt19937 generator(static_cast<unsigned>(held_back));
+    std::mt19937 generator(static_cast<unsigned>(min_after_dequeue));
     for (int run = 0; run < 20; ++run) {
-      CHECK(lazy == shuffled(held_back, 100, [&] { return static_cast<int>(generator() % 7); }));
+      CHECK(lazy ==
+            shuffled(min_after_dequeue, 100, [&] { return static_cast<int>(generator() % 7); }));
     }
     CHECK(std::set<std::int32_t>(lazy.begin(), lazy.end()).size() == 100);
-    // The k-th drawn is one of the first held_back + 1 that are left, hence at most k + held_back.
+    // The k-th drawn is one of the first min_after_dequeue + 1 that are left: at most k +
+    // min_after_dequeue.
     for (std::size_t k = 0; k < lazy.size(); ++k) {
-      CHECK(static_cast<std::size_t>(lazy[k]) <= k + held_back);
+      CHECK(static_cast<std::size_t>(lazy[k]) <= k + min_after_dequeue);
     }
     const bool in_order = std::is_sorted(lazy.begin(), lazy.end());
-    CHECK(in_order == (held_back == 0));
+    CHECK(in_order == (min_after_dequeue == 0));
   }
 }
 
@@ -78,8 +80,9 @@ TEST_CASE("a shuffle draws evenly from its window") {
 TEST_CASE("an undone draw leaves no trace") {
   std::mt19937 generator(3);
   for (int run = 0; run < 50; ++run) {
-    const std::size_t held_back = generator() % 5;
-    ShuffleOrder plain(held_back, random::Philox(5, 5)), undone(held_back, random::Philox(5, 5));
+    const std::size_t min_after_dequeue = generator() % 5;
+    ShuffleOrder plain(min_after_dequeue, random::Philox(5, 5)),
+        undone(min_after_dequeue, random::Philox(5, 5));
     std::int32_t admitted = 0;
     const auto admit = [&](int count) {
       for (int i = 0; i < count; ++i, ++admitted) {
@@ -90,14 +93,15 @@ TEST_CASE("an undone draw leaves no trace") {
     admit(6);
     for (int step = 0; step < 20; ++step) {
       std::vector<QueueOrder::Drawn> taken;
-      while (undone.size() > held_back && generator() % 3 != 0) taken.push_back(undone.draw(false));
+      while (undone.size() > min_after_dequeue && generator() % 3 != 0)
+        taken.push_back(undone.draw(false));
       admit(static_cast<int>(generator() % 3));
       while (!taken.empty()) {
         undone.undo(std::move(taken.back()));
         taken.pop_back();
       }
       REQUIRE(undone.size() == plain.size());
-      if (plain.size() <= held_back) continue;
+      if (plain.size() <= min_after_dequeue) continue;
       CHECK(value_of(plain.draw(false).element) == value_of(undone.draw(false).element));
     }
     while (plain.size() > 0) {
@@ -123,12 +127,12 @@ namespace {
 
 /// Draws from elements 0 .. count - 1, the next of which is `admitted`, until all are out, with
 /// admission ahead by chance.
-std::vector<std::int32_t> rest(QueueOrder& order, std::int32_t admitted, std::int32_t count,
-                               std::mt19937& generator) {
+std::vector<std::int32_t> draw_rest(QueueOrder& order, std::int32_t admitted, std::int32_t count,
+                                    std::mt19937& generator) {
   std::vector<std::int32_t> out;
   while (true) {
     auto more = static_cast<int>(generator() % 5);
-    while (admitted < count && (order.size() <= order.held_back() || more-- > 0)) {
+    while (admitted < count && (order.size() <= order.min_after_dequeue() || more-- > 0)) {
       order.admit(element(admitted++));
     }
     if (order.size() == 0) return out;
@@ -136,9 +140,9 @@ std::vector<std::int32_t> rest(QueueOrder& order, std::int32_t admitted, std::in
   }
 }
 
-std::unique_ptr<QueueOrder> made(int held_back) {
-  if (held_back < 0) return std::make_unique<FifoOrder>();
-  return std::make_unique<ShuffleOrder>(held_back, random::Philox(7, 11));
+std::unique_ptr<QueueOrder> make_order(int min_after_dequeue) {
+  if (min_after_dequeue < 0) return std::make_unique<FifoOrder>();
+  return std::make_unique<ShuffleOrder>(min_after_dequeue, random::Philox(7, 11));
 }
 
 }  // namespace
@@ -146,17 +150,17 @@ std::unique_ptr<QueueOrder> made(int held_back) {
 TEST_CASE("an order goes on where another one was, and where does not depend on admission") {
   std::mt19937 generator(8);
   constexpr std::int32_t kCount = 40;
-  for (const int held_back : {-1, 0, 1, 2, 7, 39, 40, 60}) {
-    CAPTURE(held_back);
+  for (const int min_after_dequeue : {-1, 0, 1, 2, 7, 39, 40, 60}) {
+    CAPTURE(min_after_dequeue);
     for (std::int32_t drawn = 0; drawn <= kCount; ++drawn) {
       CAPTURE(drawn);
       std::optional<QueueOrder::Position> first;
       for (int run = 0; run < 6; ++run) {
-        const auto order = made(held_back);
+        const auto order = make_order(min_after_dequeue);
         std::int32_t admitted = 0;
         for (std::int32_t i = 0; i < drawn; ++i) {
           auto more = static_cast<int>(run == 0 ? 0 : generator() % (run == 1 ? 1000 : 6));
-          while (admitted < kCount && (order->size() <= order->held_back() || more-- > 0)) {
+          while (admitted < kCount && (order->size() <= order->min_after_dequeue() || more-- > 0)) {
             order->admit(element(admitted++));
           }
           const bool ended = admitted == kCount;
@@ -172,13 +176,14 @@ TEST_CASE("an order goes on where another one was, and where does not depend on 
         for (std::size_t i = 0; i < position.held.size(); ++i) {
           CHECK(position.held[i].begin == first->held[i].begin);
         }
-        const auto resumed = made(held_back);
+        const auto resumed = make_order(min_after_dequeue);
         resumed->resume(position);
         for (const RecordPlace& place : position.held) {
           resumed->admit(element(static_cast<std::int32_t>(place.begin)));
         }
         const auto next = static_cast<std::int32_t>(position.last.end);
-        CHECK(rest(*resumed, next, kCount, generator) == rest(*order, admitted, kCount, generator));
+        CHECK(draw_rest(*resumed, next, kCount, generator) ==
+              draw_rest(*order, admitted, kCount, generator));
       }
     }
   }
