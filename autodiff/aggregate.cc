@@ -35,7 +35,7 @@ Tensor add_in_turn(const std::vector<Tensor>& tensors, const std::string& of, Si
   return sum;
 }
 
-IndexedSlices side_by_side(const std::vector<Gradient>& gradients, Site site) {
+IndexedSlices concat_slices(const std::vector<Gradient>& gradients, Site site) {
   const bool mixed = std::any_of(gradients.begin(), gradients.end(), [&](const Gradient& g) {
     return g.slices().indices.dtype() != gradients[0].slices().indices.dtype();
   });
@@ -63,7 +63,7 @@ Gradient aggregate_gradients(const std::vector<Gradient>& gradients, const std::
   if (gradients.size() == 1) return gradients[0];
   const auto is_dense = [](const Gradient& gradient) { return gradient.is_dense(); };
   if (std::none_of(gradients.begin(), gradients.end(), is_dense)) {
-    return side_by_side(gradients, site);
+    return concat_slices(gradients, site);
   }
   std::vector<Tensor> dense;
   for (const Gradient& gradient : gradients) dense.push_back(dense_gradient(gradient, site));

@@ -33,8 +33,8 @@ Graph& common_graph(const OperandList& ys, const std::vector<Tensor>& xs,
   return all.empty() ? get_default_graph() : all[0].graph();
 }
 
-/// What gradients start from, the `index`th of several.
-Tensor source_of(Graph& graph, const Operand& y, std::size_t index) {
+/// Converts the `index`th y, from which gradients start, to a tensor.
+Tensor convert_y(Graph& graph, const Operand& y, std::size_t index) {
   if (y.tensor() != nullptr) return *y.tensor();
   if (y.slices() != nullptr)
     y.slices()->throw_slices("of which no gradient is taken", "", y.site());
@@ -65,7 +65,7 @@ std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const G
   const RoleScope role(graph, NodeRole::gradient);
   {
     const NameScope scope(graph, options.name.empty() ? "gradients" : options.name, site);
-    for (const Operand& y : ys.items()) sources.push_back(source_of(graph, y, sources.size()));
+    for (const Operand& y : ys.items()) sources.push_back(convert_y(graph, y, sources.size()));
     if (!options.grad_ys.empty() && options.grad_ys.size() != ys.size()) {
       throw ValueError(fmt::format("Length mismatch. Passed {} grad_ys for {} ys",
                                    options.grad_ys.size(), ys.size()),

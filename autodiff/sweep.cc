@@ -62,7 +62,7 @@ class Sweep {
     for (std::size_t i = 0; i < ys_.size(); ++i) {
       received_[key(ys_[i])].push_back(gradient_of_y(i));
     }
-    for (Node* node : between_.backwards()) step(*node);
+    for (Node* node : between_.nodes_in_reverse()) step(*node);
     std::vector<OptionalGradient> result;
     for (const Tensor& x : xs_) result.push_back(aggregated(x));
     return result;
@@ -129,11 +129,11 @@ class Sweep {
     if (!any || ends_.contains(&node)) return;
     FlowRecord::Step seen;
     seen.stopped = stops_.contains(&node);
-    if (!seen.stopped) pass_on(node, dys, seen);
+    if (!seen.stopped) backpropagate(node, dys, seen);
     if (record_ != nullptr) record_->steps[&node] = std::move(seen);
   }
 
-  void pass_on(Node& node, std::vector<OptionalGradient>& dys, FlowRecord::Step& seen) {
+  void backpropagate(Node& node, std::vector<OptionalGradient>& dys, FlowRecord::Step& seen) {
     const OpGradient* gradient = gradient_function(node);
     if (gradient == nullptr) {
       seen.undefined = true;

@@ -17,7 +17,7 @@ class Between {
 
   bool contains(const Node* node) const { return between_.contains(node); }
   /// Consumers before their inputs.
-  const std::vector<Node*>& backwards() const { return order_; }
+  const std::vector<Node*>& nodes_in_reverse() const { return order_; }
 
  private:
   std::unordered_set<const Node*> between_;

@@ -13,9 +13,9 @@ namespace {
 
 Operation handle(const Node* node) { return Operation(const_cast<Node*>(node)); }
 
-/// The last node on the tape that is computed from `node`, by the program itself unless `node` is
-/// part of the training.
-const Node* last_behind(const Node& node) {
+/// Returns the last node on the tape that is computed from `node`. Nodes of the training do not
+/// count unless `node` is one.
+const Node* last_descendant(const Node& node) {
   const std::unordered_set<const Node*> training = training_nodes(*node.graph);
   const bool whole = training.contains(&node);
   std::unordered_set<const Node*> behind{&node};
@@ -39,7 +39,7 @@ WhyNone without_path(const Tensor& y, const Tensor& x, const Paths& paths) {
   why.node = x.op();
   if (const Node* twin = tower_twin(x.node(), y.node(), paths.ancestors())) {
     why.cause = NoneCause::other_tower;
-    why.towards_x = handle(last_behind(x.node()));
+    why.towards_x = handle(last_descendant(x.node()));
     why.towards_y = handle(twin);
     return why;
   }
@@ -56,7 +56,7 @@ WhyNone without_path(const Tensor& y, const Tensor& x, const Paths& paths) {
   const auto variable = std::find_if(ancestors.rbegin(), ancestors.rend(), [](const Node* node) {
     return node->op->effect == Effect::variable;
   });
-  why.towards_x = handle(last_behind(x.node()));
+  why.towards_x = handle(last_descendant(x.node()));
   if (variable != ancestors.rend()) {
     why.cause = NoneCause::no_path;
     why.towards_y = handle(*variable);
@@ -107,7 +107,7 @@ WhyNone find_cause(const Tensor& y, const Tensor& x, const WhyNoneOptions& optio
     why.towards_x = x.op();
     return why;
   }
-  Cut cut = paths.cut(record, options);
+  Cut cut = paths.find_break(record, options);
   why.cause = cut.cause;
   why.node = handle(cut.node);
   why.towards_x = handle(cut.towards_x);

@@ -15,8 +15,8 @@ bool carries_no_gradient(const Node& node) {
                       [](const OutputSpec& output) { return is_differentiable(output.dtype); });
 }
 
-/// Why a node passes nothing on to its inputs, whatever it receives; by its op alone.
-std::optional<Cut> cut_of_op(const Node& node) {
+/// Returns why the op of a node never passes a gradient to its inputs; nullopt if it may.
+std::optional<Cut> break_of_op(const Node& node) {
   const OpGradient* gradient = gradient_function(node);
   if (gradient == nullptr) {
     const auto* none = std::get_if<NoGradient>(&node.op->gradient);
@@ -68,7 +68,7 @@ Paths::Paths(const Tensor& y, const Tensor& x) : y_(y), x_(x) {
             [](const Node* a, const Node* b) { return a->id < b->id; });
   for (const Node* node : ancestors_) {
     for (const Tensor& input : node->inputs) {
-      if (comes_from_x(input, on_path_)) on_path_.insert(node);
+      if (depends_on_x(input, on_path_)) on_path_.insert(node);
     }
   }
 }
@@ -82,15 +82,15 @@ const Node* Paths::consumer(const Node* node) const {
   return nullptr;
 }
 
-Cut Paths::cut(const FlowRecord& record, const WhyNoneOptions& options) const {
-  if (!is_differentiable(x_.dtype())) return cut_of_integer();
+Cut Paths::find_break(const FlowRecord& record, const WhyNoneOptions& options) const {
+  if (!is_differentiable(x_.dtype())) return break_of_integer();
   std::unordered_set<const Node*> open;  // from which a gradient would come back to x
   std::optional<Cut> best;
   for (const Node* node : ancestors_) {
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
       const Tensor& input = node->inputs[i];
-      if (!comes_from_x(input, open)) continue;
-      std::optional<Cut> here = cut_at(*node, i, record, options);
+      if (!depends_on_x(input, open)) continue;
+      std::optional<Cut> here = break_at(*node, i, record, options);
       if (!here) {
         open.insert(node);
         continue;
@@ -102,13 +102,13 @@ Cut Paths::cut(const FlowRecord& record, const WhyNoneOptions& options) const {
   return best.value();
 }
 
-std::optional<Cut> Paths::cut_at(const Node& node, std::size_t input, const FlowRecord& record,
-                                 const WhyNoneOptions& options) const {
+std::optional<Cut> Paths::break_at(const Node& node, std::size_t input, const FlowRecord& record,
+                                   const WhyNoneOptions& options) const {
   const Tensor& from = node.inputs[input];
   if (!is_differentiable(from.dtype())) {  // the op that made integers of its inputs is named
     Cut made{NoneCause::integer, &from.node(), nullptr};
     for (const Tensor& before : from.node().inputs) {
-      if (comes_from_x(before, on_path_)) made.towards_x = &before.node();
+      if (depends_on_x(before, on_path_)) made.towards_x = &before.node();
     }
     return made;
   }
@@ -117,7 +117,7 @@ std::optional<Cut> Paths::cut_at(const Node& node, std::size_t input, const Flow
                   [&](const GradientTarget& stop) { return &stop.tensor().node() == &node; })) {
     return Cut{NoneCause::stop_gradients_argument, &node, nullptr};
   }
-  if (auto by_op = cut_of_op(node)) return by_op;
+  if (auto by_op = break_of_op(node)) return by_op;
   const auto step = record.steps.find(&node);
   if (step == record.steps.end() || step->second.gave.at(input)) return std::nullopt;
   if (carries_no_gradient(node)) return Cut{NoneCause::integer, &node, nullptr};
@@ -126,12 +126,12 @@ std::optional<Cut> Paths::cut_at(const Node& node, std::size_t input, const Flow
 }
 
 /// x holds integers or bools: the place where these enter what carries gradients.
-Cut Paths::cut_of_integer() const {
+Cut Paths::break_of_integer() const {
   std::unordered_set<const Node*> integers;
   const Node* first = nullptr;
   for (const Node* node : ancestors_) {
     for (const Tensor& input : node->inputs) {
-      if (!comes_from_x(input, integers)) continue;
+      if (!depends_on_x(input, integers)) continue;
       if (first == nullptr) first = node;
       if (carries_no_gradient(*node)) {
         integers.insert(node);

@@ -29,17 +29,17 @@ class Paths {
   const std::vector<const Node*>& ancestors() const { return ancestors_; }
   /// A node that takes an output of `node` on the way to y, the first on the tape; nullptr for y's.
   const Node* consumer(const Node* node) const;
-  /// The most telling place where no gradient comes back: the first cause in NoneCause's order, the
-  /// first on the tape. There must be one: a path without a gradient.
-  Cut cut(const FlowRecord& record, const WhyNoneOptions& options) const;
+  /// Finds the most informative place where the gradient stops: the first cause in NoneCause's
+  /// order, the first on the tape. There must be a path without a gradient.
+  Cut find_break(const FlowRecord& record, const WhyNoneOptions& options) const;
 
  private:
-  bool comes_from_x(const Tensor& tensor, const std::unordered_set<const Node*>& nodes) const {
+  bool depends_on_x(const Tensor& tensor, const std::unordered_set<const Node*>& nodes) const {
     return tensor == x_ || nodes.contains(&tensor.node());
   }
-  std::optional<Cut> cut_at(const Node& node, std::size_t input, const FlowRecord& record,
-                            const WhyNoneOptions& options) const;
-  Cut cut_of_integer() const;
+  std::optional<Cut> break_at(const Node& node, std::size_t input, const FlowRecord& record,
+                              const WhyNoneOptions& options) const;
+  Cut break_of_integer() const;
 
   const Tensor y_, x_;
   std::vector<const Node*> ancestors_;

@@ -22,21 +22,22 @@ std::vector<std::string_view> name_parts(std::string_view name) {
 }
 
 /// "tower" of "tower", "tower_1" and "tower1".
-std::string_view stem(std::string_view part) {
+std::string_view without_tower_number(std::string_view part) {
   while (!part.empty() && part.back() >= '0' && part.back() <= '9') part.remove_suffix(1);
   while (!part.empty() && part.back() == '_') part.remove_suffix(1);
   return part;
 }
 
-/// Whether the names differ in one scope alone, by its number, and `inside` is in the scope of the
-/// second: "tower_1/x" and "tower_0/x" for "tower_0/loss".
-bool are_twins(std::string_view a, std::string_view b, std::string_view inside) {
+/// Returns whether two names differ only in the number of one scope, and `inside` is in the scope
+/// of the second: "tower_1/x" and "tower_0/x" for "tower_0/loss".
+bool differ_by_tower(std::string_view a, std::string_view b, std::string_view inside) {
   const auto first = name_parts(a), second = name_parts(b), place = name_parts(inside);
   if (first.size() != second.size() || first.back() != second.back()) return false;
   std::size_t differs = first.size();
   for (std::size_t i = 0; i + 1 < first.size(); ++i) {
     if (first[i] == second[i]) continue;
-    if (differs < first.size() || stem(first[i]).empty() || stem(first[i]) != stem(second[i])) {
+    if (differs < first.size() || without_tower_number(first[i]).empty() ||
+        without_tower_number(first[i]) != without_tower_number(second[i])) {
       return false;
     }
     differs = i;
@@ -53,15 +54,15 @@ std::string place_of(const Operation& op) {
   return text;
 }
 
-/// ", between 'a' on the side of x and 'b' on that of y"
-std::string sides(const WhyNone& why) {
+/// Describes both ends of the gap: "; 'a' still depends on x, and 'b' leads from there to y".
+std::string ends_text(const WhyNone& why) {
   std::string text = fmt::format("; '{}' still depends on x", why.towards_x.name());
   if (why.towards_y) text += fmt::format(", and '{}' leads from there to y", why.towards_y.name());
   return text;
 }
 
-std::string because(const WhyNone& why, const Tensor& y, const Tensor& x,
-                    const WhyNoneOptions& options) {
+std::string cause_text(const WhyNone& why, const Tensor& y, const Tensor& x,
+                       const WhyNoneOptions& options) {
   switch (why.cause) {
     case NoneCause::connected:
       return "there is a gradient";
@@ -82,23 +83,23 @@ std::string because(const WhyNone& why, const Tensor& y, const Tensor& x,
     }
     case NoneCause::stop_gradients_argument:
       return fmt::format("the call's own stop_gradients cut at {}{}", place_of(why.node),
-                         sides(why));
+                         ends_text(why));
     case NoneCause::stop_gradient:
-      return fmt::format("cut at the stop_gradient {}{}", place_of(why.node), sides(why));
+      return fmt::format("cut at the stop_gradient {}{}", place_of(why.node), ends_text(why));
     case NoneCause::integer:
       return fmt::format("cut at the {} {}: integers and bools carry no gradient{}",
-                         why.node.type(), place_of(why.node), sides(why));
+                         why.node.type(), place_of(why.node), ends_text(why));
     case NoneCause::no_gradient_op:
       return fmt::format("cut at {}, whose op {} has no gradient: {}{}", place_of(why.node),
-                         why.node.type(), why.reason, sides(why));
+                         why.node.type(), why.reason, ends_text(why));
     case NoneCause::assignment:
       return fmt::format(
           "only what {} assigns depends on x, and no gradient flows through an "
           "assignment{}",
-          place_of(why.node), sides(why));
+          place_of(why.node), ends_text(why));
     case NoneCause::indices_or_shape:
       return fmt::format("{} uses x for indices or a shape alone{}", place_of(why.node),
-                         sides(why));
+                         ends_text(why));
     case NoneCause::other_tower:
       return fmt::format(
           "x was made in another tower: y depends on its twin '{}'; what x leads to "
@@ -108,7 +109,7 @@ std::string because(const WhyNone& why, const Tensor& y, const Tensor& x,
       return fmt::format(
           "y only waits for x: {} has '{}' as a control input, which carries no "
           "value{}",
-          place_of(why.node), why.towards_x.name(), sides(why));
+          place_of(why.node), why.towards_x.name(), ends_text(why));
     case NoneCause::no_path:
       return fmt::format("y does not use x: what x leads to ends at '{}'; y uses '{}'",
                          why.towards_x.name(), why.towards_y.name());
@@ -159,7 +160,7 @@ const Node* tower_twin(const Node& node, const Node& y,
                        const std::vector<const Node*>& candidates) {
   for (const Node* candidate : candidates) {
     if (candidate != &y && candidate->op == node.op &&
-        are_twins(node.name, candidate->name, y.name))
+        differ_by_tower(node.name, candidate->name, y.name))
       return candidate;
   }
   return nullptr;
@@ -168,7 +169,7 @@ const Node* tower_twin(const Node& node, const Node& y,
 std::string why_none_text(const WhyNone& why, const Tensor& y, const Tensor& x,
                           const WhyNoneOptions& options) {
   return fmt::format("gradient of y = {} with respect to x = {}: {}", y.name(), x.name(),
-                     because(why, y, x, options));
+                     cause_text(why, y, x, options));
 }
 
 }  // namespace towerflow
