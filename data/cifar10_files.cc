@@ -24,7 +24,7 @@ std::string read_records(const std::filesystem::path& path) {
   if (has_gzip_magic(input.peek_stored(4))) input.set_compression(Compression::gzip);
   std::string bytes;
   constexpr std::uint64_t kMost = kMostRecords * kCifar10RecordBytes;
-  if (input.read_onto(bytes, kMost + 1) > kMost) {
+  if (input.append_to(bytes, kMost + 1) > kMost) {
     throw errors::ResourceExhaustedError(
         fmt::format("{} holds more than {} records", path.string(), kMostRecords));
   }

@@ -73,9 +73,11 @@ void DecodingInput::set_compression(Compression compression) {
 
 std::optional<std::uint64_t> DecodingInput::remaining(std::uint64_t wanted) const {
   if (compression_ != Compression::none || !file_.size()) return std::nullopt;
-  const auto behind = [&](std::uint64_t size) { return size > position_ ? size - position_ : 0; };
-  const std::uint64_t left = behind(*file_.size());
-  return left < wanted ? behind(*file_.size_now()) : left;
+  const auto bytes_past_position = [&](std::uint64_t size) {
+    return size > position_ ? size - position_ : 0;
+  };
+  const std::uint64_t left = bytes_past_position(*file_.size());
+  return left < wanted ? bytes_past_position(*file_.size_now()) : left;
 }
 
 std::size_t DecodingInput::read(std::span<std::byte> out) {
@@ -90,7 +92,7 @@ std::size_t DecodingInput::read(std::span<std::byte> out) {
   return done;
 }
 
-std::size_t DecodingInput::read_onto(std::string& text, std::uint64_t count) {
+std::size_t DecodingInput::append_to(std::string& text, std::uint64_t count) {
   const std::size_t start = text.size();
   std::size_t growth = kFirstGrowth;
   while (text.size() - start < count) {

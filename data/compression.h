@@ -41,9 +41,10 @@ class DecodingInput {
   /// Fills `out` with the next decoded bytes; fewer than asked for only at the end. Members of gzip
   /// follow each other as one stream. DataLossError for damaged or truncated compressed data.
   std::size_t read(std::span<std::byte> out);
-  /// Appends `count` decoded bytes, fewer only at the end. `text` grows as bytes arrive: a count
-  /// that the file does not hold allocates no more than twice what it does hold, plus 1 MiB.
-  std::size_t read_onto(std::string& text, std::uint64_t count);
+  /// Appends up to `count` decoded bytes to `text` and returns how many; fewer only at the end. The
+  /// text grows as bytes arrive: a count larger than the file allocates at most twice what the file
+  /// has, plus 1 MiB.
+  std::size_t append_to(std::string& text, std::uint64_t count);
 
   /// Decoded bytes read so far.
   std::uint64_t position() const { return position_; }

@@ -134,8 +134,8 @@ void decode(const Found& found, const std::pair<std::string, FixedLenFeature>& w
         key);
 }
 
-// The beginning of a message that is none, printable.
-std::string shown(std::string_view bytes) {
+// Returns the first bytes of an invalid message, quoted and escaped.
+std::string printable_prefix(std::string_view bytes) {
   constexpr std::size_t kShown = 32;
   std::string text;
   for (const char c : bytes.substr(0, kShown))
@@ -149,7 +149,8 @@ std::string shown(std::string_view bytes) {
 }
 
 [[noreturn]] void fail_message(std::string_view serialized) {
-  throw errors::InvalidArgumentError("Could not parse example input, value: " + shown(serialized));
+  throw errors::InvalidArgumentError("Could not parse example input, value: " +
+                                     printable_prefix(serialized));
 }
 
 void parse_row(std::string_view serialized, const FixedLenFeatures& features,
@@ -189,7 +190,7 @@ std::vector<void*> addresses(std::vector<Array>& arrays) {
 std::string describe_example(std::string_view serialized, const std::string& wanted) {
   constexpr std::size_t kTold = 20;
   std::map<std::string, std::string> features;  // of a key that comes twice the last counts
-  const auto note = [&](std::string_view key, std::string_view feature) {
+  const auto add_feature = [&](std::string_view key, std::string_view feature) {
     Kind kind = Kind::none;
     std::string_view list;
     std::int64_t count = 0;
@@ -202,17 +203,17 @@ std::string describe_example(std::string_view serialized, const std::string& wan
                                                    count, count == 1 ? "value" : "values");
   };
   const bool fits = serialized.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-  if (!fits || !wire::for_each_feature(serialized, note)) return "";
+  if (!fits || !wire::for_each_feature(serialized, add_feature)) return "";
   if (features.empty()) return "the record has no features";
   std::vector<std::string> told, keys;
   for (const auto& [key, content] : features) {
-    if (told.size() < kTold) told.push_back(fmt::format("{} ({})", shown(key), content));
-    keys.push_back(shown(key));
+    if (told.size() < kTold) told.push_back(fmt::format("{} ({})", printable_prefix(key), content));
+    keys.push_back(printable_prefix(key));
   }
   std::string text = fmt::format("the record has {}", fmt::join(told, ", "));
   if (features.size() > kTold) text += fmt::format(" and {} more", features.size() - kTold);
   if (features.contains(wanted)) return text;
-  const auto nearest = nearest_names(shown(wanted), keys);
+  const auto nearest = nearest_names(printable_prefix(wanted), keys);
   if (!nearest.empty()) text += fmt::format("; nearest existing: {}", fmt::join(nearest, ", "));
   return text;
 }

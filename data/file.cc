@@ -56,8 +56,9 @@ bool is_temporary_name(std::string_view name) {
          drop(".");
 }
 
-/// Deletes what killed processes left, when this process writes into the folder for the first time.
-void tidy_once(const std::filesystem::path& folder) {
+/// Deletes the files that killed processes left in a folder, the first time that this process
+/// writes into it.
+void remove_abandoned_once(const std::filesystem::path& folder) {
   static std::mutex mutex;
   static std::set<std::filesystem::path> tidied;
   {
@@ -296,7 +297,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     throw errors::InvalidArgumentError(
         fmt::format("cannot write to \"{}\": it names no file", path_.string()));
   check_path(path_);
-  tidy_once(folder_of(path_));
+  remove_abandoned_once(folder_of(path_));
   buffer_.reserve(kFileBufferBytes);
   do {
     temporary_ = temporary_name(path_);
@@ -359,7 +360,7 @@ void AtomicFile::write_out(std::span<const std::byte> bytes) {
   }
 }
 
-void AtomicFile::write_through() {
+void AtomicFile::sync_to_disk() {
   check_usable();
   flush();
   if (::fsync(descriptor_) == 0) return;
@@ -379,14 +380,14 @@ void AtomicFile::rename() {
 }
 
 void AtomicFile::commit() {
-  write_through();
+  sync_to_disk();
   rename();
   sync_folder(path_);
 }
 
 void AtomicFile::commit_together(AtomicFile& first, AtomicFile& second) {
-  first.write_through();
-  second.write_through();
+  first.sync_to_disk();
+  second.sync_to_disk();
   first.rename();
   second.rename();
   sync_folder(second.path_);

@@ -119,7 +119,7 @@ class AtomicFile {
  private:
   void write_out(std::span<const std::byte> bytes);
   void flush();
-  void write_through();
+  void sync_to_disk();
   void rename();
   void check_usable() const;
   void discard() noexcept;

@@ -98,7 +98,7 @@ Header open_idx(DecodingInput& input) {
   return header;
 }
 
-void need_end(DecodingInput& input, const Header& header) {
+void check_end(DecodingInput& input, const Header& header) {
   if (std::byte more; input.read({&more, 1}) > 0)
     wrong_size(input, header, fmt::format("more than {}", header.data_bytes));
 }
@@ -127,9 +127,9 @@ Array read_idx(const std::filesystem::path& path) {
   DecodingInput input(path);
   const Header header = open_idx(input);
   std::string data;
-  const std::uint64_t count = input.read_onto(data, header.data_bytes);
+  const std::uint64_t count = input.append_to(data, header.data_bytes);
   if (count < header.data_bytes) wrong_size(input, header, std::to_string(count));
-  need_end(input, header);
+  check_end(input, header);
   swap_bytes(data, dtype_size(header.dtype));
   Array array(header.dtype, header.shape());
   if (!data.empty()) std::memcpy(array.raw(), data.data(), data.size());
@@ -148,13 +148,13 @@ IdxSummary summarize_idx(
   for (std::uint64_t done = 0; done < header.data_bytes;) {
     const std::uint64_t wanted = std::min(header.data_bytes - done, kPiece);
     piece.clear();
-    const std::uint64_t found = input.read_onto(piece, wanted);
+    const std::uint64_t found = input.append_to(piece, wanted);
     done += found;
     if (found < wanted) wrong_size(input, header, std::to_string(done));
     add_values(piece, summary);
     if (progress) progress(done, header.data_bytes);
   }
-  need_end(input, header);
+  check_end(input, header);
   return summary;
 }
 

@@ -35,8 +35,8 @@ class LockFile {
   State state() const { return state_; }
   /// What the file holds, up to 256 bytes.
   const std::string& content() const { return content_; }
-  /// Whether the file stays when the lock goes.
-  void keep(bool kept) { kept_ = kept; }
+  /// Sets whether the file stays when the lock is released.
+  void set_kept(bool kept) { kept_ = kept; }
 
  private:
   LockFile(std::filesystem::path path, int descriptor, State state, std::string content)

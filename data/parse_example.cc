@@ -89,7 +89,7 @@ class ParseKernel final : public PreparedKernel {
     } catch (const errors::InvalidArgumentError& error) {
       ErrorDetail detail = error.detail();
       if (detail.hint.empty()) detail.hint = data::describe_example(serialized, "");
-      const std::string place = where_read(args.run->resources, serialized);
+      const std::string place = record_origin_text(args.run->resources, serialized);
       if (!place.empty()) detail.hint += (detail.hint.empty() ? "" : "; ") + place;
       throw errors::InvalidArgumentError(error.message(), detail);
     }

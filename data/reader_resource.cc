@@ -59,12 +59,12 @@ Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller, std
     if (again_.empty()) fetched_.clear();
     return issue(std::move(place), std::nullopt, value, key);
   }
-  if (behind_.file != nullptr) open_behind(std::exchange(behind_, {}), caller);
+  if (behind_.file != nullptr) resume_after(std::exchange(behind_, {}), caller);
   while (true) {
     if (file_ == nullptr) open_next(names, caller);
-    const std::uint64_t begin = file_->place();
+    const std::uint64_t begin = file_->position();
     if (file_->next(value)) {
-      return issue({name_, begin, file_->place(), files_}, records_++, value, key);
+      return issue({name_, begin, file_->position(), files_}, records_++, value, key);
     }
     file_.reset();
   }
@@ -92,7 +92,7 @@ void ReaderResource::open_next(QueueResource& names, const QueueCaller& caller) 
   records_ = 0;
 }
 
-void ReaderResource::open_behind(const RecordPlace& place, const QueueCaller& caller) {
+void ReaderResource::resume_after(const RecordPlace& place, const QueueCaller& caller) {
   name_ = place.file;
   file_ = format_.open(*name_);
   records_ = advance(*file_, *name_, place.end, caller);
@@ -126,11 +126,11 @@ std::uint64_t ReaderResource::advance(data::RecordFile& file, const std::string&
   constexpr std::uint64_t kBetweenLooks = 1024;
   std::string passed;
   std::uint64_t count = 0;
-  for (; file.place() < place; ++count) {
+  for (; file.position() < place; ++count) {
     if (count % kBetweenLooks == 0) check_cancelled(caller);
     if (!file.next(passed)) break;
   }
-  if (file.place() == place) return count;
+  if (file.position() == place) return count;
   throw errors::DataLossError(
       fmt::format("'{}' has no record at {} {}, where one was when the checkpoint was written",
                   name, format_.place_unit, place),
@@ -150,7 +150,7 @@ void ReaderResource::resume(std::vector<RecordPlace> records, RecordPlace last,
   behind_ = std::move(last);
 }
 
-std::string ReaderResource::where_from(std::string_view record) {
+std::string ReaderResource::origin_text(std::string_view record) {
   std::vector<RecordTrail::Place> places;
   {
     std::lock_guard lock(mutex_);
@@ -174,12 +174,12 @@ void ReaderResource::shut_down() {
   changed_.notify_all();
 }
 
-std::string where_read(ResourceStore& resources, std::string_view record) {
+std::string record_origin_text(ResourceStore& resources, std::string_view record) {
   std::string text;
   resources.for_each_resource([&](Resource& each) {
     auto* reader = dynamic_cast<ReaderResource*>(&each);
     if (reader == nullptr) return;
-    const std::string place = reader->where_from(record);
+    const std::string place = reader->origin_text(record);
     if (!place.empty()) text += (text.empty() ? "read from " : " or ") + place;
   });
   return text;

@@ -32,7 +32,7 @@ class ReaderResource final : public Resource {
   void resume(std::vector<RecordPlace> records, RecordPlace last, const QueueCaller& caller);
 
   /// "'digits.tfrecord', record 7 at byte 912" for a record that was read lately; "" otherwise.
-  std::string where_from(std::string_view record);
+  std::string origin_text(std::string_view record);
 
   void shut_down() override;
 
@@ -53,7 +53,7 @@ class ReaderResource final : public Resource {
   Ticket issue(RecordPlace place, std::optional<std::uint64_t> number, std::string_view record,
                std::string& key);
   void open_next(QueueResource& names, const QueueCaller& caller);
-  void open_behind(const RecordPlace& place, const QueueCaller& caller);
+  void resume_after(const RecordPlace& place, const QueueCaller& caller);
   void fetch_again(const QueueCaller& caller);
   /// Returns how many records were passed.
   std::uint64_t advance(data::RecordFile& file, const std::string& name, std::uint64_t place,
@@ -77,7 +77,8 @@ class ReaderResource final : public Resource {
   RecordPlace behind_;
 };
 
-/// Where the readers of a session have read `record`: "read from ..", "" where none has lately.
-std::string where_read(ResourceStore& resources, std::string_view record);
+/// Describes where the readers of a session have read `record`: "read from .."; "" if none has read
+/// it lately.
+std::string record_origin_text(ResourceStore& resources, std::string_view record);
 
 }  // namespace towerflow

@@ -17,7 +17,7 @@ class TFRecordFile final : public RecordFile {
   TFRecordFile(const std::string& path, const TFRecordReadOptions& options)
       : reader_(path, options) {}
   bool next(std::string& record) override { return reader_.next(record); }
-  std::uint64_t place() const override { return reader_.byte_offset(); }
+  std::uint64_t position() const override { return reader_.byte_offset(); }
 
  private:
   TFRecordReader reader_;
@@ -38,14 +38,14 @@ class FixedLengthFile final : public RecordFile {
   bool next(std::string& record) override {
     if (!skip()) return false;
     const std::uint64_t wanted = layout_.record_bytes + layout_.footer_bytes;
-    if (ahead_.size() < wanted) input_.read_onto(ahead_, wanted - ahead_.size());
+    if (ahead_.size() < wanted) input_.append_to(ahead_, wanted - ahead_.size());
     if (ahead_.size() < wanted) return false;
     record.assign(ahead_, 0, layout_.record_bytes);
     to_skip_ = hop_;
     ++records_;
     return true;
   }
-  std::uint64_t place() const override { return records_; }
+  std::uint64_t position() const override { return records_; }
 
  private:
   /// Passes over `to_skip_` bytes; false when the file has not so many.
@@ -108,7 +108,7 @@ class TextLineFile final : public RecordFile {
     ++line_;
     return true;
   }
-  std::uint64_t place() const override { return line_; }
+  std::uint64_t position() const override { return line_; }
 
  private:
   DecodingInput input_;
@@ -126,7 +126,7 @@ class WholeFile final : public RecordFile {
     record = read_file(path_, kMaxRecordBytes);
     return true;
   }
-  std::uint64_t place() const override { return read_ ? 1 : 0; }
+  std::uint64_t position() const override { return read_ ? 1 : 0; }
 
  private:
   std::string path_;

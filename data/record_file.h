@@ -20,8 +20,8 @@ class RecordFile {
   virtual ~RecordFile() = default;
   /// The next record into `record`, whose memory is used again; false at the end of the file.
   virtual bool next(std::string& record) = 0;
-  /// What the next record's key says of its place; it only grows. What it counts is the format's.
-  virtual std::uint64_t place() const = 0;
+  /// The position of the next record, as in its key. It only grows; its unit depends on the format.
+  virtual std::uint64_t position() const = 0;
 };
 
 inline constexpr std::uint64_t kMaxRecordBytes = 1ULL << 30;

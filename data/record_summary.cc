@@ -17,7 +17,7 @@ constexpr std::size_t kNameBytes = 256;  // of a feature's name
 using wire::Kind;
 
 template <class T>
-void keep_first(std::vector<T>& first, T value) {
+void append_limited(std::vector<T>& first, T value) {
   if (first.size() < kFirstValues) first.push_back(std::move(value));
 }
 
@@ -32,7 +32,7 @@ void add_feature(FeatureSummary& summary, std::string_view feature) {
     wire::for_each_bytes(list, [&](std::string_view value) {
       ++count;
       summary.bytes.add(value.size());
-      if (first) keep_first(summary.first_bytes, std::string(value.substr(0, kFirstBytes)));
+      if (first) append_limited(summary.first_bytes, std::string(value.substr(0, kFirstBytes)));
     });
   } else if (kind == Kind::floats) {
     wire::for_each_float_run(list, [&](std::string_view run) {
@@ -44,14 +44,14 @@ void add_feature(FeatureSummary& summary, std::string_view feature) {
           ++summary.nan;
         else
           summary.floats.add(value);
-        if (first) keep_first(summary.first_floats, value);
+        if (first) append_limited(summary.first_floats, value);
       }
     });
   } else if (kind == Kind::ints) {
     wire::for_each_int(list, [&](std::int64_t value) {
       ++count;
       summary.ints.add(value);
-      if (first) keep_first(summary.first_ints, value);
+      if (first) append_limited(summary.first_ints, value);
     });
   }
   ++summary.examples;
@@ -68,13 +68,13 @@ class Features {
     // First the whole of it is looked at: what turns out to be no Example leaves no trace.
     std::uint64_t found = 0;
     bool whole = true;
-    const auto look = [&](std::string_view, std::string_view feature) {
+    const auto inspect_feature = [&](std::string_view, std::string_view feature) {
       Kind kind = Kind::none;
       std::string_view list;
       ++found;
       whole = whole && wire::read_feature(feature, kind, list) && is_list(kind, list);
     };
-    if (!wire::for_each_feature(record, look) || !whole || found == 0) return false;
+    if (!wire::for_each_feature(record, inspect_feature) || !whole || found == 0) return false;
     wire::for_each_feature(record, [&](std::string_view name, std::string_view feature) {
       if (FeatureSummary* summary = summary_of(name); summary != nullptr)
         add_feature(*summary, feature);
@@ -82,7 +82,7 @@ class Features {
     return true;
   }
 
-  std::uint64_t left_out() const { return left_out_; }
+  std::uint64_t omitted() const { return omitted_; }
   std::vector<FeatureSummary> take() {
     std::vector<FeatureSummary> all;
     for (auto& [name, summary] : by_name_) all.push_back(std::move(summary));
@@ -110,7 +110,7 @@ class Features {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return &found->second;
     if (by_name_.size() == kMostFeatures) {
-      ++left_out_;
+      ++omitted_;
       return nullptr;
     }
     FeatureSummary& made = by_name_[std::string(name)];
@@ -119,7 +119,7 @@ class Features {
   }
 
   std::map<std::string, FeatureSummary, std::less<>> by_name_;
-  std::uint64_t left_out_ = 0;
+  std::uint64_t omitted_ = 0;
 };
 
 }  // namespace
@@ -142,7 +142,7 @@ RecordSummary summarize_records(const std::filesystem::path& path, Compression c
   }
   summary.records = reader.records_read();
   summary.bytes = reader.byte_offset();
-  summary.features_left_out = features.left_out();
+  summary.features_left_out = features.omitted();
   summary.features = features.take();
   return summary;
 }

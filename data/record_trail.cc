@@ -9,8 +9,8 @@ namespace {
 // As many as input queues usually hold.
 constexpr std::size_t kKept = 8192;
 
-/// Of the length and of samples that are spread over the whole: a few nanoseconds a record.
-std::uint64_t mark_of(std::string_view record) {
+/// Hashes a record's length and samples from all over it, in a few nanoseconds.
+std::uint64_t fingerprint(std::string_view record) {
   constexpr std::size_t kSamples = 8;
   std::uint64_t mark = record.size();
   const auto mix = [&](std::string_view bytes) {
@@ -32,7 +32,7 @@ std::uint64_t mark_of(std::string_view record) {
 }  // namespace
 
 void RecordTrail::add(std::string_view record, Place place) {
-  const Entry entry{mark_of(record), std::move(place)};
+  const Entry entry{fingerprint(record), std::move(place)};
   if (entries_.size() < kKept) {
     entries_.push_back(entry);
   } else {
@@ -42,7 +42,7 @@ void RecordTrail::add(std::string_view record, Place place) {
 }
 
 std::vector<RecordTrail::Place> RecordTrail::find(std::string_view record) const {
-  const std::uint64_t mark = mark_of(record);
+  const std::uint64_t mark = fingerprint(record);
   std::vector<Place> found;
   for (std::size_t i = entries_.size(); i-- > 0;) {
     const Entry& entry = entries_[(next_ + i) % entries_.size()];

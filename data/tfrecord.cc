@@ -76,12 +76,13 @@ bool TFRecordReader::read_record(std::string& record) {
   const std::uint64_t length = read_length(header);
   if (length > options_.max_record_bytes)
     throw errors::ResourceExhaustedError(fmt::format("record {} has {} bytes, the limit is {}",
-                                                     place(), length, options_.max_record_bytes));
+                                                     position_text(), length,
+                                                     options_.max_record_bytes));
   if (const auto left = input_.remaining(length); left && *left < length)
     fail_truncated("data", length, *left);
 
   record.clear();
-  const std::uint64_t read = input_.read_onto(record, length);
+  const std::uint64_t read = input_.append_to(record, length);
   if (read < length) fail_truncated("data", length, read);
   std::array<std::byte, kRecordFooterBytes> footer;
   const std::size_t footer_read = input_.read(footer);
@@ -92,7 +93,7 @@ bool TFRecordReader::read_record(std::string& record) {
     throw errors::DataLossError(
         fmt::format("corrupted record {}: the checksum of its {} bytes of data is {:#010x}, the "
                     "file says {:#010x}",
-                    place(), length, computed, stored));
+                    position_text(), length, computed, stored));
   return true;
 }
 
@@ -103,13 +104,13 @@ std::uint64_t TFRecordReader::read_length(std::span<const std::byte> header) con
     throw errors::DataLossError(
         fmt::format("corrupted record {}: the checksum of its length is {:#010x}, the file says "
                     "{:#010x}",
-                    place(), computed, stored),
+                    position_text(), computed, stored),
         {.hint =
              records_ == 0 ? "is this a TFRecord file, and its compression the right one?" : ""});
   return load_little<std::uint64_t>(header);
 }
 
-std::string TFRecordReader::place() const {
+std::string TFRecordReader::position_text() const {
   return fmt::format("{} at byte {} of {}{}", records_, offset_, path().string(),
                      compression() == Compression::none ? "" : " (decompressed)");
 }
@@ -117,7 +118,7 @@ std::string TFRecordReader::place() const {
 void TFRecordReader::fail_truncated(const std::string& part, std::uint64_t wanted,
                                     std::uint64_t found) const {
   throw errors::DataLossError(fmt::format("truncated record {}: {} bytes of {} wanted, {} left",
-                                          place(), wanted, part, found));
+                                          position_text(), wanted, part, found));
 }
 
 TFRecordWriter::TFRecordWriter(std::filesystem::path path, TFRecordWriteOptions options)

@@ -64,7 +64,7 @@ class TFRecordReader {
  private:
   bool read_record(std::string& record);
   std::uint64_t read_length(std::span<const std::byte> header) const;
-  std::string place() const;
+  std::string position_text() const;
   [[noreturn]] void fail_truncated(const std::string& part, std::uint64_t wanted,
                                    std::uint64_t found) const;
 

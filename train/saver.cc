@@ -254,11 +254,11 @@ std::string Saver::save_values(Session& session, const std::string& save_path,
   const std::optional<std::string> old = state_->next_to_delete(folder);
   const std::optional<LockFile> old_mark =
       old ? mark_unlisted(*old, options.latest_filename, LockFile::Others::refuse) : std::nullopt;
-  if (mark) mark->keep(true);  // until it is listed
+  if (mark) mark->set_kept(true);  // until it is listed
   update_checkpoint_state(fs::path(save_path).parent_path(), path, last_checkpoints(),
                           {.latest_filename = options.latest_filename,
                            .save_relative_paths = state_->options.save_relative_paths});
-  if (mark) mark->keep(false);
+  if (mark) mark->set_kept(false);
   // One that another process is at is that one's to delete.
   if (old && !(old_mark && old_mark->state() == LockFile::State::taken)) remove_checkpoint(*old);
   if (old) state_->to_be_deleted.erase(state_->to_be_deleted.begin());

@@ -53,8 +53,8 @@ void read_as(const data::RecordFormat& format, const std::filesystem::path& path
     std::string record;
     std::uint64_t records = 0, place = 0;
     while (file->next(record)) {
-      require(file->place() >= place, "a place only grows");
-      place = file->place();
+      require(file->position() >= place, "a place only grows");
+      place = file->position();
       require(++records <= most, "a file has no more records than bytes");
     }
   });
