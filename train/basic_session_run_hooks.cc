@@ -33,14 +33,14 @@ HookTimer::HookTimer(const char* hook, std::optional<std::int64_t> steps,
   }
 }
 
-bool HookTimer::due_after(std::int64_t before, std::int64_t step) {
+bool HookTimer::is_due(std::int64_t before, std::int64_t step) {
   if (steps_) return step / *steps_ > before / *steps_;
   if (seconds_between(last_, Clock::now()) < *seconds_) return false;
   last_ = Clock::now();
   return true;
 }
 
-bool HookTimer::due_first(std::int64_t step) {
+bool HookTimer::is_due_first(std::int64_t step) {
   last_ = Clock::now();
   return !steps_ || step % *steps_ == 0;
 }
@@ -91,7 +91,7 @@ void NanTensorHook::after_run(SessionRunContext& context, const SessionRunValues
 
 namespace {
 
-std::vector<std::pair<std::string, Tensor>> by_own_names(const std::vector<Tensor>& tensors) {
+std::vector<std::pair<std::string, Tensor>> with_tensor_names(const std::vector<Tensor>& tensors) {
   std::vector<std::pair<std::string, Tensor>> named;
   for (const Tensor& tensor : tensors) named.emplace_back(tensor.name(), tensor);
   return named;
@@ -101,7 +101,7 @@ std::vector<std::pair<std::string, Tensor>> by_own_names(const std::vector<Tenso
 
 LoggingTensorHook::LoggingTensorHook(const std::vector<Tensor>& tensors,
                                      LoggingTensorOptions options)
-    : LoggingTensorHook(by_own_names(tensors), std::move(options)) {}
+    : LoggingTensorHook(with_tensor_names(tensors), std::move(options)) {}
 
 LoggingTensorHook::LoggingTensorHook(std::vector<std::pair<std::string, Tensor>> tensors,
                                      LoggingTensorOptions options)
@@ -112,7 +112,7 @@ LoggingTensorHook::LoggingTensorHook(std::vector<std::pair<std::string, Tensor>>
 }
 
 SessionRunArgs LoggingTensorHook::before_run(SessionRunContext&) {
-  due_ = timer_ && (runs_ == 0 ? timer_->due_first(0) : timer_->due_after(runs_ - 1, runs_));
+  due_ = timer_ && (runs_ == 0 ? timer_->is_due_first(0) : timer_->is_due(runs_ - 1, runs_));
   ++runs_;
   SessionRunArgs args;
   if (due_ || options_.at_end) {
@@ -156,7 +156,7 @@ void StepCounterHook::after_create_session(SessionRunContext& context, Coordinat
 
 void StepCounterHook::after_run(SessionRunContext& context, const SessionRunValues&) {
   const std::int64_t step = context.global_step();
-  if (!timer_.due_after(std::exchange(seen_, step), step)) return;
+  if (!timer_.is_due(std::exchange(seen_, step), step)) return;
   const auto now = std::chrono::steady_clock::now();
   const double rate =
       static_cast<double>(step - std::exchange(counted_from_, step)) / seconds_between(since_, now);
@@ -188,7 +188,7 @@ void CheckpointSaverHook::after_create_session(SessionRunContext& context, Coord
 
 void CheckpointSaverHook::after_run(SessionRunContext& context, const SessionRunValues&) {
   const std::int64_t step = context.global_step();
-  if (timer_ && timer_->due_after(std::exchange(seen_, step), step)) save(context);
+  if (timer_ && timer_->is_due(std::exchange(seen_, step), step)) save(context);
 }
 
 void CheckpointSaverHook::end(SessionRunContext& context) {
@@ -224,7 +224,7 @@ void SummarySaverHook::after_create_session(SessionRunContext& context, Coordina
 
 SessionRunArgs SummarySaverHook::before_run(SessionRunContext& context) {
   const std::int64_t step = context.global_step();
-  due_ = options_.summary_op && (seen_ ? timer_.due_after(*seen_, step) : timer_.due_first(step));
+  due_ = options_.summary_op && (seen_ ? timer_.is_due(*seen_, step) : timer_.is_due_first(step));
   seen_ = step;
   // Within the step: a run of its own would take a batch from the queues.
   return due_ ? SessionRunArgs{{*options_.summary_op}, {}} : SessionRunArgs{};

@@ -20,10 +20,10 @@ class HookTimer {
  public:
   /// Throws ValueError unless one of the two is given, and above 0.
   HookTimer(const char* hook, std::optional<std::int64_t> steps, std::optional<double> seconds);
-  /// Whether it is due at `step`, the last one asked about being `before`.
-  bool due_after(std::int64_t before, std::int64_t step);
-  /// The same for the first step asked about: due unless steps are counted and it is no multiple.
-  bool due_first(std::int64_t step);
+  /// Returns whether the timer is due at `step`; `before` is the step of the previous call.
+  bool is_due(std::int64_t before, std::int64_t step);
+  /// The same for the first call: due, except for a step count that `step` is no multiple of.
+  bool is_due_first(std::int64_t step);
 
  private:
   using Clock = std::chrono::steady_clock;

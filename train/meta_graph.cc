@@ -272,9 +272,9 @@ std::optional<Saver> import_meta_graph(const MetaGraphDef& meta_graph,
   std::optional<Saver> saver;
   if (meta_graph.saver_def) {
     const SaverDef& def = *meta_graph.saver_def;
-    saver =
-        Saver::of_nodes(nodes.tensor(def.filename_tensor_name), nodes.tensor(def.save_tensor_name),
-                        nodes.operation(def.restore_op_name), std::move(options.saver));
+    saver = Saver::from_nodes(nodes.tensor(def.filename_tensor_name),
+                              nodes.tensor(def.save_tensor_name),
+                              nodes.operation(def.restore_op_name), std::move(options.saver));
   } else if (!global_variables().empty()) {
     saver.emplace(std::move(options.saver), site);
   }

@@ -40,8 +40,8 @@ Hooks all_hooks(const MonitoredTrainingSessionOptions& options) {
   return hooks;
 }
 
-/// The hooks, once each has made what it wants of the graph.
-Hooks begun(Hooks hooks) {
+/// Calls `begin` of each hook, which may add to the graph, and returns the hooks.
+Hooks begin_hooks(Hooks hooks) {
   for (const auto& hook : hooks) hook->begin();
   return hooks;
 }
@@ -59,7 +59,7 @@ Operation initializers() {
   return group({global_variables_initializer(), local_variables_initializer()});
 }
 
-bool same(const Fetch& a, const Fetch& b) {
+bool is_same_fetch(const Fetch& a, const Fetch& b) {
   return a.slices() == nullptr && b.slices() == nullptr && a.tensor() == b.tensor() &&
          a.operation() == b.operation();
 }
@@ -69,7 +69,7 @@ bool same(const Fetch& a, const Fetch& b) {
 class MonitoredSessionState {
  public:
   explicit MonitoredSessionState(MonitoredTrainingSessionOptions options)
-      : hooks_(begun(all_hooks(options))),
+      : hooks_(begin_hooks(all_hooks(options))),
         counter_(step_counter(options)),
         grace_(options.stop_grace_period_secs),
         init_(options.init_op ? *options.init_op : initializers()),
@@ -161,8 +161,8 @@ class MonitoredSessionState {
       const SessionRunArgs args = hook->before_run(context_);
       std::vector<std::size_t>& own = places.emplace_back();
       for (const Fetch& fetch : args.fetches) {
-        const auto known = std::find_if(all.begin(), all.end(),
-                                        [&](const Fetch& one) { return same(one, fetch); });
+        const auto known = std::find_if(
+            all.begin(), all.end(), [&](const Fetch& one) { return is_same_fetch(one, fetch); });
         own.push_back(static_cast<std::size_t>(known - all.begin()));
         if (known == all.end()) all.push_back(fetch);
       }

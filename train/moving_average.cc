@@ -19,8 +19,10 @@
 namespace towerflow::train {
 namespace {
 
-/// Without the output's number: "w" for "w:0".
-std::string plain(const std::string& name) { return name.substr(0, name.rfind(':')); }
+/// Returns a tensor's name without the output number: "w" for "w:0".
+std::string without_output_number(const std::string& name) {
+  return name.substr(0, name.rfind(':'));
+}
 
 /// 1 - decay: a number stays one.
 Operand remaining(const Operand& decay, Site site) {
@@ -61,7 +63,7 @@ Tensor assign_debiased(const Variable& average, const Operand& value, const Tens
                        SlotReuse reuse, const std::string& scope_name, Site site) {
   Variable biased, local_step;
   {
-    const auto scope = variable_scope(plain(average.name()), {}, site);
+    const auto scope = variable_scope(without_output_number(average.name()), {}, site);
     if (reuse == SlotReuse::find_or_make) scope->allow_new_variables();
     biased = helper(average, "biased", average.shape(), site);
     local_step = helper(average, "local_step", Shape{}, site);
@@ -192,8 +194,8 @@ std::optional<Variable> ExponentialMovingAverage::average(const Averaged& var) c
 
 std::string ExponentialMovingAverage::average_name(const Averaged& var) const {
   const auto shadow = average(var);
-  if (shadow) return plain(shadow->name());
-  return get_default_graph().unique_name(plain(var.name()) + "/" + name(), false);
+  if (shadow) return without_output_number(shadow->name());
+  return get_default_graph().unique_name(without_output_number(var.name()) + "/" + name(), false);
 }
 
 std::map<std::string, Variable> ExponentialMovingAverage::variables_to_restore(

@@ -34,11 +34,11 @@ struct QueueRunner::State {
   std::map<const void*, std::size_t> running;  // threads that fill the queue, by session
   std::vector<std::exception_ptr> exceptions;  // with room for those of all threads
 
-  void keep(std::exception_ptr error) {
+  void add_exception(std::exception_ptr error) {
     std::lock_guard lock(mutex);
     exceptions.push_back(std::move(error));
   }
-  bool means_closed(const errors::OpError& error) const {
+  bool is_queue_closed(const errors::OpError& error) const {
     const auto& codes = options.queue_closed_exception_types;
     return std::find(codes.begin(), codes.end(), error.code()) != codes.end();
   }
@@ -53,12 +53,12 @@ class QueueRunner::Membership {
       : state_(std::move(state)), session_(std::move(session)) {
     ++state_->running[session_.get()];
   }
-  ~Membership() { leave(); }
+  ~Membership() { end_thread(); }
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
-  /// Whether this was the last thread of the session.
-  bool leave() {
+  /// Tells that the thread has ended. Returns whether it was the last one of the session.
+  bool end_thread() {
     std::lock_guard lock(state_->mutex);
     if (std::exchange(left_, true)) return false;
     const auto it = state_->running.find(session_.get());
@@ -133,9 +133,9 @@ struct QueueRunner::Job {
     end->queue().note_runner();
     try {
       const bool ended = fill();
-      if (member->leave() && ended) end->close();
+      if (member->end_thread() && ended) end->close();
     } catch (...) {
-      member->leave();
+      member->end_thread();
       if (!interrupted->cancelled()) report(std::current_exception());
     }
   }
@@ -167,7 +167,7 @@ struct QueueRunner::Job {
       try {
         enqueue();
       } catch (const errors::OpError& error) {
-        if (state->means_closed(error)) return true;
+        if (state->is_queue_closed(error)) return true;
         throw;
       }
     }
@@ -181,11 +181,11 @@ struct QueueRunner::Job {
       return coord->request_stop(std::move(error));
     }
     end->queue().set_cause(error, true);
-    state->keep(std::move(error));
+    state->add_exception(std::move(error));
     try {
       end->cancel();
     } catch (...) {
-      state->keep(std::current_exception());
+      state->add_exception(std::current_exception());
     }
   }
 };

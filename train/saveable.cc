@@ -25,7 +25,7 @@ class VariableSaveable final : public SaveableObject {
   Variable variable_;
 };
 
-std::string own_name(const SaverItem& item) {
+std::string item_name(const SaverItem& item) {
   if (const auto* variable = std::get_if<Variable>(&item)) return variable->op().name();
   return std::get<Saveable>(item)->name();
 }
@@ -47,7 +47,7 @@ Saveable variable_saveable(const Variable& variable, std::string name) {
 }
 
 VarList::VarList(std::initializer_list<SaverItem> items) {
-  for (const SaverItem& item : items) items_.emplace_back(own_name(item), item);
+  for (const SaverItem& item : items) items_.emplace_back(item_name(item), item);
 }
 
 VarList::VarList(const std::vector<Variable>& variables) {

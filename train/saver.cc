@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Seconds since 1970.
-double now() {
+double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
@@ -141,11 +141,11 @@ void Saver::State::record(const std::string& path) {
   // A state file may have spelt its path otherwise.
   const auto is_same = [&](const KeptCheckpoint& other) {
     return fs::path(other.path).filename() == fs::path(path).filename() &&
-           lies_in(other.path, parent_of(path));
+           is_in_folder(other.path, parent_of(path));
   };
   std::erase_if(kept, is_same);
   std::erase_if(to_be_deleted, is_same);
-  kept.push_back({path, now()});
+  kept.push_back({path, unix_seconds()});
   if (kept.size() <= static_cast<std::size_t>(options.max_to_keep)) return;
   to_be_deleted.push_back(kept.front());
   kept.erase(kept.begin());
@@ -158,7 +158,7 @@ std::optional<std::string> Saver::State::next_to_delete(const std::string& folde
     next_preserved += options.keep_checkpoint_every_n_hours * 3600;
   } else if (oldest.own) {
     return oldest.path;
-  } else if (lies_in(oldest.path, folder)) {
+  } else if (is_in_folder(oldest.path, folder)) {
     // By a path that no link in the folder can turn elsewhere.
     return (fs::path(folder) / fs::path(oldest.path).filename()).string();
   } else if (!std::exchange(warned, true)) {
@@ -187,7 +187,7 @@ std::int64_t GlobalStep::value(Session& session) const {
 Saver::Saver(SaverOptions options, Site site) : state_(std::make_shared<State>()) {
   const VarList list = options.var_list ? *options.var_list : VarList::all();
   state_->options = std::move(options);
-  state_->next_preserved = now() + state_->options.keep_checkpoint_every_n_hours * 3600;
+  state_->next_preserved = unix_seconds() + state_->options.keep_checkpoint_every_n_hours * 3600;
   state_->empty = list.empty();
   if (!state_->empty)
     state_->build(list.saveables(), site);
@@ -195,11 +195,11 @@ Saver::Saver(SaverOptions options, Site site) : state_(std::make_shared<State>()
     throw ValueError("No variables to save", {.site = site, .hint = list.why_empty()});
 }
 
-Saver Saver::of_nodes(const Tensor& filename, const Tensor& saved, const Operation& restored,
-                      SaverOptions options) {
+Saver Saver::from_nodes(const Tensor& filename, const Tensor& saved, const Operation& restored,
+                        SaverOptions options) {
   auto state = std::make_shared<State>();
   state->options = std::move(options);
-  state->next_preserved = now() + state->options.keep_checkpoint_every_n_hours * 3600;
+  state->next_preserved = unix_seconds() + state->options.keep_checkpoint_every_n_hours * 3600;
   state->filename = filename;
   state->saved = saved;
   state->restored = restored;
@@ -208,12 +208,12 @@ Saver Saver::of_nodes(const Tensor& filename, const Tensor& saved, const Operati
 }
 
 Saver::Saver(std::initializer_list<SaverItem> var_list, SaverOptions options, Site site)
-    : Saver(with_list(var_list, std::move(options)), site) {}
+    : Saver(add_var_list(var_list, std::move(options)), site) {}
 
 Saver::Saver(std::initializer_list<NamedItem> var_list, SaverOptions options, Site site)
-    : Saver(with_list(var_list, std::move(options)), site) {}
+    : Saver(add_var_list(var_list, std::move(options)), site) {}
 
-SaverOptions Saver::with_list(VarList list, SaverOptions options) {
+SaverOptions Saver::add_var_list(VarList list, SaverOptions options) {
   options.var_list = std::move(list);
   return options;
 }
@@ -309,7 +309,8 @@ void Saver::recover_last_checkpoints(const std::vector<std::string>& checkpoint_
     const auto written = fs::last_write_time(bundle_index_path(path), error);
     if (error) continue;
     const auto age = decltype(written)::clock::now() - written;
-    state_->kept.push_back({path, now() - std::chrono::duration<double>(age).count(), false});
+    state_->kept.push_back(
+        {path, unix_seconds() - std::chrono::duration<double>(age).count(), false});
   }
 }
 

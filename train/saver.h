@@ -84,11 +84,11 @@ class Saver {
   template <class = void>
   explicit Saver(const std::vector<Variable>& var_list, SaverOptions options = {},
                  Site site = Site::current())
-      : Saver(with_list(var_list, std::move(options)), site) {}
+      : Saver(add_var_list(var_list, std::move(options)), site) {}
   template <class = void>
   explicit Saver(const std::map<std::string, Variable>& var_list, SaverOptions options = {},
                  Site site = Site::current())
-      : Saver(with_list(var_list, std::move(options)), site) {}
+      : Saver(add_var_list(var_list, std::move(options)), site) {}
   Saver(Saver& other) = default;
   template <std::same_as<Saver> Other>
   Saver(const Other& other) : state_(other.state_) {}  // NOLINT: a copy
@@ -122,12 +122,12 @@ class Saver {
   void recover_last_checkpoints(const std::vector<std::string>& checkpoint_paths);
 
   const SaverDef& as_saver_def() const;
-  /// A Saver of nodes that are there already: those of a graph that was imported.
-  static Saver of_nodes(const Tensor& filename, const Tensor& saved, const Operation& restored,
-                        SaverOptions options);
+  /// Makes a Saver of existing nodes, those of an imported graph.
+  static Saver from_nodes(const Tensor& filename, const Tensor& saved, const Operation& restored,
+                          SaverOptions options);
 
  private:
-  static SaverOptions with_list(VarList list, SaverOptions options);
+  static SaverOptions add_var_list(VarList list, SaverOptions options);
   std::string save_values(Session& session, const std::string& save_path,
                           const SaverSaveOptions& options);
   void restore_values(Session& session, const std::string& save_path) const;

@@ -20,7 +20,7 @@ Tensor as_initial(Graph& graph, const Operand& learning_rate) {
   return convert_operand(graph, learning_rate, "initial_learning_rate", std::nullopt);
 }
 
-std::string or_default(const std::string& name, const char* otherwise) {
+std::string name_or_default(const std::string& name, const char* otherwise) {
   return name.empty() ? otherwise : name;
 }
 
@@ -75,7 +75,7 @@ Tensor exponential_decay(const Operand& learning_rate, const Operand& global_ste
                          const Operand& decay_steps, const Operand& decay_rate,
                          DecayOptions options, Site site) {
   Graph& graph = graph_of(learning_rate, global_step);
-  const NameScope scope(graph, or_default(options.name, "ExponentialDecay"), site);
+  const NameScope scope(graph, name_or_default(options.name, "ExponentialDecay"), site);
   const auto [initial, rate, periods] =
       decay_of(graph, learning_rate, global_step, decay_steps, decay_rate, options.staircase, site);
   const Tensor factor = pow(rate, periods, {}, site);
@@ -93,7 +93,7 @@ Tensor inverse_time_decay(const Operand& learning_rate, const Operand& global_st
                           const Operand& decay_steps, const Operand& decay_rate,
                           DecayOptions options, Site site) {
   Graph& graph = graph_of(learning_rate, global_step);
-  const NameScope scope(graph, or_default(options.name, "InverseTimeDecay"), site);
+  const NameScope scope(graph, name_or_default(options.name, "InverseTimeDecay"), site);
   const auto [initial, rate, periods] =
       decay_of(graph, learning_rate, global_step, decay_steps, decay_rate, options.staircase, site);
   const Tensor one = cast(constant(1, {}, site), initial.dtype(), {}, site);
@@ -105,7 +105,7 @@ Tensor inverse_time_decay(const Operand& learning_rate, const Operand& global_st
 Tensor polynomial_decay(const Operand& learning_rate, const Operand& global_step,
                         const Operand& decay_steps, PolynomialDecayOptions options, Site site) {
   Graph& graph = graph_of(learning_rate, global_step);
-  const NameScope scope(graph, or_default(options.name, "PolynomialDecay"), site);
+  const NameScope scope(graph, name_or_default(options.name, "PolynomialDecay"), site);
   const Tensor initial = as_initial(graph, learning_rate);
   const Tensor end = cast(options.end_learning_rate, initial.dtype(), {}, site);
   const Tensor power = cast(options.power, initial.dtype(), {}, site);
@@ -128,7 +128,7 @@ Tensor polynomial_decay(const Operand& learning_rate, const Operand& global_step
 Tensor cosine_decay(const Operand& learning_rate, const Operand& global_step,
                     const Operand& decay_steps, CosineDecayOptions options, Site site) {
   Graph& graph = graph_of(learning_rate, global_step);
-  const NameScope scope(graph, or_default(options.name, "CosineDecay"), site);
+  const NameScope scope(graph, name_or_default(options.name, "CosineDecay"), site);
   const Tensor initial = as_initial(graph, learning_rate);
   const Tensor steps = cast(decay_steps, initial.dtype(), {}, site);
   Tensor now = cast(global_step, initial.dtype(), {}, site);
@@ -157,7 +157,7 @@ Tensor piecewise_constant(const Operand& x, const OperandList& boundaries,
   const Tensor at = convert_operand(graph, x, "", std::nullopt);
   for (Tensor& limit : limits) limit = comparable(limit, at, site);
   require_one_dtype(picks, site);
-  const NameScope scope(graph, or_default(options.name, "PiecewiseConstant"), site);
+  const NameScope scope(graph, name_or_default(options.name, "PiecewiseConstant"), site);
   Tensor picked = picks.back();
   for (std::size_t i = limits.size(); i-- > 0;) {
     picked = where(less_equal(at, limits[i], {}, site), picks[i], picked, {}, site);

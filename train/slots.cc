@@ -9,8 +9,9 @@ bool exists(Graph& graph, const std::string& slot) {
   return graph.extension<VariableStore>().variables().contains(slot + "/");
 }
 
-/// What a strict slot that reuse did not find says: its scope is the optimizer's own affair.
-ErrorDetail missing_slot(ErrorDetail detail, const VariableScope& scope) {
+/// Returns the details of the error that a strict slot is missing in a scope with reuse; a user
+/// does not know the optimizer's scope.
+ErrorDetail missing_slot_detail(ErrorDetail detail, const VariableScope& scope) {
   detail.hint = "a slot is a variable too, and the open variable scope makes none";
   if (scope.reuse_site().known()) {
     detail.hint += fmt::format(" (reuse since {})", scope.reuse_site().text());
@@ -45,7 +46,7 @@ Variable create_slot(const Operation& primary, const std::string& name, const In
     return get_variable("", wanted, std::move(options), site);
   } catch (const ValueError& error) {
     if (!must_exist || exists(primary.graph(), scope.name())) throw;
-    throw ValueError(error.message(), missing_slot(error.detail(), *scope));
+    throw ValueError(error.message(), missing_slot_detail(error.detail(), *scope));
   }
 }
 

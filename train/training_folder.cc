@@ -114,13 +114,13 @@ void TrainingFolder::use(std::optional<Saver> saver) {
 void TrainingFolder::restore(Session& session, std::span<const std::string> input_files) {
   const std::string& checkpoint = state_->checkpoint = state_->continued_from;
   const TensorBundleReader reader(checkpoint);
-  const auto there = [&](const Saveable& saveable) {
+  const auto is_in_checkpoint = [&](const Saveable& saveable) {
     const auto& specs = saveable->specs();
     return std::all_of(specs.begin(), specs.end(),
                        [&](const auto& spec) { return reader.contains(spec.name); });
   };
   const auto saveables = VarList::all().saveables();
-  const bool complete = std::all_of(saveables.begin(), saveables.end(), there);
+  const bool complete = std::all_of(saveables.begin(), saveables.end(), is_in_checkpoint);
   if (complete && (input_files.empty() || reads(reader, saveables, input_files))) {
     state_->saver->restore(session, checkpoint);
     return;

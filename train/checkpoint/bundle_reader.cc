@@ -185,34 +185,34 @@ Array TensorBundleReader::read(std::string_view name) const {
 
 Array TensorBundleReader::read_value(const TensorInfo& info, const Location& location,
                                      const InputFile& file) const {
-  const auto damaged = [&](const std::string& what) {
+  const auto throw_damaged = [&](const std::string& what) {
     throw errors::DataLossError(fmt::format("tensor {} in {} is damaged: {}", shown_name(info.name),
                                             file.path().string(), what));
   };
   const std::uint64_t file_bytes = file.size().value_or(0);
   if (info.offset > file_bytes || info.bytes > file_bytes - info.offset)
-    damaged(fmt::format("{} bytes wanted at byte {}, the file ends at {}", info.bytes, info.offset,
-                        file_bytes));
+    throw_damaged(fmt::format("{} bytes wanted at byte {}, the file ends at {}", info.bytes,
+                              info.offset, file_bytes));
   if (info.dtype == DType::string) {
     StoredStrings strings = read_strings(file, info.offset, info.bytes, info.shape);
-    if (!strings.problem.empty()) damaged(strings.problem);
-    if (masked_crc(strings.crc) != location.masked_crc) damaged("wrong checksum");
+    if (!strings.problem.empty()) throw_damaged(strings.problem);
+    if (masked_crc(strings.crc) != location.masked_crc) throw_damaged("wrong checksum");
     return std::move(strings.value);
   }
   std::uint64_t wanted = 0;
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(info.shape.elements()),
                              dtype_size(info.dtype), &wanted) ||
       wanted != info.bytes)
-    damaged(fmt::format("{} values of {} do not take {} bytes", info.shape.text(),
-                        dtype_name(info.dtype), info.bytes));
+    throw_damaged(fmt::format("{} values of {} do not take {} bytes", info.shape.text(),
+                              dtype_name(info.dtype), info.bytes));
   Array value(info.dtype, info.shape);
   const std::span bytes(static_cast<std::byte*>(value.raw()), value.bytes());
   file.read_exactly_at(info.offset, bytes);
-  if (masked_crc(crc32c(bytes)) != location.masked_crc) damaged("wrong checksum");
+  if (masked_crc(crc32c(bytes)) != location.masked_crc) throw_damaged("wrong checksum");
   // A bool of C++ that is neither is undefined behaviour in whoever loads it.
   if (info.dtype == DType::bool_ &&
       std::ranges::any_of(bytes, [](std::byte byte) { return byte > std::byte{1}; }))
-    damaged("a bool is neither 0 nor 1");
+    throw_damaged("a bool is neither 0 nor 1");
   return value;
 }
 

@@ -19,7 +19,7 @@ class TensorBytes {
   TensorBytes(const InputFile& file, std::uint64_t offset, std::uint64_t bytes)
       : file_(file), offset_(offset), unread_(bytes) {}
 
-  std::uint64_t left() const { return unread_ + buffered_.size(); }
+  std::uint64_t remaining() const { return unread_ + buffered_.size(); }
 
   /// Fills `out`, for which enough must be left.
   void take(std::span<std::byte> out) {
@@ -35,7 +35,7 @@ class TensorBytes {
   /// The next base-128 number; nothing when it does not end or fit.
   std::optional<std::uint64_t> take_varint() {
     std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && left() > 0; shift += 7) {
+    for (unsigned shift = 0; shift < 64 && remaining() > 0; shift += 7) {
       std::byte byte{};
       take({&byte, 1});
       if (shift == 63 && byte > std::byte{1}) return std::nullopt;
@@ -87,7 +87,7 @@ StoredStrings read_strings(const InputFile& file, std::uint64_t offset, std::uin
     characters += length;
     result.crc = extend_crc_by_length(result.crc, length);
   }
-  if (in.left() != kChecksumBytes + characters) {
+  if (in.remaining() != kChecksumBytes + characters) {
     result.problem = "its strings do not fill its place";
     return result;
   }

@@ -107,12 +107,12 @@ std::optional<bool> is_listed(const std::string& name, const fs::path& folder,
   std::vector<std::string> listed = state->all_model_checkpoint_paths;
   listed.push_back(state->model_checkpoint_path);
   return std::any_of(listed.begin(), listed.end(), [&](const std::string& prefix) {
-    return fs::path(prefix).filename() == name && lies_in(prefix, folder.string());
+    return fs::path(prefix).filename() == name && is_in_folder(prefix, folder.string());
   });
 }
 
-/// The checkpoint that a file of this name marks, "" for no mark.
-std::string marked_by(const std::string& name) {
+/// Returns the checkpoint that a mark file of this name belongs to; "" if it is no mark file.
+std::string marked_checkpoint(const std::string& name) {
   if (name.size() <= 1 + kMarkEnd.size() || name[0] != '.' || !name.ends_with(kMarkEnd)) return "";
   return name.substr(1, name.size() - 1 - kMarkEnd.size());
 }
@@ -132,7 +132,7 @@ void remove_checkpoint(const std::string& checkpoint_prefix) {
   Folder(folder_of(prefix)).remove_checkpoint(prefix.filename().string());
 }
 
-bool lies_in(const std::string& checkpoint_prefix, const std::string& folder) {
+bool is_in_folder(const std::string& checkpoint_prefix, const std::string& folder) {
   check_path(checkpoint_prefix);
   check_path(folder);
   return Folder(folder_of(checkpoint_prefix)).is_same(Folder(folder));
@@ -154,7 +154,7 @@ void remove_unlisted_checkpoints(const std::string& path) noexcept {
   try {
     const Folder folder(path);
     for (const std::string& name : folder.names()) {
-      const std::string checkpoint = marked_by(name);
+      const std::string checkpoint = marked_checkpoint(name);
       if (checkpoint.empty()) continue;
       LockFile mark = LockFile::adopt(fs::path(path) / name);
       const std::string& state = mark.content();

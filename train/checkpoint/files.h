@@ -17,9 +17,9 @@ bool checkpoint_exists(const std::string& checkpoint_prefix);
 /// (tf.train.remove_checkpoint)
 void remove_checkpoint(const std::string& checkpoint_prefix);
 
-/// Whether the files of this prefix lie in `folder` itself, however either is spelt: links, `..`
-/// and relative paths are followed.
-bool lies_in(const std::string& checkpoint_prefix, const std::string& folder);
+/// Returns whether the files of this prefix are directly in `folder`. Links, `..` and relative
+/// paths are resolved in both.
+bool is_in_folder(const std::string& checkpoint_prefix, const std::string& folder);
 
 /// Marks a checkpoint whose files may be there while the state file `latest_filename` beside them
 /// does not list it: `.NAME.unlisted`, locked as long as the result lives. Keeps others from

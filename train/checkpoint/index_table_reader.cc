@@ -26,7 +26,7 @@ struct BlockHandle {
   std::uint64_t size = 0;  // without the trailer
 };
 
-[[noreturn]] void damaged(const InputFile& file, std::string_view what) {
+[[noreturn]] void throw_damaged(const InputFile& file, std::string_view what) {
   throw errors::DataLossError(
       fmt::format("{} is not an undamaged checkpoint index: {}", file.path().string(), what));
 }
@@ -68,10 +68,10 @@ std::string uncompressed(const InputFile& file, std::string_view bytes) {
   std::size_t size = 0;
   if (!snappy::GetUncompressedLength(bytes.data(), bytes.size(), &size) ||
       size / kSnappyMaxRatio > bytes.size())
-    damaged(file, "a block states an impossible size");
+    throw_damaged(file, "a block states an impossible size");
   std::string block(size, '\0');
   if (!snappy::RawUncompress(bytes.data(), bytes.size(), block.data()))
-    damaged(file, "a block cannot be uncompressed");
+    throw_damaged(file, "a block cannot be uncompressed");
   return block;
 }
 
@@ -80,18 +80,19 @@ std::string uncompressed(const InputFile& file, std::string_view bytes) {
 std::string read_block(const InputFile& file, BlockHandle handle, std::uint64_t limit) {
   if (limit < kTrailerBytes || handle.offset > limit - kTrailerBytes ||
       handle.size > limit - kTrailerBytes - handle.offset)
-    damaged(file,
-            fmt::format("a block of {} bytes at byte {} does not fit", handle.size, handle.offset));
+    throw_damaged(file, fmt::format("a block of {} bytes at byte {} does not fit", handle.size,
+                                    handle.offset));
   std::string block = read_bytes(file, handle.offset, handle.size + kTrailerBytes);
   const std::string_view checked = std::string_view(block).substr(0, handle.size + 1);
   if (masked_crc(crc32c(bytes_of(checked))) !=
       load32(std::string_view(block).substr(checked.size())))
-    damaged(file, fmt::format("wrong checksum of the block at byte {}", handle.offset));
+    throw_damaged(file, fmt::format("wrong checksum of the block at byte {}", handle.offset));
   const char compression = checked.back();
   block.resize(handle.size);
   if (compression == 0) return block;
   if (compression == 1) return uncompressed(file, block);
-  damaged(file, fmt::format("unknown compression {} of a block", static_cast<int>(compression)));
+  throw_damaged(file,
+                fmt::format("unknown compression {} of a block", static_cast<int>(compression)));
 }
 
 /// Calls `visit(key, value)` for each record of a block. A key is stored as the number of bytes
@@ -99,9 +100,9 @@ std::string read_block(const InputFile& file, BlockHandle handle, std::uint64_t 
 template <class Visit>
 void visit_block(const InputFile& file, std::string_view block, Visit&& visit) {
   constexpr std::string_view kBadBlock = "a block has an impossible layout";
-  if (block.size() < 4) damaged(file, kBadBlock);
+  if (block.size() < 4) throw_damaged(file, kBadBlock);
   const std::uint64_t restarts = load32(block.substr(block.size() - 4));
-  if (restarts > (block.size() - 4) / 4) damaged(file, kBadBlock);
+  if (restarts > (block.size() - 4) / 4) throw_damaged(file, kBadBlock);
   std::string_view rest = block.substr(0, block.size() - 4 - restarts * 4);
   std::uint64_t key_bytes_left = block.size() * kMaxKeyExpansion;
   std::string key;
@@ -111,10 +112,10 @@ void visit_block(const InputFile& file, std::string_view block, Visit&& visit) {
     const auto value_size = unshared ? take_varint(rest) : std::nullopt;
     if (!value_size || *shared > key.size() || *unshared > rest.size() ||
         *value_size > rest.size() - *unshared)
-      damaged(file, kBadBlock);
+      throw_damaged(file, kBadBlock);
     key.resize(static_cast<std::size_t>(*shared));
     key.append(rest.substr(0, *unshared));
-    if (key.size() > key_bytes_left) damaged(file, "its keys expand without end");
+    if (key.size() > key_bytes_left) throw_damaged(file, "its keys expand without end");
     key_bytes_left -= key.size();
     visit(std::string_view(key), rest.substr(*unshared, *value_size));
     rest.remove_prefix(*unshared + *value_size);
@@ -127,14 +128,14 @@ void read_index_table(
     const InputFile& file,
     const std::function<void(std::string_view key, std::string_view value)>& visit) {
   const std::uint64_t size = file.size().value_or(0);
-  if (size < kFooterBytes) damaged(file, fmt::format("it has {} bytes only", size));
+  if (size < kFooterBytes) throw_damaged(file, fmt::format("it has {} bytes only", size));
   const std::uint64_t limit = size - kFooterBytes;
   const std::string footer = read_bytes(file, limit, kFooterBytes);
-  if (!footer.ends_with(kMagic)) damaged(file, "it does not end as such a file does");
+  if (!footer.ends_with(kMagic)) throw_damaged(file, "it does not end as such a file does");
   std::string_view handles = std::string_view(footer).substr(0, kFooterBytes - kMagic.size());
   const auto metaindex = take_handle(handles);
   const auto index = metaindex ? take_handle(handles) : std::nullopt;
-  if (!index) damaged(file, "its footer is damaged");
+  if (!index) throw_damaged(file, "its footer is damaged");
 
   // Blocks in file order without overlap and keys in strict order are what every writer makes;
   // insisting on both bounds the work by the size of the file.
@@ -142,11 +143,11 @@ void read_index_table(
   std::optional<std::string> last_key;
   visit_block(file, read_block(file, *index, limit), [&](std::string_view, std::string_view value) {
     const auto handle = take_handle(value);
-    if (!handle || handle->offset < read_to) damaged(file, "its blocks are out of order");
+    if (!handle || handle->offset < read_to) throw_damaged(file, "its blocks are out of order");
     const std::string block = read_block(file, *handle, limit);
     read_to = handle->offset + handle->size + kTrailerBytes;
     visit_block(file, block, [&](std::string_view key, std::string_view record) {
-      if (last_key && key <= *last_key) damaged(file, "its keys are out of order");
+      if (last_key && key <= *last_key) throw_damaged(file, "its keys are out of order");
       last_key = key;
       visit(key, record);
     });

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBeforeTensors = 3;  // prefix, tensor_names, shape_and_slices
 
-void need_whole(const LaunchArgs& args, std::size_t tensors) {
+void check_unsliced(const LaunchArgs& args, std::size_t tensors) {
   const std::string* slices = args.input<std::string>(2);
   const auto sliced =
       std::find_if(slices, slices + tensors, [](const auto& text) { return !text.empty(); });
@@ -31,7 +31,7 @@ std::unique_ptr<PreparedKernel> save_kernel(const KernelRequest& request) {
   const std::vector<TensorDesc> tensors(request.inputs.begin() + kBeforeTensors,
                                         request.inputs.end());
   return function_kernel([tensors](const LaunchArgs& args) {
-    need_whole(args, tensors.size());
+    check_unsliced(args, tensors.size());
     TensorBundleWriter writer(*args.input<std::string>(0));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const std::shared_ptr<void> lent(const_cast<void*>(args.inputs[kBeforeTensors + i]),
@@ -86,7 +86,7 @@ void copy_out(const Array& value, void* to) {
 
 std::unique_ptr<PreparedKernel> restore_kernel(const KernelRequest& request) {
   return function_kernel([wanted = request.outputs](const LaunchArgs& args) {
-    need_whole(args, wanted.size());
+    check_unsliced(args, wanted.size());
     const std::string& prefix = *args.input<std::string>(0);
     const std::span names(args.input<std::string>(1), wanted.size());
     const TensorBundleReader reader(prefix);

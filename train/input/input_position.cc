@@ -233,8 +233,8 @@ class QueueSaveable final : public SaveableObject {
 
 Saveable make_saveable_from_queue(const QueueBase& queue) {
   const auto all = runners();
-  const auto fills = [&](const QueueRunner& runner) { return runner.queue() == queue; };
-  const auto runner = std::find_if(all.begin(), all.end(), fills);
+  const auto feeds_queue = [&](const QueueRunner& runner) { return runner.queue() == queue; };
+  const auto runner = std::find_if(all.begin(), all.end(), feeds_queue);
   if (runner == all.end()) {
     throw ValueError(fmt::format("no queue runner fills queue '{}'", queue.name()),
                      {.hint = "tf::train::add_queue_runner tells the graph of one"});
@@ -243,15 +243,15 @@ Saveable make_saveable_from_queue(const QueueBase& queue) {
   std::vector<Tensor> resources{queue.queue_ref()};
   if (source.one_each && source.reads.size() == 1 && source.dequeues.empty()) {
     const Node& read = **source.reads.begin();
-    const auto takes_part = [&](const QueueRunner& other) {
-      if (fills(other)) return true;
+    const auto shares_input = [&](const QueueRunner& other) {
+      if (feeds_queue(other)) return true;
       for (const Node* node : source_of(other).reads) {
         if (node->inputs[0] == read.inputs[0] || node->inputs[1] == read.inputs[1]) return true;
       }
       return false;
     };
     // Nobody else fills the queue, uses the reader or takes names from its queue.
-    if (std::count_if(all.begin(), all.end(), takes_part) == 1) {
+    if (std::count_if(all.begin(), all.end(), shares_input) == 1) {
       resources.push_back(read.inputs[0]);
       resources.push_back(read.inputs[1]);
     }

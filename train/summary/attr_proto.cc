@@ -152,14 +152,14 @@ AttrValue read_list(const From& items, const Read& read) {
 
 /// Which of the fields is filled says of what the list is.
 AttrValue read_list_value(const proto::AttrValue::ListValue& list) {
-  const auto as_it_is = [](const auto& item) { return item; };
-  if (list.s_size() > 0) return read_list<std::string>(list.s(), as_it_is);
-  if (list.f_size() > 0) return read_list<float>(list.f(), as_it_is);
-  if (list.b_size() > 0) return read_list<bool>(list.b(), as_it_is);
+  const auto unchanged = [](const auto& item) { return item; };
+  if (list.s_size() > 0) return read_list<std::string>(list.s(), unchanged);
+  if (list.f_size() > 0) return read_list<float>(list.f(), unchanged);
+  if (list.b_size() > 0) return read_list<bool>(list.b(), unchanged);
   if (list.type_size() > 0) return read_list<DType>(list.type(), read_type);
   if (list.shape_size() > 0) return read_list<Shape>(list.shape(), read_shape);
   if (list.tensor_size() > 0) return read_list<Array>(list.tensor(), read_optional_tensor);
-  return read_list<std::int64_t>(list.i(), as_it_is);
+  return read_list<std::int64_t>(list.i(), unchanged);
 }
 
 struct Writer {
