@@ -18,14 +18,15 @@ namespace {
 constexpr std::int64_t kSummaryEvery = 100;  // steps, as the CIFAR-10 program does
 
 void check(const TrainOptions& options) {
-  const auto need = [](bool holds, const char* what, auto value) {
+  const auto check_that = [](bool holds, const char* what, auto value) {
     if (!holds) throw ValueError(fmt::format("{} must be at least 1, got {}", what, value));
   };
-  need(options.num_towers >= 1, "the number of towers", options.num_towers);
-  need(options.batch_size >= 1, "the batch size", options.batch_size);
-  need(options.num_epochs >= 1, "the number of epochs", options.num_epochs);
-  need(options.reader_threads >= 1, "the number of reader threads", options.reader_threads);
-  if (options.max_steps) need(*options.max_steps >= 1, "the number of steps", *options.max_steps);
+  check_that(options.num_towers >= 1, "the number of towers", options.num_towers);
+  check_that(options.batch_size >= 1, "the batch size", options.batch_size);
+  check_that(options.num_epochs >= 1, "the number of epochs", options.num_epochs);
+  check_that(options.reader_threads >= 1, "the number of reader threads", options.reader_threads);
+  if (options.max_steps)
+    check_that(*options.max_steps >= 1, "the number of steps", *options.max_steps);
   if (options.tb_logging && options.train_dir.empty()) {
     throw ValueError("summaries want a train_dir to be written to");
   }
@@ -45,11 +46,11 @@ std::int64_t count_records(const std::string& file) {
 
 std::int64_t any_seed() { return std::random_device()() & 0x7FFFFFFFU; }
 
-/// Takes over the seed of what is gone on from. Throws ValueError where that was another kind of
-/// run.
-void go_on_alike(const Model& model, TrainOptions& options) {
+/// Checks that the options fit the training that is continued, and takes its seed. Throws
+/// ValueError if they differ.
+void check_same_training(const Model& model, TrainOptions& options) {
   const RunRecord record = read_run_record(model, options.train_dir).value_or(RunRecord{});
-  const auto other = [&](const std::string& what) {
+  const auto mismatch = [&](const std::string& what) {
     return ValueError(fmt::format("the network in '{}' was trained {}", options.train_dir, what),
                       {.hint = "go on as it was begun, choose another --train-dir, or begin anew "
                                "with --restart"});
@@ -58,11 +59,11 @@ void go_on_alike(const Model& model, TrainOptions& options) {
     if (!option.kept) continue;
     const OptionValue& was = option_value(model, record.values, option.name);
     if (was != option_value(model, options.values, option.name)) {
-      throw other(fmt::format("{} --{}", std::get<bool>(was) ? "with" : "without", option.name));
+      throw mismatch(fmt::format("{} --{}", std::get<bool>(was) ? "with" : "without", option.name));
     }
   }
   if (options.seed && record.seed && *options.seed != *record.seed) {
-    throw other(fmt::format("from seed {}, not {}", *record.seed, *options.seed));
+    throw mismatch(fmt::format("from seed {}, not {}", *record.seed, *options.seed));
   }
   if (record.seed) options.seed = record.seed;
 }
@@ -227,8 +228,8 @@ Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGr
   return hooks;
 }
 
-/// Examples that wait in each tower's shuffle queue when training has ended.
-std::vector<std::int64_t> left_over(Session& session, const Model& model, int num_towers) {
+/// Returns the number of examples in each tower's shuffle queue at the end of training.
+std::vector<std::int64_t> queued_examples(Session& session, const Model& model, int num_towers) {
   std::vector<std::int64_t> counts;
   for (int i = 0; i < num_towers; ++i) {
     const Tensor size = session.graph().get_tensor_by_name(
@@ -269,7 +270,7 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   tf::train::TrainingFolder folder;
   if (!options.train_dir.empty()) {
     folder = {options.train_dir, {.restart = options.restart}};
-    if (!folder.continued_from().empty()) go_on_alike(model, options);
+    if (!folder.continued_from().empty()) check_same_training(model, options);
     if (!options.seed) options.seed = any_seed();
   }
 
@@ -323,7 +324,7 @@ TrainResult train(const Model& model, const TrainOptions& asked,
         static_cast<double>((told->runs - 1) * options.batch_size * options.num_towers) /
         told->seconds;
   }
-  result.left_over = left_over(sess.raw_session(), model, options.num_towers);
+  result.left_over = queued_examples(sess.raw_session(), model, options.num_towers);
   return result;
 }
 

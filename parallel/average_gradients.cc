@@ -61,7 +61,7 @@ class Averager {
     if (weighted()) {
       for (std::size_t i = 0; i < slices.size(); ++i) {
         IndexedSlices one = slices[i].slices();
-        one.values = weigh(one.values, present.towers[i]);
+        one.values = apply_weight(one.values, present.towers[i]);
         slices[i] = one;
       }
     }
@@ -80,7 +80,7 @@ class Averager {
       const Gradient& gradient = present.gradients[i];
       Tensor dense =
           gradient.is_dense() ? gradient.dense() : convert_to_tensor(gradient.slices(), {}, site_);
-      if (weighted()) dense = weigh(dense, present.towers[i]);
+      if (weighted()) dense = apply_weight(dense, present.towers[i]);
       expanded.push_back(expand_dims(dense, 0, {}, site_));
     }
     const Tensor rows = concat(expanded, 0, {}, site_);
@@ -96,7 +96,7 @@ class Averager {
     return weighted() ? divide(sum, total(present.towers, sum.dtype()), {}, site_) : sum;
   }
 
-  Tensor weigh(const Tensor& gradient, std::size_t tower) {
+  Tensor apply_weight(const Tensor& gradient, std::size_t tower) {
     return multiply(gradient, weight(tower, gradient.dtype()), {}, site_);
   }
 

@@ -11,10 +11,10 @@
 namespace towerflow::report {
 namespace {
 
-double begin_of(const RunMetadata& step, const NodeStats& stats) {
+double begin_time(const RunMetadata& step, const NodeStats& stats) {
   return step.simulated ? stats.virtual_begin : stats.begin;
 }
-double end_of(const RunMetadata& step, const NodeStats& stats) {
+double end_time(const RunMetadata& step, const NodeStats& stats) {
   return step.simulated ? stats.virtual_end : stats.end;
 }
 
@@ -34,12 +34,12 @@ std::vector<Engine> engines(const RunMetadata& step, double seconds, std::size_t
   std::map<std::string, std::size_t> index;
   for (const NodeStats& stats : step.nodes) {
     const std::string name =
-        short_device(stats.device) +
+        device_part(stats.device) +
         (stats.lane == Lane::compute ? std::string() : fmt::format(" {}", lane_name(stats.lane)));
     const auto [it, added] = index.emplace(name, all.size());
     if (added) all.push_back({name, 0, 0, std::string(width, ' ')});
     Engine& engine = all[it->second];
-    const double begin = begin_of(step, stats), end = end_of(step, stats);
+    const double begin = begin_time(step, stats), end = end_time(step, stats);
     const bool wait = stats.kind == NodeStats::Kind::wait;
     (wait ? engine.waits : engine.busy) += end - begin;
     const char mark = wait ? '.'
@@ -74,7 +74,7 @@ std::string lines_with(const std::string& report, const std::vector<std::string>
 
 }  // namespace
 
-std::string short_device(const std::string& name) {
+std::string device_part(const std::string& name) {
   const std::size_t at = name.find("/device:");
   return at == std::string::npos ? name : name.substr(at);
 }
@@ -91,7 +91,7 @@ std::string step_timeline(const RunMetadata& step, std::size_t width) {
   return text;
 }
 
-std::string holdings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds) {
+std::string holdings_text(Session& session, std::span<const Fetch> fetches, const Feeds& feeds) {
   std::map<std::string, int> nodes;
   for (const Placement& placement : session.placements(fetches, feeds)) ++nodes[placement.given];
   std::map<std::string, std::pair<int, double>> replicas;
@@ -107,7 +107,7 @@ std::string holdings(Session& session, std::span<const Fetch> fetches, const Fee
   std::string text;
   for (const DeviceHolding& device : devices) {
     text += fmt::format("  {}: {}\n    {} nodes of the step, {} of memory for its values",
-                        short_device(device.name), device.description, nodes[device.name],
+                        device_part(device.name), device.description, nodes[device.name],
                         megabytes(static_cast<double>(device.step_bytes)));
     if (device.variables > 0) {
       text += fmt::format("; {}{} variables and slots, {}", one_home ? "all " : "",
@@ -132,13 +132,13 @@ std::string crossings(Session& session, std::span<const Fetch> fetches, const Fe
   std::map<std::pair<std::string, std::string>, std::pair<int, double>> routes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Transfer& transfer = all[i];
-    auto& [count, bytes] = routes[{short_device(transfer.from), short_device(transfer.to)}];
+    auto& [count, bytes] = routes[{device_part(transfer.from), device_part(transfer.to)}];
     ++count;
     bytes += static_cast<double>(transfer.bytes);
     if (i >= shown) continue;
     text +=
         fmt::format("  {:>10}  {} -> {}  {}{}\n", megabytes(static_cast<double>(transfer.bytes)),
-                    short_device(transfer.from), short_device(transfer.to), transfer.value,
+                    device_part(transfer.from), device_part(transfer.to), transfer.value,
                     transfer.replica ? " (a variable: again when it has changed)" : "");
   }
   if (all.size() > shown) text += fmt::format("  and {} smaller ones\n", all.size() - shown);
@@ -155,7 +155,7 @@ std::string first_departure(const RunMetadata& step) {
   for (const NodeStats& stats : step.nodes) {
     if (stats.lane != Lane::download || stats.kind != NodeStats::Kind::copy) continue;
     if (stats.node.find("gradients") == std::string::npos) continue;
-    const double begin = begin_of(step, stats);
+    const double begin = begin_time(step, stats);
     if (leaves < 0 || begin < leaves) {
       leaves = begin;
       what = stats.node;
@@ -170,12 +170,12 @@ std::string first_departure(const RunMetadata& step) {
         stats.node.find("gradients") == std::string::npos) {
       continue;
     }
-    const double begin = begin_of(step, stats), end = end_of(step, stats);
+    const double begin = begin_time(step, stats), end = end_time(step, stats);
     all += end - begin;
     before += std::max(0.0, std::min(end, leaves) - begin);
   }
   return fmt::format("  The first gradient, of {}, left {} after {:.0f} % of its backward pass.\n",
-                     what, short_device(device), all > 0 ? 100 * before / all : 0);
+                     what, device_part(device), all > 0 ? 100 * before / all : 0);
 }
 
 void write_trace(const RunMetadata& step, const std::string& path) {
@@ -187,7 +187,7 @@ void write_trace(const RunMetadata& step, const std::string& path) {
 std::string explanation(Session& session, std::span<const Fetch> fetches, const Feeds& feeds,
                         const RunMetadata& step) {
   const std::string plan = session.plan_report(fetches, feeds);
-  return fmt::format("Who holds what\n{}", holdings(session, fetches, feeds)) +
+  return fmt::format("Who holds what\n{}", holdings_text(session, fetches, feeds)) +
          fmt::format("\nWhat crosses in a step\n{}", crossings(session, fetches, feeds)) +
          fmt::format("\nWho works and who waits\n{}{}", step_timeline(step),
                      first_departure(step)) +

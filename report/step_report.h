@@ -35,8 +35,9 @@ double unattributed_share(std::span<const RunMetadata> steps);
 /// A step as a picture: one row an engine, time from left to right.
 std::string step_timeline(const RunMetadata& step, std::size_t width = 72);
 
-/// Who holds what: the devices of a session with what a step keeps on each.
-std::string holdings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds = {});
+/// Describes the devices of a session and the memory that a step needs on each.
+std::string holdings_text(Session& session, std::span<const Fetch> fetches,
+                          const Feeds& feeds = {});
 
 /// What crosses between memories in a step: the largest values, and sums by route.
 std::string crossings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds = {},
@@ -51,7 +52,7 @@ std::string explanation(Session& session, std::span<const Fetch> fetches, const 
                         const RunMetadata& step);
 
 /// "/device:SIM:0" out of the full name of a device.
-std::string short_device(const std::string& name);
+std::string device_part(const std::string& name);
 
 /// Writes a step as chrome://tracing and Perfetto show it.
 void write_trace(const RunMetadata& step, const std::string& path);

@@ -69,10 +69,10 @@ double stream_rate(int threads) {
   return best;
 }
 
-/// Steps of one tower, with either choice of kernels, on one thread and on all.
-std::vector<report::AloneSteps> alone_steps(const models::Model& model,
-                                            models::StepBenchOptions options, int threads,
-                                            std::int64_t steps) {
+/// Times steps of one tower with both choices of kernels, on one thread and on all threads.
+std::vector<report::AloneSteps> single_tower_steps(const models::Model& model,
+                                                   models::StepBenchOptions options, int threads,
+                                                   std::int64_t steps) {
   options.num_towers = 1;
   std::vector<report::AloneSteps> alone;
   for (const int on : {1, threads}) {
@@ -95,8 +95,8 @@ void explain(models::StepBench& bench, const models::Model& model,
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads = options.devices.threads > 0 ? options.devices.threads : cores;
   const double rate = stream_rate(threads);
-  const double floor =
-      report::step_floor(traces[0], alone_steps(model, options, threads, steps), threads, rate);
+  const double floor = report::step_floor(
+      traces[0], single_tower_steps(model, options, threads, steps), threads, rate);
   fmt::print("{}", report::floor_line(traces, floor, rate));
 }
 
@@ -172,7 +172,7 @@ void add_bench_model(CLI::App& parent, const models::Model& model) {
   add_flag(app, "--serve", arguments->serve,
            "time windows when told to on standard input: a number of steps a line");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_model(*arguments); });
+  set_action(app, [arguments] { bench_model(*arguments); });
 }
 
 }  // namespace

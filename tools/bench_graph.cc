@@ -110,7 +110,7 @@ void add_bench_graph(CLI::App& parent) {
   add_flag(app, "--serve", arguments->serve,
            "record when told to on standard input: a number of layers a line");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_graph(*arguments); });
+  set_action(app, [arguments] { bench_graph(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -40,13 +40,13 @@ using Build = std::function<Program(int)>;
 
 Tensor input() { return placeholder(DType::float32, {.shape = Shape{2}, .name = "in"}); }
 
-Array two() { return Array::of<float>(Shape{2}, std::vector<float>{0.25f, 0.5f}); }
+Array two_floats() { return Array::of<float>(Shape{2}, std::vector<float>{0.25f, 0.5f}); }
 
 /// A program of one input.
 Program fed(const Tensor& x, std::vector<Fetch> fetches) {
   Program program;
   program.fetches = std::move(fetches);
-  program.feeds.emplace_back(x, two());
+  program.feeds.emplace_back(x, two_floats());
   return program;
 }
 
@@ -60,7 +60,7 @@ Build chain(std::function<Tensor(const Tensor&, int)> next) {
   };
 }
 
-Tensor mixed(const Tensor& x, int i) {
+Tensor varied_op(const Tensor& x, int i) {
   switch (i % 6) {
     case 0:
       return nn::relu(x);
@@ -89,8 +89,8 @@ Program fan_of_fetches(int n) {
   return fed(x, {made.begin(), made.end()});
 }
 
-/// What takes all of `n` readers of one tensor.
-Build fan_into(std::function<Fetch(const std::vector<Tensor>&)> taker) {
+/// Builds a program in which one op takes all of `n` consumers of one tensor.
+Build build_fan(std::function<Fetch(const std::vector<Tensor>&)> taker) {
   return [taker](int n) {
     const Tensor x = input();
     return fed(x, {taker(readers_of(x, n))});
@@ -228,7 +228,7 @@ Program many_feeds(int n) {
   std::vector<Tensor> xs;
   for (int i = 0; i < n; ++i) {
     xs.push_back(input());
-    program.feeds.emplace_back(xs.back(), two());
+    program.feeds.emplace_back(xs.back(), two_floats());
     program.fetches.emplace_back(xs.back());
   }
   return program;
@@ -258,14 +258,14 @@ std::vector<GrowthShape> growth_shapes() {
       {"views", chain([](const Tensor& x, int i) {
          return i % 2 == 0 ? stop_gradient(x) : reshape(x, {2});
        })},
-      {"mixed", chain(mixed)},
+      {"mixed", chain(varied_op)},
       {"colocated", colocated},
       {"control", control_chain},
       {"fan-out", fan_of_fetches},
-      {"add_n", fan_into([](const Tensors& all) { return Fetch(add_n(all)); })},
-      {"concat", fan_into([](const Tensors& all) { return Fetch(concat(all, 0)); })},
-      {"stack", fan_into([](const Tensors& all) { return Fetch(stack(all)); })},
-      {"group", fan_into([](const Tensors& all) { return Fetch(group(all)); })},
+      {"add_n", build_fan([](const Tensors& all) { return Fetch(add_n(all)); })},
+      {"concat", build_fan([](const Tensors& all) { return Fetch(concat(all, 0)); })},
+      {"stack", build_fan([](const Tensors& all) { return Fetch(stack(all)); })},
+      {"group", build_fan([](const Tensors& all) { return Fetch(group(all)); })},
       {"no-ops", group_of_no_ops},
       {"waits", growing_waits},
       {"barrier", group_before_all},
@@ -349,7 +349,7 @@ void add_bench_growth(CLI::App& parent) {
   for (const GrowthShape& shape : growth_shapes()) names.emplace_back(shape.name);
   add_choice(app, "--shape", arguments->shape, "which graphs", std::move(names));
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_growth(*arguments); });
+  set_action(app, [arguments] { bench_growth(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -123,7 +123,7 @@ void add_bench_records(CLI::App& parent) {
   add_flag(app, "--serve", arguments->serve,
            "time a window when told to on standard input: a number of batches a line");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_records(*arguments); });
+  set_action(app, [arguments] { bench_records(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -89,7 +89,7 @@ void add_bench_run(CLI::App& parent) {
   add_whole(app, "--windows", arguments->windows, "timed windows");
   add_whole(app, "--calls", arguments->calls, "calls a window");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_run(*arguments); });
+  set_action(app, [arguments] { bench_run(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -51,7 +51,7 @@ double status_mib(const std::string& name) {
 }
 
 /// From here on VmHWM is the peak.
-void forget_peak() {
+void reset_peak_memory() {
   std::ofstream refs("/proc/self/clear_refs");
   refs << "5" << std::flush;
   if (!refs) throw errors::PermissionDeniedError("cannot reset the peak in /proc/self/clear_refs");
@@ -104,7 +104,7 @@ class SaveBench {
  private:
   /// The checkpoint is deleted when it has been timed.
   MeasuredSave save_once() {
-    forget_peak();
+    reset_peak_memory();
     const double before = status_mib("VmRSS");
     const auto start = std::chrono::steady_clock::now();
     const std::string written =
@@ -159,7 +159,7 @@ void add_bench_save(CLI::App& parent) {
   add_flag(app, "--serve", arguments->serve,
            "save when told to on standard input: a number of saves a line");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_save(*arguments); });
+  set_action(app, [arguments] { bench_save(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -96,7 +96,7 @@ void add_bench_scaling(CLI::App& parent) {
   add_whole(app, "--batch-size", arguments->batch_size, "examples a step for each tower");
   add_whole(app, "--steps", arguments->steps, "steps of which the median counts");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_scaling(*arguments); });
+  set_action(app, [arguments] { bench_scaling(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -95,9 +95,9 @@ class UpdateBench {
     optimizer_ = kind_.make();
     std::vector<std::vector<GradAndVar>> tower_grads(static_cast<std::size_t>(arguments.towers));
     for (std::int64_t i = 0; i < arguments.variables; ++i) {
-      const Variable variable = made(fmt::format("variable_{}", i), true);
+      const Variable variable = make_parameter(fmt::format("variable_{}", i), true);
       for (std::size_t tower = 0; tower < tower_grads.size(); ++tower) {
-        const Tensor gradient = made(fmt::format("gradient_{}_{}", tower, i), false);
+        const Tensor gradient = make_parameter(fmt::format("gradient_{}_{}", tower, i), false);
         tower_grads[tower].push_back({Gradient(gradient), variable});
       }
     }
@@ -127,7 +127,7 @@ class UpdateBench {
   std::string plan_report() { return session_->plan_report(update_); }
 
  private:
-  Variable made(const std::string& name, bool trainable) {
+  Variable make_parameter(const std::string& name, bool trainable) {
     return get_variable(
         name, Shape{size_},
         {.initializer = random_uniform_initializer({.minval = -0.01, .maxval = 0.01}),
@@ -206,7 +206,7 @@ void add_bench_update(CLI::App& parent) {
   add_flag(app, "--serve", arguments->serve,
            "time a window when told to on standard input: a number of steps a line");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { bench_update(*arguments); });
+  set_action(app, [arguments] { bench_update(*arguments); });
 }
 
 }  // namespace towerflow::tools

@@ -32,8 +32,9 @@ constexpr const char* kFooter =
     "Ctrl-C,\n143 by a request to terminate, 129 by a terminal that was closed.\n"
     "TOWERFLOW_EXPLAIN=1 in the environment prints what the planner makes of each run.";
 
-/// Where nobody can be told there is still the exit code. Needs no memory.
-void complain(std::string_view message) {
+/// Prints an error message without allocating memory. A failed write is ignored: the exit code
+/// tells of the error as well.
+void print_error(std::string_view message) {
   std::fprintf(stderr, "towerflow: %.*s\n", static_cast<int>(message.size()), message.data());
 }
 
@@ -44,9 +45,9 @@ std::string full_name(const CLI::App* app) {
 }
 
 /// The innermost subcommand on the command line so far.
-const CLI::App* innermost(const CLI::App* app) {
+const CLI::App* innermost_subcommand(const CLI::App* app) {
   const std::vector<CLI::App*> used = app->get_subcommands();
-  return used.empty() ? app : innermost(used.front());
+  return used.empty() ? app : innermost_subcommand(used.front());
 }
 
 std::vector<const CLI::App*> all_subcommands(const CLI::App* app) {
@@ -64,8 +65,8 @@ std::string see_help(const CLI::App* app) {
 }
 
 /// "'towerflow train' does not take '--foo'; nearest existing: ..."
-std::string not_taken(const CLI::App* app, const std::string& what,
-                      const std::vector<std::string>& known) {
+std::string unknown_argument_text(const CLI::App* app, const std::string& what,
+                                  const std::vector<std::string>& known) {
   const std::string hint = nearest_hint(what, known);
   return fmt::format("'{}' does not take '{}'{}{}", full_name(app), what, hint.empty() ? "" : "; ",
                      hint);
@@ -87,7 +88,7 @@ std::string subcommand_mistake(const CLI::App* app, int argc, char** argv) {
     if (word.starts_with('-')) {
       const std::string option = word.substr(0, word.find('='));
       if (app->get_option_no_throw(option) != nullptr) continue;
-      return not_taken(app, option, options_of(app)) + see_help(app);
+      return unknown_argument_text(app, option, options_of(app)) + see_help(app);
     }
     const auto next = std::find_if(subcommands.begin(), subcommands.end(),
                                    [&](const CLI::App* sub) { return sub->get_name() == word; });
@@ -105,13 +106,13 @@ std::string subcommand_mistake(const CLI::App* app, int argc, char** argv) {
 
 /// CLI11's message of a mistake in the command line, as a sentence of ours.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* where = innermost(&app);
+  const CLI::App* where = innermost_subcommand(&app);
   std::string text = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !names_of(where).empty()) {
     text = fmt::format("'{}' wants one of: {}", full_name(where), fmt::join(names_of(where), ", "));
   } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::vector<std::string> extras = app.remaining(true);
-    if (!extras.empty()) text = not_taken(where, extras[0], options_of(where));
+    if (!extras.empty()) text = unknown_argument_text(where, extras[0], options_of(where));
   } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string option = text.substr(0, text.find(':'));
     text = text.ends_with("missing") ? option + " wants a value"
@@ -128,18 +129,18 @@ std::string failure_text(const Error& error) {
                              : fmt::format("{} ({})", error.message(), detail.hint);
 }
 
-void complain_of(const Error& error) {
+void print_failure(const Error& error) {
   try {
-    complain(failure_text(error));
+    print_error(failure_text(error));
   } catch (const std::bad_alloc&) {
-    complain(error.what());
+    print_error(error.what());
   }
 }
 
 int run_checked(CLI::App& app, int argc, char** argv) {
   const std::string mistake = subcommand_mistake(&app, argc, argv);
   if (!mistake.empty()) {
-    complain(mistake);
+    print_error(mistake);
     return kUsage;
   }
   try {
@@ -151,13 +152,13 @@ int run_checked(CLI::App& app, int argc, char** argv) {
     flush_output();
     return 0;
   } catch (const CLI::ParseError& error) {
-    complain(usage_text(app, error));
+    print_error(usage_text(app, error));
   } catch (const Interrupted& interrupted) {
     // A closed terminal takes no more words.
     if (interrupted.signal != SIGHUP) flush_output();
     return kSignal + interrupted.signal;
   } catch (const UsageError& error) {
-    complain(error.what() + see_help(innermost(&app)));
+    print_error(error.what() + see_help(innermost_subcommand(&app)));
   }
   return kUsage;
 }
@@ -183,11 +184,11 @@ int run(int argc, char** argv) {
     add_commands(app);
     return run_checked(app, argc, argv);
   } catch (const Error& error) {
-    complain_of(error);
+    print_failure(error);
   } catch (const std::bad_alloc&) {
-    complain("out of memory");
+    print_error("out of memory");
   } catch (const std::exception& error) {
-    complain(error.what());
+    print_error(error.what());
   }
   return kFailed;
 }

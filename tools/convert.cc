@@ -81,7 +81,7 @@ void add_convert_mnist(CLI::App& convert) {
   add_flag(app, "--without-geometry", arguments->without_geometry,
            "leave height, width and depth out of the records");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { convert_mnist(*arguments); });
+  set_action(app, [arguments] { convert_mnist(*arguments); });
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ std::vector<Placement> placements(Graph& graph, Session& session,
   return session.placements(fetches);
 }
 
-/// One accelerator more than there is, to show what becomes of it.
-std::vector<std::string> asked_devices(const DevicesArguments& arguments) {
+/// Returns the host and one accelerator more than there is, to show how that one is placed.
+std::vector<std::string> devices_to_request(const DevicesArguments& arguments) {
   constexpr int kMost = 8;
   const int there = arguments.simulated.count > 0 ? arguments.simulated.count : arguments.cpus;
   std::vector<std::string> asked{"/cpu:0"};
@@ -101,7 +101,7 @@ void list_devices(const DevicesArguments& arguments) {
                    .intra_op_parallelism_threads = static_cast<int>(arguments.threads.value_or(0)),
                    .allow_soft_placement = true,
                    .simulated = arguments.simulated});
-  const auto asked = placements(graph, session, asked_devices(arguments));
+  const auto asked = placements(graph, session, devices_to_request(arguments));
   const auto devices = session.device_holdings(std::vector<Fetch>{});
   const Machine machine = this_machine();
   const std::int64_t threads = arguments.threads.value_or(machine.cores);
@@ -111,7 +111,7 @@ void list_devices(const DevicesArguments& arguments) {
   for (const DeviceHolding& device : devices) names.add({device.name, device.description});
   placed.add({"asked", "given", "why"});
   for (const Placement& one : asked)
-    placed.add({one.asked, report::short_device(one.given), one.why});
+    placed.add({one.asked, report::device_part(one.given), one.why});
   fmt::print("Devices of a session\n{}\nWhere a request goes, with soft placement\n{}",
              names.text(), placed.text());
   print_machine(machine, threads);
@@ -120,7 +120,7 @@ void list_devices(const DevicesArguments& arguments) {
   ordered_json line;
   line["devices"] = ordered_json::array();
   for (const DeviceHolding& device : devices) {
-    const bool simulated = report::short_device(device.name).starts_with("/device:SIM:");
+    const bool simulated = report::device_part(device.name).starts_with("/device:SIM:");
     line["devices"].push_back(
         {{"name", device.name},
          {"type", simulated ? "SIM" : "CPU"},
@@ -144,7 +144,7 @@ void add_devices(CLI::App& app) {
   add_devices(devices, "--devices", arguments->cpus, arguments->simulated);
   add_threads(devices, arguments->threads);
   add_json(devices, arguments->json);
-  on_run(devices, [arguments] { list_devices(*arguments); });
+  set_action(devices, [arguments] { list_devices(*arguments); });
 }
 
 }  // namespace towerflow::tools

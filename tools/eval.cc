@@ -63,7 +63,7 @@ void add_eval_model(CLI::App& eval, const models::Model& model) {
   add_whole(app, "--batch-size", arguments->options.batch_size, "examples a run");
   add_trained_options(app, model, arguments->options.values);
   add_json(app, arguments->json);
-  on_run(app, [arguments] { eval_model(*arguments); });
+  set_action(app, [arguments] { eval_model(*arguments); });
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ void add_explain_model(CLI::App& parent, const models::Model& model) {
   add_text(app, "--trace", arguments->trace, "write the step for chrome://tracing to FILE",
            {.type = "FILE"});
   add_flag(app, "--plan", arguments->plan, "print every instruction as well");
-  on_run(app, [arguments] { explain_model(*arguments); });
+  set_action(app, [arguments] { explain_model(*arguments); });
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ void add_inspect(CLI::App& app) {
   add_flag(inspect_app, "--all", arguments->options.all,
            fmt::format("show every row, not the first {} alone", kShownRows));
   add_json(inspect_app, arguments->json);
-  on_run(inspect_app,
-         [arguments] { inspect(arguments->file, arguments->options, arguments->json); });
+  set_action(inspect_app,
+             [arguments] { inspect(arguments->file, arguments->options, arguments->json); });
 }
 
 }  // namespace towerflow::tools

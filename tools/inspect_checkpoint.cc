@@ -231,7 +231,7 @@ double time_of(const fs::path& file) {
   return std::chrono::duration<double>(since).count();
 }
 
-Kept kept(const fs::path& prefix) {
+Kept kept_checkpoint(const fs::path& prefix) {
   return {
       .prefix = prefix, .time = time_of(bundle_index_path(prefix)), .exists = has_index(prefix)};
 }
@@ -246,11 +246,11 @@ std::vector<Kept> checkpoints_of(const fs::path& folder, const std::string& stat
   has_state = state.has_value();
   if (state) {
     for (const std::string& prefix : state->all_model_checkpoint_paths)
-      found.push_back(kept(prefix));
+      found.push_back(kept_checkpoint(prefix));
     const auto newest =
         std::ranges::find(found, fs::path(state->model_checkpoint_path), &Kept::prefix);
     if (newest == found.end())
-      found.push_back(kept(state->model_checkpoint_path));
+      found.push_back(kept_checkpoint(state->model_checkpoint_path));
     else
       std::rotate(newest, newest + 1, found.end());
     return found;
@@ -259,7 +259,7 @@ std::vector<Kept> checkpoints_of(const fs::path& folder, const std::string& stat
   for (fs::directory_iterator entry(folder, error), end;
        !error && entry != end && found.size() < kMost; entry.increment(error)) {
     if (entry->path().extension() == ".index")
-      found.push_back(kept(fs::path(entry->path()).replace_extension()));
+      found.push_back(kept_checkpoint(fs::path(entry->path()).replace_extension()));
   }
   std::ranges::stable_sort(found, {},
                            [](const Kept& one) { return std::pair(one.time, one.prefix); });
@@ -286,8 +286,8 @@ void print_list(const std::vector<Kept>& all) {
   fmt::print("{}", table.text());
 }
 
-/// The folder, and the name of the state file in it.
-std::pair<fs::path, std::string> state_of(const Subject& subject) {
+/// Returns the folder, and the name of the state file in it.
+std::pair<fs::path, std::string> folder_and_state_file(const Subject& subject) {
   if (subject.folder) return {subject.path, "checkpoint"};
   const fs::path folder = subject.path.parent_path();
   return {folder.empty() ? fs::path(".") : folder, subject.path.filename().string()};
@@ -322,7 +322,7 @@ std::string why_not_train_dir(const Subject& subject) {
 }
 
 Findings print_train_dir(const Subject& subject, const InspectOptions& options) {
-  const auto [folder, state_name] = state_of(subject);
+  const auto [folder, state_name] = folder_and_state_file(subject);
   bool has_state = false;
   const std::vector<Kept> all = checkpoints_of(folder, state_name, has_state);
   fmt::print("{}: training folder, {}{}\n", folder.string(), counted(all.size(), "checkpoint"),

@@ -59,7 +59,7 @@ std::string last_bytes(const fs::path& path) {
   return end;
 }
 
-Subject subject_of(const std::string& path) {
+Subject find_subject(const std::string& path) {
   Subject subject{.path = path};
   std::error_code error;
   const fs::file_status status = fs::status(subject.path, error);
@@ -80,8 +80,8 @@ Subject subject_of(const std::string& path) {
   return subject;
 }
 
-/// Nothing is there: what is near, with checkpoints by their prefix.
-[[noreturn]] void not_found(const fs::path& path) {
+/// Throws NotFoundError with similar names in the folder; checkpoints are named by their prefix.
+[[noreturn]] void throw_not_found(const fs::path& path) {
   constexpr std::size_t kMostNames = 1000;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::vector<std::string> names;
@@ -103,7 +103,7 @@ const FileKind& kind_of(const Subject& subject) {
     if (reason.empty()) return kind;
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kind.name, reason);
   }
-  if (!subject.file && !subject.folder) not_found(subject.path);
+  if (!subject.file && !subject.folder) throw_not_found(subject.path);
   if (!subject.problem.empty()) throw errors::DataLossError(subject.problem);
   throw errors::InvalidArgumentError(
       fmt::format("{} is of no kind that is known here", subject.path.string()), {.hint = reasons});
@@ -164,7 +164,7 @@ std::string more_text(std::size_t rows, const InspectOptions& options) {
 }
 
 Findings inspect_file(const std::string& path, const InspectOptions& options) {
-  const Subject subject = subject_of(path);
+  const Subject subject = find_subject(path);
   return kind_of(subject).print(subject, options);
 }
 

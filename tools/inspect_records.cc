@@ -54,12 +54,12 @@ std::string kind_text(const FeatureSummary& feature) {
 /// Of the values, or of their lengths.
 std::string values_text(const FeatureSummary& feature) {
   std::string text = range_text(feature.ints);
-  const auto more = [&](const std::string& part) {
+  const auto append_part = [&](const std::string& part) {
     if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
   };
-  more(range_text(feature.floats, "{:.6g}"));
-  if (feature.nan > 0) more(counted(feature.nan, "NaN"));
-  if (!feature.bytes.empty()) more(range_text(feature.bytes) + " bytes each");
+  append_part(range_text(feature.floats, "{:.6g}"));
+  if (feature.nan > 0) append_part(counted(feature.nan, "NaN"));
+  if (!feature.bytes.empty()) append_part(range_text(feature.bytes) + " bytes each");
   return text;
 }
 

@@ -23,7 +23,7 @@ std::optional<T> parsed(const std::string& text) {
   return value;
 }
 
-std::string wanted(Whole range) {
+std::string requirement_text(Whole range) {
   return range.most < Whole{}.most
              ? fmt::format("must be a whole number from {} to {}", range.least, range.most)
              : fmt::format("must be a whole number of at least {}", range.least);
@@ -37,7 +37,7 @@ CLI::Validator whole_number(Whole range) {
         if (value && *value > range.most) {
           return fmt::format("must be at most {}, got '{}'", range.most, text);
         }
-        return fmt::format("{}, got '{}'", wanted(range), text);
+        return fmt::format("{}, got '{}'", requirement_text(range), text);
       },
       "");
 }
@@ -72,7 +72,7 @@ CLI::App& add_subcommand(CLI::App& parent, const std::string& name, const std::s
 
 void require_subcommand(CLI::App& app) { app.require_subcommand(1); }
 
-void on_run(CLI::App& app, std::function<void()> work) { app.callback(std::move(work)); }
+void set_action(CLI::App& app, std::function<void()> work) { app.callback(std::move(work)); }
 
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& about) {
   app.add_flag(name, value, about);

@@ -26,7 +26,7 @@ CLI::App& add_subcommand(CLI::App& parent, const std::string& name, const std::s
 void require_subcommand(CLI::App& app);
 
 /// What the command does once all its options are known to be good.
-void on_run(CLI::App& app, std::function<void()> work);
+void set_action(CLI::App& app, std::function<void()> work);
 
 /// Adds `--name`, which takes no value: it sets `value`, or calls `given`.
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& about);

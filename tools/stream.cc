@@ -19,7 +19,7 @@ namespace {
 
 /// One pass over elements 0 .. n - 1 of each array, the first kWritten of which are written.
 template <int kWritten, int kRead>
-[[gnu::always_inline]] inline void pass_over(float* const* arrays, std::int64_t n) {
+[[gnu::always_inline]] inline void run_pass(float* const* arrays, std::int64_t n) {
   float* at[kWritten + kRead];
   for (int i = 0; i < kWritten + kRead; ++i) at[i] = arrays[i];
   STREAM_INDEPENDENT
@@ -34,17 +34,17 @@ using Pass = void (*)(float* const* arrays, std::int64_t n);
 
 template <int kWritten, int kRead>
 void plain_pass(float* const* arrays, std::int64_t n) {
-  pass_over<kWritten, kRead>(arrays, n);
+  run_pass<kWritten, kRead>(arrays, n);
 }
 
 #if defined(__x86_64__)
 template <int kWritten, int kRead>
 [[gnu::target("avx2")]] void avx2_pass(float* const* arrays, std::int64_t n) {
-  pass_over<kWritten, kRead>(arrays, n);
+  run_pass<kWritten, kRead>(arrays, n);
 }
 template <int kWritten, int kRead>
 [[gnu::target("avx512f")]] void avx512_pass(float* const* arrays, std::int64_t n) {
-  pass_over<kWritten, kRead>(arrays, n);
+  run_pass<kWritten, kRead>(arrays, n);
 }
 #endif
 
@@ -60,7 +60,7 @@ Pass widest() {
 }
 
 template <int kWritten>
-Pass pass_of(std::size_t read) {
+Pass choose_pass(std::size_t read) {
   switch (read) {
     case 1:
       return widest<kWritten, 1>();
@@ -73,16 +73,16 @@ Pass pass_of(std::size_t read) {
   }
 }
 
-Pass pass_of(int written, std::size_t read) {
+Pass choose_pass(int written, std::size_t read) {
   switch (written) {
     case 1:
-      return pass_of<1>(read);
+      return choose_pass<1>(read);
     case 2:
-      return pass_of<2>(read);
+      return choose_pass<2>(read);
     case 3:
-      return pass_of<3>(read);
+      return choose_pass<3>(read);
     default:
-      return pass_of<4>(read);
+      return choose_pass<4>(read);
   }
 }
 
@@ -106,7 +106,7 @@ Stream::Stream(std::int64_t elements, int written, int read, int threads)
 Stream::~Stream() = default;
 
 double Stream::pass() {
-  const Pass run = pass_of(written_, arrays_.size() - static_cast<std::size_t>(written_));
+  const Pass run = choose_pass(written_, arrays_.size() - static_cast<std::size_t>(written_));
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::thread> threads;
   for (int thread = 0; thread < threads_; ++thread) {

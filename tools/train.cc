@@ -60,7 +60,7 @@ struct TrainArguments {
 };
 
 /// "2026-01-31 12:34:56.789012", local time.
-std::string now() {
+std::string local_time_text() {
   const auto time = std::chrono::system_clock::now();
   const auto micros =
       std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count() %
@@ -73,9 +73,10 @@ std::string now() {
 /// the towers are apart.
 void print_step(const models::StepReport& report, const models::TrainOptions& options) {
   const double examples = static_cast<double>(options.batch_size * options.num_towers);
-  fmt::print("{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)", now(),
-             report.step, report.stage.empty() ? "" : fmt::format(" ({})", report.stage),
-             report.losses.back(), examples / report.seconds, report.seconds / options.num_towers);
+  fmt::print("{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)",
+             local_time_text(), report.step,
+             report.stage.empty() ? "" : fmt::format(" ({})", report.stage), report.losses.back(),
+             examples / report.seconds, report.seconds / options.num_towers);
   const auto& losses = report.losses;
   if (losses.size() > 1) {
     const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
@@ -98,7 +99,7 @@ void print_left_over(const models::TrainResult& result) {
   }
 }
 
-nlohmann::ordered_json or_null(const std::optional<double>& value) {
+nlohmann::ordered_json number_or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nullptr;
 }
 
@@ -121,8 +122,8 @@ void print_result(const models::TrainResult& result, const TrainArguments& argum
   line["towers"] = options.num_towers;
   line["steps"] = result.steps;
   line["first_step"] = result.first_step;
-  line["examples_per_second"] = or_null(result.examples_per_second);
-  line["loss"] = or_null(result.loss);
+  line["examples_per_second"] = number_or_null(result.examples_per_second);
+  line["loss"] = number_or_null(result.loss);
   line["left_over"] = result.left_over;
   fmt::print("{}\n", json_line(line));
 }
@@ -220,7 +221,7 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   add_flag(app, "--log-device-placement", options.devices.log_device_placement,
            "say which device each node is placed on");
   add_json(app, arguments->json);
-  on_run(app, [arguments] { train_model(*arguments); });
+  set_action(app, [arguments] { train_model(*arguments); });
 }
 
 }  // namespace
