@@ -125,7 +125,7 @@ TEST_CASE("export forms: axes that are fed, negative ones, ranks that nobody kno
   };
   std::set<std::string> forms;
   const auto check = [&](auto call, const Shape& shape) {
-    forms.merge(check_case({.name = "", .inputs = {testing::some(shape)}, .call = call}));
+    forms.merge(check_case({.name = "", .inputs = {testing::random_input(shape)}, .call = call}));
   };
   check([&](const CaseTensors& t) { return tf::reduce_sum(t.x, fed({-1, 0})); }, {2, 3, 2});
   check([&](const CaseTensors& t) { return tf::reduce_max(any_rank(t.x), {-2}); }, {2, 3, 2});
@@ -184,26 +184,26 @@ TEST_CASE("export forms: one that was changed, or is read inside, stays as Tenso
     CHECK(count(types_of(whole, {.name = name}), "SumToShape") == 1);
     CHECK(count(types_of(whole, {.name = name}), "BroadcastGradientArgs") == 0);
   }
-  const auto stays = [&](const GraphDef& def, tf::ImportGraphDefOptions options = {}) {
+  const auto is_unchanged = [&](const GraphDef& def, tf::ImportGraphDefOptions options = {}) {
     const std::vector<std::string> types = types_of(def, std::move(options));
     return count(types, "BroadcastGradientArgs") == 1 && count(types, "SumToShape") == 0;
   };
   GraphDef copy = whole;
   const std::string inner = node_of_type(copy, "BroadcastGradientArgs").name;
-  CHECK(stays(copy, {.return_elements = {inner + ":0"}}));
+  CHECK(is_unchanged(copy, {.return_elements = {inner + ":0"}}));
   copy.node.push_back({"reader", "Identity", {inner}, "", {{"T", DType::int32}}});
-  CHECK(stays(copy));
+  CHECK(is_unchanged(copy));
   copy.node.back() = {"reader", "NoOp", {"^" + inner}, "", {}};
-  CHECK(stays(copy));
+  CHECK(is_unchanged(copy));
   copy.node.back() = {
       "reader", "NoOp", {}, "", {{"_class", std::vector<std::string>{"loc:@" + inner}}}};
-  CHECK(stays(copy));
+  CHECK(is_unchanged(copy));
   const auto changed = [&](const char* name, AttrValue value) {
     GraphDef other = whole;
     for (NodeDef& node : other.node) {
       if (node.attr.contains("_original_op")) node.attr.insert_or_assign(name, value);
     }
-    return stays(other);
+    return is_unchanged(other);
   };
   using Texts = std::vector<std::string>;
   CHECK(changed("_original_op", "NoSuchOp"));

@@ -9,11 +9,12 @@ using testing::numbers;
 
 namespace {
 
-std::vector<OptionalGradient> seven(const Operation& op, const std::vector<OptionalGradient>& dys) {
+std::vector<OptionalGradient> times_seven(const Operation& op,
+                                          const std::vector<OptionalGradient>& dys) {
   return {convert_to_tensor(*dys[0]) * 7.0f + op.input(0) * 0.0f};
 }
 
-const RegisterGradient kSeven("OverrideTestSeven", seven);
+const RegisterGradient kSeven("OverrideTestSeven", times_seven);
 
 std::vector<double> slope(const Tensor& y, const Tensor& x) {
   const auto found = gradients({y}, {x});
@@ -63,15 +64,15 @@ TEST_CASE("gradient_override_map: the name is looked up when a gradient is asked
     CHECK(error.detail().node == "late");
     CHECK(error.detail().hint.find("'OverrideTestSeven'") != std::string::npos);
   }
-  RegisterGradient("OverrideTestSevenn", seven);
+  RegisterGradient("OverrideTestSevenn", times_seven);
   CHECK(slope(y, x) == std::vector<double>{7});
 }
 
 TEST_CASE("RegisterGradient: a name is given once, ops have theirs") {
-  CHECK_THROWS_WITH_AS(RegisterGradient("OverrideTestSeven", seven),
+  CHECK_THROWS_WITH_AS(RegisterGradient("OverrideTestSeven", times_seven),
                        doctest::Contains("override_test.cc"), KeyError);
-  CHECK_THROWS_AS(RegisterGradient("Relu", seven), KeyError);
-  CHECK_THROWS_AS(RegisterGradient("Shape", seven), KeyError);  // it has none, and says so
+  CHECK_THROWS_AS(RegisterGradient("Relu", times_seven), KeyError);
+  CHECK_THROWS_AS(RegisterGradient("Shape", times_seven), KeyError);  // it has none, and says so
   NotDifferentiable("OverrideTestNone");
   CHECK_THROWS_AS(NotDifferentiable("OverrideTestNone"), KeyError);
 }

@@ -74,8 +74,8 @@ class Recipe {
   int shared() const { return shared_; }
   int tower_size() const { return (static_cast<int>(steps.size()) - shared_) / towers_; }
   const std::vector<Variable>& variables() const { return variables_; }
-  /// A floating step of the first tower, a late one.
-  int some_y() {
+  /// Picks a floating step of the first tower, one of the last.
+  int pick_y() {
     const int end = shared_ + tower_size();
     for (int i = end - 1 - pick(3); i > shared_; --i) {
       if (is_float(steps[static_cast<std::size_t>(i)].kind)) return i;
@@ -89,7 +89,7 @@ class Recipe {
  private:
   /// A step to use as an input: a float or an integer one of this tower or of the variables; -1
   /// when there is none.
-  int some(bool wanted_float) {
+  int pick_input(bool wanted_float) {
     for (int tries = 0; tries < 20; ++tries) {
       const int here = static_cast<int>(steps.size()) - first_;
       const int n = pick(shared_ + here);
@@ -108,25 +108,25 @@ class Recipe {
     Step step{number == 0 ? Kind::placeholder : kKinds[pick(std::size(kKinds))], {}};
     switch (step.kind) {
       case Kind::add:
-        step.inputs = {some(true), some(true)};
+        step.inputs = {pick_input(true), pick_input(true)};
         break;
       case Kind::gather:
-        step.inputs = {some(true), some(false)};
+        step.inputs = {pick_input(true), pick_input(false)};
         break;
       case Kind::sum:
-        step.inputs = {some(false), some(false)};
+        step.inputs = {pick_input(false), pick_input(false)};
         break;
       case Kind::from_integer:
-        step.inputs = {some(false)};
+        step.inputs = {pick_input(false)};
         break;
       case Kind::assign:
-        step.inputs = {2 * pick(shared_ / 2), some(true)};
+        step.inputs = {2 * pick(shared_ / 2), pick_input(true)};
         break;
       case Kind::placeholder:
       case Kind::integers:
         break;
       default:
-        step.inputs = {some(true)};
+        step.inputs = {pick_input(true)};
     }
     const bool missing = std::count(step.inputs.begin(), step.inputs.end(), -1) > 0;
     // A known shape is a constant and uses nothing.
@@ -134,7 +134,7 @@ class Recipe {
       step.kind = Kind::placeholder;
       step.inputs.clear();
     }
-    if (pick(6) == 0) step.control = some(true);
+    if (pick(6) == 0) step.control = pick_input(true);
     if (step.control >= 0) {
       const auto before = control_dependencies({Fetch(at(step.control).tensor)});
       step.tensor = built(step);
@@ -295,7 +295,7 @@ TEST_CASE("why_none agrees with gradients and with brute force on 10,000 random 
     Graph graph;
     const auto guard = graph.as_default();
     Recipe recipe(random);
-    const int y = recipe.some_y();
+    const int y = recipe.pick_y();
     const int x = recipe.pick(static_cast<int>(recipe.steps.size()));
     const int stopped = recipe.pick(5) == 0 ? recipe.pick(y + 1) : -1;
     const Tensor ty = recipe.at(y).tensor, tx = recipe.at(x).tensor;

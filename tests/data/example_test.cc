@@ -64,7 +64,7 @@ FixedLenFeature spec_of(const std::vector<std::string>& row) {
   return spec;
 }
 
-std::string answer(const auto& parse) {
+std::string values_or_error(const auto& parse) {
   try {
     return values_text(parse());
   } catch (const Error& error) {
@@ -82,9 +82,10 @@ TEST_CASE("example: what TensorFlow answers, values and error texts") {
     CAPTURE(row[0]);
     const std::string serialized = from_hex(row[4]);
     const ExampleParser parser({{"k", spec_of(row)}});
-    const std::string single = answer([&] { return parser.parse_single(serialized).at(0); });
+    const std::string single =
+        values_or_error([&] { return parser.parse_single(serialized).at(0); });
     const std::vector<std::string> both = {serialized, serialized};
-    const std::string batch = answer([&] { return parser.parse(both).at(0); });
+    const std::string batch = values_or_error([&] { return parser.parse(both).at(0); });
     values += single.starts_with("ok") ? 1 : 0;
     if (row[0] == "packed in two") {
       // A packed field may come in pieces (protocol buffers' encoding guide); TensorFlow reads the

@@ -69,7 +69,7 @@ def generate(page):
                 block.code,
                 '#line 1 "generated"',
                 "  };",
-                "  CHECK(towerflow::said(%d, program) == expected);" % block.line,
+                "  CHECK(towerflow::output_or_error(%d, program) == expected);" % block.line,
                 "}", ""]
     return "\n".join(out)
 

@@ -18,7 +18,7 @@ def excerpts(page):
             for found in BLOCK.finditer(text)]
 
 
-def stands_in(piece, text):
+def contains_lines(piece, text):
     """Whether `piece` is some whole lines of `text`, one after another."""
     return ("\n" + piece) in ("\n" + text)
 
@@ -28,7 +28,7 @@ class Excerpts(unittest.TestCase):
         for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
             for path, piece, line in excerpts(page):
                 with self.subTest(page=page.name, line=line):
-                    self.assertTrue(stands_in(piece, (ROOT / path).read_text()),
+                    self.assertTrue(contains_lines(piece, (ROOT / path).read_text()),
                                     "%s:%d is not in %s" % (page.name, line, path))
 
     def test_pages_that_show_files(self):
@@ -55,9 +55,9 @@ class Excerpts(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_piece_that_differs_is_seen(self):
-        self.assertTrue(stands_in("b\nc\n", "a\nb\nc\nd\n"))
+        self.assertTrue(contains_lines("b\nc\n", "a\nb\nc\nd\n"))
         for wrong in ["b\nd\n", "b \nc\n", "\nb\n", "bb\n", "c\nb\n"]:
-            self.assertFalse(stands_in(wrong, "a\nb\nc\nd\n"), wrong)
+            self.assertFalse(contains_lines(wrong, "a\nb\nc\nd\n"), wrong)
 
 
 if __name__ == "__main__":

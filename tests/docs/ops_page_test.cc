@@ -73,7 +73,7 @@ std::string fusions(const OpDef& op) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-const char* effect(const OpDef& op) {
+const char* effect_text(const OpDef& op) {
   switch (op.effect) {
     case Effect::pure:
       if (op.export_form != nullptr) return "not in TensorFlow";
@@ -102,12 +102,12 @@ std::string table(bool plan_only) {
         fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", op->name,
                     code(arguments(op->signature.inputs)), code(arguments(op->signature.outputs)),
                     code(list(op->attrs.list(), attribute)), gradient(*op), kernels(*op),
-                    fusions(*op), effect(*op));
+                    fusions(*op), effect_text(*op));
   }
   return text;
 }
 
-std::string page() {
+std::string page_text() {
   return kHead + std::string("## On the tape\n\n") + table(false) +
          "\n## What rewrites make\n\nPlans alone hold these; [rewrites.md](rewrites.md) says of "
          "what.\n\n" +
@@ -115,10 +115,10 @@ std::string page() {
 }
 
 TEST_CASE("ops.md is what the registries say") {
-  if (std::getenv("TOWERFLOW_WRITE_DOCS") != nullptr) std::ofstream(kPage) << page();
+  if (std::getenv("TOWERFLOW_WRITE_DOCS") != nullptr) std::ofstream(kPage) << page_text();
   std::ostringstream text;
   text << std::ifstream(kPage).rdbuf();
-  CHECK_MESSAGE(text.str() == page(), "TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page");
+  CHECK_MESSAGE(text.str() == page_text(), "TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page");
 }
 
 }  // namespace

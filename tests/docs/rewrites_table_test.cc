@@ -45,7 +45,7 @@ struct Step {
   std::vector<Fetch> fetches;
 };
 
-std::string page() {
+std::string page_text() {
   std::ifstream file("docs/rewrites.md");
   std::ostringstream text;
   text << file.rdbuf();
@@ -61,7 +61,7 @@ void check_line(const std::string& text, const std::string& start, const std::st
 }
 
 TEST_CASE("rewrites.md: launches of the MNIST step with each pass off") {
-  const std::string text = page();
+  const std::string text = page_text();
   Step one(1), two(2);
   for (const auto& [name, switch_off] : testing::pass_switches()) {
     PassOptions passes;
@@ -69,7 +69,7 @@ TEST_CASE("rewrites.md: launches of the MNIST step with each pass off") {
     check_line(text, "| " + name + " |",
                fmt::format("| {} | {} |", one.launches(passes), two.launches(passes)));
   }
-  const PassOptions none = testing::only();
+  const PassOptions none = testing::only_rewrites();
   check_line(
       text, "it takes ",
       fmt::format("it takes {} and {}, without any {} and {}. A test measures them again.",
@@ -77,7 +77,7 @@ TEST_CASE("rewrites.md: launches of the MNIST step with each pass off") {
 }
 
 TEST_CASE("rewrites.md: how often each rule applies") {
-  const std::string text = page();
+  const std::string text = page_text();
   const std::string report = Step(1).report({});
   for (const RewriteRule& rule : rewrite_rules()) {
     const std::string log = "rewrite: " + rule.name + " applied ";

@@ -6,7 +6,7 @@
 
 namespace towerflow {
 
-std::string said(int line, const std::function<std::string()>& program) {
+std::string output_or_error(int line, const std::function<std::string()>& program) {
   std::string text;
   {
     Graph graph;

@@ -51,7 +51,7 @@ std::optional<Handle> take_handle(std::string_view& bytes, std::size_t table) {
   return Handle{static_cast<std::size_t>(*offset), static_cast<std::size_t>(*size)};
 }
 
-void mend_block(std::string& index, Handle block) {
+void fix_block_checksum(std::string& index, Handle block) {
   const std::string_view checked = std::string_view(index).substr(block.offset, block.size + 1);
   put32(index, block.offset + block.size + 1, masked_crc(crc32c(bytes_of(checked))));
 }
@@ -71,8 +71,8 @@ class StringFile : public leveldb::WritableFile {
 };
 
 /// Makes the checksums of a tensor of strings fit; the one of the lengths lies before the strings.
-std::optional<std::uint32_t> mend_strings(std::string& data, std::size_t offset, std::size_t size,
-                                          std::uint64_t count) {
+std::optional<std::uint32_t> fix_strings(std::string& data, std::size_t offset, std::size_t size,
+                                         std::uint64_t count) {
   std::string_view rest = std::string_view(data).substr(offset, size);
   std::uint32_t crc = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -86,7 +86,7 @@ std::optional<std::uint32_t> mend_strings(std::string& data, std::size_t offset,
   return crc32c_extend(crc, bytes_of(std::string_view(data).substr(at, rest.size())));
 }
 
-void mend_tensor(proto::BundleEntryProto& entry, std::string& data) {
+void fix_tensor_checksum(proto::BundleEntryProto& entry, std::string& data) {
   if (entry.offset() < 0 || entry.size() < 0) return;
   const auto offset = static_cast<std::uint64_t>(entry.offset());
   const auto size = static_cast<std::uint64_t>(entry.size());
@@ -98,7 +98,7 @@ void mend_tensor(proto::BundleEntryProto& entry, std::string& data) {
   }
   std::uint64_t count = 1;
   for (const auto& dim : entry.shape().dim()) count *= static_cast<std::uint64_t>(dim.size());
-  if (const auto crc = mend_strings(data, offset, size, count)) entry.set_crc32c(masked_crc(*crc));
+  if (const auto crc = fix_strings(data, offset, size, count)) entry.set_crc32c(masked_crc(*crc));
 }
 
 std::int64_t edge(Random& random) {
@@ -214,7 +214,7 @@ std::string make_table(const IndexRecords& records, bool snappy) {
   return file.bytes;
 }
 
-void mend_table(std::string& index) {
+void fix_table_checksums(std::string& index) {
   if (index.size() < kFooterBytes) return;
   const std::size_t table = index.size() - kFooterBytes;
   const std::string footer = index.substr(table);
@@ -222,7 +222,7 @@ void mend_table(std::string& index) {
   const auto metaindex = take_handle(handles, table);
   const auto root = metaindex ? take_handle(handles, table) : std::nullopt;
   if (!root) return;
-  mend_block(index, *root);
+  fix_block_checksum(index, *root);
   // The records of the index block, as long as they make sense.
   const std::string block = index.substr(root->offset, root->size);
   std::string_view rest = block;
@@ -233,15 +233,15 @@ void mend_table(std::string& index) {
     if (!size || *unshared > rest.size() || *size > rest.size() - *unshared) return;
     std::string_view value = rest.substr(*unshared, *size);
     rest.remove_prefix(*unshared + *size);
-    if (const auto data = take_handle(value, table)) mend_block(index, *data);
+    if (const auto data = take_handle(value, table)) fix_block_checksum(index, *data);
   }
 }
 
-void mend_tensors(IndexRecords& records, std::string& data) {
+void fix_tensor_checksums(IndexRecords& records, std::string& data) {
   for (auto& [key, record] : records) {
     proto::BundleEntryProto entry;
     if (key.empty() || !entry.ParseFromString(record) || entry.slices_size() > 0) continue;
-    mend_tensor(entry, data);
+    fix_tensor_checksum(entry, data);
     entry.SerializeToString(&record);
   }
 }
@@ -252,7 +252,7 @@ void mutate_bundle(std::string& bytes, std::size_t most, Random& random, const M
   Bundle bundle = split_bundle(bytes);
   if (choice < 3) {
     plain(bundle.index, most);
-    mend_table(bundle.index);
+    fix_table_checksums(bundle.index);
   } else if (IndexRecords records = table_records(bundle.index); records.empty()) {
     plain(bundle.index, most);
   } else {
@@ -260,7 +260,7 @@ void mutate_bundle(std::string& bytes, std::size_t most, Random& random, const M
       mutate_records_of(records, most, random, plain);
     else
       plain(bundle.data, most);
-    if (random() % 4 != 0) mend_tensors(records, bundle.data);
+    if (random() % 4 != 0) fix_tensor_checksums(records, bundle.data);
     bundle.index = make_table(records, random() % 2 == 0);
   }
   bytes = join_bundle(bundle);

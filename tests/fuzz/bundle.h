@@ -31,10 +31,10 @@ std::string make_table(const IndexRecords& records, bool snappy);
 
 /// Makes the checksums of a table's blocks fit, as far as its footer and its index block lead to
 /// them.
-void mend_table(std::string& index);
+void fix_table_checksums(std::string& index);
 
 /// Makes the checksums of tensors fit what `data` holds, those of lengths of strings in it too.
-void mend_tensors(IndexRecords& records, std::string& data);
+void fix_tensor_checksums(IndexRecords& records, std::string& data);
 
 /// Mutates a bundle: its bytes, its index with mended checksums, a record of the index, or values.
 void mutate_bundle(std::string& bytes, std::size_t most, Random& random, const Mutate& plain);

@@ -21,14 +21,14 @@ void read(std::string_view bytes) {
 }
 
 template <class T>
-const T& one_of(const std::vector<T>& items, Random& random) {
+const T& pick_one(const std::vector<T>& items, Random& random) {
   return items[random() % items.size()];
 }
 
 std::int64_t any_number(Random& random) {
   static const std::vector<std::int64_t> kNumbers{-1, 0,       1,         2,         3,        5,
                                                   7,  1 << 20, 1LL << 40, INT64_MIN, INT64_MAX};
-  return one_of(kNumbers, random);
+  return pick_one(kNumbers, random);
 }
 
 /// Another value of the same type.
@@ -36,10 +36,10 @@ AttrValue changed(AttrValue value, Random& random) {
   if (auto* flag = value.get_if<bool>()) *flag = !*flag;
   if (auto* number = value.get_if<std::int64_t>()) *number = any_number(random);
   if (auto* dtype = value.get_if<DType>()) {
-    *dtype = one_of<DType>({DType::float32, DType::int32, DType::string, DType::bool_}, random);
+    *dtype = pick_one<DType>({DType::float32, DType::int32, DType::string, DType::bool_}, random);
   }
   if (auto* shape = value.get_if<Shape>()) {
-    *shape = one_of<Shape>({Shape::unknown(), Shape{}, Shape{0}, Shape{None, 1LL << 40}}, random);
+    *shape = pick_one<Shape>({Shape::unknown(), Shape{}, Shape{0}, Shape{None, 1LL << 40}}, random);
   }
   if (auto* numbers = value.get_if<std::vector<std::int64_t>>()) {
     if (numbers->empty() || random() % 4 == 0)
@@ -74,7 +74,7 @@ void mutate_graph(GraphDef& def, Random& random) {
       if (!node.input.empty()) node.input.pop_back();
       break;
     case 3:
-      node.op = one_of(OpRegistry::global().all(), random)->name;
+      node.op = pick_one(OpRegistry::global().all(), random)->name;
       node.attr.clear();
       break;
     case 4:

@@ -31,7 +31,7 @@ std::string bytes_of_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-void keep(const std::string& target, const std::string& name, std::string_view bytes) {
+void write_seed(const std::string& target, const std::string& name, std::string_view bytes) {
   const fs::path folder = fs::path("tests/fuzz/corpus") / target;
   fs::create_directories(folder);
   std::ofstream out(folder / name, std::ios::binary);
@@ -41,10 +41,10 @@ void keep(const std::string& target, const std::string& name, std::string_view b
   std::cout << folder.string() << '/' << name << ": " << bytes.size() << " bytes\n";
 }
 
-/// A seed of `target` that is one of `inspect` too.
-void keep_both(const std::string& target, const std::string& name, std::string_view bytes) {
-  keep(target, name, bytes);
-  keep("inspect", target + "_" + name, bytes);
+/// Writes a seed for `target` and for `inspect`.
+void write_both_seeds(const std::string& target, const std::string& name, std::string_view bytes) {
+  write_seed(target, name, bytes);
+  write_seed("inspect", target + "_" + name, bytes);
 }
 
 std::vector<std::string> examples() {
@@ -73,16 +73,16 @@ std::string unpacked_example() {
 void make_records() {
   const std::vector<std::string> messages = examples();
   const std::string plain = join_records(messages);
-  keep_both("tfrecord", "examples", plain);
-  keep_both("tfrecord", "gzip", packed(plain, Compression::gzip));
-  keep_both("tfrecord", "zlib", packed(plain, Compression::zlib));
-  keep("tfrecord", "two_members",
-       packed(join_records({"one"}), Compression::gzip) +
-           packed(join_records({"two", ""}), Compression::gzip));
-  keep("tfrecord", "lines", "one\r\ntwo\n\nfour");
+  write_both_seeds("tfrecord", "examples", plain);
+  write_both_seeds("tfrecord", "gzip", packed(plain, Compression::gzip));
+  write_both_seeds("tfrecord", "zlib", packed(plain, Compression::zlib));
+  write_seed("tfrecord", "two_members",
+             packed(join_records({"one"}), Compression::gzip) +
+                 packed(join_records({"two", ""}), Compression::gzip));
+  write_seed("tfrecord", "lines", "one\r\ntwo\n\nfour");
   for (std::size_t i = 0; i < messages.size(); ++i)
-    keep("example", fmt::format("packed_{}", i), messages[i]);
-  keep("example", "unpacked", unpacked_example());
+    write_seed("example", fmt::format("packed_{}", i), messages[i]);
+  write_seed("example", "unpacked", unpacked_example());
 }
 
 std::string idx(char type, const std::vector<char>& sizes, const std::string& values) {
@@ -93,17 +93,17 @@ std::string idx(char type, const std::vector<char>& sizes, const std::string& va
 
 void make_arrays() {
   const std::string pictures = idx(8, {2, 3, 2}, "012345ABCDEF");
-  keep_both("idx", "uint8", pictures);
-  keep_both("idx", "gzip", packed(pictures, Compression::gzip));
-  keep("idx", "int16", idx(11, {3}, std::string("\0\1\xff\xfe\x7f\xff", 6)));
-  keep("idx", "float64", idx(14, {1, 1}, std::string("\x3f\xf8\0\0\0\0\0\0", 8)));
-  keep("idx", "empty", idx(13, {0, 4}, ""));
+  write_both_seeds("idx", "uint8", pictures);
+  write_both_seeds("idx", "gzip", packed(pictures, Compression::gzip));
+  write_seed("idx", "int16", idx(11, {3}, std::string("\0\1\xff\xfe\x7f\xff", 6)));
+  write_seed("idx", "float64", idx(14, {1, 1}, std::string("\x3f\xf8\0\0\0\0\0\0", 8)));
+  write_seed("idx", "empty", idx(13, {0, 4}, ""));
   std::string picture(static_cast<std::size_t>(data::kCifar10RecordBytes), '\x40');
   picture[0] = 7;
-  keep("cifar10", "two", packed(picture + picture, Compression::gzip));
+  write_seed("cifar10", "two", packed(picture + picture, Compression::gzip));
 }
 
-Bundle written_bundle(const std::vector<std::pair<std::string, Array>>& tensors) {
+Bundle write_bundle(const std::vector<std::pair<std::string, Array>>& tensors) {
   const fs::path prefix = scratch_folder() / "seed";
   TensorBundleWriter writer(prefix);
   for (const auto& [name, value] : tensors) writer.add(name, value);
@@ -113,32 +113,32 @@ Bundle written_bundle(const std::vector<std::pair<std::string, Array>>& tensors)
 }
 
 void make_checkpoints() {
-  const Bundle some = written_bundle(
+  const Bundle some = write_bundle(
       {{"conv/weights", Array::of<float>(Shape{2, 2}, {1, 2, 3, 4})},
        {"global_step", Array::scalar<std::int64_t>(7)},
        {"flag", Array::scalar(true)},
        {"names", Array::of<std::string>(Shape{3}, std::vector<std::string>{"a", "", "long"})}});
-  keep_both("checkpoint", "some", join_bundle(some));
-  keep("checkpoint", "none", join_bundle(written_bundle({})));
+  write_both_seeds("checkpoint", "some", join_bundle(some));
+  write_seed("checkpoint", "none", join_bundle(write_bundle({})));
   std::vector<std::pair<std::string, Array>> many;
   for (int i = 0; i < 40; ++i) many.emplace_back(fmt::format("layer_{}/bias", i), Array::scalar(i));
-  const Bundle blocks = written_bundle(many);
-  keep("checkpoint", "snappy_blocks",
-       join_bundle({make_table(table_records(blocks.index), true), blocks.data}));
+  const Bundle blocks = write_bundle(many);
+  write_seed("checkpoint", "snappy_blocks",
+             join_bundle({make_table(table_records(blocks.index), true), blocks.data}));
   const std::string golden = "tests/train/checkpoint/golden/";
   for (const std::string name : {"all", "sliced"})
-    keep("checkpoint", "tf_" + name,
-         join_bundle({bytes_of_file(golden + name + ".ckpt.index"),
-                      bytes_of_file(golden + name + ".ckpt.data-00000-of-00001")}));
-  keep("checkpoint", "tf_sharded",
-       join_bundle({bytes_of_file(golden + "sharded.ckpt.index"),
-                    bytes_of_file(golden + "sharded.ckpt.data-00000-of-00002")}));
+    write_seed("checkpoint", "tf_" + name,
+               join_bundle({bytes_of_file(golden + name + ".ckpt.index"),
+                            bytes_of_file(golden + name + ".ckpt.data-00000-of-00001")}));
+  write_seed("checkpoint", "tf_sharded",
+             join_bundle({bytes_of_file(golden + "sharded.ckpt.index"),
+                          bytes_of_file(golden + "sharded.ckpt.data-00000-of-00002")}));
   for (const std::string name : {"absolute_folder", "relative_folder"})
-    keep_both("state", name, bytes_of_file(golden + name + ".txt"));
-  keep("state", "all_fields",
-       "model_checkpoint_path: \"m-2\"\nall_model_checkpoint_paths: \"m-1\"\n"
-       "all_model_checkpoint_paths: \"m-2\"\nall_model_checkpoint_timestamps: 1.5\n"
-       "all_model_checkpoint_timestamps: 2e9\nlast_preserved_timestamp: 1.25\n");
+    write_both_seeds("state", name, bytes_of_file(golden + name + ".txt"));
+  write_seed("state", "all_fields",
+             "model_checkpoint_path: \"m-2\"\nall_model_checkpoint_paths: \"m-1\"\n"
+             "all_model_checkpoint_paths: \"m-2\"\nall_model_checkpoint_timestamps: 1.5\n"
+             "all_model_checkpoint_timestamps: 2e9\nlast_preserved_timestamp: 1.25\n");
 }
 
 void make_events() {
@@ -156,31 +156,31 @@ void make_events() {
                               "b\x12\x07"
                               "Reshape\x1a\x01"
                               "a"})};
-  keep_both("events", "some", join_records(records));
-  keep_both("events", "tensorflow", bytes_of_file("tests/data/fixtures/events.tfevents"));
+  write_both_seeds("events", "some", join_records(records));
+  write_both_seeds("events", "tensorflow", bytes_of_file("tests/data/fixtures/events.tfevents"));
 }
 
-void keep_graph(const std::string& name, const std::function<void()>& build) {
+void write_graph_seed(const std::string& name, const std::function<void()>& build) {
   Graph graph;
   const auto guard = graph.as_default();
   build();
-  keep("graph", name, graph.as_graph_def().SerializeToString());
+  write_seed("graph", name, graph.as_graph_def().SerializeToString());
 }
 
 void make_graphs() {
-  keep_graph("training", [] {
+  write_graph_seed("training", [] {
     const Tensor x = placeholder(float32, {.shape = {None, 2}, .name = "x"});
     const Variable w = get_variable("w", {2, 3});
     const Tensor y = nn::softmax(matmul(x, w));
     train::MomentumOptimizer(0.1, 0.9).minimize(reduce_mean(square(y)));
   });
-  keep_graph("images", [] {
+  write_graph_seed("images", [] {
     const Tensor images = placeholder(float32, {.shape = {2, 8, 8, 1}, .name = "images"});
     const Tensor filter = constant(Array::zeros(float32, Shape{3, 3, 1, 2}));
     const Tensor y = nn::conv2d(images, filter, 2, "SAME");
     nn::max_pool(nn::relu(nn::bias_add(y, {1.0, 2.0})), 2, 2, "VALID");
   });
-  keep_graph("shapes", [] {
+  write_graph_seed("shapes", [] {
     const Tensor x = placeholder(float32, {.shape = {4, 6}, .name = "x"});
     const std::vector<Tensor> parts = split(x, 3, 1);
     const Tensor y = concat({parts[0], parts[2]}, 1);
@@ -190,7 +190,7 @@ void make_graphs() {
     tile(expand_dims(cumsum(x), 0), {2, 1, 1});
     gather(x, {1, 0});
   });
-  keep_graph("queues", [] {
+  write_graph_seed("queues", [] {
     const FIFOQueue names(4, {string}, {.shapes = {Shape{}}});
     names.enqueue_many(OperandList({Operand(constant({"a", "b"}))}));
     const KeyValue read = TFRecordReader().read(names);

@@ -26,7 +26,7 @@ void put(std::string& bytes, std::size_t at, std::span<const std::byte> value) {
 
 /// Makes the checksums of the records fit; a length that the file does not hold either keeps its
 /// own, or is cut to the rest.
-void mend_checksums(std::string& bytes, bool cut) {
+void fix_checksums(std::string& bytes, bool cut) {
   std::size_t at = 0;
   while (bytes.size() - at >= kAround) {
     const std::size_t room = bytes.size() - at - kAround;
@@ -47,7 +47,7 @@ void mutate_plain_records(std::string& bytes, std::size_t most, Random& random,
   std::vector<std::string> records = split_records(bytes);
   if (choice < 2 || records.empty()) {
     plain(bytes, most);
-    if (choice == 1) mend_checksums(bytes, random() % 2 == 0);
+    if (choice == 1) fix_checksums(bytes, random() % 2 == 0);
     return;
   }
   std::string& record = records[random() % records.size()];

@@ -134,7 +134,7 @@ TEST_CASE("fuzz: mended checksums let changed bytes through") {
   std::string index = make_table({{"", "header"}, {"name", "value"}}, false);
   index[index.find("value")] = 'V';
   CHECK(table_records(index).empty());
-  mend_table(index);
+  fix_table_checksums(index);
   CHECK(table_records(index).at("name") == "Value");
 
   Bundle bundle = split_bundle(bytes_of_file("tests/fuzz/corpus/checkpoint/some"));
@@ -144,7 +144,7 @@ TEST_CASE("fuzz: mended checksums let changed bytes through") {
   bundle.data[bundle.data.find("long")] = 'L';
   IndexRecords records = table_records(bundle.index);
   const IndexRecords before = records;
-  mend_tensors(records, bundle.data);
+  fix_tensor_checksums(records, bundle.data);
   CHECK(records.at("names") != before.at("names"));
   CHECK(records.at("global_step") == before.at("global_step"));
 }

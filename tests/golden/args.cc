@@ -14,7 +14,7 @@ const Value& Args::value(const char* name) const {
   return found == values_.end() ? none : found->second;
 }
 
-void Args::wrong(const char* name, const char* wanted) const {
+void Args::throw_wrong_argument(const char* name, const char* wanted) const {
   throw BadProgram(std::string("argument ") + name + " should be " + wanted + ", not " +
                    value(name).kind());
 }
@@ -22,7 +22,7 @@ void Args::wrong(const char* name, const char* wanted) const {
 std::optional<bool> Args::optional_flag(const char* name) const {
   if (value(name).none()) return std::nullopt;
   const auto* flag = value(name).get_if<bool>();
-  if (flag == nullptr) wrong(name, "a bool");
+  if (flag == nullptr) throw_wrong_argument(name, "a bool");
   return *flag;
 }
 
@@ -33,7 +33,7 @@ bool Args::flag(const char* name, bool missing) const {
 std::optional<std::int64_t> Args::optional_integer(const char* name) const {
   if (value(name).none()) return std::nullopt;
   const auto* number = value(name).get_if<std::int64_t>();
-  if (number == nullptr) wrong(name, "an integer");
+  if (number == nullptr) throw_wrong_argument(name, "an integer");
   return *number;
 }
 
@@ -45,13 +45,13 @@ double Args::number(const char* name, double missing) const {
   if (value(name).none()) return missing;
   if (const auto* number = value(name).get_if<double>()) return *number;
   if (const auto* number = value(name).get_if<std::int64_t>()) return static_cast<double>(*number);
-  wrong(name, "a number");
+  throw_wrong_argument(name, "a number");
 }
 
 std::optional<std::string> Args::optional_text(const char* name) const {
   if (value(name).none()) return std::nullopt;
   const auto* text = value(name).get_if<std::string>();
-  if (text == nullptr) wrong(name, "a string");
+  if (text == nullptr) throw_wrong_argument(name, "a string");
   return *text;
 }
 
@@ -64,7 +64,7 @@ std::optional<std::vector<std::string>> Args::texts(const char* name) const {
   std::vector<std::string> texts;
   for (const Value& item : list(name)) {
     const auto* text = item.get_if<std::string>();
-    if (text == nullptr) wrong(name, "a list of strings");
+    if (text == nullptr) throw_wrong_argument(name, "a list of strings");
     texts.push_back(*text);
   }
   return texts;
@@ -83,7 +83,7 @@ DType Args::dtype(const char* name, DType missing) const {
 std::optional<Shape> Args::shape(const char* name) const { return to_shape(value(name)); }
 
 const List& Args::list(const char* name) const {
-  if (value(name).list() == nullptr) wrong(name, "a list");
+  if (value(name).list() == nullptr) throw_wrong_argument(name, "a list");
   return *value(name).list();
 }
 
@@ -103,13 +103,13 @@ Tensor Args::tensor(const char* name) const { return to_tensor(value(name)); }
 std::optional<Variable> Args::optional_variable(const char* name) const {
   if (value(name).none()) return std::nullopt;
   const auto* variable = value(name).get_if<Variable>();
-  if (variable == nullptr) wrong(name, "a variable");
+  if (variable == nullptr) throw_wrong_argument(name, "a variable");
   return *variable;
 }
 
 Variable Args::variable(const char* name) const {
   const auto variable = optional_variable(name);
-  if (!variable) wrong(name, "a variable");
+  if (!variable) throw_wrong_argument(name, "a variable");
   return *variable;
 }
 
@@ -117,7 +117,7 @@ std::vector<Variable> Args::variables(const char* name) const {
   std::vector<Variable> variables;
   for (const Value& item : list(name)) {
     const auto* variable = item.get_if<Variable>();
-    if (variable == nullptr) wrong(name, "a list of variables");
+    if (variable == nullptr) throw_wrong_argument(name, "a list of variables");
     variables.push_back(*variable);
   }
   return variables;
@@ -132,7 +132,7 @@ std::vector<Tensor> Args::tensors(const char* name) const {
 
 const Object& Args::object(const char* name) const {
   const auto* object = value(name).get_if<Object>();
-  if (object == nullptr) wrong(name, "an object");
+  if (object == nullptr) throw_wrong_argument(name, "an object");
   return *object;
 }
 

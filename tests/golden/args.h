@@ -54,7 +54,7 @@ class Args {
   void check_all_read() const;
 
  private:
-  [[noreturn]] void wrong(const char* name, const char* wanted) const;
+  [[noreturn]] void throw_wrong_argument(const char* name, const char* wanted) const;
 
   std::map<std::string, Value> values_;
   mutable std::set<std::string> read_;

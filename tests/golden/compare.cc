@@ -37,15 +37,15 @@ std::string shortened(const Json& json) {
 constexpr const char* kInner = "(inner)";  // stands for a tensor whose name is not promised
 
 /// Equal, or a name of ours where TensorFlow's is not promised.
-bool agree(const Json& expected, const Json& got) {
+bool matches_golden(const Json& expected, const Json& got) {
   if (expected == kInner) return got.is_string();
   if (expected.is_structured() && expected.type() == got.type()) {
     if (expected.size() != got.size()) return false;
     if (expected.is_array()) {
-      return std::equal(expected.begin(), expected.end(), got.begin(), agree);
+      return std::equal(expected.begin(), expected.end(), got.begin(), matches_golden);
     }
     for (const auto& [key, part] : expected.items()) {
-      if (!got.contains(key) || !agree(part, got[key])) return false;
+      if (!got.contains(key) || !matches_golden(part, got[key])) return false;
     }
     return true;
   }
@@ -57,7 +57,7 @@ std::optional<std::pair<Json, Json>> differing_nodes(const Json& expected, const
   for (std::size_t i = 0; i < std::max(expected.size(), got.size()); ++i) {
     const Json there = i < expected.size() ? expected[i] : Json("no more nodes");
     const Json here = i < got.size() ? got[i] : Json("no more nodes");
-    if (!agree(there, here)) return std::pair(there, here);
+    if (!matches_golden(there, here)) return std::pair(there, here);
   }
   return std::nullopt;
 }
@@ -203,7 +203,7 @@ std::vector<Disagreement> Comparison::outcome(int index, const Json& call, const
   } else {
     const Json result = visible_result(theirs.value("result", Json()));
     const Json our_result = visible_result(ours.value("result", Json()));
-    if (!agree(result, our_result)) report(shortened(result), shortened(our_result));
+    if (!matches_golden(result, our_result)) report(shortened(result), shortened(our_result));
   }
   return found;
 }

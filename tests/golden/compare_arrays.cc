@@ -18,7 +18,7 @@ double number_of(const Json& value) {
 
 /// A float's place among all floats, so that neighbours differ by 1; both zeros have 0.
 template <class Integer, class Float>
-double place(Float value) {
+double float_index(Float value) {
   const auto bits = std::bit_cast<Integer>(value);
   constexpr Integer kLowest = std::numeric_limits<Integer>::min();
   return static_cast<double>(bits < 0 ? kLowest - bits : bits);
@@ -36,10 +36,10 @@ bool same_bits(double a, double b, bool narrow) {
 double ulps_apart(double a, double b, bool narrow) {
   if (std::isnan(a) && std::isnan(b)) return 0;
   if (narrow) {
-    return std::abs(place<std::int32_t>(static_cast<float>(a)) -
-                    place<std::int32_t>(static_cast<float>(b)));
+    return std::abs(float_index<std::int32_t>(static_cast<float>(a)) -
+                    float_index<std::int32_t>(static_cast<float>(b)));
   }
-  return std::abs(place<std::int64_t>(a) - place<std::int64_t>(b));
+  return std::abs(float_index<std::int64_t>(a) - float_index<std::int64_t>(b));
 }
 
 std::string compare_close(const Json& expected, const Json& got) {

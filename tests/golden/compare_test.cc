@@ -79,23 +79,23 @@ TEST_CASE("what the C++ side does not know is a disagreement") {
 }
 
 TEST_CASE("ways to compare values") {
-  const auto wrong = [](const Json& expected, const Json& got, const char* mode) {
+  const auto is_refused = [](const Json& expected, const Json& got, const char* mode) {
     const auto array = [](const Json& values) {
       return Json{{"dtype", "float32"}, {"shape", {values.size()}}, {"values", values}};
     };
     return !compare_arrays(array(expected), array(got), mode).empty();
   };
-  CHECK_FALSE(wrong({0.1}, {0.10000000149011612}, "exact"));  // the same float
-  CHECK(wrong({0.1}, {0.10000001}, "exact"));
-  CHECK(wrong({0.0}, {-0.0}, "exact"));
-  CHECK_FALSE(wrong({1.0}, {1.0000002384185791}, "ulp2"));
-  CHECK(wrong({1.0}, {1.0000003576278687}, "ulp2"));
-  CHECK_FALSE(wrong({1e-45}, {-1e-45}, "ulp2"));  // one below zero, one above
-  CHECK(wrong({0.0, 0.0}, {0.0, 1e-20}, "close"));
-  CHECK_FALSE(wrong({1000.0, 0.0}, {1000.0, 0.001}, "close"));
-  CHECK_FALSE(wrong({"inf", "nan"}, {"inf", "nan"}, "close"));
-  CHECK(wrong({"inf"}, {"-inf"}, "close"));
-  CHECK(wrong({1.0}, {"nan"}, "close"));
+  CHECK_FALSE(is_refused({0.1}, {0.10000000149011612}, "exact"));  // the same float
+  CHECK(is_refused({0.1}, {0.10000001}, "exact"));
+  CHECK(is_refused({0.0}, {-0.0}, "exact"));
+  CHECK_FALSE(is_refused({1.0}, {1.0000002384185791}, "ulp2"));
+  CHECK(is_refused({1.0}, {1.0000003576278687}, "ulp2"));
+  CHECK_FALSE(is_refused({1e-45}, {-1e-45}, "ulp2"));  // one below zero, one above
+  CHECK(is_refused({0.0, 0.0}, {0.0, 1e-20}, "close"));
+  CHECK_FALSE(is_refused({1000.0, 0.0}, {1000.0, 0.001}, "close"));
+  CHECK_FALSE(is_refused({"inf", "nan"}, {"inf", "nan"}, "close"));
+  CHECK(is_refused({"inf"}, {"-inf"}, "close"));
+  CHECK(is_refused({1.0}, {"nan"}, "close"));
 }
 
 TEST_CASE("below gradients and optimizers only variables count") {

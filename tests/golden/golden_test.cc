@@ -17,7 +17,7 @@ const std::filesystem::path& folder() {
 }
 
 /// Programs that are left out: lines `FILE/PROGRAM: REASON` of skips.txt.
-std::map<std::string, std::string> skips() {
+std::map<std::string, std::string> read_skips() {
   std::map<std::string, std::string> skipped;
   std::ifstream stream(folder() / "skips.txt");
   for (std::string line; std::getline(stream, line);) {
@@ -30,7 +30,7 @@ std::map<std::string, std::string> skips() {
 }
 
 void check_file(const std::string& name) {
-  static const auto skipped = skips();
+  static const auto skipped = read_skips();
   std::filesystem::path path = folder() / "programs" / (name + ".json");
   if (!std::filesystem::exists(path)) path += ".gz";
   const auto programs = read_program_file(path);
@@ -91,7 +91,7 @@ TEST_CASE("random_fresh") { check_file("random_fresh"); }
 
 TEST_CASE("every file of programs has a test case, every skip names a program") {
   std::size_t files = 0, named = 0;
-  const auto skipped = skips();
+  const auto skipped = read_skips();
   for (const auto& entry : std::filesystem::directory_iterator(folder() / "programs")) {
     ++files;
     const std::string file = entry.path().filename();

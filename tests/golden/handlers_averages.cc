@@ -12,7 +12,7 @@ using EmaPointer = std::shared_ptr<train::ExponentialMovingAverage>;
 
 EmaPointer ema_of(const Args& args) { return args.object_as<EmaPointer>("ema"); }
 
-train::Averaged averaged(const Value& value) {
+train::Averaged averaged_argument(const Value& value) {
   if (const auto* variable = value.get_if<Variable>()) return *variable;
   return to_tensor(value);
 }
@@ -33,12 +33,12 @@ Value make_ema(Interpreter&, const Args& args) {
 Value apply(Interpreter&, const Args& args) {
   if (args.value("var_list").none()) return ema_of(args)->apply();
   std::vector<train::Averaged> list;
-  for (const Value& item : args.list("var_list")) list.push_back(averaged(item));
+  for (const Value& item : args.list("var_list")) list.push_back(averaged_argument(item));
   return ema_of(args)->apply(list);
 }
 
 Value average(Interpreter&, const Args& args) {
-  const auto found = ema_of(args)->average(averaged(args.value("var")));
+  const auto found = ema_of(args)->average(averaged_argument(args.value("var")));
   return found ? Value(*found) : Value();
 }
 
@@ -58,18 +58,18 @@ Value assign_average(Interpreter&, const Args& args) {
       {.zero_debias = args.flag("zero_debias", true), .name = args.text("name")});
 }
 
-std::optional<std::vector<Variable>> given_list(const Args& args) {
+std::optional<std::vector<Variable>> var_list_argument(const Args& args) {
   if (args.value("var_list").none()) return std::nullopt;
   return args.variables("var_list");
 }
 
 Value report(Interpreter&, const Args& args) {
   return report_uninitialized_variables(
-      given_list(args), {.name = args.text("name", "report_uninitialized_variables")});
+      var_list_argument(args), {.name = args.text("name", "report_uninitialized_variables")});
 }
 
 Value assert_initialized(Interpreter&, const Args& args) {
-  const auto ranks = assert_variables_initialized(given_list(args));
+  const auto ranks = assert_variables_initialized(var_list_argument(args));
   return ranks ? Value(*ranks) : Value();
 }
 
@@ -86,7 +86,7 @@ void add_average_handlers(HandlerTable& table) {
   table["ema_apply"] = apply;
   table["ema_average"] = average;
   table["ema_average_name"] = [](Interpreter&, const Args& args) -> Value {
-    return ema_of(args)->average_name(averaged(args.value("var")));
+    return ema_of(args)->average_name(averaged_argument(args.value("var")));
   };
   table["ema_variables_to_restore"] = variables_to_restore;
   table["assign_moving_average"] = assign_average;

@@ -5,7 +5,8 @@
 namespace towerflow::golden {
 namespace {
 
-std::vector<OptionalGradient> seven(const Operation&, const std::vector<OptionalGradient>& dys) {
+std::vector<OptionalGradient> times_seven(const Operation&,
+                                          const std::vector<OptionalGradient>& dys) {
   return {7.0f * convert_to_tensor(*dys[0])};
 }
 
@@ -108,12 +109,12 @@ Value custom(Interpreter&, const Args& args) {
 }  // namespace
 
 void add_gradient_handlers(HandlerTable& table) {
-  static const RegisterGradient golden_seven("GoldenSeven", seven);
+  static const RegisterGradient golden_seven("GoldenSeven", times_seven);
   table["gradients"] = gradients_of;
   table["IndexedSlices"] = indexed_slices;
   table["enter_gradient_override_map"] = enter_gradient_override_map;
   table["register_gradient"] = [](Interpreter&, const Args& args) -> Value {
-    RegisterGradient(args.text("name"), seven);
+    RegisterGradient(args.text("name"), times_seven);
     return {};
   };
   table["custom_gradient"] = custom;

@@ -39,7 +39,7 @@ OperandList components(const Args& args) {
   return items;
 }
 
-Value taken(const Components& components) {
+Value components_value(const Components& components) {
   if (components.size() == 1) return components[0];
   return List(components.begin(), components.end());
 }
@@ -110,7 +110,7 @@ Value batch(Interpreter&, const Args& args) {
   options.dynamic_pad = args.flag("dynamic_pad");
   options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
   options.name = args.text("name");
-  return taken(train::batch(args.tensors("tensors"), options));
+  return components_value(train::batch(args.tensors("tensors"), options));
 }
 
 Value shuffle_batch(Interpreter&, const Args& args) {
@@ -122,7 +122,7 @@ Value shuffle_batch(Interpreter&, const Args& args) {
   options.seed = args.optional_integer("seed");
   options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
   options.name = args.text("name");
-  return taken(train::shuffle_batch(args.tensors("tensors"), options));
+  return components_value(train::shuffle_batch(args.tensors("tensors"), options));
 }
 
 std::vector<std::vector<Tensor>> tensor_lists(const Args& args) {
@@ -142,7 +142,7 @@ Value batch_join(Interpreter&, const Args& args) {
   options.dynamic_pad = args.flag("dynamic_pad");
   options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
   options.name = args.text("name");
-  return taken(train::batch_join(tensor_lists(args), options));
+  return components_value(train::batch_join(tensor_lists(args), options));
 }
 
 Value shuffle_batch_join(Interpreter&, const Args& args) {
@@ -154,7 +154,7 @@ Value shuffle_batch_join(Interpreter&, const Args& args) {
   options.enqueue_many = args.flag("enqueue_many");
   options.allow_smaller_final_batch = args.flag("allow_smaller_final_batch");
   options.name = args.text("name");
-  return taken(train::shuffle_batch_join(tensor_lists(args), options));
+  return components_value(train::shuffle_batch_join(tensor_lists(args), options));
 }
 
 /// The arguments that the producers of numbers and of slices have in common.
@@ -214,13 +214,15 @@ void add_queues(HandlerTable& table) {
     return queue_of(args).enqueue_many(components(args), {.name = args.text("name")});
   };
   table["dequeue"] = [](Interpreter&, const Args& args) -> Value {
-    return taken(queue_of(args).dequeue({.name = args.text("name")}));
+    return components_value(queue_of(args).dequeue({.name = args.text("name")}));
   };
   table["dequeue_many"] = [](Interpreter&, const Args& args) -> Value {
-    return taken(queue_of(args).dequeue_many(args.operand("n"), {.name = args.text("name")}));
+    return components_value(
+        queue_of(args).dequeue_many(args.operand("n"), {.name = args.text("name")}));
   };
   table["dequeue_up_to"] = [](Interpreter&, const Args& args) -> Value {
-    return taken(queue_of(args).dequeue_up_to(args.operand("n"), {.name = args.text("name")}));
+    return components_value(
+        queue_of(args).dequeue_up_to(args.operand("n"), {.name = args.text("name")}));
   };
   table["close_queue"] = [](Interpreter&, const Args& args) -> Value {
     return queue_of(args).close({.cancel_pending_enqueues = args.flag("cancel_pending_enqueues"),

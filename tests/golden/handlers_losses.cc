@@ -35,7 +35,7 @@ using Plain = Tensor (*)(const Operand&, const Operand&, losses::LossOptions, Si
 
 /// A loss of two operands that takes what all losses take.
 template <Plain function>
-Handler plain(const char* labels, const char* predictions) {
+Handler loss_handler(const char* labels, const char* predictions) {
   return [=](Interpreter&, const Args& args) -> Value {
     return function(args.operand(labels), args.operand(predictions), options_of(args),
                     Site::current());
@@ -99,11 +99,11 @@ Value cross_entropy(Interpreter&, const Args& args) {
 }  // namespace
 
 void add_loss_handlers(HandlerTable& table) {
-  table["absolute_difference"] = plain<losses::absolute_difference>("labels", "predictions");
-  table["mean_squared_error"] = plain<losses::mean_squared_error>("labels", "predictions");
-  table["hinge_loss"] = plain<losses::hinge_loss>("labels", "logits");
+  table["absolute_difference"] = loss_handler<losses::absolute_difference>("labels", "predictions");
+  table["mean_squared_error"] = loss_handler<losses::mean_squared_error>("labels", "predictions");
+  table["hinge_loss"] = loss_handler<losses::hinge_loss>("labels", "logits");
   table["sparse_softmax_cross_entropy"] =
-      plain<losses::sparse_softmax_cross_entropy>("labels", "logits");
+      loss_handler<losses::sparse_softmax_cross_entropy>("labels", "logits");
   table["sigmoid_cross_entropy"] = smoothed<losses::sigmoid_cross_entropy>("multi_class_labels");
   table["softmax_cross_entropy"] = smoothed<losses::softmax_cross_entropy>("onehot_labels");
   table["cosine_distance"] = [](Interpreter&, const Args& args) -> Value {

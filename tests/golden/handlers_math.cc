@@ -19,7 +19,7 @@ Value reduction(Interpreter&, const Args& args) {
 }
 
 /// `a operator b`, at least one of which is a tensor or variable.
-Tensor applied(const std::string& name, const Operand& a, const Operand& b) {
+Tensor apply_operator(const std::string& name, const Operand& a, const Operand& b) {
   if (name == "+") return a + b;
   if (name == "-") return a - b;
   if (name == "*") return a * b;
@@ -40,7 +40,7 @@ Value operator_of(Interpreter&, const Args& args) {
     if (name != "neg") throw BadProgram("no operator " + name + " of one operand");
     return -args.operand("a");
   }
-  return applied(name, args.operand("a"), args.operand("b"));
+  return apply_operator(name, args.operand("a"), args.operand("b"));
 }
 
 Value argmax_of(Interpreter&, const Args& args) {

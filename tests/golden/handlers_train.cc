@@ -109,7 +109,7 @@ Value adagrad(Interpreter&, const Args& args) {
 
 /// An optimizer that makes its slots where TensorFlow does.
 template <Value (*kMake)(Interpreter&, const Args&)>
-Value strict(Interpreter& interpreter, const Args& args) {
+Value with_strict_slots(Interpreter& interpreter, const Args& args) {
   const Value made = kMake(interpreter, args);
   std::any_cast<OptimizerPointer>(made.get_if<Object>()->object)->set_strict_slots(true);
   return made;
@@ -118,11 +118,11 @@ Value strict(Interpreter& interpreter, const Args& args) {
 }  // namespace
 
 void add_train_handlers(HandlerTable& table) {
-  table["GradientDescentOptimizer"] = strict<gradient_descent>;
-  table["MomentumOptimizer"] = strict<momentum>;
-  table["AdamOptimizer"] = strict<adam>;
-  table["RMSPropOptimizer"] = strict<rms_prop>;
-  table["AdagradOptimizer"] = strict<adagrad>;
+  table["GradientDescentOptimizer"] = with_strict_slots<gradient_descent>;
+  table["MomentumOptimizer"] = with_strict_slots<momentum>;
+  table["AdamOptimizer"] = with_strict_slots<adam>;
+  table["RMSPropOptimizer"] = with_strict_slots<rms_prop>;
+  table["AdagradOptimizer"] = with_strict_slots<adagrad>;
   table["compute_gradients"] = compute_gradients;
   table["apply_gradients"] = apply_gradients;
   table["minimize"] = minimize;

@@ -65,7 +65,8 @@ class Trainer {
     std::size_t next = 0;
     for (std::size_t t = 0; t < towers_.losses.size(); ++t) {
       const double ours = got[next++].item<float>(), theirs = record["losses"][t];
-      note(std::abs(ours - theirs) / std::abs(theirs), number, fmt::format("loss of tower {}", t));
+      record_distance(std::abs(ours - theirs) / std::abs(theirs), number,
+                      fmt::format("loss of tower {}", t));
     }
     for (std::size_t t = 0; t < towers_.losses.size(); ++t) {
       for (const GradAndVar& pair : towers_.tower_grads[t]) {
@@ -156,11 +157,12 @@ class Trainer {
   void compare(const Array& ours, const Json& theirs, const Variable& variable, int number,
                const std::string& what) {
     const std::string& name = variable.op().name();
-    note(towerflow::test::distance(towerflow::test::summarize(ours), summary_of(theirs.at(name))),
-         number, fmt::format("{} of {}", what, name));
+    record_distance(
+        towerflow::test::distance(towerflow::test::summarize(ours), summary_of(theirs.at(name))),
+        number, fmt::format("{} of {}", what, name));
   }
 
-  void note(double distance, int number, const std::string& what) {
+  void record_distance(double distance, int number, const std::string& what) {
     ++compared_;
     CHECK_MESSAGE(distance <= kLimit, fixture_["case"].get<std::string>(), ", step ", number, ", ",
                   what, ": relative distance ", distance);

@@ -32,9 +32,9 @@ const void* program() {
   return base;
 }
 
-/// Whether the code that asks for memory is this program's: the first on the stack, from `caller`
-/// on, that is not a library that only passes the wish and the failure on.
-bool asked_by_program(const void* caller) {
+/// Returns whether this program's code asks for memory: whether it is the first on the stack, from
+/// `caller` on, apart from libraries that only pass the request on.
+bool is_called_by_program(const void* caller) {
   void* frames[24];
   const int depth = backtrace(frames, 24);
   int i = 0;
@@ -57,7 +57,7 @@ bool refuses(Taken kind, const void* caller) {
   if (inside) return false;
   inside = true;
   bool result = false;
-  if (asked_by_program(caller)) {
+  if (is_called_by_program(caller)) {
     const long number = counted[static_cast<int>(kind)].fetch_add(1) + 1;
     result = kind == refused_kind.load() && number == refused.load();
   }
@@ -80,7 +80,7 @@ void* object_or_throw(std::size_t bytes, std::size_t alignment, const void* call
 
 namespace towerflow::testing {
 
-void refuse(Taken kind, long number) {
+void fail_allocation(Taken kind, long number) {
   void* frames[4];
   backtrace(frames, 4);  // loads what it needs
   program();
@@ -90,7 +90,7 @@ void refuse(Taken kind, long number) {
   refused_kind = kind;
   refused = number;
 }
-long taken(Taken kind) { return counted[static_cast<int>(kind)]; }
+long allocation_count(Taken kind) { return counted[static_cast<int>(kind)]; }
 
 }  // namespace towerflow::testing
 

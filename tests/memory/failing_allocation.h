@@ -14,8 +14,8 @@ enum class Taken {
 ///
 /// What another library asks for (oneDNN, OpenMP, protobuf, ..) is neither counted nor refused:
 /// some of them end the process when they get no memory, which this project cannot change.
-void refuse(Taken kind, long number);
+void fail_allocation(Taken kind, long number);
 /// How many of that kind were counted.
-long taken(Taken kind);
+long allocation_count(Taken kind);
 
 }  // namespace towerflow::testing

@@ -79,16 +79,16 @@ void train(tf::Graph& graph, const std::string& folder) {
   if (steps != kSteps) throw std::logic_error("stopped without an error");
 }
 
-/// Whether nothing of a program that failed is open in the graph, or stands in for it.
-bool all_closed(tf::Graph& graph) {
+/// Returns whether a program that failed has left no scope open, nor another default graph.
+bool has_no_open_scopes(tf::Graph& graph) {
   const auto& scopes = graph.scopes();
   return scopes.name.empty() && scopes.devices.empty() && scopes.hidden_devices.empty() &&
          scopes.colocation.empty() && scopes.control.empty() && scopes.variable_scope == nullptr &&
          tf::get_variable_scope()->name().empty() && &tf::get_default_graph() == &graph;
 }
 
-/// Whether it finished, or left nothing behind when it failed.
-bool trains_or_cleans_up(const std::string& folder, const char* when) {
+/// Trains. Returns whether it finished, or left nothing behind when it failed.
+bool train_or_clean_up(const std::string& folder, const char* when) {
   tf::Graph graph;
   const auto g = graph.as_default();
   bool finished = false;
@@ -99,16 +99,16 @@ bool trains_or_cleans_up(const std::string& folder, const char* when) {
   } catch (const std::exception& error) {
     std::printf("error%s: %s\n", when, error.what());
   }
-  refuse(Taken::object, -1);
-  if (!all_closed(graph)) std::printf("left open%s\n", when);
-  return all_closed(graph) && (finished || *when == '\0');
+  fail_allocation(Taken::object, -1);
+  if (!has_no_open_scopes(graph)) std::printf("left open%s\n", when);
+  return has_no_open_scopes(graph) && (finished || *when == '\0');
 }
 
 bool try_to_train(const std::string& folder, const char* when) {
   try {
-    return trains_or_cleans_up(folder, when);
+    return train_or_clean_up(folder, when);
   } catch (const std::exception& error) {  // there is no graph yet
-    refuse(Taken::object, -1);
+    fail_allocation(Taken::object, -1);
     std::printf("error%s: %s\n", when, error.what());
     return *when == '\0';
   }
@@ -121,13 +121,13 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   if (argc == 2) return try_to_train(folder, "") ? 0 : 3;
   const std::string kind = argv[2];
-  refuse(kind == "object"  ? Taken::object
-         : kind == "block" ? Taken::block
-                           : Taken::thread,
-         std::atol(argv[3]));
+  fail_allocation(kind == "object"  ? Taken::object
+                  : kind == "block" ? Taken::block
+                                    : Taken::thread,
+                  std::atol(argv[3]));
   const bool clean = try_to_train(folder, "");
-  std::printf("taken: %ld %ld %ld\n", taken(Taken::object), taken(Taken::block),
-              taken(Taken::thread));
+  std::printf("taken: %ld %ld %ld\n", allocation_count(Taken::object),
+              allocation_count(Taken::block), allocation_count(Taken::thread));
   std::fflush(stdout);
   return try_to_train(folder + "/again", " afterwards") && clean ? 0 : 3;
 }

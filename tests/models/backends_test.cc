@@ -29,7 +29,7 @@ class PlainBackend final : public SimBackend {
   }
 };
 
-ConfigProto plain(bool soft = true) {
+ConfigProto plain_config(bool soft = true) {
   static const bool added = [] {
     add_backend({"PLAIN", [](const ConfigProto& config) -> std::shared_ptr<Backend> {
                    const auto count = config.device_count.find("PLAIN");
@@ -76,7 +76,7 @@ TEST_CASE("a backend without fused kernels runs every model") {
     CAPTURE(name);
     lacking.clear();
     const Outcome expected = run(make, {.allow_soft_placement = true});
-    const Outcome ran = run(make, plain());
+    const Outcome ran = run(make, plain_config());
     CHECK(largest_difference(ran.values, expected.values) < 1e-5);
     CHECK(placed_on(ran.placements, "", "device:PLAIN:1") > 0);
     const auto launched = ran.report.find("[simulated, ");
@@ -97,7 +97,7 @@ TEST_CASE(
       CAPTURE(op);
       lacking = {op};
       const Outcome expected = run(make, {.allow_soft_placement = true});
-      const Outcome ran = run(make, plain());
+      const Outcome ran = run(make, plain_config());
       CHECK(largest_difference(ran.values, expected.values) < 1e-5);
       CHECK(placed_on(ran.placements, op, "PLAIN") == 0);
     }
@@ -111,7 +111,7 @@ TEST_CASE(
     y = tf::tanh(tf::constant(1.0F) * tf::placeholder(float32, {.shape = {}, .name = "x"}),
                  {.name = "missing"});
   }
-  Session strict(graph, plain(false));
+  Session strict(graph, plain_config(false));
   CHECK_THROWS_WITH_AS(strict.run(y, {{graph.get_tensor_by_name("x:0"), 2.0F}}),
                        doctest::Contains("no supported kernel for PLAIN devices"),
                        errors::InvalidArgumentError);

@@ -21,8 +21,8 @@ Variable on_accelerator(const VariableGetter& getter, const std::string& name,
   return getter(name, shape, options);
 }
 
-/// The model with variables that live there.
-Step at_home(Step (*make)()) {
+/// Makes the model with its variables stored on the accelerator.
+Step make_on_device(Step (*make)()) {
   const auto scope = tf::variable_scope(
       tf::get_variable_scope(), {.custom_getter = on_accelerator, .home = VariableHome::device});
   return make();
@@ -58,7 +58,7 @@ TEST_CASE("models on accelerators with random delays have the bits of CPUs") {
 TEST_CASE("models whose variables live on an accelerator have the bits of CPUs") {
   for (const auto& model : kSteps) {
     const std::string& name = model.first;
-    const auto make = [plain = model.second] { return at_home(plain); };
+    const auto make = [plain = model.second] { return make_on_device(plain); };
     const auto expected =
         trained(make, {.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
     for (const int count : {1, 2}) {

@@ -58,7 +58,7 @@ struct Behaviour {
   std::vector<Array> values;
 };
 
-Behaviour behaviour(Graph& graph, const Named& program, const ConfigProto& config) {
+Behaviour run_behaviour(Graph& graph, const Named& program, const ConfigProto& config) {
   Behaviour found;
   Session session(graph, config);
   session.run(graph.get_operation_by_name("init"));
@@ -99,7 +99,7 @@ void check_same(const Graph& graph, const Named& named, const std::vector<Behavi
   }
   for (std::size_t i = 0; i < before.size(); ++i) {
     CAPTURE(i);
-    const Behaviour now = behaviour(again, named, configs()[i]);
+    const Behaviour now = run_behaviour(again, named, configs()[i]);
     CHECK(now.plans == before[i].plans);
     CHECK(now.values == before[i].values);
   }
@@ -120,7 +120,7 @@ TEST_CASE("graph files: what is imported again has the same plans and the same b
     if (!tf::global_variables().empty()) options.saver_def = tf::train::Saver().as_saver_def();
     std::vector<Behaviour> before;
     for (const ConfigProto& config : configs()) {
-      before.push_back(behaviour(graph, named, config));
+      before.push_back(run_behaviour(graph, named, config));
     }
     CHECK(before[0].plans.at(0).find("queue /job:") != std::string::npos);
     const std::string bytes = graph.as_graph_def({.add_shapes = true}).SerializeToString();

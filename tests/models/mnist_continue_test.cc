@@ -23,7 +23,7 @@ namespace {
 class Noise {
  public:
   Noise() {
-    for (unsigned i = 0; i < 3; ++i) threads_.emplace_back([this, i] { disturb(i); });
+    for (unsigned i = 0; i < 3; ++i) threads_.emplace_back([this, i] { keep_core_busy(i); });
   }
   ~Noise() {
     stop_ = true;
@@ -31,7 +31,7 @@ class Noise {
   }
 
  private:
-  void disturb(unsigned seed) const {
+  void keep_core_busy(unsigned seed) const {
     std::mt19937 generator(seed);
     while (!stop_) {
       std::this_thread::sleep_for(std::chrono::microseconds(generator() % 2000));

@@ -211,7 +211,7 @@ Results with_gradient(Results results, const Tensor& x) {
   return results;
 }
 
-void try_call(const Call& call, std::int64_t number, bool fed, DType dtype, Counts& counts) {
+void call_hostile(const Call& call, std::int64_t number, bool fed, DType dtype, Counts& counts) {
   Graph graph;
   const auto guard = graph.as_default();
   const Array value = cast_elements(Array::scalar(number), dtype);
@@ -255,13 +255,13 @@ TEST_CASE("numbers that no program means end in an error or in a result") {
       for (const Call& call : calls()) {
         CAPTURE(call.name);
         for (const bool fed : {false, true}) {
-          CHECK_NOTHROW(try_call(call, number, fed, dtype, counts));
+          CHECK_NOTHROW(call_hostile(call, number, fed, dtype, counts));
         }
       }
       if (number != static_cast<std::int32_t>(number)) continue;
       for (const Call& call : calls_of_ints()) {
         CAPTURE(call.name);
-        CHECK_NOTHROW(try_call(call, number, false, DType::int64, counts));
+        CHECK_NOTHROW(call_hostile(call, number, false, DType::int64, counts));
       }
     }
   }

@@ -52,8 +52,8 @@ inline Ran run_with(Graph& graph, const std::vector<Fetch>& fetches, const PassO
   return run_fetches(session, fetches, feeds);
 }
 
-/// Only reuse of buffers, and the rewrites of one kind.
-inline PassOptions only(const std::string& kind = "") {
+/// Returns pass options with reuse of buffers and the rewrites of one kind only.
+inline PassOptions only_rewrites(const std::string& kind = "") {
   PassOptions passes{false, false, false, {"layers", "updates", "elementwise"}, true};
   passes.skipped_rewrites.erase(kind);
   return passes;

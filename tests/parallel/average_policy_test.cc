@@ -67,7 +67,7 @@ std::vector<std::string> ops_of(Make make) {
   return ops;
 }
 
-bool holds(const std::string& text, const std::string& part) {
+bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -96,9 +96,9 @@ TEST_CASE("require_all is the mean, and names every variable and tower that lack
     FAIL("an absent gradient went through");
   } catch (const ValueError& error) {
     const std::string text = error.what();
-    CHECK(holds(text, "\n  some:0: tower 1"));
-    CHECK_FALSE(holds(text, "everywhere"));
-    CHECK_FALSE(holds(text, "nowhere"));  // absent in all towers is no mistake of a tower
+    CHECK(contains(text, "\n  some:0: tower 1"));
+    CHECK_FALSE(contains(text, "everywhere"));
+    CHECK_FALSE(contains(text, "nowhere"));  // absent in all towers is no mistake of a tower
   }
   towers.grads[0][0].grad.reset();
   towers.grads[2][1].grad.reset();
@@ -106,7 +106,7 @@ TEST_CASE("require_all is the mean, and names every variable and tower that lack
     tf::average_gradients(towers.grads, {.policy = AveragePolicy::require_all});
     FAIL("absent gradients went through");
   } catch (const ValueError& error) {
-    CHECK(holds(error.what(), "\n  everywhere:0: tower 0\n  some:0: tower 1, tower 2"));
+    CHECK(contains(error.what(), "\n  everywhere:0: tower 0\n  some:0: tower 1, tower 2"));
   }
   for (auto& pairs : towers.grads) {
     pairs[0].grad = vector_of({3, 4});
@@ -179,9 +179,9 @@ TEST_CASE("every policy and the loop written by hand end in one instruction, bit
         for (int i = 0; i < 3; ++i) session.run(step, feeds);
         const std::string report = session.plan_report(std::vector<Fetch>{step});
         if (fused) {
-          CHECK(holds(report, "  _MeanApplyAdam ["));
+          CHECK(contains(report, "  _MeanApplyAdam ["));
           for (const char* gone : {"  ApplyAdam", "ConcatV2 [", "Sum [", "Mean [", "RealDiv ["})
-            CHECK_FALSE(holds(report, gone));
+            CHECK_FALSE(contains(report, gone));
         }
         std::vector<Fetch> kept{towers.everywhere, towers.some, towers.nowhere};
         for (const Variable& slot : opt.variables()) kept.emplace_back(slot);
@@ -233,8 +233,8 @@ TEST_CASE("slices stay slices under every policy") {
       Numbers moved = numbers(session.run(w));
       for (double& x : moved) x = -x;
       CHECK(moved == one.rows);
-      CHECK(holds(session.plan_report(std::vector<Fetch>{step}), "  _MeanSparseApplyMomentum [") ==
-            fused);
+      CHECK(contains(session.plan_report(std::vector<Fetch>{step}),
+                     "  _MeanSparseApplyMomentum [") == fused);
     }
   }
 }

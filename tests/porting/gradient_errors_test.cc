@@ -10,19 +10,20 @@ TEST_CASE("a fetched list of slices or None says what to write") {
   CHECK_SLICES(__LINE__, sess.run(Gradients{program.dense(), program.slices()}));
   CHECK_SLICES(__LINE__, sess.run({program.loss, *program.slices()}));
   CHECK_SAYS(error_text([&] { sess.run(program.slices()); }), "sess.run(gradient->slices())");
-  CHECK_ABSENT("TypeError", __LINE__, sess.run(program.absent()));
-  CHECK_ABSENT("TypeError", __LINE__, sess.run(Gradients{program.absent()}));
+  CHECK_ABSENT("TypeError", __LINE__, sess.run(program.absent_gradient()));
+  CHECK_ABSENT("TypeError", __LINE__, sess.run(Gradients{program.absent_gradient()}));
   CHECK_ABSENT("TypeError", __LINE__, sess.run(program.pairs));
-  CHECK_ABSENT("TypeError", __LINE__, sess.run({program.loss, program.absent()}));
-  CHECK_ABSENT("TypeError", __LINE__, tf::group(Gradients{program.absent()}));
-  CHECK_ABSENT("TypeError", __LINE__, tf::group({program.loss, program.absent()}));
-  CHECK_ABSENT("TypeError", __LINE__, tf::control_dependencies(Gradients{program.absent()}));
-  CHECK_ABSENT("TypeError", __LINE__, tf::control_dependencies({program.absent()}));
+  CHECK_ABSENT("TypeError", __LINE__, sess.run({program.loss, program.absent_gradient()}));
+  CHECK_ABSENT("TypeError", __LINE__, tf::group(Gradients{program.absent_gradient()}));
+  CHECK_ABSENT("TypeError", __LINE__, tf::group({program.loss, program.absent_gradient()}));
+  CHECK_ABSENT("TypeError", __LINE__,
+               tf::control_dependencies(Gradients{program.absent_gradient()}));
+  CHECK_ABSENT("TypeError", __LINE__, tf::control_dependencies({program.absent_gradient()}));
 }
 
 TEST_CASE("an absent gradient as an operand names variable, tower and both lines") {
   const Program program;
-  const tf::OptionalGradient& none = program.absent();
+  const tf::OptionalGradient& none = program.absent_gradient();
   CHECK_ABSENT("ValueError", __LINE__, none * 0.1);
   CHECK_ABSENT("ValueError", __LINE__, -0.1f * none);
   CHECK_ABSENT("ValueError", __LINE__, -none);
@@ -91,9 +92,9 @@ TEST_CASE("gradients of gradients, and up to them") {
   CHECK_SLICES(__LINE__, tf::gradients(program.slices(), {program.table}));
   CHECK_SLICES(__LINE__, tf::gradients(program.loss, {program.slices()}));
   CHECK_SLICES(__LINE__, tf::gradients(program.loss, program.slices()));
-  CHECK_ABSENT("ValueError", __LINE__, tf::gradients(program.absent(), {program.w}));
-  CHECK_ABSENT("ValueError", __LINE__, tf::gradients(program.loss, {program.absent()}));
+  CHECK_ABSENT("ValueError", __LINE__, tf::gradients(program.absent_gradient(), {program.w}));
+  CHECK_ABSENT("ValueError", __LINE__, tf::gradients(program.loss, {program.absent_gradient()}));
   const tf::Tensor& y = program.loss;
-  const tf::OptionalGradient& none = program.absent();
+  const tf::OptionalGradient& none = program.absent_gradient();
   CHECK_ABSENT("ValueError", __LINE__, tf::gradients(y, {y}, {.stop_gradients = none}));
 }

@@ -15,7 +15,7 @@ using tf::testing::error_text;
 using Numbers = std::vector<double>;
 using Gradients = std::vector<tf::OptionalGradient>;
 
-inline std::string at(const std::string& file, unsigned line) {
+inline std::string location(const std::string& file, unsigned line) {
   return "porting/" + file + ":" + std::to_string(line);
 }
 
@@ -34,7 +34,7 @@ struct Program {
 
   const tf::OptionalGradient& dense() const { return pairs[0].grad; }
   const tf::OptionalGradient& slices() const { return pairs[1].grad; }
-  const tf::OptionalGradient& absent() const { return pairs[2].grad; }
+  const tf::OptionalGradient& absent_gradient() const { return pairs[2].grad; }
   std::vector<double> run(const tf::Tensor& tensor) const {
     tf::Session sess;
     sess.run(tf::global_variables_initializer());
@@ -54,16 +54,16 @@ struct Program {
 };
 
 /// An error about the absent gradient, used in `line`.
-#define CHECK_ABSENT(kind, line, ...)                                                 \
-  CHECK_SAYS(error_text([&] { static_cast<void>(__VA_ARGS__); }), kind, "'unused:0'", \
-             "'tower_0/loss:0'", "name scope 'tower_0'",                              \
-             porting::at("gradient_program.h", program.asked),                        \
-             "at: ", porting::at("gradient_errors_test.cc", line), "has_value()", "tf::why_none")
+#define CHECK_ABSENT(kind, line, ...)                                                              \
+  CHECK_SAYS(                                                                                      \
+      error_text([&] { static_cast<void>(__VA_ARGS__); }), kind, "'unused:0'", "'tower_0/loss:0'", \
+      "name scope 'tower_0'", porting::location("gradient_program.h", program.asked),              \
+      "at: ", porting::location("gradient_errors_test.cc", line), "has_value()", "tf::why_none")
 /// An error about the gradient that is slices.
 #define CHECK_SLICES(line, ...)                                                                 \
   CHECK_SAYS(error_text([&] { static_cast<void>(__VA_ARGS__); }), "TypeError", "IndexedSlices", \
              "'table:0'", "'tower_0/loss:0'", "name scope 'tower_0'",                           \
-             porting::at("gradient_program.h", program.asked),                                  \
-             porting::at("gradient_errors_test.cc", line), "tf::convert_to_tensor")
+             porting::location("gradient_program.h", program.asked),                            \
+             porting::location("gradient_errors_test.cc", line), "tf::convert_to_tensor")
 
 }  // namespace porting

@@ -130,7 +130,7 @@ TEST_CASE("norms of gradients pass over what is absent") {
         doctest::Approx(std::sqrt(56)));
   CHECK(program.run(tf::global_norm(tf::trainable_variables()))[0] ==
         doctest::Approx(std::sqrt(14 + 8)));
-  CHECK(program.run(tf::global_norm({program.pairs[0].grad, program.absent()}))[0] ==
+  CHECK(program.run(tf::global_norm({program.pairs[0].grad, program.absent_gradient()}))[0] ==
         doctest::Approx(std::sqrt(56)));
   const auto [clipped, norm] = tf::clip_by_global_norm(grads, 5.0);
   CHECK(norm.shape() == tf::Shape{});

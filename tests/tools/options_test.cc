@@ -12,7 +12,7 @@ namespace {
 
 /// The error of an option that `add(app)` adds when it is given `value`; "" when it is taken.
 template <class F>
-std::string given(F&& add, const std::string& value) {
+std::string option_error(F&& add, const std::string& value) {
   CLI::App app;
   add(app);
   try {
@@ -26,43 +26,43 @@ std::string given(F&& add, const std::string& value) {
 TEST_CASE("whole numbers are checked against their range and nothing else is taken") {
   std::int64_t value = 64;
   const auto count = [&](CLI::App& app) { add_whole(app, "--x", value, "a count"); };
-  CHECK(given(count, "1") == "");
+  CHECK(option_error(count, "1") == "");
   CHECK(value == 1);
-  CHECK(given(count, "2147483647") == "");
+  CHECK(option_error(count, "2147483647") == "");
   CHECK(value == 2147483647);
   for (const char* bad :
        {"0", "-1", "1.5", "1e3", "0x10", "12a", "", "one", "-", "99999999999999999999999"}) {
-    CHECK(given(count, bad) ==
+    CHECK(option_error(count, bad) ==
           std::string("--x: must be a whole number of at least 1, got '") + bad + "'");
     CHECK(value == 2147483647);
   }
-  CHECK(given(count, "2147483648") == "--x: must be at most 2147483647, got '2147483648'");
+  CHECK(option_error(count, "2147483648") == "--x: must be at most 2147483647, got '2147483648'");
 
   const auto from_0_to_3 = [&](CLI::App& app) {
     add_whole(app, "--x", value, "a level", {.least = 0, .most = 3});
   };
-  CHECK(given(from_0_to_3, "0") == "");
-  CHECK(given(from_0_to_3, "-1") == "--x: must be a whole number from 0 to 3, got '-1'");
-  CHECK(given(from_0_to_3, "4") == "--x: must be at most 3, got '4'");
+  CHECK(option_error(from_0_to_3, "0") == "");
+  CHECK(option_error(from_0_to_3, "-1") == "--x: must be a whole number from 0 to 3, got '-1'");
+  CHECK(option_error(from_0_to_3, "4") == "--x: must be at most 3, got '4'");
 }
 
 TEST_CASE("an optional number stays absent unless it is given") {
   std::optional<std::int64_t> value;
   const auto add = [&](CLI::App& app) { add_whole(app, "--x", value, "a limit", {.least = 0}); };
-  CHECK_FALSE(given(add, "-5") == "");
+  CHECK_FALSE(option_error(add, "-5") == "");
   CHECK_FALSE(value.has_value());
-  CHECK(given(add, "0") == "");
+  CHECK(option_error(add, "0") == "");
   CHECK(value == 0);
 }
 
 TEST_CASE("accelerators are a list of numbers") {
   std::string visible;
   const auto add = [&](CLI::App& app) { add_gpus(app, "--x", visible); };
-  CHECK(given(add, "0") == "");
-  CHECK(given(add, "2,0") == "");
+  CHECK(option_error(add, "0") == "");
+  CHECK(option_error(add, "2,0") == "");
   CHECK(visible == "2,0");
   for (const char* bad : {"", ",", "0,", "a", "-1", "0 1", "1,,2"}) {
-    CHECK(given(add, bad) ==
+    CHECK(option_error(add, bad) ==
           std::string("--x: must be numbers of accelerators like 0,2, got '") + bad + "'");
   }
 }
@@ -71,30 +71,31 @@ TEST_CASE("devices are a count of logical CPUs, or simulated accelerators") {
   int cpus = 0;
   SimulatedDevices simulated;
   const auto add = [&](CLI::App& app) { add_devices(app, "--x", cpus, simulated); };
-  CHECK(given(add, "cpu:3") == "");
+  CHECK(option_error(add, "cpu:3") == "");
   CHECK(cpus == 3);
   for (const char* bad :
        {"", "cpu", "cpu:", "cpu:0", "cpu:-1", "cpu:1025", "gpu:2", "3", "cpu:2x"}) {
-    const std::string said = given(add, bad);
+    const std::string said = option_error(add, bad);
     CAPTURE(said);
     CHECK(said.starts_with("--x: must be cpu:N with N from 1 to 1024, or sim:N[,bandwidth="));
     CHECK(said.ends_with(fmt::format("got '{}'", bad)));
   }
   CHECK(cpus == 3);
-  CHECK(given(add, "sim:2,bandwidth=8GB/s,slow=1:2") == "");
+  CHECK(option_error(add, "sim:2,bandwidth=8GB/s,slow=1:2") == "");
   CHECK(simulated.count == 2);
   CHECK(simulated.slow.at(1) == 2);
-  CHECK(given(add, "sim:0") == "--x: sim:0: wanted a number of devices");
-  CHECK(given(add, "sim:2,speed=1").starts_with("--x: 'speed' of a simulated accelerator"));
+  CHECK(option_error(add, "sim:0") == "--x: sim:0: wanted a number of devices");
+  CHECK(option_error(add, "sim:2,speed=1").starts_with("--x: 'speed' of a simulated accelerator"));
 }
 
 TEST_CASE("numbers above zero") {
   double value = 0.5;
   const auto add = [&](CLI::App& app) { add_positive(app, "--x", value, "a rate"); };
-  CHECK(given(add, "5e-3") == "");
+  CHECK(option_error(add, "5e-3") == "");
   CHECK(value == 5e-3);
   for (const char* bad : {"0", "-0.1", "nan", "inf", "1e999", "fast", ""}) {
-    CHECK(given(add, bad) == std::string("--x: must be a number above 0, got '") + bad + "'");
+    CHECK(option_error(add, bad) ==
+          std::string("--x: must be a number above 0, got '") + bad + "'");
     CHECK(value == 5e-3);
   }
 }
@@ -102,9 +103,9 @@ TEST_CASE("numbers above zero") {
 TEST_CASE("a word out of a list") {
   std::string value = "mean";
   const auto add = [&](CLI::App& app) { add_choice(app, "--x", value, "how", {"mean", "sum"}); };
-  CHECK(given(add, "sum") == "");
+  CHECK(option_error(add, "sum") == "");
   CHECK(value == "sum");
-  CHECK(given(add, "Sum") == "--x: must be one of mean, sum, got 'Sum'");
+  CHECK(option_error(add, "Sum") == "--x: must be one of mean, sum, got 'Sum'");
 }
 
 TEST_CASE("the help shows what an option wants and what it is without") {

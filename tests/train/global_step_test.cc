@@ -7,7 +7,8 @@ using namespace towerflow;
 
 namespace {
 
-GetVariableOptions zero(DType dtype, std::optional<std::vector<std::string>> collections = {}) {
+GetVariableOptions zero_options(DType dtype,
+                                std::optional<std::vector<std::string>> collections = {}) {
   GetVariableOptions options;
   options.dtype = dtype;
   options.initializer = tf::zeros_initializer();
@@ -22,7 +23,7 @@ TEST_CASE("a step count is found by its name, whatever lists it") {
   for (const auto& listed : {std::vector<std::string>{"variables"}, {"mine"}, {}}) {
     Graph graph;
     const auto guard = graph.as_default();
-    const Variable step = tf::get_variable("global_step", Shape{}, zero(int32, listed));
+    const Variable step = tf::get_variable("global_step", Shape{}, zero_options(int32, listed));
     CHECK(tf::train::get_global_step() == step);
     CHECK(tf::train::get_or_create_global_step() == step);
     CHECK_THROWS_AS(tf::train::create_global_step(), ValueError);
@@ -33,7 +34,7 @@ TEST_CASE("a fraction counts for an optimizer, but is no step count of the graph
   Graph graph;
   const auto guard = graph.as_default();
   const Variable w = tf::get_variable("w", Shape{});
-  const Variable step = tf::get_variable("global_step", Shape{}, zero(float64));
+  const Variable step = tf::get_variable("global_step", Shape{}, zero_options(float64));
   tf::train::GradientDescentOptimizer opt(0.1);
   const Operation train = opt.minimize(tf::square(w), {.global_step = step});
   CHECK_THROWS_WITH_AS(tf::train::get_global_step(), doctest::Contains("float64"), TypeError);
@@ -47,7 +48,7 @@ TEST_CASE("a fraction counts for an optimizer, but is no step count of the graph
 TEST_CASE("the value of something that is no count") {
   Graph graph;
   const auto guard = graph.as_default();
-  const Variable pair = tf::get_variable("pair", Shape{2}, zero(int64));
+  const Variable pair = tf::get_variable("pair", Shape{2}, zero_options(int64));
   Session session;
   session.run(tf::global_variables_initializer());
   CHECK_THROWS_AS(tf::train::global_step(session, pair), TypeError);

@@ -71,7 +71,7 @@ class FeedsScale : public tf::train::SessionRunHook {
 
 using Hooks = std::vector<std::shared_ptr<tf::train::SessionRunHook>>;
 
-Hooks until(const Program& program, std::int64_t last_step, Hooks more = {}) {
+Hooks hooks_until(const Program& program, std::int64_t last_step, Hooks more = {}) {
   Hooks hooks{std::make_shared<FeedsScale>(program, -1, 1.0F),
               std::make_shared<tf::train::StopAtStepHook>(
                   tf::train::StopAtStepOptions{.last_step = last_step})};
@@ -90,7 +90,7 @@ float trained_in(const std::string& folder, std::int64_t last_step, std::string*
   std::string text;
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,
-       .hooks = until(program, last_step, {std::make_shared<Diary>(text)}),
+       .hooks = hooks_until(program, last_step, {std::make_shared<Diary>(text)}),
        .save_checkpoint_steps = 4,
        .log_step_count_steps = 0});
   run_all(program, sess);
@@ -113,7 +113,7 @@ TEST_CASE("hooks are called around each run, and at the ends of the training") {
   const Program program;
   std::string diary;
   tf::train::MonitoredTrainingSession sess(
-      {.hooks = until(program, 2, {std::make_shared<Diary>(diary)})});
+      {.hooks = hooks_until(program, 2, {std::make_shared<Diary>(diary)})});
   run_all(program, sess);
   CHECK(diary == "begin created@0 0<1 1<2 end");
   CHECK(sess.global_step() == 2);
@@ -159,7 +159,7 @@ TEST_CASE("a training anew keeps the old checkpoint until it saves") {
   tf::train::TrainingFolder anew(path, {.restart = true});
   CHECK(anew.replaces());
   tf::train::MonitoredTrainingSession sess(
-      {.checkpoint_dir = anew, .hooks = until(program, 1), .save_checkpoint_steps = 0});
+      {.checkpoint_dir = anew, .hooks = hooks_until(program, 1), .save_checkpoint_steps = 0});
   CHECK(sess.global_step() == 0);
   CHECK(tf::train::latest_checkpoint(path) == path + "/model.ckpt-3");
   run_all(program, sess);
@@ -199,7 +199,7 @@ TEST_CASE("an error of the program's own is thrown when the hooks were not ended
   const Program program;
   std::string diary;
   tf::train::MonitoredTrainingSession sess(
-      {.hooks = until(program, 9, {std::make_shared<Diary>(diary)})});
+      {.hooks = hooks_until(program, 9, {std::make_shared<Diary>(diary)})});
   CHECK(error_of([&] {
           tf::with(sess, [&](auto& session) {
             session.run(program.train_op);
@@ -219,10 +219,11 @@ TEST_CASE("values and rates are logged, summaries written every so many steps") 
     const Program program;
     tf::train::MonitoredTrainingSession sess(
         {.checkpoint_dir = path,
-         .hooks = until(program, 5,
-                        {std::make_shared<tf::train::LoggingTensorHook>(
-                            std::vector<std::pair<std::string, Tensor>>{{"loss", program.loss}},
-                            tf::train::LoggingTensorOptions{.every_n_iter = 2})}),
+         .hooks =
+             hooks_until(program, 5,
+                         {std::make_shared<tf::train::LoggingTensorHook>(
+                             std::vector<std::pair<std::string, Tensor>>{{"loss", program.loss}},
+                             tf::train::LoggingTensorOptions{.every_n_iter = 2})}),
          .save_summaries_steps = 2,
          .log_step_count_steps = 4});
     run_all(program, sess);

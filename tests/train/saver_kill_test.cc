@@ -25,7 +25,7 @@ namespace {
 std::atomic<int> calls_to_live{0};
 std::atomic<unsigned> most_delay{0};  ///< of a renaming, in microseconds
 
-void live_or_die() {
+void kill_if_due() {
   if (calls_to_live > 0 && --calls_to_live == 0) ::kill(::getpid(), SIGKILL);
 }
 
@@ -34,17 +34,17 @@ void live_or_die() {
 // In place of the C library's, for the whole test program.
 extern "C" {
 int rename(const char* from, const char* to) noexcept {
-  live_or_die();
+  kill_if_due();
   if (most_delay > 0) ::usleep(static_cast<useconds_t>(std::random_device()() % most_delay));
   return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 int unlinkat(int folder, const char* path, int flags) noexcept {
-  live_or_die();
+  kill_if_due();
   return static_cast<int>(::syscall(SYS_unlinkat, folder, path, flags));
 }
 int unlink(const char* path) noexcept { return ::unlinkat(AT_FDCWD, path, 0); }
 int fsync(int descriptor) {
-  live_or_die();
+  kill_if_due();
   return static_cast<int>(::syscall(SYS_fsync, descriptor));
 }
 }

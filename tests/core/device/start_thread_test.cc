@@ -6,7 +6,7 @@
 
 namespace {
 
-std::set<int> blocked_here() {
+std::set<int> blocked_signals() {
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   std::set<int> blocked;
@@ -17,11 +17,11 @@ std::set<int> blocked_here() {
 }
 
 TEST_CASE("a library's thread blocks a program's signals, the thread that starts it does not") {
-  const std::set<int> before = blocked_here();
+  const std::set<int> before = blocked_signals();
   std::set<int> inside;
-  towerflow::start_thread([&] { inside = blocked_here(); }).join();
+  towerflow::start_thread([&] { inside = blocked_signals(); }).join();
   CHECK(inside == std::set<int>{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD});
-  CHECK(blocked_here() == before);
+  CHECK(blocked_signals() == before);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ using testing::error_text;
 
 namespace {
 
-std::string here(unsigned line) { return "core/graph/by_name_test.cc:" + std::to_string(line); }
+std::string location(unsigned line) { return "core/graph/by_name_test.cc:" + std::to_string(line); }
 
 struct OneConstant {
   OneConstant() : guard(graph.as_default()) { tf::constant(1.0, {.name = "tower_0/loss"}); }
@@ -27,7 +27,7 @@ TEST_CASE("a tensor asked for by the name of its operation") {
   CHECK_SAYS(said,
              "ValueError: The name 'tower_0/loss' refers to an Operation, not a Tensor. Tensor "
              "names must be of the form \"<op_name>:<output_index>\".",
-             here(line), "hint: write 'tower_0/loss:0'");
+             location(line), "hint: write 'tower_0/loss:0'");
 }
 
 TEST_CASE("a tensor under a name that nothing has") {
@@ -37,24 +37,24 @@ TEST_CASE("a tensor under a name that nothing has") {
   const auto call_1 = [&] { graph.get_tensor_by_name("tower_0/los"); };
   const std::string said_1 = error_text(call_1);
   CHECK_SAYS(said_1, "The name 'tower_0/los' looks like an (invalid) Operation name, not a Tensor.",
-             here(line_1), "nearest existing: 'tower_0/loss'");
+             location(line_1), "nearest existing: 'tower_0/loss'");
   const unsigned line_2 = __LINE__ + 1;
   const auto call_2 = [&] { graph.get_tensor_by_name("tower_0/los:0"); };
   const std::string said_2 = error_text(call_2);
   CHECK_SAYS(said_2,
              "KeyError: The name 'tower_0/los:0' refers to a Tensor which does not exist. The "
              "operation, 'tower_0/los', does not exist in the graph.",
-             here(line_2), "nearest existing: 'tower_0/loss'");
+             location(line_2), "nearest existing: 'tower_0/loss'");
   const unsigned line_3 = __LINE__ + 1;
   const auto call_3 = [&] { graph.get_tensor_by_name("tower_0/loss:first"); };
   const std::string said_3 = error_text(call_3);
   CHECK_SAYS(said_3,
              "The name 'tower_0/loss:first' looks a like a Tensor name, but is not a valid one.",
-             here(line_3));
+             location(line_3));
   const unsigned line_4 = __LINE__ + 1;
   const auto call_4 = [&] { graph.get_tensor_by_name("tower_0/loss:1"); };
   const std::string said_4 = error_text(call_4);
-  CHECK_SAYS(said_4, "only has 1 outputs", here(line_4), "node: tower_0/loss (Const)");
+  CHECK_SAYS(said_4, "only has 1 outputs", location(line_4), "node: tower_0/loss (Const)");
 }
 
 TEST_CASE("an operation under a name that is a tensor's, or nobody's") {
@@ -64,11 +64,11 @@ TEST_CASE("an operation under a name that is a tensor's, or nobody's") {
   const auto call_5 = [&] { graph.get_operation_by_name("tower_0/loss:0"); };
   const std::string said_5 = error_text(call_5);
   CHECK_SAYS(said_5, "Name 'tower_0/loss:0' appears to refer to a Tensor, not a Operation.",
-             here(line_5), "hint: write 'tower_0/loss'");
+             location(line_5), "hint: write 'tower_0/loss'");
   const unsigned line_6 = __LINE__ + 1;
   const auto call_6 = [&] { graph.get_operation_by_name("tower_1/loss"); };
   const std::string said_6 = error_text(call_6);
-  CHECK_SAYS(said_6, "KeyError", here(line_6), "nearest existing: 'tower_0/loss'");
+  CHECK_SAYS(said_6, "KeyError", location(line_6), "nearest existing: 'tower_0/loss'");
 }
 
 TEST_CASE("a description asked for what it does not have") {
@@ -77,9 +77,9 @@ TEST_CASE("a description asked for what it does not have") {
   const unsigned line_7 = __LINE__ + 1;
   const auto call_7 = [&] { description.op("tower_1/loss"); };
   const std::string said_7 = error_text(call_7);
-  CHECK_SAYS(said_7, "KeyError", here(line_7), "nearest existing: 'tower_0/loss'");
+  CHECK_SAYS(said_7, "KeyError", location(line_7), "nearest existing: 'tower_0/loss'");
   const unsigned line_8 = __LINE__ + 1;
   const auto call_8 = [&] { description.difference("tower_0", "tower_1"); };
   const std::string said_8 = error_text(call_8);
-  CHECK_SAYS(said_8, "ValueError", here(line_8), "nearest existing: 'tower_0'");
+  CHECK_SAYS(said_8, "ValueError", location(line_8), "nearest existing: 'tower_0'");
 }

@@ -24,8 +24,8 @@ std::vector<OutputSpec> tensors(const std::vector<DType>& dtypes) {
   return specs;
 }
 
-AttrMap matched(const std::vector<std::string>& texts, const std::vector<DType>& dtypes,
-                AttrMap known = {}) {
+AttrMap match(const std::vector<std::string>& texts, const std::vector<DType>& dtypes,
+              AttrMap known = {}) {
   match_arguments(read(texts), tensors(dtypes), known);
   return known;
 }
@@ -62,24 +62,24 @@ TEST_CASE("signature: what cannot be read is an error when the op is registered"
 }
 
 TEST_CASE("signature: dtypes and numbers come from the tensors") {
-  CHECK(matched({"x: T", "axis: Tidx"}, {DType::float32, DType::int64}) ==
+  CHECK(match({"x: T", "axis: Tidx"}, {DType::float32, DType::int64}) ==
         AttrMap{{"T", DType::float32}, {"Tidx", DType::int64}});
-  CHECK(matched({"values: N * T", "axis: int32"}, {DType::int8, DType::int8, DType::int32}) ==
+  CHECK(match({"values: N * T", "axis: int32"}, {DType::int8, DType::int8, DType::int32}) ==
         AttrMap{{"N", 2}, {"T", DType::int8}});
-  CHECK(matched({"handle: resource", "components: list(Ts)"},
-                {DType::resource, DType::bool_, DType::string}) ==
+  CHECK(match({"handle: resource", "components: list(Ts)"},
+              {DType::resource, DType::bool_, DType::string}) ==
         AttrMap{{"Ts", std::vector{DType::bool_, DType::string}}});
   // Two lists of the same length, one of a length that is known.
-  CHECK(matched({"i: N * int64", "values: list(Ts)", "s: N * int64"},
-                {DType::int64, DType::int64, DType::int8, DType::int64, DType::int64},
-                {{"Ts", std::vector{DType::int8}}})
+  CHECK(match({"i: N * int64", "values: list(Ts)", "s: N * int64"},
+              {DType::int64, DType::int64, DType::int8, DType::int64, DType::int64},
+              {{"Ts", std::vector{DType::int8}}})
             .at("N") == AttrValue(2));
 }
 
 TEST_CASE("signature: tensors that do not fit are named") {
   using Texts = std::vector<std::string>;
   const auto error = [](const Texts& texts, const std::vector<DType>& dtypes, AttrMap known = {}) {
-    return error_text([&] { matched(texts, dtypes, known); });
+    return error_text([&] { match(texts, dtypes, known); });
   };
   CHECK(error({"x: T"}, {}) == "ValueError: 0 tensors are given where 1 are taken");
   CHECK(error({"x: T"}, {DType::int8, DType::int8}) ==

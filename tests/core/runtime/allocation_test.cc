@@ -89,7 +89,7 @@ using namespace towerflow;
 
 namespace {
 
-void get_ready() {
+void warm_up() {
   void* frames[4];
   backtrace(frames, 4);  // loads what it needs
   dl_iterate_phdr(find_dnnl, nullptr);
@@ -99,8 +99,9 @@ void get_ready() {
 /// the first time still allocates once (OpenMP's settings of the thread, room beside another thread
 /// in the same kernel), and the machine decides when that is: then 20 more calls are counted, a few
 /// times. What every call allocates is seen in each of them.
-int steady(const Callable& callable, std::span<const Array> values, const std::string& what) {
-  get_ready();
+int count_allocations(const Callable& callable, std::span<const Array> values,
+                      const std::string& what) {
+  warm_up();
   for (int i = 0; i < 30; ++i) callable(values);
   for (int attempt = 0; attempt < 5; ++attempt) {
     ours = library = 0;
@@ -135,7 +136,7 @@ TEST_CASE("no allocation in a steady call: fed values, results of several ranks"
   const auto callable =
       session.make_callable({y, tf::reduce_sum(y), tf::reshape(y + 1.0F, {3, -1})}, {x, scalar});
   const std::vector<Array> values{Array::zeros(float32, {2, 3}), Array::scalar(2.0F)};
-  CHECK(steady(callable, values, "fed values") == 0);
+  CHECK(count_allocations(callable, values, "fed values") == 0);
   CHECK(callable(values)[1].item<float>() == 12.0F);
 }
 
@@ -148,7 +149,7 @@ TEST_CASE("no allocation in a steady call: second derivatives of a product over 
   Session session;
   const auto callable = session.make_callable({twice[0]->dense()}, {x});
   const std::vector<Array> values{testing::array_of(float32, {4, 3}, std::vector<double>(12, 2))};
-  CHECK(steady(callable, values, "products") == 0);
+  CHECK(count_allocations(callable, values, "products") == 0);
   CHECK(callable(values)[0].data<float>()[0] == 12.0F);
 }
 
@@ -168,7 +169,7 @@ TEST_CASE("no allocation in a steady step of mnist, whatever the devices") {
     Session session(graph, models::session_config(2, devices));
     session.run(towers.init);
     const auto step = session.make_callable({towers.train_op, towers.losses[1]});
-    CHECK(steady(step, {}, session.list_devices().back()) == 0);
+    CHECK(count_allocations(step, {}, session.list_devices().back()) == 0);
   }
 }
 
@@ -179,7 +180,7 @@ TEST_CASE("a product for which oneDNN gets no memory is computed without") {
   const Tensor y = tf::placeholder(tf::float32, {.shape = {None, None}});
   Session session;
   const auto callable = session.make_callable({tf::matmul(x, y, {.transpose_b = true})}, {x, y});
-  get_ready();
+  warm_up();
   for (const Shape& rows : {Shape{5, 7}, Shape{300, 7}, Shape{48, 900}}) {  // the last turns b
     const std::int64_t inner = 160;
     const auto values = [&](std::int64_t count, double step) {

@@ -32,9 +32,9 @@ std::vector<std::vector<Array>> states_of(Program& program) {
   return states;
 }
 
-/// What `run` throws as an InternalError; "" for nothing.
+/// Returns the message of the InternalError that `run` throws; "" if it throws none.
 template <class Run>
-std::string fault_of(const Run& run) {
+std::string internal_error_of(const Run& run) {
   try {
     run();
   } catch (const errors::InternalError& error) {
@@ -77,7 +77,7 @@ class FaultTest {
     CAPTURE(fault.task);
     const SimulatedDevices devices{.count = 2, .latency = 0, .jitter = 20e-6, .fault = fault};
     Session session(program_.graph, simulated(devices));
-    std::string message = fault_of([&] { session.run(program_.init); });
+    std::string message = internal_error_of([&] { session.run(program_.init); });
     if (!message.empty()) {
       ++faults_.in_init;
       check_first_values(session);
@@ -85,7 +85,7 @@ class FaultTest {
       std::size_t step = 0;
       for (; step < 2 && message.empty(); ++step) {
         const Feeds feeds = program_.feeds(static_cast<int>(step));
-        message = fault_of([&] { session.run(program_.fetches, feeds); });
+        message = internal_error_of([&] { session.run(program_.fetches, feeds); });
       }
       if (message.empty()) return false;
       ++faults_.in_steps;

@@ -22,8 +22,8 @@ TEST_CASE("a mistyped number of devices is refused before any is made") {
   }
 }
 
-/// Where a session puts the node, "CPU:1".
-std::string given(const Fetch& fetch, const std::string& node, bool soft = true) {
+/// Returns the device on which a session places the node: "CPU:1".
+std::string placed_device(const Fetch& fetch, const std::string& node, bool soft = true) {
   Session session(three_cpus(soft));
   for (const Placement& entry : session.placements(std::span<const Fetch>(&fetch, 1))) {
     if (entry.node == node) return entry.given.substr(entry.given.rfind(':') - 3);
@@ -35,7 +35,7 @@ Tensor unknown(const std::string& name) {
   return nn::relu(random_uniform({2}, {.seed = 1}), {.name = name});
 }
 
-Tensor unknown_on(const std::string& device, const std::string& name) {
+Tensor unknown_tensor_on(const std::string& device, const std::string& name) {
   const auto on = tf::device(device);
   return unknown(name);
 }
@@ -45,10 +45,10 @@ TEST_CASE("a group runs where a later member asks to") {
   const auto guard = graph.as_default();
   const Tensor a = unknown("a");
   const auto beside = colocate_with(a.op());
-  const Tensor sum = a + unknown_on("/cpu:1", "b");
+  const Tensor sum = a + unknown_tensor_on("/cpu:1", "b");
   for (const bool soft : {false, true}) {
-    CHECK(given(sum, "a", soft) == "CPU:1");
-    CHECK(given(sum, "b", soft) == "CPU:1");
+    CHECK(placed_device(sum, "a", soft) == "CPU:1");
+    CHECK(placed_device(sum, "b", soft) == "CPU:1");
   }
 }
 
@@ -59,14 +59,14 @@ TEST_CASE("members that contradict each other are refused, or agree on less soft
   const Tensor other = unknown("other");
   {
     const auto beside = colocate_with(a.op());
-    unknown_on("/cpu:1", "b");
+    unknown_tensor_on("/cpu:1", "b");
   }
   Session strict(three_cpus(false));
   strict.run(other);
   Tensor c;
   {
     const auto beside = colocate_with(a.op());
-    c = unknown_on("/cpu:2", "c");
+    c = unknown_tensor_on("/cpu:2", "c");
   }
   // A session places its whole graph: also a run that needs none of them is refused, each time.
   for (const Tensor& fetch : {c, other, other}) {
@@ -83,8 +83,8 @@ TEST_CASE("types that contradict each other") {
   const auto guard = graph.as_default();
   const Tensor a = unknown("a");
   const auto beside = colocate_with(a.op());
-  unknown_on("/cpu:1", "b");
-  const Tensor c = unknown_on("/gpu:1", "c");
+  unknown_tensor_on("/cpu:1", "b");
+  const Tensor c = unknown_tensor_on("/gpu:1", "c");
   CHECK_THROWS_WITH_AS(Session(three_cpus(false)).run(a),
                        doctest::Contains("incompatible types: '/device:CPU:1' and '/device:GPU:1'"),
                        errors::InvalidArgumentError);
@@ -97,12 +97,12 @@ TEST_CASE("two groups become one") {
   const Tensor a = unknown("a");
   const Tensor b = unknown("b");
   const auto beside_a = colocate_with(a.op());
-  const Tensor on_one = unknown_on("/cpu:1", "on_one");
+  const Tensor on_one = unknown_tensor_on("/cpu:1", "on_one");
   const auto beside_both = colocate_with(b.op());
   const Tensor all = a + b + on_one + unknown("both");
   for (const char* node : {"a", "b", "on_one", "both"}) {
     CAPTURE(node);
-    CHECK(given(all, node) == "CPU:1");
+    CHECK(placed_device(all, node) == "CPU:1");
   }
 }
 
@@ -114,20 +114,20 @@ TEST_CASE("groups that contradict each other become one that asks for no number"
   Tensor c, d;
   {
     const auto beside = colocate_with(a.op());
-    c = unknown_on("/cpu:1", "c");
+    c = unknown_tensor_on("/cpu:1", "c");
   }
   {
     const auto beside = colocate_with(b.op());
-    d = unknown_on("/cpu:2", "d");
+    d = unknown_tensor_on("/cpu:2", "d");
   }
-  CHECK(given(c + d, "a") == "nowhere");
-  CHECK(given(c + d, "d") == "CPU:2");
+  CHECK(placed_device(c + d, "a") == "nowhere");
+  CHECK(placed_device(c + d, "d") == "CPU:2");
   const auto beside_a = colocate_with(a.op());
   const auto beside_both = colocate_with(b.op());
   const Tensor all = a + b + c + d + unknown("both");
   for (const char* node : {"a", "b", "c", "d", "both"}) {
     CAPTURE(node);
-    CHECK(given(all, node) == "CPU:0");
+    CHECK(placed_device(all, node) == "CPU:0");
   }
   CHECK_THROWS_AS(Session(three_cpus(false)).run(all), errors::InvalidArgumentError);
 }

@@ -37,7 +37,7 @@ struct Updated {
   std::vector<Variable> all;
 };
 
-std::string ledger_of(Session& session, const Fetch& fetch, const std::string& node) {
+std::string placement_text(Session& session, const Fetch& fetch, const std::string& node) {
   for (const Placement& placement : session.placements(std::vector<Fetch>{fetch})) {
     if (placement.node != node) continue;
     return placement.given.substr(placement.given.find("/device:")) + ": " + placement.why;
@@ -54,9 +54,9 @@ TEST_CASE("an update that the home has no kernel for runs on the host and is sto
   CHECK(program.trained(with_others(1)) == expected);
   {
     Session session(program.graph, with_others(1));
-    CHECK(ledger_of(session, program.train, "w")
+    CHECK(placement_text(session, program.train, "w")
               .starts_with("/device:OTHER:0: its device is its home"));
-    CHECK(ledger_of(session, program.train, "Momentum/update_w/ApplyMomentum") ==
+    CHECK(placement_text(session, program.train, "Momentum/update_w/ApplyMomentum") ==
           "/device:CPU:0: /device:OTHER:0 has no kernel of it");
     CHECK(session.plan_report(std::vector<Fetch>{program.train})
               .find("ApplyMomentum [slices, stored at its home]") != std::string::npos);
@@ -81,7 +81,7 @@ TEST_CASE("an accelerator that cannot read a variable is no home") {
   Updated program;
   missing = {"Identity"};
   Session session(program.graph, with_others(1));
-  CHECK(ledger_of(session, program.train, "w") ==
+  CHECK(placement_text(session, program.train, "w") ==
         "/device:CPU:0: /device:OTHER:0 has no kernel that reads it: the host's memory is its "
         "home");
   CHECK(program.trained(with_others(1)) == program.trained({.allow_soft_placement = true}));
@@ -152,7 +152,7 @@ TEST_CASE("an update of variables that live in several memories") {
   session.run(updated);
   CHECK(numbers(session.run(w)) == std::vector<double>{0, -1});
   CHECK(numbers(session.run(slot)) == std::vector<double>{2, 4});
-  CHECK(ledger_of(session, updated, "update") ==
+  CHECK(placement_text(session, updated, "update") ==
         "/device:CPU:0: it writes variables of several memories");
   Session strict(graph, {.simulated = {.count = 1}});
   CHECK_THROWS_WITH_AS(strict.run(updated), doctest::Contains("it writes variables that live on"),

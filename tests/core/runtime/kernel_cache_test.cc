@@ -22,7 +22,7 @@ KernelRequest request_of(std::int64_t size) {
   return {.attrs = &kNone, .inputs = {{DType::float32, Shape{size}}}, .outputs = {}};
 }
 
-std::unique_ptr<PreparedKernel> nothing() {
+std::unique_ptr<PreparedKernel> empty_kernel() {
   return function_kernel([](const LaunchArgs&) {});
 }
 
@@ -42,11 +42,11 @@ TEST_CASE("a kernel that takes long to prepare keeps nobody else waiting") {
       .op = "Slow", .label = "", .accepts = {}, .prepare = [&](const KernelRequest&) {
         entered.set_value();
         release.wait();
-        return nothing();
+        return empty_kernel();
       }};
   const KernelEntry fast{
       .op = "Fast", .label = "", .accepts = {}, .prepare = [](const KernelRequest&) {
-        return nothing();
+        return empty_kernel();
       }};
   auto first = start([&] { return cache.get(slow, request_of(1)); });
   entered.get_future().wait();
@@ -63,7 +63,7 @@ TEST_CASE("a kernel is prepared once for all who ask at the same time") {
       .op = "Once", .label = "", .accepts = {}, .prepare = [&](const KernelRequest&) {
         ++prepared;
         std::this_thread::sleep_for(5ms);
-        return nothing();
+        return empty_kernel();
       }};
   std::vector<std::future<std::shared_ptr<const PreparedKernel>>> asked;
   for (int i = 0; i < 8; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("a kernel that could not be prepared says so to everyone, and is tried
       .op = "Refuses", .label = "", .accepts = {}, .prepare = [&](const KernelRequest&) {
         std::this_thread::sleep_for(5ms);
         if (refuses) throw errors::InvalidArgumentError("refused");
-        return nothing();
+        return empty_kernel();
       }};
   std::vector<std::future<std::shared_ptr<const PreparedKernel>>> asked;
   for (int i = 0; i < 4; ++i)

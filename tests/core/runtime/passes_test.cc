@@ -17,10 +17,10 @@ struct OnOff {
 OnOff with_and_without(Graph& graph, const std::vector<Fetch>& fetches, bool PassOptions::*pass,
                        const Feeds& feeds = {}, int devices = 1) {
   const Operation init = global_variables_initializer();
-  PassOptions one = only();
+  PassOptions one = only_rewrites();
   one.*pass = true;
   OnOff ran{run_with(graph, fetches, one, &init, feeds, devices),
-            run_with(graph, fetches, only(), &init, feeds, devices)};
+            run_with(graph, fetches, only_rewrites(), &init, feeds, devices)};
   CHECK(same_bits(ran.on, ran.off));
   return ran;
 }
@@ -114,9 +114,9 @@ TEST_CASE("passes: memory used again keeps values") {
   const Feeds feeds{{x, random_array<float>({50}, 1)}};
   Tensor y = x;
   for (int i = 0; i < 9; ++i) y = tanh(y) * x;
-  PassOptions fresh = only();
+  PassOptions fresh = only_rewrites();
   fresh.reuse_buffers = false;
-  const Ran on = run_with(graph, {y}, only(), nullptr, feeds);
+  const Ran on = run_with(graph, {y}, only_rewrites(), nullptr, feeds);
   const Ran off = run_with(graph, {y}, fresh, nullptr, feeds);
   CHECK(same_bits(on, off));
   CHECK(on.launches == off.launches);

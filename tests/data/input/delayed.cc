@@ -36,7 +36,7 @@ void register_delay() {
 
 }  // namespace
 
-Tensor delayed(const Tensor& input) {
+Tensor delay_tensor(const Tensor& input) {
   if (OpRegistry::global().find("TestDelay") == nullptr) register_delay();
   const Operand operand(input);
   return OpBuilder("TestDelay", "", Site::current(), {&operand}).input(operand, "x").output();

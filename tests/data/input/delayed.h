@@ -4,8 +4,8 @@
 
 namespace towerflow::testing {
 
-/// Its int64 input, late by some microseconds that differ from run to run while delays are on.
-Tensor delayed(const Tensor& input);
+/// Returns its int64 input. While delays are on, after a random delay of some microseconds.
+Tensor delay_tensor(const Tensor& input);
 void delay_records(bool on);
 
 }  // namespace towerflow::testing

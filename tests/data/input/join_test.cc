@@ -52,7 +52,7 @@ std::vector<std::int64_t> labels(const std::vector<std::string>& files, int read
     const TFRecordReader reader;
     const auto parsed =
         parse_single_example(reader.read(names).value, {{"label", {.shape = {}, .dtype = int64}}});
-    lists.emplace_back(1, delayed(parsed["label"]));
+    lists.emplace_back(1, delay_tensor(parsed["label"]));
   }
   const Components next =
       shuffle
@@ -117,7 +117,7 @@ TEST_CASE("two readers take turns; when one has ended the other goes on") {
       const TFRecordReader reader;
       const auto parsed = parse_single_example(reader.read(names).value,
                                                {{"label", {.shape = {}, .dtype = int64}}});
-      lists.emplace_back(1, delayed(parsed["label"]));
+      lists.emplace_back(1, delay_tensor(parsed["label"]));
     }
     CHECK(drained(train::batch_join(lists, {.batch_size = 3})) ==
           std::vector<std::int64_t>{0, 10, 1, 11, 2, 12, 13, 14, 15});
@@ -133,7 +133,7 @@ TEST_CASE("a queue as source keeps its order on any number of threads") {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(100 + i);
     const auto row = train::slice_input_producer(
         {Operand(Array::of<std::int64_t>(Shape{60}, rows))}, {.num_epochs = 1, .shuffle = false});
-    const Components next = train::batch(std::vector<Tensor>(1, delayed(row[0])),
+    const Components next = train::batch(std::vector<Tensor>(1, delay_tensor(row[0])),
                                          {.batch_size = 10, .num_threads = threads});
     CHECK(drained(next) == rows);
   }
@@ -146,7 +146,7 @@ TEST_CASE("lists without a source take turns where they enqueue") {
   std::vector<std::vector<Tensor>> lists;
   for (const std::int64_t value : {1, 2, 3}) {
     const Tensor limited = train::limit_epochs(Operand(Array::scalar(value)), {.num_epochs = 4});
-    lists.emplace_back(1, delayed(limited));
+    lists.emplace_back(1, delay_tensor(limited));
   }
   CHECK(drained(train::batch_join(lists, {.batch_size = 12})) ==
         std::vector<std::int64_t>{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3});

@@ -35,7 +35,7 @@ std::vector<std::int64_t> labels(const std::vector<std::string>& files, int thre
   const QueueBase queue =
       shuffle ? QueueBase(RandomShuffleQueue(40, 25, dtypes, {.shapes = shapes, .seed = 3}))
               : QueueBase(FIFOQueue(40, dtypes, {.shapes = shapes}));
-  const Operation enqueue = queue.enqueue({delayed(parsed["label"]), raw});
+  const Operation enqueue = queue.enqueue({delay_tensor(parsed["label"]), raw});
   train::add_queue_runner(train::QueueRunner(
       queue, std::vector<Operation>(static_cast<std::size_t>(threads), enqueue)));
   const Components next = queue.dequeue_up_to(batch);

@@ -215,9 +215,9 @@ TEST_CASE("features of any length that cannot be parsed") {
 
 namespace {
 
-/// What a run says that parses the second of two records as `features`, the records being read from
-/// a file, or taken from a queue between.
-std::string said_of_record(const Features& features, bool queued) {
+/// Returns the error of a run that parses the second of two records as `features`. The records are
+/// read from a file or, with `queued`, dequeued.
+std::string parse_error_of_record(const Features& features, bool queued) {
   const ScratchFolder dir;
   const std::string path = (dir.path() / "two.tfrecord").string();
   write_examples(path, 7, 2);
@@ -250,15 +250,15 @@ TEST_CASE("a feature that a record lacks: what the record has, its file and its 
   const Features wrong{{"labl", {.shape = {}, .dtype = int64}}};
   for (const bool queued : {false, true}) {
     CAPTURE(queued);
-    CHECK_SAYS(said_of_record(wrong, queued),
+    CHECK_SAYS(parse_error_of_record(wrong, queued),
                "Feature: labl (data type: int64) is required but could not be found.",
                "the record has 'label' (int64, 1 value), 'raw' (string, 1 value)",
                "nearest existing: 'label'", "DIR/two.tfrecord", "record 1");
   }
-  CHECK_SAYS(said_of_record({{"label", {.shape = {}, .dtype = float32}}}, false),
+  CHECK_SAYS(parse_error_of_record({{"label", {.shape = {}, .dtype = float32}}}, false),
              "Data types don't match. Data type: int64 but expected type: float",
              "'label' (int64, 1 value)", "DIR/two.tfrecord", "record 1");
-  CHECK_SAYS(said_of_record({{"label", {.shape = {3}, .dtype = int64}}}, true),
+  CHECK_SAYS(parse_error_of_record({{"label", {.shape = {3}, .dtype = int64}}}, true),
              "Values size: 1 but output shape: [3]", "'label' (int64, 1 value)", "record 1");
 }
 

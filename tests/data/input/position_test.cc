@@ -43,7 +43,7 @@ Tensor labels(const Pipeline& pipeline) {
   const TFRecordReader reader;
   const auto parsed =
       parse_single_example(reader.read(names).value, {{"label", {.shape = {}, .dtype = int64}}});
-  Tensor label = delayed(parsed["label"]);
+  Tensor label = delay_tensor(parsed["label"]);
   const train::BatchOptions batch{.batch_size = pipeline.batch,
                                   .num_threads = pipeline.threads,
                                   .capacity = 30,

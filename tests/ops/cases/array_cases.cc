@@ -7,7 +7,7 @@ namespace {
 
 using In = const CaseTensors&;
 
-const std::vector<CaseInput> kLarge{some({1000, 1000})};
+const std::vector<CaseInput> kLarge{random_input({1000, 1000})};
 
 /// Of x alone, with every dtype.
 void add_case(std::vector<OpCase>& cases, const char* name, CaseInput x, const char* python,
@@ -22,9 +22,9 @@ void add_case(std::vector<OpCase>& cases, const char* name, CaseInput x, const c
 
 void add_shaping_cases(std::vector<OpCase>& cases) {
   using T = const Tensor&;
-  const CaseInput x = some({2, 3}, -9, 9);
+  const CaseInput x = random_input({2, 3}, -9, 9);
   add_case(
-      cases, "BroadcastTo", some({2, 1, 3}, -9, 9), "tf.broadcast_to(x, [2, 4, 3])",
+      cases, "BroadcastTo", random_input({2, 1, 3}, -9, 9), "tf.broadcast_to(x, [2, 4, 3])",
       [](T t) {
         return tf::broadcast_to(t, {2, 4, 3});
       },
@@ -32,7 +32,7 @@ void add_shaping_cases(std::vector<OpCase>& cases) {
   add_case(cases, "ExpandDims", x, "tf.expand_dims(x, 1)",
            [](T t) { return tf::expand_dims(t, 1); });
   add_case(
-      cases, "Squeeze", some({1, 2, 1, 3}, -9, 9), "tf.squeeze(x, [0])",
+      cases, "Squeeze", random_input({1, 2, 1, 3}, -9, 9), "tf.squeeze(x, [0])",
       [](T t) { return tf::squeeze(t, {.axis = {0}}); }, false);
   add_case(
       cases, "Reshape", x, "tf.reshape(x, [3, -1])",
@@ -41,13 +41,13 @@ void add_shaping_cases(std::vector<OpCase>& cases) {
       },
       false);
   add_case(
-      cases, "ReverseV2", some({2, 3, 4}, -9, 9), "tf.reverse(x, [0, -1])",
+      cases, "ReverseV2", random_input({2, 3, 4}, -9, 9), "tf.reverse(x, [0, -1])",
       [](T t) {
         return tf::reverse(t, {0, -1});
       },
       false);
   add_case(
-      cases, "Transpose", some({2, 3, 4}, -9, 9), "tf.transpose(x, [2, 0, 1])",
+      cases, "Transpose", random_input({2, 3, 4}, -9, 9), "tf.transpose(x, [2, 0, 1])",
       [](T t) {
         return tf::transpose(t, {2, 0, 1});
       },
@@ -66,21 +66,21 @@ void add_shaping_cases(std::vector<OpCase>& cases) {
   cases.back().dtypes = {DType::float32, DType::float64};
   cases.push_back(
       {.name = "SumToShape",  // a gradient's, of an operand whose size is not known
-       .inputs = {some({2, 3}), some({1})},
+       .inputs = {random_input({2, 3}), random_input({1})},
        .call = [](In t) { return t.x * tf::placeholder_with_default(t.y, Shape{None}); },
        .python = "x * tf.placeholder_with_default(y, [None])"});
 }
 
 void add_piece_cases(std::vector<OpCase>& cases) {
   using T = const Tensor&;
-  const CaseInput x = some({2, 3}, -9, 9);
+  const CaseInput x = random_input({2, 3}, -9, 9);
   add_case(cases, "ConcatV2", x, "tf.concat([x, x], 1)", [](T t) { return tf::concat({t, t}, 1); });
   add_case(cases, "Pack", x, "tf.stack([x, x], 1)", [](T t) { return tf::stack({t, t}, 1); });
   add_case(
       cases, "Unpack", x, "tf.unstack(x, 2)", [](T t) { return CaseResults(tf::unstack(t, 2)); },
       false);
   add_case(
-      cases, "Split", some({2, 6}, -9, 9), "tf.split(x, 3, 1)",
+      cases, "Split", random_input({2, 6}, -9, 9), "tf.split(x, 3, 1)",
       [](T t) { return CaseResults(tf::split(t, 3, 1)); }, false);
   add_case(
       cases, "SplitV", x, "tf.split(x, [1, 2], 1)",
@@ -95,7 +95,8 @@ void add_piece_cases(std::vector<OpCase>& cases) {
       },
       false);
   add_case(
-      cases, "StridedSlice", some({4, 5}, -9, 9), "tf.strided_slice(x, [3, 0], [0, 5], [-1, 2])",
+      cases, "StridedSlice", random_input({4, 5}, -9, 9),
+      "tf.strided_slice(x, [3, 0], [0, 5], [-1, 2])",
       [](T t) {
         return tf::strided_slice(t, {3, 0}, {0, 5}, {-1, 2});
       },
@@ -112,40 +113,42 @@ void add_piece_cases(std::vector<OpCase>& cases) {
       false);
   cases.back().dtypes = {DType::float32, DType::float64};
   add_case(
-      cases, "MirrorPad", some({3, 3}, -9, 9), "tf.pad(x, [[1, 0], [2, 1]], 'REFLECT')",
+      cases, "MirrorPad", random_input({3, 3}, -9, 9), "tf.pad(x, [[1, 0], [2, 1]], 'REFLECT')",
       [](T t) {
         return tf::pad(t, {{1, 0}, {2, 1}}, "REFLECT");
       },
       false);
   cases.back().dtypes = {DType::float32, DType::float64};
-  cases.push_back({.name = "GatherV2",
-                   .inputs = {some({3, 2}, -9, 9), these({2, 2}, {2, 0, 2, 1}, DType::int32)},
-                   .call = [](In t) { return tf::gather(t.x, t.y); },
-                   .python = "tf.gather(x, y)",
-                   .dtypes = any_dtype()});
+  cases.push_back(
+      {.name = "GatherV2",
+       .inputs = {random_input({3, 2}, -9, 9), input_of({2, 2}, {2, 0, 2, 1}, DType::int32)},
+       .call = [](In t) { return tf::gather(t.x, t.y); },
+       .python = "tf.gather(x, y)",
+       .dtypes = any_dtype()});
   cases.push_back({.name = "GatherV2 of columns",
-                   .inputs = {some({2, 3}, -9, 9), these({2}, {2, 0}, DType::int64)},
+                   .inputs = {random_input({2, 3}, -9, 9), input_of({2}, {2, 0}, DType::int64)},
                    .call = [](In t) { return tf::gather(t.x, t.y, {.axis = 1}); },
                    .python = "tf.gather(x, y, axis=1)"});
   for (const bool rows : {true, false}) {  // whose gradient is slices, or dense
-    cases.push_back(
-        {.name = rows ? "GatherNd of rows" : "GatherNd",
-         .inputs = {some({3, 2}, -9, 9), rows ? these({2, 1}, {2, 0}, DType::int32)
-                                              : these({2, 2}, {2, 0, 1, 1}, DType::int32)},
-         .call = [](In t) { return tf::gather_nd(t.x, t.y); },
-         .python = "tf.gather_nd(x, y)",
-         .dtypes = any_dtype()});
+    cases.push_back({.name = rows ? "GatherNd of rows" : "GatherNd",
+                     .inputs = {random_input({3, 2}, -9, 9),
+                                rows ? input_of({2, 1}, {2, 0}, DType::int32)
+                                     : input_of({2, 2}, {2, 0, 1, 1}, DType::int32)},
+                     .call = [](In t) { return tf::gather_nd(t.x, t.y); },
+                     .python = "tf.gather_nd(x, y)",
+                     .dtypes = any_dtype()});
   }
-  cases.push_back({.name = "ScatterNd",
-                   .inputs = {some({3, 2}, -9, 9), these({3, 1}, {2, 0, 2}, DType::int64)},
-                   .call =
-                       [](In t) {
-                         return tf::scatter_nd(t.y, t.x, {4, 2});
-                       },
-                   .python = "tf.scatter_nd(y, x, [4, 2])",
-                   .dtypes = numbers()});
+  cases.push_back(
+      {.name = "ScatterNd",
+       .inputs = {random_input({3, 2}, -9, 9), input_of({3, 1}, {2, 0, 2}, DType::int64)},
+       .call =
+           [](In t) {
+             return tf::scatter_nd(t.y, t.x, {4, 2});
+           },
+       .python = "tf.scatter_nd(y, x, [4, 2])",
+       .dtypes = numbers()});
   cases.push_back({.name = "DynamicStitch",  // of graphs that come from TensorFlow
-                   .inputs = {some({2, 2}, -9, 9), some({1, 2}, -9, 9)},
+                   .inputs = {random_input({2, 2}, -9, 9), random_input({1, 2}, -9, 9)},
                    .call =
                        [](In t) {
                          const Tensor first = tf::constant({0, 2}), second = tf::constant({1});
@@ -159,13 +162,13 @@ void add_piece_cases(std::vector<OpCase>& cases) {
                    .other_nodes = true,
                    .dtypes = any_dtype()});
   cases.push_back({.name = "Where",
-                   .inputs = {these({2, 3}, {0, 1, 1, 0, 0, 1}, DType::bool_)},
+                   .inputs = {input_of({2, 3}, {0, 1, 1, 0, 0, 1}, DType::bool_)},
                    .call = [](In t) { return tf::where(t.x); },
                    .python = "tf.where(x)",
                    .dtypes = {DType::bool_},
                    .gradients = CaseGradients::none});
   cases.push_back({.name = "InvertPermutation",  // a gradient's, of an order that is computed
-                   .inputs = {some({2, 3, 4}), these({3}, {2, 0, 1}, DType::int32)},
+                   .inputs = {random_input({2, 3, 4}), input_of({3}, {2, 0, 1}, DType::int32)},
                    .call = [](In t) { return tf::transpose(t.x, t.y); },
                    .python = "tf.transpose(x, y)"});
 }
@@ -173,7 +176,7 @@ void add_piece_cases(std::vector<OpCase>& cases) {
 void add_made_cases(std::vector<OpCase>& cases) {
   const auto none = CaseGradients::none;
   cases.push_back({.name = "Fill",
-                   .inputs = {some({}, -9, 9)},
+                   .inputs = {random_input({}, -9, 9)},
                    .call =
                        [](In t) {
                          return tf::fill({2, 3}, t.x);
@@ -181,24 +184,24 @@ void add_made_cases(std::vector<OpCase>& cases) {
                    .python = "tf.fill([2, 3], x)",
                    .dtypes = any_dtype()});
   cases.push_back({.name = "OneHot",
-                   .inputs = {these({2, 2}, {0, 2, 3, -1})},
+                   .inputs = {input_of({2, 2}, {0, 2, 3, -1})},
                    .call = [](In t) { return tf::one_hot(t.x, 3); },
                    .python = "tf.one_hot(x, 3)",
                    .dtypes = integers(),
                    .gradients = none});
   cases.push_back({.name = "Shape",
-                   .inputs = {some({2, 3})},
+                   .inputs = {random_input({2, 3})},
                    .call = [](In t) { return tf::shape(t.x); },
                    .python = "tf.shape(x)",
                    .gradients = none});
   cases.push_back(
       {.name = "Rank",
-       .inputs = {some({2, 3})},
+       .inputs = {random_input({2, 3})},
        .call = [](In t) { return tf::rank(tf::placeholder_with_default(t.x, Shape::unknown())); },
        .python = "tf.rank(tf.placeholder_with_default(x, None))",
        .gradients = none});
   cases.push_back({.name = "Size",
-                   .inputs = {some({2, 3})},
+                   .inputs = {random_input({2, 3})},
                    .call = [](In t) { return tf::size(t.x); },
                    .python = "tf.size(x)",
                    .gradients = none});

@@ -26,7 +26,7 @@ Tensor weights_like(const Tensor& result, std::size_t index) {
 }  // namespace
 
 Array cotangent(std::size_t index, const Shape& shape, DType dtype) {
-  return some(shape).array(index + 100, dtype);
+  return random_input(shape).array(index + 100, dtype);
 }
 
 BuiltCase::BuiltCase(const OpCase& one, const Options& options)

@@ -60,7 +60,7 @@ bool has_checked_gradients(const OpCase& one) {
 }
 
 /// A gradient of `op` that is a thousandth too large, registered under the name that is returned.
-std::string enlarged(const OpDef& op) {
+std::string register_enlarged_gradient(const OpDef& op) {
   const std::string name = "Enlarged" + op.name;
   if (GradientRegistry::global().find(name) != nullptr) return name;
   const GradientRule rule = std::get<GradientRule>(op.gradient);
@@ -136,7 +136,8 @@ TEST_CASE("a gradient that is a thousandth off is seen, whatever op it is of") {
       if (op == nullptr || !std::holds_alternative<GradientRule>(op->gradient)) continue;
       all.insert(name);
       if (seen.contains(name)) continue;
-      if (!testing::check_gradients(*one, {{name, enlarged(*op)}}).empty()) seen.insert(name);
+      if (!testing::check_gradients(*one, {{name, register_enlarged_gradient(*op)}}).empty())
+        seen.insert(name);
     }
   }
   all.erase("Sign");  // zero, and so is a thousandth more

@@ -51,7 +51,7 @@ class Checker {
     dtype_ = dtype;
     tolerance_ = dtype == DType::float32 ? case_.tolerance : 1e-10;
     const std::vector<Array> arrays = case_arrays(case_.inputs, dtype);
-    const std::vector<Array> expected = walked(arrays, false);
+    const std::vector<Array> expected = run_kernels(arrays, false);
     if (dtype == DType::float32 && has_float64(case_) && !expected.empty() &&
         !is_random(report_.ops)) {
       const auto arrays64 = case_arrays(case_.inputs, DType::float64);
@@ -85,7 +85,7 @@ class Checker {
 
   /// Every kernel of the case between guards, on the tape's nodes and on what rewrites make of
   /// them; the values of the former.
-  std::vector<Array> walked(const std::vector<Array>& arrays, bool unknown) {
+  std::vector<Array> run_kernels(const std::vector<Array>& arrays, bool unknown) {
     BuiltCase built(case_, {.dtype = dtype_, .device = device_, .unknown_shapes = unknown});
     PlanGraph graph = plan_of(built, arrays);
     if (!is_walked(graph)) {
@@ -105,10 +105,10 @@ class Checker {
     share_subexpressions(rewritten, log);
     apply_rewrites(rewritten, devices_, PassOptions{}, log);
     const Walked plain =
-        walk(std::move(graph), arrays, devices_, WalkKernels::all, case_.tolerance);
+        run_nodes(std::move(graph), arrays, devices_, WalkKernels::all, case_.tolerance);
     take(plain);
     const Walked fused =
-        walk(std::move(rewritten), arrays, devices_, WalkKernels::all, case_.tolerance);
+        run_nodes(std::move(rewritten), arrays, devices_, WalkKernels::all, case_.tolerance);
     take(fused);
     std::vector<Array> values(plain.values.begin(),
                               plain.values.begin() + static_cast<std::ptrdiff_t>(built.tensors().size()));
@@ -125,7 +125,7 @@ class Checker {
   std::vector<Array> reference_values(const std::vector<Array>& arrays) {
     BuiltCase built(case_, {.dtype = DType::float64});
     std::vector<Array> values =
-        walk(plan_of(built, arrays), arrays, devices_, WalkKernels::reference, 0).values;
+        run_nodes(plan_of(built, arrays), arrays, devices_, WalkKernels::reference, 0).values;
     values.resize(built.tensors().size());
     return values;
   }
@@ -145,7 +145,7 @@ class Checker {
     std::vector<Array> found;
     try {
       found = run_session(arrays, true);
-      walked(arrays, true);  // gradients have other ops there
+      run_kernels(arrays, true);  // gradients have other ops there
     } catch (const ValueError& error) {
       if (!case_.needs_sizes) problem(fmt::format("with unknown sizes: {}", error.what()));
       return;

@@ -18,7 +18,7 @@ struct CaseReport {
 
 /// Checks a case with each of its dtypes:
 ///   - every kernel that takes a node of the call, of its first and second gradients, and of what
-///     rewrites make of them, between guards and against the reference (`walk`);
+///     rewrites make of them, between guards and against the reference (`run_nodes`);
 ///   - results in float32 against the reference in float64;
 ///   - a session on the device against that, with sizes known and unknown when it plans.
 /// `device` is "/device:CPU:0" or the like; accelerators are made as `device_config` says.

@@ -14,7 +14,7 @@ namespace {
 using In = const CaseTensors&;
 
 /// Tensors that are computed one after the other, as Python's program would run them.
-CaseResults in_order(const std::vector<std::function<CaseResults()>>& steps) {
+CaseResults run_in_order(const std::vector<std::function<CaseResults()>>& steps) {
   std::vector<Tensor> all;
   std::vector<Operation> before;
   for (const auto& make : steps) {
@@ -43,12 +43,12 @@ void add_queue_cases(std::vector<OpCase>& cases) {
   const auto queue_case = [&](const char* name, const char* python, auto make) {
     cases.push_back(
         {.name = name,
-         .inputs = {some({4, 2})},
+         .inputs = {random_input({4, 2})},
          .call =
              [make](In t) {
                const auto queue = make(t);
                const auto after = tf::control_dependencies({queue.enqueue_many({t.x})});
-               return in_order({
+               return run_in_order({
                    [&] { return CaseResults(queue.size()); },
                    [&] { return CaseResults(queue.dequeue()[0]); },
                    [&] { return CaseResults(queue.dequeue_many(2)[0]); },
@@ -72,7 +72,7 @@ void add_queue_cases(std::vector<OpCase>& cases) {
   queue_case("PaddingFIFOQueueV2", "tf.PaddingFIFOQueue(9, [dtype], [[None]])",
              [](In t) { return PaddingFIFOQueue(9, {t.dtype}, {Shape{None}}); });
   cases.push_back({.name = "RandomShuffleQueueV2",
-                   .inputs = {some({2})},
+                   .inputs = {random_input({2})},
                    .call =
                        [](In t) {
                          const RandomShuffleQueue queue(9, 0, {t.dtype},
@@ -145,7 +145,7 @@ void add_file_cases(std::vector<OpCase>& cases) {
 
 void add_message_cases(std::vector<OpCase>& cases) {
   cases.push_back({.name = "Assert",
-                   .inputs = {some({2}, 1, 2)},
+                   .inputs = {random_input({2}, 1, 2)},
                    .call =
                        [](In t) {
                          const Operation held = tf::Assert(tf::reduce_all(t.x > 0.0), {t.x});
@@ -180,7 +180,7 @@ void add_message_cases(std::vector<OpCase>& cases) {
        .gradients = CaseGradients::none});
   cases.push_back(
       {.name = "MergeSummary",
-       .inputs = {some({}), some({20})},
+       .inputs = {random_input({}), random_input({20})},
        .call =
            [](In t) {
              return summary::merge({summary::scalar("s", t.x), summary::histogram("h", t.y)});

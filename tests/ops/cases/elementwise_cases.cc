@@ -11,15 +11,16 @@ const std::vector<DType> kFloats{DType::float32, DType::float64};
 const std::vector<DType> kSigned{DType::float32, DType::float64, DType::int32, DType::int64};
 
 /// Operands worth timing: what fits no cache.
-const std::vector<CaseInput> kOneLarge{some({1000, 1000}, 0.5, 2)};
-const std::vector<CaseInput> kTwoLarge{some({1000, 1000}, 0.5, 2), some({1000, 1000}, 0.5, 2)};
+const std::vector<CaseInput> kOneLarge{random_input({1000, 1000}, 0.5, 2)};
+const std::vector<CaseInput> kTwoLarge{random_input({1000, 1000}, 0.5, 2),
+                                       random_input({1000, 1000}, 0.5, 2)};
 
 /// Of one operand in `low` .. `high`, on both sides of where the op has a corner.
 void add_unary_cases(std::vector<OpCase>& cases) {
   const auto add = [&](const char* op, auto call, const char* python, double low, double high,
                        std::vector<DType> dtypes = kFloats) {
     cases.push_back({.name = op,
-                     .inputs = {some({2, 3, 5}, low, high)},
+                     .inputs = {random_input({2, 3, 5}, low, high)},
                      .call = [call](In t) { return CaseResults(call(t.x)); },
                      .python = python,
                      .dtypes = std::move(dtypes),
@@ -77,7 +78,7 @@ void add_flat_cases(std::vector<OpCase>& cases) {
   const auto add = [&](const char* op, auto call, const char* python,
                        std::vector<DType> dtypes = kFloats) {
     cases.push_back({.name = op,
-                     .inputs = {these({2, 4}, {-1.5, -0.5, -0.0, 0.4, 0.5, 1.5, 2.5, 7})},
+                     .inputs = {input_of({2, 4}, {-1.5, -0.5, -0.0, 0.4, 0.5, 1.5, 2.5, 7})},
                      .call = [call](In t) { return CaseResults(call(t.x)); },
                      .python = python,
                      .dtypes = std::move(dtypes),
@@ -101,14 +102,14 @@ void add_flat_cases(std::vector<OpCase>& cases) {
       "IsFinite", [](T x) { return tf::is_finite(x / x); }, "tf.is_finite(x / x)");
   for (const bool zero : {false, true}) {  // where it has no derivative
     cases.push_back({.name = zero ? "Sign of zero" : "Sign",
-                     .inputs = {these({2, 2}, {-1.5, zero ? 0.0 : -0.5, 2.5, 7})},
+                     .inputs = {input_of({2, 2}, {-1.5, zero ? 0.0 : -0.5, 2.5, 7})},
                      .call = [](In t) { return tf::sign(t.x); },
                      .python = "tf.sign(x)",
                      .dtypes = kSigned,
                      .gradients = zero ? CaseGradients::elsewhere : CaseGradients::first});
   }
   cases.push_back({.name = "StopGradient",
-                   .inputs = {some({2, 3})},
+                   .inputs = {random_input({2, 3})},
                    .call = [](In t) { return tf::stop_gradient(t.x); },
                    .python = "tf.stop_gradient(x)",
                    .dtypes = any_dtype(),
@@ -140,7 +141,7 @@ void add_binary_cases(std::vector<OpCase>& cases) {
     one(" of nothing", shaped(x, {2, 0}), shaped(y, {1, 0}), false);
   };
   using T = const Tensor&;
-  const CaseInput any = some({}, -3, 3), above = some({}, 1, 4);
+  const CaseInput any = random_input({}, -3, 3), above = random_input({}, 1, 4);
   add(
       "AddV2", [](T x, T y) { return x + y; }, "x + y", any, any);
   add(
@@ -180,8 +181,8 @@ void add_binary_cases(std::vector<OpCase>& cases) {
       "Less", [](T x, T y) { return x < y; }, "x < y", any, any, kSigned, none);
   add(
       "LessEqual", [](T x, T y) { return x <= y; }, "x <= y", any, any, kSigned, none);
-  const CaseInput truth = these({2, 2}, {0, 0, 1, 1}, DType::bool_);
-  const CaseInput other = these({2, 2}, {0, 1, 0, 1}, DType::bool_);
+  const CaseInput truth = input_of({2, 2}, {0, 0, 1, 1}, DType::bool_);
+  const CaseInput other = input_of({2, 2}, {0, 1, 0, 1}, DType::bool_);
   const auto logical = [&](const char* op, std::function<CaseResults(In)> call,
                            const char* python) {
     cases.push_back({.name = op,
@@ -200,19 +201,19 @@ void add_binary_cases(std::vector<OpCase>& cases) {
 }
 
 void add_chosen_cases(std::vector<OpCase>& cases) {
-  const CaseInput truth = these({2, 3}, {0, 1, 1, 0, 1, 0}, DType::bool_);
+  const CaseInput truth = input_of({2, 3}, {0, 1, 1, 0, 1, 0}, DType::bool_);
   cases.push_back({.name = "Select",
-                   .inputs = {truth, some({2, 3}), some({2, 3})},
+                   .inputs = {truth, random_input({2, 3}), random_input({2, 3})},
                    .call = [](In t) { return tf::where(t.x, t.y, t.z); },
                    .python = "tf.where(x, y, z)",
                    .dtypes = any_dtype()});
   cases.push_back({.name = "SelectV2 along rows",
-                   .inputs = {truth, some({3}), some({})},
+                   .inputs = {truth, random_input({3}), random_input({})},
                    .call = [](In t) { return tf::where_v2(t.x, t.y, t.z); },
                    .python = "tf.where_v2(x, y, z)",
                    .dtypes = any_dtype()});
   cases.push_back({.name = "_Elementwise",
-                   .inputs = {some({2, 3}), some({3})},
+                   .inputs = {random_input({2, 3}), random_input({3})},
                    .call =
                        [](In t) {
                          const Tensor y = tf::tanh(t.x * 2.0 + t.y);
@@ -221,14 +222,14 @@ void add_chosen_cases(std::vector<OpCase>& cases) {
                    .python = "tf.tanh(x * 2.0 + y) - tf.exp(y) * x",
                    .large = kTwoLarge});
   cases.push_back({.name = "Cast to float32 and back",
-                   .inputs = {these({4}, {-0.5, 0, 1, 2.5})},
+                   .inputs = {input_of({4}, {-0.5, 0, 1, 2.5})},
                    .call = [](In t) { return tf::cast(tf::cast(t.x, DType::float32), t.dtype); },
                    .python = "tf.cast(tf.cast(x, tf.float32), dtype)",
                    .step = 0.25});
   for (const DType to : any_dtype()) {
     const std::string name = dtype_name(to);
     cases.push_back({.name = "Cast to " + name,
-                     .inputs = {these({6}, {-0.5, 0, 1, 2.5, 100, 255})},
+                     .inputs = {input_of({6}, {-0.5, 0, 1, 2.5, 100, 255})},
                      .call = [to](In t) { return tf::cast(t.x, to); },
                      .python = "tf.cast(x, tf." + name + ")",
                      .dtypes = any_dtype(),

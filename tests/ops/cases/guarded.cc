@@ -91,7 +91,7 @@ Array GuardedBuffer::value() const {
   return found;
 }
 
-std::string GuardedBuffer::damage() const {
+std::string GuardedBuffer::damage_text() const {
   if (value_.dtype() == DType::string) return "";
   if (memory_ != nullptr) transfer(false);
   // One comparison of all bytes first: counting them one by one is slow under sanitizers.

@@ -12,7 +12,7 @@ namespace towerflow::testing {
 ///
 /// On the host it ends at a page that nobody may touch, up to the alignment that kernels may rely
 /// on, and begins behind another such page when it fills whole pages; on an accelerator it lies
-/// between bytes of a known value. What lies before and behind is compared by `damage`.
+/// between bytes of a known value. What lies before and behind is compared by `damage_text`.
 class GuardedBuffer {
  public:
   /// Holds what `value` holds, in the memory of `device`. Strings lie where they are.
@@ -25,7 +25,7 @@ class GuardedBuffer {
   /// What it holds now.
   Array value() const;
   /// "2 bytes behind it", or nothing.
-  std::string damage() const;
+  std::string damage_text() const;
 
  private:
   void allocate_on_host();

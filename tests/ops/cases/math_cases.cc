@@ -10,7 +10,7 @@ namespace {
 using In = const CaseTensors&;
 
 const std::vector<DType> kFloats{DType::float32, DType::float64};
-const std::vector<CaseInput> kLarge{some({1000, 1000})};
+const std::vector<CaseInput> kLarge{random_input({1000, 1000})};
 
 void add_reduction_cases(std::vector<OpCase>& cases) {
   struct Reduction {
@@ -51,7 +51,7 @@ void add_reduction_cases(std::vector<OpCase>& cases) {
   for (const Reduction& one : reductions) {
     const auto add = [&](const char* suffix, const char* arguments, const auto& call) {
       cases.push_back({.name = one.op + std::string(suffix),
-                       .inputs = {some({2, 3, 4}, 0.5, 3)},
+                       .inputs = {random_input({2, 3, 4}, 0.5, 3)},
                        .call = [call](In t) { return CaseResults(call(t.x)); },
                        .python = fmt::format("{}(x{})", one.python, arguments),
                        .dtypes = one.dtypes,
@@ -69,7 +69,7 @@ void add_reduction_cases(std::vector<OpCase>& cases) {
     cases.back().call = [call = one.kept](In t) { return CaseResults(call(t.x)); };
     cases.back().large.clear();
   }
-  const CaseInput truth = these({2, 3}, {0, 1, 1, 1, 1, 1}, DType::bool_);
+  const CaseInput truth = input_of({2, 3}, {0, 1, 1, 1, 1, 1}, DType::bool_);
   for (const bool every : {true, false}) {
     cases.push_back(
         {.name = every ? "All" : "Any",
@@ -80,7 +80,7 @@ void add_reduction_cases(std::vector<OpCase>& cases) {
          .gradients = CaseGradients::none});
     cases.push_back(
         {.name = every ? "ArgMax" : "ArgMin",
-         .inputs = {some({3, 4}, -9, 9)},
+         .inputs = {random_input({3, 4}, -9, 9)},
          .call = [every](In t) { return every ? tf::argmax(t.x, 1) : tf::argmin(t.x, 0); },
          .python = every ? "tf.argmax(x, 1)" : "tf.argmin(x, 0)",
          .dtypes = numbers(),
@@ -91,43 +91,46 @@ void add_reduction_cases(std::vector<OpCase>& cases) {
 
 void add_sum_cases(std::vector<OpCase>& cases) {
   cases.push_back({.name = "AddN",
-                   .inputs = {some({2, 3}, 0, 9), some({2, 3}, 0, 9), some({2, 3}, 0, 9)},
+                   .inputs = {random_input({2, 3}, 0, 9), random_input({2, 3}, 0, 9),
+                              random_input({2, 3}, 0, 9)},
                    .call =
                        [](In t) {
                          return tf::add_n({t.x, t.y, t.z});
                        },
                    .python = "tf.add_n([x, y, z])",
                    .dtypes = numbers(),
-                   .large = {some({1000, 1000}), some({1000, 1000}), some({1000, 1000})}});
+                   .large = {random_input({1000, 1000}), random_input({1000, 1000}),
+                             random_input({1000, 1000})}});
   cases.push_back({.name = "Cumsum",
-                   .inputs = {some({3, 2, 2}, -9, 9)},
+                   .inputs = {random_input({3, 2, 2}, -9, 9)},
                    .call = [](In t) { return tf::cumsum(t.x, 1); },
                    .python = "tf.cumsum(x, 1)",
                    .dtypes = numbers(),
                    .large = kLarge});
   cases.push_back(
       {.name = "Cumsum exclusive, from the end",
-       .inputs = {some({3, 2, 2}, -9, 9)},
+       .inputs = {random_input({3, 2, 2}, -9, 9)},
        .call = [](In t) { return tf::cumsum(t.x, -1, {.exclusive = true, .reverse = true}); },
        .python = "tf.cumsum(x, -1, exclusive=True, reverse=True)"});
   cases.push_back({.name = "L2Loss",
-                   .inputs = {some({2, 3})},
+                   .inputs = {random_input({2, 3})},
                    .call = [](In t) { return nn::l2_loss(t.x); },
                    .python = "tf.nn.l2_loss(x)",
                    .large = kLarge});
-  cases.push_back({.name = "UnsortedSegmentSum",
-                   .inputs = {some({4, 2}, -9, 9), these({4}, {2, 0, 2, -1}, DType::int32)},
-                   .call = [](In t) { return tf::unsorted_segment_sum(t.x, t.y, 3); },
-                   .python = "tf.unsorted_segment_sum(x, y, 3)",
-                   .dtypes = numbers()});
+  cases.push_back(
+      {.name = "UnsortedSegmentSum",
+       .inputs = {random_input({4, 2}, -9, 9), input_of({4}, {2, 0, 2, -1}, DType::int32)},
+       .call = [](In t) { return tf::unsorted_segment_sum(t.x, t.y, 3); },
+       .python = "tf.unsorted_segment_sum(x, y, 3)",
+       .dtypes = numbers()});
   cases.push_back({.name = "Range",
-                   .inputs = {these({}, {1}), these({}, {9}), these({}, {2})},
+                   .inputs = {input_of({}, {1}), input_of({}, {9}), input_of({}, {2})},
                    .call = [](In t) { return tf::range(t.x, t.y, t.z); },
                    .python = "tf.range(x, y, z)",
                    .dtypes = {DType::float32, DType::float64, DType::int32, DType::int64},
                    .gradients = CaseGradients::none});
   cases.push_back({.name = "BroadcastGradientArgs",  // of graphs that come from TensorFlow
-                   .inputs = {these({2}, {2, 3}), these({1}, {3})},
+                   .inputs = {input_of({2}, {2, 3}), input_of({1}, {3})},
                    .call =
                        [](In t) {
                          return CaseResults(t.x.graph()
@@ -142,11 +145,11 @@ void add_sum_cases(std::vector<OpCase>& cases) {
 }
 
 void add_product_cases(std::vector<OpCase>& cases) {
-  const std::vector<CaseInput> large{some({500, 500}), some({500, 500})};
+  const std::vector<CaseInput> large{random_input({500, 500}), random_input({500, 500})};
   const auto add = [&](const char* name, Shape x, Shape y, bool transpose_a, bool transpose_b) {
     const auto text = [](bool value) { return value ? "True" : "False"; };
     cases.push_back({.name = name,
-                     .inputs = {some(std::move(x)), some(std::move(y))},
+                     .inputs = {random_input(std::move(x)), random_input(std::move(y))},
                      .call =
                          [=](In t) {
                            return tf::matmul(
@@ -160,11 +163,12 @@ void add_product_cases(std::vector<OpCase>& cases) {
   add("MatMul of a transposed", {3, 2}, {3, 4}, true, false);
   add("MatMul by a transposed", {2, 3}, {4, 3}, false, true);
   add("MatMul of two transposed", {3, 2}, {4, 3}, true, true);
-  cases.push_back({.name = "_FusedMatMul",
-                   .inputs = {some({2, 3}), some({3, 4}), some({4})},
-                   .call = [](In t) { return nn::relu(nn::bias_add(tf::matmul(t.x, t.y), t.z)); },
-                   .python = "tf.nn.relu(tf.nn.bias_add(tf.matmul(x, y), z))",
-                   .large = {some({500, 500}), some({500, 500}), some({500})}});
+  cases.push_back(
+      {.name = "_FusedMatMul",
+       .inputs = {random_input({2, 3}), random_input({3, 4}), random_input({4})},
+       .call = [](In t) { return nn::relu(nn::bias_add(tf::matmul(t.x, t.y), t.z)); },
+       .python = "tf.nn.relu(tf.nn.bias_add(tf.matmul(x, y), z))",
+       .large = {random_input({500, 500}), random_input({500, 500}), random_input({500})}});
 }
 
 }  // namespace

@@ -10,11 +10,11 @@ namespace {
 using In = const CaseTensors&;
 
 void add_window_cases(std::vector<OpCase>& cases) {
-  const std::vector<CaseInput> large{some({32, 28, 28, 32}), some({5, 5, 32, 64})};
+  const std::vector<CaseInput> large{random_input({32, 28, 28, 32}), random_input({5, 5, 32, 64})};
   const auto conv = [&](const char* name, Shape x, Shape filter, int stride, const char* padding) {
     cases.push_back(
         {.name = name,
-         .inputs = {some(std::move(x)), some(std::move(filter))},
+         .inputs = {random_input(std::move(x)), random_input(std::move(filter))},
          .call =
              [=](In t) {
                return nn::conv2d(t.x, t.y, {1, stride, stride, 1}, padding);
@@ -29,7 +29,8 @@ void add_window_cases(std::vector<OpCase>& cases) {
   for (const char* window : {"3", "5"}) {  // of so many channels and results that Winograd's pays
     const std::int64_t size = window[0] - '0';
     cases.push_back({.name = std::string("_FusedConv2D of many channels, ") + window,
-                     .inputs = {some({3, 17, 16, 16}), some({size, size, 16, 16}), some({16})},
+                     .inputs = {random_input({3, 17, 16, 16}), random_input({size, size, 16, 16}),
+                                random_input({16})},
                      .call =
                          [](In t) {
                            const Tensor same = nn::conv2d(t.x, t.y, {1, 1, 1, 1}, "SAME");
@@ -41,20 +42,20 @@ void add_window_cases(std::vector<OpCase>& cases) {
   }
   cases.push_back(
       {.name = "_FusedConv2D",
-       .inputs = {some({2, 4, 5, 2}), some({3, 3, 2, 3}), some({3})},
+       .inputs = {random_input({2, 4, 5, 2}), random_input({3, 3, 2, 3}), random_input({3})},
        .call =
            [](In t) {
              return nn::relu(nn::bias_add(nn::conv2d(t.x, t.y, {1, 1, 1, 1}, "SAME"), t.z));
            },
        .python = "tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, y, [1, 1, 1, 1], 'SAME'), z))",
        .tolerance = 1e-4});
-  const std::vector<CaseInput> image{some({32, 28, 28, 32})};
+  const std::vector<CaseInput> image{random_input({32, 28, 28, 32})};
   for (const bool largest : {true, false}) {
     const std::string op = largest ? "MaxPool" : "AvgPool";
     const std::string python = largest ? "tf.nn.max_pool" : "tf.nn.avg_pool";
     const auto pool = [&](const std::string& name, int size, int stride, const char* padding) {
       cases.push_back({.name = name,
-                       .inputs = {some({2, 5, 4, 2})},
+                       .inputs = {random_input({2, 5, 4, 2})},
                        .call =
                            [=](In t) {
                              return largest ? nn::max_pool(t.x, {1, size, size, 1},
@@ -70,14 +71,14 @@ void add_window_cases(std::vector<OpCase>& cases) {
     pool(op + " of windows that overlap", 3, 2, "VALID");
   }
   cases.push_back({.name = "_MaxPoolReluGrad",
-                   .inputs = {some({2, 4, 4, 2})},
+                   .inputs = {random_input({2, 4, 4, 2})},
                    .call =
                        [](In t) {
                          return nn::max_pool(nn::relu(t.x), {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME");
                        },
                    .python = "tf.nn.max_pool(tf.nn.relu(x), [1, 2, 2, 1], [1, 2, 2, 1], 'SAME')"});
   cases.push_back({.name = "MaxPoolGrad",  // so that what its gradient is made of has one, too
-                   .inputs = {some({1, 4, 4, 2})},
+                   .inputs = {random_input({1, 4, 4, 2})},
                    .call =
                        [](In t) {
                          const Tensor y = nn::max_pool(t.x, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME");
@@ -89,35 +90,35 @@ void add_window_cases(std::vector<OpCase>& cases) {
   for (const double beta : {0.5, 0.75, 1.2}) {
     cases.push_back(
         {.name = fmt::format("LRN to {}", beta),
-         .inputs = {some({2, 2, 3, 7})},
+         .inputs = {random_input({2, 2, 3, 7})},
          .call =
              [beta](In t) { return nn::lrn(t.x, 2, {.bias = 0.8, .alpha = 0.3, .beta = beta}); },
          .python = fmt::format("tf.nn.lrn(x, 2, bias=0.8, alpha=0.3, beta={})", beta),
          .python_dtype = DType::float32,
          .gradients = CaseGradients::first,
-         .large = {some({32, 28, 28, 64})}});
+         .large = {random_input({32, 28, 28, 64})}});
   }
   cases.push_back({.name = "BiasAdd",
-                   .inputs = {some({2, 3, 4}), some({4})},
+                   .inputs = {random_input({2, 3, 4}), random_input({4})},
                    .call = [](In t) { return nn::bias_add(t.x, t.y); },
                    .python = "tf.nn.bias_add(x, y)",
-                   .large = {some({1000, 1000}), some({1000})}});
+                   .large = {random_input({1000, 1000}), random_input({1000})}});
 }
 
 void add_loss_cases(std::vector<OpCase>& cases) {
-  const std::vector<CaseInput> large{some({1000, 100})};
+  const std::vector<CaseInput> large{random_input({1000, 100})};
   cases.push_back({.name = "Softmax",
-                   .inputs = {some({2, 4}, -3, 3)},
+                   .inputs = {random_input({2, 4}, -3, 3)},
                    .call = [](In t) { return nn::softmax(t.x); },
                    .python = "tf.nn.softmax(x)",
                    .large = large});
   cases.push_back({.name = "LogSoftmax",
-                   .inputs = {some({2, 4}, -3, 3)},
+                   .inputs = {random_input({2, 4}, -3, 3)},
                    .call = [](In t) { return nn::log_softmax(t.x); },
                    .python = "tf.nn.log_softmax(x)",
                    .large = large});
   cases.push_back({.name = "SparseSoftmaxCrossEntropyWithLogits",
-                   .inputs = {some({3, 4}, -3, 3), these({3}, {2, 0, 3}, DType::int32)},
+                   .inputs = {random_input({3, 4}, -3, 3), input_of({3}, {2, 0, 3}, DType::int32)},
                    .call =
                        [](In t) {
                          return nn::sparse_softmax_cross_entropy_with_logits(
@@ -126,7 +127,7 @@ void add_loss_cases(std::vector<OpCase>& cases) {
                    .python = "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=x)"});
   cases.push_back(
       {.name = "_ScaledSparseSoftmaxCrossEntropy",
-       .inputs = {some({3, 4}, -3, 3), these({3}, {2, 0, 3}, DType::int64)},
+       .inputs = {random_input({3, 4}, -3, 3), input_of({3}, {2, 0, 3}, DType::int64)},
        .call =
            [](In t) {
              return tf::reduce_mean(
@@ -135,7 +136,7 @@ void add_loss_cases(std::vector<OpCase>& cases) {
        .python = "tf.reduce_mean("
                  "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=x))"});
   cases.push_back({.name = "SoftmaxCrossEntropyWithLogits",
-                   .inputs = {some({2, 3}, -3, 3), some({2, 3}, -3, 3)},
+                   .inputs = {random_input({2, 3}, -3, 3), random_input({2, 3}, -3, 3)},
                    .call =
                        [](In t) {
                          return nn::softmax_cross_entropy_with_logits_v2(
@@ -144,7 +145,7 @@ void add_loss_cases(std::vector<OpCase>& cases) {
                    .python = "tf.nn.softmax_cross_entropy_with_logits_v2("
                              "labels=tf.nn.softmax(y), logits=x)"});
   cases.push_back({.name = "InTopKV2",
-                   .inputs = {some({3, 4}), these({3}, {2, 0, 3}, DType::int32)},
+                   .inputs = {random_input({3, 4}), input_of({3}, {2, 0, 3}, DType::int32)},
                    .call = [](In t) { return nn::in_top_k(t.x, t.y, 2); },
                    .python = "tf.nn.in_top_k(x, y, 2)",
                    .dtypes = {DType::float32},

@@ -40,10 +40,10 @@ Array CaseInput::array(std::size_t index, DType wanted) const {
   return made;
 }
 
-CaseInput some(Shape shape, double low, double high) {
+CaseInput random_input(Shape shape, double low, double high) {
   return {.shape = std::move(shape), .low = low, .high = high};
 }
-CaseInput these(Shape shape, std::vector<double> values, DType dtype) {
+CaseInput input_of(Shape shape, std::vector<double> values, DType dtype) {
   return {.shape = std::move(shape), .values = std::move(values), .dtype = dtype};
 }
 

@@ -22,10 +22,10 @@ struct CaseInput {
   Array array(std::size_t index, DType wanted) const;
 };
 
-/// Random numbers in -1 .. 1, or from `low` to `high`.
-CaseInput some(Shape shape, double low = -1, double high = 1);
-/// These numbers, of the case's dtype or of their own.
-CaseInput these(Shape shape, std::vector<double> values, DType dtype = DType::invalid);
+/// An input of random numbers from `low` to `high`.
+CaseInput random_input(Shape shape, double low = -1, double high = 1);
+/// An input of these values, of the case's dtype or of their own.
+CaseInput input_of(Shape shape, std::vector<double> values, DType dtype = DType::invalid);
 
 /// The operands of a case as tensors, by the names that its Python has for them.
 struct CaseTensors {

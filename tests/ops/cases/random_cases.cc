@@ -6,7 +6,7 @@ namespace towerflow::testing {
 
 void add_random_cases(std::vector<OpCase>& cases) {
   using In = const CaseTensors&;
-  const std::vector<CaseInput> large{some({1000, 1000})};
+  const std::vector<CaseInput> large{random_input({1000, 1000})};
   const auto none = CaseGradients::none;
   cases.push_back({.name = "RandomUniform",
                    .call =
@@ -39,7 +39,7 @@ void add_random_cases(std::vector<OpCase>& cases) {
                    .python = "tf.truncated_normal([7, 3], dtype=dtype, seed=5)",
                    .gradients = none});
   cases.push_back({.name = "RandomShuffle",
-                   .inputs = {some({5, 2}, -9, 9)},
+                   .inputs = {random_input({5, 2}, -9, 9)},
                    .call = [](In t) { return tf::random_shuffle(t.x, {.seed = 5}); },
                    .python = "tf.random_shuffle(x, seed=5)",
                    .dtypes = numbers(),

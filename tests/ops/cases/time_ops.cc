@@ -71,7 +71,7 @@ class TimedCase {
       std::vector<OptionalGradient> cotangents;
       for (const Tensor& result : results) {
         const std::vector<Array> arrays =
-            testing::case_arrays({testing::some(result.shape(), 0.5, 1.5)}, result.dtype());
+            testing::case_arrays({testing::random_input(result.shape(), 0.5, 1.5)}, result.dtype());
         cotangents.emplace_back(Variable(arrays[0]).value());
       }
       for (const OptionalGradient& one_of :

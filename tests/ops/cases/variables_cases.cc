@@ -38,28 +38,28 @@ void add_assign_cases(std::vector<OpCase>& cases) {
     std::function<Tensor(const Variable&, In)> call;
     std::vector<CaseInput> inputs;
   };
-  const CaseInput rows = these({3}, {2, 0, 2}, DType::int32);
+  const CaseInput rows = input_of({3}, {2, 0, 2}, DType::int32);
   const Write writes[] = {
       {"Assign",
        "tf.assign(v, x)",
        [](const Variable& v, In t) { return tf::assign(v, t.x); },
-       {some({4, 2})}},
+       {random_input({4, 2})}},
       {"AssignAdd",
        "tf.assign_add(v, x)",
        [](const Variable& v, In t) { return tf::assign_add(v, t.x); },
-       {some({4, 2})}},
+       {random_input({4, 2})}},
       {"AssignSub",
        "tf.assign_sub(v, x)",
        [](const Variable& v, In t) { return tf::assign_sub(v, t.x); },
-       {some({4, 2})}},
+       {random_input({4, 2})}},
       {"ScatterAdd",
        "tf.scatter_add(v, y, x)",
        [](const Variable& v, In t) { return tf::scatter_add(v, t.y, t.x); },
-       {some({3, 2}), rows}},
+       {random_input({3, 2}), rows}},
       {"ScatterSub",
        "tf.scatter_sub(v, y, x)",
        [](const Variable& v, In t) { return tf::scatter_sub(v, t.y, t.x); },
-       {some({3, 2}), rows}},
+       {random_input({3, 2}), rows}},
   };
   for (const Write& write : writes) {
     cases.push_back(
@@ -152,14 +152,14 @@ void add_update_cases(std::vector<OpCase>& cases) {
                      .other_nodes = rows_twice,
                      .gradients = CaseGradients::none});
   };
-  const CaseInput rows = these({3}, {2, 0, 2}, DType::int32);
+  const CaseInput rows = input_of({3}, {2, 0, 2}, DType::int32);
   for (const Rule& one : rules()) {
     const std::string op = one.op;
     add(
-        "Apply" + op, {some({4, 2})},
+        "Apply" + op, {random_input({4, 2})},
         [one](In t) { return step(one, t.x, ones_variable(t.dtype)); }, python_step(one, "x"));
     add(
-        "_MeanApply" + op, {some({4, 2}), some({4, 2})},
+        "_MeanApply" + op, {random_input({4, 2}), random_input({4, 2})},
         [one](In t) {
           const Variable v = ones_variable(t.dtype);
           const Tensor x = tf::expand_dims(t.x, 0), y = tf::expand_dims(t.y, 0);
@@ -170,13 +170,13 @@ void add_update_cases(std::vector<OpCase>& cases) {
                     "[tf.expand_dims(x, 0), tf.expand_dims(y, 0)], 0), 0)"));
     if (op == "GradientDescent") continue;  // of rows it is a ScatterSub
     add(
-        "SparseApply" + op, {some({3, 2}), rows},
+        "SparseApply" + op, {random_input({3, 2}), rows},
         [one](In t) {
           return step(one, IndexedSlices{t.x, t.y, std::nullopt}, ones_variable(t.dtype));
         },
         python_step(one, "tf.IndexedSlices(x, y)"));
     add(
-        "_MeanSparseApply" + op, {some({3, 2}), some({3, 2}), rows},
+        "_MeanSparseApply" + op, {random_input({3, 2}), random_input({3, 2}), rows},
         [one](In t) {
           const Variable v = ones_variable(t.dtype);
           const Tensor values = tf::concat({t.x, t.y}, 0) / 2.0;
@@ -185,14 +185,14 @@ void add_update_cases(std::vector<OpCase>& cases) {
         python_step(one, "tf.IndexedSlices(tf.concat([x, y], 0) / 2.0, tf.concat([z, z], 0))"));
   }
   add(
-      "_MovingAverage", {some({4, 2})},
+      "_MovingAverage", {random_input({4, 2})},
       [](In t) {
         const Variable v = ones_variable(t.dtype);
         return values_after(tf::assign_sub(v, (v - t.x) * 0.25).op(), {v});
       },
       and_read("update = tf.assign_sub(v, (v - x) * 0.25).op\nkept = [v]"));
   cases.push_back({.name = "_MeanOfN",
-                   .inputs = {some({4, 2}), some({4, 2})},
+                   .inputs = {random_input({4, 2}), random_input({4, 2})},
                    .call =
                        [](In t) {
                          return tf::reduce_mean(

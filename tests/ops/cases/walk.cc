@@ -200,7 +200,7 @@ class Walker {
                    const GuardedBuffer& workspace) {
     Launched launched;
     const auto look = [&](const GuardedBuffer& buffer, const std::string& what) {
-      const std::string damage = buffer.damage();
+      const std::string damage = buffer.damage_text();
       if (!damage.empty()) problem(node, entry, fmt::format("{}: wrote {}", what, damage));
     };
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -277,8 +277,8 @@ class Walker {
 
 }  // namespace
 
-Walked walk(PlanGraph graph, const std::vector<Array>& feeds, const DeviceSet& devices,
-            WalkKernels kernels, double tolerance) {
+Walked run_nodes(PlanGraph graph, const std::vector<Array>& feeds, const DeviceSet& devices,
+                 WalkKernels kernels, double tolerance) {
   return Walker(std::move(graph), devices, kernels, tolerance).run(feeds);
 }
 

@@ -28,7 +28,7 @@ enum class WalkKernels {
 /// none around them, leave alone what it only reads, and give what the other kernels of its op
 /// give. `feeds` are the values of the nodes that are fed, in their order; `tolerance` is that of
 /// `difference`.
-Walked walk(PlanGraph graph, const std::vector<Array>& feeds, const DeviceSet& devices,
-            WalkKernels kernels, double tolerance);
+Walked run_nodes(PlanGraph graph, const std::vector<Array>& feeds, const DeviceSet& devices,
+                 WalkKernels kernels, double tolerance);
 
 }  // namespace towerflow::testing

@@ -20,7 +20,7 @@ namespace {
 
 /// Whether the future stays open for a while: its work waits.
 template <class T>
-bool waits(std::future<T>& future) {
+bool is_waiting(std::future<T>& future) {
   return future.wait_for(30ms) == std::future_status::timeout;
 }
 
@@ -56,12 +56,12 @@ TEST_CASE("a dequeue waits for an element, an enqueue for room") {
   Numbers n(1);
   Session session(n.graph);
   auto taken = started(session, n.one);
-  CHECK(waits(taken));
+  CHECK(is_waiting(taken));
   session.run(n.enqueue);
   CHECK(result(taken).item<std::int32_t>() == 7);
   session.run(n.enqueue);
   auto put = started(session, n.enqueue);
-  CHECK(waits(put));
+  CHECK(is_waiting(put));
   session.run(n.one);
   result(put);
   CHECK(session.run(n.size).item<std::int32_t>() == 1);
@@ -74,14 +74,14 @@ TEST_CASE("closing lets what waits to get in still in, unless it cancels it") {
     Session session(n.graph);
     session.run(n.enqueue);
     auto put = started(session, n.enqueue);
-    CHECK(waits(put));
+    CHECK(is_waiting(put));
     auto closed = started(session, cancels ? n.cancel : n.close);
     if (cancels) {
       result(closed);
       CHECK_THROWS_WITH_AS(result(put), doctest::Contains("Enqueue operation was cancelled"),
                            errors::CancelledError);
     } else {
-      CHECK(waits(closed));  // its turn comes after the enqueue's
+      CHECK(is_waiting(closed));  // its turn comes after the enqueue's
       session.run(n.one);
       result(put);
       result(closed);
@@ -99,7 +99,7 @@ TEST_CASE("closing ends dequeues that wait, and leaves what they had hoped for")
   session.run(n.enqueue);
   session.run(n.enqueue);
   auto taken = started(session, three[0]);
-  CHECK(waits(taken));
+  CHECK(is_waiting(taken));
   session.run(n.close);
   CHECK_THROWS_WITH_AS(result(taken), doctest::Contains("(requested 3, current size 2)"),
                        errors::OutOfRangeError);
@@ -123,7 +123,7 @@ TEST_CASE("more than the queue holds comes out in parts, which go back when it e
       for (int i = 0; i < 12; ++i) CHECK(all.data<std::int32_t>()[i] == i);
       continue;
     }
-    CHECK(waits(taken));
+    CHECK(is_waiting(taken));
     session.run(n.close);
     CHECK_THROWS_WITH_AS(result(taken), doctest::Contains("(requested 12, current size 10)"),
                          errors::OutOfRangeError);
@@ -140,11 +140,11 @@ TEST_CASE("a session that closes ends every wait") {
   Session other(empty.graph);
   session->run(n.enqueue);
   auto put = started(*session, n.enqueue);
-  CHECK(waits(put));  // before the close starts, which would turn it away
+  CHECK(is_waiting(put));  // before the close starts, which would turn it away
   auto behind = started(*session, n.close);
   auto taken = started(other, empty.one);
-  CHECK(waits(behind));
-  CHECK(waits(taken));
+  CHECK(is_waiting(behind));
+  CHECK(is_waiting(taken));
   session->close();
   other.close();
   CHECK_THROWS_AS(result(put), errors::CancelledError);
@@ -161,11 +161,11 @@ TEST_CASE("a callable ends by its own cancellation, and others wait on") {
   auto callable = session.make_callable({n.one}, {}, &cancellation);
   auto taken = std::async(std::launch::async, [&] { return callable({}); });
   auto other = started(session, n.one);
-  CHECK(waits(taken));
-  CHECK(waits(other));
+  CHECK(is_waiting(taken));
+  CHECK(is_waiting(other));
   cancellation.cancel();
   CHECK_THROWS_AS(result(taken), errors::CancelledError);
-  CHECK(waits(other));
+  CHECK(is_waiting(other));
   session.run(n.enqueue);
   CHECK(result(other).item<std::int32_t>() == 7);
 }
@@ -179,7 +179,7 @@ TEST_CASE("cancelled in the middle, a dequeue puts back what it took") {
   auto callable = session.make_callable({five[0]}, {}, &cancellation);
   auto taken = std::async(std::launch::async, [&] { return callable({}); });
   session.run(fill);  // fits only because two are taken at once
-  CHECK(waits(taken));
+  CHECK(is_waiting(taken));
   cancellation.cancel();
   CHECK_THROWS_AS(result(taken), errors::CancelledError);
   for (int i = 0; i < 3; ++i) CHECK(session.run(n.one).item<std::int32_t>() == i);

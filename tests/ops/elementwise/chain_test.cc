@@ -24,10 +24,10 @@ namespace {
 using namespace testing;  // NOLINT
 
 Ran fused(Graph& graph, const std::vector<Fetch>& fetches, const Operation* init = nullptr) {
-  return run_with(graph, fetches, only("elementwise"), init);
+  return run_with(graph, fetches, only_rewrites("elementwise"), init);
 }
-Ran plain(Graph& graph, const std::vector<Fetch>& fetches, const Operation* init = nullptr) {
-  return run_with(graph, fetches, only(), init);
+Ran run_plain(Graph& graph, const std::vector<Fetch>& fetches, const Operation* init = nullptr) {
+  return run_with(graph, fetches, only_rewrites(), init);
 }
 
 template <class T>
@@ -43,7 +43,7 @@ void check_chain(const Shape& shape) {
   const Tensor x = random_tensor<T>(shape, 1), y = random_tensor<T>(shape, 2);
   const Tensor half = tensor_of(Array::scalar(T(0.5)));
   const Tensor z = nn::relu(tanh(x * half + y) - sigmoid(half - y));
-  const Ran one = fused(graph, {z}), many = plain(graph, {z});
+  const Ran one = fused(graph, {z}), many = run_plain(graph, {z});
   CHECK(one.has("  _Elementwise [pieces]"));
   CHECK(one.has("rewrite: elementwise chain applied"));
   CHECK(one.launches == 1);
@@ -72,7 +72,7 @@ TEST_CASE("elementwise: rows, columns and numbers are repeated") {
     for (const Tensor& z : {square(x - b) + b, square(b - x) * b, exp(maximum(b, x) / b)}) {
       const Ran one = fused(graph, {z});
       CHECK(one.launches == 1);
-      CHECK(same_bits(one, plain(graph, {z})));
+      CHECK(same_bits(one, run_plain(graph, {z})));
     }
   }
 }
@@ -84,7 +84,7 @@ TEST_CASE("elementwise: both operands of a step may be repeated") {
   const Tensor z = tanh(row * column) + row;
   const Ran one = fused(graph, {z});
   CHECK(one.launches == 1);
-  CHECK(same_bits(one, plain(graph, {z})));
+  CHECK(same_bits(one, run_plain(graph, {z})));
 }
 
 TEST_CASE("elementwise: comparisons, choices, casts, biases and sums of many are steps") {
@@ -103,7 +103,7 @@ TEST_CASE("elementwise: comparisons, choices, casts, biases and sums of many are
     const Ran one = fused(graph, {z});
     CHECK(one.launches == 1);
     CHECK(one.count("_Elementwise") == 1);
-    CHECK(same_bits(one, plain(graph, {z})));
+    CHECK(same_bits(one, run_plain(graph, {z})));
   }
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("elementwise: gradients of chains have the same bits in fewer launches
     const Tensor y = tanh(square(sigmoid(x * w) + x) / (abs(w) + 1.5)) * exp(-x);
     const auto gradient = gradients(reduce_sum(y), {x, w});
     const std::vector<Fetch> fetches{y, gradient[0]->dense(), gradient[1]->dense()};
-    const Ran one = fused(graph, fetches), many = plain(graph, fetches);
+    const Ran one = fused(graph, fetches), many = run_plain(graph, fetches);
     CHECK(one.has("  _Elementwise ["));
     CHECK(one.launches * 2 < many.launches);
     CHECK(same_bits(one, many));
@@ -130,7 +130,7 @@ TEST_CASE("elementwise: a result that only the chain reads, though twice, is ins
   const Tensor z = t * s + t;
   const Ran one = fused(graph, {z});
   CHECK(one.launches == 1);
-  CHECK(same_bits(one, plain(graph, {z})));
+  CHECK(same_bits(one, run_plain(graph, {z})));
 }
 
 TEST_CASE("elementwise: one op alone, and a result that others read, stay") {
@@ -144,11 +144,11 @@ TEST_CASE("elementwise: one op alone, and a result that others read, stay") {
   const Ran fetched = fused(graph, {z, s});
   CHECK(fetched.launches == 2);
   CHECK(fetched.count("_Elementwise") == 0);
-  CHECK(same_bits(fetched, plain(graph, {z, s})));
+  CHECK(same_bits(fetched, run_plain(graph, {z, s})));
   const Tensor total = reduce_sum(s);
   const Ran read = fused(graph, {z, total});
   CHECK(read.count("Tanh") == 1);
-  CHECK(same_bits(read, plain(graph, {z, total})));
+  CHECK(same_bits(read, run_plain(graph, {z, total})));
   // Fetched for its effect alone, as an operation.
   CHECK(fused(graph, {z, s.op()}).count("Tanh") == 1);
 }
@@ -188,7 +188,7 @@ TEST_CASE("elementwise: what waits by control stays, what is waited for too") {
   }
   const Ran ran = fused(graph, {reader, last}, &init);
   CHECK(ran.count("Exp") == 1);
-  CHECK(same_bits(ran, plain(graph, {reader, last}, &init)));
+  CHECK(same_bits(ran, run_plain(graph, {reader, last}, &init)));
 }
 
 TEST_CASE("elementwise: a variable is read before it is written, as on the tape") {
@@ -202,7 +202,7 @@ TEST_CASE("elementwise: a variable is read before it is written, as on the tape"
   const Tensor z = early + x;
   const Ran ran = fused(graph, {z, changed}, &init);
   CHECK(ran.count("Mul") == 1);
-  CHECK(same_bits(ran, plain(graph, {z, changed}, &init)));
+  CHECK(same_bits(ran, run_plain(graph, {z, changed}, &init)));
   CHECK(fused(graph, {z}, &init).launches == 1);
 }
 
@@ -219,9 +219,9 @@ TEST_CASE("elementwise: a chain stays on its device") {
     const auto on = device("/cpu:1");
     second = exp(first - 1.0);
   }
-  const Ran ran = run_with(graph, {second}, only("elementwise"), nullptr, {}, 2);
+  const Ran ran = run_with(graph, {second}, only_rewrites("elementwise"), nullptr, {}, 2);
   CHECK(ran.count("_Elementwise") == 2);
-  CHECK(same_bits(ran, run_with(graph, {second}, only(), nullptr, {}, 2)));
+  CHECK(same_bits(ran, run_with(graph, {second}, only_rewrites(), nullptr, {}, 2)));
 }
 
 TEST_CASE("elementwise: known values stay inputs, shapes found late stay unfused") {
@@ -229,13 +229,13 @@ TEST_CASE("elementwise: known values stay inputs, shapes found late stay unfused
   const auto guard = graph.as_default();
   const Tensor x = placeholder(DType::float32, {.shape = Shape{None, 4}});
   const Tensor z = tanh(x * (constant(2.0f) + 1.0f)) + 1.0;
-  PassOptions passes = only("elementwise");
+  PassOptions passes = only_rewrites("elementwise");
   passes.fold_constants = true;
   for (const std::int64_t rows : {1, 3, 0}) {
     const Feeds feeds{{x, random_array<float>({rows, 4}, 1)}};
     const Ran ran = run_with(graph, {z}, passes, nullptr, feeds);
     CHECK(ran.launches == 1);
-    CHECK(same_bits(ran, run_with(graph, {z}, only(), nullptr, feeds)));
+    CHECK(same_bits(ran, run_with(graph, {z}, only_rewrites(), nullptr, feeds)));
   }
   const Tensor shape = placeholder(DType::int32, {.shape = Shape{2}});
   const Tensor late = tanh(reshape(random_tensor<float>({9}, 2), shape)) * 2.0;
@@ -265,7 +265,7 @@ TEST_CASE("elementwise: an op of the program's own ends a chain") {
       graph.add({.op = "TestChainOwn", .name = "own", .inputs = {tanh(x * 2.0)}}).output(0);
   const Ran ran = fused(graph, {exp(own) - 1.0});
   CHECK(ran.count("_Elementwise") == 2);
-  CHECK(same_bits(ran, plain(graph, {exp(own) - 1.0})));
+  CHECK(same_bits(ran, run_plain(graph, {exp(own) - 1.0})));
 }
 
 TEST_CASE("elementwise: chains have a largest length") {
@@ -273,14 +273,14 @@ TEST_CASE("elementwise: chains have a largest length") {
   const auto guard = graph.as_default();
   Tensor z = random_tensor<float>({30}, 1);
   for (int i = 0; i < 200; ++i) z = z * 0.5 + 0.25;
-  const Ran one = fused(graph, {z}), many = plain(graph, {z});
+  const Ran one = fused(graph, {z}), many = run_plain(graph, {z});
   CHECK(many.launches == 400);
   CHECK(one.launches <= 8);
   CHECK(same_bits(one, many));
   std::vector<Tensor> tensors;
   for (unsigned i = 0; i < 100; ++i) tensors.push_back(-random_tensor<float>({30}, i));
   const Tensor sum = add_n(tensors);
-  CHECK(same_bits(fused(graph, {sum}), plain(graph, {sum})));
+  CHECK(same_bits(fused(graph, {sum}), run_plain(graph, {sum})));
 }
 
 TEST_CASE("elementwise: a program in words") {

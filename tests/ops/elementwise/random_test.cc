@@ -46,9 +46,9 @@ class RandomGraph {
                                                {4, 0}, {2, 3, 4}, {64, 33},   {1, 17}, {5, 1, 7},
                                                {1025}, {2, 1030}, {260, 257}, {1, 1}};
     full_ = pick(kShapes);
-    for (int i = 0; i < size.leaves; ++i) values_.push_back(leaf(full_));
-    for (int i = 0; i < size.leaves; ++i) values_.push_back(leaf(part()));
-    const int ops = size.least_ops + below(size.most_ops - size.least_ops + 1);
+    for (int i = 0; i < size.leaves; ++i) values_.push_back(random_leaf(full_));
+    for (int i = 0; i < size.leaves; ++i) values_.push_back(random_leaf(part()));
+    const int ops = size.least_ops + random_below(size.most_ops - size.least_ops + 1);
     for (int i = 0; i < ops; ++i) values_.push_back(next());
     if (!size.all) return;
     // One op after another reads what was made, so that none of it is left out.
@@ -61,20 +61,20 @@ class RandomGraph {
 
   std::vector<Fetch> fetches() {
     std::vector<Fetch> fetches{values_.back()};
-    if (below(3) == 0) fetches.push_back(values_[values_.size() - 2]);
+    if (random_below(3) == 0) fetches.push_back(values_[values_.size() - 2]);
     return fetches;
   }
   Tensor last() const { return values_.back(); }
   Tensor first() const { return values_.front(); }
 
  private:
-  int below(int n) { return static_cast<int>(engine_() % static_cast<unsigned>(n)); }
+  int random_below(int n) { return static_cast<int>(engine_() % static_cast<unsigned>(n)); }
   template <class T>
   const T& pick(const std::vector<T>& from) {
-    return from[static_cast<std::size_t>(below(static_cast<int>(from.size())))];
+    return from[static_cast<std::size_t>(random_below(static_cast<int>(from.size())))];
   }
 
-  Tensor leaf(const Shape& shape) {
+  Tensor random_leaf(const Shape& shape) {
     Array array = random_array<double>(shape, static_cast<unsigned>(engine_()));
     for (double& value : std::span(array.data<double>(), array.flat<double>().size())) value *= 3;
     return tensor_of(dtype_ == DType::float32 ? converted<float, double>(array) : array);
@@ -83,22 +83,22 @@ class RandomGraph {
   /// A shape that broadcasts to `full_`.
   Shape part() {
     std::vector<Dim> dims;
-    const auto from = static_cast<std::size_t>(below(static_cast<int>(full_.rank()) + 1));
+    const auto from = static_cast<std::size_t>(random_below(static_cast<int>(full_.rank()) + 1));
     for (std::size_t i = from; i < full_.rank(); ++i) {
-      dims.push_back(below(3) == 0 ? Dim(1) : full_[i]);
+      dims.push_back(random_below(3) == 0 ? Dim(1) : full_[i]);
     }
     return Shape(std::move(dims));
   }
 
   Tensor value() {
     const int count = static_cast<int>(values_.size());
-    return values_[static_cast<std::size_t>(below(2) ? count - 1 - below(std::min(count, 3))
-                                                     : below(count))];
+    return values_[static_cast<std::size_t>(
+        random_below(2) ? count - 1 - random_below(std::min(count, 3)) : random_below(count))];
   }
 
   Tensor next() {
     const Tensor x = value();
-    switch (below(10)) {
+    switch (random_below(10)) {
       case 0:
       case 1:
       case 2:
@@ -138,8 +138,8 @@ void check_graph(unsigned seed, DType dtype, bool with_gradient, int& fused_ones
     const auto gradient = gradients(reduce_sum(made.last()), {made.first()});
     if (gradient[0]) fetches.push_back(gradient[0]->dense());
   }
-  const Ran plain = run_with(graph, fetches, only());
-  const Ran one = run_with(graph, fetches, only("elementwise"));
+  const Ran plain = run_with(graph, fetches, only_rewrites());
+  const Ran one = run_with(graph, fetches, only_rewrites("elementwise"));
   PassOptions all;
   all.fold_constants = false;
   const Ran everything = run_with(graph, fetches, all);

@@ -35,7 +35,7 @@ const std::vector<Pair> kPairs = {{{2, 3}, {2, 3}},
 const std::vector<DType> kNumbers = {float32, float64, int8, int16, int32, int64, uint8};
 
 /// Small whole numbers without 0: exact in every dtype, products of two as well.
-Array small(DType dtype, const Shape& shape, unsigned seed) {
+Array small_integers(DType dtype, const Shape& shape, unsigned seed) {
   std::mt19937 engine(seed);
   std::vector<double> values;
   const bool with_sign = dtype != uint8;
@@ -54,8 +54,8 @@ void check(Build build, double (*f)(double, double), DType dtype, const Pair& pa
   CAPTURE(pair.b.text());
   Graph graph;
   const auto guard = graph.as_default();
-  const Array a = small(dtype, pair.a, 1);
-  const Array b = small(dtype, pair.b, 2);
+  const Array a = small_integers(dtype, pair.a, 1);
+  const Array b = small_integers(dtype, pair.b, 2);
   const Tensor x = placeholder(dtype, {.shape = pair.a});
   const Tensor u = placeholder(dtype, {.shape = Shape::of_rank(pair.b.rank())});
   const Array known = value_of(build(constant(a), constant(b), {}, {}));

@@ -68,7 +68,7 @@ std::vector<Recorded> recorded() {
 }
 
 /// The same bits, where a NaN is as good as another.
-bool same(const Array& a, const Array& b) {
+bool bits_match(const Array& a, const Array& b) {
   bool equal = a.dtype() == b.dtype() && a.shape() == b.shape();
   dispatch_dtype(a.dtype(), [&]<class T>() {
     for (std::int64_t i = 0; equal && i < a.elements(); ++i) {
@@ -92,16 +92,16 @@ TEST_CASE("what TensorFlow computes") {
     const auto guard = graph.as_default();
     const CumsumOptions options{.exclusive = c.exclusive, .reverse = c.reverse};
     // As a plan knows everything, and as it finds out while it runs.
-    CHECK(same(testing::value_of(cumsum(c.x, c.axis, options)), c.y));
+    CHECK(bits_match(testing::value_of(cumsum(c.x, c.axis, options)), c.y));
     const Tensor x = placeholder(c.dtype);
     const Tensor axis = placeholder(int32);
     const Array at = testing::array_of(int32, {}, {static_cast<double>(c.axis)});
-    CHECK(same(testing::value_of(cumsum(x, axis, options), {{x, c.x}, {axis, at}}), c.y));
+    CHECK(bits_match(testing::value_of(cumsum(x, axis, options), {{x, c.x}, {axis, at}}), c.y));
   }
 }
 
 /// What one kernel of the table makes of a float tensor.
-Array ran(const KernelEntry& entry, const Array& x, const Tensor& y, int axis) {
+Array run_kernel(const KernelEntry& entry, const Array& x, const Tensor& y, int axis) {
   const Array at = testing::array_of(int32, {}, {static_cast<double>(axis)});
   KernelRequest request{.op = y.op().node().op,
                         .attrs = &y.op().attrs(),
@@ -130,7 +130,7 @@ TEST_CASE("the fast kernel has the reference's bits, also in slices") {
     for (int axis = 0; axis < static_cast<int>(shape.rank()); ++axis) {
       for (const bool exclusive : {false, true}) {
         const Tensor y = cumsum(x, axis, {.exclusive = exclusive, .reverse = axis == 1});
-        CHECK(same(ran(fast, x, y, axis), ran(reference, x, y, axis)));
+        CHECK(bits_match(run_kernel(fast, x, y, axis), run_kernel(reference, x, y, axis)));
       }
     }
   }

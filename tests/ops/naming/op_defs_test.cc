@@ -32,14 +32,14 @@ std::map<std::string, Line> read_op_defs() {
   return lines;
 }
 
-std::string joined(const std::vector<ArgDef>& arguments) {
+std::string arguments_text(const std::vector<ArgDef>& arguments) {
   std::vector<std::string> texts;
   for (const ArgDef& argument : arguments) texts.push_back(argument.text());
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 /// Attributes in TensorFlow's line that the signature tells of; the library gives them no default.
-bool told_by_signature(const OpDef& op, const std::string& attribute) {
+bool is_in_signature(const OpDef& op, const std::string& attribute) {
   const std::string name = attribute.substr(0, attribute.find(' '));
   return op.signature.has_attribute(name) && op.attrs.find(name) == nullptr;
 }
@@ -81,11 +81,11 @@ TEST_CASE("op definitions: arguments, results and attributes are TensorFlow's") 
     if (found == theirs.end() || found->second.size() == 1) continue;
     Line line = found->second;
     line.resize(std::max<std::size_t>(line.size(), 3));
-    CHECK(joined(op->signature.inputs) == line[1]);
-    CHECK(joined(op->signature.outputs) == line[2]);
+    CHECK(arguments_text(op->signature.inputs) == line[1]);
+    CHECK(arguments_text(op->signature.outputs) == line[2]);
     Line wanted(line.begin() + 3, line.end());
     attributes += wanted.size();
-    std::erase_if(wanted, [&](const std::string& one) { return told_by_signature(*op, one); });
+    std::erase_if(wanted, [&](const std::string& one) { return is_in_signature(*op, one); });
     CHECK(attributes_of(*op, wanted) == wanted);
     ++compared;
   }

@@ -7,7 +7,7 @@ namespace towerflow::testing {
 namespace {
 
 IndexedSlices slices(const Inputs& t) { return {t.x, t.j, constant({5, 3})}; }
-IndexedSlices of_unknown_shape(const Inputs& t) { return {t.x, t.j, t.j}; }
+IndexedSlices slices_of_unknown_shape(const Inputs& t) { return {t.x, t.j, t.j}; }
 Variable variable() { return get_variable("v", {5, 3}); }
 
 void add_conversions(Cases& c) {
@@ -107,7 +107,7 @@ void add_reductions(Cases& c) {
     matmul(left, slices(t), {.transpose_b = true});
   };
   c["slices reduce_sum"] = [](In t) { reduce_sum(slices(t)); };
-  c["slices reduce_sum unknown"] = [](In t) { reduce_sum(of_unknown_shape(t)); };
+  c["slices reduce_sum unknown"] = [](In t) { reduce_sum(slices_of_unknown_shape(t)); };
   c["slices reduce_max"] = [](In t) { reduce_max(slices(t), 0); };
   c["slices reduce_mean abs"] = [](In t) { reduce_mean(abs(slices(t))); };
   c["slices argmax"] = [](In t) { argmax(slices(t), 0); };
@@ -124,7 +124,7 @@ void add_shapes(Cases& c) {
   c["slices zeros_like"] = [](In t) { zeros_like(slices(t)); };
   c["slices ones_like"] = [](In t) { ones_like(slices(t)); };
   c["slices shape"] = [](In t) { shape(slices(t)); };
-  c["slices shape unknown"] = [](In t) { shape(of_unknown_shape(t)); };
+  c["slices shape unknown"] = [](In t) { shape(slices_of_unknown_shape(t)); };
   c["slices size"] = [](In t) { size(slices(t)); };
   c["slices rank"] = [](In t) { rank(slices(t)); };
   c["slices expand_dims"] = [](In t) { expand_dims(slices(t), 0); };

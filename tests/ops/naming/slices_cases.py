@@ -6,7 +6,7 @@ def slices(t, shape=True):
     return tf.IndexedSlices(t.x, t.j, tf.constant([5, 3]) if shape else None)
 
 
-def of_unknown_shape(t):
+def slices_of_unknown_shape(t):
     return tf.IndexedSlices(t.x, t.j, t.j)
 
 
@@ -78,7 +78,7 @@ CASES = {
     "slices transpose": lambda t: tf.transpose(slices(t)),
     "slices matmul": lambda t: tf.matmul(slices(t), slices(t), transpose_b=True),
     "slices reduce_sum": lambda t: tf.reduce_sum(slices(t)),
-    "slices reduce_sum unknown": lambda t: tf.reduce_sum(of_unknown_shape(t)),
+    "slices reduce_sum unknown": lambda t: tf.reduce_sum(slices_of_unknown_shape(t)),
     "slices reduce_max": lambda t: tf.reduce_max(slices(t), 0),
     "slices reduce_mean abs": lambda t: tf.reduce_mean(tf.abs(slices(t))),
     "slices argmax": lambda t: tf.argmax(slices(t), 0),
@@ -90,7 +90,7 @@ CASES = {
     "slices zeros_like": lambda t: tf.zeros_like(slices(t)),
     "slices ones_like": lambda t: tf.ones_like(slices(t)),
     "slices shape": lambda t: tf.shape(slices(t)),
-    "slices shape unknown": lambda t: tf.shape(of_unknown_shape(t)),
+    "slices shape unknown": lambda t: tf.shape(slices_of_unknown_shape(t)),
     "slices size": lambda t: tf.size(slices(t)),
     "slices rank": lambda t: tf.rank(slices(t)),
     "slices add_n": lambda t: tf.add_n([slices(t), slices(t)]),

@@ -12,7 +12,7 @@ using namespace testing;  // NOLINT
 TEST_CASE("relu: values, edges and dtypes") {
   Graph graph;
   const auto guard = graph.as_default();
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
   const Array x = Array::of<float>({6}, std::vector<float>{-1, 0, 2.5, nan, inf, -inf});
@@ -33,7 +33,7 @@ TEST_CASE("relu: values, edges and dtypes") {
 TEST_CASE("relu: fast and reference kernels agree on many elements") {
   Graph graph;
   const auto guard = graph.as_default();
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const Array x = random_array<float>({3, 70001}, 5);
   const Array wide = session.run(nn::relu(converted<double, float>(x)));
   CHECK(relative_error<float, double>(session.run(nn::relu(x)), wide) == 0.0);
@@ -51,7 +51,7 @@ void check_bias(const Shape& shape, std::size_t axis, const std::string& format)
   Graph graph;
   const auto guard = graph.as_default();
   const Array x = random_array<T>(shape, 1), bias = random_array<T>({shape[axis]}, 2);
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const Array y = session.run(nn::bias_add(x, bias, {.data_format = format}));
   std::int64_t inner = 1;
   for (std::size_t i = axis + 1; i < shape.rank(); ++i) inner *= shape.size(i);

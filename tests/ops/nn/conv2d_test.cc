@@ -68,7 +68,7 @@ void check_values(const Case& c, double tolerance) {
   CHECK(y.shape() == result_of(g));
   CHECK(dx.shape() == c.x);
   CHECK(df.shape() == c.filter);
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const auto [vy, vdx, vdf] = session.run({y, dx, df});
   CHECK(relative_error<T, double>(vy, y64) <= tolerance);
   CHECK(relative_error<T, double>(vdx, dx64) <= tolerance);
@@ -85,7 +85,7 @@ TEST_CASE("conv2d: values against naive loops") {
 }
 
 std::string session_report(Graph& graph, const Array& x, const Array& filter) {
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const Fetch y = nn::conv2d(tensor_of(x), tensor_of(filter), 1, "SAME");
   return session.plan_report({&y, 1});
 }
@@ -119,9 +119,9 @@ TEST_CASE("conv2d: Winograd's kernels where they pay, unless switched off") {
         nn::conv2d_backprop_input(sizes_of(x.shape()), tensor_of(filter), tensor_of(dy), 1, "SAME"),
         nn::conv2d_backprop_filter(tensor_of(x), sizes_of(filter_shape), tensor_of(dy), 1, "SAME"),
         nn::relu(nn::bias_add(y, random_array<float>({32}, 4)))};
-    ConfigProto direct = unfolded();
+    ConfigProto direct = no_folding_config();
     direct.passes.choose_winograd = false;
-    Session fast(graph, unfolded()), slow(graph, direct);
+    Session fast(graph, no_folding_config()), slow(graph, direct);
     const std::string report = fast.plan_report(fetches);
     for (const char* op : {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"})
       CHECK(report.find(std::string(op) + " [winograd") != std::string::npos);
@@ -209,7 +209,7 @@ TEST_CASE("conv2d: the CPU has no kernel for NCHW and says so") {
       nn::conv2d(random_array<float>({2, 3, 8, 8}, 1), random_array<float>({3, 3, 3, 4}, 2), 2,
                  "SAME", {.data_format = "NCHW"});
   CHECK(y.shape() == Shape{2, 4, 4, 4});
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   check_error<errors::InvalidArgumentError>([&] { session.run(y); }, "No kernel of Conv2D");
 }
 

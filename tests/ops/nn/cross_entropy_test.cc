@@ -29,7 +29,7 @@ void check_values(std::int64_t rows, std::int64_t classes, double tolerance) {
   const auto guard = graph.as_default();
   const Tensor y = nn::sparse_softmax_cross_entropy_with_logits(
       {.labels = tensor_of(labels), .logits = tensor_of(logits)});
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const auto [values, gradients] = session.run({y, y.op().output(1)});
   CHECK(relative_error<T, double>(values, loss) <= tolerance);
   CHECK(relative_error<T, double>(gradients, gradient) <= tolerance);
@@ -234,7 +234,7 @@ TEST_CASE("sparse cross entropy: errors") {
       "at least one class");
   check_error<ValueError>([&] { nn::sparse_softmax_cross_entropy_with_logits({.logits = logits}); },
                           "labels missing");
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   for (const int label : {5, -1}) {
     const Tensor y = nn::sparse_softmax_cross_entropy_with_logits(
         {.labels = {0, 0, label, 0}, .logits = logits});
@@ -246,7 +246,7 @@ TEST_CASE("sparse cross entropy: errors") {
 TEST_CASE("in_top_k: ranks, ties and numbers that are not finite") {
   Graph graph;
   const auto guard = graph.as_default();
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const float inf = std::numeric_limits<float>::infinity();
   const Array predictions =
       Array::of<float>({5, 3}, std::vector<float>{1, 2, 3, 3, 3, 1, 1, 2, 3, 1, inf, 0, 1, 2, 3});

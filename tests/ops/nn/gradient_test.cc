@@ -21,7 +21,7 @@ namespace {
 using namespace testing;  // NOLINT
 
 /// 0.1, -0.2, 0.3, ... shuffled: no two equal, none near 0, so that no kink is crossed.
-Array apart(const Shape& shape, unsigned seed) {
+Array spaced_values(const Shape& shape, unsigned seed) {
   Array array(DType::float64, shape);
   std::vector<double> values;
   for (std::int64_t i = 0; i < array.elements(); ++i)
@@ -74,7 +74,7 @@ TEST_CASE("gradient: relu, once and twice") {
     const Tensor y = nn::relu(in[0]);
     return y * y;
   };
-  const Array x = apart({3, 7}, 1);
+  const Array x = spaced_values({3, 7}, 1);
   check_twice(squared, {x});
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("gradient: max_pool, once, twice and three times") {
       const Tensor y = nn::max_pool(in[0], 3, 2, padding);
       return y * y * y;
     };
-    const Array x = apart({2, 5, 4, 2}, 1);
+    const Array x = spaced_values({2, 5, 4, 2}, 1);
     const Function derivative = [=](const std::vector<Tensor>& in) {
       return gradients(cubed(in), {in[0]})[0]->dense();
     };
@@ -129,7 +129,7 @@ TEST_CASE("gradient: shapes that only a run knows") {
   const Function pooled = [](const std::vector<Tensor>& in) {
     return nn::max_pool(nn::relu(nn::bias_add(in[0], in[1])), 2, 2, "VALID");
   };
-  CHECK(grad_check(pooled, {apart({2, 4, 5, 3}, 1), apart({3}, 2)}, unknown) == "");
+  CHECK(grad_check(pooled, {spaced_values({2, 4, 5, 3}, 1), spaced_values({3}, 2)}, unknown) == "");
   const Function averaged = [](const std::vector<Tensor>& in) {
     return nn::softmax(nn::avg_pool(in[0], 2, 1, "SAME"));
   };
@@ -169,7 +169,7 @@ std::vector<Array> net_gradients() {
   std::vector<Fetch> fetches{loss};
   for (const auto& gradient : gradients(loss, {x, w1, b1, w2, b2}))
     fetches.push_back(gradient->dense());
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   return session.run(fetches);
 }
 

@@ -41,7 +41,7 @@ void check_values(const Case& c) {
   const Tensor max = nn::max_pool(tx, c.window, c.stride, c.padding);
   const Tensor avg = nn::avg_pool(tx, {1, c.window, c.window, 1}, {c.stride, c.stride}, c.padding);
   CHECK(max.shape() == result);
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const auto [vmax, vavg] = session.run({max, avg});
   CHECK(vmax == largest);
   CHECK(vavg == mean);
@@ -58,7 +58,7 @@ TEST_CASE("pool: values against naive loops") {
 TEST_CASE("max_pool: integers, and NaN that never wins") {
   Graph graph;
   const auto guard = graph.as_default();
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   const Array x = Array::of<std::int32_t>({1, 2, 2, 1}, std::vector<std::int32_t>{-4, -2, -9, -3});
   CHECK(session.run(nn::max_pool(x, 2, 2, "VALID")).item<std::int32_t>() == -2);
   const float nan = std::numeric_limits<float>::quiet_NaN();

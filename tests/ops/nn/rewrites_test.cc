@@ -200,8 +200,8 @@ Outcome outcome(const Pattern& pattern, Around around) {
   std::vector<Fetch> fetches{result};
   fetches.insert(fetches.end(), more.begin(), more.end());
   const Operation init = global_variables_initializer();
-  return {run_with(graph, fetches, only(pattern.on), &init, {}, 2),
-          run_with(graph, fetches, only(), &init, {}, 2)};
+  return {run_with(graph, fetches, only_rewrites(pattern.on), &init, {}, 2),
+          run_with(graph, fetches, only_rewrites(), &init, {}, 2)};
 }
 
 void check_values(const Pattern& pattern, const Outcome& ran) {
@@ -268,8 +268,8 @@ TEST_CASE("rewrites: gradients of pooling, relu and bias") {
     elsewhere = channel_sums_of(dx);
   }
   const auto check = [&](const std::vector<Fetch>& fetches, int launches, int sums_left) {
-    const Ran fused = run_with(graph, fetches, only(on), nullptr, {}, 2);
-    const Ran plain = run_with(graph, fetches, only(), nullptr, {}, 2);
+    const Ran fused = run_with(graph, fetches, only_rewrites(on), nullptr, {}, 2);
+    const Ran plain = run_with(graph, fetches, only_rewrites(), nullptr, {}, 2);
     CHECK(fused.launches == launches);
     CHECK(fused.count("BiasAddGrad") == sums_left);
     CHECK(fused.values == plain.values);

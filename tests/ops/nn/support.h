@@ -65,8 +65,8 @@ void check_error(Call call, const std::string& part) {
   }
 }
 
-/// A session that folds nothing, so that kernels run in it.
-inline ConfigProto unfolded() {
+/// Returns the config of a session without constant folding, so that kernels run in it.
+inline ConfigProto no_folding_config() {
   ConfigProto config;
   config.passes.fold_constants = false;
   return config;

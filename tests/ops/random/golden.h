@@ -26,7 +26,7 @@ inline std::vector<std::istringstream> lines(const std::string& name) {
 
 /// The rest of a line as elements given by their bits in hexadecimal.
 template <class T>
-std::vector<T> rest_as_bits(std::istream& line) {
+std::vector<T> read_bits(std::istream& line) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   std::vector<T> result;
   for (Bits bits; line >> std::hex >> bits;) result.push_back(std::bit_cast<T>(bits));

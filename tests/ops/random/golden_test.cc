@@ -128,7 +128,7 @@ void check_run(Stream& s, const std::string& kind, std::istream& line, Tally& ta
   std::vector<T> kept;
   for (std::size_t i = 0; i < out.size(); i += static_cast<std::size_t>(step))
     kept.push_back(out[i]);
-  compare(golden::rest_as_bits<T>(line), kept, tally);
+  compare(golden::read_bits<T>(line), kept, tally);
 }
 
 /// Replays a file of streams and returns how its numbers agree, for `dtype` alone.
@@ -230,7 +230,7 @@ TEST_CASE("seeds of a graph and of its ops give TensorFlow's attributes and numb
     const random::Seeds seeds = numbers.op().attrs().as<DrawAttrs>().seeds;
     CHECK(seeds.seed == next_int(line));
     CHECK(seeds.seed2 == next_int(line));
-    const auto expected = golden::rest_as_bits<float>(line);
+    const auto expected = golden::read_bits<float>(line);
     if (!expected.empty()) {
       CHECK(Session(*graph).run(numbers) == Array::of<float>(Shape{3}, expected));
     }

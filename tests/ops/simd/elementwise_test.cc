@@ -12,8 +12,8 @@ using simd::Binary;
 using simd::Loops;
 using testing::hard_floats;
 using testing::kCounts;
-using testing::on_all_levels;
 using testing::random_floats;
+using testing::run_on_all_levels;
 using testing::same_numbers;
 
 float wanted_binary(Binary op, float a, float b) {
@@ -52,16 +52,16 @@ TEST_CASE("binary loops: both sides, a scalar on either side, in place") {
         right[i] = wanted_binary(static_cast<Binary>(op), a[i], scalar);
         left[i] = wanted_binary(static_cast<Binary>(op), scalar, b[i]);
       }
-      CHECK(same_numbers(both, on_all_levels(n, [&](const Loops& loops, float* out) {
+      CHECK(same_numbers(both, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                            loops.binary[op](a.data(), b.data(), out, count);
                          })));
-      CHECK(same_numbers(right, on_all_levels(n, [&](const Loops& loops, float* out) {
+      CHECK(same_numbers(right, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                            loops.binary_scalar_right[op](a.data(), &scalar, out, count);
                          })));
-      CHECK(same_numbers(left, on_all_levels(n, [&](const Loops& loops, float* out) {
+      CHECK(same_numbers(left, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                            loops.binary_scalar_left[op](&scalar, b.data(), out, count);
                          })));
-      CHECK(same_numbers(both, on_all_levels(n, [&](const Loops& loops, float* out) {
+      CHECK(same_numbers(both, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                            std::copy(a.begin(), a.end(), out);
                            loops.binary[op](out, b.data(), out, count);
                          })));
@@ -82,10 +82,10 @@ TEST_CASE("binary loops with one row for all rows") {
           right[i] = wanted_binary(static_cast<Binary>(op), x[i], row[i % width]);
           left[i] = wanted_binary(static_cast<Binary>(op), row[i % width], x[i]);
         }
-        CHECK(same_numbers(right, on_all_levels(n, [&](const Loops& loops, float* out) {
+        CHECK(same_numbers(right, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                              loops.binary_row_right[op](x.data(), row.data(), out, rows, columns);
                            })));
-        CHECK(same_numbers(left, on_all_levels(n, [&](const Loops& loops, float* out) {
+        CHECK(same_numbers(left, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                              loops.binary_row_left[op](row.data(), x.data(), out, rows, columns);
                            })));
       }
@@ -93,7 +93,7 @@ TEST_CASE("binary loops with one row for all rows") {
         const float sum = x[i] + row[i % width];
         with_relu[i] = std::isnan(sum) || sum > 0 ? sum : 0.0f;
       }
-      CHECK(same_numbers(with_relu, on_all_levels(n, [&](const Loops& loops, float* out) {
+      CHECK(same_numbers(with_relu, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                            std::copy(x.begin(), x.end(), out);
                            loops.add_row_relu(out, row.data(), out, rows, columns);
                          })));
@@ -104,7 +104,7 @@ TEST_CASE("maximum and minimum: NaN on either side wins, equal sides give the ri
   const float nan = std::nanf("");
   const std::vector<float> a = {nan, 1.0f, nan, -0.0f, 0.0f}, b = {1.0f, nan, nan, 0.0f, -0.0f};
   for (const Binary op : {Binary::maximum, Binary::minimum}) {
-    const auto out = on_all_levels(5, [&](const Loops& loops, float* to) {
+    const auto out = run_on_all_levels(5, [&](const Loops& loops, float* to) {
       loops.binary[static_cast<int>(op)](a.data(), b.data(), to, 5);
     });
     CHECK((std::isnan(out[0]) && std::isnan(out[1]) && std::isnan(out[2])));
@@ -120,7 +120,7 @@ TEST_CASE("unary loops") {
     const auto check = [&](simd::UnaryLoop Loops::*loop, const std::function<float(float)>& f) {
       std::vector<float> wanted(n);
       for (std::size_t i = 0; i < n; ++i) wanted[i] = f(x[i]);
-      CHECK(same_numbers(wanted, on_all_levels(n, [&](const Loops& loops, float* out) {
+      CHECK(same_numbers(wanted, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                            (loops.*loop)(x.data(), out, count);
                          })));
     };
@@ -135,8 +135,8 @@ TEST_CASE("unary loops") {
     check(&Loops::ceil, [](float v) { return std::ceil(v); });
     check(&Loops::round, [](float v) { return std::nearbyint(v); });
     check(&Loops::relu6, [](float v) { return v <= 0 ? 0.0f : v > 6 ? 6.0f : v; });
-    const auto filled =
-        on_all_levels(n, [&](const Loops& loops, float* out) { loops.fill(-2.5f, out, count); });
+    const auto filled = run_on_all_levels(
+        n, [&](const Loops& loops, float* out) { loops.fill(-2.5f, out, count); });
     CHECK(filled == std::vector<float>(n, -2.5f));
   }
 }
@@ -156,13 +156,13 @@ TEST_CASE("select: numbers on both sides, one number on either side, in place") 
       right[i] = condition[i] ? x[i] : one;
     }
     const auto* chosen = reinterpret_cast<const bool*>(condition.data());
-    CHECK(same_numbers(both, on_all_levels(n, [&](const Loops& loops, float* out) {
+    CHECK(same_numbers(both, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                          loops.select(chosen, x.data(), y.data(), out, count);
                        })));
-    CHECK(same_numbers(left, on_all_levels(n, [&](const Loops& loops, float* out) {
+    CHECK(same_numbers(left, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                          loops.select_one_left(chosen, &one, y.data(), out, count);
                        })));
-    CHECK(same_numbers(right, on_all_levels(n, [&](const Loops& loops, float* out) {
+    CHECK(same_numbers(right, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                          std::copy(x.begin(), x.end(), out);
                          loops.select_one_right(chosen, out, &one, out, count);
                        })));
@@ -174,7 +174,7 @@ TEST_CASE("relu_grad multiplies by 0 or 1, so that NaN and infinite gradients sh
   const std::vector<float> gradient = {2, nan, nan, 1, 1, 2, 6, inf, -3},
                            feature = {nan, 1, nan, -0.0f, 0, 2, -1, -1, 5};
   const std::vector<float> wanted = {0, nan, nan, 0, 0, 2, 0, nan, -3};
-  CHECK(same_numbers(wanted, on_all_levels(9, [&](const Loops& loops, float* out) {
+  CHECK(same_numbers(wanted, run_on_all_levels(9, [&](const Loops& loops, float* out) {
                        loops.relu_grad(gradient.data(), feature.data(), out, 9);
                      })));
 }
@@ -230,7 +230,7 @@ TEST_CASE("transpose") {
         for (std::int64_t c = 0; c < columns; ++c)
           wanted[static_cast<std::size_t>(c * rows + r)] =
               in[static_cast<std::size_t>(r * (columns + 2) + c)];
-      CHECK(same_numbers(wanted, on_all_levels(wanted.size(), [&](const Loops& l, float* out) {
+      CHECK(same_numbers(wanted, run_on_all_levels(wanted.size(), [&](const Loops& l, float* out) {
                            l.transpose(in.data(), columns + 2, out, rows, rows, columns);
                          })));
     }

@@ -10,7 +10,7 @@ namespace towerflow {
 namespace {
 
 using simd::Loops;
-using testing::on_all_levels;
+using testing::run_on_all_levels;
 
 struct Function {
   const char* name;
@@ -75,7 +75,7 @@ TEST_CASE("functions are within their bounds of the real result, for numbers of 
   for (double v = -20; v < 20; v += 0.00037) x.push_back(static_cast<float>(v));
   const auto count = static_cast<std::int64_t>(x.size());
   for (const Function& function : kFunctions) {
-    const auto y = on_all_levels(x.size(), [&](const Loops& loops, float* out) {
+    const auto y = run_on_all_levels(x.size(), [&](const Loops& loops, float* out) {
       (loops.*function.loop)(x.data(), out, count);
     });
     double worst = 0;
@@ -93,12 +93,12 @@ TEST_CASE("functions give the same bits in place, and for any count from any pla
   const std::vector<float> x = testing::hard_floats(700, 3);
   for (const Function& function : kFunctions) {
     CAPTURE(function.name);
-    const auto all = on_all_levels(x.size(), [&](const Loops& loops, float* out) {
+    const auto all = run_on_all_levels(x.size(), [&](const Loops& loops, float* out) {
       (loops.*function.loop)(x.data(), out, 700);
     });
     for (const std::size_t begin : {0, 1, 5}) {
       for (const std::size_t n : {0, 1, 3, 7, 15, 16, 17, 255, 300}) {
-        const auto part = on_all_levels(n, [&](const Loops& loops, float* out) {
+        const auto part = run_on_all_levels(n, [&](const Loops& loops, float* out) {
           std::memcpy(out, x.data() + begin, n * sizeof(float));
           (loops.*function.loop)(out, out, static_cast<std::int64_t>(n));
         });

@@ -48,7 +48,7 @@ inline bool same_numbers(const std::vector<float>& a, const std::vector<float>& 
 /// Runs `loop(loops, out)` on every level with a guarded output of `count` floats, checks that all
 /// give the same numbers, and returns them.
 template <class Loop>
-std::vector<float> on_all_levels(std::size_t count, Loop loop) {
+std::vector<float> run_on_all_levels(std::size_t count, Loop loop) {
   std::vector<float> first;
   for (const simd::Loops* loops : all_levels()) {
     Guarded out(count * sizeof(float), 4);

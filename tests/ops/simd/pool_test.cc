@@ -11,8 +11,8 @@ namespace {
 using simd::ColumnSums;
 using simd::Loops;
 using testing::hard_floats;
-using testing::on_all_levels;
 using testing::random_floats;
+using testing::run_on_all_levels;
 using testing::same_numbers;
 
 struct Case {
@@ -52,7 +52,7 @@ std::vector<float> tied_floats(std::size_t count) {
 
 // Calls `run(range)` for the whole batch in two parts, the later one first.
 template <class Run>
-void in_two_parts(std::int64_t batch, Run run) {
+void run_in_two_parts(std::int64_t batch, Run run) {
   const std::int64_t half = batch / 2;
   run(simd::ImageRange{half, batch - half});
   run(simd::ImageRange{0, half});
@@ -69,8 +69,8 @@ TEST_CASE("max_pool gives the bits of the reference, NaN and ties included") {
       if (after_relu)
         simd::loops().relu(x.data(), input.data(), static_cast<std::int64_t>(x.size()));
       reference::max_pool(g, input.data(), y.data());
-      CHECK(same_numbers(y, on_all_levels(y.size(), [&](const Loops& loops, float* out) {
-                           in_two_parts(g.batch, [&](simd::ImageRange images) {
+      CHECK(same_numbers(y, run_on_all_levels(y.size(), [&](const Loops& loops, float* out) {
+                           run_in_two_parts(g.batch, [&](simd::ImageRange images) {
                              loops.max_pool(g, images, after_relu, x.data(), out);
                            });
                          })));
@@ -90,8 +90,8 @@ TEST_CASE("max_pool_grad gives the bits of the reference, after a relu and with 
       if (after_relu) simd::loops().relu(x.data(), input.data(), size);
       reference::max_pool_grad(g, input.data(), dy.data(), dx.data());
       if (after_relu) simd::loops().relu_grad(dx.data(), input.data(), dx.data(), size);
-      CHECK(same_numbers(dx, on_all_levels(dx.size(), [&](const Loops& loops, float* out) {
-                           in_two_parts(g.batch, [&](simd::ImageRange images) {
+      CHECK(same_numbers(dx, run_on_all_levels(dx.size(), [&](const Loops& loops, float* out) {
+                           run_in_two_parts(g.batch, [&](simd::ImageRange images) {
                              loops.max_pool_grad(g, images, after_relu, x.data(), dy.data(), out,
                                                  nullptr);
                            });
@@ -103,7 +103,7 @@ TEST_CASE("max_pool_grad gives the bits of the reference, after a relu and with 
       simd::loops().column_sums_add(&state, dx.data(), size / g.channels, g.channels);
       simd::loops().column_sums_end(&state, g.channels);
       CHECK(same_numbers(
-          dx, on_all_levels(dx.size(), [&](const Loops& loops, float* out) {
+          dx, run_on_all_levels(dx.size(), [&](const Loops& loops, float* out) {
             ColumnSums fused{fused_sums.data(), block.data(), 0};
             loops.column_sums_begin(&fused, g.channels);
             loops.max_pool_grad(g, {0, g.batch}, after_relu, x.data(), dy.data(), out, &fused);
@@ -117,11 +117,11 @@ TEST_CASE("max_pool_grad gives the bits of the reference, after a relu and with 
 TEST_CASE("a window of NaN alone gives the lowest number, and its first element the gradient") {
   const PoolGeometry g = geometry_of({1, 2, 2, 16, 2, 2, Padding::same});
   const std::vector<float> x(64, std::nanf("")), dy(16, 3.0f);
-  const auto y = on_all_levels(16, [&](const Loops& loops, float* out) {
+  const auto y = run_on_all_levels(16, [&](const Loops& loops, float* out) {
     loops.max_pool(g, {0, 1}, false, x.data(), out);
   });
   CHECK(y == std::vector<float>(16, std::numeric_limits<float>::lowest()));
-  const auto dx = on_all_levels(64, [&](const Loops& loops, float* out) {
+  const auto dx = run_on_all_levels(64, [&](const Loops& loops, float* out) {
     loops.max_pool_grad(g, {0, 1}, false, x.data(), dy.data(), out, nullptr);
   });
   std::vector<float> wanted(64, 0.0f);

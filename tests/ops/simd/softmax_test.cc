@@ -10,8 +10,8 @@ namespace {
 
 using simd::Loops;
 using testing::largest_error;
-using testing::on_all_levels;
 using testing::random_floats;
+using testing::run_on_all_levels;
 using testing::same_numbers;
 
 TEST_CASE("softmax cross entropy agrees with float64, in place as well") {
@@ -26,18 +26,18 @@ TEST_CASE("softmax cross entropy agrees with float64, in place as well") {
     std::vector<double> loss(rows), gradient(size);
     reference::sparse_softmax_xent(rows, classes, logits.data(), labels.data(), loss.data(),
                                    gradient.data());
-    const auto got_loss = on_all_levels(rows, [&](const Loops& loops, float* out) {
+    const auto got_loss = run_on_all_levels(rows, [&](const Loops& loops, float* out) {
       loops.softmax_xent(logits.data(), labels.data(), out, nullptr, 3, rows, classes);
       loops.softmax_xent(logits.data(), labels.data(), out, nullptr, 0, 3, classes);
     });
     CHECK(largest_error(got_loss, loss, 0.1) < 1e-6);
     std::vector<float> both_loss(rows);
-    const auto got = on_all_levels(size, [&](const Loops& loops, float* out) {
+    const auto got = run_on_all_levels(size, [&](const Loops& loops, float* out) {
       loops.softmax_xent(logits.data(), labels.data(), both_loss.data(), out, 0, rows, classes);
       CHECK(same_numbers(both_loss, got_loss));
     });
     CHECK(largest_error(got, gradient, 0.1) < 2e-6);
-    CHECK(same_numbers(got, on_all_levels(size, [&](const Loops& loops, float* out) {
+    CHECK(same_numbers(got, run_on_all_levels(size, [&](const Loops& loops, float* out) {
                          std::copy(logits.begin(), logits.end(), out);
                          loops.softmax_xent(out, labels.data(), nullptr, out, 0, rows, classes);
                        })));
@@ -49,7 +49,7 @@ TEST_CASE("NaN and infinity in a row of logits") {
                                      INFINITY, 1.0f, 2.0f, -INFINITY, 0.0f, -INFINITY};
   const std::int64_t labels[] = {0, 1, 0, 0};
   std::vector<float> loss(4);
-  const auto gradient = on_all_levels(12, [&](const Loops& loops, float* out) {
+  const auto gradient = run_on_all_levels(12, [&](const Loops& loops, float* out) {
     loops.softmax_xent(logits.data(), labels, loss.data(), out, 0, 4, 3);
   });
   for (std::size_t i = 0; i < 9; ++i) CHECK(std::isnan(gradient[i]));

@@ -12,8 +12,8 @@ using simd::Loops;
 using testing::hard_floats;
 using testing::kCounts;
 using testing::largest_error;
-using testing::on_all_levels;
 using testing::random_floats;
+using testing::run_on_all_levels;
 using testing::same_numbers;
 
 // The order that the header promises, one element at a time.
@@ -42,10 +42,10 @@ TEST_CASE("the largest and the smallest: NaN wins, and of none there is infinity
         largest = std::isnan(largest) || largest > v ? largest : v;
         smallest = std::isnan(smallest) || smallest < v ? smallest : v;
       }
-      CHECK(same_numbers({largest}, on_all_levels(1, [&](const Loops& loops, float* out) {
+      CHECK(same_numbers({largest}, run_on_all_levels(1, [&](const Loops& loops, float* out) {
                            *out = loops.max(x.data(), count);
                          })));
-      CHECK(same_numbers({smallest}, on_all_levels(1, [&](const Loops& loops, float* out) {
+      CHECK(same_numbers({smallest}, run_on_all_levels(1, [&](const Loops& loops, float* out) {
                            *out = loops.min(x.data(), count);
                          })));
     }
@@ -59,9 +59,9 @@ TEST_CASE("sum and sum of squares: fixed lanes, near the exact value") {
     const auto x = random_floats(n, 1);
     double exact = 0.0, exact_squares = 0.0;
     for (const float v : x) exact += v, exact_squares += static_cast<double>(v) * v;
-    const auto sum = on_all_levels(
+    const auto sum = run_on_all_levels(
         1, [&](const Loops& loops, float* out) { *out = loops.sum(x.data(), count); });
-    const auto squares = on_all_levels(
+    const auto squares = run_on_all_levels(
         1, [&](const Loops& loops, float* out) { *out = loops.sum_squares(x.data(), count); });
     CHECK(sum[0] == wanted_sum(x, false));
     CHECK(squares[0] == wanted_sum(x, true));
@@ -84,10 +84,10 @@ TEST_CASE("sums of arrays run in the order of the arrays and are divided once") 
           wanted[i] = sum / divisor;
         }
         const auto count = static_cast<std::int64_t>(n);
-        CHECK(same_numbers(wanted, on_all_levels(n, [&](const Loops& loops, float* out) {
+        CHECK(same_numbers(wanted, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                              loops.sum_arrays(in, arrays, divisor, out, count);
                            })));
-        CHECK(same_numbers(wanted, on_all_levels(n, [&](const Loops& loops, float* out) {
+        CHECK(same_numbers(wanted, run_on_all_levels(n, [&](const Loops& loops, float* out) {
                              std::copy(a.begin(), a.end(), out);
                              const float* in_place[] = {out, b.data(), c.data()};
                              loops.sum_arrays(in_place, arrays, divisor, out, count);
@@ -107,7 +107,7 @@ TEST_CASE("column sums: any grouping of rows gives the same bits") {
       for (std::size_t i = 0; i < x.size(); ++i) exact[i % width] += x[i];
       std::vector<float> first;
       for (const std::int64_t at_once : {1, 56, 128, 1000}) {
-        const auto sums = on_all_levels(width, [&](const Loops& loops, float* out) {
+        const auto sums = run_on_all_levels(width, [&](const Loops& loops, float* out) {
           std::vector<float> block(width);
           ColumnSums state{out, block.data(), 0};
           loops.column_sums_begin(&state, columns);

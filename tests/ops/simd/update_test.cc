@@ -67,7 +67,7 @@ void check_rule(std::index_sequence<kSlot...>) {
       }
       std::vector<float> total(n);
       for (std::size_t i = 0; i < n; ++i) total[i] = gradient_at(sum, i);
-      CHECK(same_numbers(total, on_all_levels(n, [&](const simd::Loops& loops, float* out) {
+      CHECK(same_numbers(total, run_on_all_levels(n, [&](const simd::Loops& loops, float* out) {
                            loops.gradient_sum(sum, out, static_cast<std::int64_t>(n));
                          })));
     }

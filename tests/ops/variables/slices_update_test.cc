@@ -44,9 +44,9 @@ void check_slices() {
           };
           const Ran fused = train_steps(rule, start, gradient, true);
           CHECK(fused.values == train_steps(rule, start, gradient, false).values);
-          CHECK(holds(fused.report, std::string("  _MeanSparseApply") + rule.op + " ["));
-          CHECK_FALSE(holds(fused.report, "  SparseApply"));
-          CHECK_FALSE(holds(fused.report, "RealDiv ["));
+          CHECK(contains(fused.report, std::string("  _MeanSparseApply") + rule.op + " ["));
+          CHECK_FALSE(contains(fused.report, "  SparseApply"));
+          CHECK_FALSE(contains(fused.report, "RealDiv ["));
           // The indices alone are still put side by side.
           const std::size_t concat = fused.report.find("ConcatV2 [");
           CHECK(fused.report.find("ConcatV2 [", concat + 1) == std::string::npos);
@@ -106,9 +106,9 @@ TEST_CASE("slices of towers and update: an index out of range changes nothing") 
   const auto optimizer = rules()[1].optimizer();
   const Operation update = optimizer->apply_gradients(
       {{Gradient(IndexedSlices{concat(values, 0), concat(indices, 0), std::nullopt}), w}});
-  Session session(graph, unfolded());
+  Session session(graph, no_folding_config());
   session.run(global_variables_initializer());
-  CHECK(holds(session.plan_report(std::vector<Fetch>{update}), "  _MeanSparseApplyMomentum ["));
+  CHECK(contains(session.plan_report(std::vector<Fetch>{update}), "  _MeanSparseApplyMomentum ["));
   check_error<errors::InvalidArgumentError>([&] { session.run(update); }, "= 2 is not in [0, 2)");
   CHECK(session.run(w.ref()) == Array::zeros(DType::float32, {2, 3}));
 }

@@ -33,7 +33,7 @@ inline const std::vector<Rule>& rules() {
 }
 
 inline ConfigProto with_fusion(bool fused) {
-  ConfigProto config = unfolded();
+  ConfigProto config = no_folding_config();
   config.passes.skipped_rewrites = {"layers"};
   if (!fused) config.passes.skipped_rewrites.insert("updates");
   return config;
@@ -60,7 +60,7 @@ inline Ran train_steps(const Rule& rule, const Array& start,
   return {session.run(kept), session.plan_report(std::vector<Fetch>{update})};
 }
 
-inline bool holds(const std::string& report, const std::string& part) {
+inline bool contains(const std::string& report, const std::string& part) {
   return report.find(part) != std::string::npos;
 }
 

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 template <class E>
-std::exception_ptr made(const char* message) {
+std::exception_ptr make_exception(const char* message) {
   return std::make_exception_ptr(E(message));
 }
 
@@ -62,14 +62,15 @@ TEST_CASE("join ends without a request when all threads have ended") {
 
 TEST_CASE("join throws the first error that was reported") {
   Coordinator coord;
-  coord.request_stop(made<errors::DataLossError>("first"));
-  coord.request_stop(made<errors::NotFoundError>("second"));
+  coord.request_stop(make_exception<errors::DataLossError>("first"));
+  coord.request_stop(make_exception<errors::NotFoundError>("second"));
   CHECK_THROWS_WITH_AS(coord.raise_requested_exception(), doctest::Contains("first"),
                        errors::DataLossError);
   CHECK_THROWS_AS(coord.join(), errors::DataLossError);
   // Nobody would see an error that comes later: it is thrown where it is reported.
-  CHECK_THROWS_AS(coord.request_stop(made<errors::NotFoundError>("late")), errors::NotFoundError);
-  CHECK_NOTHROW(coord.request_stop(made<errors::OutOfRangeError>("the end")));
+  CHECK_THROWS_AS(coord.request_stop(make_exception<errors::NotFoundError>("late")),
+                  errors::NotFoundError);
+  CHECK_NOTHROW(coord.request_stop(make_exception<errors::OutOfRangeError>("the end")));
   coord.clear_stop();
   CHECK_FALSE(coord.should_stop());
   CHECK_NOTHROW(coord.join());
@@ -78,7 +79,7 @@ TEST_CASE("join throws the first error that was reported") {
 TEST_CASE("an error after a stop was requested is of no interest") {
   Coordinator coord;
   coord.request_stop();
-  coord.request_stop(made<errors::CancelledError>("because of the stop"));
+  coord.request_stop(make_exception<errors::CancelledError>("because of the stop"));
   CHECK_NOTHROW(coord.join());
 }
 

@@ -30,7 +30,7 @@ class LogLines {
   LogLines(const LogLines&) = delete;
   LogLines& operator=(const LogLines&) = delete;
 
-  std::vector<std::string> with(const std::string& part) const {
+  std::vector<std::string> lines_with(const std::string& part) const {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> found;
     for (const std::string& line : lines_) {
@@ -55,8 +55,8 @@ struct Moved {
   Operation move = target.enqueue({Operand(Tensor(source.dequeue()))});
   Tensor next = target.dequeue();
 
-  /// From now on nothing of the graph can be planned.
-  static void spoil() {
+  /// Makes all later planning of the graph fail.
+  static void break_planning() {
     const auto missing = device("/gpu:7");
     constant(1);
   }
@@ -71,7 +71,7 @@ bool ends_with(Session& session, std::future<Array>& taken) {
   return ended;
 }
 
-std::future<Array> taking(Session& session, const Tensor& next) {
+std::future<Array> start_dequeue(Session& session, const Tensor& next) {
   auto taken = std::async(std::launch::async, [&] { return session.run(next); });
   CHECK(taken.wait_for(30ms) == std::future_status::timeout);
   return taken;
@@ -85,8 +85,8 @@ TEST_CASE("a stop ends the queue of a graph that can no longer be planned") {
   Session session(m.graph);
   Coordinator coord;
   const auto threads = start_queue_runners(session, {.coord = &coord});
-  auto taken = taking(session, m.next);
-  Moved::spoil();
+  auto taken = start_dequeue(session, m.next);
+  Moved::break_planning();
   CHECK_THROWS_AS(session.run(m.fill), errors::InvalidArgumentError);
   coord.request_stop();
   CHECK(ends_with<errors::OutOfRangeError>(session, taken));
@@ -101,8 +101,8 @@ TEST_CASE("the end of the input ends it, too") {
   const auto end_of_input = session.make_callable({m.close_source});
   end_of_input.prepare();
   const auto threads = runner.create_threads(session, {.start = true});
-  auto taken = taking(session, m.next);
-  Moved::spoil();
+  auto taken = start_dequeue(session, m.next);
+  Moved::break_planning();
   end_of_input();
   CHECK(ends_with<errors::OutOfRangeError>(session, taken));
   CHECK(runner.exceptions_raised().empty());
@@ -119,13 +119,13 @@ TEST_CASE("an operation that should end the queue and fails is told, and the que
     Coordinator coord;
     const auto threads =
         runner.create_threads(session, {.coord = coordinated ? &coord : nullptr, .start = true});
-    auto taken = taking(session, m.next);
+    auto taken = start_dequeue(session, m.next);
     session.run(m.close_source);
     CHECK(ends_with<std::exception>(session, taken));
     if (coordinated) {
       CHECK_THROWS_WITH_AS(coord.join(threads), doctest::Contains("the cancel operation fails"),
                            errors::InvalidArgumentError);
-      CHECK(log.with("-close_on_stop ended with: InvalidArgumentError").size() == 1);
+      CHECK(log.lines_with("-close_on_stop ended with: InvalidArgumentError").size() == 1);
     } else {
       Thread(threads[0]).join();
       CHECK(runner.exceptions_raised().size() == 2);  // of the close, and of the cancel after it
@@ -137,7 +137,7 @@ TEST_CASE("a runner whose end cannot be planned does not start") {
   Moved m;
   QueueRunner runner(m.target, {m.move});
   Session session(m.graph);
-  Moved::spoil();
+  Moved::break_planning();
   Coordinator coord;
   CHECK_THROWS_AS(runner.create_threads(session, {.coord = &coord, .start = true}),
                   errors::InvalidArgumentError);
@@ -150,14 +150,14 @@ TEST_CASE("a wait for runners that were never started is one warning that names 
   add_queue_runner(QueueRunner(m.target, {m.move}));
   Session session(m.graph);
   const LogLines log;
-  const auto warnings = [&] { return log.with("no queue runner").size(); };
-  auto taken = taking(session, m.next);
-  auto other = taking(session, m.source.dequeue());
+  const auto warnings = [&] { return log.lines_with("no queue runner").size(); };
+  auto taken = start_dequeue(session, m.next);
+  auto other = start_dequeue(session, m.source.dequeue());
   CHECK(warnings() == 0);
   for (int i = 0; i < 200 && warnings() == 0; ++i) std::this_thread::sleep_for(50ms);
   std::this_thread::sleep_for(100ms);
   REQUIRE(warnings() == 1);
-  const std::string said = log.with("no queue runner")[0];
+  const std::string said = log.lines_with("no queue runner")[0];
   CHECK(said.find("start_queue_runners(sess") != std::string::npos);
   CHECK(said.find("_Dequeue (QueueDequeueV2)") != std::string::npos);
   CHECK(said.find("queue_stop_test.cc:") != std::string::npos);
@@ -177,7 +177,7 @@ TEST_CASE("a wait that a runner or somebody else may end is no reason to warn") 
   {
     Session session(m.graph);  // a runner that waits itself
     const auto threads = runner.create_threads(session, {.start = true});
-    auto taken = taking(session, m.next);
+    auto taken = start_dequeue(session, m.next);
     CHECK(taken.wait_for(1300ms) == std::future_status::timeout);
     session.run(m.fill);
     taken.get();
@@ -187,11 +187,11 @@ TEST_CASE("a wait that a runner or somebody else may end is no reason to warn") 
     session.run(m.fill);
     session.run(m.move);
     session.run(m.next);
-    auto taken = taking(session, m.next);
+    auto taken = start_dequeue(session, m.next);
     CHECK(taken.wait_for(1300ms) == std::future_status::timeout);
     session.run(m.fill);
     session.run(m.move);
     taken.get();
   }
-  CHECK(log.with("no queue runner").empty());
+  CHECK(log.lines_with("no queue runner").empty());
 }

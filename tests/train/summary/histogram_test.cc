@@ -47,8 +47,8 @@ std::vector<Case> scalars() {
 
 std::vector<Case> histograms() {
   const std::vector<double> limits = bucket_limits();
-  return {{"spread", Array::of<float>({1000}, spread<float>(1000))},
-          {"spread_double", Array::of<double>({7, 111}, spread<double>(777))},
+  return {{"spread", Array::of<float>({1000}, varied_values<float>(1000))},
+          {"spread_double", Array::of<double>({7, 111}, varied_values<double>(777))},
           {"limits", Array::of<double>({limits.size()}, limits)},
           {"zero", Array::scalar(0.0F)},
           {"minus_zero", Array::scalar(-0.0F)},

@@ -14,7 +14,7 @@ inline const std::string kSummaryGolden = "tests/train/summary/golden/";
 
 /// make_golden.py's: exact in float32, of sizes so different that the order of a sum shows.
 template <class T>
-std::vector<T> spread(int count) {
+std::vector<T> varied_values(int count) {
   std::vector<T> values;
   for (int i = 0; i < count; ++i) {
     values.push_back(static_cast<T>(std::ldexp((37 * i + 11) % 251 - 125, (7 * i) % 60 - 40)));

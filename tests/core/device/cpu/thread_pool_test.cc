@@ -20,7 +20,7 @@ void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms
 
 // Waits for a condition that other threads bring about; fails after ten seconds.
 template <class Done>
-void await(Done done) {
+void wait_until(Done done) {
   for (int i = 0; i < 10000 && !done(); ++i) sleep_ms(1);
   CHECK(done());
 }
@@ -106,7 +106,7 @@ TEST_CASE("every slice runs exactly once, for any number of cores and slices") {
         pool.parallel(slices, [&](int slice) { ++count[static_cast<std::size_t>(slice)]; });
       for (const auto& each : count) REQUIRE(each == 50);
     }
-    await([&] { return pool.computing() == 0; });
+    wait_until([&] { return pool.computing() == 0; });
   }
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("several callers at once, with calls inside slices") {
     });
   for (std::thread& caller : callers) caller.join();
   for (const std::int64_t sum : sums) CHECK(sum == 300 * (4 * 100 + 5 * 6));
-  await([&] { return pool.computing() == 0; });
+  wait_until([&] { return pool.computing() == 0; });
 }
 
 TEST_CASE("the exception of the lowest slice is thrown after all slices have ended") {
@@ -168,18 +168,18 @@ TEST_CASE("callers that occupy all cores get no helpers, a blocked one gives its
   std::thread other([&] {
     const ThreadPool::Computing computing(pool);
     stage = 1;
-    await([&] { return stage == 2; });
+    wait_until([&] { return stage == 2; });
     {
       const ThreadPool::Blocked blocked(pool);
       stage = 3;
-      await([&] { return stage == 4; });
+      wait_until([&] { return stage == 4; });
     }
     stage = 5;
-    await([&] { return stage == 6; });
+    wait_until([&] { return stage == 6; });
   });
   const ThreadPool::Computing computing(pool);
-  await([&] { return stage == 1; });
-  await([&] { return pool.computing() == 2; });
+  wait_until([&] { return stage == 1; });
+  wait_until([&] { return pool.computing() == 2; });
   const auto self = std::this_thread::get_id();
   const auto count_foreign = [&] {
     std::atomic<int> foreign{0};
@@ -191,12 +191,12 @@ TEST_CASE("callers that occupy all cores get no helpers, a blocked one gives its
   };
   CHECK(count_foreign() == 0);
   stage = 2;
-  await([&] { return stage == 3; });
-  await([&] { return pool.computing() == 1; });
+  wait_until([&] { return stage == 3; });
+  wait_until([&] { return pool.computing() == 1; });
   CHECK(count_foreign() > 0);
   stage = 4;
-  await([&] { return stage == 5; });
-  await([&] { return pool.computing() == 2; });
+  wait_until([&] { return stage == 5; });
+  wait_until([&] { return pool.computing() == 2; });
   CHECK(count_foreign() == 0);
   stage = 6;
   other.join();
@@ -209,16 +209,16 @@ TEST_CASE("work published while all cores were taken is picked up when one comes
   std::thread other([&] {
     const ThreadPool::Computing computing(pool);
     taken = true;
-    await([&] { return started.load(); });
+    wait_until([&] { return started.load(); });
   });
-  await([&] { return taken.load(); });
+  wait_until([&] { return taken.load(); });
   std::latch both(2);  // the second slice can only be run by a helper
   pool.parallel(2, [&](int) {
     started = true;
     both.arrive_and_wait();
   });
   other.join();
-  await([&] { return pool.computing() == 0; });
+  wait_until([&] { return pool.computing() == 0; });
 }
 
 struct TwoPhase : CpuKernel {

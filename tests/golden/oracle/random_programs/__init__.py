@@ -37,7 +37,7 @@ def opener(live, about):
     return live.weighted(OPENERS)(live)
 
 
-def speak(live, about, subject):
+def add_statement(live, about, subject):
     if subject == "open":
         if live.depth < 6:
             opener(live, about)
@@ -66,7 +66,7 @@ def write(live, about):
     if about == "towers":
         towers.program(live)
     elif about == "queues":
-        queues.story(live)
+        queues.fill_and_empty_queue(live)
     calls = live.weighted({6: 1, 12: 3, 20: 4, 30: 3, 45: 1})
     profile = PROFILES.get(about, PROFILES["everything"])
     if live.wide:
@@ -75,7 +75,7 @@ def write(live, about):
         calls = live.dice.randrange(0, 6)
     while len(live.calls) < calls or (about in ("towers", "queues") and calls > 0):
         calls -= about in ("towers", "queues")
-        speak(live, about, live.weighted(profile))
+        add_statement(live, about, live.weighted(profile))
     if live.chance(0.75 if about != "devices" else 0.3):
         runs.episode(live)
 

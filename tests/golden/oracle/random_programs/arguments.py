@@ -31,7 +31,7 @@ def op_name(live, given=0.35):
     return {"name": live.pick(NAMES if live.chance(0.94) else ODD_NAMES)}
 
 
-def some(live, options, odd, rate=0.08):
+def pick_or_odd(live, options, odd, rate=0.08):
     return live.pick(odd if live.chance(rate) else options)
 
 

@@ -3,7 +3,7 @@
 from . import arguments
 
 
-def story(live):
+def fill_and_empty_queue(live):
     """A queue that is filled and emptied; never asked for more than it holds."""
     kinds = [live.pick(("float32", "int32")) for _ in range(live.weighted({1: 4, 2: 2}))]
     shapes = [arguments.shape(live, live.pick((0, 1, 2))) for _ in kinds]

@@ -13,11 +13,11 @@ def variable_scope(live):
         args["name_or_scope"] = live.call("get_variable_scope")
     elif how == "default":
         args["name_or_scope"] = None
-        args["default_name"] = arguments.some(live, arguments.SCOPES, arguments.ODD_SCOPES) or "d"
+        args["default_name"] = arguments.pick_or_odd(live, arguments.SCOPES, arguments.ODD_SCOPES) or "d"
     elif how == "nothing":
         args["name_or_scope"] = None
     else:
-        args["name_or_scope"] = arguments.some(live, arguments.SCOPES, arguments.ODD_SCOPES, 0.1)
+        args["name_or_scope"] = arguments.pick_or_odd(live, arguments.SCOPES, arguments.ODD_SCOPES, 0.1)
         if how == "both":
             args["default_name"] = live.pick(arguments.SCOPES)
     if live.chance(0.35):
@@ -45,7 +45,7 @@ def name_scope(live):
     if how == "original" and live.scopes:
         name = live.call("scope_original_name_scope", scope=live.recent(live.scopes))
         return live.enter("name_scope", name=name) if name.ok else name
-    name = arguments.some(live, arguments.SCOPES, arguments.ODD_SCOPES, 0.12)
+    name = arguments.pick_or_odd(live, arguments.SCOPES, arguments.ODD_SCOPES, 0.12)
     if how == "again" and name and not name.endswith("/"):
         name += "/"
     return live.enter("name_scope", name=name)
@@ -92,7 +92,7 @@ def ask(live):
     if what in ("get_variable_scope", "get_name_scope"):
         return live.call(what)
     if what == "unique_name":
-        return live.call(what, name=arguments.some(live, arguments.NAMES, arguments.SCOPES, 0.3))
+        return live.call(what, name=arguments.pick_or_odd(live, arguments.NAMES, arguments.SCOPES, 0.3))
     if what.endswith("by_name"):
         element = graph_element(live)
         if element is None:

@@ -34,7 +34,7 @@ def optimizer(live):
     if live.chance(0.15):
         args["use_locking"] = True
     if live.chance(0.3):
-        args["name"] = arguments.some(live, ("train", "opt", "Adam", "Momentum", "sgd"),
+        args["name"] = arguments.pick_or_odd(live, ("train", "opt", "Adam", "Momentum", "sgd"),
                                       ("a b", "", "1"), 0.06)
     return live.call(op, **args)
 

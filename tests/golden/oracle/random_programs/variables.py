@@ -55,7 +55,7 @@ def collections_of(live):
 
 def get_variable(live, op="get_variable"):
     args = {}
-    name = arguments.some(live, arguments.VARIABLES, arguments.ODD_VARIABLES, 0.03)
+    name = arguments.pick_or_odd(live, arguments.VARIABLES, arguments.ODD_VARIABLES, 0.03)
     dtype, sizes = arguments.dtype(live), shape(live, live.weighted({0: 1, 1: 4, 2: 5, 3: 1, 4: .3}))
     if dtype == "bool":
         dtype = "float32"

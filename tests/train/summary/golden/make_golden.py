@@ -19,7 +19,7 @@ tf.disable_resource_variables()
 HERE = pathlib.Path(__file__).parent
 
 
-def spread(count, dtype):
+def varied_values(count, dtype):
     """Exact in float32, of sizes so different that the order of a sum shows."""
     i = np.arange(count)
     return (((37 * i + 11) % 251 - 125) * 2.0 ** ((7 * i) % 60 - 40)).astype(dtype)
@@ -35,8 +35,8 @@ def bucket_limits():
 
 
 HISTOGRAMS = [
-    ("spread", spread(1000, np.float32)),
-    ("spread_double", spread(777, np.float64).reshape(7, 111)),
+    ("spread", varied_values(1000, np.float32)),
+    ("spread_double", varied_values(777, np.float64).reshape(7, 111)),
     ("limits", bucket_limits()),
     ("zero", np.float32(0)),
     ("minus_zero", np.float32(-0.0)),
