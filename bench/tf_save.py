@@ -32,7 +32,7 @@ def status_mib(name):
     sys.exit("/proc/self/status has no " + name)
 
 
-def write_through(path):
+def sync_to_disk(path):
     descriptor = os.open(path, os.O_RDONLY)
     os.fdatasync(descriptor)
     os.close(descriptor)
@@ -45,7 +45,7 @@ def save_once(saver, session, folder, megabytes):
     start = time.perf_counter()
     saver.save(session, str(folder / "model.ckpt"), write_meta_graph=False)
     for file in folder.iterdir():
-        write_through(file)
+        sync_to_disk(file)
     seconds = time.perf_counter() - start
     extra = max(status_mib("VmHWM") - before, 0)
     for file in folder.iterdir():
