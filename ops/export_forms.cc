@@ -157,7 +157,7 @@ void product_of_others(FormWriter& form) {
 void initialized_value(FormWriter& form) {
   const FormTensor is_initialized = form.input(0), variable = form.input(2);
   // A variable without a value may be switched, but not read.
-  const auto switched = [&](const FormTensor& x) {
+  const auto add_switch = [&](const FormTensor& x) {
     return x.spec.is_ref
                ? form.add_foreign("RefSwitch", {"data: Ref(T)", "pred: bool"},
                                   {"output_false: Ref(T)", "output_true: Ref(T)"},
@@ -165,8 +165,8 @@ void initialized_value(FormWriter& form) {
                : form.add_foreign("Switch", {"data: T", "pred: bool"},
                                   {"output_false: T", "output_true: T"}, {x, is_initialized});
   };
-  const FormTensor value = form.add("Identity", {switched(variable)[1]});
-  const FormTensor initial = form.add("Identity", {switched(form.input(1))[0]});
+  const FormTensor value = form.add("Identity", {add_switch(variable)[1]});
+  const FormTensor initial = form.add("Identity", {add_switch(form.input(1))[0]});
   form.add_foreign("Merge", {"inputs: N * T"}, {"output: T", "value_index: int32"},
                    {initial, value});
 }
@@ -201,21 +201,21 @@ void sparse_apply(FormWriter& form) {
 void sparse_apply_adam(FormWriter& form) {
   const Rows rows = rows_named_once(form);
   const FormTensor one = number(form, rows.values, 1);
-  const auto rest = [&](const FormTensor& of) { return form.add("Sub", {one, of}); };
+  const auto one_minus = [&](const FormTensor& of) { return form.add("Sub", {one, of}); };
   const AttrMap own = node_attributes(form.node());
   const AttrMap locking{{"use_locking", own.at("use_locking")}};
   // slot * decay + gradient * (1 - decay), in the slot
   const auto decayed = [&](const char* slot, const char* decay, const FormTensor& gradient) {
     const FormTensor ref = form.input(slot), factor = form.input(decay);
     const FormTensor kept = form.add("Assign", {ref, form.add("Mul", {ref, factor})}, locking);
-    const FormTensor added = form.add("Mul", {gradient, rest(factor)});
+    const FormTensor added = form.add("Mul", {gradient, one_minus(factor)});
     return form.add("ScatterAdd", {ref, rows.indices, added}, locking, {kept});
   };
   const FormTensor square = form.add("Square", {rows.values});
   const FormTensor m = decayed("m", "beta1", rows.values), v = decayed("v", "beta2", square);
-  const FormTensor correction = form.add(
-      "RealDiv",
-      {form.add("Sqrt", {rest(form.input("beta2_power"))}), rest(form.input("beta1_power"))});
+  const FormTensor correction =
+      form.add("RealDiv", {form.add("Sqrt", {one_minus(form.input("beta2_power"))}),
+                           one_minus(form.input("beta1_power"))});
   const FormTensor rate = form.add("Mul", {form.input("lr"), correction});
   const FormTensor divisor = form.add("AddV2", {form.add("Sqrt", {v}), form.input("epsilon")});
   const FormTensor step = form.add("RealDiv", {form.add("Mul", {rate, m}), divisor});

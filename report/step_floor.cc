@@ -25,7 +25,7 @@ bool is_product(const NodeStats& stats) {
 double step_floor(const RunMetadata& step, std::span<const AloneSteps> alone, int threads,
                   double bytes_per_second) {
   std::map<Product, double> least;  // seconds on all cores
-  const auto take = [&](const NodeStats& stats, int on) {
+  const auto update_least = [&](const NodeStats& stats, int on) {
     if (!is_product(stats)) return;
     const double seconds = (stats.end - stats.begin) * on / threads;
     const auto [it, added] = least.emplace(product_of(stats), seconds);
@@ -33,14 +33,14 @@ double step_floor(const RunMetadata& step, std::span<const AloneSteps> alone, in
   };
   for (const AloneSteps& steps : alone) {
     for (const RunMetadata& one : steps.steps) {
-      for (const NodeStats& stats : one.nodes) take(stats, steps.threads);
+      for (const NodeStats& stats : one.nodes) update_least(stats, steps.threads);
     }
   }
   double floor = 0;
   for (const NodeStats& stats : step.nodes) {
     if (stats.kind != NodeStats::Kind::kernel) continue;
     // What was never seen alone had one core at least.
-    if (is_product(stats) && !least.contains(product_of(stats))) take(stats, 1);
+    if (is_product(stats) && !least.contains(product_of(stats))) update_least(stats, 1);
     floor += is_product(stats) ? least.at(product_of(stats)) : stats.bytes / bytes_per_second;
   }
   return floor;

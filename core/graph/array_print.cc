@@ -105,7 +105,7 @@ class Printer {
     const std::string indent(axis + 1, ' ');
     const bool inner = axis + 1 == sizes_.size();
     std::string text, line = indent;
-    const auto place = [&](const std::string& word, bool last) {
+    const auto append_word = [&](const std::string& word, bool last) {
       if (!inner) {
         text += indent + word + (last ? "" : std::string(sizes_.size() - axis - 1, '\n'));
         return;
@@ -119,10 +119,10 @@ class Printer {
     const bool cut = summarised_ && sizes_[axis] > 2 * kEdge;
     for (std::int64_t i = 0; i < sizes_[axis]; ++i) {
       if (cut && i == kEdge) {
-        place("...", false);
+        append_word("...", false);
         i = sizes_[axis] - kEdge;
       }
-      place(inner ? words_[next_++] : rows(axis + 1, width - 1), i + 1 == sizes_[axis]);
+      append_word(inner ? words_[next_++] : rows(axis + 1, width - 1), i + 1 == sizes_[axis]);
     }
     if (inner) text += line;
     return "[" + text.substr(indent.size()) + "]";

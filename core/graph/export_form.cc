@@ -28,8 +28,8 @@ std::vector<FormTensor> FormWriter::write(const std::string& op, const OpSignatu
   std::vector<OutputSpec> specs;
   for (const FormTensor& one : inputs) specs.push_back(one.spec);
   match_arguments(signature.inputs, specs, attrs);
-  const auto same = [&](const NodeDef& one) { return one.op == op; };
-  const auto before = std::count_if(nodes_.begin(), nodes_.end(), same);
+  const auto has_op = [&](const NodeDef& one) { return one.op == op; };
+  const auto before = std::count_if(nodes_.begin(), nodes_.end(), has_op);
   NodeDef& made = nodes_.emplace_back();
   made.op = op;
   made.name = before == 0 ? op : fmt::format("{}_{}", op, before);
@@ -164,18 +164,18 @@ std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
     if (!part.name.empty()) inner.push_back(local(part.name));
     part = placed_part(std::move(part), whole, names);
   }
-  AttrMap& says = parts.back().attr;
-  says[kOriginalOp] = node.op->name;
-  says[kOriginalInputs] = std::move(inputs);
-  says[kOriginalParts] = std::move(inner);
+  AttrMap& attributes = parts.back().attr;
+  attributes[kOriginalOp] = node.op->name;
+  attributes[kOriginalInputs] = std::move(inputs);
+  attributes[kOriginalParts] = std::move(inner);
   for (const auto& [name, value] : whole.attr) {
     if (name.starts_with('_'))
-      says.emplace(name, value);
+      attributes.emplace(name, value);
     else
-      says.emplace(std::string(kOriginalAttr) + name, value);
+      attributes.emplace(std::string(kOriginalAttr) + name, value);
   }
-  const auto shapes = says.find("_output_shapes");
-  if (shapes != says.end()) {  // TensorFlow wants one for each result
+  const auto shapes = attributes.find("_output_shapes");
+  if (shapes != attributes.end()) {  // TensorFlow wants one for each result
     shapes->second.get_if<std::vector<Shape>>()->resize(writer.num_results(), Shape::unknown());
   }
   return parts;
@@ -317,8 +317,8 @@ class FormReader {
 }  // namespace
 
 std::optional<GraphDef> read_forms(const GraphDef& def, const std::set<std::string>& kept) {
-  const auto says = [](const NodeDef& node) { return node.attr.contains(kOriginalOp); };
-  if (std::none_of(def.node.begin(), def.node.end(), says)) return std::nullopt;
+  const auto has_original_op = [](const NodeDef& node) { return node.attr.contains(kOriginalOp); };
+  if (std::none_of(def.node.begin(), def.node.end(), has_original_op)) return std::nullopt;
   return FormReader(def).read(kept);
 }
 

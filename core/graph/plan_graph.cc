@@ -137,16 +137,16 @@ void PlanGraph::reorder(const std::vector<int>& order) {
     moved.push_back(std::move(nodes[static_cast<std::size_t>(node)]));
   }
   nodes = std::move(moved);
-  const auto follow = [&](int& node) {
+  const auto renumber = [&](int& node) {
     if (node >= 0) node = place[static_cast<std::size_t>(node)];
   };
   for (PlanNode& node : nodes) {
-    for (ValueId& input : node.inputs) follow(input.node);
-    for (int& awaited : node.control) follow(awaited);
-    follow(node.looked_into);
+    for (ValueId& input : node.inputs) renumber(input.node);
+    for (int& awaited : node.control) renumber(awaited);
+    renumber(node.looked_into);
   }
-  for (ValueId& fetch : fetches) follow(fetch.node);
-  for (int& target : targets) follow(target);
+  for (ValueId& fetch : fetches) renumber(fetch.node);
+  for (int& target : targets) renumber(target);
 }
 
 void PlanGraph::remove_unneeded() {

@@ -46,14 +46,14 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
   }
   const std::string wanted_type = spec.type.value_or("");
   if (stand_in != nullptr) spec.type = stand_in->spec.type;
-  const auto fits = [&](const Device& device) {
+  const auto matches_spec = [&](const Device& device) {
     const DeviceSpec& own = device.spec;
     return (!spec.job || spec.job == own.job) && (!spec.replica || spec.replica == own.replica) &&
            (!spec.task || spec.task == own.task) && (!spec.type || spec.type == own.type) &&
            (!spec.index || spec.index == own.index);
   };
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    if (fits(devices_[i])) {
+    if (matches_spec(devices_[i])) {
       why = asked.empty() ? "nothing asked: the first device"
             : stand_in != nullptr
                 ? fmt::format("{} stands in for the {}", stand_in->backend->kind(), wanted_type)

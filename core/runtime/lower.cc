@@ -379,13 +379,13 @@ class Lowering {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       made.outputs.push_back(output_slot(id, static_cast<int>(i)));
     }
-    const auto shape_open = [&](int slot) {
+    const auto has_unknown_shape = [&](int slot) {
       return !plan_.slots[static_cast<std::size_t>(slot)].desc.shape.fully_known();
     };
     const KernelRequest request = kernel_request(graph_, node, device);
     made.state = request.node;
-    made.late = std::any_of(made.inputs.begin(), made.inputs.end(), shape_open) ||
-                std::any_of(made.outputs.begin(), made.outputs.end(), shape_open) ||
+    made.late = std::any_of(made.inputs.begin(), made.inputs.end(), has_unknown_shape) ||
+                std::any_of(made.outputs.begin(), made.outputs.end(), has_unknown_shape) ||
                 request.values.size() < node.op->static_inputs.size();
     try {
       if (!made.late) made.kernel = kernels_.get(*made.entry, request);

@@ -291,16 +291,16 @@ void move_late_to_host(PlanGraph& graph, const DeviceSet& devices, std::vector<P
     if (node.dead || node.feed >= 0 || devices[node.device].on_host() || !is_launched(node)) {
       continue;
     }
-    const auto open = [](const OutputSpec& spec) { return !spec.shape.fully_known(); };
-    const auto unknown = [&](int input) {
+    const auto has_unknown_shape = [](const OutputSpec& spec) { return !spec.shape.fully_known(); };
+    const auto is_unknown_input = [&](int input) {
       const ValueId value = node.inputs[static_cast<std::size_t>(input)];
       return !graph.node(value).is_known(static_cast<std::size_t>(value.output));
     };
     const bool late =
-        std::any_of(node.outputs.begin(), node.outputs.end(), open) ||
+        std::any_of(node.outputs.begin(), node.outputs.end(), has_unknown_shape) ||
         std::any_of(node.inputs.begin(), node.inputs.end(),
-                    [&](ValueId input) { return open(graph.spec(input)); }) ||
-        std::any_of(node.op->static_inputs.begin(), node.op->static_inputs.end(), unknown);
+                    [&](ValueId input) { return has_unknown_shape(graph.spec(input)); }) ||
+        std::any_of(node.op->static_inputs.begin(), node.op->static_inputs.end(), is_unknown_input);
     if (!late) continue;
     node.device = devices.host();
     ++moved;

@@ -240,14 +240,15 @@ Tensor with_inferred_size(Tensor made, Site site) {
   for (const Dim& dim : dims) {
     if (dim.known() && __builtin_mul_overflow(known, dim.size(), &known)) return made;
   }
-  const auto open = [](const Dim& dim) { return !dim.known(); };
-  if (elements < 0 || known == 0 || std::count_if(dims.begin(), dims.end(), open) != 1) return made;
+  const auto is_unknown = [](const Dim& dim) { return !dim.known(); };
+  if (elements < 0 || known == 0 || std::count_if(dims.begin(), dims.end(), is_unknown) != 1)
+    return made;
   if (elements % known != 0) {
     throw ValueError(fmt::format("Cannot reshape a tensor with {} elements to shape {}", elements,
                                  made.shape().text()),
                      {.site = site, .node = made.op().name(), .op = "Reshape"});
   }
-  *std::find_if(dims.begin(), dims.end(), open) = Dim(elements / known);
+  *std::find_if(dims.begin(), dims.end(), is_unknown) = Dim(elements / known);
   made.set_shape(Shape(std::move(dims)), site);
   return made;
 }

@@ -41,14 +41,14 @@ void SourceTurns::advance_turn() {
 
 SourceTurns::Turn::Turn(SourceTurns& turns, std::size_t member, const QueueCaller& caller)
     : turns_(turns) {
-  const auto go = [&] {  // under the lock
+  const auto take_turn = [&] {  // under the lock
     held_ = !turns_.dissolved_ && turns_.live_[member] > 0;
     turns_.busy_ = turns_.busy_ || held_;
   };
   {
     std::lock_guard lock(turns_.mutex_);
     if (turns_.may_take_turn(member)) {
-      go();
+      take_turn();
       return;
     }
   }
@@ -63,7 +63,7 @@ SourceTurns::Turn::Turn(SourceTurns& turns, std::size_t member, const QueueCalle
   std::unique_lock lock(turns_.mutex_);
   turns_.changed_.wait(lock, [&] { return turns_.may_take_turn(member) || cancelled; });
   if (cancelled) throw errors::CancelledError("waiting for a turn to read was cancelled");
-  go();
+  take_turn();
 }
 
 SourceTurns::Turn::~Turn() {

@@ -126,7 +126,7 @@ void others_shape(InferenceContext& context) {
 Gradients product_of_others_gradient(const Operation& op, const Gradients& dys) {
   const std::vector<Tensor> inputs = op.inputs();
   const Tensor dy = dense_gradient(dys[0], op.site());
-  const auto with = [&](std::vector<Tensor> changed) {
+  const auto make_product = [&](std::vector<Tensor> changed) {
     return op.graph()
         .add({.op = "ProductOfOthers",
               .name = "ProductOfOthers",
@@ -137,11 +137,11 @@ Gradients product_of_others_gradient(const Operation& op, const Gradients& dys) 
   Gradients dxs(inputs.size());
   std::vector<Tensor> more = inputs;
   more.push_back(dy);
-  dxs[0] = with(std::move(more));
+  dxs[0] = make_product(std::move(more));
   for (std::size_t a = 2; a < inputs.size(); ++a) {
     std::vector<Tensor> other = inputs;
     other[a] = dy;
-    dxs[a] = with(std::move(other));
+    dxs[a] = make_product(std::move(other));
   }
   return dxs;
 }

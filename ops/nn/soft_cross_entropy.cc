@@ -51,12 +51,12 @@ void soft_shape(InferenceContext& context) {
 std::vector<OptionalGradient> soft_gradient(const Operation& op,
                                             const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
-  const auto times_rows = [&](const Tensor& rows) {
+  const auto multiply_rows = [&](const Tensor& rows) {
     const Tensor column = expand_dims(dense_gradient(dys[0], site), -1, {}, site);
     return multiply(column, rows, {}, site);
   };
   OptionalGradient dlogits, dlabels;
-  if (dys[0]) dlogits = times_rows(op.output(1));
+  if (dys[0]) dlogits = multiply_rows(op.output(1));
   if (dys[1]) {
     const Tensor dy = dense_gradient(dys[1], site);
     const Tensor y = softmax(op.input(0), {}, site);
@@ -66,7 +66,7 @@ std::vector<OptionalGradient> soft_gradient(const Operation& op,
     dlabels = negative(dy, {}, site);
   }
   if (dys[0]) {
-    const Tensor of_loss = times_rows(negative(log_softmax(op.input(0), {}, site), {}, site));
+    const Tensor of_loss = multiply_rows(negative(log_softmax(op.input(0), {}, site), {}, site));
     dlabels = dlabels ? add(dlabels->dense(), of_loss, {}, site) : of_loss;
   }
   return {dlogits, dlabels};

@@ -55,11 +55,11 @@ const Loops* loops_of(Level level) {
 }
 
 bool is_quads(const PoolGeometry& g) {
-  const auto halves = [](const WindowAxis& axis) {
+  const auto is_halved = [](const WindowAxis& axis) {
     return axis.window == 2 && axis.stride == 2 && axis.pad_before == 0 &&
            axis.input == 2 * axis.output;
   };
-  return halves(g.rows) && halves(g.columns) && g.channels % 16 == 0;
+  return is_halved(g.rows) && is_halved(g.columns) && g.channels % 16 == 0;
 }
 
 const Loops& loops() { return *current().load(std::memory_order_acquire); }

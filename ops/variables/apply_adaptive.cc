@@ -72,20 +72,20 @@ static void register_adaptive_ops(OpRegistry& registry) {
                   .written = std::move(writes),
                   .export_form = form});
   };
-  const auto plain = [] { return attributes<ApplyAttrs>().without("use_nesterov"); };
-  const auto adagrad = [&] { return plain().fixed("update_slots", true); };
+  const auto plain_attributes = [] { return attributes<ApplyAttrs>().without("use_nesterov"); };
+  const auto adagrad = [&] { return plain_attributes().fixed("update_slots", true); };
   const Names moments{"m", "v"}, sum{"accum"}, squares{"ms", "mom"}, centered{"mg", "ms", "mom"};
   const Names adam{"beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon"};
   const Names rms{"lr", "rho", "momentum", "epsilon"};
   const Form rows = export_forms::sparse_apply;
   add("ApplyAdam", moments, adam, nullptr, attributes<ApplyAttrs>());
   add("ApplyAdagrad", sum, {"lr"}, nullptr, adagrad());
-  add("ApplyRMSProp", squares, rms, nullptr, plain());
-  add("ApplyCenteredRMSProp", centered, rms, nullptr, plain());
+  add("ApplyRMSProp", squares, rms, nullptr, plain_attributes());
+  add("ApplyCenteredRMSProp", centered, rms, nullptr, plain_attributes());
   add("SparseApplyAdam", moments, adam, export_forms::sparse_apply_adam, attributes<ApplyAttrs>());
   add("SparseApplyAdagrad", sum, {"lr"}, rows, adagrad());
-  add("SparseApplyRMSProp", squares, rms, rows, plain());
-  add("SparseApplyCenteredRMSProp", centered, rms, rows, plain());
+  add("SparseApplyRMSProp", squares, rms, rows, plain_attributes());
+  add("SparseApplyCenteredRMSProp", centered, rms, rows, plain_attributes());
 }
 
 static void register_adaptive_kernels(KernelTable& table) {

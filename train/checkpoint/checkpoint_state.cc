@@ -124,11 +124,11 @@ std::optional<CheckpointState> get_checkpoint_state(const std::string& checkpoin
   if (parsed->model_checkpoint_path().empty())
     throw ValueError(fmt::format("{} names no checkpoint", file.string()));
   // An absolute path stays as it is when joined.
-  const auto joined = [&](const std::string& path) { return (folder / path).string(); };
+  const auto full_path = [&](const std::string& path) { return (folder / path).string(); };
   CheckpointState state;
-  state.model_checkpoint_path = joined(parsed->model_checkpoint_path());
+  state.model_checkpoint_path = full_path(parsed->model_checkpoint_path());
   for (const std::string& path : parsed->all_model_checkpoint_paths())
-    state.all_model_checkpoint_paths.push_back(joined(path));
+    state.all_model_checkpoint_paths.push_back(full_path(path));
   state.all_model_checkpoint_timestamps.assign(parsed->all_model_checkpoint_timestamps().begin(),
                                                parsed->all_model_checkpoint_timestamps().end());
   state.last_preserved_timestamp = parsed->last_preserved_timestamp();

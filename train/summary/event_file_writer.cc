@@ -164,13 +164,13 @@ void EventFileWriter::write_until_closing(std::unique_lock<std::mutex>& lock) {
   Clock::time_point next_flush = Clock::now();  // the first event is seen at once
   bool unseen = false;
   while (!closing_ || !waiting_.empty()) {
-    const auto wanted = [&] {
+    const auto has_work = [&] {
       return closing_ || !waiting_.empty() || flushes_wanted_ > flushes_done_;
     };
     if (unseen) {
-      changed_.wait_until(lock, next_flush, wanted);
+      changed_.wait_until(lock, next_flush, has_work);
     } else {
-      changed_.wait(lock, wanted);
+      changed_.wait(lock, has_work);
     }
     const std::uint64_t flushes = flushes_wanted_;
     const bool asked = flushes > flushes_done_;

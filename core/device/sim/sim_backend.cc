@@ -136,11 +136,11 @@ const KernelEntry* SimBackend::find_kernel(const KernelRequest& request) const {
   const bool on_operands =
       effect == Effect::pure || effect == Effect::random || effect == Effect::writes_variable;
   if (!on_operands || !request.op->only_named.empty()) return nullptr;
-  const auto plain = [](const TensorDesc& desc) {
+  const auto has_plain_elements = [](const TensorDesc& desc) {
     return desc.dtype != DType::string && desc.dtype != DType::resource;
   };
-  if (!std::all_of(request.inputs.begin(), request.inputs.end(), plain) ||
-      !std::all_of(request.outputs.begin(), request.outputs.end(), plain)) {
+  if (!std::all_of(request.inputs.begin(), request.inputs.end(), has_plain_elements) ||
+      !std::all_of(request.outputs.begin(), request.outputs.end(), has_plain_elements)) {
     return nullptr;
   }
   const KernelEntry* entry = find_cpu_kernel(on_host(request));
