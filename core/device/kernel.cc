@@ -29,4 +29,21 @@ void enqueue_checked(const PreparedKernel& kernel, Queue& queue, const LaunchArg
 #endif
 }
 
+std::string inputs_text(const KernelRequest& request) {
+  std::string text;
+  for (const TensorDesc& input : request.inputs) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", dtype_name(input.dtype),
+                        input.shape.text());
+  }
+  return text;
+}
+
+std::unique_ptr<PreparedKernel> prepare_kernel(const KernelEntry& entry,
+                                               const KernelRequest& request) {
+  if (auto kernel = entry.prepare(request)) return kernel;
+  throw errors::InvalidArgumentError(fmt::format("The kernel '{}' of {} does not take inputs ({})",
+                                                 entry.label, entry.op, inputs_text(request)),
+                                     {.op = entry.op});
+}
+
 }  // namespace towerflow

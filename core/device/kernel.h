@@ -128,4 +128,11 @@ struct KernelEntry {
   }
 };
 
+/// A kernel of `entry` for a request that it accepts. Throws InvalidArgumentError, naming op and
+/// dtypes, where it makes none.
+std::unique_ptr<PreparedKernel> prepare_kernel(const KernelEntry& entry,
+                                               const KernelRequest& request);
+/// "float32 (2, 3), int32 ()": the inputs of a request, for messages.
+std::string inputs_text(const KernelRequest& request);
+
 }  // namespace towerflow

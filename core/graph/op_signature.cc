@@ -86,6 +86,11 @@ void match(const ArgDef& argument, std::span<const OutputSpec> tensors, AttrMap&
     if (argument.is_ref && !tensor.is_ref) {
       throw ValueError(fmt::format("argument '{}' is not a variable", argument.text()));
     }
+    if (argument.is_index && tensor.dtype != DType::int32 && tensor.dtype != DType::int64) {
+      throw ValueError(fmt::format(
+          "Value for attr '{}' of {} is not in the list of allowed values: int32, int64",
+          argument.type_attr, dtype_name(tensor.dtype)));
+    }
     if (!argument.type_attr.empty()) set_known(known, argument.type_attr, tensor.dtype, argument);
   }
   if (!argument.number_attr.empty()) {
@@ -117,6 +122,9 @@ ArgDef parse_argument(const std::string& op, const std::string& text) {
   if (const auto referred = inside(type, "Ref(")) {
     made.is_ref = true;
     type = *referred;
+  } else if (const auto index = inside(type, "Index(")) {
+    made.is_index = true;
+    type = *index;
   }
   if (const auto listed = inside(type, "list(")) {
     made.type_list_attr = *listed;
@@ -127,12 +135,14 @@ ArgDef parse_argument(const std::string& op, const std::string& text) {
   }
   const bool twice_a_list =
       !made.type_list_attr.empty() && (!made.number_attr.empty() || made.is_ref);
+  const bool fixed_index = made.is_index && made.type_attr.empty();
   const bool numbered = times == std::string_view::npos || is_name(made.number_attr);
-  if (!is_name(made.name) || !is_name(type) || !numbered || twice_a_list) {
-    throw ValueError(fmt::format("op '{}' has an argument \"{}\" that cannot be read", op, text),
-                     {.op = op,
-                      .hint = "\"x: T\", \"axis: int32\", \"values: N * T\", \"ref: Ref(T)\" and "
-                              "\"components: list(Tcomponents)\" can"});
+  if (!is_name(made.name) || !is_name(type) || !numbered || twice_a_list || fixed_index) {
+    throw ValueError(
+        fmt::format("op '{}' has an argument \"{}\" that cannot be read", op, text),
+        {.op = op,
+         .hint = "\"x: T\", \"axis: int32\", \"axis: Index(Tidx)\", \"values: N * T\", "
+                 "\"ref: Ref(T)\" and \"components: list(Tcomponents)\" can"});
   }
   return made;
 }

@@ -20,6 +20,7 @@ struct ArgDef {
   std::string number_attr{};     ///< "N"
   std::string type_list_attr{};  ///< "Tcomponents"
   bool is_ref = false;           ///< refers to a variable's storage
+  bool is_index = false;         ///< an axis, a size or an index: int32 or int64
 
   bool is_list() const { return !number_attr.empty() || !type_list_attr.empty(); }
   /// "values: N * T", as it is written in an OpDef.
@@ -27,8 +28,8 @@ struct ArgDef {
 };
 
 /// Reads "x: T", "axis: int32", "values: N * T", "ref: Ref(T)" and "components: list(Tcomponents)":
-/// what TensorFlow's REGISTER_OP takes, where a list of dtypes is an attribute's type. Throws
-/// ValueError with op and text.
+/// what TensorFlow's REGISTER_OP takes, where a list of dtypes is an attribute's type. Also reads
+/// "axis: Index(Tidx)", whose attribute may be int32 or int64. Throws ValueError with op and text.
 ArgDef parse_argument(const std::string& op, const std::string& text);
 
 /// Arguments as an op lists them. The list is written as views: nothing has to be destroyed where
@@ -67,7 +68,7 @@ struct OpSignature {
 
 /// Adds the dtypes and numbers that tensors tell of the arguments they are given for; what `known`
 /// holds already stays. Throws ValueError for tensors that do not fit: too many, too few, of
-/// another dtype than `known` or another argument says.
+/// another dtype than `known` or another argument says, an index that is no int32 or int64.
 void match_arguments(std::span<const ArgDef> arguments, std::span<const OutputSpec> tensors,
                      AttrMap& known);
 

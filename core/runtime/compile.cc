@@ -10,7 +10,7 @@ std::shared_ptr<const PreparedKernel> KernelCache::get(const KernelEntry& entry,
                                                        const KernelRequest& request) {
   const std::shared_ptr<Prepared> prepared = find(entry, request);
   std::lock_guard lock(prepared->mutex);
-  if (prepared->kernel == nullptr) prepared->kernel = entry.prepare(request);
+  if (prepared->kernel == nullptr) prepared->kernel = prepare_kernel(entry, request);
   return prepared->kernel;
 }
 

@@ -38,7 +38,7 @@ bool foldable(const PlanGraph& graph, const PlanNode& node) {
 
 void compute(PlanGraph& graph, PlanNode& node, const Device& device) {
   const KernelRequest request = kernel_request(graph, node, device);
-  const auto kernel = kernel_for(graph, node, device).prepare(request);
+  const auto kernel = prepare_kernel(kernel_for(graph, node, device), request);
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   for (ValueId input : node.inputs) {

@@ -345,18 +345,13 @@ KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, const
 const KernelEntry& kernel_for(const PlanGraph& graph, const PlanNode& node, const Device& device) {
   const KernelRequest request = kernel_request(graph, node, device);
   if (const KernelEntry* entry = device.backend->find_kernel(request)) return *entry;
-  std::string dtypes;
-  for (const TensorDesc& input : request.inputs) {
-    dtypes += fmt::format("{}{} {}", dtypes.empty() ? "" : ", ", dtype_name(input.dtype),
-                          input.shape.text());
-  }
-  throw errors::InvalidArgumentError(
-      fmt::format("No kernel of {} for inputs ({}) on {}", node.op->name, dtypes, device.name),
-      {.site = node.origin->site,
-       .node = node.origin->name,
-       .op = node.op->name,
-       .device = device.name,
-       .hint = "tf::cast to a dtype that has one, such as float32"});
+  throw errors::InvalidArgumentError(fmt::format("No kernel of {} for inputs ({}) on {}",
+                                                 node.op->name, inputs_text(request), device.name),
+                                     {.site = node.origin->site,
+                                      .node = node.origin->name,
+                                      .op = node.op->name,
+                                      .device = device.name,
+                                      .hint = "tf::cast to a dtype that has one, such as float32"});
 }
 
 }  // namespace towerflow

@@ -67,7 +67,7 @@ std::vector<OptionalGradient> broadcast_to_gradient(const Operation& op,
 
 static void register_broadcast_to_ops(OpRegistry& registry) {
   registry.add({.name = "BroadcastTo",
-                .inputs = {"input: T", "shape: Tidx"},
+                .inputs = {"input: T", "shape: Index(Tidx)"},
                 .outputs = {"output: T"},
                 .shape = broadcast_to_shape,
                 .gradient = broadcast_to_gradient});

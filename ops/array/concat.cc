@@ -206,12 +206,12 @@ std::unique_ptr<PreparedKernel> begin_kernel(const KernelRequest& request) {
 
 static void register_concat_ops(OpRegistry& registry) {
   registry.add({.name = "ConcatV2",
-                .inputs = {"values: N * T", "axis: Tidx"},
+                .inputs = {"values: N * T", "axis: Index(Tidx)"},
                 .outputs = {"output: T"},
                 .shape = concat_shape,
                 .gradient = concat_gradient});
   registry.add({.name = "ConcatBegin",
-                .inputs = {"axis: Tidx", "value: T", "before: N * int32"},
+                .inputs = {"axis: Index(Tidx)", "value: T", "before: N * int32"},
                 .outputs = {"begin: int32"},
                 .shape = begin_shape,
                 .gradient = NoGradient{"places in a tensor are integers"},

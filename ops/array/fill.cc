@@ -154,7 +154,7 @@ Tensor fill_like(const Tensor& like, const NameScope& scope, const Array& value,
 
 static void register_fill_ops(OpRegistry& registry) {
   registry.add({.name = "Fill",
-                .inputs = {"dims: index_type", "value: T"},
+                .inputs = {"dims: Index(index_type)", "value: T"},
                 .outputs = {"output: T"},
                 .shape = fill_shape,
                 .gradient = fill_gradient});

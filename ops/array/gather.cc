@@ -233,19 +233,19 @@ Array gathered_shape_constant(const InferenceContext& context, std::span<const O
 
 static void register_gather_ops(OpRegistry& registry) {
   registry.add({.name = "GatherV2",
-                .inputs = {"params: Tparams", "indices: Tindices", "axis: Taxis"},
+                .inputs = {"params: Tparams", "indices: Index(Tindices)", "axis: Index(Taxis)"},
                 .outputs = {"output: Tparams"},
                 .attrs = attributes().fixed("batch_dims", 0),
                 .shape = gather_shape,
                 .gradient = gather_gradient});
   registry.add({.name = "GatherOrZero",
-                .inputs = {"params: T", "indices: Tindices"},
+                .inputs = {"params: T", "indices: Index(Tindices)"},
                 .outputs = {"output: T"},
                 .shape = gather_or_zero_shape,
                 .gradient = gather_or_zero_gradient,
                 .export_form = export_forms::gather_or_zero});
   registry.add({.name = "GatheredShape",
-                .inputs = {"params_shape: int32", "indices: Tindices"},
+                .inputs = {"params_shape: int32", "indices: Index(Tindices)"},
                 .outputs = {"shape: int32"},
                 .shape = [](InferenceContext& c) { c.add_output(DType::int32, c.shape(0)); },
                 .gradient = NoGradient{"shapes are integers"},

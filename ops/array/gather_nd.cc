@@ -178,13 +178,13 @@ std::unique_ptr<PreparedKernel> scatter_nd_kernel(const KernelRequest& request) 
 
 static void register_gather_nd_ops(OpRegistry& registry) {
   registry.add({.name = "GatherNd",
-                .inputs = {"params: Tparams", "indices: Tindices"},
+                .inputs = {"params: Tparams", "indices: Index(Tindices)"},
                 .outputs = {"output: Tparams"},
                 .attrs = attributes().fixed("bad_indices_policy", std::string()),
                 .shape = gather_nd_shape,
                 .gradient = gather_nd_gradient});
   registry.add({.name = "ScatterNd",
-                .inputs = {"indices: Tindices", "updates: T", "shape: Tindices"},
+                .inputs = {"indices: Index(Tindices)", "updates: T", "shape: Index(Tindices)"},
                 .outputs = {"output: T"},
                 .attrs = attributes().fixed("bad_indices_policy", std::string()),
                 .shape = scatter_nd_shape,

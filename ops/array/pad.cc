@@ -255,26 +255,26 @@ std::string upper_case(std::string text) {
 
 static void register_pad_ops(OpRegistry& registry) {
   registry.add({.name = "Pad",
-                .inputs = {"input: T", "paddings: Tpaddings"},
+                .inputs = {"input: T", "paddings: Index(Tpaddings)"},
                 .outputs = {"output: T"},
                 .shape = pad_shape,
                 .gradient = pad_gradient,
                 .static_inputs = {1}});
   registry.add({.name = "PadV2",
-                .inputs = {"input: T", "paddings: Tpaddings", "constant_values: T"},
+                .inputs = {"input: T", "paddings: Index(Tpaddings)", "constant_values: T"},
                 .outputs = {"output: T"},
                 .shape = pad_v2_shape,
                 .gradient = pad_gradient,
                 .static_inputs = {1}});
   registry.add({.name = "MirrorPad",
-                .inputs = {"input: T", "paddings: Tpaddings"},
+                .inputs = {"input: T", "paddings: Index(Tpaddings)"},
                 .outputs = {"output: T"},
                 .attrs = attributes<MirrorAttrs>(),
                 .shape = pad_shape,
                 .gradient = mirror_gradient,
                 .static_inputs = {1}});
   registry.add({.name = "MirrorPadGrad",
-                .inputs = {"input: T", "paddings: Tpaddings"},
+                .inputs = {"input: T", "paddings: Index(Tpaddings)"},
                 .outputs = {"output: T"},
                 .attrs = attributes<MirrorAttrs>(),
                 .shape = mirror_grad_shape,
@@ -286,7 +286,10 @@ static void register_pad_kernels(KernelTable& table) {
   table.add({.op = "Pad", .label = "copy", .accepts = {}, .prepare = pad_kernel});
   table.add({.op = "PadV2", .label = "copy", .accepts = {}, .prepare = pad_kernel});
   table.add({.op = "MirrorPad", .label = "loop", .accepts = {}, .prepare = mirror_kernel});
-  table.add({.op = "MirrorPadGrad", .label = "loop", .accepts = {}, .prepare = mirror_grad_kernel});
+  table.add({.op = "MirrorPadGrad",
+             .label = "loop",
+             .accepts = [](const KernelRequest& r) { return is_floating(r.inputs[0].dtype); },
+             .prepare = mirror_grad_kernel});
 }
 
 OpFamily pad_family() { return {.ops = register_pad_ops, .kernels = register_pad_kernels}; }

@@ -67,7 +67,7 @@ std::unique_ptr<PreparedKernel> reverse_kernel(const KernelRequest& request) {
 
 static void register_reverse_ops(OpRegistry& registry) {
   registry.add({.name = "ReverseV2",
-                .inputs = {"tensor: T", "axis: Tidx"},
+                .inputs = {"tensor: T", "axis: Index(Tidx)"},
                 .outputs = {"output: T"},
                 .shape = reverse_shape,
                 .gradient = reverse_gradient,

@@ -153,12 +153,12 @@ std::unique_ptr<PreparedKernel> slice_grad_kernel(const KernelRequest& request) 
 
 static void register_slice_ops(OpRegistry& registry) {
   registry.add({.name = "Slice",
-                .inputs = {"input: T", "begin: Index", "size: Index"},
+                .inputs = {"input: T", "begin: Index(Index)", "size: Index(Index)"},
                 .outputs = {"output: T"},
                 .shape = slice_shape,
                 .gradient = slice_gradient});
   registry.add({.name = "SliceGrad",
-                .inputs = {"dy: T", "begin: Index", "shape: int32"},
+                .inputs = {"dy: T", "begin: Index(Index)", "shape: int32"},
                 .outputs = {"output: T"},
                 .shape = slice_grad_shape,
                 .gradient = slice_grad_gradient,

@@ -191,7 +191,7 @@ static void register_split_ops(OpRegistry& registry) {
                 .gradient = split_gradient,
                 .static_inputs = {0}});
   registry.add({.name = "SplitV",
-                .inputs = {"value: T", "size_splits: Tlen", "split_dim: int32"},
+                .inputs = {"value: T", "size_splits: Index(Tlen)", "split_dim: int32"},
                 .outputs = {"output: num_split * T"},
                 .attrs = attributes<SplitAttrs>(),
                 .shape = split_v_shape,

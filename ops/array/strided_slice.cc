@@ -268,15 +268,17 @@ AttrsDef strided_slice_attributes() {
 }  // namespace
 
 static void register_strided_slice_ops(OpRegistry& registry) {
-  registry.add({.name = "StridedSlice",
-                .inputs = {"input: T", "begin: Index", "end: Index", "strides: Index"},
-                .outputs = {"output: T"},
-                .attrs = strided_slice_attributes(),
-                .shape = strided_slice_shape,
-                .gradient = strided_slice_gradient,
-                .constant = strided_slice_constant});
+  registry.add(
+      {.name = "StridedSlice",
+       .inputs = {"input: T", "begin: Index(Index)", "end: Index(Index)", "strides: Index(Index)"},
+       .outputs = {"output: T"},
+       .attrs = strided_slice_attributes(),
+       .shape = strided_slice_shape,
+       .gradient = strided_slice_gradient,
+       .constant = strided_slice_constant});
   registry.add({.name = "StridedSliceGrad",
-                .inputs = {"shape: Index", "begin: Index", "end: Index", "strides: Index", "dy: T"},
+                .inputs = {"shape: Index(Index)", "begin: Index(Index)", "end: Index(Index)",
+                           "strides: Index(Index)", "dy: T"},
                 .outputs = {"output: T"},
                 .attrs = strided_slice_attributes(),
                 .shape = strided_slice_grad_shape,

@@ -100,7 +100,7 @@ std::vector<OptionalGradient> tile_gradient(const Operation& op,
 
 static void register_tile_ops(OpRegistry& registry) {
   registry.add({.name = "Tile",
-                .inputs = {"input: T", "multiples: Tmultiples"},
+                .inputs = {"input: T", "multiples: Index(Tmultiples)"},
                 .outputs = {"output: T"},
                 .shape = tile_shape,
                 .gradient = tile_gradient});

@@ -113,12 +113,12 @@ std::vector<OptionalGradient> transpose_gradient(const Operation& op,
 
 static void register_transpose_ops(OpRegistry& registry) {
   registry.add({.name = "Transpose",
-                .inputs = {"x: T", "perm: Tperm"},
+                .inputs = {"x: T", "perm: Index(Tperm)"},
                 .outputs = {"y: T"},
                 .shape = transpose_shape,
                 .gradient = transpose_gradient});
   registry.add({.name = "InvertPermutation",
-                .inputs = {"x: T"},
+                .inputs = {"x: Index(T)"},
                 .outputs = {"y: T"},
                 .shape = [](InferenceContext& c) { c.add_output(c.dtype(0), c.shape(0)); },
                 .gradient = NoGradient{"a permutation consists of integers"}});

@@ -269,13 +269,13 @@ static void register_view_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"stop_gradient is there to stop them"},
                 .view = true});
   registry.add({.name = "Reshape",
-                .inputs = {"tensor: T", "shape: Tshape"},
+                .inputs = {"tensor: T", "shape: Index(Tshape)"},
                 .outputs = {"output: T"},
                 .shape = reshape_shape,
                 .gradient = reshape_back,
                 .view = true});
   registry.add({.name = "ExpandDims",
-                .inputs = {"input: T", "dim: Tdim"},
+                .inputs = {"input: T", "dim: Index(Tdim)"},
                 .outputs = {"output: T"},
                 .shape = expand_dims_shape,
                 .gradient = reshape_back,

@@ -135,7 +135,7 @@ Tensor add_argmax(const char* op, const Operand& input, const ScalarOperand& axi
 static void register_argmax_ops(OpRegistry& registry) {
   for (const char* op : {"ArgMax", "ArgMin"}) {
     registry.add({.name = op,
-                  .inputs = {"input: T", "dimension: Tidx"},
+                  .inputs = {"input: T", "dimension: Index(Tidx)"},
                   .outputs = {"output: output_type"},
                   .attrs = attributes<ArgMaxAttrs>(),
                   .shape = argmax_shape,

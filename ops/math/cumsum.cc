@@ -150,7 +150,7 @@ void add_rows_kernel(KernelTable& table) {
 
 static void register_cumsum_ops(OpRegistry& registry) {
   registry.add({.name = "Cumsum",
-                .inputs = {"x: T", "axis: Tidx"},
+                .inputs = {"x: T", "axis: Index(Tidx)"},
                 .outputs = {"out: T"},
                 .attrs = attributes<CumsumAttrs>(),
                 .shape = cumsum_shape,

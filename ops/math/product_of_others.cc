@@ -150,7 +150,7 @@ Gradients product_of_others_gradient(const Operation& op, const Gradients& dys) 
 
 void register_product_of_others(OpRegistry& registry) {
   registry.add({.name = "ProductOfOthers",
-                .inputs = {"input: T", "reduction_indices: Tidx", "factors: N * T"},
+                .inputs = {"input: T", "reduction_indices: Index(Tidx)", "factors: N * T"},
                 .outputs = {"output: T"},
                 .shape = others_shape,
                 .gradient = product_of_others_gradient,

@@ -130,7 +130,7 @@ static void register_reduce_ops(OpRegistry& registry) {
     const bool of_bools = row.reduction == Reduction::all || row.reduction == Reduction::any;
     const char* type = of_bools ? "bool" : "T";
     registry.add({.name = row.op,
-                  .inputs = {fmt::format("input: {}", type), "reduction_indices: Tidx"},
+                  .inputs = {fmt::format("input: {}", type), "reduction_indices: Index(Tidx)"},
                   .outputs = {fmt::format("output: {}", type)},
                   .attrs = attributes<ReduceAttrs>(),
                   .shape = [of_bools](InferenceContext& c) { reduce_shape(c, of_bools); },

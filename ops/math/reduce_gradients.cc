@@ -61,7 +61,7 @@ Tensor broadcast_to_input(const Operation& op, const Tensor& value) {
 
 void register_reduced_shape(OpRegistry& registry) {
   registry.add({.name = "ReducedShape",
-                .inputs = {"input_shape: int32", "reduction_indices: Tidx"},
+                .inputs = {"input_shape: int32", "reduction_indices: Index(Tidx)"},
                 .outputs = {"shape: int32"},
                 .shape = [](InferenceContext& c) { c.add_output(DType::int32, c.shape(0)); },
                 .gradient = NoGradient{"shapes are integers"},

@@ -91,11 +91,12 @@ std::vector<OptionalGradient> segment_gradient(const Operation& op,
 }  // namespace
 
 static void register_segment_ops(OpRegistry& registry) {
-  registry.add({.name = "UnsortedSegmentSum",
-                .inputs = {"data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"},
-                .outputs = {"output: T"},
-                .shape = segment_shape,
-                .gradient = segment_gradient});
+  registry.add(
+      {.name = "UnsortedSegmentSum",
+       .inputs = {"data: T", "segment_ids: Index(Tindices)", "num_segments: Index(Tnumsegments)"},
+       .outputs = {"output: T"},
+       .shape = segment_shape,
+       .gradient = segment_gradient});
 }
 
 static void register_segment_kernels(KernelTable& table) {

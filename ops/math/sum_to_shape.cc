@@ -20,6 +20,9 @@ namespace {
 /// value, shape (a vector) -> value summed to that shape: how a gradient goes back through a
 /// broadcast whose sizes are not known before the run.
 void sum_to_shape_shape(InferenceContext& context) {
+  if (!is_floating(context.dtype(0)) && !is_integer(context.dtype(0))) {
+    context.fail_type(fmt::format("values of {} cannot be summed", dtype_name(context.dtype(0))));
+  }
   const Shape& vector = context.shape(1);
   const bool known = vector.has_rank() && vector.rank() == 1 && vector[0].known();
   if (const Array* sizes = context.constant(1)) {
@@ -61,7 +64,7 @@ std::vector<bool> repeated_axes(const Shape& whole, const Shape& part) {
 
 static void register_sum_to_shape_ops(OpRegistry& registry) {
   registry.add({.name = "SumToShape",
-                .inputs = {"dy: T", "shape: Tshape"},
+                .inputs = {"dy: T", "shape: Index(Tshape)"},
                 .outputs = {"output: T"},
                 .shape = sum_to_shape_shape,
                 .gradient = sum_to_shape_gradient,

@@ -54,7 +54,8 @@ static void register_apply_ops(OpRegistry& registry) {
   add("ApplyMomentum", {"var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T", "momentum: T"},
       attributes<ApplyAttrs>(), momentum_shape, {0, 1});
   add("SparseApplyMomentum",
-      {"var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T", "indices: Tindices", "momentum: T"},
+      {"var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T", "indices: Index(Tindices)",
+       "momentum: T"},
       attributes<ApplyAttrs>(), sparse_momentum_shape, {0, 1}, export_forms::sparse_apply);
 }
 

@@ -61,7 +61,7 @@ static void register_adaptive_ops(OpRegistry& registry) {
     }
     for (const std::string& scalar : scalars) inputs.push_back(scalar + ": T");
     inputs.emplace_back("grad: T");
-    if (sparse) inputs.emplace_back("indices: Tindices");
+    if (sparse) inputs.emplace_back("indices: Index(Tindices)");
     registry.add({.name = name,
                   .inputs = ArgTexts(std::move(inputs)),
                   .outputs = {"out: Ref(T)"},

@@ -208,7 +208,7 @@ static void register_assign_ops(OpRegistry& registry) {
   }
   for (const char* op : {"ScatterAdd", "ScatterSub"}) {
     registry.add({.name = op,
-                  .inputs = {"ref: Ref(T)", "indices: Tindices", "updates: T"},
+                  .inputs = {"ref: Ref(T)", "indices: Index(Tindices)", "updates: T"},
                   .outputs = {"output_ref: Ref(T)"},
                   .attrs = update_attributes(),
                   .shape = scatter_shape,

@@ -10,24 +10,27 @@
 #include "core/device/cpu/cpu_backend.h"
 #include "core/graph/op_def.h"
 #include "core/graph/rewrite.h"
+#include "tests/ops/cases/op_dtypes.h"
 
 namespace towerflow {
 namespace {
 
+const std::vector<DType> kNumbers = testing::numbers();
 constexpr const char* kPage = "docs/ops.md";
 
 constexpr const char* kHead = R"(# The ops
 
-This page lists all ops with their arguments, attributes, gradients and kernels. It is generated from the registries
-by `TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page`, run in the root of the project; without the variable the
-same test checks that the page is up to date. [extend.md](extend.md) shows how to add an op.
+This page lists all ops with their arguments, dtypes, attributes, gradients and kernels. It is generated from the
+registries by `TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page`, run in the root of the project; without the
+variable the same test checks that the page is up to date. [extend.md](extend.md) shows how to add an op.
 
 Arguments, results and attributes have TensorFlow's names. `T` and similar names are dtypes or numbers, inferred from
 the arguments. `x: N * T` is a list of tensors of one dtype, `x: list(T)` a list of tensors of several dtypes,
-`Ref(T)` a variable. Attributes without `=` must be given, attributes in parentheses have only that value here, and
-names that begin with `_` belong to the library. Kernels are those of the CPU backend, in order of preference;
-simulated accelerators share them. Fusions are the [rules](rewrites.md#rules) whose patterns contain the op. *Chain*:
-the op can be a step of an `_Elementwise`. *Not in TensorFlow*: a GraphDef has
+`Ref(T)` a variable. Dtypes are those that the shape rule and a kernel accept; *numbers* are float32, float64, int32,
+int64 and uint8, *any* means these, bool and string. Attributes without `=` must be given, attributes in parentheses
+have only that value here, and names that begin with `_` belong to the library. Kernels are those of the CPU backend,
+in order of preference; simulated accelerators share them. Fusions are the [rules](rewrites.md#rules) whose patterns
+contain the op. *Chain*: the op can be a step of an `_Elementwise`. *Not in TensorFlow*: a GraphDef has
 [nodes of TensorFlow's ops](differences.md#graphs-in-files) instead.
 
 )";
@@ -92,33 +95,55 @@ const char* effect_text(const OpDef& op) {
   return "";
 }
 
-std::string table(bool plan_only) {
+/// "`T`: float32, float64; `Tidx`: int32, int64"
+std::string dtypes_text(const OpDef& op, const testing::OpDtypes& dtypes) {
+  const auto found = dtypes.find(op.name);
+  if (found == dtypes.end()) return "";
+  std::vector<std::string> texts;
+  for (const auto& [attr, accepted] : found->second) {
+    const std::set<DType> numbers(kNumbers.begin(), kNumbers.end());
+    std::set<DType> rest = accepted;
+    std::vector<std::string> names;
+    if (std::includes(rest.begin(), rest.end(), numbers.begin(), numbers.end())) {
+      for (const DType number : numbers) rest.erase(number);
+      names.push_back("numbers");
+    }
+    for (const DType dtype : rest) names.push_back(dtype_name(dtype));
+    if (accepted.size() == testing::all_dtypes().size()) names = {"any"};
+    texts.push_back(fmt::format("`{}`: {}", attr, fmt::join(names, ", ")));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::string table(bool plan_only, const testing::OpDtypes& dtypes) {
   std::string text =
-      "| op | arguments | results | attributes | gradient | kernels | fusions | "
-      "|\n|---|---|---|---|---|---|---|---|\n";
+      "| op | arguments | results | dtypes | attributes | gradient | kernels | fusions | "
+      "|\n|---|---|---|---|---|---|---|---|---|\n";
   for (const OpDef* op : OpRegistry::global().all()) {
     if (op->plan_only != plan_only) continue;
     text +=
-        fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |\n", op->name,
+        fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n", op->name,
                     code(arguments(op->signature.inputs)), code(arguments(op->signature.outputs)),
-                    code(list(op->attrs.list(), attribute)), gradient(*op), kernels(*op),
-                    fusions(*op), effect_text(*op));
+                    dtypes_text(*op, dtypes), code(list(op->attrs.list(), attribute)),
+                    gradient(*op), kernels(*op), fusions(*op), effect_text(*op));
   }
   return text;
 }
 
 std::string page_text() {
-  return kHead + std::string("## On the tape\n\n") + table(false) +
+  const testing::OpDtypes dtypes = testing::op_dtypes();
+  return kHead + std::string("## On the tape\n\n") + table(false, dtypes) +
          "\n## What rewrites make\n\nPlans alone hold these; [rewrites.md](rewrites.md) says of "
          "what.\n\n" +
-         table(true);
+         table(true, dtypes);
 }
 
 TEST_CASE("ops.md is what the registries say") {
-  if (std::getenv("TOWERFLOW_WRITE_DOCS") != nullptr) std::ofstream(kPage) << page_text();
+  const std::string page = page_text();
+  if (std::getenv("TOWERFLOW_WRITE_DOCS") != nullptr) std::ofstream(kPage) << page;
   std::ostringstream text;
   text << std::ifstream(kPage).rdbuf();
-  CHECK_MESSAGE(text.str() == page_text(), "TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page");
+  CHECK_MESSAGE(text.str() == page, "TOWERFLOW_WRITE_DOCS=1 build/tests/test_docs_ops_page");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ KernelEntry wrapped(const KernelEntry& entry, const OpDef& op) {
   made.prepare = [&entry, on_host_inputs = made.host_inputs](
                      const KernelRequest& request) -> std::unique_ptr<PreparedKernel> {
     return std::make_unique<SimKernel>(
-        entry.prepare(on_host(request)),
+        prepare_kernel(entry, on_host(request)),
         SimOperands{request.inputs.size(), request.outputs.size(), on_host_inputs});
   };
   return made;

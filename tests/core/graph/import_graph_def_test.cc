@@ -211,6 +211,11 @@ TEST_CASE("import_graph_def: what is wrong is named, and nothing stays") {
   number.attr["dtype"] = DType::int32;
   CHECK_SAYS(import_error({number}),
              "ValueError: attribute 'dtype' is int32, but inputs and attributes make it float32");
+  // An axis is read as an integer, so nothing else may be passed for it.
+  CHECK_SAYS(import_error({a, {"b", "Sum", {"a", "a"}}}),
+             "ValueError: Value for attr 'Tidx' of float32 is not in the list of allowed values: "
+             "int32, int64",
+             "node: b (Sum)");
   CHECK_SAYS(import_error({a, {"b", "Assign", {"a", "a"}}}),
              "ValueError: argument 'ref: Ref(T)' is not a variable");
   CHECK_SAYS(import_error({a, {"m", "MatMul", {"a", "a"}}}), "ValueError", "node: m (MatMul)");

@@ -44,6 +44,8 @@ TEST_CASE("signature: arguments are read and written") {
   CHECK(slots.type_attr == "T");
   CHECK(slots.is_ref);
   CHECK(parse_argument("Test", "axis: int32").dtype == DType::int32);
+  CHECK(parse_argument("Test", "axis: Index(Tidx)").type_attr == "Tidx");
+  CHECK(parse_argument("Test", "axis: Index(Tidx)").text() == "axis: Tidx");
   CHECK(parse_argument("Test", "h: resource").dtype == DType::resource);
 }
 
@@ -51,7 +53,8 @@ TEST_CASE("signature: what cannot be read is an error when the op is registered"
   OpRegistry registry;
   for (const std::string text :
        {"", "x", "x:T", "x: ", ": T", "x: N*T", "x: * T", "x: N * ", "x: Ref(T", "x: Ref()",
-        "x: list()", "x: N * list(T)", "x: Ref(list(T))", "1x: T", "x: 1T", "x y: T", "x: T U"}) {
+        "x: list()", "x: N * list(T)", "x: Ref(list(T))", "x: Index(int32)", "1x: T", "x: 1T",
+        "x y: T", "x: T U"}) {
     CAPTURE(text);
     const auto add = [&] {
       registry.add({.name = "Test", .inputs = {text}, .shape = {}, .gradient = NoGradient{""}});
@@ -64,6 +67,8 @@ TEST_CASE("signature: what cannot be read is an error when the op is registered"
 TEST_CASE("signature: dtypes and numbers come from the tensors") {
   CHECK(match({"x: T", "axis: Tidx"}, {DType::float32, DType::int64}) ==
         AttrMap{{"T", DType::float32}, {"Tidx", DType::int64}});
+  CHECK(match({"x: T", "axis: Index(Tidx)"}, {DType::float32, DType::int32}) ==
+        AttrMap{{"T", DType::float32}, {"Tidx", DType::int32}});
   CHECK(match({"values: N * T", "axis: int32"}, {DType::int8, DType::int8, DType::int32}) ==
         AttrMap{{"N", 2}, {"T", DType::int8}});
   CHECK(match({"handle: resource", "components: list(Ts)"},
@@ -88,6 +93,13 @@ TEST_CASE("signature: tensors that do not fit are named") {
         "ValueError: 0 tensors are given where at least 1 are taken");
   CHECK(error({"x: T", "y: T"}, {DType::int8, DType::int32}) ==
         "ValueError: argument 'y: T' makes attribute 'T' int32, but it is int8");
+  for (const DType wrong : {DType::float32, DType::string, DType::uint8, DType::resource}) {
+    CHECK(
+        error({"axis: Index(Tidx)"}, {wrong}) ==
+        fmt::format("ValueError: Value for attr 'Tidx' of {} is not in the list of allowed values: "
+                    "int32, int64",
+                    dtype_name(wrong)));
+  }
   CHECK(error({"x: int32"}, {DType::int8}) == "ValueError: argument 'x: int32' is int8");
   CHECK(error({"x: Ref(T)"}, {DType::int8}) ==
         "ValueError: argument 'x: Ref(T)' is not a variable");

@@ -2,11 +2,13 @@
 
 #include "autodiff/gradients.h"
 #include "core/graph/scopes.h"
+#include "ops/array/cast.h"
 #include "ops/array/constant.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/math/add_n.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
+#include "ops/math/unary.h"
 #include "ops/variables/variable.h"
 
 namespace towerflow::testing {

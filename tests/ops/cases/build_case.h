@@ -22,6 +22,7 @@ class BuiltCase {
   BuiltCase(const OpCase& one, const Options& options);
 
   Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
   const std::vector<Tensor>& operands() const { return in_.all; }
   const std::vector<Tensor>& results() const { return results_; }
   /// Results, the gradients of operands that have one, and the gradients of these.

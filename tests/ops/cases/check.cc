@@ -6,13 +6,13 @@
 
 #include "core/device/backend_registry.h"
 #include "core/graph/scopes.h"
-#include "core/runtime/passes.h"
 #include "ops/array/constant.h"
 #include "ops/math/add_n.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
 #include "tests/ops/cases/build_case.h"
+#include "tests/ops/cases/plan_case.h"
 #include "tests/ops/cases/walk.h"
 #include "tests/support/grad_check.h"
 
@@ -73,45 +73,25 @@ class Checker {
     }
   }
 
-  /// What the plan of a built case is before any rewrite.
-  PlanGraph plan_of(BuiltCase& built, const std::vector<Array>& arrays) {
-    std::vector<FeedSpec> feeds;
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-      feeds.push_back({built.operands()[i], arrays[i].dtype(), arrays[i].shape()});
-    }
-    PassLog log;
-    return build_plan_graph(built.fetches(), feeds, log);
-  }
-
   /// Every kernel of the case between guards, on the tape's nodes and on what rewrites make of
   /// them; the values of the former.
   std::vector<Array> run_kernels(const std::vector<Array>& arrays, bool unknown) {
     BuiltCase built(case_, {.dtype = dtype_, .device = device_, .unknown_shapes = unknown});
-    PlanGraph graph = plan_of(built, arrays);
+    PlanGraph graph = plan_case(built, arrays);
     if (!is_walked(graph)) {
       for (const PlanNode& node : graph.nodes) report_.ops.insert(node.op->name);
       return {};
     }
-    ColocationGroups groups;
-    for (std::size_t i = 0; i < built.graph().size(); ++i) {
-      groups.add(built.graph().operation(i).node(), true);
-    }
-    PassLog log;
-    HomeDevices homes;
-    auto ledger = place(graph, devices_, groups, homes, true, log);
-    move_late_to_host(graph, devices_, ledger, log);
-    PlanGraph rewritten = graph;
-    fold_constants(rewritten, devices_, log);
-    share_subexpressions(rewritten, log);
-    apply_rewrites(rewritten, devices_, PassOptions{}, log);
+    place_case(graph, built, devices_);
+    PlanGraph rewritten = rewrite_case(graph, devices_);
     const Walked plain =
         run_nodes(std::move(graph), arrays, devices_, WalkKernels::all, case_.tolerance);
     take(plain);
     const Walked fused =
         run_nodes(std::move(rewritten), arrays, devices_, WalkKernels::all, case_.tolerance);
     take(fused);
-    std::vector<Array> values(plain.values.begin(),
-                              plain.values.begin() + static_cast<std::ptrdiff_t>(built.tensors().size()));
+    std::vector<Array> values = plain.values;
+    values.resize(built.tensors().size());
     if (!is_random(report_.ops)) compare(fused.values, values, "rewritten nodes");
     return values;
   }
@@ -125,7 +105,7 @@ class Checker {
   std::vector<Array> reference_values(const std::vector<Array>& arrays) {
     BuiltCase built(case_, {.dtype = DType::float64});
     std::vector<Array> values =
-        run_nodes(plan_of(built, arrays), arrays, devices_, WalkKernels::reference, 0).values;
+        run_nodes(plan_case(built, arrays), arrays, devices_, WalkKernels::reference, 0).values;
     values.resize(built.tensors().size());
     return values;
   }

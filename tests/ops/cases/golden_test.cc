@@ -101,8 +101,9 @@ json description(const OpCase& one) {
                              ? as_json(testing::cotangent(i, result.shape(), result.dtype()))
                              : json());
   }
-  return {{"name", one.name}, {"python", one.python},     {"dtype", dtype_name(dtype)},
-          {"inputs", inputs}, {"cotangents", cotangents}, {"gradients", testing::has_gradients(one)}};
+  return {{"name", one.name},           {"python", one.python},
+          {"dtype", dtype_name(dtype)}, {"inputs", inputs},
+          {"cotangents", cotangents},   {"gradients", testing::has_gradients(one)}};
 }
 
 }  // namespace

@@ -42,12 +42,11 @@ json description(const OpCase& one) {
          {"high", input.high},
          {"dtype", dtype_name(input.dtype == DType::invalid ? timed_dtype(one) : input.dtype)}});
   }
-  return {
-      {"name", one.name},
-      {"python", one.python},
-      {"dtype", dtype_name(timed_dtype(one))},
-      {"gradients", testing::has_gradients(one)},
-      {"inputs", inputs}};
+  return {{"name", one.name},
+          {"python", one.python},
+          {"dtype", dtype_name(timed_dtype(one))},
+          {"gradients", testing::has_gradients(one)},
+          {"inputs", inputs}};
 }
 
 /// A case on variables, so that nothing is fed or fetched, ready to run.

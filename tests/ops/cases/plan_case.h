@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/plan_graph.h"
+#include "core/runtime/device_set.h"
+#include "tests/ops/cases/build_case.h"
+
+namespace towerflow::testing {
+
+/// The nodes of a built case that a run needs, fed with `arrays`, before placement and rewrites.
+PlanGraph plan_case(const BuiltCase& built, const std::vector<Array>& arrays);
+
+/// Chooses a device for every node of a planned case. Throws InvalidArgumentError where no device
+/// has a kernel.
+void place_case(PlanGraph& graph, const BuiltCase& built, const DeviceSet& devices);
+
+/// What folding and rewrites make of a case that is placed.
+PlanGraph rewrite_case(PlanGraph graph, const DeviceSet& devices);
+
+}  // namespace towerflow::testing
