@@ -1,5 +1,6 @@
-// Steps on accelerators that work by themselves: bits, order and memory do not depend on when things
-// happen, nor on which of them fails, whether the variables live on the host or on accelerators.
+// Steps on accelerators that work by themselves: bits, order and memory do not depend on when
+// things happen, nor on which of them fails, whether the variables live on the host or on
+// accelerators.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -155,17 +156,17 @@ TEST_CASE("a fault of any engine at any time leaves each variable as it was, or 
   for (const VariableHome home : kHomes) {
     CAPTURE(home);
     const Faults faults = FaultTest(home).run();
-    MESSAGE(faults.in_steps << " faults, " << faults.unchanged
-                            << " left every variable as it was; " << faults.in_init
-                            << " while variables got their first values");
+    MESSAGE(faults.in_steps << " faults, " << faults.unchanged << " left every variable as it was; "
+                            << faults.in_init << " while variables got their first values");
     CHECK(faults.in_steps > 40);
     CHECK(faults.unchanged > faults.in_steps / 2);
     if (home == VariableHome::device) CHECK(faults.in_init > 10);
   }
 }
 
-TEST_CASE("an error at any instruction of any queue frees nothing early, and changes no variable "
-          "before the commit") {
+TEST_CASE(
+    "an error at any instruction of any queue frees nothing early, and changes no variable "
+    "before the commit") {
   for (const VariableHome home : kHomes) {
     CAPTURE(home);
     Program program(home);
