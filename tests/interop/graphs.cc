@@ -1,8 +1,10 @@
 // Graphs as GraphDefs and MetaGraphDefs, with what is fed and what comes out.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
+#include "core/graph/op_def.h"
 #include "tests/interop/arrays.h"
 #include "tests/interop/program.h"
 #include "tests/models/programs.h"
@@ -94,6 +96,15 @@ void write_program(const fs::path& folder, const Program& program) {
   write_runs(folder, session, program);
 }
 
+/// Whether a run gives the same again: none of its ops is a queue, a reader or the like.
+bool can_repeat(const Graph& graph) {
+  const auto operations = graph.get_operations();
+  return std::none_of(operations.begin(), operations.end(), [](const Operation& op) {
+    const Effect effect = OpRegistry::global().get(op.type()).effect;
+    return op.type() != "Placeholder" && (effect == Effect::stateful || effect == Effect::io);
+  });
+}
+
 }  // namespace
 
 void graphs(const Arguments& arguments) {
@@ -106,8 +117,10 @@ void graphs(const Arguments& arguments) {
   }
   // Sizes are unknown, where gradients have most nodes of their own.
   for (const testing::OpCase& one : testing::op_cases()) {
-    if (!testing::has_gradients(one) || !testing::has_float64(one)) continue;
-    testing::BuiltCase built(one, {.unknown_shapes = !one.needs_sizes});
+    DType dtype = one.python_dtype;
+    if (dtype == DType::invalid) dtype = testing::has_float64(one) ? float64 : one.dtypes.front();
+    testing::BuiltCase built(one, {.dtype = dtype, .unknown_shapes = !one.needs_sizes});
+    if (!can_repeat(built.graph())) continue;
     write_program(folder / "cases" / one.name, {built.tensors(), {}, built.feeds(), {}, {}});
   }
 }

@@ -12,6 +12,8 @@ PROGRAMS = ("collected_towers", "mnist", "ops", "slices", "three_stage_gan", "up
 
 
 class Graphs(InteropTest):
+    scaled = False  # whether an error counts in parts of the largest number of its array
+
     @classmethod
     def setUpClass(cls):
         os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its sums differ from one run to the next
@@ -24,12 +26,17 @@ class Graphs(InteropTest):
             if value.dtype == object:
                 self.assertEqual(found[name].tolist(), value.tolist(), name)
             else:
-                np.testing.assert_allclose(found[name], value, TOLERANCE, TOLERANCE, err_msg=name)
+                scale = 1
+                if self.scaled:
+                    scale = np.abs(value[np.isfinite(value)]).max(initial=1)
+                np.testing.assert_allclose(found[name], value, TOLERANCE, TOLERANCE * scale,
+                                           err_msg=name)
 
     def values(self, session, names, feeds=None):
         import numpy as np
         found = session.run({name: name for name in names}, feeds)
-        return {name: np.asarray(value) for name, value in found.items()}
+        return {name: np.asarray(value, object if isinstance(value, bytes) else None)
+                for name, value in found.items()}
 
     def session(self):
         config = self.tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True)
@@ -119,7 +126,8 @@ class Graphs(InteropTest):
                 if name != "ops":
                     self.check_meta_graph(folder)
         cases = sorted((self.folder / "cases").iterdir())
-        self.assertGreater(len(cases), 150)
+        self.assertGreater(len(cases), 200)
+        self.scaled = True  # gradients add numbers of both signs
         for folder in cases:
             with self.subTest(case=folder.name):
                 self.check(folder)
