@@ -16,8 +16,8 @@ TEST_CASE("a fetched list of slices or None says what to write") {
   CHECK_ABSENT("TypeError", __LINE__, sess.run({program.loss, program.absent_gradient()}));
   CHECK_ABSENT("TypeError", __LINE__, tf::group(Gradients{program.absent_gradient()}));
   CHECK_ABSENT("TypeError", __LINE__, tf::group({program.loss, program.absent_gradient()}));
-  CHECK_ABSENT("TypeError", __LINE__,
-               tf::control_dependencies(Gradients{program.absent_gradient()}));
+  const Gradients absent{program.absent_gradient()};
+  CHECK_ABSENT("TypeError", __LINE__, tf::control_dependencies(absent));
   CHECK_ABSENT("TypeError", __LINE__, tf::control_dependencies({program.absent_gradient()}));
 }
 

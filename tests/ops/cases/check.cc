@@ -99,6 +99,7 @@ class Checker {
   void take(const Walked& found) {
     report_.ops.insert(found.ops.begin(), found.ops.end());
     report_.kernels.insert(found.kernels.begin(), found.kernels.end());
+    report_.in_place += found.in_place;
     for (const std::string& text : found.problems) problem(text);
   }
 

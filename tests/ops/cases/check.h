@@ -13,6 +13,7 @@ namespace towerflow::testing {
 struct CaseReport {
   std::set<std::string> ops;          ///< that were computed, those of gradients and plans included
   std::set<std::string> kernels;      ///< "Cumsum: rows", each that ran between guards
+  int in_place = 0;                   ///< launches with a result in the memory of an operand
   std::vector<std::string> problems;  ///< empty when all is right
 };
 

@@ -47,7 +47,7 @@ bool runs(const testing::DtypeTrial& trial) {
     Session session(graph);
     session.run(global_variables_initializer());
     std::vector<Fetch> fetches{op};
-    for (int i = 0; i < op.num_outputs(); ++i) fetches.emplace_back(op.output(i));
+    for (std::size_t i = 0; i < op.num_outputs(); ++i) fetches.emplace_back(op.output(i));
     session.run(std::span<const Fetch>(fetches), feeds);
   } catch (const Error&) {
     return false;

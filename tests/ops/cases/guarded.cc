@@ -97,7 +97,7 @@ std::string GuardedBuffer::damage_text() const {
   // One comparison of all bytes first: counting them one by one is slow under sanitizers.
   const std::vector<std::byte> untouched(std::max(before_, after_), kSentinel);
   const auto changed = [&](const std::byte* from, std::size_t bytes) -> std::ptrdiff_t {
-    if (std::memcmp(from, untouched.data(), bytes) == 0) return 0;
+    if (bytes == 0 || std::memcmp(from, untouched.data(), bytes) == 0) return 0;
     return std::count_if(from, from + bytes, [](std::byte b) { return b != kSentinel; });
   };
   const auto before = changed(block_, before_);

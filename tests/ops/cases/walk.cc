@@ -135,7 +135,7 @@ class Walker {
 
   Launched launch(const PlanNode& node, const KernelEntry& entry, const KernelRequest& request) {
     walked_.kernels.insert(fmt::format("{}: {}", node.op->name, entry.label));
-    const auto kernel = entry.prepare(request);
+    const auto kernel = prepare_kernel(entry, request);
     Launched first = launch_once(node, entry, *kernel, 0x00);
     // What a kernel leaves unwritten has other bytes the second time.
     const bool repeats = node.op->effect == Effect::pure;
@@ -146,12 +146,36 @@ class Walker {
         problem(node, entry,
                 fmt::format("result {} is not written whole, or not always the same", i));
       }
+      for (const InPlacePair& pair : kernel->in_place()) {
+        launch_in_place(node, entry, *kernel, pair, first);
+      }
     }
     return first;
   }
 
+  /// Launches with a result in the memory of an operand, as a plan does where nobody reads the
+  /// operand later. The bits have to be those of `expected`.
+  void launch_in_place(const PlanNode& node, const KernelEntry& entry, const PreparedKernel& kernel,
+                       const InPlacePair& pair, const Launched& expected) {
+    const auto output = static_cast<std::size_t>(pair.output);
+    const Array& result = expected.outputs[output];
+    const ValueId operand = node.inputs[static_cast<std::size_t>(pair.input)];
+    if (!node.outputs[output].shape.fully_known() || result.dtype() == DType::string ||
+        value(operand).dtype() == DType::string || value(operand).bytes() != result.bytes()) {
+      return;
+    }
+    const Launched found = launch_once(node, entry, kernel, 0x5a, &pair);
+    for (std::size_t i = 0; i < found.outputs.size(); ++i) {
+      if (found.outputs[i] == expected.outputs[i]) continue;
+      problem(node, entry,
+              fmt::format("result {} differs where result {} has the memory of operand {}", i,
+                          pair.output, pair.input));
+    }
+    ++walked_.in_place;
+  }
+
   Launched launch_once(const PlanNode& node, const KernelEntry& entry, const PreparedKernel& kernel,
-                       int byte) {
+                       int byte, const InPlacePair* shared = nullptr) {
     const Device& device = devices_[node.device];
     const Device& host = devices_[devices_.host()];
     std::vector<std::unique_ptr<GuardedBuffer>> inputs, outputs(node.outputs.size());
@@ -168,6 +192,10 @@ class Walker {
       const bool elsewhere = spec.dtype == DType::resource || spec.is_ref;
       if (!spec.shape.fully_known() || elsewhere) {
         results.push_back(nullptr);
+        continue;
+      }
+      if (shared != nullptr && static_cast<std::size_t>(shared->output) == i) {
+        results.push_back(inputs[static_cast<std::size_t>(shared->input)]->address());
         continue;
       }
       outputs[i] = std::make_unique<GuardedBuffer>(filled(spec.dtype, spec.shape, byte), device);
@@ -191,13 +219,13 @@ class Walker {
                             .late = &late});
     queue->end();
     if (const auto failed = queue->synchronize()) std::rethrow_exception(failed->error);
-    return collect(node, entry, inputs, outputs, workspace);
+    return collect(node, entry, inputs, outputs, workspace, shared);
   }
 
   Launched collect(const PlanNode& node, const KernelEntry& entry,
                    const std::vector<std::unique_ptr<GuardedBuffer>>& inputs,
                    const std::vector<std::unique_ptr<GuardedBuffer>>& outputs,
-                   const GuardedBuffer& workspace) {
+                   const GuardedBuffer& workspace, const InPlacePair* shared) {
     Launched launched;
     const auto look = [&](const GuardedBuffer& buffer, const std::string& what) {
       const std::string damage = buffer.damage_text();
@@ -208,12 +236,19 @@ class Walker {
       launched.inputs.push_back(inputs[i]->value());
       const auto& written = node.op->written;
       const bool may_change =
-          std::find(written.begin(), written.end(), static_cast<int>(i)) != written.end();
+          std::find(written.begin(), written.end(), static_cast<int>(i)) != written.end() ||
+          (shared != nullptr && static_cast<std::size_t>(shared->input) == i);
       if (!may_change && !(launched.inputs[i] == value(node.inputs[i]))) {
         problem(node, entry, fmt::format("operand {} has changed", i));
       }
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (shared != nullptr && static_cast<std::size_t>(shared->output) == i) {
+        const Array& bytes = launched.inputs[static_cast<std::size_t>(shared->input)];
+        launched.outputs.push_back(
+            Array(node.outputs[i].dtype, node.outputs[i].shape, bytes.owner()));
+        continue;
+      }
       if (outputs[i] == nullptr) {  // the variable itself, or a handle
         launched.outputs.push_back(node.outputs[i].is_ref ? launched.inputs[0]
                                                           : Array(DType::int32, Shape{}));

@@ -14,6 +14,7 @@ struct Walked {
   std::vector<Array> values;          ///< of the fetches
   std::set<std::string> ops;          ///< whose nodes were computed
   std::set<std::string> kernels;      ///< "Cumsum: rows", each that ran
+  int in_place = 0;                   ///< launches with a result in the memory of an operand
   std::vector<std::string> problems;  ///< empty when there is nothing wrong
 };
 
