@@ -105,8 +105,9 @@ std::vector<Tensor> custom::call(const std::function<Result(const std::vector<Te
   const std::size_t before = count_of_variables(graph);
   const Result result = function(xs);
   if (count_of_variables(graph) != before) {
-    throw TypeError("A function with a custom gradient must not make variables.",
-                    {.site = site, .hint = "make them before, and use them inside"});
+    throw TypeError(
+        "A function with a custom gradient must not make variables.",
+        {.site = site, .hint = "create them before the call and use them in the function"});
   }
   if (result.ys.empty()) return {};
   for (const Tensor& y : result.ys) {

@@ -37,7 +37,7 @@ Graph& common_graph(const OperandList& ys, const std::vector<Tensor>& xs,
 Tensor convert_y(Graph& graph, const Operand& y, std::size_t index) {
   if (y.tensor() != nullptr) return *y.tensor();
   if (y.slices() != nullptr)
-    y.slices()->throw_slices("of which no gradient is taken", "", y.site());
+    y.slices()->throw_slices("which gradients does not accept as ys", "", y.site());
   return convert_operand(graph, y, fmt::format("y_{}", index), std::nullopt);
 }
 
@@ -50,8 +50,7 @@ GradientTarget::GradientTarget(const PresentGradient& gradient)
 
 const Tensor& GradientTarget::differentiable() const {
   if (slices_ == nullptr) return tensor_;
-  slices_->gradient().throw_slices("with respect to which nothing can be differentiated", "",
-                                   slices_->site());
+  slices_->gradient().throw_slices("which gradients does not accept as xs", "", slices_->site());
 }
 
 std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const GradientTarget> xs,

@@ -79,7 +79,7 @@ class Sweep {
       throw TypeError(fmt::format("Tensor {} with type {} must be numeric to obtain a default "
                                   "gradient",
                                   y.name(), dtype_name(y.dtype())),
-                      {.site = site_, .hint = "tf::cast it before, or leave it out of ys"});
+                      {.site = site_, .hint = "convert it with tf::cast, or leave it out of ys"});
     }
     if (!given) return ones(y, name);
     const Gradient& gradient = *options_.grad_ys[i];
@@ -167,12 +167,13 @@ class Sweep {
     try {
       return rule(Operation(&node), dys);
     } catch (...) {
-      rethrow_with({.site = node.site,
-                    .node = node.name,
-                    .op = node.op->name,
-                    .hint = "thrown by its gradient, which gradients or compute_gradients asked "
-                            "for at " +
-                            site_.text()});
+      rethrow_with(
+          {.site = node.site,
+           .node = node.name,
+           .op = node.op->name,
+           .hint =
+               "thrown by its gradient function, which gradients or compute_gradients called at " +
+               site_.text()});
     }
   }
 
@@ -183,12 +184,13 @@ class Sweep {
     const Shape& wanted = node.outputs[i].shape;
     if (!given.fully_known() || !wanted.fully_known()) return;
     if (given.elements() == wanted.elements() || broadcast_shapes(given, wanted) == wanted) return;
-    throw ValueError(fmt::format("The gradient of '{}:{}' has the shape {}, the tensor itself {}",
-                                 node.name, i, given.text(), wanted.text()),
-                     {.site = site_,
-                      .node = node.name,
-                      .op = node.op->name,
-                      .hint = "each of grad_ys has the shape of its y"});
+    throw ValueError(
+        fmt::format("The gradient of '{}:{}' has the shape {}, but the tensor has the shape {}",
+                    node.name, i, given.text(), wanted.text()),
+        {.site = site_,
+         .node = node.name,
+         .op = node.op->name,
+         .hint = "each tensor in grad_ys must have the shape of its y"});
   }
 
   /// Where an output has received nothing while another has, TensorFlow says zeros: to the rule,

@@ -22,7 +22,7 @@ std::optional<Cut> break_of_op(const Node& node) {
     const auto* none = std::get_if<NoGradient>(&node.op->gradient);
     return Cut{NoneCause::no_gradient_op, &node, nullptr,
                !node.gradient_op_type.empty()
-                   ? "nobody has registered the gradient '" + node.gradient_op_type + "'"
+                   ? "there is no registered gradient '" + node.gradient_op_type + "'"
                    : none->reason};
   }
   const auto* none = std::get_if<NoGradient>(gradient);

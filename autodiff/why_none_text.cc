@@ -69,20 +69,21 @@ std::string cause_text(const WhyNone& why, const Tensor& y, const Tensor& x,
     case NoneCause::other_graph: {
       const bool same_name = y.graph().name_in_use(x.op().name());
       return fmt::format(
-          "x was made in another graph, at {}{}", x.op().site().text(),
+          "x is in another graph, created at {}{}", x.op().site().text(),
           same_name ? fmt::format("; '{}' of y's graph is another node", x.op().name()) : "");
     }
     case NoneCause::not_in_var_list: {
       std::string text = fmt::format("the var_list leaves '{}' out", x.op().name());
       if (!options.var_list->key.empty()) {
-        text += fmt::format("; it is what collection '{}' has", options.var_list->key);
+        text +=
+            fmt::format("; it contains the variables of collection '{}'", options.var_list->key);
         if (options.var_list->scope)
           text += fmt::format(" with scope '{}'", *options.var_list->scope);
       }
       return text;
     }
     case NoneCause::stop_gradients_argument:
-      return fmt::format("the call's own stop_gradients cut at {}{}", place_of(why.node),
+      return fmt::format("cut by the argument stop_gradients at {}{}", place_of(why.node),
                          ends_text(why));
     case NoneCause::stop_gradient:
       return fmt::format("cut at the stop_gradient {}{}", place_of(why.node), ends_text(why));
@@ -94,16 +95,16 @@ std::string cause_text(const WhyNone& why, const Tensor& y, const Tensor& x,
                          why.node.type(), why.reason, ends_text(why));
     case NoneCause::assignment:
       return fmt::format(
-          "only what {} assigns depends on x, and no gradient flows through an "
+          "y depends on x only through the assignment {}, and no gradient flows through an "
           "assignment{}",
           place_of(why.node), ends_text(why));
     case NoneCause::indices_or_shape:
-      return fmt::format("{} uses x for indices or a shape alone{}", place_of(why.node),
+      return fmt::format("{} uses x only as indices or as a shape{}", place_of(why.node),
                          ends_text(why));
     case NoneCause::other_tower:
       return fmt::format(
-          "x was made in another tower: y depends on its twin '{}'; what x leads to "
-          "ends at '{}'",
+          "x belongs to another tower: y depends on its counterpart '{}'; the operations that use "
+          "x end at '{}'",
           why.towards_y.name(), why.towards_x.name());
     case NoneCause::control_edge:
       return fmt::format(
@@ -111,11 +112,12 @@ std::string cause_text(const WhyNone& why, const Tensor& y, const Tensor& x,
           "value{}",
           place_of(why.node), why.towards_x.name(), ends_text(why));
     case NoneCause::no_path:
-      return fmt::format("y does not use x: what x leads to ends at '{}'; y uses '{}'",
-                         why.towards_x.name(), why.towards_y.name());
+      return fmt::format(
+          "y does not depend on x: the operations that use x end at '{}'; y uses '{}'",
+          why.towards_x.name(), why.towards_y.name());
     case NoneCause::y_unconnected:
       return fmt::format(
-          "y uses no variable at all: it comes from '{}'; what x leads to ends at "
+          "y does not depend on any variable: it comes from '{}'; the operations that use x end at "
           "'{}'",
           why.towards_y.name(), why.towards_x.name());
   }

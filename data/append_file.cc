@@ -39,7 +39,7 @@ void AppendFile::append(std::string_view piece) {
 
 void AppendFile::flush() {
   if (const int error = write_all(descriptor_, buffer_)) {
-    // A reader must not meet half a piece. Where even this fails, the error below says enough.
+    // A reader must not find half a piece. If the truncation fails too, the error below says so.
     const bool cut = ::ftruncate(descriptor_, static_cast<off_t>(flushed_)) == 0 &&
                      ::lseek(descriptor_, static_cast<off_t>(flushed_), SEEK_SET) >= 0;
     raise_file_error(error, "write to", path_,

@@ -30,16 +30,16 @@ std::string read_records(const std::filesystem::path& path) {
   }
   if (bytes.empty() || bytes.size() % kCifar10RecordBytes != 0) {
     throw errors::DataLossError(
-        fmt::format("{} holds {} bytes, which are no records of {} bytes", path.string(),
-                    bytes.size(), kCifar10RecordBytes),
+        fmt::format("{} holds {} bytes, which is not a multiple of the record size of {} bytes",
+                    path.string(), bytes.size(), kCifar10RecordBytes),
         {.hint =
              "is this a file of CIFAR-10's binary version? data_batch_1.bin has 30730000 bytes"});
   }
   for (std::size_t at = 0; at < bytes.size(); at += kCifar10RecordBytes) {
     const unsigned label = static_cast<unsigned char>(bytes[at]);
     if (label <= 9) continue;
-    throw errors::DataLossError(fmt::format("{}: label {} is {}, wanted are 0 to 9", path.string(),
-                                            at / kCifar10RecordBytes, label));
+    throw errors::DataLossError(fmt::format("{}: label {} is {}, but labels are 0 to 9",
+                                            path.string(), at / kCifar10RecordBytes, label));
   }
   return bytes;
 }

@@ -176,7 +176,7 @@ EventSummary summarize_events(const std::filesystem::path& path,
   try {
     while (reader.next(record)) {
       if (!events.add(record)) {
-        throw errors::DataLossError(fmt::format("record {} at byte {} of {} is no event",
+        throw errors::DataLossError(fmt::format("record {} at byte {} of {} is not an event",
                                                 events.summary.events, begin, path.string()));
       }
       begin = reader.byte_offset();

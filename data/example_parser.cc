@@ -250,7 +250,7 @@ ExampleParser::ExampleParser(FixedLenFeatures features) : features_(std::move(fe
   std::set<std::string_view> keys;
   for (const auto& [key, spec] : features_) {
     if (!keys.insert(key).second)
-      throw ValueError(fmt::format("feature {} is asked for twice", key));
+      throw ValueError(fmt::format("feature {} is requested twice", key));
     if (spec.dtype != float32 && spec.dtype != int64 && spec.dtype != string)
       throw TypeError(fmt::format(
           "feature {} has dtype {}, which is not in the list of allowed values: float32, int64, "

@@ -160,8 +160,7 @@ void check_path(const std::filesystem::path& path) {
   if (text.find('\0') == std::string::npos) return;
   for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;)
     text.replace(at, 1, "\\0");
-  throw ValueError(
-      fmt::format("a path holds a zero byte, where the system would end it: \"{}\"", text));
+  throw ValueError(fmt::format("a path must not contain a zero byte: \"{}\"", text));
 }
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -219,7 +218,7 @@ std::size_t InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) c
 void InputFile::read_exactly_at(std::uint64_t offset, std::span<std::byte> out) const {
   const std::size_t count = read_at(offset, out);
   if (count != out.size())
-    throw errors::DataLossError(fmt::format("{} ends early: {} bytes wanted at byte {}, {} found",
+    throw errors::DataLossError(fmt::format("{} ends early: expected {} bytes at byte {}, found {}",
                                             path_.string(), out.size(), offset, count));
 }
 
@@ -248,7 +247,7 @@ void check_regular_file(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(status)) raise_file_error(EISDIR, "read", path);
   if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return;
   throw errors::FailedPreconditionError(
-      fmt::format("cannot read {}: it is a pipe or a device, no file", path.string()));
+      fmt::format("cannot read {}: it is a pipe or a device, not a file", path.string()));
 }
 
 void make_folder(const std::filesystem::path& path) {
@@ -324,7 +323,7 @@ void AtomicFile::check_usable() const {
   throw errors::FailedPreconditionError(
       fmt::format("{} {}", path_.string(),
                   state_ == State::committed ? "is already committed"
-                                             : "cannot be written on after an earlier error"));
+                                             : "cannot be written after an earlier error"));
 }
 
 void AtomicFile::append(std::string_view bytes) { append(bytes_of(bytes)); }

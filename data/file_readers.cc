@@ -72,7 +72,7 @@ static void register_file_reader_ops(OpRegistry& registry) {
          .outputs = {"reader_handle: resource"},
          .attrs = std::move(attrs).fixed("container", "").fixed("shared_name", ""),
          .shape = [](InferenceContext& context) { context.add_output(DType::resource, Shape{}); },
-         .gradient = NoGradient{"records are read, not computed"},
+         .gradient = NoGradient{"records are input data"},
          .effect = Effect::stateful});
   };
   add(kFixed, attributes<data::FixedLength>());

@@ -58,7 +58,7 @@ Header read_header(DecodingInput& input) {
   const std::uint32_t rank = magic & 0xffU;
   if (magic >> 16 != 0 || header.dtype == DType::invalid || rank == 0)
     throw errors::DataLossError(
-        fmt::format("{} is no IDX file: its magic number is {:#010x}", input.path().string(),
+        fmt::format("{} is not an IDX file: its magic number is {:#010x}", input.path().string(),
                     magic),
         {.hint = "MNIST's are 0x00000803 for images and 0x00000801 for labels"});
   // Sizes from the file may multiply past 64 bits.
@@ -68,7 +68,7 @@ Header read_header(DecodingInput& input) {
     const std::uint64_t size = read_word(input, "sizes");
     if (size > 0 && header.data_bytes > kMost / size)
       throw errors::DataLossError(
-          fmt::format("{}: the sizes in its header multiply to more than any file holds",
+          fmt::format("{}: the sizes in its header give more bytes than a file can hold",
                       input.path().string()));
     header.data_bytes *= size;
     header.sizes.push_back(static_cast<std::int64_t>(size));
@@ -84,7 +84,7 @@ void swap_bytes(std::string& data, std::size_t element) {
 
 [[noreturn]] void wrong_size(const DecodingInput& input, const Header& header,
                              const std::string& found) {
-  throw errors::DataLossError(fmt::format("{} holds {} bytes of data, its header says {} {}",
+  throw errors::DataLossError(fmt::format("{} holds {} bytes of data, but its header says {} {}",
                                           input.path().string(), found, header.data_bytes,
                                           header.shape().text()));
 }
@@ -165,8 +165,8 @@ MnistSet read_mnist_set(const std::filesystem::path& folder, const std::string& 
   const auto check = [](bool good, const std::filesystem::path& path, const Array& found,
                         const char* wanted) {
     if (!good)
-      throw errors::InvalidArgumentError(fmt::format("{} holds {} {}, wanted are {}", path.string(),
-                                                     dtype_name(found.dtype()),
+      throw errors::InvalidArgumentError(fmt::format("{} holds {} {}, but should hold {}",
+                                                     path.string(), dtype_name(found.dtype()),
                                                      found.shape().text(), wanted));
   };
   const Shape& shape = set.images.shape();
@@ -182,8 +182,9 @@ MnistSet read_mnist_set(const std::filesystem::path& folder, const std::string& 
   const auto labels = set.labels.flat<std::uint8_t>();
   const auto bad = std::find_if(labels.begin(), labels.end(), [](auto label) { return label > 9; });
   if (bad != labels.end())
-    throw errors::InvalidArgumentError(fmt::format(
-        "{}: label {} is {}, wanted are 0 to 9", labels_path.string(), bad - labels.begin(), *bad));
+    throw errors::InvalidArgumentError(fmt::format("{}: label {} is {}, but labels are 0 to 9",
+                                                   labels_path.string(), bad - labels.begin(),
+                                                   *bad));
   return set;
 }
 

@@ -100,7 +100,7 @@ LockFile LockFile::make(const std::filesystem::path& path, std::string_view cont
     if (there.get() < 0) raise_file_error(errno, "open", path);
     if (!is_file(there.get()))
       throw errors::FailedPreconditionError(
-          fmt::format("cannot lock {}: it is no file", path.string()), {.hint = "remove it"});
+          fmt::format("cannot lock {}: it is not a file", path.string()), {.hint = "remove it"});
     const int error = lock(there.get(), others == Others::wait);
     if (error == 0) {
       if (is_named(there.get(), path)) delete_file(path);

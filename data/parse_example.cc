@@ -52,7 +52,7 @@ void parse_shape(InferenceContext& context) {
   const std::size_t sparse = attrs.sparse_keys.size(), dense = attrs.keys.size();
   if (attrs.sparse_types.size() != sparse || attrs.dtypes.size() != dense ||
       attrs.shapes.size() != dense || attrs.defaults.size() != dense) {
-    context.fail("keys, dtypes, shapes and defaults are not as many");
+    context.fail("the numbers of keys, dtypes, shapes and defaults differ");
   }
   for (std::size_t i = 0; i < sparse; ++i) context.add_output(DType::int64, Shape{None, 1});
   for (const DType type : attrs.sparse_types) context.add_output(type, Shape{None});
@@ -196,7 +196,7 @@ static void register_parse_example_ops(OpRegistry& registry) {
                     .fixed("ragged_value_types", std::vector<DType>{})
                     .fixed("ragged_split_types", std::vector<DType>{}),
        .shape = parse_shape,
-       .gradient = NoGradient{"parsed values are data, not computed"}});
+       .gradient = NoGradient{"parsed values are input data"}});
 }
 
 static void register_parse_example_kernels(KernelTable& table) {

@@ -110,9 +110,11 @@ void ReaderResource::fetch_again(const QueueCaller& caller) {
       std::string value;
       if (!file->next(value)) {
         throw errors::DataLossError(
-            fmt::format("'{}' ends at {} {}, where a record was when the checkpoint was written",
-                        name, format_.place_unit, begin),
-            {.hint = "the input has changed: start without its position, or bring it back"});
+            fmt::format(
+                "'{}' ends at {} {}, but had a record there when the checkpoint was written", name,
+                format_.place_unit, begin),
+            {.hint =
+                 "the input has changed: restore the files, or start without the saved position"});
       }
       found[{name, begin}] = std::move(value);
     }
@@ -132,9 +134,9 @@ std::uint64_t ReaderResource::advance(data::RecordFile& file, const std::string&
   }
   if (file.position() == place) return count;
   throw errors::DataLossError(
-      fmt::format("'{}' has no record at {} {}, where one was when the checkpoint was written",
+      fmt::format("'{}' has no record at {} {}, but had one there when the checkpoint was written",
                   name, format_.place_unit, place),
-      {.hint = "the input has changed: start without its position, or bring it back"});
+      {.hint = "the input has changed: restore the files, or start without the saved position"});
 }
 
 void ReaderResource::resume(std::vector<RecordPlace> records, RecordPlace last,
@@ -142,7 +144,7 @@ void ReaderResource::resume(std::vector<RecordPlace> records, RecordPlace last,
   const Turn turn(*this, caller);
   if (files_ > 0 || !again_.empty()) {
     throw errors::FailedPreconditionError(
-        "the reader has read already, its position can no longer be set",
+        "the reader has already read: its position can no longer be set",
         {.hint = "restore before start_queue_runners, once in a session"});
   }
   again_.assign(records.begin(), records.end());

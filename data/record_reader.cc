@@ -24,11 +24,11 @@ class ReadKernel final : public PreparedKernel {
   explicit ReadKernel(const KernelRequest& request) : place_(SourcePlace::name_of(request.node)) {}
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     auto* reader = dynamic_cast<ReaderResource*>(*args.input<Resource*>(0));
-    if (reader == nullptr) throw errors::InvalidArgumentError("the resource is no reader");
+    if (reader == nullptr) throw errors::InvalidArgumentError("the resource is not a reader");
     QueueResource& names = queue_of(args, 1);
     if (names.spec().dtypes != std::vector<DType>{DType::string}) {
       throw errors::InvalidArgumentError(
-          fmt::format("queue '{}' holds no file names: a reader takes one string component",
+          fmt::format("queue '{}' does not hold file names: a reader needs one string component",
                       names.spec().name));
     }
     const QueueCaller caller = caller_of(queue, args);
@@ -42,7 +42,7 @@ class ReadKernel final : public PreparedKernel {
   std::string place_;  // of its turn
 };
 
-constexpr const char* kNotComputed = "records are read, not computed";
+constexpr const char* kNotComputed = "records are input data";
 
 }  // namespace
 

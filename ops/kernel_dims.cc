@@ -8,8 +8,9 @@ void check_kernel_rank(const KernelRequest& request) {
   const auto check = [](const std::vector<TensorDesc>& descs) {
     for (const TensorDesc& desc : descs) {
       if (desc.shape.rank() > kMaxKernelRank) {
-        throw errors::UnimplementedError(fmt::format("a tensor of {} dimensions: kernels take {}",
-                                                     desc.shape.rank(), kMaxKernelRank));
+        throw errors::UnimplementedError(
+            fmt::format("a tensor has {} dimensions, but kernels take at most {}",
+                        desc.shape.rank(), kMaxKernelRank));
       }
     }
   };

@@ -175,7 +175,7 @@ void check_weights(const AverageOptions& options, std::size_t towers, Site site)
   }
   for (const Tensor& weight : options.weights) {
     if (weight.shape().compatible(Shape{})) continue;
-    throw ValueError(fmt::format("the weight of a tower is one number, but {} has shape {}",
+    throw ValueError(fmt::format("the weight of a tower must be a scalar, but {} has shape {}",
                                  weight.name(), weight.shape().text()),
                      {.site = site});
   }
@@ -194,8 +194,8 @@ void check_complete(const TowerGrads& tower_grads, Site site) {
     absent += fmt::format("\n  {}: {}", tower_grads[0][i].var.name(), fmt::join(towers, ", "));
   }
   if (absent.empty()) return;
-  throw ValueError("require_all, but gradients are absent:" + absent,
-                   {.site = site, .hint = "tf::why_none(loss, variable) says why"});
+  throw ValueError("require_all is set, but gradients are absent:" + absent,
+                   {.site = site, .hint = "tf::why_none(loss, variable) gives the reason"});
 }
 
 }  // namespace

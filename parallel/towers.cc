@@ -10,14 +10,14 @@ namespace {
 
 void check(const TowerLoss& loss, const TowersOptions& options, Site site) {
   if (options.num_towers < 1) {
-    throw ValueError(fmt::format("num_towers is {}, at least 1 is needed", options.num_towers),
+    throw ValueError(fmt::format("num_towers must be at least 1, got {}", options.num_towers),
                      {.site = site});
   }
   if (!loss) throw ValueError("Towers needs a function that makes a tower's loss", {.site = site});
   const bool weighted = options.policy == AveragePolicy::weighted_mean;
   if (weighted != static_cast<bool>(options.weight)) {
     throw ValueError(weighted ? "weighted_mean needs the weight of each tower: options.weight"
-                              : "options.weight is for AveragePolicy::weighted_mean alone",
+                              : "options.weight applies only to AveragePolicy::weighted_mean",
                      {.site = site});
   }
 }

@@ -27,7 +27,7 @@ HookTimer::HookTimer(const char* hook, std::optional<std::int64_t> steps,
     throw ValueError(fmt::format("{}: exactly one of steps and seconds should be given", hook));
   }
   if (steps ? *steps < 1 : !(*seconds > 0)) {
-    throw ValueError(fmt::format("{}: every {} {} is not possible", hook,
+    throw ValueError(fmt::format("{}: an interval of {} {} is not valid", hook,
                                  steps ? static_cast<double>(*steps) : *seconds,
                                  steps ? "steps" : "seconds"));
   }

@@ -36,7 +36,7 @@ std::string holder_of(const LockFile& file) {
 FolderLock::FolderLock(const std::filesystem::path& folder) : file_(lock_file(folder)) {
   if (file_.state() == LockFile::State::taken)
     throw errors::UnavailableError(
-        fmt::format("a training has the folder '{}': {}", folder.string(), holder_of(file_)),
+        fmt::format("a training is using the folder '{}': {}", folder.string(), holder_of(file_)),
         {.hint = "choose another folder, or wait until it has ended"});
   if (file_.state() == LockFile::State::unsupported)
     log_message(LogLevel::warning,

@@ -44,7 +44,7 @@ std::int64_t global_step(Session& session, const Variable& global_step) {
   const bool number = dispatch_dtype(
       value.dtype(), [&]<class T>() { steps = static_cast<std::int64_t>(value.flat<T>()[0]); });
   if (!number || value.elements() != 1) {
-    throw TypeError(fmt::format("{} is no count of steps", global_step.name()),
+    throw TypeError(fmt::format("{} is not a number of steps", global_step.name()),
                     {.node = global_step.op().name()});
   }
   return steps;

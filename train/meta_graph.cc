@@ -123,7 +123,7 @@ class ImportedNodes {
                           .site = site_};
     if (!def.initial_value_name().empty()) record.initial_value = tensor(def.initial_value_name());
     if (!record.ref.is_ref()) {
-      throw ValueError(fmt::format("'{}' is no variable", record.ref.name()), {.site = site_});
+      throw ValueError(fmt::format("'{}' is not a variable", record.ref.name()), {.site = site_});
     }
     if (def.has_save_slice_info_def()) record.save_slice_info = slice(def.save_slice_info_def());
     return variable_of(std::move(record));
@@ -148,7 +148,7 @@ class ImportedNodes {
   template <class Message>
   void parse(const std::string& bytes, const char* type, Message& message) const {
     if (summary::parse_message(bytes, message)) return;
-    throw errors::DataLossError(fmt::format("no {}: {} bytes that are damaged", type, bytes.size()),
+    throw errors::DataLossError(fmt::format("damaged {} of {} bytes", type, bytes.size()),
                                 {.site = site_});
   }
 

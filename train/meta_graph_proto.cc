@@ -52,8 +52,7 @@ constexpr int kSaverVersion = 2;
 MetaGraphDef MetaGraphDef::FromString(std::string_view bytes) {
   proto::MetaGraphDefProto proto;
   if (bytes.size() > INT_MAX || !summary::parse_message(bytes, proto)) {
-    throw errors::DataLossError(
-        fmt::format("no MetaGraphDef: {} bytes that are damaged", bytes.size()));
+    throw errors::DataLossError(fmt::format("damaged MetaGraphDef of {} bytes", bytes.size()));
   }
   MetaGraphDef def;
   def.graph_def = GraphDef::FromString(proto.graph_def());

@@ -49,8 +49,9 @@ Hooks begin_hooks(Hooks hooks) {
 std::optional<Variable> step_counter(const MonitoredTrainingSessionOptions& options) {
   const auto counter = options.global_step ? options.global_step : get_global_step();
   if (options.checkpoint_dir && !counter) {
-    throw RuntimeError("no variable counts the steps, by which checkpoints are numbered",
-                       {.hint = "give what get_or_create_global_step makes to apply_gradients"});
+    throw RuntimeError(
+        "there is no global step, and checkpoints are numbered by it",
+        {.hint = "pass the variable of get_or_create_global_step to apply_gradients"});
   }
   return counter;
 }

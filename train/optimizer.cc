@@ -25,7 +25,7 @@ void warn_of_duplicates(const std::vector<Variable>& variables, const char* wher
   for (const Variable& variable : variables) ++counts[variable.name()];
   for (const auto& [name, count] : counts) {
     if (count < 2) continue;
-    log_message(LogLevel::warning, fmt::format("variable '{}' stands {} times in {}: {}", name,
+    log_message(LogLevel::warning, fmt::format("variable '{}' occurs {} times in {}: {}", name,
                                                count, where, meaning));
   }
 }
@@ -137,7 +137,8 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
   if (none_present(grads_and_vars)) {
     throw ValueError(
         fmt::format("No gradients provided for any variable: {}.", names_of(grads_and_vars)),
-        {.site = site, .hint = "every gradient is absent: tf::why_none(loss, variable) says why"});
+        {.site = site,
+         .hint = "every gradient is absent: tf::why_none(loss, variable) gives the reason"});
   }
   Graph& graph = grads_and_vars[0].var.graph();
   std::vector<Variable> with_gradient;

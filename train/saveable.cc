@@ -102,8 +102,8 @@ std::vector<Saveable> VarList::saveables() const {
     saveables.push_back(variable ? variable_saveable(*variable, name) : std::get<Saveable>(item));
     for (const SaveSpec& spec : saveables.back()->specs()) {
       if (!keys.insert(spec.name).second) {
-        throw ValueError(
-            fmt::format("'{}' saves under the key '{}', which another one has", name, spec.name));
+        throw ValueError(fmt::format(
+            "'{}' is saved under the key '{}', which another one already uses", name, spec.name));
       }
     }
   }

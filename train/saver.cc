@@ -82,7 +82,7 @@ void check_names(const std::string& save_path, const SaverSaveOptions& options) 
   check_path(options.latest_filename);
   if (fs::path(options.latest_filename).has_parent_path())
     throw ValueError("'latest_filename' must not contain path components",
-                     {.hint = "it lies in the folder of the checkpoints"});
+                     {.hint = "the file is in the folder of the checkpoints"});
   if (!options.global_step && fs::path(save_path).filename() == options.latest_filename)
     throw ValueError(fmt::format("'latest_filename' collides with 'save_path': '{}' and '{}'",
                                  options.latest_filename, save_path));
@@ -163,9 +163,8 @@ std::optional<std::string> Saver::State::next_to_delete(const std::string& folde
     return (fs::path(folder) / fs::path(oldest.path).filename()).string();
   } else if (!std::exchange(warned, true)) {
     log_message(LogLevel::warning,
-                fmt::format("the checkpoint {} is not deleted, although its turn has come: it does "
-                            "not lie in {}, and was not saved here; of others like it nothing will "
-                            "be said",
+                fmt::format("the old checkpoint {} is not deleted: it is not in {} and was not "
+                            "saved by this Saver; this warning is not repeated",
                             oldest.path, folder));
   }
   to_be_deleted.erase(to_be_deleted.begin());
@@ -287,8 +286,9 @@ void Saver::restore_values(Session& session, const std::string& save_path) const
   try {
     session.run(state_->restored, {{state_->filename, Array::scalar(save_path)}});
   } catch (const errors::NotFoundError& error) {
-    throw errors::NotFoundError(failed("the graph has a name that the checkpoint lacks", error),
-                                error.detail());
+    throw errors::NotFoundError(
+        failed("the graph has a variable name that is not in the checkpoint", error),
+        error.detail());
   } catch (const errors::InvalidArgumentError& error) {
     throw errors::InvalidArgumentError(failed("graph and checkpoint do not belong together", error),
                                        error.detail());

@@ -12,13 +12,13 @@ bool exists(Graph& graph, const std::string& slot) {
 /// Returns the details of the error that a strict slot is missing in a scope with reuse; a user
 /// does not know the optimizer's scope.
 ErrorDetail missing_slot_detail(ErrorDetail detail, const VariableScope& scope) {
-  detail.hint = "a slot is a variable too, and the open variable scope makes none";
+  detail.hint = "a slot is a variable too, and the open variable scope creates none";
   if (scope.reuse_site().known()) {
     detail.hint += fmt::format(" (reuse since {})", scope.reuse_site().text());
   }
   detail.hint +=
       "; call minimize or apply_gradients once before reuse is turned on, or outside that scope, "
-      "or leave it to set_strict_slots(false), which makes slots anywhere";
+      "or call set_strict_slots(false), which creates slots in any scope";
   return detail;
 }
 

@@ -127,9 +127,9 @@ void TrainingFolder::restore(Session& session, std::span<const std::string> inpu
   }
   log_message(
       LogLevel::warning,
-      fmt::format("'{}' holds no position of this run's input ({}): the variables go on, the "
-                  "input starts over",
-                  checkpoint, complete ? "its data were others" : "it had fewer towers"));
+      fmt::format("'{}' holds no input position for this run ({}): the variables are restored, but "
+                  "the input starts over",
+                  checkpoint, complete ? "its data were different" : "it had fewer towers"));
   Saver({.var_list = global_variables()}).restore(session, checkpoint);
 }
 

@@ -39,13 +39,13 @@ VariableStorage& ResourceStore::variable(const std::string& name, MemorySpace sp
   VariableStorage* storage = found->second.get();
   if (storage->value.dtype() != dtype || storage->value.shape() != shape) {
     throw errors::InvalidArgumentError(
-        fmt::format("variable '{}' holds {} {} in this session, the graph now says {} {}", name,
+        fmt::format("variable '{}' is {} {} in this session, but the graph now expects {} {}", name,
                     dtype_name(storage->value.dtype()), storage->value.shape().text(),
                     dtype_name(dtype), shape.text()));
   }
   if (storage->space != space) {
     throw errors::InvalidArgumentError(fmt::format(
-        "variable '{}' lives in memory {} of this session, a plan of it looks in memory {}", name,
+        "variable '{}' is in memory {} of this session, but a plan expects it in memory {}", name,
         storage->space, space));
   }
   return *storage;

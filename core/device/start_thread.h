@@ -41,7 +41,7 @@ std::thread start_thread(Body&& body) {
   } catch (const std::system_error& error) {
     throw errors::ResourceExhaustedError(
         std::string("cannot start a thread: ") + error.what(),
-        {.hint = "a higher limit of threads or of memory (ulimit -u, ulimit -v)"});
+        {.hint = "raise the limit of threads or of memory (ulimit -u, ulimit -v)"});
   }
 }
 

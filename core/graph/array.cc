@@ -105,8 +105,8 @@ std::string Array::text(std::size_t limit) const {
 
 void Array::check_dtype(DType wanted) const {
   if (dtype_ != wanted) {
-    throw TypeError(
-        fmt::format("Array holds {}, asked for {}", dtype_name(dtype_), dtype_name(wanted)));
+    throw TypeError(fmt::format("Array has dtype {}, but {} was requested", dtype_name(dtype_),
+                                dtype_name(wanted)));
   }
 }
 

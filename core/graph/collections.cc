@@ -25,7 +25,7 @@ Pattern compile(const std::string& scope) {
   if (!pattern) {
     PCRE2_UCHAR text[256];
     pcre2_get_error_message(error, text, sizeof text);
-    throw ValueError(fmt::format("scope '{}' is no regular expression: {} at {}", scope,
+    throw ValueError(fmt::format("scope '{}' is not a regular expression: {} at {}", scope,
                                  reinterpret_cast<const char*>(text), offset));
   }
   return pattern;
@@ -152,12 +152,13 @@ std::string Collections::explain_empty_result(const std::string& key,
   if (scope && !scope->empty()) text += fmt::format(" with scope '{}'", *scope);
   if (items.empty()) return text + " is empty" + nearest_keys_hint(key);
   const std::size_t matched = matching(key, scope).size();
-  if (matched > 0) {  // and the program has taken them out of its list
-    return text + fmt::format(": {} of {} matched, none of which is left", matched, items.size());
+  if (matched > 0) {  // the program has removed them from the list
+    return text + fmt::format(": {} of {} matched, but they are no longer in the list", matched,
+                              items.size());
   }
   text += fmt::format(": 0 of {} matched", items.size());
   if (std::any_of(items.begin(), items.end(), is_variable)) {
-    text += "; a name scope never prefixes get_variable";
+    text += "; name scopes do not apply to get_variable";
   }
   const std::vector<std::string> scopes = name_scopes_of(items);
   if (const std::string near = nearest_hint(without_trailing_slashes(*scope), scopes);

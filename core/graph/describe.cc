@@ -226,7 +226,7 @@ ScopeDifference GraphDescription::difference(const std::string& a, const std::st
   for (const auto& [scope, ops] : {std::pair(&result.a, &in_a), std::pair(&result.b, &in_b)}) {
     if (!ops->empty() && !scope->empty()) continue;
     throw ValueError(
-        fmt::format("no operation lies below the name scope '{}'", *scope),
+        fmt::format("there is no operation in the name scope '{}'", *scope),
         {.site = site,
          .hint = nearest_hint(*scope, std::vector<std::string>(scopes.begin(), scopes.end()))});
   }

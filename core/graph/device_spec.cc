@@ -35,7 +35,7 @@ int number_of(std::string_view digits, std::string_view text, Site site) {
   if (bare.size() > 1 && bare[0] == '+' && bare[1] != '-') bare.remove_prefix(1);
   const auto [end, error] = std::from_chars(bare.data(), bare.data() + bare.size(), value);
   if (error != std::errc{} || end != bare.data() + bare.size()) {
-    throw ValueError(fmt::format("'{}' is no number in device '{}'", digits, text),
+    throw ValueError(fmt::format("'{}' is not a number in device '{}'", digits, text),
                      {.site = site, .hint = "write it as in \"/gpu:0\" or \"/job:a/task:1\""});
   }
   return value;

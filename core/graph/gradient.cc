@@ -17,7 +17,7 @@ std::string subject_of(const GradientOrigin* origin) {
 /// Of an error about a gradient that is used at `site`.
 ErrorDetail detail_of(const GradientOrigin* origin, Site site, const std::string& advice) {
   if (origin == nullptr) return {.site = site, .hint = advice};
-  std::string asked = "it was asked for ";
+  std::string asked = "it was requested ";
   if (!origin->scope.empty()) asked += fmt::format("in name scope '{}' ", origin->scope);
   return {.site = site.known() ? site : origin->site,
           .node = origin->x.op().name(),
@@ -29,8 +29,8 @@ template <class E>
 [[noreturn]] void throw_absent(const char* problem, const GradientOrigin* origin, Site site) {
   throw E(fmt::format("{}: the gradient {}is absent", problem, subject_of(origin)),
           detail_of(origin, site,
-                    "leave it out where has_value() is false, or write tf::zeros_like(variable) in "
-                    "its place; tf::why_none(y, x) says why there is none"));
+                    "skip it where has_value() is false, or use tf::zeros_like(variable) instead; "
+                    "tf::why_none(y, x) gives the reason"));
 }
 
 }  // namespace

@@ -40,11 +40,12 @@ GradientRegistry& GradientRegistry::global() {
 
 void GradientRegistry::add(const std::string& name, OpGradient gradient, Site site) {
   if (op_has_gradient(name)) {
-    throw KeyError(fmt::format("Registering two gradients with name '{}'! (It is the one of the op "
-                               "of that name)",
-                               name),
-                   {.site = site,
-                    .hint = "take another name and map the op to it: graph.gradient_override_map"});
+    throw KeyError(
+        fmt::format("Registering two gradients with name '{}'! (It is the gradient of the op with "
+                    "that name)",
+                    name),
+        {.site = site,
+         .hint = "use another name and map the op to it with graph.gradient_override_map"});
   }
   const std::lock_guard lock(state_->mutex);
   const auto [it, added] =
@@ -53,7 +54,7 @@ void GradientRegistry::add(const std::string& name, OpGradient gradient, Site si
     throw KeyError(fmt::format("Registering two gradients with name '{}'! (Previous registration "
                                "was at {})",
                                name, it->second.site.text()),
-                   {.site = site, .hint = "names of gradients are global: take another one"});
+                   {.site = site, .hint = "names of gradients are global: use another one"});
   }
 }
 
@@ -116,7 +117,7 @@ void throw_no_gradient_defined(const Node& node, Site site) {
   const std::string nearest =
       nearest_hint(node.gradient_op_type, GradientRegistry::global().names());
   full.hint = fmt::format(
-      "gradient_override_map names it '{}', which nobody has given to "
+      "gradient_override_map maps it to '{}', which was not registered with "
       "tf::RegisterGradient{}{}",
       node.gradient_op_type, nearest.empty() ? "" : "; ", nearest);
   throw LookupError(fmt::format("No gradient defined for operation '{}' (op type: {}): gradient "

@@ -111,9 +111,9 @@ std::string Graph::node_name(const std::string& name, Site site) {
     return names_.find(full) != nullptr;
   }();
   if (duplicate) {
-    throw ValueError(fmt::format("Duplicate node name in graph: '{}'", full),
-                     {.site = site,
-                      .hint = "a name that ends with '/' is taken as it stands, without a suffix"});
+    throw ValueError(
+        fmt::format("Duplicate node name in graph: '{}'", full),
+        {.site = site, .hint = "a name that ends with '/' is used as it is, without a suffix"});
   }
   return full;
 }
@@ -342,8 +342,8 @@ Graph& get_default_graph() {
 void reset_default_graph() {
   DefaultGraphs& graphs = default_graphs();
   if (!graphs.stack.empty()) {
-    throw RuntimeError("reset_default_graph inside a graph.as_default() block",
-                       {.hint = "a fresh tf::Graph needs no reset"});
+    throw RuntimeError("reset_default_graph was called inside a graph.as_default() block",
+                       {.hint = "use a new tf::Graph instead"});
   }
   graphs.global.reset();
 }

@@ -62,8 +62,7 @@ class Importer {
       : graph_(graph), def_(def), options_(options), site_(site) {
     for (std::size_t i = 0; i < def.node.size(); ++i) {
       const std::string& name = def.node[i].name;
-      if (name.empty() || name.ends_with('/'))
-        fail(def.node[i], "has a name that no node may have");
+      if (name.empty() || name.ends_with('/')) fail(def.node[i], "has an invalid name");
       if (!places_.emplace(name, i).second) fail(def.node[i], "is not unique");
     }
     for (const auto& [name, tensor] : options.input_map) unused_.insert(name);
@@ -177,7 +176,7 @@ class Importer {
     if (order_.size() == count) return;
     const auto first = std::find_if(waits.begin(), waits.end(), [](auto left) { return left > 0; });
     fail(def_.node[static_cast<std::size_t>(first - waits.begin())],
-         fmt::format("is one of {} nodes in a cycle, or behind it", count - order_.size()));
+         fmt::format("is one of {} nodes in a cycle or after it", count - order_.size()));
   }
 
   const OpDef& op_of(const NodeDef& node) const {
@@ -238,7 +237,7 @@ class Importer {
     const auto at = node.attr.find("_class");
     if (at == node.attr.end()) return {};
     const auto* given = at->second.get_if<std::vector<std::string>>();
-    if (given == nullptr) fail(node, "has an attribute '_class' that is no list of strings");
+    if (given == nullptr) fail(node, "has an attribute '_class' that is not a list of strings");
     std::vector<std::string> groups;
     for (const std::string& group : *given) {
       if (!group.starts_with(kBeside)) continue;
@@ -259,8 +258,9 @@ class Importer {
     for (const auto& [name, value] : node.attr) {
       const auto at = attributes.find(name);
       if (at == attributes.end() || name.starts_with('_') || is_same(value, at->second)) continue;
-      throw ValueError(fmt::format("attribute '{}' is {}, but inputs and attributes make it {}",
-                                   name, attr_text(value), attr_text(at->second)));
+      throw ValueError(
+          fmt::format("attribute '{}' is {}, but the inputs and the other attributes require {}",
+                      name, attr_text(value), attr_text(at->second)));
     }
     if (const auto* override_name = known<std::string>(node, "_gradient_op_type")) {
       made.gradient_op_type = *override_name;

@@ -66,7 +66,8 @@ void log_exception(std::string_view what) noexcept {
     length = std::snprintf(text, sizeof text, "%.*s: %s", static_cast<int>(what.size()),
                            what.data(), error.what());
   } catch (...) {
-    length = std::snprintf(text, sizeof text, "%.*s: an exception of a type of its own",
+    length = std::snprintf(text, sizeof text,
+                           "%.*s: an exception that is not derived from std::exception",
                            static_cast<int>(what.size()), what.data());
   }
   const auto most = static_cast<int>(sizeof text) - 1;

@@ -93,7 +93,7 @@ Attrs parse_attributes(const OpDef& op, const AttrMap& values, const std::string
     const AttrValue value = with_list_type(op, listed, name, given);
     if (listed != nullptr && listed->fixed && value != *listed->default_value) {
       throw errors::UnimplementedError(
-          fmt::format("attribute '{}' of op '{}' is {}, the library computes {} alone", name,
+          fmt::format("attribute '{}' of op '{}' is {}, but the library supports only {}", name,
                       op.name, attr_text(value), attr_text(*listed->default_value)),
           {.node = node, .op = op.name});
     }

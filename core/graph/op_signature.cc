@@ -42,7 +42,7 @@ template <class T>
 void set_known(AttrMap& known, const std::string& name, const T& value, const ArgDef& argument) {
   const auto [at, added] = known.try_emplace(name, value);
   if (added || at->second == AttrValue(value)) return;
-  throw ValueError(fmt::format("argument '{}' makes attribute '{}' {}, but it is {}",
+  throw ValueError(fmt::format("argument '{}' requires attribute '{}' to be {}, but it is {}",
                                argument.text(), name, attr_text(value), attr_text(at->second)));
 }
 

@@ -36,10 +36,10 @@ void add_rewrite_rule(RewriteRule rule) {
   }
   if (rule.kind.empty()) {
     throw ValueError(fmt::format("rewrite rule '{}' needs a kind", rule.name),
-                     {.hint = "the name of one there is, or of a new one"});
+                     {.hint = "name an existing kind, or a new one"});
   }
   if (!rule.apply) {
-    throw ValueError(fmt::format("rewrite rule '{}' has nothing to apply", rule.name));
+    throw ValueError(fmt::format("rewrite rule '{}' needs an `apply` function", rule.name));
   }
   Rules& rules = known_rules();
   const std::lock_guard lock(rules.mutex);

@@ -19,9 +19,9 @@ ValueError too_large(const Shape& shape) {
 }  // namespace
 
 void Dim::throw_unknown() {
-  throw TypeError("an unknown dimension is no number",
-                  {.hint = "known() says whether it is one; tf::shape(x) gives the sizes when the "
-                           "graph runs"});
+  throw TypeError(
+      "an unknown dimension has no size",
+      {.hint = "check known() first; tf::shape(x) gives the sizes when the graph runs"});
 }
 
 Shape::Shape(std::span<const std::int64_t> sizes) {

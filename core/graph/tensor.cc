@@ -31,8 +31,8 @@ Tensor Operation::input(std::size_t index) const { return node().inputs.at(index
 Tensor Operation::output(std::size_t index) const {
   Node& made = node();
   if (index >= made.outputs.size()) {
-    throw ValueError(fmt::format("operation '{}' has {} outputs, asked for number {}", made.name,
-                                 made.outputs.size(), index),
+    throw ValueError(fmt::format("operation '{}' has {} outputs, but output {} was requested",
+                                 made.name, made.outputs.size(), index),
                      {.site = made.site, .node = made.name, .op = made.op->name});
   }
   return Tensor(&made, static_cast<int>(index));

@@ -70,7 +70,7 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
     std::string names;
     for (const Device& device : devices_) names += (names.empty() ? "" : ", ") + device.name;
     ErrorDetail full = detail;
-    full.hint = elsewhere ? "the devices of this session are those of its own process"
+    full.hint = elsewhere ? "a session has only the devices of its own process"
                           : "set allow_soft_placement, or ask for a device that exists";
     throw errors::InvalidArgumentError(
         fmt::format("Cannot assign a device for operation {}: Operation was explicitly assigned to "

@@ -63,7 +63,7 @@ void compute(PlanGraph& graph, PlanNode& node, const Device& device) {
 /// Stands for many effects at once: it waits for them, and others for it.
 const OpDef& join_op() {
   static const OpDef def{
-      .name = "_Join", .shape = {}, .gradient = NoGradient{"plans alone hold it"}};
+      .name = "_Join", .shape = {}, .gradient = NoGradient{"it exists in plans only"}};
   return def;
 }
 
@@ -193,7 +193,7 @@ void drop_unread(PlanGraph& graph, PassLog& log) {
   }
   effects.place_joins();
   graph.remove_unneeded();
-  log.add(fmt::format("unread: {} nodes that others only waited for", all - count_live()));
+  log.add(fmt::format("unread: {} nodes whose values are not used", all - count_live()));
 }
 
 void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
@@ -285,7 +285,7 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
   }
   for (int& target : graph.targets) target = kept[static_cast<std::size_t>(target)];
   graph.remove_unneeded();
-  log.add(fmt::format("share: {} nodes had an equal before them", shared));
+  log.add(fmt::format("share: {} nodes replaced by an equal node", shared));
 }
 
 namespace {
@@ -300,7 +300,7 @@ void check_skipped(const std::set<std::string>& skipped, const std::vector<Rewri
   for (const std::string& name : skipped) {
     if (known.contains(name)) continue;
     throw ValueError(
-        fmt::format("skipped_rewrites has '{}', which is no rule and no kind of rules", name),
+        fmt::format("skipped_rewrites has '{}', which is neither a rule nor a kind of rules", name),
         {.hint = fmt::format("the kinds are {}", fmt::join(kinds, ", "))});
   }
 }

@@ -141,7 +141,7 @@ void ensure_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& 
                        std::string& why) {
   if (!node.op->only_named.empty() && !devices[node.device].on_host()) {
     node.device = devices.host();
-    why = "the session is asked, not the device";
+    why = "it asks the session, not the device";
     return;
   }
   for (const int written : node.op->written) {
@@ -155,10 +155,10 @@ void ensure_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& 
           fmt::format("Cannot assign a device for operation {}: it writes variables that live on "
                       "{} and on {}.",
                       node.origin->name, device.name, home.name),
-          placement_detail(node, home, "set allow_soft_placement, or give them one home"));
+          placement_detail(node, home, "set allow_soft_placement, or place them on one device"));
     }
     node.device = devices.host();
-    why = "it writes variables of several memories";
+    why = "it writes variables in several memories";
     return;
   }
 }
@@ -309,7 +309,9 @@ void move_late_to_host(PlanGraph& graph, const DeviceSet& devices, std::vector<P
     entry.given = devices[node.device].name;
     entry.why = "its shape is known only while it runs: on the host";
   }
-  if (moved > 0) log.add(fmt::format("place: {} nodes of late shape stay on the host", moved));
+  if (moved > 0)
+    log.add(fmt::format("place: {} nodes whose shape is known only at run time stay on the host",
+                        moved));
 }
 
 KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, const Device& device) {

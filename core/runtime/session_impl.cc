@@ -173,8 +173,8 @@ std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetch
   }
   if (same_fetches + 1 == kManyPlans) {
     log_message(LogLevel::warning,
-                fmt::format("the {}th plan for one list of fetches: each new shape of a fed value "
-                            "is compiled anew; pad or bucket the feeds",
+                fmt::format("this is the {}th plan for one list of fetches: each new shape of a "
+                            "fed value needs another plan; pad or bucket the feeds",
                             kManyPlans));
   }
   plans_.push_front(compile(fetches, feeds));
@@ -219,8 +219,9 @@ void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) cons
       throw ValueError(fmt::format("Tensor {} is fed twice", tensor.name()));
     }
     if (feed.value().dtype() != tensor.dtype()) {
-      throw TypeError(fmt::format("Tensor {} takes {}, the fed value is {}", tensor.name(),
-                                  dtype_name(tensor.dtype()), dtype_name(feed.value().dtype())));
+      throw TypeError(fmt::format("Tensor {} has dtype {}, but the fed value has dtype {}",
+                                  tensor.name(), dtype_name(tensor.dtype()),
+                                  dtype_name(feed.value().dtype())));
     }
     if (!feed.value().shape().compatible(tensor.shape())) {
       throw ValueError(

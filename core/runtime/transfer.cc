@@ -14,7 +14,7 @@ namespace {
 /// What stands for a copy in a plan; it has no kernel, the queue does it.
 const OpDef& copy_op() {
   static const OpDef def{
-      .name = "_Copy", .shape = {}, .gradient = NoGradient{"plans alone hold it"}};
+      .name = "_Copy", .shape = {}, .gradient = NoGradient{"it exists in plans only"}};
   return def;
 }
 

@@ -46,12 +46,12 @@ void UpdateWatch::count_step() {
   if (count > kNamed) names += fmt::format(" and {} more", count - kNamed);
   log_message(
       LogLevel::warning,
-      fmt::format(
-          "{} training steps, and none of the {} operations in UPDATE_OPS was run: {}. What they "
-          "update, the moving averages of batch normalization say, stays as it is. Make the update "
-          "inside tf::control_dependencies(tf::get_collection<tf::Fetch>(tf::GraphKeys::"
-          "UPDATE_OPS)), or fetch them with it",
-          kPatience, count, names));
+      fmt::format("after {} training steps, none of the {} operations in UPDATE_OPS has run: {}. "
+                  "The values that they update, such as the moving averages of batch "
+                  "normalization, do not change. Create the training operation inside "
+                  "tf::control_dependencies(tf::get_collection<tf::Fetch>(tf::GraphKeys::"
+                  "UPDATE_OPS)), or fetch them with it",
+                  kPatience, count, names));
 }
 
 }  // namespace towerflow

@@ -90,7 +90,7 @@ static void register_boolean_mask_ops(OpRegistry& registry) {
                 .inputs = {"input: T"},
                 .outputs = {"index: int64"},
                 .shape = where_shape,
-                .gradient = NoGradient{"a place of an element is an integer"}});
+                .gradient = NoGradient{"the position of an element is an integer"}});
 }
 
 static void register_boolean_mask_kernels(KernelTable& table) {

@@ -27,7 +27,7 @@ void broadcast_to_shape(InferenceContext& context) {
   }
   const std::vector<std::int64_t> values = integers_of(*sizes);
   for (const std::int64_t size : values) {
-    if (size < 0) context.fail(fmt::format("a size of {} to broadcast to", size));
+    if (size < 0) context.fail(fmt::format("a shape to broadcast to has the size {}", size));
   }
   const Shape wanted{std::span<const std::int64_t>(values)};
   const auto both = broadcast_shapes(context.shape(0), wanted);

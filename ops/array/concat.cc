@@ -98,7 +98,8 @@ std::unique_ptr<PreparedKernel> concat_kernel(const KernelRequest& request) {
           (d < axis ? outer : inner) *= d == axis ? 1 : out.size(d);
         }
         if (total != out.size(axis)) {
-          throw errors::InvalidArgumentError("a concat's axis is not what its shape was made for");
+          throw errors::InvalidArgumentError(
+              "the axis of a concat is not the one that the graph expects");
         }
         const std::int64_t chunk = shapes[part].size(axis) * inner;
         copy.input = static_cast<int>(part);
@@ -214,7 +215,7 @@ static void register_concat_ops(OpRegistry& registry) {
                 .inputs = {"axis: Index(Tidx)", "value: T", "before: N * int32"},
                 .outputs = {"begin: int32"},
                 .shape = begin_shape,
-                .gradient = NoGradient{"places in a tensor are integers"},
+                .gradient = NoGradient{"offsets in a tensor are integers"},
                 .constant = begin_constant,
                 .export_form = export_forms::concat_begin});
 }

@@ -162,7 +162,7 @@ static void register_fill_ops(OpRegistry& registry) {
                 .inputs = {"x: T"},
                 .outputs = {"y: T"},
                 .shape = [](InferenceContext& c) { c.add_output(c.dtype(0), c.shape(0)); },
-                .gradient = NoGradient{"zeros do not depend on the value they are like"}});
+                .gradient = NoGradient{"the result does not depend on the values of the input"}});
 }
 
 static void register_fill_kernels(KernelTable& table) {

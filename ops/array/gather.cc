@@ -82,7 +82,8 @@ class GatherKernel final : public CpuKernel {
       if (i != axis) (i < axis ? outer : inner) *= params_.size(i);
     }
     if (outer * count_ * inner != elements_) {
-      throw errors::InvalidArgumentError("a gather along another axis than its shape says");
+      throw errors::InvalidArgumentError(
+          "the axis of a gather is not the one that the graph expects");
     }
     const SliceRange part = slice_range(outer * count_, slices(0), slice);
     dispatch_copyable(dtype_, [&]<class T>() {

@@ -50,7 +50,7 @@ static void register_placeholder_ops(OpRegistry& registry) {
                       attrs.shape.elements();  // throws where no memory could hold it
                       context.add_output(attrs.dtype, attrs.shape);
                     },
-                .gradient = NoGradient{"nothing lies behind a placeholder"},
+                .gradient = NoGradient{"a placeholder has no inputs"},
                 // To wait for one that is not fed is an error, though nobody reads it.
                 .effect = Effect::io});
 }

@@ -23,8 +23,9 @@ void check_dtypes(InferenceContext& context) {
                     dtype_name(context.dtype(0))));
   }
   if (context.dtype(1) != context.dtype(2)) {
-    context.fail_type(fmt::format("values to choose from are {} and {}",
-                                  dtype_name(context.dtype(1)), dtype_name(context.dtype(2))));
+    context.fail_type(
+        fmt::format("the values to choose from must have one dtype, but are {} and {}",
+                    dtype_name(context.dtype(1)), dtype_name(context.dtype(2))));
   }
 }
 
@@ -33,8 +34,9 @@ void select_shape(InferenceContext& context) {
   const Shape& condition = context.shape(0);
   const auto shape = context.shape(1).merged(context.shape(2));
   if (!shape) {
-    context.fail(fmt::format("values to choose from have the shapes {} and {}",
-                             context.shape(1).text(), context.shape(2).text()));
+    context.fail(
+        fmt::format("the values to choose from must have one shape, but have the shapes {} and {}",
+                    context.shape(1).text(), context.shape(2).text()));
   }
   if (condition.has_rank() && shape->has_rank() && condition.rank() != 0) {
     const bool rows = condition.rank() == 1 && shape->rank() >= 1;
@@ -58,7 +60,7 @@ void select_v2_shape(InferenceContext& context) {
   auto shape = broadcast_shapes(context.shape(1), context.shape(2));
   if (shape) shape = broadcast_shapes(*shape, context.shape(0));
   if (!shape) {
-    context.fail(fmt::format("shapes that do not broadcast: condition {}, values {} and {}",
+    context.fail(fmt::format("the shapes do not broadcast: condition {}, values {} and {}",
                              context.shape(0).text(), context.shape(1).text(),
                              context.shape(2).text()));
   }

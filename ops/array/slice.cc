@@ -56,7 +56,7 @@ void slice_shape(InferenceContext& context) {
       context.fail(fmt::format("dimension {} of a slice: begin {}, size {}", i, from, count));
     }
     if (count < 0 && whole.known() && from > whole.size()) {
-      context.fail(fmt::format("dimension {} of a slice begins at {}, behind its size {}", i, from,
+      context.fail(fmt::format("dimension {} of a slice begins at {}, after its size {}", i, from,
                                whole.size()));
     }
     if (count >= 0) {

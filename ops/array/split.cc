@@ -79,7 +79,7 @@ std::vector<Dim> piece_sizes(InferenceContext& context, const std::vector<std::i
       continue;
     }
     if (size < 0 || __builtin_add_overflow(sum, size, &sum)) {
-      context.fail(fmt::format("size_splits has the entry {}, which is no size", size));
+      context.fail(fmt::format("size_splits has the entry {}, which is not a size", size));
     }
     sizes.emplace_back(size);
   }

@@ -32,8 +32,8 @@ void pack_shape(InferenceContext& context) {
                                common.text(), context.shape(i).text(), i));
     }
     if (context.dtype(i) != context.dtype(0)) {
-      context.fail_type(fmt::format("values of a stack are {} and {}", dtype_name(context.dtype(0)),
-                                    dtype_name(context.dtype(i))));
+      context.fail_type(fmt::format("the values of a stack must have one dtype, but are {} and {}",
+                                    dtype_name(context.dtype(0)), dtype_name(context.dtype(i))));
     }
     common = *merged;
   }

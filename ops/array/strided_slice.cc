@@ -163,7 +163,7 @@ void set_copy_dims(const StridedSliceAttrs& attrs, const Shape& whole, const Sha
     copy.add(picked.count, back ? part_stride : stride, back ? stride : part_stride);
   }
   if (elements != part.elements()) {
-    throw errors::InvalidArgumentError("a slice that does not give its result's shape");
+    throw errors::InvalidArgumentError("a slice does not have the shape that the graph expects");
   }
 }
 
@@ -172,7 +172,8 @@ std::unique_ptr<PreparedKernel> strided_slice_kernel(const KernelRequest& reques
   const std::vector<TensorDesc> descs = request.inputs;
   const Shape out = request.outputs[0].shape;
   if (!out.fully_known()) {
-    throw errors::UnimplementedError("a slice whose sizes depend on values of the run");
+    throw errors::UnimplementedError(
+        "the sizes of a slice must not depend on values that are known only at run time");
   }
   return strided_copy_kernel(
       request, 1, [=](const void* const* inputs, std::size_t, StridedCopy& copy) {

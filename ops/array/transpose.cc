@@ -58,11 +58,12 @@ std::unique_ptr<PreparedKernel> transpose_kernel(const KernelRequest& request) {
           const std::size_t source = checked_axis(axis, in.rank());
           if (taken[source]) {
             throw errors::InvalidArgumentError(
-                fmt::format("{} stands twice in the permutation of a transpose", source));
+                fmt::format("axis {} occurs twice in the permutation of a transpose", source));
           }
           taken[source] = true;
           if (in.size(source) != out.size(i)) {
-            throw errors::InvalidArgumentError("a transpose that does not give its result's shape");
+            throw errors::InvalidArgumentError(
+                "a transpose does not have the shape that the graph expects");
           }
           copy.add(out.size(i), from[source], to[i]);
         }

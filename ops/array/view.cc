@@ -266,7 +266,7 @@ static void register_view_ops(OpRegistry& registry) {
                 .inputs = {"input: T"},
                 .outputs = {"output: T"},
                 .shape = same_shape,
-                .gradient = NoGradient{"stop_gradient is there to stop them"},
+                .gradient = NoGradient{"stop_gradient stops gradients"},
                 .view = true});
   registry.add({.name = "Reshape",
                 .inputs = {"tensor: T", "shape: Index(Tshape)"},

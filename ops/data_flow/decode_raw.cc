@@ -65,8 +65,8 @@ std::unique_ptr<PreparedKernel> decode_kernel(const KernelRequest& request) {
           static_cast<std::byte*>(args.late->allocate(0, in.concatenated(Shape{length / size})));
     } else if (count > 0 && out.size(out.rank() - 1) != static_cast<std::int64_t>(length / size)) {
       throw errors::InvalidArgumentError(
-          fmt::format("Input to DecodeRaw holds {} numbers of {}, the graph says {}", length / size,
-                      dtype_name(type), out.size(out.rank() - 1)));
+          fmt::format("Input to DecodeRaw holds {} numbers of {}, but the graph expects {}",
+                      length / size, dtype_name(type), out.size(out.rank() - 1)));
     }
     for (std::int64_t i = 0; i < count; ++i) {
       copy_numbers(strings[i], numbers + static_cast<std::size_t>(i) * length, size, little);

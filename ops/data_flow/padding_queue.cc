@@ -29,7 +29,7 @@ Tensor make_padding_queue(std::int64_t capacity, std::vector<DType> dtypes,
     throw ValueError("a queue needs at least one component", {.site = site, .op = kOp});
   }
   if (capacity == 0 || capacity < -1) {
-    throw ValueError(fmt::format("a queue of capacity {} could never be used", capacity),
+    throw ValueError(fmt::format("a queue of capacity {} cannot hold any element", capacity),
                      {.site = site, .op = kOp, .hint = "-1 sets no limit"});
   }
   return OpBuilder(kOp, options.name, "padding_fifo_queue", site, {})
@@ -48,7 +48,7 @@ static void register_padding_queue_ops(OpRegistry& registry) {
        .outputs = {"handle: resource"},
        .attrs = fifo_queue_attributes(),
        .shape = [](InferenceContext& context) { context.add_output(DType::resource, Shape{}); },
-       .gradient = NoGradient{"what comes out of a queue was put in by another run"},
+       .gradient = NoGradient{"the elements were put into the queue by another run"},
        .effect = Effect::stateful});
 }
 

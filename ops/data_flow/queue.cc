@@ -9,13 +9,13 @@
 namespace towerflow {
 namespace {
 
-constexpr const char* kNoQueueGradient = "what comes out of a queue was put in by another run";
+constexpr const char* kNoQueueGradient = "the elements were put into the queue by another run";
 
 const QueueAttrs& queue_attrs(const Tensor& ref) { return ref.op().attrs().as<QueueAttrs>(); }
 
 Tensor add_queue(const char* op, const std::string& name, QueueAttrs attrs, Site site) {
   if (attrs.capacity == 0 || attrs.capacity < -1) {
-    throw ValueError(fmt::format("a queue of capacity {} could never be used", attrs.capacity),
+    throw ValueError(fmt::format("a queue of capacity {} cannot hold any element", attrs.capacity),
                      {.site = site, .op = op, .hint = "-1 sets no limit"});
   }
   if (attrs.component_types.empty()) {
@@ -28,8 +28,9 @@ Tensor add_queue(const char* op, const std::string& name, QueueAttrs attrs, Site
                     attrs.shapes[i].text()),
         {.site = site,
          .op = op,
-         .hint = "tensor.set_shape({..}) tells the graph what it cannot know; a PaddingFIFOQueue "
-                 "takes components of any size, a queue without shapes any at all"});
+         .hint =
+             "tensor.set_shape({..}) sets a shape that the graph cannot infer; a PaddingFIFOQueue "
+             "takes components of different sizes, a queue without shapes takes any"});
   }
   const std::size_t types = attrs.component_types.size(), shapes = attrs.shapes.size();
   const Tensor ref = OpBuilder(op, name, site).attrs(std::move(attrs)).output();
@@ -114,13 +115,13 @@ OpFamily queue_family() { return {.ops = register_queue_ops}; }
 
 void Components::check_count(std::size_t wanted) const {
   if (size() == wanted) return;
-  throw ValueError(
-      fmt::format("the element of the queue has {} components, {} are asked for", size(), wanted));
+  throw ValueError(fmt::format("the element of the queue has {} components, but {} are requested",
+                               size(), wanted));
 }
 
 QueueBase QueueBase::of_ref(const Tensor& ref, Site site) {
   if (ref.op().attrs().get_if<QueueAttrs>() != nullptr) return QueueBase(ref);
-  throw ValueError(fmt::format("'{}' is no queue", ref.name()), {.site = site});
+  throw ValueError(fmt::format("'{}' is not a queue", ref.name()), {.site = site});
 }
 
 const std::vector<DType>& QueueBase::dtypes() const { return queue_attrs(ref_).component_types; }
@@ -150,7 +151,7 @@ Operation QueueBase::add(const OperandList& values, bool many, const QueueOption
                     default_name.c_str(), site, {&ref});
   // Too few make a node that fails when it runs, as in TensorFlow.
   if (values.size() > dtypes().size() || values.size() == 0) {
-    throw ValueError(fmt::format("queue '{}' has {} components, {} values are given", name(),
+    throw ValueError(fmt::format("queue '{}' has {} components, but {} values are given", name(),
                                  dtypes().size(), values.size()),
                      {.site = site});
   }

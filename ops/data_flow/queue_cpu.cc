@@ -68,8 +68,9 @@ class HandleKernel final : public PreparedKernel {
     const std::string kind = kind_of(op_);
     if (queue.spec().kind != kind || queue.spec().dtypes != attrs_.component_types ||
         queue.spec().shapes != attrs_.shapes) {
-      throw errors::InvalidArgumentError(fmt::format(
-          "Shared resource '{}' is no {} of the same dtypes and shapes", attrs_.shared_name, kind));
+      throw errors::InvalidArgumentError(
+          fmt::format("Shared resource '{}' is not a {} of the same dtypes and shapes",
+                      attrs_.shared_name, kind));
     }
   }
 
@@ -148,13 +149,13 @@ class DequeueKernel final : public PreparedKernel {
     return static_cast<std::size_t>(n);
   }
 
-  /// Where output `index` goes, after a look whether the elements fit what the graph said of it.
+  /// Returns the memory of output `index`. Throws if the elements do not fit its dtype or shape.
   void* memory(const QueueResource& source, const Shape& shape, std::size_t index,
                const LaunchArgs& args) const {
     const TensorDesc& desc = outputs_[index];
     if (source.spec().dtypes.at(index) != desc.dtype || !shape.compatible(desc.shape)) {
       throw errors::InvalidArgumentError(
-          fmt::format("component {} of queue '{}' is {} {}, the graph says {} {}", index,
+          fmt::format("component {} of queue '{}' is {} {}, but the graph expects {} {}", index,
                       source.spec().name, dtype_name(source.spec().dtypes[index]), shape.text(),
                       dtype_name(desc.dtype), desc.shape.text()));
     }
@@ -216,7 +217,7 @@ QueueCaller caller_of(Queue& queue, const LaunchArgs& args) {
 
 QueueResource& queue_of(const LaunchArgs& args, std::size_t input) {
   auto* queue = dynamic_cast<QueueResource*>(*args.input<Resource*>(input));
-  if (queue == nullptr) throw errors::InvalidArgumentError("the resource is no queue");
+  if (queue == nullptr) throw errors::InvalidArgumentError("the resource is not a queue");
   return *queue;
 }
 

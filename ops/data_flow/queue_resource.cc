@@ -45,7 +45,7 @@ std::string describe(const std::exception_ptr& cause) {
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
-    return "an exception of a type of its own";
+    return "an exception that is not derived from std::exception";
   }
 }
 
@@ -301,7 +301,7 @@ QueueOrder::Position QueueResource::position() const {
   std::lock_guard lock(mutex_);
   if (in_hand_ > 0) {
     throw errors::FailedPreconditionError(
-        fmt::format("queue '{}' has no position while a dequeue waits that has got {} elements",
+        fmt::format("queue '{}' has no position while a waiting dequeue holds {} of its elements",
                     spec_.name, in_hand_),
         {.hint = "save between steps, or give the queue a larger capacity"});
   }
@@ -318,7 +318,7 @@ void QueueResource::check_unused() const {
     return;
   }
   throw errors::FailedPreconditionError(
-      fmt::format("queue '{}' is in use, its position can no longer be set", spec_.name),
+      fmt::format("queue '{}' is in use: its position can no longer be set", spec_.name),
       {.hint = "restore before start_queue_runners, once in a session"});
 }
 

@@ -13,7 +13,7 @@ static void register_elementwise_ops(OpRegistry& registry) {
                       const auto& program = context.attrs<ElementwiseProgram>();
                       context.add_output(program.steps.back().dtype, program.shape);
                     },
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .gradient = NoGradient{"it is created after the gradients, in plans only"},
                 .plan_only = true});
 }
 

@@ -74,7 +74,8 @@ class ArgMaxKernel final : public CpuKernel {
           fmt::format("Reduction axis {} is empty in shape {}", axis, in_.text()));
     }
     if (results_ != in_.elements() / n) {
-      throw errors::InvalidArgumentError("an argmax over another axis than its shape says");
+      throw errors::InvalidArgumentError(
+          "the axis of an argmax is not the one that the graph expects");
     }
     std::int64_t inner = 1;
     for (std::size_t i = axis + 1; i < in_.rank(); ++i) inner *= in_.size(i);

@@ -71,9 +71,9 @@ const std::vector<BinaryRow>& binary_rows() {
   namespace f = functors;
   using simd::Binary;
   // Here, since a program may register a gradient before main begins.
-  static const NoGradient compares{"a comparison gives bools"};
+  static const NoGradient compares{"the result has dtype bool"};
   static const NoGradient logic{"bools carry no gradient"};
-  static const NoGradient steps{"a floor is constant wherever it has a derivative"};
+  static const NoGradient steps{"it is piecewise constant"};
   static const std::vector<BinaryRow> rows = {
       {"AddV2", is_numeric, false, g::add, number_loops<f::Add>, simd_loops<Binary::add>},
       {"Sub", is_numeric, false, g::sub, number_loops<f::Sub>, simd_loops<Binary::sub>},

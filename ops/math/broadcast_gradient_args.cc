@@ -83,7 +83,8 @@ std::unique_ptr<PreparedKernel> axes_kernel(const KernelRequest& request) {
       if (known[k] < 0) {
         out = args.late->allocate(k, Shape{count});
       } else if (count != known[k]) {
-        throw errors::InvalidArgumentError("operands of other sizes than their axes were made for");
+        throw errors::InvalidArgumentError(
+            "the operands do not have the sizes that the graph expects");
       }
       for (std::size_t i = 0; i < axes[k].size(); ++i) {
         if (dtype == DType::int32)

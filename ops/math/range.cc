@@ -85,7 +85,8 @@ std::unique_ptr<PreparedKernel> range_kernel(const KernelRequest& request) {
       if (out == nullptr && args.late != nullptr) {
         out = static_cast<T*>(args.late->allocate(0, Shape{n}));
       } else if (n != known) {
-        throw errors::InvalidArgumentError("a range of another length than its shape says");
+        throw errors::InvalidArgumentError(
+            "a range does not have the length that the graph expects");
       }
       using Step = std::conditional_t<std::is_floating_point_v<T>, T, std::uint64_t>;
       Step value = static_cast<Step>(start);
@@ -134,7 +135,7 @@ static void register_range_ops(OpRegistry& registry) {
                 .inputs = {"start: Tidx", "limit: Tidx", "delta: Tidx"},
                 .outputs = {"output: Tidx"},
                 .shape = range_shape,
-                .gradient = NoGradient{"a range counts; nothing flows back through it"},
+                .gradient = NoGradient{"TensorFlow defines no gradient for Range"},
                 .constant = range_constant});
 }
 

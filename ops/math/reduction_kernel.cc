@@ -37,7 +37,8 @@ class ReductionKernel final : public CpuKernel {
         mean_(mean) {
     std::copy(reduced.begin(), reduced.end(), reduced_);
     if (ReductionDims(in_, reduced_).count(false) != outputs_) {
-      throw errors::InvalidArgumentError("axes of a reduction that do not give the result's shape");
+      throw errors::InvalidArgumentError(
+          "the axes of a reduction do not give the shape that the graph expects");
     }
     partials_ = layout_.add(static_cast<std::size_t>(slices_) * sizeof(Total));
     scratch_ = layout_.add(static_cast<std::size_t>(outputs_) * sizeof(Total));

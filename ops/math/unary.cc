@@ -152,9 +152,9 @@ Tensor d_sign(const Tensor& x, const Tensor&, const Tensor&, Site site) {
 
 const std::vector<UnaryRow>& unary_rows() {
   namespace f = functors;
-  static const NoGradient steps{"it is constant wherever it has a derivative"};
-  static const NoGradient bools{"it gives bools"};
-  static const NoGradient tests{"it gives bools", false};
+  static const NoGradient steps{"it is piecewise constant"};
+  static const NoGradient bools{"the result has dtype bool"};
+  static const NoGradient tests{"the result has dtype bool", false};
   static const std::vector<UnaryRow> rows = {
       {"Neg", Takes::signed_number, false, d_negative, signed_loop<f::Neg>,
        simd_loop<&simd::Loops::neg>},

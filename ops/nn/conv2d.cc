@@ -239,7 +239,7 @@ static void register_conv2d_ops(OpRegistry& registry) {
                 .outputs = {"output: T"},
                 .attrs = attributes<FusedConv2DAttrs>(),
                 .shape = fused_conv2d_shape,
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .gradient = NoGradient{"it is created after the gradients, in plans only"},
                 .cost =
                     [](auto inputs, auto outputs) {
                       return conv_cost(inputs[1].shape, outputs[0].shape, inputs, outputs);

@@ -76,7 +76,7 @@ void check_shapes(const Tensor& labels, const Tensor& logits, Site site) {
         fmt::format("`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: "
                     "labels.shape={} of rank {} and logits.shape={} of rank {}",
                     label_shape.text(), label_shape.rank(), logit_shape.text(), logit_shape.rank()),
-        {.site = site, .hint = "labels are class numbers here, not one-hot rows"});
+        {.site = site, .hint = "labels must be class numbers, not one-hot rows"});
   }
   for (std::size_t i = 0; i < label_shape.rank(); ++i) {
     if (!label_shape[i].known() || !logit_shape[i].known() || label_shape[i] == logit_shape[i])

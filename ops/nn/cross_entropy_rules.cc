@@ -93,7 +93,7 @@ static void register_scaled_cross_entropy_ops(OpRegistry& registry) {
                 .outputs = {"loss: T", "backprop: T"},
                 .attrs = attributes<ScaledAttrs>(),
                 .shape = scaled_shape,
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .gradient = NoGradient{"it is created after the gradients, in plans only"},
                 .plan_only = true});
 }
 

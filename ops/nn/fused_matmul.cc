@@ -66,7 +66,7 @@ static void register_fused_matmul_ops(OpRegistry& registry) {
                 .outputs = {"product: T"},
                 .attrs = attributes<FusedMatMulAttrs>(),
                 .shape = fused_matmul_shape,
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .gradient = NoGradient{"it is created after the gradients, in plans only"},
                 .cost = matmul_cost,
                 .plan_only = true});
 }

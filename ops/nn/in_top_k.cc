@@ -58,7 +58,7 @@ static void register_in_top_k_ops(OpRegistry& registry) {
                 .inputs = {"predictions: float32", "targets: T", "k: T"},
                 .outputs = {"precision: bool"},
                 .shape = in_top_k_shape,
-                .gradient = NoGradient{"the result is a truth value", false}});
+                .gradient = NoGradient{"the result has dtype bool", false}});
 }
 
 static void register_in_top_k_kernels(KernelTable& table) {

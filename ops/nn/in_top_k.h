@@ -16,7 +16,7 @@ struct InTopKOptions {
 ///
 /// shapes   predictions [N, C], targets [N], k [] -> [N] (bool)
 /// dtypes   predictions float32; targets and k int32 or int64
-/// grads    none: the result is a truth value
+/// grads    none: the result has dtype bool
 /// errors   ValueError: ranks, N that differ; TypeError: dtypes
 /// source   tf.nn.in_top_k
 Tensor in_top_k(const Operand& predictions, const Operand& targets, const Operand& k,

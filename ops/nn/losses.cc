@@ -46,9 +46,10 @@ Tensor weighted(const Tensor& losses, const Options& options, const NameScope& s
 
 void check_same_shape(const Tensor& predictions, const Tensor& labels, Site site) {
   if (predictions.shape().compatible(labels.shape())) return;
-  throw ValueError(fmt::format("Shapes {} and {} are incompatible", predictions.shape().text(),
-                               labels.shape().text()),
-                   {.site = site, .hint = "labels and predictions of a loss have one shape"});
+  throw ValueError(
+      fmt::format("Shapes {} and {} are incompatible", predictions.shape().text(),
+                  labels.shape().text()),
+      {.site = site, .hint = "labels and predictions of a loss must have the same shape"});
 }
 
 struct Pair {
@@ -91,7 +92,7 @@ Pair remove_squeezable_dimensions(const Operand& logits, const Operand& labels, 
     throw errors::UnimplementedError(
         fmt::format("sparse_softmax_cross_entropy needs known ranks, got labels {} and logits {}",
                     narrow.text(), wide.text()),
-        {.site = site, .hint = "set_shape tells what is known"});
+        {.site = site, .hint = "set_shape sets what the graph cannot infer"});
   }
   if (wide.rank() == narrow.rank() + 2 && may_be_one(wide[wide.rank() - 1])) {
     pair.predictions = without_last(pair.predictions, site);

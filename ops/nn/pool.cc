@@ -191,7 +191,7 @@ static void register_pool_ops(OpRegistry& registry) {
                 .outputs = {"output: T", "channel_sums: N * T"},
                 .attrs = attributes<MaxPoolReluGradAttrs>(),
                 .shape = max_pool_relu_grad_shape,
-                .gradient = NoGradient{"plans alone hold it, gradients are taken before"},
+                .gradient = NoGradient{"it is created after the gradients, in plans only"},
                 .plan_only = true});
   registry.add({.name = "AvgPool",
                 .inputs = {"value: T"},

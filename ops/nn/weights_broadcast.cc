@@ -81,7 +81,9 @@ Operation assert_broadcastable(const Operand& weights, const Operand& values, Si
         fmt::format("Weights of a loss need a known rank, and so does what they weigh: got {} and "
                     "{}",
                     small.known().text(), large.known().text()),
-        {.site = site, .op = "assert_broadcastable", .hint = "set_shape tells what is known"});
+        {.site = site,
+         .op = "assert_broadcastable",
+         .hint = "set_shape sets what the graph cannot infer"});
   }
   if (small.known().rank() == 0) return no_op({.name = "static_scalar_check_success"}, site);
   check_ranks(small.known(), large.known(), site);

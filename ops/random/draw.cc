@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-constexpr const char* kNoDrawGradient = "random numbers are drawn, they do not depend on the shape";
+constexpr const char* kNoDrawGradient = "random numbers do not depend on the inputs";
 
 void float_shape(InferenceContext& context) {
   const DType dtype = context.attrs<DrawAttrs>().dtype;
@@ -28,7 +28,7 @@ void integer_shape(InferenceContext& context) {
   constexpr const char* kNames[] = {"shape", "minval", "maxval"};
   for (std::size_t i = 1; i < 3; ++i) {
     if (context.dtype(i) != dtype) {
-      context.fail_type(fmt::format("{} is {}, the numbers to draw are {}", kNames[i],
+      context.fail_type(fmt::format("{} is {}, but the numbers to draw are {}", kNames[i],
                                     dtype_name(context.dtype(i)), dtype_name(dtype)));
     }
     if (context.shape(i).has_rank() && context.shape(i).rank() != 0) {
@@ -139,7 +139,7 @@ static void register_draw_ops(OpRegistry& registry) {
                 .outputs = {"output: Tout"},
                 .attrs = attributes<DrawAttrs>().renamed("dtype", "Tout"),
                 .shape = integer_shape,
-                .gradient = NoGradient{"random integers are drawn"},
+                .gradient = NoGradient{"random numbers do not depend on the inputs"},
                 .effect = Effect::random});
 }
 

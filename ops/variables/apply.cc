@@ -36,7 +36,7 @@ void sparse_momentum_shape(InferenceContext& context) {
 }  // namespace
 
 static void register_apply_ops(OpRegistry& registry) {
-  const NoGradient reason{"an optimizer's update is not a function of the loss", false};
+  const NoGradient reason{"an optimizer's update has no gradient", false};
   const auto add = [&](const char* name, ArgTexts inputs, AttrsDef attrs, ShapeRule rule,
                        std::vector<int> written, void (*form)(FormWriter&) = nullptr) {
     registry.add({.name = name,

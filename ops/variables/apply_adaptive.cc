@@ -47,7 +47,7 @@ void add_inputs(OpBuilder& builder, const Operand& ref, std::span<const Variable
 }  // namespace
 
 static void register_adaptive_ops(OpRegistry& registry) {
-  const NoGradient reason{"an optimizer's update is not a function of the loss", false};
+  const NoGradient reason{"an optimizer's update has no gradient", false};
   using Names = std::vector<std::string>;
   using Form = void (*)(FormWriter&);  // of ops that take slices
   const auto add = [&](const char* name, const Names& slots, const Names& scalars, Form form,

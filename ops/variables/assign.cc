@@ -186,7 +186,7 @@ static void register_assign_ops(OpRegistry& registry) {
   const auto update_attributes = [] {
     return attributes<AssignAttrs>().without("validate_shape").defaults_to("use_locking", false);
   };
-  const NoGradient reason{"a write to a variable is not a function of the loss"};
+  const NoGradient reason{"an assignment to a variable has no gradient"};
   registry.add({.name = "Assign",
                 .inputs = {"ref: Ref(T)", "value: T"},
                 .outputs = {"output_ref: Ref(T)"},

@@ -197,14 +197,14 @@ static void register_initialization_ops(OpRegistry& registry) {
                       }
                       context.add_output(DType::bool_, Shape{});
                     },
-                .gradient = NoGradient{"whether there is a value is no number"},
+                .gradient = NoGradient{"the result has dtype bool"},
                 .maybe_unset = {0},
                 .only_named = {0}});
   registry.add({.name = kInitializedValue,
                 .inputs = {"is_initialized: bool", "initial_value: T", "ref: T"},
                 .outputs = {"output: T"},
                 .shape = initialized_value_shape,
-                .gradient = NoGradient{"an initial value is not a function of a loss"},
+                .gradient = NoGradient{"an initial value has no gradient"},
                 .maybe_unset = {2},
                 .export_form = export_forms::initialized_value});
 }

@@ -58,7 +58,7 @@ static void register_storage_ops(OpRegistry& registry) {
              const auto& attrs = context.attrs<VariableAttrs>();
              context.add_output(attrs.dtype, attrs.shape, true);
            },
-       .gradient = NoGradient{"a variable is where a path ends"},
+       .gradient = NoGradient{"a variable has no inputs"},
        .effect = Effect::variable});
 }
 
@@ -142,7 +142,7 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
                                    record->initial_value.name()),
                        {.site = site,
                         .node = record->ref.op().name(),
-                        .hint = "set_shape it, or pass {.validate_shape = false}"});
+                        .hint = "call set_shape on it, or pass {.validate_shape = false}"});
     }
     record->initializer =
         assign_ref(record->ref, guarded_initial_value(record->initial_value, scope.name(), site),

@@ -117,7 +117,7 @@ std::span<const UpdateFamily> update_families() {
 //
 // _MovingAverage: variable, 1 - decay, value; made of an AssignSub and what it subtracts.
 static void register_mean_update_ops(OpRegistry& registry) {
-  const NoGradient reason{"plans alone hold it, gradients are taken before"};
+  const NoGradient reason{"it is created after the gradients, in plans only"};
   registry.add({.name = "_MeanOfN",
                 .inputs = {"inputs: N * T"},
                 .outputs = {"mean: T"},

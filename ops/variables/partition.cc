@@ -91,8 +91,7 @@ std::vector<PartSlice> part_slices(const Shape& shape, const std::vector<int>& p
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     if (shape.size(i) > 0) continue;
     throw ValueError(
-        fmt::format("A variable of the shape {} has nothing to part: dimension {} is "
-                    "empty",
+        fmt::format("A variable of the shape {} cannot be partitioned: dimension {} is empty",
                     shape.text(), i));
   }
   const auto is_partitioned = [](int parts) { return parts > 1; };

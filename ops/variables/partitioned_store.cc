@@ -114,11 +114,12 @@ Variable VariableStore::make_parts(const std::string& name, const Shape& shape,
   const std::vector<PartSlice> slices = part_slices(shape, partitions);
   if (variables_.contains(part_name(0)) && (!variables_.contains(part_name(slices.size() - 1)) ||
                                             variables_.contains(part_name(slices.size())))) {
-    throw ValueError(fmt::format("Partitioner returned a different partitioning than what was "
-                                 "already found.  Partitioner returned {} shards, and shard {} was "
-                                 "found.",
-                                 slices.size(), part_name(0)),
-                     get_variable_detail(name, site, "cut it into as many parts as before"));
+    throw ValueError(
+        fmt::format("Partitioner returned a different partitioning than what was "
+                    "already found.  Partitioner returned {} shards, and shard {} was "
+                    "found.",
+                    slices.size(), part_name(0)),
+        get_variable_detail(name, site, "use a partitioner that gives as many parts as before"));
   }
   PartitionedParts whole{.name = name, .shape = shape, .partitions = partitions};
   GetVariableOptions its = options;

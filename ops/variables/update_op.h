@@ -9,7 +9,7 @@ namespace towerflow {
 
 /// What the optimizers' update ops share.
 
-/// Fails the op whose input is no `what` of this shape.
+/// Fails the op if the shape of its input, `what`, is not compatible with `wanted`.
 inline void need_shape(const InferenceContext& context, std::size_t input, const Shape& wanted,
                        const char* what) {
   if (!context.shape(input).compatible(wanted)) {

@@ -30,7 +30,7 @@ std::string missing_hint(const std::string& name, const OpenScopes& open,
   std::string hint = fmt::format("reuse looks for exactly '{}' (open variable scope: '{}'", name,
                                  open.variable_scope);
   if (!open.name_scope.empty() && open.name_scope != open.variable_scope) {
-    hint += fmt::format("; name scope '{}', which names no variable", open.name_scope);
+    hint += fmt::format("; name scope '{}' does not apply to variables", open.name_scope);
   }
   if (open.reuse.known()) hint += "; reuse since " + open.reuse.text();
   hint += ")";

@@ -137,7 +137,7 @@ TEST_CASE("custom_gradient: an exception of the gradient names node and lines") 
   const unsigned asked = __LINE__ + 1;
   const std::string said = testing::error_text([&] { gradients(y, x); });
   CHECK_SAYS(said, "InternalError: boom", "node: IdentityN (IdentityN)",
-             file + std::to_string(line), "asked for at", file + std::to_string(asked));
+             file + std::to_string(line), "called at", file + std::to_string(asked));
   // An error of the library keeps its class and its own line.
   const auto own = custom_gradient(made(ValueError("bad", {.site = {"mine.cc", "f", 7}})));
   const Tensor z = own(x);

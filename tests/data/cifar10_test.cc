@@ -85,12 +85,14 @@ TEST_CASE("files that are no CIFAR-10 are refused with their names and figures")
   };
   const std::string path = (folder / "f").string();
   CHECK(error_of("") ==
-        "DataLossError: " + path + " holds 0 bytes, which are no records of 3073 bytes");
+        "DataLossError: " + path +
+            " holds 0 bytes, which is not a multiple of the record size of 3073 bytes");
   CHECK(error_of(record(1) + "x") ==
-        "DataLossError: " + path + " holds 3074 bytes, which are no records of 3073 bytes");
+        "DataLossError: " + path +
+            " holds 3074 bytes, which is not a multiple of the record size of 3073 bytes");
   CHECK(error_of(record(1).substr(1)).starts_with("DataLossError: "));
   CHECK(error_of(record(1) + record(10)) ==
-        "DataLossError: " + path + ": label 1 is 10, wanted are 0 to 9");
+        "DataLossError: " + path + ": label 1 is 10, but labels are 0 to 9");
   CHECK(error_of("\x1f\x8b\x08 and then nothing that gzip knows").starts_with("DataLossError: "));
   CHECK(thrown([&] { data::read_cifar10_file(folder / "absent"); }).starts_with("NotFoundError: "));
 }

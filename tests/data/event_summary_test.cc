@@ -110,7 +110,7 @@ TEST_CASE("event summary: cut at every byte, flipped, and records that are no ev
     CHECK(summary.tags[0].points == 1);
     REQUIRE(summary.damage.has_value());
     CHECK(summary.damage->message() ==
-          fmt::format("record 2 at byte {} of {} is no event", summary.bytes, path.string()));
+          fmt::format("record 2 at byte {} of {} is not an event", summary.bytes, path.string()));
   }
 }
 

@@ -162,7 +162,7 @@ TEST_CASE("example: specifications that cannot be") {
   CHECK(thrown([] { ExampleParser({}); }) == "ValueError: features cannot be empty");
   CHECK(thrown([] {
           ExampleParser({{"a", {Shape{}, int64}}, {"a", {Shape{}, int64}}});
-        }) == "ValueError: feature a is asked for twice");
+        }) == "ValueError: feature a is requested twice");
   CHECK(thrown([] {
           ExampleParser({{"label", {Shape{}, int32}}});
         }) ==

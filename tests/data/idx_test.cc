@@ -79,13 +79,14 @@ TEST_CASE("idx: cut at every byte, plain and gzip; bytes behind the end") {
         "DataLossError: " + name + " ends inside its sizes, after 10 bytes");
   write_raw(path, whole.substr(0, 14));
   CHECK(thrown([&] { read_idx(path); }) ==
-        "DataLossError: " + name + " holds 2 bytes of data, its header says 6 (2, 3)");
+        "DataLossError: " + name + " holds 2 bytes of data, but its header says 6 (2, 3)");
   write_raw(path, whole + "g");
   CHECK(thrown([&] { read_idx(path); }) ==
-        "DataLossError: " + name + " holds 7 bytes of data, its header says 6 (2, 3)");
+        "DataLossError: " + name + " holds 7 bytes of data, but its header says 6 (2, 3)");
   write_gzip(path, whole + "gh");
   CHECK(thrown([&] { read_idx(path); }) ==
-        "DataLossError: " + name + " holds more than 6 bytes of data, its header says 6 (2, 3)");
+        "DataLossError: " + name +
+            " holds more than 6 bytes of data, but its header says 6 (2, 3)");
 }
 
 TEST_CASE("idx: bad magic numbers and hostile sizes") {
@@ -94,14 +95,14 @@ TEST_CASE("idx: bad magic numbers and hostile sizes") {
   for (const std::uint32_t magic : {0x00000a01U, 0x00000800U, 0x00010801U, 0x01080000U, 0U}) {
     write_raw(path, idx(magic, {1}, "x"));
     CHECK(thrown([&] { read_idx(path); }) ==
-          fmt::format("DataLossError: {} is no IDX file: its magic number is {:#010x}",
+          fmt::format("DataLossError: {} is not an IDX file: its magic number is {:#010x}",
                       path.string(), magic));
   }
   constexpr std::uint32_t kLargest = 0xffffffffU;
   write_raw(path, idx(0x803, {kLargest, kLargest, kLargest}, "x"));
   CHECK(thrown([&] { read_idx(path); }) ==
         "DataLossError: " + path.string() +
-            ": the sizes in its header multiply to more than any file holds");
+            ": the sizes in its header give more bytes than a file can hold");
   for (const auto& sizes : {std::vector<std::uint32_t>{kLargest, 0x7fffffffU},
                             std::vector<std::uint32_t>{kLargest, 1}}) {
     // Memory for what the header claims would not exist; what the file holds is one byte.
@@ -190,18 +191,18 @@ TEST_CASE("idx: an MNIST set that is not one") {
                       labels.string() + " holds 3 labels");
   write_raw(labels, idx(0x801, {2}, "\1\x0a"));
   CHECK(read() ==
-        "InvalidArgumentError: " + labels.string() + ": label 1 is 10, wanted are 0 to 9");
+        "InvalidArgumentError: " + labels.string() + ": label 1 is 10, but labels are 0 to 9");
   write_raw(labels, idx(0x802, {1, 2}, "\1\2"));
   CHECK(read() == "InvalidArgumentError: " + labels.string() +
-                      " holds uint8 (1, 2), wanted are uint8 labels in one dimension");
+                      " holds uint8 (1, 2), but should hold uint8 labels in one dimension");
   write_raw(labels, idx(0x801, {2}, "\1\2"));
   CHECK(read() == "nothing");
   write_raw(images, idx(0x803, {2, 28, 27}, std::string(2 * 28 * 27, '\7')));
   CHECK(read() == "InvalidArgumentError: " + images.string() +
-                      " holds uint8 (2, 28, 27), wanted are uint8 images of 28 by 28");
+                      " holds uint8 (2, 28, 27), but should hold uint8 images of 28 by 28");
   write_raw(images, idx(0x801, {2}, "\1\2"));  // labels where images belong
   CHECK(read() == "InvalidArgumentError: " + images.string() +
-                      " holds uint8 (2,), wanted are uint8 images of 28 by 28");
+                      " holds uint8 (2,), but should hold uint8 images of 28 by 28");
 }
 
 TEST_CASE("idx: the real MNIST [real data]") {

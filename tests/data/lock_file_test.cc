@@ -69,7 +69,7 @@ TEST_CASE("LockFile: what is no file, and where none can be made") {
   const auto path = folder / "lock";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   CHECK(thrown([&] { LockFile::make(path, "", Others::refuse); }) ==
-        "FailedPreconditionError: cannot lock " + path.string() + ": it is no file");
+        "FailedPreconditionError: cannot lock " + path.string() + ": it is not a file");
   CHECK(LockFile::adopt(path).state() == State::taken);
   std::filesystem::remove(path);
   std::filesystem::create_symlink(folder / "other", path);

@@ -133,8 +133,8 @@ std::string table(bool plan_only, const testing::OpDtypes& dtypes) {
 std::string page_text() {
   const testing::OpDtypes dtypes = testing::op_dtypes();
   return kHead + std::string("## On the tape\n\n") + table(false, dtypes) +
-         "\n## What rewrites make\n\nPlans alone hold these; [rewrites.md](rewrites.md) says of "
-         "what.\n\n" +
+         "\n## What rewrites make\n\nThese ops exist only in plans; see "
+         "[rewrites.md](rewrites.md).\n\n" +
          table(true, dtypes);
 }
 

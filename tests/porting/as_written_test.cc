@@ -109,7 +109,7 @@ TEST_CASE("a dimension is a number") {
   CHECK(printed(x.shape()[1]) == "28");
   CHECK(printed(x.shape()) == "(?, 28)");
   CHECK_THROWS_WITH_AS(static_cast<void>(static_cast<int>(x.shape()[0])),
-                       doctest::Contains("an unknown dimension is no number"), tf::TypeError);
+                       doctest::Contains("an unknown dimension has no size"), tf::TypeError);
 }
 
 TEST_CASE("x += y stands for a new tensor") {

@@ -143,9 +143,9 @@ TEST_CASE("meta graph: devices may be cleared, and what is wrong is named") {
   def.collection_def["k"] = tf::train::NodeList{{"gone:0"}};
   CHECK(error().find("KeyError") == 0);
   def.collection_def = {{"variables", tf::train::BytesList{{"\xff"}}}};
-  CHECK(error() == "DataLossError: no VariableDef: 1 bytes that are damaged");
+  CHECK(error() == "DataLossError: damaged VariableDef of 1 bytes");
   CHECK(thrown([] { tf::train::MetaGraphDef::FromString("\x0a"); }) ==
-        "DataLossError: no MetaGraphDef: 1 bytes that are damaged");
+        "DataLossError: damaged MetaGraphDef of 1 bytes");
 }
 
 namespace {

@@ -53,8 +53,8 @@ TEST_CASE("an empty var_list from a filter says which filter it was and which wo
   const Tensor loss = two_layers();
   train::GradientDescentOptimizer opt(0.1f);
   const std::string wanted =
-      "var_list: collection 'trainable_variables' with scope 'tower_0': 0 of 8 matched; a name "
-      "scope never prefixes get_variable; the filter 'conv1' would match 4";
+      "var_list: collection 'trainable_variables' with scope 'tower_0': 0 of 8 matched; name "
+      "scopes do not apply to get_variable; the filter 'conv1' would match 4";
   CHECK(hint_of<ValueError>([&] {
           opt.compute_gradients(
               loss, {.var_list = get_collection<Variable>("trainable_variables", "tower_0")});
@@ -74,7 +74,8 @@ TEST_CASE("an empty var_list from a filter says which filter it was and which wo
   auto emptied = trainable_variables();
   emptied.clear();
   CHECK(hint_of<ValueError>([&] { opt.compute_gradients(loss, {.var_list = emptied}); }) ==
-        "var_list: collection 'trainable_variables': 8 of 8 matched, none of which is left");
+        "var_list: collection 'trainable_variables': 8 of 8 matched, but they are no longer in the "
+        "list");
   CHECK(opt.compute_gradients(loss).size() == 8);
   CHECK(opt.compute_gradients(loss, {.var_list = trainable_variables("conv1")}).size() == 4);
 }
@@ -113,10 +114,10 @@ TEST_CASE("a variable twice gets its gradient twice, is updated twice, and is wa
   REQUIRE(pairs.size() == 3);
   CHECK(pairs[0].grad == pairs[2].grad);
   REQUIRE(log.lines.size() == 1);
-  CHECK(log.lines[0].find("'w:0' stands 2 times in var_list") != std::string::npos);
+  CHECK(log.lines[0].find("'w:0' occurs 2 times in var_list") != std::string::npos);
   const Operation train = opt.apply_gradients(pairs);
   REQUIRE(log.lines.size() == 2);
-  CHECK(log.lines[1].find("'w:0' stands 2 times in apply_gradients") != std::string::npos);
+  CHECK(log.lines[1].find("'w:0' occurs 2 times in apply_gradients") != std::string::npos);
   Session session;
   session.run(global_variables_initializer());
   session.run(train);

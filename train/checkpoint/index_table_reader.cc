@@ -28,7 +28,7 @@ struct BlockHandle {
 
 [[noreturn]] void throw_damaged(const InputFile& file, std::string_view what) {
   throw errors::DataLossError(
-      fmt::format("{} is not an undamaged checkpoint index: {}", file.path().string(), what));
+      fmt::format("{} is not a checkpoint index, or is damaged: {}", file.path().string(), what));
 }
 
 /// Takes a base-128 number off the front of `bytes`; nothing when it does not end or fit.

@@ -61,14 +61,14 @@ static void register_checkpoint_ops(OpRegistry& registry) {
                 .inputs = {"prefix: string", "tensor_names: string", "shape_and_slices: string",
                            "tensors: list(dtypes)"},
                 .shape = save_shape,
-                .gradient = NoGradient{"a file is not a tensor"},
+                .gradient = NoGradient{"saving has no output"},
                 .effect = Effect::io});
   registry.add({.name = "RestoreV2",
                 .inputs = {"prefix: string", "tensor_names: string", "shape_and_slices: string"},
                 .outputs = {"tensors: list(dtypes)"},
                 .attrs = attributes<RestoreAttrs>(),
                 .shape = restore_shape,
-                .gradient = NoGradient{"a value from a file is not a function of the loss"},
+                .gradient = NoGradient{"a value from a file has no gradient"},
                 .effect = Effect::io});
 }
 

@@ -23,7 +23,7 @@ void check_unsliced(const LaunchArgs& args, std::size_t tensors) {
   if (sliced == slices + tensors) return;
   const std::string& name = args.input<std::string>(1)[sliced - slices];
   throw errors::UnimplementedError(
-      fmt::format("{} is asked for in slices ({}); tensors are saved and restored whole",
+      fmt::format("{} is requested in slices ({}), but tensors are saved and restored whole",
                   shown_name(name), *sliced));
 }
 

@@ -32,8 +32,8 @@ void check_known(const Shape& shape, const Tensor& tensor, bool many, Site site)
       {.site = site,
        .node = tensor.op().name(),
        .op = tensor.op().type(),
-       .hint = "tensor.set_shape({..}) tells the graph what it cannot know; examples "
-               "that differ in size need tf::train::batch with {.dynamic_pad = true}"});
+       .hint = "tensor.set_shape({..}) sets a shape that the graph cannot infer; examples that "
+               "differ in size need tf::train::batch with {.dynamic_pad = true}"});
 }
 
 std::vector<Operand> operands_of(const std::vector<Tensor>& tensors, Site site) {
@@ -81,8 +81,9 @@ std::vector<Shape> common_shapes(const TensorLists& lists, bool many, bool padde
   for (const auto& list : lists) {
     for (const Tensor& tensor : list) {
       if (tensor.shape().has_rank()) continue;
-      throw ValueError(fmt::format("Cannot infer Tensor's rank: {}", tensor.name()),
-                       {.site = site, .hint = "set_shape tells the graph what it cannot know"});
+      throw ValueError(
+          fmt::format("Cannot infer Tensor's rank: {}", tensor.name()),
+          {.site = site, .hint = "set_shape sets a shape that the graph cannot infer"});
     }
   }
   std::vector<Shape> shapes;

@@ -15,7 +15,7 @@
 namespace towerflow {
 namespace {
 
-constexpr const char* kNoPositionGradient = "a position is no function of the loss";
+constexpr const char* kNoPositionGradient = "an input position has no gradient";
 
 /// Outputs of _InputPosition, and the last inputs of _SetInputPosition.
 enum Part : std::size_t { kTaken, kHole, kRecords, kNamesTaken, kNext, kParts };
@@ -44,12 +44,12 @@ FileAndByte parsed(const std::string& text) {
     }
   }
   throw errors::DataLossError(
-      fmt::format("'{}' in the checkpoint's input position is no FILE:BYTE", text));
+      fmt::format("'{}' in the checkpoint's input position is not of the form FILE:BYTE", text));
 }
 
 ReaderResource& reader_of(const LaunchArgs& args, std::size_t input) {
   auto* reader = dynamic_cast<ReaderResource*>(*args.input<Resource*>(input));
-  if (reader == nullptr) throw errors::InvalidArgumentError("the resource is no reader");
+  if (reader == nullptr) throw errors::InvalidArgumentError("the resource is not a reader");
   return *reader;
 }
 
@@ -72,7 +72,7 @@ class PositionKernel final : public PreparedKernel {
     for (const RecordPlace& place : position.held) {
       if (place.file == nullptr) {
         throw errors::FailedPreconditionError(
-            fmt::format("queue '{}' holds an element that no record was read for",
+            fmt::format("queue '{}' holds an element that does not come from a record",
                         queue_of(args, 0).spec().name),
             {.hint = "only its queue runner may enqueue when its position is saved"});
       }

@@ -93,7 +93,7 @@ FIFOQueue input_producer(const Operand& input_tensor, InputProducerOptions optio
         {.site = site,
          .node = rows.op().name(),
          .op = rows.op().type(),
-         .hint = "tensor.set_shape({..}) tells the graph what it cannot know"});
+         .hint = "tensor.set_shape({..}) sets a shape that the graph cannot infer"});
   }
   if (options.shuffle) rows = random_shuffle(rows, {.seed = options.seed}, site);
   rows = limit_epochs(rows, {.num_epochs = options.num_epochs}, site);

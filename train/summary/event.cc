@@ -88,7 +88,7 @@ std::vector<SummaryValue> parse_summary(std::string_view bytes) {
 Event parse_event(std::string_view bytes) {
   proto::Event proto;
   if (bytes.size() > INT_MAX || !parse_message(bytes, proto)) {
-    throw errors::DataLossError(fmt::format("no Event: {} bytes that are damaged", bytes.size()));
+    throw errors::DataLossError(fmt::format("damaged Event of {} bytes", bytes.size()));
   }
   Event event{proto.wall_time(), proto.step()};
   switch (proto.what_case()) {

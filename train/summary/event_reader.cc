@@ -12,11 +12,11 @@ EventReader::EventReader(std::filesystem::path path, EventReaderOptions options)
 
 std::optional<Event> EventReader::next() {
   if (failure_) errors::raise(failure_->code(), failure_->message(), failure_->detail());
-  // Damage to the record itself is the record reader's to tell, each time it is asked.
+  // The record reader reports a damaged record itself, at each call.
   if (!records_.next(record_)) return std::nullopt;
   try {
     Event event = parse_event(record_);
-    // Any message would pass for an event without known fields: Examples, say.
+    // Any other message, such as an Example, would be parsed as an event without known fields.
     if (events_ == 0 && !event.file_version.starts_with("brain.Event:")) {
       throw errors::DataLossError("it has no version, \"brain.Event:2\"",
                                   {.hint = "is this an event file?"});
@@ -24,10 +24,10 @@ std::optional<Event> EventReader::next() {
     ++events_;
     return event;
   } catch (const errors::OpError& error) {
-    failure_.emplace(
-        error.code(),
-        fmt::format("record {} of {} is no event: {}", events_, path().string(), error.message()),
-        error.detail());
+    failure_.emplace(error.code(),
+                     fmt::format("record {} of {} is not an event: {}", events_, path().string(),
+                                 error.message()),
+                     error.detail());
     errors::raise(failure_->code(), failure_->message(), failure_->detail());
   }
 }

@@ -85,7 +85,7 @@ static void register_histogram_summary_ops(OpRegistry& registry) {
                       }
                       context.add_output(DType::string, Shape{});
                     },
-                .gradient = NoGradient{"a summary is a message"}});
+                .gradient = NoGradient{"a summary is a string"}});
 }
 
 static void register_histogram_summary_kernels(KernelTable& table) {

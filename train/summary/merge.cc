@@ -58,7 +58,7 @@ static void register_merge_summary_ops(OpRegistry& registry) {
                       }
                       context.add_output(DType::string, Shape{});
                     },
-                .gradient = NoGradient{"a summary is a message"}});
+                .gradient = NoGradient{"a summary is a string"}});
 }
 
 static void register_merge_summary_kernels(KernelTable& table) {

@@ -26,14 +26,13 @@ inline bool parse_message(std::string_view bytes, google::protobuf::MessageLite&
 
 /// Calls `take` with the bytes of each length-delimited field 1 of a message: one item of a list at
 /// a time, so that a message of millions of empty ones is refused before memory is taken for them.
-/// Throws DataLossError "no TYPE ...", ResourceExhaustedError.
+/// Throws DataLossError "damaged TYPE ...", ResourceExhaustedError.
 template <class Take>
 void for_each_item(std::string_view bytes, const char* type, Take take) {
   namespace pb = google::protobuf;
   using pb::internal::WireFormatLite;
   const auto fail = [&] {
-    throw errors::DataLossError(
-        fmt::format("no {}: {} bytes that are damaged", type, bytes.size()));
+    throw errors::DataLossError(fmt::format("damaged {} of {} bytes", type, bytes.size()));
   };
   if (bytes.size() > INT_MAX) fail();
   pb::io::CodedInputStream input(reinterpret_cast<const std::uint8_t*>(bytes.data()),

@@ -48,13 +48,12 @@ static void register_scalar_summary_ops(OpRegistry& registry) {
                 .shape =
                     [](InferenceContext& context) {
                       if (!is_number(context.dtype(1))) {
-                        context.fail_type(
-                            fmt::format("a tensor of dtype {} is no scalar of a summary",
-                                        dtype_name(context.dtype(1))));
+                        context.fail_type(fmt::format("a scalar summary cannot be of dtype {}",
+                                                      dtype_name(context.dtype(1))));
                       }
                       context.add_output(DType::string, Shape{});
                     },
-                .gradient = NoGradient{"a summary is a message"}});
+                .gradient = NoGradient{"a summary is a string"}});
 }
 
 static void register_scalar_summary_kernels(KernelTable& table) {

@@ -56,8 +56,9 @@ void add_cpu_kernel(KernelEntry entry) {
   }
   if (!entry.prepare) throw ValueError("a kernel needs a `prepare`", detail);
   if (table_in_use.load(std::memory_order_acquire)) {
-    throw RuntimeError("kernels are added before the first graph is built",
-                       {.op = entry.op, .hint = "plans hold on to the kernels that they found"});
+    throw RuntimeError(
+        "kernels are added before the first graph is built",
+        {.op = entry.op, .hint = "existing plans keep the kernels that they were compiled with"});
   }
   const auto& known = cpu_kernels().entries();
   if (const auto of_op = known.find(entry.op); of_op != known.end()) {
@@ -142,7 +143,8 @@ void CpuQueue::wait(Event& event, Cancellation& cancellation) {
     event.await_done(event.use(), &cancellation);
     if (!event.done()) return;  // the run was cancelled
   }
-  if (event.failed()) throw errors::CancelledError("what this waited for has failed");
+  if (event.failed())
+    throw errors::CancelledError("an operation that this one waits for has failed");
   clock_.waited(event.virtual_time);
 }
 
@@ -152,7 +154,7 @@ void CpuQueue::wait(const Moment& moment, Cancellation& cancellation) {
     moment.event->await_done(moment.use, &cancellation);
     if (!moment.over()) throw errors::CancelledError("the run was cancelled");
   }
-  if (moment.failed()) throw errors::CancelledError("work of another run has failed");
+  if (moment.failed()) throw errors::CancelledError("an operation of another run has failed");
 }
 
 }  // namespace towerflow

@@ -63,9 +63,9 @@ std::vector<int> visible_devices(const std::string& list, int count) {
     int number = -1;
     const auto [stop, error] = std::from_chars(list.data() + at, list.data() + comma, number);
     if (error != std::errc{} || stop != list.data() + comma || number < 0 || number >= count) {
-      throw ValueError(
-          fmt::format("visible_device_list '{}': '{}' is not a number of one of {} accelerators",
-                      list, list.substr(at, comma - at), count));
+      throw ValueError(fmt::format(
+          "visible_device_list '{}': '{}' is not the number of one of the {} accelerators", list,
+          list.substr(at, comma - at), count));
     }
     if (!seen.insert(number).second) {
       throw ValueError(fmt::format("visible_device_list '{}' names {} twice", list, number));

@@ -63,7 +63,8 @@ std::shared_ptr<void> SimMemory::allocate(std::size_t bytes) {
         fmt::format("simulated accelerator {} is out of memory: {} bytes asked for, {} of {} in "
                     "use",
                     number_, wanted, in_use_, bytes_),
-        {.hint = "a smaller batch, fewer towers a device, or a larger memory= of the device"});
+        {.hint =
+             "use a smaller batch, fewer towers per device, or a larger memory= for the device"});
   }
   blocks_[offset] = wanted;
   in_use_ += wanted;

@@ -157,10 +157,12 @@ void SimQueue::run(const Task& task) {
     if (task.awaited != nullptr) {
       task.awaited->await_done(task.awaited->use(), nullptr);
       clock_.waited(task.awaited->virtual_time);
-      if (task.awaited->failed()) throw errors::CancelledError("what this waited for has failed");
+      if (task.awaited->failed())
+        throw errors::CancelledError("an operation that this one waits for has failed");
     } else if (task.moment.event != nullptr) {
       task.moment.event->await_done(task.moment.use, nullptr);
-      if (task.moment.failed()) throw errors::CancelledError("work of another run has failed");
+      if (task.moment.failed())
+        throw errors::CancelledError("an operation of another run has failed");
     } else if (task.recorded != nullptr) {
       task.recorded->virtual_time = clock_.now();
       task.recorded->set_done(left_out);
@@ -210,8 +212,7 @@ void SimQueue::run_kernel(const Task& task) {
   const auto check_in_memory = [this](const void* address, const char* what, std::size_t index) {
     if (memory_.contains(address)) return;
     throw errors::InternalError(
-        fmt::format("illegal memory access: {} {} does not lie in the memory of simulated "
-                    "accelerator {}",
+        fmt::format("illegal memory access: {} {} is not in the memory of simulated accelerator {}",
                     what, index, device_.number));
   };
   auto host = task.operands->on_host.begin();

@@ -86,7 +86,7 @@ TEST_CASE("a filter that matched nothing is explained where its result is a var_
   };
   const auto check = [](const std::string& said) {
     CHECK_SAYS(said, "collection 'trainable_variables' with scope 'tower_0'", "0 of 2 matched",
-               "a name scope never prefixes get_variable", "'net'");
+               "name scopes do not apply to get_variable", "'net'");
   };
   check(error_text([&] { tf::train::Saver({.var_list = found()}); }));
   check(error_text([&] {

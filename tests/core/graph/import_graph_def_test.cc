@@ -189,19 +189,20 @@ TEST_CASE("import_graph_def: what is wrong is named, and nothing stays") {
   CHECK_SAYS(import_error({negative_def("b", {"c"}), negative_def("c", {"b"})}),
              "Node 'b' is one of 2 nodes in a cycle");
   CHECK_SAYS(import_error({{"a b", "NoOp"}}), "ValueError", "not a valid node name");
-  CHECK_SAYS(import_error({{"", "NoOp"}}), "ValueError: Node '' has a name that no node may have");
+  CHECK_SAYS(import_error({{"", "NoOp"}}), "ValueError: Node '' has an invalid name");
   NodeDef wrong = negative_def("b", {"a"});
   wrong.attr["T"] = DType::int32;
   CHECK_SAYS(import_error({a, wrong}),
-             "ValueError: argument 'x: T' makes attribute 'T' float32, but it is int32");
+             "ValueError: argument 'x: T' requires attribute 'T' to be float32, but it is int32");
   wrong.attr = {{"T", 1}};
-  CHECK_SAYS(import_error({a, wrong}), "argument 'x: T' makes attribute 'T' float32, but it is 1");
+  CHECK_SAYS(import_error({a, wrong}),
+             "argument 'x: T' requires attribute 'T' to be float32, but it is 1");
   wrong.attr = {{"speed", 1}};
   CHECK_SAYS(import_error({a, wrong}), "ValueError: op 'Neg' has no attribute 'speed'");
   wrong.attr = {{"_class", std::vector<std::string>{"loc:@zz"}}};
   CHECK_SAYS(import_error({a, wrong}), "Node 'b' expects to be colocated with unknown node 'zz'");
   wrong.attr = {{"_class", 1}};
-  CHECK_SAYS(import_error({a, wrong}), "Node 'b' has an attribute '_class' that is no list");
+  CHECK_SAYS(import_error({a, wrong}), "Node 'b' has an attribute '_class' that is not a list");
   wrong.attr = {{"_output_shapes", std::vector<Shape>{Shape{2}}}};
   CHECK_SAYS(import_error({a, wrong}), "ValueError", "(2,)", "node: b (Neg)");
   wrong.attr.clear();
@@ -210,7 +211,8 @@ TEST_CASE("import_graph_def: what is wrong is named, and nothing stays") {
   NodeDef number = a;
   number.attr["dtype"] = DType::int32;
   CHECK_SAYS(import_error({number}),
-             "ValueError: attribute 'dtype' is int32, but inputs and attributes make it float32");
+             "ValueError: attribute 'dtype' is int32, but the inputs and the other attributes "
+             "require float32");
   // An axis is read as an integer, so nothing else may be passed for it.
   CHECK_SAYS(import_error({a, {"b", "Sum", {"a", "a"}}}),
              "ValueError: Value for attr 'Tidx' of float32 is not in the list of allowed values: "

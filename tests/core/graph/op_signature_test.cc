@@ -92,7 +92,7 @@ TEST_CASE("signature: tensors that do not fit are named") {
   CHECK(error({"x: N * T", "y: T"}, {}) ==
         "ValueError: 0 tensors are given where at least 1 are taken");
   CHECK(error({"x: T", "y: T"}, {DType::int8, DType::int32}) ==
-        "ValueError: argument 'y: T' makes attribute 'T' int32, but it is int8");
+        "ValueError: argument 'y: T' requires attribute 'T' to be int32, but it is int8");
   for (const DType wrong : {DType::float32, DType::string, DType::uint8, DType::resource}) {
     CHECK(
         error({"axis: Index(Tidx)"}, {wrong}) ==

@@ -145,7 +145,7 @@ TEST_CASE("many readers of one value that differ in an attribute alone, and as m
   const Feeds feeds{{x, Array::of<float>(Shape{1}, std::vector<float>{1})}};
   CHECK(session.run(sum, feeds).item<float>() == 60000);
   CHECK(session.plan_report(std::vector<Fetch>{sum}, feeds)
-            .find("share: 30000 nodes had an equal before them") != std::string::npos);
+            .find("share: 30000 nodes replaced by an equal node") != std::string::npos);
 }
 
 TEST_CASE("many variables are initialised, trained and read") {

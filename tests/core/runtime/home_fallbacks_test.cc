@@ -153,7 +153,7 @@ TEST_CASE("an update of variables that live in several memories") {
   CHECK(numbers(session.run(w)) == std::vector<double>{0, -1});
   CHECK(numbers(session.run(slot)) == std::vector<double>{2, 4});
   CHECK(placement_text(session, updated, "update") ==
-        "/device:CPU:0: it writes variables of several memories");
+        "/device:CPU:0: it writes variables in several memories");
   Session strict(graph, {.simulated = {.count = 1}});
   CHECK_THROWS_WITH_AS(strict.run(updated), doctest::Contains("it writes variables that live on"),
                        errors::InvalidArgumentError);

@@ -160,8 +160,8 @@ TEST_CASE("a home stays what it was, whatever is asked later") {
   ResourceStore& resources = session.resources();
   CHECK_THROWS_WITH_AS(
       resources.variable("w", kHostSpace, float32, {2}, [](std::size_t) { return nullptr; }),
-      doctest::Contains("variable 'w' lives in memory 17 of this session, a plan of it looks in "
-                        "memory 0"),
+      doctest::Contains(
+          "variable 'w' is in memory 17 of this session, but a plan expects it in memory 0"),
       errors::InvalidArgumentError);
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("a variable of an accelerator that has no value yet") {
   CHECK(numbers(session.run(twice)) == std::vector<double>{4, 4});
   CHECK(session.run(sum).item<float>() == 4.0F);
   CHECK(placed(session, {is_set}, is_set.op().name()) ==
-        "CPU:0: the session is asked, not the device");
+        "CPU:0: it asks the session, not the device");
 }
 
 TEST_CASE("what is fetched of a variable is what a CPU gives") {

@@ -118,7 +118,8 @@ TEST_CASE("decode_raw") {
   CHECK(run(told).shape() == Shape{3});
   Tensor wrong = decode_raw("abc", uint8);
   wrong.set_shape({4});
-  CHECK_THROWS_WITH_AS(run(wrong), doctest::Contains("holds 3 numbers of uint8, the graph says 4"),
+  CHECK_THROWS_WITH_AS(run(wrong),
+                       doctest::Contains("holds 3 numbers of uint8, but the graph expects 4"),
                        errors::InvalidArgumentError);
   CHECK_THROWS_AS(decode_raw("abc", string), TypeError);
   CHECK_THROWS_AS(decode_raw(3, uint8), TypeError);

@@ -133,6 +133,6 @@ TEST_CASE("a handle of another kind is an error, not a crash") {
   const FIFOQueue numbers(1, {int32}, {.shapes = {{}}});
   const TFRecordReader reader;
   const Tensor wrong_queue = reader.read(numbers).value;
-  CHECK_THROWS_WITH_AS(r.session.run(wrong_queue), doctest::Contains("holds no file names"),
+  CHECK_THROWS_WITH_AS(r.session.run(wrong_queue), doctest::Contains("does not hold file names"),
                        errors::InvalidArgumentError);
 }

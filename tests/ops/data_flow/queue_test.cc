@@ -188,7 +188,7 @@ TEST_CASE("elements of any shape, where the queue sets none") {
   told.node().outputs[0].shape = Shape{3};
   session.run(a);
   CHECK(contains(message_of<errors::InvalidArgumentError>([&] { session.run(told); }),
-                 "the graph says int32 (3,)"));
+                 "but the graph expects int32 (3,)"));
 }
 
 TEST_CASE("errors while the graph is built and while it runs") {

@@ -75,8 +75,8 @@ std::string read_text(const std::string& bytes) {
     });
   });
   if (error == "nothing") return text;
-  const std::string start = fmt::format("DataLossError: {} is not an undamaged checkpoint index: ",
-                                        (folder / "t").string());
+  const std::string start = fmt::format(
+      "DataLossError: {} is not a checkpoint index, or is damaged: ", (folder / "t").string());
   return error.starts_with(start) ? error.substr(start.size()) : error;
 }
 

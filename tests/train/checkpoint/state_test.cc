@@ -133,7 +133,7 @@ TEST_CASE("checkpoint state: what is refused, what is ignored with a warning") {
   REQUIRE(::mkfifo(file.c_str(), 0600) == 0);  // opening it would wait for a writer
   CHECK_FALSE(get_checkpoint_state(folder.path()).has_value());
   CHECK(log.take() ==
-        file + " is ignored: cannot read " + file + ": it is a pipe or a device, no file");
+        file + " is ignored: cannot read " + file + ": it is a pipe or a device, not a file");
 }
 
 TEST_CASE("checkpoint state: a real one") {

@@ -78,9 +78,9 @@ TEST_CASE("events: a file that is none, or whose records are not") {
 
   // Any message parses as an event without known fields.
   write_records(folder / "examples", {"", ""});
-  CHECK(outcome(folder / "examples") == "DataLossError: record 0 of " +
-                                            (folder / "examples").string() +
-                                            " is no event: it has no version, \"brain.Event:2\"");
+  CHECK(outcome(folder / "examples") ==
+        "DataLossError: record 0 of " + (folder / "examples").string() +
+            " is not an event: it has no version, \"brain.Event:2\"");
 
   write_records(folder / "damaged", {version_record(), "\x09short"});
   EventReader reader(folder / "damaged");

@@ -81,8 +81,7 @@ TEST_CASE("graph_def: outputs after the first, an unknown rank, what is no graph
   CHECK(nodes[2].input == std::vector<std::string>{"both:1", "both"});
   CHECK(nodes[0].attr.at("_output_shapes") == AttrValue(std::vector{Shape::unknown()}));
   CHECK(thrown([&] { GraphDef::FromString(bytes.substr(0, bytes.size() - 1)); }) ==
-        "DataLossError: no GraphDef: " + std::to_string(bytes.size() - 1) +
-            " bytes that are damaged");
+        "DataLossError: damaged GraphDef of " + std::to_string(bytes.size() - 1) + " bytes");
 }
 
 TEST_CASE("graph_def: values of every type are read back") {

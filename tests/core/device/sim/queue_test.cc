@@ -90,7 +90,7 @@ TEST_CASE("simulated queue: an error names its instruction, and fails what waits
   second.copy(on.memory.get(), on.host.get(), 64);
   second.end();
   const auto waiting = second.synchronize();
-  CHECK(message(waiting) == "CancelledError: what this waited for has failed");
+  CHECK(message(waiting) == "CancelledError: an operation that this one waits for has failed");
   CHECK(waiting.value().instruction == 9);
   CHECK(after->failed());
   const auto failed = first.synchronize();
@@ -141,7 +141,7 @@ TEST_CASE("pending accesses: a write comes after all reads, a read after the wri
   CHECK_FALSE(seen->done());
   CHECK_FALSE(pending.forget_failed().has_value());  // it may still succeed
   write->set_done(true);
-  CHECK(message(second.synchronize()) == "CancelledError: work of another run has failed");
+  CHECK(message(second.synchronize()) == "CancelledError: an operation of another run has failed");
   const auto valid = pending.forget_failed();
   REQUIRE(valid.has_value());
   CHECK_FALSE(*valid);  // it was the first value
