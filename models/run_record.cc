@@ -65,7 +65,7 @@ std::optional<RunRecord> read_run_record(const Model& model, const std::string& 
   if (record.model != model.name) {
     throw ValueError(fmt::format("'{}' holds a training of '{}', not of '{}'", train_dir,
                                  record.model, model.name),
-                     {.hint = "choose another --train-dir, or begin anew with --restart"});
+                     {.hint = "choose another --train-dir, or start over with --restart"});
   }
   bool whole = json.is_object();
   std::string hint = "remove it";
@@ -74,14 +74,14 @@ std::optional<RunRecord> read_run_record(const Model& model, const std::string& 
     const std::string key = key_of(option);
     whole = whole && has(key.c_str(), [](const auto& value) { return value.is_boolean(); });
     if (whole) record.values[option.name] = json[key].get<bool>();
-    hint += fmt::format("; an evaluation then wants --{} if the run had it", option.name);
+    hint += fmt::format("; evaluations then need --{} if the training had it", option.name);
   }
-  if (!whole) throw errors::DataLossError("'" + path + "' is no run record", {.hint = hint});
+  if (!whole) throw errors::DataLossError("'" + path + "' is not a run record", {.hint = hint});
   if (has("seed", [](const auto& value) { return value.is_number_integer(); })) {
     if (json["seed"].is_number_unsigned() && json["seed"].get<std::uint64_t>() > INT64_MAX) {
       throw errors::DataLossError(
-          fmt::format("'{}' has the seed {}, which no run can have had", path, json["seed"].dump()),
-          {.hint = "correct it, or begin anew with --restart"});
+          fmt::format("'{}' has the seed {}, which is out of range", path, json["seed"].dump()),
+          {.hint = "correct it, or start over with --restart"});
     }
     record.seed = json["seed"].get<std::int64_t>();
   }

@@ -28,7 +28,7 @@ void check(const TrainOptions& options) {
   if (options.max_steps)
     check_that(*options.max_steps >= 1, "the number of steps", *options.max_steps);
   if (options.tb_logging && options.train_dir.empty()) {
-    throw ValueError("summaries want a train_dir to be written to");
+    throw ValueError("summaries need a train_dir");
   }
   if (options.learning_rate && !(*options.learning_rate > 0)) {
     throw ValueError(
@@ -52,8 +52,8 @@ void check_same_training(const Model& model, TrainOptions& options) {
   const RunRecord record = read_run_record(model, options.train_dir).value_or(RunRecord{});
   const auto mismatch = [&](const std::string& what) {
     return ValueError(fmt::format("the network in '{}' was trained {}", options.train_dir, what),
-                      {.hint = "go on as it was begun, choose another --train-dir, or begin anew "
-                               "with --restart"});
+                      {.hint = "continue with the same options, choose another --train-dir, or "
+                               "start over with --restart"});
   };
   for (const ModelOption& option : model.options) {
     if (!option.kept) continue;
@@ -208,8 +208,7 @@ Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGr
           stages, stage, graph.stages[stage].losses[static_cast<std::size_t>(i)],
           tf::train::NanTensorOptions{
               .what = fmt::format("{}_{}", model.tower, i),
-              .hint = fmt::format("a learning rate below {}; checkpoints before this step are as "
-                                  "they were",
+              .hint = fmt::format("try a learning rate below {}; earlier checkpoints are unchanged",
                                   learning_rate)}));
     }
   }

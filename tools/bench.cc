@@ -27,7 +27,7 @@ namespace {
 /// The help of `towerflow bench NAME`.
 std::string bench_help(const models::Model& model) {
   return fmt::format(
-      "Runs the step on digits that lie in memory, so that reading and shuffling do not count, in\n"
+      "Runs the step on digits in memory, so that reading and shuffling do not count, in\n"
       "windows of some steps, and prints the median rate with the spread of the middle 80 % of "
       "the\n"
       "windows. --explain says where the time goes and what the fastest kernels would need, "

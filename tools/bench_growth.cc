@@ -344,7 +344,7 @@ void add_bench_growth(CLI::App& parent) {
   const auto arguments = std::make_shared<GrowthArguments>();
   add_whole(app, "--smallest", arguments->smallest, "pieces of the first graph", {.least = 2});
   add_whole(app, "--largest", arguments->largest, "no graph has more; each has ten times as many");
-  add_whole(app, "--patience", arguments->patience, "seconds after which a shape grows no more");
+  add_whole(app, "--patience", arguments->patience, "seconds after which a shape stops growing");
   std::vector<std::string> names{"all"};
   for (const GrowthShape& shape : growth_shapes()) names.emplace_back(shape.name);
   add_choice(app, "--shape", arguments->shape, "which graphs", std::move(names));

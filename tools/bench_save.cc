@@ -153,7 +153,7 @@ void add_bench_save(CLI::App& parent) {
            {.type = "DIR"});
   add_whole(app, "--megabytes", arguments->megabytes, "size of the variables",
             {.least = 1, .most = 100000});
-  add_whole(app, "--variables", arguments->variables, "variables that they lie in, of equal size",
+  add_whole(app, "--variables", arguments->variables, "number of variables, all of the same size",
             {.least = 1, .most = 100000});
   add_whole(app, "--windows", arguments->windows, "timed saves");
   add_flag(app, "--serve", arguments->serve,

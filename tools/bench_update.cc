@@ -195,7 +195,7 @@ void add_bench_update(CLI::App& parent) {
   const auto arguments = std::make_shared<UpdateArguments>();
   add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 4});
   add_whole(app, "--parameters", arguments->parameters, "parameters of the model");
-  add_whole(app, "--variables", arguments->variables, "variables that they lie in, of equal size");
+  add_whole(app, "--variables", arguments->variables, "number of variables, all of the same size");
   std::vector<std::string> names;
   for (const UpdateKind& kind : kUpdateKinds) names.emplace_back(kind.name);
   add_choice(app, "--optimizer", arguments->optimizer, "whose update", names);

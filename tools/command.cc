@@ -78,8 +78,8 @@ std::vector<std::string> options_of(const CLI::App* app) {
   return names;
 }
 
-/// What is wrong with the command line's subcommands and the options between them, "" for nothing.
-/// CLI11 would say of all of that that a subcommand is required, which helps nobody.
+/// Describes a mistake in the subcommands or in the options between them; "" if there is none.
+/// CLI11 would report all of these as a missing subcommand.
 std::string subcommand_mistake(const CLI::App* app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::vector<const CLI::App*> subcommands = all_subcommands(app);
@@ -95,7 +95,7 @@ std::string subcommand_mistake(const CLI::App* app, int argc, char** argv) {
     if (next == subcommands.end()) {
       const std::string hint = nearest_hint(word, names_of(app));
       return fmt::format(
-          "'{}' knows no '{}'; {}{}", full_name(app), word,
+          "'{}' has no subcommand '{}'; {}{}", full_name(app), word,
           hint.empty() ? fmt::format("known: {}", fmt::join(names_of(app), ", ")) : hint,
           see_help(app));
     }
@@ -109,13 +109,13 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* where = innermost_subcommand(&app);
   std::string text = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !names_of(where).empty()) {
-    text = fmt::format("'{}' wants one of: {}", full_name(where), fmt::join(names_of(where), ", "));
+    text = fmt::format("'{}' needs one of: {}", full_name(where), fmt::join(names_of(where), ", "));
   } else if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::vector<std::string> extras = app.remaining(true);
     if (!extras.empty()) text = unknown_argument_text(where, extras[0], options_of(where));
   } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string option = text.substr(0, text.find(':'));
-    text = text.ends_with("missing") ? option + " wants a value"
+    text = text.ends_with("missing") ? option + " needs a value"
                                      : option + " was given more than once";
   }
   return text + see_help(where);
@@ -178,7 +178,7 @@ int run(int argc, char** argv) {
   try {
     CLI::App app(kAbout, "towerflow");
     app.set_version_flag("--version", version_text,
-                         "print the version, and what the program was made by and runs with");
+                         "print the version, the compiler, the libraries and the system");
     app.require_subcommand(1);
     app.footer(kFooter);
     add_commands(app);

@@ -88,7 +88,7 @@ void add_convert_mnist(CLI::App& convert) {
 
 void add_convert(CLI::App& app) {
   CLI::App& convert = add_subcommand(
-      app, "convert", "make TFRecord files of a data set as it is published", kConvertHelp);
+      app, "convert", "convert a published data set to TFRecord files", kConvertHelp);
   require_subcommand(convert);
   add_convert_mnist(convert);
 }

@@ -26,8 +26,8 @@ std::string explain_help(const models::Model& model) {
 }
 
 constexpr const char* kExplainHelp =
-    "For whoever wants to see data-parallel training rather than believe it; no GPU and no data\n"
-    "are needed: where no devices are given, each tower gets a simulated accelerator.\n"
+    "Shows how data-parallel training works; no GPU and no data are needed: if no devices are\n"
+    "given, each tower gets a simulated accelerator.\n"
     "\n"
     "Example: towerflow explain mnist --num-towers 2";
 

@@ -20,8 +20,8 @@ constexpr const char* kInspectHelp =
     "  a training folder, or the file `checkpoint` in it: its checkpoints, and the newest's "
     "tensors\n"
     "  an IDX file, plain or gzip: its shape and the range of its values\n"
-    "Checksums are verified on the way. Damage is reported with its place, after what is whole\n"
-    "before it, and ends the command with exit code 1.\n"
+    "Checksums are verified on the way. Damage is reported with its place, after the\n"
+    "undamaged part before it, and ends the command with exit code 1.\n"
     "\n"
     "Example: towerflow inspect runs/mnist --values";
 
@@ -54,7 +54,7 @@ void add_inspect(CLI::App& app) {
            "read a checkpoint's values too: verify them, show their range, mean and "
            "standard deviation");
   add_flag(inspect_app, "--all", arguments->options.all,
-           fmt::format("show every row, not the first {} alone", kShownRows));
+           fmt::format("show every row, not only the first {}", kShownRows));
   add_json(inspect_app, arguments->json);
   set_action(inspect_app,
              [arguments] { inspect(arguments->file, arguments->options, arguments->json); });

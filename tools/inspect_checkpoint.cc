@@ -79,7 +79,7 @@ Value value_of(const TensorBundleReader& reader, const TensorInfo& info, bool wa
   Value value;
   const bool few = info.shape.elements() <= kFewValues;
   if (info.sliced) value.text = "stored in slices";
-  if (info.dtype == DType::invalid) value.text = "a dtype that is not known here";
+  if (info.dtype == DType::invalid) value.text = "an unknown dtype";
   if (!value.text.empty() || !(few || wanted)) return value;
   try {
     const Array array = reader.read(info.name);
@@ -336,7 +336,7 @@ Findings print_train_dir(const Subject& subject, const InspectOptions& options) 
     findings.json["checkpoints"].push_back(kept_json(one, &one == &all.back()));
   if (all.empty()) {
     findings.damage = errors::NotFoundError(
-        fmt::format("{} names no checkpoint that could be read", (folder / state_name).string()));
+        fmt::format("{} does not name a readable checkpoint", (folder / state_name).string()));
     return findings;
   }
   print_list(all);

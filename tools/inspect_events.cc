@@ -110,8 +110,7 @@ Findings print_events(const Subject& subject, const InspectOptions& options) {
              summary.graphs > 0 ? ", with " + counted(summary.graphs, "graph") : "");
   if (!summary.tags.empty()) print_tags(summary, options);
   if (summary.damage) {
-    fmt::print("Damaged: nothing is read from record {} at byte {} on.\n", summary.events,
-               summary.bytes);
+    fmt::print("Damaged: reading stops at record {} at byte {}.\n", summary.events, summary.bytes);
   }
   return {.json = events_json(subject, summary), .damage = summary.damage};
 }

@@ -68,7 +68,7 @@ Subject find_subject(const std::string& path) {
   // A pipe would be waited for, and has neither a size nor an end to look at.
   if (!fs::is_regular_file(status)) {
     throw errors::InvalidArgumentError(
-        fmt::format("{} is no file but a device, pipe or socket", path));
+        fmt::format("{} is not a file but a device, pipe or socket", path));
   }
   subject.file = true;
   data::DecodingInput input(subject.path);
@@ -106,7 +106,7 @@ const FileKind& kind_of(const Subject& subject) {
   if (!subject.file && !subject.folder) throw_not_found(subject.path);
   if (!subject.problem.empty()) throw errors::DataLossError(subject.problem);
   throw errors::InvalidArgumentError(
-      fmt::format("{} is of no kind that is known here", subject.path.string()), {.hint = reasons});
+      fmt::format("{} is not a file of a known kind", subject.path.string()), {.hint = reasons});
 }
 
 }  // namespace

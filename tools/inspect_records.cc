@@ -103,8 +103,7 @@ void print_summary(const Subject& subject, const RecordSummary& summary,
   }
   if (!summary.features.empty()) print_features(summary, options);
   if (summary.damage) {
-    fmt::print("Damaged: nothing is read from record {} at byte {} on.\n", summary.records,
-               summary.bytes);
+    fmt::print("Damaged: reading stops at record {} at byte {}.\n", summary.records, summary.bytes);
   }
 }
 

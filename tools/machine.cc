@@ -50,7 +50,7 @@ std::string compiler_text() {
 #elif defined(__GNUC__)
   return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
 #else
-  return "a compiler that is not known";
+  return "an unknown compiler";
 #endif
 }
 
@@ -71,7 +71,7 @@ std::string build_text() {
 
 std::string system_text() {
   utsname name{};
-  if (uname(&name) != 0) return "a system that is not known";
+  if (uname(&name) != 0) return "an unknown system";
   return fmt::format("{} {}", name.sysname, name.machine);
 }
 

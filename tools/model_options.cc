@@ -33,7 +33,7 @@ void add_trained_options(CLI::App& app, const models::Model& model, models::Opti
     if (!option.kept) continue;
     add_flag(
         app, "--" + option.name, [&values, name = option.name] { values[name] = true; },
-        "the checkpoint was trained so; known already where `run.json` lies beside it");
+        "the checkpoint was trained with this option; not needed if `run.json` is beside it");
   }
 }
 

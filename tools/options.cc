@@ -143,7 +143,7 @@ void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDev
   app.add_option_function<std::string>(
          name, take,
          "cpu:N for N logical CPUs, one a tower when not given; sim:N for N simulated "
-         "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= ,fault= behind it")
+         "accelerators, with ,bandwidth= ,latency= ,slow=I:X ,memory= ,jitter= ,fault= after it")
       ->check(CLI::Validator(check, ""))
       ->type_name("cpu:N|sim:N");
 }

@@ -32,9 +32,9 @@ std::string train_help(const models::Model& model) {
       "logical\n"
       "CPU. {1}\n"
       "\n"
-      "With --train-dir a run can be stopped by Ctrl-C, or killed, and goes on with the same "
-      "command\n"
-      "from the newest checkpoint, in the same order of examples: it ends in the same bits.\n"
+      "With --train-dir a run can be stopped by Ctrl-C, or killed; the same command continues it\n"
+      "from the newest checkpoint, in the same order of examples, with the same result bit for "
+      "bit.\n"
       "\n"
       "Example: towerflow train {0} --num-towers 2 --train-dir runs/{0}",
       model.name, model.training);
@@ -89,13 +89,14 @@ void print_step(const models::StepReport& report, const models::TrainOptions& op
 }
 
 void print_first_step(std::int64_t step) {
-  fmt::print("Going on from the checkpoint of step {}.\n", step);
+  fmt::print("Continuing from the checkpoint of step {}.\n", step);
   flush_output();
 }
 
 void print_left_over(const models::TrainResult& result) {
   for (std::size_t tower = 0; tower < result.left_over.size(); ++tower) {
-    fmt::print("tower_{}: {} examples left that fill no batch.\n", tower, result.left_over[tower]);
+    fmt::print("tower_{}: {} examples left over, too few for a batch.\n", tower,
+               result.left_over[tower]);
   }
 }
 
@@ -107,8 +108,8 @@ void print_result(const models::TrainResult& result, const TrainArguments& argum
   const models::TrainOptions& options = arguments.options;
   if (result.stopped) {
     fmt::print("Stopped after {} steps{}.\n", result.steps,
-               result.checkpoint.empty() ? "; without --train-dir nothing was kept"
-                                         : "; the same command goes on from there");
+               result.checkpoint.empty() ? "; nothing was saved, because --train-dir is not set"
+                                         : "; the same command continues the training");
   } else if (options.max_steps) {
     fmt::print("Done training for {} steps.\n", result.steps);
   } else {
@@ -131,7 +132,7 @@ void print_result(const models::TrainResult& result, const TrainArguments& argum
 void train_model(TrainArguments arguments) {
   models::TrainOptions& options = arguments.options;
   if (arguments.epochs_given && arguments.max_steps) {
-    throw UsageError("--num-epochs and --max-steps exclude each other; give one");
+    throw UsageError("--num-epochs and --max-steps cannot be used together");
   }
   options.data_dir = arguments.data_dir;
   options.train_dir = arguments.train_dir;
@@ -145,10 +146,10 @@ void train_model(TrainArguments arguments) {
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
 
   if (options.save_every > 0 && options.train_dir.empty()) {
-    throw UsageError("--save-every wants a --train-dir to save to");
+    throw UsageError("--save-every needs --train-dir");
   }
   if (options.tb_logging && options.train_dir.empty()) {
-    throw UsageError("--tb-logging wants a --train-dir to write to");
+    throw UsageError("--tb-logging needs --train-dir");
   }
   const Interrupt interrupt;
   Progress progress("training");
@@ -201,12 +202,12 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   add_whole(app, "--max-steps", arguments->max_steps, "end after N steps instead");
   add_positive(app, "--learning-rate", arguments->learning_rate, rate_text(model));
   add_text(app, "--train-dir", arguments->train_dir,
-           "folder for checkpoints, and where a run goes on from; none when not given",
+           "folder for checkpoints, from which a stopped run continues; none when not given",
            {.type = "DIR"});
   add_whole(app, "--save-every", options.save_every,
-            "steps between checkpoints, of which the newest 5 are kept; 0: at the end alone",
+            "steps between checkpoints, of which the newest 5 are kept; 0: only at the end",
             {.least = 0});
-  add_flag(app, "--restart", options.restart, "train anew where --train-dir has a checkpoint");
+  add_flag(app, "--restart", options.restart, "start over even if --train-dir has a checkpoint");
   add_flag(app, "--tb-logging", options.tb_logging,
            "write summaries to --train-dir every 100 steps, for TensorBoard");
   add_whole(app, "--seed", arguments->seed, "makes the run repeat bit for bit",

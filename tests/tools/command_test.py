@@ -93,15 +93,15 @@ class Usage(Scratch):
     def test_mistakes(self):
         paths = ["--from", self.folder, "--to", self.out]
         for arguments, *parts in (
-                ([], "wants one of: bench, convert, devices, eval, "
+                ([], "needs one of: bench, convert, devices, eval, "
                      "explain, inspect, train", "see towerflow --help"),
-                (["convert"], "wants one of: mnist"),
-                (["convrt", "mnist"], "knows no 'convrt'", "'convert'"),
-                (["convert", "cifar"], "knows no 'cifar'", "known: mnist",
+                (["convert"], "needs one of: mnist"),
+                (["convrt", "mnist"], "has no subcommand 'convrt'", "'convert'"),
+                (["convert", "cifar"], "has no subcommand 'cifar'", "known: mnist",
                  "see towerflow convert --help"),
                 (["--jsn", "convert"], "does not take '--jsn'"),
                 (["convert", "mnist"], "--from is required", "see towerflow convert mnist --help"),
-                (["convert", "mnist", "--from"], "--from wants a value"),
+                (["convert", "mnist", "--from"], "--from needs a value"),
                 (["convert", "mnist", *paths, "--to", "x"], "--to was given more than once"),
                 (["convert", "mnist", *paths, "--jsno"], "does not take '--jsno'", "'--json'"),
                 (["convert", "mnist", *paths, "more"], "does not take 'more'"),

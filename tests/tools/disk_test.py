@@ -107,7 +107,7 @@ class Disk(Scratch):
             self.assert_tidy(runs)
         ballast.unlink()
         output = self.train(*self.arguments(runs))
-        self.assertIn("Going on from the checkpoint of step 10.\n", output)
+        self.assertIn("Continuing from the checkpoint of step 10.\n", output)
         self.assertIn("Done training for 1 epochs, 37 steps.\n", output)
         whole = self.folder / "whole"
         self.train(*self.arguments(whole))

@@ -126,7 +126,7 @@ class Records(Scratch):
                 result = run("inspect", self.file, "--json")
                 self.assert_error(result, f"{name} record {at} at byte {at * size} of {self.file}")
                 *lines, last = result.stdout.splitlines()
-                self.assertIn(f"Damaged: nothing is read from record {at} at byte {at * size} on.",
+                self.assertIn(f"Damaged: reading stops at record {at} at byte {at * size}.",
                               lines)
                 found = json.loads(last)
                 self.assertEqual((found["records"], found["examples"]), (at, at))
@@ -166,7 +166,7 @@ class Events(Scratch):
         self.assertEqual(json.loads(result.stdout.splitlines()[-1])["events"], 4)
         self.file.write_bytes(whole + record(b"no event"))
         self.assert_error(run("inspect", self.file), f"record 5 at byte {len(whole)}",
-                          "is no event")
+                          "is not an event")
 
 
 class Idx(Scratch):
@@ -289,13 +289,13 @@ class Others(Scratch):
     def test_what_is_of_no_kind(self):
         self.file.write_text("A text that says nothing.")
         result = run("inspect", self.file)
-        self.assert_error(result, str(self.file), "of no kind", "TFRecord", "checkpoint", "IDX")
+        self.assert_error(result, str(self.file), "of a known kind", "TFRecord", "checkpoint", "IDX")
         self.assertEqual(result.stdout, "")
         self.assert_error(run("inspect", self.folder), "neither a file `checkpoint` nor an .index")
         shutil.copy(GOLDEN / "all.ckpt.index", self.folder / "model.ckpt-100.index")
         self.assert_error(run("inspect", self.folder / "model.ckpt-10"), "there is no file",
                           "'model.ckpt-100'")
-        self.assert_error(run("inspect", "/dev/zero"), "no file but a device")
+        self.assert_error(run("inspect", "/dev/zero"), "not a file but a device")
         result = run("inspect")
         self.assertEqual(result.returncode, 2)
         self.assertIn("FILE is required", result.stderr)

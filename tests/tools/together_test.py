@@ -67,7 +67,7 @@ class Together(Scratch):
                 continue
             out, err = process.communicate(timeout=LIMIT)
             self.assertEqual((process.returncode, out), (1, ""))
-            self.assertRegex(err, r"\Atowerflow: a training has the folder '%s': process %d on \S+ "
+            self.assertRegex(err, r"\Atowerflow: a training is using the folder '%s': process %d on \S+ "
                              r"since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \(.*\)\n\Z" %
                              (re.escape(str(self.runs)), training[0].pid))
         self.stop(training[0], how)

@@ -87,7 +87,7 @@ class Training(Scratch):
                          r"mean of 2 towers \d\.\d\d, from \d\.\d\d to \d\.\d\d\n")
         self.assertIn("Done training for 2 epochs, 9 steps.\n", output)
         for tower in range(2):
-            self.assertIn(f"tower_{tower}: 12 examples left that fill no batch.\n", output)
+            self.assertIn(f"tower_{tower}: 12 examples left over, too few for a batch.\n", output)
         line = json.loads(output.splitlines()[-1])
         self.assertEqual((line["model"], line["towers"], line["steps"], line["left_over"]),
                          ("mnist", 2, 9, [12, 12]))
@@ -179,10 +179,10 @@ class Continuing(Scratch):
                 continue
             self.assertEqual(process.returncode, 128 + sent)
             if sent != signal.SIGHUP:
-                self.assertRegex(out, r"Stopped after \d+ steps; the same command goes on from there\.")
+                self.assertRegex(out, r"Stopped after \d+ steps; the same command continues the training\.")
         self.assertEqual(self.files("parts"), self.files("whole"))
         again = run("train", model, *self.arguments("parts"))
-        self.assertIn("Going on from the checkpoint of step 75.\n", again.stdout)
+        self.assertIn("Continuing from the checkpoint of step 75.\n", again.stdout)
         self.assertEqual(self.files("parts"), self.files("whole"))
 
     def test_a_terminal_is_closed(self):
@@ -198,7 +198,7 @@ class Continuing(Scratch):
         os.close(ours)
         self.assertEqual(process.wait(timeout=LIMIT), 129)
         result = run("train", "mnist", *self.arguments("a", end=("--max-steps", 1)))
-        self.assertRegex(result.stdout, r"Going on from the checkpoint of step \d+\.\n")
+        self.assertRegex(result.stdout, r"Continuing from the checkpoint of step \d+\.\n")
 
     def test_a_signal_that_is_to_be_ignored(self):
         """As nohup has it."""
@@ -311,7 +311,7 @@ class Continuing(Scratch):
         path.write_text(json.dumps(record | {"data_file": str(other / "train.tfrecords")}))
         result = run("train", "mnist", "--data-dir", other, *self.arguments("a")[2:])
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("its data were others", result.stderr)
+        self.assertIn("its data were different", result.stderr)
 
     def test_another_spelling_of_the_data_folder(self):
         self.train(*self.arguments("a", end=("--max-steps", 5)))
@@ -342,7 +342,7 @@ class Continuing(Scratch):
         self.assertEqual(result.returncode, 1)
         self.assertIn("cannot write to the standard output", result.stderr)
         output = self.train(*self.arguments("a"))
-        self.assertIn("Going on from the checkpoint of step 1.\n", output)
+        self.assertIn("Continuing from the checkpoint of step 1.\n", output)
         self.train(*self.arguments("whole"))
         self.assertEqual(self.files("a"), self.files("whole"))
 
@@ -391,7 +391,7 @@ class Mistakes(Scratch):
                                   ("--threads", "0"), ("--devices", "gpu:1")):
                 self.assert_error(run(subcommand, "mnist", option, value), 2, option, f"'{value}'")
             self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: mnist, three_stage_gan")
-            self.assert_error(run(subcommand), 2, "wants one of: mnist, three_stage_gan")
+            self.assert_error(run(subcommand), 2, "needs one of: mnist, three_stage_gan")
         self.assert_error(run("train", "mnist", "--learning-rate", "nan"), 2, "'nan'")
         self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: mnist, three_stage_gan")
         self.assert_error(run("eval", "mnst"), 2, "nearest existing: 'mnist'")
