@@ -139,7 +139,7 @@ static void register_draw_ops(OpRegistry& registry) {
                 .outputs = {"output: Tout"},
                 .attrs = attributes<DrawAttrs>().renamed("dtype", "Tout"),
                 .shape = integer_shape,
-                .gradient = NoGradient{"random numbers do not depend on the inputs"},
+                .gradient = NoGradient{"the results are integers"},
                 .effect = Effect::random});
 }
 

@@ -144,7 +144,7 @@ TEST_CASE("why_none: left out by a var_list") {
   const WhyNoneOptions listed{.var_list = get_collection<Variable>("trainable_variables", "other")};
   const WhyNone why =
       t.check(t.towers[0].hidden, t.w, NoneCause::not_in_var_list, "w", "", "", listed);
-  CHECK(why.text.find("'trainable_variables' has with scope 'other'") != std::string::npos);
+  CHECK(why.text.find("'trainable_variables' with scope 'other'") != std::string::npos);
   t.check(t.towers[0].hidden, t.w, NoneCause::not_in_var_list, "w", "", "",
           {.var_list = std::vector<Variable>{t.other}});
   t.check(t.towers[0].hidden, t.w, NoneCause::connected, "tower_0/hidden", "w", "",

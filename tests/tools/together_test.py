@@ -114,7 +114,7 @@ class Together(Scratch):
         self.assert_error(run(*once), 1, str(lock))
         lock.unlink()
         os.mkfifo(lock)
-        self.assert_error(run(*once), 1, str(lock), "no file")
+        self.assert_error(run(*once), 1, str(lock), "not a file")
         lock.unlink()
         lock.mkdir()
         self.assert_error(run(*once), 1, str(lock))
