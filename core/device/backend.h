@@ -12,17 +12,17 @@
 
 namespace towerflow {
 
-/// Of one kind in a session: beyond it stands a mistyped number, not a machine.
+/// Maximum number of devices of one kind in a session; a larger number is taken for a typo.
 inline constexpr int kMostDevices = 1024;
 
-/// A kind of device: its memory, queues, events and kernels. It never sees a graph.
+/// A kind of device: its memory, queues, events and kernels. It knows nothing of graphs.
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* type() const = 0;  ///< "CPU"
-  /// One of its devices in words: "a simulated accelerator".
+  /// Describes one of its devices with an article: "a simulated accelerator".
   virtual const char* kind() const = 0;
-  /// Whether its devices are taken for those of type `wanted` where there are none.
+  /// Returns whether its devices replace devices of type `wanted` if there are none.
   virtual bool stands_in_for(const std::string& wanted) const {
     static_cast<void>(wanted);
     return false;
@@ -30,21 +30,22 @@ class Backend {
   virtual int device_count() const = 0;
   virtual MemorySpace space(int device) const = 0;
   virtual Pace pace(int device) const = 0;
-  /// "simulated accelerator, 1.0 GiB": what the device is, for people.
+  /// Describes a device for reports: "simulated accelerator, 1.0 GiB".
   virtual std::string description(int device) const = 0;
-  /// Memory of the device, aligned to 64 bytes. Throws ResourceExhaustedError.
+  /// Allocates memory of the device, aligned to 64 bytes. Throws ResourceExhaustedError.
   virtual std::shared_ptr<void> allocate(int device, std::size_t bytes) = 0;
-  /// Memory of the host that the device's copy engines reach: what is fed and fetched passes
-  /// through it. Aligned to 64 bytes. Throws ResourceExhaustedError.
+  /// Allocates host memory that the device's copy engines can access, for fed and fetched values.
+  /// Aligned to 64 bytes. Throws ResourceExhaustedError.
   virtual std::shared_ptr<void> allocate_staging(std::size_t bytes);
   virtual std::unique_ptr<Queue> make_queue(int device, Lane lane) = 0;
-  /// An event that queues of this backend record.
+  /// Makes an event that queues of this backend record.
   virtual std::shared_ptr<Event> make_event() = 0;
-  /// The entry that takes the request, nullptr when there is none. Asked before placement.
+  /// Returns the kernel entry for a request, nullptr if there is none. Called before placement.
   virtual const KernelEntry* find_kernel(const KernelRequest& request) const = 0;
 };
 
-/// The kernels of a backend by op, in order of preference: the first that accepts is taken.
+/// The kernels of a backend by op, in order of preference: the first that accepts a request is
+/// used.
 class KernelTable {
  public:
   void add(KernelEntry entry) { entries_[entry.op].push_back(std::move(entry)); }

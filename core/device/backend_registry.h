@@ -12,23 +12,23 @@ namespace towerflow {
 
 /// A kind of device that sessions may have.
 struct BackendEntry {
-  std::string type;  ///< of the names of its devices: "CPU"
-  /// The backend of a session; nullptr where the options ask for none of its devices. Throws
-  /// ValueError for options that do not fit.
+  std::string type;  ///< in the names of its devices: "CPU"
+  /// Makes the backend of a session; nullptr if the options ask for none of its devices. Throws
+  /// ValueError for invalid options.
   std::function<std::shared_ptr<Backend>(const ConfigProto&)> make;
 };
 
-/// Adds a program's own kind of devices behind those there are; sessions made from then on have it.
-/// Safe from any thread.
+/// Registers a kind of device defined by the program, after the existing ones; sessions created
+/// later have it. Thread-safe.
 ///
-/// errors   ValueError: no type, one that another backend has, or nothing to make it
+/// errors   ValueError: the type is empty or already registered, or `make` is empty
 void add_backend(BackendEntry entry);
 
-/// The backends that a session's options ask for, the CPU first. Throws ValueError for options that
-/// do not fit.
+/// Makes the backends that a session's options ask for, the CPU first. Throws ValueError for
+/// invalid options.
 std::vector<std::shared_ptr<Backend>> make_backends(const ConfigProto& config);
 
-/// Adds the backends of the library; defined above this folder, in ops/register_all.cc.
+/// Adds the backends of the library. Defined in ops/register_all.cc, a layer above this one.
 void register_backends(std::vector<BackendEntry>& entries);
 
 }  // namespace towerflow

@@ -8,10 +8,10 @@ namespace towerflow {
 
 class CancellationCallback;
 
-/// Ends waits of one run: when it fails elsewhere, is interrupted, or its session closes.
+/// Ends the waits of one run if it fails elsewhere, is interrupted, or its session closes.
 ///
-/// A run that has begun to change variables finishes its step: after `commit` only `abort`, which
-/// is for errors of the run itself, ends it. Safe from several threads.
+/// A run that has begun to change variables finishes its step: after `commit`, only `abort` ends
+/// it, which is for errors of the run itself. Thread-safe.
 class Cancellation {
  public:
   Cancellation() = default;
@@ -19,11 +19,11 @@ class Cancellation {
   Cancellation& operator=(const Cancellation&) = delete;
 
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
-  /// Wakes all that wait; does nothing to a run that has committed.
+  /// Cancels the run and wakes all waits; does nothing after a commit.
   void cancel();
-  /// The same, also after a commit.
+  /// Cancels the run even after a commit.
   void abort();
-  /// From now on the run is to finish. False when it was cancelled before.
+  /// Marks the run as committed: it will finish. Returns false if it was cancelled before.
   bool commit();
 
  private:
@@ -36,9 +36,9 @@ class Cancellation {
   CancellationCallback* first_ = nullptr;
 };
 
-/// Keeps a callback registered while it lives: called on the cancelling thread, at once when the
-/// run is cancelled already. It must not call back into the Cancellation. Allocates nothing when
-/// the function captures no more than two pointers.
+/// Registers a callback for the object's lifetime. It is called on the cancelling thread, or at
+/// once if the run is already cancelled, and must not call the Cancellation. Allocates nothing if
+/// the function captures at most two pointers.
 class CancellationCallback {
  public:
   CancellationCallback(Cancellation& cancellation, std::function<void()> wake);

@@ -9,20 +9,20 @@
 
 namespace towerflow::types {
 
-/// Which accelerators a session sees. (tf.GPUOptions)
+/// The accelerators visible to a session. (tf.GPUOptions)
 struct GPUOptions {
-  /// Numbers of devices in the order in which they become /gpu:0, /gpu:1 ..: "1,0"; "" for all.
+  /// Device numbers in the order in which they become /gpu:0, /gpu:1 ..: "1,0"; "" for all.
   std::string visible_device_list{};
 };
 
-/// How a session runs graphs. (tf.ConfigProto)
+/// The options of a session. (tf.ConfigProto)
 struct ConfigProto {
-  std::map<std::string, int> device_count{};  ///< logical devices by type: {{"CPU", 2}}
-  int intra_op_parallelism_threads = 0;       ///< compute threads in all, 0 for one per core
+  std::map<std::string, int> device_count{};  ///< number of logical devices by type: {{"CPU", 2}}
+  int intra_op_parallelism_threads = 0;  ///< total number of compute threads, 0 for one per core
   bool allow_soft_placement = false;
   bool log_device_placement = false;
   GPUOptions gpu_options{};
-  SimulatedDevices simulated{};  ///< accelerators to simulate, which stand in for GPUs
+  SimulatedDevices simulated{};  ///< simulated accelerators, which replace GPUs
   PassOptions passes{};
 };
 

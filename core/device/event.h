@@ -10,11 +10,12 @@ namespace towerflow {
 
 class Queue;
 
-/// A point in the order of the queue that records it, for other queues and for threads of the host.
-/// Used again in every run of its frame.
+/// A point in the order of the queue that records it. Other queues and host threads can wait for
+/// it. Reused in every run of its frame.
 ///
-/// It is recorded when the queue has been told of it, and done when all work before it has ended.
-/// Work that waits for a recorded event is certain to start: whatever is enqueued ends.
+/// An event is recorded when the queue has received the record command, and done when all work
+/// before it has ended. Work that waits for a recorded event is certain to start, since everything
+/// that is enqueued ends.
 class Event {
  public:
   Event() = default;
@@ -22,37 +23,38 @@ class Event {
   Event& operator=(const Event&) = delete;
   virtual ~Event() = default;
 
-  /// Before a run: neither recorded nor done. The work of the use before is over by then.
+  /// Prepares the event for a run: neither recorded nor done. Work of the previous use has ended.
   virtual void reset() = 0;
   virtual bool done() const = 0;
-  /// Of one that is done: whether work before it has failed or was left out.
+  /// For an event that is done: returns whether work before it failed or was skipped.
   virtual bool failed() const = 0;
-  /// Returns early when the run is cancelled.
+  /// Waits until the event is recorded; returns early if the run is cancelled.
   virtual void await_recorded(Cancellation& cancellation) = 0;
-  /// Returns when the work of use number `use` is over; early when the run is cancelled, if there
-  /// is a `cancellation`.
+  /// Waits until the work of use number `use` has ended; returns early if `cancellation` is given
+  /// and the run is cancelled.
   virtual void await_done(std::uint64_t use, Cancellation* cancellation) = 0;
 
-  /// How many times it has been reset.
+  /// Returns the number of the current use: how often the event has been reset.
   std::uint64_t use() const { return use_.load(std::memory_order_acquire); }
-  /// Whether that use has failed, though the event may be used again by now.
+  /// Returns whether a use failed, even if the event has been reused since.
   bool failed_in(std::uint64_t number) const {
     return failed_use_.load(std::memory_order_acquire) == number || (use() == number && failed());
   }
-  /// On the virtual clock of the run, when it was recorded; for those that have waited for it.
+  /// Time on the run's virtual clock when the event was recorded. Queues that wait for the event
+  /// advance to it.
   double virtual_time = 0;
 
  protected:
   std::atomic<std::uint64_t> use_{0};
-  std::atomic<std::uint64_t> failed_use_{~std::uint64_t{0}};  ///< the last one that has failed
+  std::atomic<std::uint64_t> failed_use_{~std::uint64_t{0}};  ///< the last use that failed
 };
 
-/// One use of an event. It stays true when the event is used again: the work is over then.
+/// One use of an event. It stays valid when the event is reused: the work has ended then.
 struct Moment {
   std::shared_ptr<Event> event;
   std::uint64_t use = 0;
-  const Queue* queue = nullptr;  ///< that has recorded it
-  bool reads = false;            ///< of what only reads: that it failed is no matter to others
+  const Queue* queue = nullptr;  ///< the queue that recorded it
+  bool reads = false;            ///< of work that only reads: its failure does not affect others
 
   bool over() const { return event == nullptr || event->use() != use || event->done(); }
   bool failed() const { return !reads && event != nullptr && event->failed_in(use); }

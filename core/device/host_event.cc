@@ -7,7 +7,7 @@ void HostEvent::reset() {
   state_.store(State::open, std::memory_order_release);
 }
 
-/// It may be done before the thread that records it says so.
+/// The state only advances: the event may be done before the recording thread marks it as recorded.
 void HostEvent::set(State reached) {
   {
     std::lock_guard lock(mutex_);
@@ -25,8 +25,8 @@ void HostEvent::await(State wanted, std::uint64_t wanted_use, Cancellation* canc
     changed_.wait(lock, reached);
     return;
   }
-  // Of this wait alone: several may wait for one event, and a run that is cancelled just as the
-  // wait ends must leave nothing behind for the next.
+  // The flag belongs to this wait only: several threads may wait for one event, and a run that is
+  // cancelled just as the wait ends must leave no state behind for the next use.
   bool cancelled = false;
   const CancellationCallback wake(*cancellation, [this, &cancelled] {
     std::lock_guard waking(mutex_);
@@ -35,7 +35,7 @@ void HostEvent::await(State wanted, std::uint64_t wanted_use, Cancellation* canc
   });
   lock.lock();
   changed_.wait(lock, [&] { return reached() || cancelled; });
-  lock.unlock();  // before the callback goes, which may be waiting for it
+  lock.unlock();  // before ~CancellationCallback, which waits for a call that may need the lock
 }
 
 }  // namespace towerflow

@@ -20,35 +20,36 @@ namespace towerflow {
 
 class Queue;
 
-/// What one run lends to its kernels.
+/// State of a run that its kernels may use.
 struct RunContext {
   ResourceStore& resources;
   Cancellation& cancellation;
   Ticket ticket{};  ///< set by the kernel that reads a record, used by the one that enqueues it
 };
 
-/// Gives memory to outputs whose shape only the kernel finds out.
+/// Allocates outputs whose shape is only known to the running kernel.
 class LateOutputs {
  public:
   virtual ~LateOutputs() = default;
-  /// Memory for output `index`, alive as long as the run needs it.
+  /// Returns memory for output `index`, which lives as long as the run needs it.
   virtual void* allocate(std::size_t index, const Shape& shape) = 0;
 };
 
-/// What the graph says of a shape, made as precise as the run has found it. Throws
-/// InvalidArgumentError where the two contradict each other, as a wrong set_shape makes them.
+/// Merges the shape that a run found with the one the graph declares. Throws InvalidArgumentError
+/// if they contradict each other, as after a wrong set_shape.
 Shape found_shape(const Shape& found, const Shape& said);
 
-/// The addresses of one launch.
+/// The arguments of one launch.
 struct LaunchArgs {
-  const void* const* inputs = nullptr;  ///< a written variable is the input itself, not const
+  const void* const* inputs = nullptr;  ///< a written variable is an input, despite the const
   void* const* outputs = nullptr;
   std::byte* workspace = nullptr;  ///< aligned to 64 bytes
   RunContext* run = nullptr;
-  const ErrorDetail* detail = nullptr;  ///< the node and the user's line, for a message
-  LateOutputs* late = nullptr;          ///< for outputs of unknown shape; their address is null
+  const ErrorDetail* detail = nullptr;  ///< the node and the user's line, for error messages
+  LateOutputs* late = nullptr;          ///< for outputs of unknown shape, whose address is null
 
-  /// Where output `index` goes, whose shape the kernel has found; `said` is what the graph says.
+  /// Returns the memory for output `index`, whose shape the kernel has found; `said` is the shape
+  /// that the graph declares.
   void* memory_for(std::size_t index, const Shape& found, const Shape& said) const {
     if (outputs[index] != nullptr && found == said) return outputs[index];
     const Shape shape = found_shape(found, said);
@@ -58,7 +59,7 @@ struct LaunchArgs {
   const T* input(std::size_t index) const {
     return static_cast<const T*>(inputs[index]);
   }
-  /// Input `index` as the storage of a variable that the op writes.
+  /// Returns input `index` as the storage of a variable that the op writes.
   template <class T>
   T* variable(std::size_t index) const {
     return static_cast<T*>(const_cast<void*>(inputs[index]));
@@ -69,43 +70,43 @@ struct LaunchArgs {
   }
 };
 
-/// An output that may lie in the memory of an input, when nobody reads that input later.
+/// An output that may use the memory of an input that is not read later.
 struct InPlacePair {
   int output = 0;
   int input = 0;
 };
 
-/// One op prepared once for given shapes, then launched many times. Immutable; shared by plans.
+/// An op prepared for given shapes, which can be launched many times. Immutable; shared by plans.
 ///
-/// `enqueue` neither allocates nor waits for the work it starts; it writes every byte of every
-/// output, reads nothing outside its operands, and gives the same bits for the same bits whatever
-/// the number of threads.
+/// `enqueue` neither allocates nor waits for the work it starts. It writes every byte of every
+/// output and reads nothing but its operands. Equal inputs give bitwise equal outputs, whatever the
+/// number of threads.
 class PreparedKernel {
  public:
   virtual ~PreparedKernel() = default;
   virtual std::size_t workspace_bytes() const { return 0; }
   virtual std::vector<InPlacePair> in_place() const { return {}; }
-  /// Whether a launch may end in an error other than of memory, or wait for something. A run
-  /// changes its first variable only after all that may, so that a step that fails leaves nothing
-  /// half done; see also `enqueue_checked`.
+  /// Returns whether a launch may wait, or fail for another reason than lack of memory. A run
+  /// changes its first variable only after all such kernels, so that a failed step changes nothing;
+  /// see also `enqueue_checked`.
   virtual bool may_fail() const { return true; }
   virtual void enqueue(Queue& queue, const LaunchArgs& args) const = 0;
 };
 
-/// Launches a kernel that runs on the calling thread. A library that is built to verify itself
-/// makes an InternalError of what one throws that says it cannot fail.
+/// Launches a kernel that runs on the calling thread. If the library is built with the verifier on,
+/// an exception of a kernel that says it cannot fail becomes an InternalError.
 void enqueue_checked(const PreparedKernel& kernel, Queue& queue, const LaunchArgs& args);
 
-/// What a kernel is asked for. Outputs of a late op may have unknown shapes.
+/// A request for a kernel for given operands. Outputs of a late op may have unknown shapes.
 struct KernelRequest {
   const OpDef* op = nullptr;
   const Attrs* attrs = nullptr;
   std::vector<TensorDesc> inputs;
   std::vector<TensorDesc> outputs;
-  std::map<int, Array> values;  ///< of `OpDef::static_inputs`, by input
-  std::string node{};    ///< names the state of a stateful or random op; empty for every other op
-  bool winograd = true;  ///< whether convolutions may round as Winograd's algorithm does
-  int device = 0;        ///< of the backend; those that share a memory share prepared kernels
+  std::map<int, Array> values;  ///< values of `OpDef::static_inputs`, by input
+  std::string node{};           ///< names the state of a stateful or random op; empty for other ops
+  bool winograd = true;         ///< whether convolutions may round like Winograd's algorithm
+  int device = 0;  ///< index in the backend; devices with one memory share prepared kernels
 
   template <class T>
   const T& attributes() const {
@@ -113,14 +114,14 @@ struct KernelRequest {
   }
 };
 
-/// An entry of a backend's table: what it can do, and how it is prepared.
+/// An entry of a backend's kernel table: what it supports and how it is prepared.
 struct KernelEntry {
   std::string op;
-  std::string label;  ///< "oneDNN", "simd", "reference": shown in plan reports
-  /// Whether it takes these operands; shapes may be unknown here.
+  std::string label;  ///< shown in plan reports: "oneDNN", "simd", "reference"
+  /// Returns whether it supports these operands, whose shapes may be unknown.
   std::function<bool(const KernelRequest&)> accepts;
   std::function<std::unique_ptr<PreparedKernel>(const KernelRequest&)> prepare;
-  /// Inputs that it reads in the host's memory, such as axes and sizes, in order.
+  /// Inputs, such as axes and sizes, that it reads from host memory, in ascending order.
   std::vector<int> host_inputs{};
 
   bool reads_on_host(int input) const {
@@ -128,11 +129,11 @@ struct KernelEntry {
   }
 };
 
-/// A kernel of `entry` for a request that it accepts. Throws InvalidArgumentError, naming op and
-/// dtypes, where it makes none.
+/// Prepares a kernel of `entry` for a request that it accepts. Throws InvalidArgumentError naming
+/// the op and its input types if `prepare` returns none.
 std::unique_ptr<PreparedKernel> prepare_kernel(const KernelEntry& entry,
                                                const KernelRequest& request);
-/// "float32 (2, 3), int32 ()": the inputs of a request, for messages.
+/// Returns the inputs of a request for messages: "float32 (2, 3), int32 ()".
 std::string inputs_text(const KernelRequest& request);
 
 }  // namespace towerflow

@@ -19,7 +19,7 @@ void PendingAccesses::await_all(Queue& queue, bool writes, Cancellation& cancell
   any_.store(!writes_.empty() || !reads_.empty(), std::memory_order_release);
 }
 
-/// Each write has waited for the one before it, so they end in order.
+/// Writes end in order, since each has waited for the one before it.
 void PendingAccesses::drop_ended() {
   const auto first = std::find_if(writes_.begin(), writes_.end(), [](const Write& write) {
     return !write.access.over() || write.access.failed();

@@ -9,36 +9,36 @@
 
 namespace towerflow {
 
-/// What asynchronous queues still do with a variable: the write at which its value is ready, and
-/// the reads since then. Used under the lock of the variable, shared for a read and exclusive for a
-/// write.
+/// The accesses to a variable that asynchronous queues have not finished: the last writes, and the
+/// reads since. Used under the variable's lock, shared for a read and exclusive for a write.
 class PendingAccesses {
  public:
-  /// Lets what `queue` does next come after the write, and where it `writes` after the reads too.
+  /// Makes later work of `queue` wait for the last write and, if it `writes`, for the reads since.
   void await(Queue& queue, bool writes, Cancellation& cancellation) {
     if (any_.load(std::memory_order_acquire)) await_all(queue, writes, cancellation);
   }
-  /// Takes note of a read that a queue has enqueued.
+  /// Notes a read that a queue has enqueued.
   void add_read(Moment access);
-  /// The same of a write; `valid` says whether there is a value without it.
+  /// Notes a write that a queue has enqueued; `valid` tells whether the variable has a value
+  /// without it.
   void add_write(Moment access, bool valid);
-  /// Forgets the writes that have failed, the last one among them; whoever has waited for them
-  /// fails too. Returns whether there is a value without them; nullopt where nothing has failed, or
-  /// somebody writes behind it, who will fail and ask.
+  /// Drops the failed writes at the end of the list; queues that waited for them fail too. Returns
+  /// whether the variable has a value without them. Returns nullopt if nothing has failed or a
+  /// later write is pending, which will fail as well and call this.
   std::optional<bool> forget_failed();
 
  private:
   struct Write {
     Moment access;
-    bool valid = false;  // whether there is a value without it and those behind it
+    bool valid = false;  // whether there is a value without this write and later ones
   };
   void await_all(Queue& queue, bool writes, Cancellation& cancellation);
   void drop_ended();
 
   std::atomic<bool> any_{false};
   std::mutex mutex_;
-  std::vector<Write> writes_;  // each after those before it; of those that have ended none
-  std::vector<Moment> reads_;  // the last of each queue
+  std::vector<Write> writes_;  // in order, each waits for the one before; without those that ended
+  std::vector<Moment> reads_;  // the last read of each queue
 };
 
 }  // namespace towerflow

@@ -21,9 +21,9 @@ namespace towerflow {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kSlab = 256 * 1024;           // what small blocks share
-constexpr std::size_t kSmall = kSlab / 4;           // larger blocks have pages of their own
-constexpr std::size_t kHugePage = 2 * 1024 * 1024;  // from here on large pages are asked for
+constexpr std::size_t kSlab = 256 * 1024;           // pages shared by small blocks
+constexpr std::size_t kSmall = kSlab / 4;           // larger blocks have their own pages
+constexpr std::size_t kHugePage = 2 * 1024 * 1024;  // huge pages are requested from this size on
 
 std::atomic<std::size_t> locked_bytes{0};
 std::atomic<std::size_t> refused_bytes{0};
@@ -32,9 +32,9 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Where in its first pages a block of its own begins. An update walks along a variable, its slots
-/// and its gradients side by side: would all of them begin at the same place of a page, each store
-/// would look to the processor as if it wrote what is loaded next.
+/// Returns the offset at which a large block begins in its pages. An update reads and writes a
+/// variable, its slots and its gradients side by side. If they all began at the same offset of a
+/// page, the processor would take each load to depend on a preceding store (4 KiB aliasing).
 std::size_t next_skew() {
   constexpr std::size_t kStep = 4096 + 5 * kAlignment, kPlaces = 31;
   static std::atomic<std::size_t> blocks{0};
@@ -46,7 +46,7 @@ void warn_once(std::size_t bytes, int error) {
   std::call_once(once, [&] {
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    char allowed[32] = "unlimited", text[400];  // that memory is short is no reason to fail
+    char allowed[32] = "unlimited", text[400];  // fixed size, since memory may be low
     if (limit.rlim_cur != RLIM_INFINITY) {
       std::snprintf(allowed, sizeof allowed, "%ju KiB",
                     static_cast<std::uintmax_t>(limit.rlim_cur / 1024));
@@ -60,7 +60,7 @@ void warn_once(std::size_t bytes, int error) {
   });
 }
 
-/// Whole pages, locked where that is allowed. All that live are in a list.
+/// Whole pages, locked if that is allowed. All instances are in a list.
 class Pages {
  public:
   explicit Pages(std::size_t bytes) {
@@ -76,7 +76,7 @@ class Pages {
     if (huge) {
       const auto at = reinterpret_cast<std::uintptr_t>(base_);
       start_ += rounded_up(at, kHugePage) - at;
-      madvise(start_, bytes_, MADV_HUGEPAGE);  // advice: what comes of it is as good
+      madvise(start_, bytes_, MADV_HUGEPAGE);  // only a hint
     }
     locked_ = mlock(start_, bytes_) == 0;
     if (!locked_) warn_once(bytes_, errno);
@@ -107,7 +107,7 @@ class Pages {
   }
 
  private:
-  static inline std::mutex mutex;  // guards the list
+  static inline std::mutex mutex;  // guards the list of all instances
   static inline Pages* first = nullptr;
 
   Pages* previous_ = nullptr;
@@ -119,7 +119,7 @@ class Pages {
   bool locked_ = false;
 };
 
-/// Hands out pieces of one slab after another; a slab lives as long as any of its pieces.
+/// Hands out pieces of one slab after another. A slab lives as long as any of its pieces.
 class Slabs {
  public:
   std::shared_ptr<void> take(std::size_t bytes) {

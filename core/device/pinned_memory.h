@@ -5,18 +5,18 @@
 
 namespace towerflow {
 
-/// Host memory whose pages the system may not move or swap out, as copy engines want it: variables,
-/// slots, and the staging of gradients lie in it. Aligned to 64 bytes; not zeroed.
+/// Allocates host memory whose pages the system may not move or swap out, as copy engines require.
+/// Used for variables, slots and the staging of gradients. Aligned to 64 bytes; not zeroed.
 ///
-/// Where the limit of the user (`ulimit -l`) or of the system forbids the lock, the memory is
-/// ordinary memory: a warning says so, once a process, and the program goes on. Small blocks share
-/// pages. Throws ResourceExhaustedError when there is no memory at all.
+/// If the limit of the user (`ulimit -l`) or of the system forbids locking, the memory stays
+/// pageable and the process logs one warning. Small blocks share pages. Throws
+/// ResourceExhaustedError if there is no memory.
 std::shared_ptr<void> allocate_pinned(std::size_t bytes);
 
-/// Whether an address lies in memory that `allocate_pinned` has given, locked or not.
+/// Returns whether an address is in memory of `allocate_pinned`, locked or not.
 bool is_pinned(const void* address);
 
-/// Bytes in locked pages now, and bytes that could not be locked.
+/// Bytes that are locked, and bytes that could not be locked.
 struct PinnedState {
   std::size_t locked = 0;
   std::size_t refused = 0;

@@ -7,8 +7,8 @@
 namespace towerflow {
 namespace {
 
-/// Returns the CPU time of this thread in seconds: the cost of a kernel on one core, however many
-/// threads share the core.
+/// Returns the CPU time of this thread in seconds, which measures the cost of a kernel on one core
+/// no matter how many threads share that core.
 double thread_cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -34,7 +34,7 @@ VariableStorage& ResourceStore::variable(const std::string& name, MemorySpace sp
   if (found == variables_.end()) {
     auto storage = make_storage(name, space, dtype, shape, allocate);
     storage->initialized.store(starts_initialized(shape), std::memory_order_release);
-    return *variables_.emplace(name, std::move(storage)).first->second;  // nothing half made
+    return *variables_.emplace(name, std::move(storage)).first->second;  // added only when complete
   }
   VariableStorage* storage = found->second.get();
   if (storage->value.dtype() != dtype || storage->value.shape() != shape) {

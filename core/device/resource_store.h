@@ -20,57 +20,57 @@ namespace towerflow {
 class Resource {
  public:
   virtual ~Resource() = default;
-  /// Ends every wait in it for good; called when the session closes.
+  /// Ends all current and future waits on the resource; called when the session closes.
   virtual void shut_down() {}
 };
 
-/// The storage of one variable in one session, in logical order: one master at the variable's home,
-/// which is pinned memory of the host or a device's, or what other memory has as a replica of it.
+/// The storage of a variable in a session: the master at the variable's home, which is pinned host
+/// memory or a device's, or a replica of it in another memory. Elements are in logical order.
 ///
-/// The address never changes once the variable exists, so a frame may hold it. `mutex` is held
-/// shared while an instruction that reads the variable is launched, and exclusively for one that
-/// writes it: until it has ended, or where the queue goes on by itself until `pending` knows of it.
+/// The address never changes once the variable exists, so a frame may keep it. An instruction that
+/// reads the variable holds `mutex` shared, one that writes it holds it exclusively, until it has
+/// ended or, on an asynchronous queue, until `pending` has noted it.
 struct VariableStorage {
   std::string name;
   MemorySpace space = kHostSpace;
-  Array value;  ///< its address is one of `space`
+  Array value;  ///< its address is in `space`
   std::atomic<bool> initialized{false};
-  std::atomic<std::uint64_t> version{0};  ///< writes so far; of a replica: the master's, it holds
+  std::atomic<std::uint64_t> version{0};  ///< number of writes; of a replica: the version it copied
   std::shared_mutex mutex;
-  PendingAccesses pending;  ///< by queues that go on when the lock is free again
+  PendingAccesses pending;  ///< accesses by asynchronous queues
 };
 
-/// Whether a variable of this shape needs no initial value, since it has no elements. (As in
-/// TensorFlow, whose empty buffers count as initialized.)
+/// Returns whether a variable of this shape needs no initial value because it has no elements. (As
+/// in TensorFlow, whose empty buffers count as initialized.)
 bool starts_initialized(const Shape& shape);
 
-/// Owns the variables and stateful resources of a session, by name. Safe from several threads.
+/// Owns the variables and stateful resources of a session, by name. Thread-safe.
 class ResourceStore {
  public:
   ~ResourceStore();
 
-  /// Gives memory of so many bytes, in the space that is meant.
+  /// Allocates a number of bytes in the memory space of the variable.
   using Allocate = std::function<std::shared_ptr<void>(std::size_t)>;
 
-  /// The storage of variable `name` at its home, memory `space`, made uninitialised on first use.
-  /// Throws InvalidArgumentError when it exists with another dtype or shape, or elsewhere.
+  /// Returns the storage of variable `name` at its home, memory `space`; created uninitialized on
+  /// first use. Throws InvalidArgumentError if it exists with another dtype, shape or home.
   VariableStorage& variable(const std::string& name, MemorySpace space, DType dtype,
                             const Shape& shape, const Allocate& allocate);
-  /// What memory `space`, which is not its home, has of variable `name`; uninitialised on first
-  /// use.
+  /// Returns the replica of variable `name` in memory `space`, which is not its home; created
+  /// uninitialized on first use.
   VariableStorage& replica(const std::string& name, MemorySpace space, DType dtype,
                            const Shape& shape, const Allocate& allocate);
-  /// nullptr when the session has not touched it yet.
+  /// Returns nullptr if the session has not used the variable yet.
   VariableStorage* find_variable(const std::string& name);
   std::vector<std::string> variable_names() const;
 
-  /// The resource `name` of type T, made by `make` on first use. Resources of other types may have
-  /// the name, too.
+  /// Returns the resource `name` of type T, made by `make` on first use. Resources of other types
+  /// may have the same name.
   template <class T>
   T& resource(const std::string& name, const std::function<std::unique_ptr<T>()>& make) {
     return static_cast<T&>(resource(typeid(T), name, [&make] { return make(); }));
   }
-  /// nullptr when no run has made it yet.
+  /// Returns nullptr if no run has made it yet.
   template <class T>
   T* find_resource(const std::string& name) {
     return static_cast<T*>(find_resource(typeid(T), name));

@@ -10,8 +10,8 @@
 
 namespace towerflow {
 
-/// While it lives, this thread takes no signals but those that its own instructions raise, and
-/// those of profilers; threads that it starts meanwhile never do.
+/// Blocks all signals of this thread for the object's lifetime, except those raised by its own
+/// instructions and those of profilers. Threads that it starts meanwhile inherit this for good.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -30,9 +30,9 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-/// A thread of the library's own. A program's signals are for the program's threads: here a handler
-/// would come upon generated code, which keeps to no rule about what lies below the stack pointer.
-/// Throws ResourceExhaustedError where there can be no more threads.
+/// Starts a thread of the library. Signals are left to the program's own threads: on this one a
+/// handler could interrupt generated code, which may keep data below the stack pointer where the
+/// handler would overwrite it. Throws ResourceExhaustedError if no more threads can be started.
 template <typename Body>
 std::thread start_thread(Body&& body) {
   const SignalsBlocked blocked;

@@ -7,18 +7,18 @@
 
 namespace towerflow {
 
-/// Identifies memory that addresses of one kind reach; all CPU devices share `host`.
+/// Identifies a memory; all CPU devices share `kHostSpace`.
 using MemorySpace = std::uint32_t;
 inline constexpr MemorySpace kHostSpace = 0;
 
-/// What a kernel knows of an operand before it runs: dtype, shape and memory. Elements are
-/// row-major.
+/// The properties of an operand that are known before a kernel runs: dtype, shape and memory.
+/// Elements are row-major.
 struct TensorDesc {
   DType dtype = DType::invalid;
   Shape shape = Shape::unknown();
   MemorySpace space = kHostSpace;
 
-  /// Bytes of a plain tensor of fully known shape.
+  /// Returns the size in bytes of a tensor of fully known shape and fixed-size elements.
   std::size_t bytes() const { return shape.bytes(dtype_size(dtype)); }
   bool operator==(const TensorDesc&) const = default;
 };

@@ -13,7 +13,7 @@ bool TicketLine::wait_turn(std::uint64_t ticket, Cancellation& cancellation) {
     cancelled = true;
     changed_.notify_all();
   });
-  // Released before the callback ends, which waits for one in progress.
+  // Unlocked before the callback is destroyed, which waits for a call in progress.
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return next_ == ticket || cancelled; });
   return next_ == ticket;

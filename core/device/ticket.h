@@ -11,10 +11,10 @@
 
 namespace towerflow {
 
-/// Lets work that was handed out in order, then done by many threads, be admitted in that order.
+/// Restores the order of work that was handed out in order and then done by many threads.
 ///
-/// A reader gives each record a ticket; whoever enqueues the record waits for its turn. A ticket
-/// that is dropped (its run failed) counts as done, so that those behind it go on.
+/// A reader gives each record a ticket; whoever enqueues the record waits for its turn. A dropped
+/// ticket, whose run failed, counts as done, so that later ones can continue.
 class TicketLine {
  public:
   std::uint64_t issue() {
@@ -22,26 +22,26 @@ class TicketLine {
     done_.push_back(false);
     return next_ + done_.size() - 1;
   }
-  /// Returns when all earlier tickets are done; false when `cancellation` ended the wait.
+  /// Waits until all earlier tickets are done; returns false if `cancellation` ended the wait.
   bool wait_turn(std::uint64_t ticket, Cancellation& cancellation);
-  /// Takes no memory: the destructor of a Ticket calls it.
+  /// Allocates nothing, since the destructor of a Ticket calls it.
   void done(std::uint64_t ticket) noexcept;
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t next_ = 0;  // the ticket whose turn it is
-  std::deque<bool> done_;   // of each ticket from that on
+  std::deque<bool> done_;   // for each ticket from `next_` on
 };
 
-/// Where a reader found a record: what a checkpoint says of a queue's elements.
+/// The position of a record in a reader's files. Checkpoints store it for the elements of a queue.
 struct RecordPlace {
-  std::shared_ptr<const std::string> file;  ///< nullptr: of no record
-  std::uint64_t begin = 0, end = 0;         ///< in bytes of the decoded file
-  std::uint64_t files = 0;                  ///< names of files that the reader had taken by then
+  std::shared_ptr<const std::string> file;  ///< nullptr if there is no record
+  std::uint64_t begin = 0, end = 0;         ///< byte range in the decoded file
+  std::uint64_t files = 0;  ///< number of file names that the reader had taken by then
 };
 
-/// A place in a line, given up when it goes out of scope.
+/// A ticket of a line, released when it goes out of scope.
 class Ticket {
  public:
   Ticket() = default;
@@ -65,7 +65,7 @@ class Ticket {
     line_ = nullptr;
     record_ = {};
   }
-  /// What was read for it.
+  /// Returns the position of the record that the ticket was issued for.
   const RecordPlace& record() const { return record_; }
 
  private:

@@ -41,7 +41,7 @@ std::unique_ptr<PreparedKernel> sliced_kernel(std::unique_ptr<CpuKernel> kernel,
 
 KernelTable& cpu_kernels() {
   static KernelTable* table = [] {
-    auto* made = new KernelTable;  // plans hold entries: it lives as long as the process
+    auto* made = new KernelTable;  // never destroyed: plans point to its entries
     register_cpu_kernels(*made);
     return made;
   }();
@@ -87,7 +87,7 @@ std::shared_ptr<Backend> make_cpu_backend(const ConfigProto& config) {
     throw ValueError(fmt::format("intra_op_parallelism_threads must not be negative, got {}",
                                  config.intra_op_parallelism_threads));
   }
-  // The virtual clock has one core for the host.
+  // The virtual clock assumes one core for the host.
   const bool one_core = config.simulated.count > 0 && config.intra_op_parallelism_threads == 0;
   return std::make_shared<CpuBackend>(count, one_core ? 1 : config.intra_op_parallelism_threads);
 }

@@ -7,32 +7,32 @@ namespace towerflow {
 
 class ThreadPool;
 
-/// The kernels that run on CPUs; entries of the library enter through `register_cpu_kernels`, those
-/// of a program through `add_cpu_kernel`.
+/// Returns the table of CPU kernels. `register_cpu_kernels` adds those of the library,
+/// `add_cpu_kernel` those of a program.
 KernelTable& cpu_kernels();
 
-/// Adds a program's own kernel behind those that its op has; simulated accelerators run it too.
-/// Nothing may have been planned yet: a program calls this before it builds its first graph.
+/// Adds a kernel defined by the program after the existing kernels of its op; simulated
+/// accelerators run it too. A program must call this before it builds its first graph.
 ///
 /// errors   KeyError: no such op; ValueError: no `prepare`, or the op has a kernel of that label;
-///          RuntimeError: some kernel has been looked for already
+///          RuntimeError: a kernel has been looked up already
 void add_cpu_kernel(KernelEntry entry);
 
-/// The kernel of the table that takes the request, nullptr when there is none. From the first call
-/// on the table is read without a lock, and stays as it is.
+/// Returns the entry for a request, nullptr if there is none. The first call freezes the table,
+/// which is then read without a lock.
 const KernelEntry* find_cpu_kernel(const KernelRequest& request);
 
-/// Fills the table with the kernels of the library; defined above this folder, in
-/// ops/register_all.cc.
+/// Fills the table with the kernels of the library. Defined in ops/register_all.cc, a layer above
+/// this one.
 void register_cpu_kernels(KernelTable& table);
 
 /// Logical CPUs /cpu:0 .. /cpu:k-1 on one pool of threads.
 ///
-/// Each logical device runs its instructions on one thread at a time; slices of a kernel are also
-/// taken by threads of cores that no logical device keeps busy at that moment.
+/// Each logical device runs its instructions on one thread at a time. Slices of a kernel are also
+/// run by helper threads on cores that no logical device is using.
 class CpuBackend final : public Backend {
  public:
-  /// `threads` compute threads in all, 0 for one per core.
+  /// `threads` is the total number of compute threads, 0 for one per core.
   CpuBackend(int devices, int threads);
   ~CpuBackend() override;
 
@@ -53,11 +53,11 @@ class CpuBackend final : public Backend {
   std::unique_ptr<ThreadPool> pool_;
 };
 
-/// As many as `device_count` says, one when it says nothing. Throws ValueError for options that do
-/// not fit.
+/// Makes the logical CPUs that `device_count` asks for, one by default. Throws ValueError for
+/// invalid options.
 std::shared_ptr<Backend> make_cpu_backend(const ConfigProto& config);
 
-/// The queue of one logical CPU in one run: work is done at once, on the thread that enqueues it.
+/// The queue of one logical CPU in one run. Work is done at once, on the thread that enqueues it.
 class CpuQueue final : public Queue {
  public:
   explicit CpuQueue(ThreadPool& pool) : pool_(pool) {}

@@ -11,11 +11,11 @@ namespace towerflow {
 
 /// A computation prepared for concrete shapes, run on raw pointers.
 ///
-/// It runs as `phases()` steps one after another; a phase consists of slices that are independent
-/// of each other and may run at the same time. The number of phases and slices depends on shapes
-/// alone, so the bits of a result do not depend on how many threads there are, nor on the order in
-/// which they take the slices. Inputs are dense and row-major (images NHWC, filters HWIO); an
-/// output may not overlap an input unless the kernel says so.
+/// It runs as `phases()` steps one after another; each phase consists of independent slices that
+/// may run concurrently. The number of phases and slices depends only on shapes, so results are
+/// bitwise equal whatever the number of threads and the order in which they take slices. Inputs are
+/// dense and row-major (images NHWC, filters HWIO); an output may not overlap an input unless the
+/// kernel allows it.
 class CpuKernel {
  public:
   CpuKernel() = default;
@@ -23,31 +23,31 @@ class CpuKernel {
   CpuKernel& operator=(const CpuKernel&) = delete;
   virtual ~CpuKernel() = default;
 
-  /// Scratch memory in bytes that `run` wants, aligned to 64 bytes; its content carries from one
-  /// phase to the next and is of no meaning before the first and after the last.
+  /// Returns the bytes of scratch memory that `run` needs, aligned to 64 bytes. Its content is kept
+  /// between phases, but undefined before the first and after the last.
   virtual std::size_t workspace_bytes() const { return 0; }
   virtual int phases() const { return 1; }
-  /// At least 1.
+  /// Returns the number of slices of a phase, at least 1.
   virtual int slices(int phase) const {
     static_cast<void>(phase);
     return 1;
   }
-  /// Whether `output` may be the same memory as `input`, which it then overwrites.
+  /// Returns whether `output` may be the same memory as `input`, which is then overwritten.
   virtual bool may_overwrite(int input, int output) const {
     static_cast<void>(input);
     static_cast<void>(output);
     return false;
   }
-  /// Whether `run` may throw, for a value that it refuses; see PreparedKernel.
+  /// Returns whether `run` may throw for an invalid value; see PreparedKernel.
   virtual bool may_fail() const { return true; }
-  /// Runs one slice. Callable from several threads at once for different slices, and for different
-  /// runs that have a workspace of their own. Allocates nothing of its own.
+  /// Runs one slice. May be called concurrently for different slices, and for different runs that
+  /// have separate workspaces. Allocates nothing.
   virtual void run(int phase, int slice, const void* const* inputs, void* const* outputs,
                    std::byte* workspace) const = 0;
 };
 
-/// A kernel that does what another one does, but for what a subclass overrides: the place for a
-/// step before or behind it. Phases, slices and all else are the inner kernel's.
+/// A kernel that forwards to an inner kernel. Subclasses override what differs, such as a step
+/// before or after it.
 class KernelDecorator : public CpuKernel {
  public:
   explicit KernelDecorator(std::unique_ptr<CpuKernel> inner) : inner_(std::move(inner)) {}
@@ -68,7 +68,7 @@ class KernelDecorator : public CpuKernel {
   std::unique_ptr<CpuKernel> inner_;
 };
 
-/// Collects the parts of a workspace: each `add` gives the offset of a part aligned to 64 bytes.
+/// Lays out the parts of a workspace: `add` returns the offset of a part aligned to 64 bytes.
 class WorkspaceLayout {
  public:
   std::size_t add(std::size_t bytes) {

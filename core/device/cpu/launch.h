@@ -8,15 +8,15 @@
 
 namespace towerflow {
 
-/// What is known of a function that becomes a kernel; see PreparedKernel.
+/// Properties of a function that becomes a kernel; see PreparedKernel.
 struct FunctionTraits {
   bool may_fail = true;
   std::size_t workspace_bytes = 0;
   std::vector<InPlacePair> in_place{};
 };
 
-/// A kernel made from a function of LaunchArgs; it runs at once on the queue's thread. For work
-/// that is too small to slice, and for ops that wait, own state, or find their shapes late.
+/// A kernel made from a function of LaunchArgs, which runs at once on the queue's thread. For work
+/// that is too small to slice, and for ops that wait, have state, or find their shapes at run time.
 template <class F>
 class FunctionKernel final : public PreparedKernel {
  public:
@@ -37,7 +37,7 @@ std::unique_ptr<PreparedKernel> function_kernel(F function, FunctionTraits trait
   return std::make_unique<FunctionKernel<F>>(std::move(function), std::move(traits));
 }
 
-/// A sliced CPU kernel as the runtime launches it, on the pool of its queue.
+/// Wraps a sliced CPU kernel for the runtime; it runs on the thread pool of its queue.
 std::unique_ptr<PreparedKernel> sliced_kernel(std::unique_ptr<CpuKernel> kernel,
                                               std::vector<InPlacePair> in_place = {});
 

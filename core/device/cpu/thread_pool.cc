@@ -11,7 +11,7 @@
 namespace towerflow {
 namespace {
 
-// The pool in which this thread holds a core, if any.
+// The pool in which this thread occupies a core, if any.
 thread_local ThreadPool* computing_in = nullptr;
 
 constexpr auto kSpin = std::chrono::microseconds(80);
@@ -24,7 +24,7 @@ void pause_briefly() {
 #endif
 }
 
-// Spins until `done` or until kSpin has passed; the clock is read every 64 rounds only.
+// Spins until `done` or until kSpin has passed; the clock is read only every 64 rounds.
 template <class Done>
 bool spin_until(Done done) {
   const auto deadline = std::chrono::steady_clock::now() + kSpin;
@@ -50,7 +50,8 @@ ThreadPool::ThreadPool(int cores)
   try {
     while (helpers() < cores_ - 1) threads_.push_back(start_thread([this] { helper_loop(); }));
   } catch (const std::exception&) {
-    // Fewer helpers: slower, same results. The threads that there are must not be left.
+    // With fewer helpers the pool is slower but gives the same results. Not rethrown, since the
+    // threads already started would have to be joined.
   }
 }
 
@@ -74,9 +75,9 @@ bool ThreadPool::try_take_core() {
   return false;
 }
 
-// Whoever publishes work while all cores are taken wakes nobody, so the thread that frees a core
-// looks for work afterwards. Both sides write first and read second, in sequential consistency, so
-// one of the two sees the other.
+// A caller that publishes work while all cores are taken wakes nobody, so the thread that frees a
+// core checks for work afterwards. Both sides write first and then read with sequential
+// consistency, so at least one of them sees the other's write.
 void ThreadPool::release_core() {
   computing_.fetch_sub(1, std::memory_order_seq_cst);
   if (has_work()) publish();
@@ -113,8 +114,8 @@ bool ThreadPool::run_one_slice(Slot& slot) {
       slot.error_slice = slice;
     }
   }
-  // The owner may reuse the slot as soon as `pending` is zero. A notification on memory that has
-  // gone on to another call wakes a waiter that checks again, nothing worse.
+  // The caller may reuse the slot as soon as `pending` is zero. If another call owns it by now, the
+  // notification only causes a spurious wake-up.
   if (slot.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) slot.pending.notify_all();
   return true;
 }
@@ -155,7 +156,7 @@ void ThreadPool::run_inline(int slices, Call call, void* context) {
 bool ThreadPool::help() {
   bool worked = false;
   for (Slot& slot : slots_) {
-    // A caller may have come meanwhile: beyond the budget a helper stops after its slice.
+    // A helper stops after its slice if new callers have exceeded the budget meanwhile.
     while (computing_.load(std::memory_order_relaxed) <= cores_ && run_one_slice(slot))
       worked = true;
   }
@@ -173,7 +174,7 @@ void ThreadPool::helper_loop() {
       computing_.fetch_sub(1, std::memory_order_seq_cst);
       if (worked) continue;
     }
-    // Spinning uses a core as well, so it ends when all are taken.
+    // Spinning uses a core too, so it ends when all cores are taken.
     const auto has_new_work = [this, seen] {
       return epoch_.load(std::memory_order_relaxed) != seen;
     };

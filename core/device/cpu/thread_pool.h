@@ -13,29 +13,28 @@ namespace towerflow {
 
 class CpuKernel;
 
-/// The project's own threads: cores - 1 helpers that take slices from whoever calls `parallel`.
+/// A pool of cores - 1 helper threads that take slices from the callers of `parallel`.
 ///
-/// The calling thread works too, so one caller alone uses all cores, and as many callers as cores
-/// (one per tower) work each by itself without any exchange. A *core budget* counts the threads
-/// that compute: a helper takes a slice only while fewer threads than cores compute. A call
-/// allocates nothing. An idle helper spins for a short while, then sleeps.
+/// The calling thread works too: a single caller uses all cores, and with as many callers as cores
+/// (one per tower) each works alone, without synchronization. A *core budget* counts the threads
+/// that compute: a helper takes a slice only if fewer threads than cores are computing. A call
+/// allocates nothing. An idle helper spins briefly, then sleeps.
 class ThreadPool {
  public:
-  /// `cores` is the number of threads that compute at once; 0 asks the system. If the system
-  /// refuses threads the pool has fewer helpers, which changes speed only.
+  /// `cores` is the number of threads that compute at once; 0 asks the system. If not all threads
+  /// can be started, the pool has fewer helpers, which affects only speed.
   explicit ThreadPool(int cores = 0);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
-  /// No call may be under way.
+  /// No call may be in progress.
   ~ThreadPool();
 
   int cores() const { return cores_; }
   int helpers() const { return static_cast<int>(threads_.size()); }
 
   /// Calls `fn(slice)` once for each of 0 .. slices-1, on this thread and on idle helpers, and
-  /// returns when all have ended. Any thread may call it, several at once, and from inside a slice.
-  /// An exception of a slice is thrown here after all slices have ended; of several, the one of the
-  /// lowest slice.
+  /// returns when all have ended. Any thread may call it, concurrently and from inside a slice. If
+  /// slices throw, the exception of the lowest one is rethrown here after all have ended.
   template <class F>
   void parallel(int slices, F&& fn) {
     if (slices <= 0) return;
@@ -49,8 +48,8 @@ class ThreadPool {
   void run_kernel(const CpuKernel& kernel, const void* const* inputs, void* const* outputs,
                   std::byte* workspace);
 
-  /// Declares that this thread computes for the life of the object, between its calls of `parallel`
-  /// as well, and so takes one core of the budget. Nests.
+  /// Declares that this thread computes during the object's lifetime, also between its calls of
+  /// `parallel`, and so takes one core of the budget. Can be nested.
   class Computing {
    public:
     explicit Computing(ThreadPool& pool);
@@ -64,8 +63,8 @@ class ThreadPool {
     bool counted_;
   };
 
-  /// Gives this thread's core away for the life of the object, because the thread waits for
-  /// something. Harmless on a thread that does not compute.
+  /// Returns this thread's core to the budget for the object's lifetime, while the thread waits for
+  /// something. Has no effect on a thread that does not compute.
   class Blocked {
    public:
     explicit Blocked(ThreadPool& pool);
@@ -78,15 +77,15 @@ class ThreadPool {
     bool released_;
   };
 
-  /// Threads that compute at this moment; for tests and reports.
+  /// Returns the number of threads that are computing; for tests and reports.
   int computing() const { return computing_.load(std::memory_order_relaxed); }
 
  private:
   using Call = void (*)(void* context, int slice);
 
-  // One call of `parallel`. `claim` holds the next slice in its upper and the number of slices in
-  // its lower half; whoever moves it by compare-and-swap owns that slice, and only an owner reads
-  // `call` and `context`. A slot without unclaimed slices (upper == lower) is never touched.
+  // One call of `parallel`. The upper half of `claim` is the next slice, the lower half the number
+  // of slices. The thread that advances it by compare-and-swap owns that slice, and only owners
+  // read `call` and `context`. A slot without unclaimed slices (upper == lower) is never accessed.
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> claim{0};
     std::atomic<int> pending{0};

@@ -14,7 +14,7 @@
 namespace towerflow {
 namespace {
 
-/// A kernel of the CPU on the device's memory.
+/// A CPU kernel that runs on the memory of a simulated device.
 class SimKernel final : public PreparedKernel {
  public:
   SimKernel(std::unique_ptr<PreparedKernel> kernel, SimOperands operands)
@@ -38,7 +38,8 @@ KernelRequest on_host(KernelRequest request) {
   return request;
 }
 
-/// Kernels are prepared for the values of an op's static inputs, so these stay on the host.
+/// Wraps the entry of a CPU kernel. Kernels are prepared for the values of an op's static inputs,
+/// so these stay on the host.
 KernelEntry wrapped(const KernelEntry& entry, const OpDef& op) {
   KernelEntry made = entry;
   made.host_inputs = op.static_inputs;
@@ -54,7 +55,8 @@ KernelEntry wrapped(const KernelEntry& entry, const OpDef& op) {
   return made;
 }
 
-/// The numbers of a list such as "1,0", each of a device that exists, none twice.
+/// Parses a list of device numbers such as "1,0". Throws ValueError for a device that does not
+/// exist or is listed twice.
 std::vector<int> visible_devices(const std::string& list, int count) {
   std::vector<int> numbers;
   std::set<int> seen;

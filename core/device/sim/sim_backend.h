@@ -12,15 +12,16 @@
 
 namespace towerflow {
 
-/// The spaces of simulated accelerators begin here; one each.
+/// The memory space of the first simulated accelerator; each has its own.
 inline constexpr MemorySpace kFirstSimSpace = 16;
 
-/// Simulated accelerators. Their kernels are those of the CPU, run on one core each by a thread of
-/// the device and on memory that the host does not see; whatever owns state, works on strings, or
-/// finds its shapes late has none here.
+/// Simulated accelerators. They run the kernels of the CPU, each on one core by a thread of the
+/// device, on memory that the host cannot access. Ops that have state, use strings, or find their
+/// shapes at run time have no kernel here.
 class SimBackend : public Backend {
  public:
-  /// Throws ValueError for options that do not fit, ResourceExhaustedError without addresses.
+  /// Throws ValueError for invalid options, ResourceExhaustedError if the memory cannot be
+  /// reserved.
   explicit SimBackend(SimulatedDevices options);
   ~SimBackend() override;
 
@@ -49,8 +50,8 @@ class SimBackend : public Backend {
   mutable std::unordered_map<const KernelEntry*, std::unique_ptr<KernelEntry>> entries_;
 };
 
-/// Those that `simulated` asks for and `visible_device_list` shows; nullptr when there are none.
-/// Throws ValueError for options that do not fit.
+/// Makes the accelerators that `simulated` specifies and `visible_device_list` shows; returns
+/// nullptr if there are none. Throws ValueError for invalid options.
 std::shared_ptr<Backend> make_sim_backend(const ConfigProto& config);
 
 }  // namespace towerflow

@@ -53,7 +53,7 @@ std::shared_ptr<void> SimMemory::allocate(std::size_t bytes) {
   const std::size_t wanted =
       (std::max<std::size_t>(bytes, 1) + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
   std::lock_guard lock(mutex_);
-  std::size_t offset = 0;  // the first hole that is large enough
+  std::size_t offset = 0;  // of the first hole that is large enough
   for (const auto& [begin, size] : blocks_) {
     if (begin - offset >= wanted) break;
     offset = begin + size;
@@ -76,7 +76,7 @@ void SimMemory::release(std::size_t offset) {
   std::lock_guard lock(mutex_);
   const auto block = blocks_.find(offset);
   in_use_ -= block->second;
-  // The system may have the pages back; what comes into them next is written before it is read.
+  // Returns the pages to the system. Memory allocated here later is written before it is read.
   if (block->second >= std::size_t{1} << 20) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t begin = (offset + page - 1) / page * page;

@@ -8,9 +8,9 @@
 
 namespace towerflow {
 
-/// The memory of one simulated accelerator: a range of addresses that nobody may touch, whose pages
-/// appear a second time at a fixed distance, which only the device's launcher knows. To read or
-/// write a device address on the host faults, as it does with a real accelerator.
+/// The memory of one simulated accelerator. Device addresses are in a reserved range without access
+/// rights. The pages are mapped at a fixed distance from it that only the device's queues use.
+/// Reading or writing a device address on the host faults, as with a real accelerator.
 class SimMemory : public std::enable_shared_from_this<SimMemory> {
  public:
   SimMemory(int device, std::size_t bytes);
@@ -18,17 +18,17 @@ class SimMemory : public std::enable_shared_from_this<SimMemory> {
   SimMemory(const SimMemory&) = delete;
   SimMemory& operator=(const SimMemory&) = delete;
 
-  /// A device address, aligned to 64 bytes; given back with its last holder.
-  /// Throws ResourceExhaustedError saying what is in use.
+  /// Allocates memory aligned to 64 bytes and returns its device address; freed with the last
+  /// owner. Throws ResourceExhaustedError with the bytes in use.
   std::shared_ptr<void> allocate(std::size_t bytes);
 
-  /// Returns whether the byte at `address` is in this memory. The byte after its last may be the
+  /// Returns whether the byte at `address` is in this memory. The byte after its end may be the
   /// host's.
   bool contains(const void* address) const {
     const auto* at = static_cast<const std::byte*>(address);
     return at >= device_ && at < device_ + bytes_;
   }
-  /// Returns the host's address of the byte at the device address `address`.
+  /// Returns the host address of the byte at device address `address`.
   template <class T>
   T* to_host_address(T* address) const {
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
@@ -42,10 +42,10 @@ class SimMemory : public std::enable_shared_from_this<SimMemory> {
 
   int number_;
   std::size_t bytes_;
-  std::byte* device_ = nullptr;  // reserved, no access
-  std::byte* host_ = nullptr;    // the pages
+  std::byte* device_ = nullptr;  // device addresses: reserved, no access
+  std::byte* host_ = nullptr;    // host addresses of the pages
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::size_t> blocks_;  // offset -> bytes, of what is in use
+  std::map<std::size_t, std::size_t> blocks_;  // blocks in use: offset -> bytes
   std::size_t in_use_ = 0;
 };
 

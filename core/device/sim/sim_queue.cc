@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// Sleeps until `seconds` have passed since `start`; what is too short to sleep for is left out.
+/// Sleeps until `seconds` have passed since `start`; skips times that are too short to sleep.
 void sleep_until_passed(Clock::time_point start, double seconds) {
   constexpr double kShortest = 20e-6;
   const double left = seconds - Seconds(Clock::now() - start).count();
@@ -94,7 +94,7 @@ void SimQueue::record(Event& event) {
 
 void SimQueue::wait(Event& event, Cancellation& cancellation) {
   event.await_recorded(cancellation);
-  if (cancellation.cancelled()) return;  // it may never be recorded
+  if (cancellation.cancelled()) return;  // the event may never be recorded
   add({.awaited = &event});
 }
 
@@ -150,7 +150,7 @@ void SimQueue::end_service() {
   changed_.notify_all();
 }
 
-/// After an error only the order of what is awaited and recorded is kept.
+/// After an error, only waits and records are still executed.
 void SimQueue::run(const Task& task) {
   const bool left_out = failed();
   try {

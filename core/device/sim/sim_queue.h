@@ -18,7 +18,7 @@ namespace towerflow {
 
 Pace pace_of(const SimulatedDevices& options, int device);
 
-/// What the queues of a simulated accelerator share.
+/// State shared by the queues of a simulated accelerator.
 struct SimDevice {
   SimDevice(int device, const SimulatedDevices& given,
             std::span<const std::shared_ptr<SimMemory>> all, ThreadPool& pool, SimThreads& workers)
@@ -31,21 +31,22 @@ struct SimDevice {
 
   const int number;
   const SimulatedDevices& options;
-  std::span<const std::shared_ptr<SimMemory>> memories;  // of all devices
-  ThreadPool& cores;  // where kernels really run: one core, that of the thread that works
+  std::span<const std::shared_ptr<SimMemory>> memories;  // of all simulated devices
+  ThreadPool& cores;  // runs the kernels, on one core: that of the calling thread
   SimThreads& threads;
-  std::atomic<int> until_fault;  // kernels or copies of the engine that is to fail
+  std::atomic<int> until_fault;  // tasks left before the injected fault of the faulty engine
 };
 
-/// Of a kernel: how many operands it has, and which inputs it reads on the host, in order.
+/// The number of operands of a kernel, and the inputs that it reads from host memory, in ascending
+/// order.
 struct SimOperands {
   std::size_t inputs = 0;
   std::size_t outputs = 0;
   std::vector<int> on_host{};
 };
 
-/// The queue of one engine of a simulated accelerator. What is enqueued is done in order by a
-/// thread of the device, and takes at least the time that the device is given for it.
+/// The queue of one engine of a simulated accelerator. A thread of the device does the work in
+/// order; copies and slowed-down kernels are extended to their simulated time.
 class SimQueue final : public Queue {
  public:
   SimQueue(SimDevice& device, Lane lane);
@@ -62,29 +63,29 @@ class SimQueue final : public Queue {
   bool failed() const override;
   std::optional<QueueError> synchronize() noexcept override;
 
-  /// Runs `kernel` on operands that lie in the device's memory, but for those that it reads on the
-  /// host. For one that does not, `synchronize` gives an InternalError, as a real device would end
-  /// the launch.
+  /// Runs `kernel` on operands in the device's memory, except for inputs that it reads from host
+  /// memory. If an operand is elsewhere, `synchronize` reports an InternalError, as a real device
+  /// would abort the launch.
   void launch(const PreparedKernel& kernel, const LaunchArgs& args, const SimOperands& operands);
-  /// Runs the queue's tasks until `synchronize` asks for its end; on a thread of the device.
+  /// Runs the queue's tasks until `synchronize` asks for the end; called on a thread of the device.
   void run_tasks();
-  /// Tells that the thread has left the queue: lets `synchronize` return.
+  /// Marks that the thread has left the queue, which lets `synchronize` return.
   void end_service();
 
  private:
   struct Task {
     std::size_t instruction = 0;
     Span* span = nullptr;
-    const PreparedKernel* kernel = nullptr;  // of a launch
+    const PreparedKernel* kernel = nullptr;  // set for a launch
     const SimOperands* operands = nullptr;
     std::size_t first_operand = 0;
     LaunchArgs args{};
-    void* to = nullptr;  // of a copy
+    void* to = nullptr;  // set for a copy
     const void* from = nullptr;
     std::size_t bytes = 0;
     HostEvent* recorded = nullptr;
-    Event* awaited = nullptr;  // of this run
-    Moment moment{};           // awaited, of another one
+    Event* awaited = nullptr;  // event of this run
+    Moment moment{};           // awaited event use of another run
   };
 
   void add(Task task);
@@ -93,29 +94,29 @@ class SimQueue final : public Queue {
   void run_kernel(const Task& task);
   void run_copy(const Task& task);
   void inject_faults();
-  /// Returns the host's address of a byte in the memory of any device or of the host.
+  /// Returns the host address of a byte in the memory of any device or of the host.
   void* to_host_address(const void* address) const;
 
   SimDevice& device_;
-  const SimMemory& memory_;  // of its own device
+  const SimMemory& memory_;  // of the queue's device
   const Pace pace_;
   const Lane lane_;
   std::mt19937 random_;
   CpuQueue cores_;
   QueueClock clock_;
-  std::size_t instruction_ = 0;  // that is enqueued now
+  std::size_t instruction_ = 0;  // of the task being enqueued
   Span* span_ = nullptr;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<Task> tasks_;
-  std::size_t next_ = 0;               // the first task that has not begun
-  std::vector<const void*> operands_;  // of the kernels among the tasks
+  std::size_t next_ = 0;               // the first task that has not been started
+  std::vector<const void*> operands_;  // of all kernels in `tasks_`
   std::optional<QueueError> error_;
-  bool served_ = false;    // has a thread
-  bool draining_ = false;  // `synchronize` waits for the end
+  bool served_ = false;    // whether a thread serves the queue
+  bool draining_ = false;  // whether `synchronize` is waiting for the end
 
-  std::vector<const void*> inputs_;  // of the kernel that runs
+  std::vector<const void*> inputs_;  // of the running kernel
   std::vector<void*> outputs_;
 };
 

@@ -8,7 +8,7 @@
 namespace towerflow {
 
 struct SimThreads::Worker {
-  std::condition_variable changed;  // under the mutex of all
+  std::condition_variable changed;  // used with SimThreads::mutex_
   SimQueue* queue = nullptr;
   bool stop = false;
   std::thread thread;

@@ -10,8 +10,8 @@ namespace towerflow {
 
 class SimQueue;
 
-/// The threads that do the work of simulated accelerators. A queue has one of them while it has
-/// work; those that are free are used again.
+/// The threads that do the work of simulated accelerators. A queue is assigned one while it has
+/// work; free threads are reused.
 class SimThreads {
  public:
   SimThreads();
@@ -19,8 +19,8 @@ class SimThreads {
   SimThreads(const SimThreads&) = delete;
   SimThreads& operator=(const SimThreads&) = delete;
 
-  /// Lets a thread call `queue.run_tasks()`, and `queue.end_service()` when it is free for others.
-  /// Throws ResourceExhaustedError where there can be no more threads.
+  /// Assigns a thread to `queue`: it calls `queue.run_tasks()`, then `queue.end_service()` when it
+  /// is free again. Throws ResourceExhaustedError if no more threads can be started.
   void assign_thread(SimQueue& queue);
 
  private:
@@ -28,7 +28,7 @@ class SimThreads {
   void loop(Worker& worker);
 
   std::mutex mutex_;
-  std::vector<Worker*> free_;  // with room for all
+  std::vector<Worker*> free_;  // with capacity for all
   std::vector<std::unique_ptr<Worker>> all_;
 };
 
