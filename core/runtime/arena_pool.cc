@@ -5,7 +5,7 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kMostFree = 8;  // blocks kept of one kind
+constexpr std::size_t kMostFree = 8;  // maximum number of free blocks per kind
 
 bool smaller(const ArenaPool::Block& a, const ArenaPool::Block& b) { return a.bytes < b.bytes; }
 
@@ -40,8 +40,8 @@ ArenaPool::Block ArenaPool::take_one(const Arena& arena) {
 }
 
 ArenaPool::Block ArenaPool::allocate(const Arena& arena, std::vector<Block>& free) {
-  // Every free block is too small. Of a device's little memory none may lie idle meanwhile; of the
-  // host's the smallest makes room for the new one.
+  // Every free block is too small. Device memory is scarce, so all free blocks are released first;
+  // in host memory only the smallest is, if there are too many.
   if (arena.space != kHostSpace) free.clear();
   if (free.size() >= kMostFree) free.erase(std::min_element(free.begin(), free.end(), smaller));
   const std::size_t bytes = std::max<std::size_t>(arena.bytes, Array::kAlignment);
@@ -58,7 +58,7 @@ void ArenaPool::release(std::vector<Block>& blocks) noexcept {
     try {
       free_[block.kind].push_back(std::move(block));
     } catch (const std::bad_alloc&) {
-      // No memory to list it: then it is free for others.
+      // There is no memory to list the block, so it is freed.
     }
     block.memory = nullptr;
   }

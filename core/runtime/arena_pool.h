@@ -9,23 +9,24 @@
 
 namespace towerflow {
 
-/// Memory of frames, shared by the plans of a session: a block goes to one run at a time.
+/// Memory blocks for frames, shared by the plans of a session. A block is used by one run at a
+/// time.
 class ArenaPool {
  public:
   struct Block {
     std::shared_ptr<void> memory;
     std::size_t bytes = 0;
-    std::pair<int, int> kind{};  ///< device, and that whose staging memory it is
+    std::pair<int, int> kind{};  ///< (Arena::device, Arena::staging)
   };
 
   explicit ArenaPool(const DeviceSet& devices) : devices_(devices) {}
 
-  /// A block for each memory of the plan: the smallest free one that is large enough, or a new one.
-  /// Throws ResourceExhaustedError showing what the plan keeps in the memory that is too small.
+  /// Takes a block for each arena of the plan: the smallest free one that is large enough, or a new
+  /// one. Throws ResourceExhaustedError with the plan's memory map of the arena that does not fit.
   void take(const Plan& plan, std::vector<Block>& blocks);
-  /// Cannot fail, as a run that has ended must not.
+  /// Returns blocks to the pool. Never fails, since a finished run must not.
   void release(std::vector<Block>& blocks) noexcept;
-  /// Lets go of what no run uses; false where there was nothing.
+  /// Frees all blocks that no run uses; returns false if there were none.
   bool drop_idle();
 
  private:

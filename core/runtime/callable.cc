@@ -8,12 +8,12 @@
 
 namespace towerflow {
 
-/// The plan that fits the values of the last call, and a frame of it that is this callable's own.
+/// The state of a callable: the plan for the values of the last call, and a frame of it.
 struct Callable::State {
   std::shared_ptr<SessionImpl> session;
   std::vector<Fetch> fetches;
   std::vector<Tensor> feeds;
-  std::vector<DType> dtypes;  // of the feeds, whose graph may be gone
+  std::vector<DType> dtypes;  // of the feeds, since their graph may be gone
   Cancellation* cancellation = nullptr;
   std::shared_ptr<CompiledRun> compiled;
   std::unique_ptr<Frame> frame;
@@ -45,7 +45,7 @@ struct Callable::State {
     frame = session->lease_frame(*compiled);
   }
 
-  /// `values` in the dtypes of the feeds; what has to be converted for that goes to `kept`.
+  /// Returns `values` cast to the dtypes of the feeds; `kept` stores them if any needs a cast.
   std::span<const Array> converted(std::span<const Array> values, std::vector<Array>& kept) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i].dtype() == dtypes[i]) continue;
@@ -57,7 +57,7 @@ struct Callable::State {
   }
 };
 
-/// The state, for a call with so many values.
+/// Returns the state after checking the number of values.
 Callable::State& Callable::state_for(std::span<const Array> values) const {
   if (state_ == nullptr) throw RuntimeError("an empty Callable was called");
   if (values.size() != state_->feeds.size()) {
@@ -77,7 +77,7 @@ void Callable::prepare(std::span<const Array> values) const {
 std::span<const Array> Callable::operator()(std::span<const Array> values) const {
   State& state = state_for(values);
   std::vector<Array> kept;
-  // x = f(x): what the last call returned is kept while this one writes its own.
+  // x = f(x): keeps the results of the last call alive while this call writes its own.
   const std::less_equal<> before;
   if (!state.results.empty() && before(state.results.data(), values.data()) &&
       before(values.data() + values.size(), state.results.data() + state.results.size())) {

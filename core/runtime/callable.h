@@ -14,23 +14,23 @@ class SessionImpl;
 
 namespace towerflow::types {
 
-/// Runs one list of fetches again and again; made by `Session::make_callable`.
+/// Runs one list of fetches repeatedly; made by `Session::make_callable`.
 ///
-/// A call with feeds of the shapes of the call before allocates nothing. One thread at a time may
-/// call it; each thread makes its own. Copies are the same callable. Empty when
-/// default-constructed.
+/// A call whose feeds have the shapes of the previous call allocates nothing. Only one thread may
+/// use a callable at a time; each thread makes its own. Copies share their state. A
+/// default-constructed callable is empty.
 class Callable {
  public:
   Callable() = default;
 
-  /// The results in the order of the fetches, empty Arrays for operations. They are valid until the
-  /// next call: an Array copied from them stays as it is, and the next call takes fresh memory for
-  /// it; one that nobody holds is written again.
-  /// Throws what `Session::run` throws; ValueError for another number of values than feeds.
+  /// Runs the fetches and returns their results in order, empty Arrays for operations. The results
+  /// are valid until the next call, which reuses their memory unless an Array copied from them is
+  /// still alive; such Arrays keep their values. Throws what `Session::run` throws; ValueError if
+  /// the number of values differs from the number of feeds.
   std::span<const Array> operator()(std::span<const Array> values = {}) const;
-  /// Plans a call with `values` and takes a frame for it, without running anything: calls with
-  /// values of these dtypes and shapes then run whatever becomes of the graph. Throws what planning
-  /// throws.
+  /// Makes the plan of a call with `values` and leases a frame for it, without running anything.
+  /// Calls with values of these dtypes and shapes then run no matter what happens to the graph.
+  /// Throws what planning throws.
   void prepare(std::span<const Array> values = {}) const;
   explicit operator bool() const { return state_ != nullptr; }
 

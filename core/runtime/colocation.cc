@@ -9,7 +9,7 @@
 namespace towerflow {
 namespace {
 
-/// Takes over what `given` says into `part`; false where both say something and it differs.
+/// Merges `given` into `part`; returns false if both are set and differ.
 template <typename T>
 bool take_over(std::optional<T>& part, const std::optional<T>& given) {
   if (!given) return true;
@@ -41,7 +41,7 @@ int ColocationGroups::find_or_add(const Node& node) {
   return group;
 }
 
-/// Lets `own` be part of `group`; the larger one's root stays, so that no way to a root is long.
+/// Unites two groups. The root of the larger tree stays the root, which keeps paths short.
 void ColocationGroups::unite(int own, int group) {
   const auto from = static_cast<std::size_t>(own), to = static_cast<std::size_t>(group);
   if (sizes_[from] > sizes_[to]) {
@@ -52,7 +52,7 @@ void ColocationGroups::unite(int own, int group) {
   sizes_[static_cast<std::size_t>(group)] = sizes_[from] + sizes_[to];
 }
 
-/// MergeDevNames of TensorFlow's device_name_utils.cc.
+/// Merges a device request into a group, like MergeDevNames in TensorFlow's device_name_utils.cc.
 void ColocationGroups::merge(int index, const std::string& name, const DeviceSpec& asked, bool soft,
                              const Node& cause) {
   Group& group = groups_[static_cast<std::size_t>(index)];
@@ -89,7 +89,7 @@ void ColocationGroups::add(const Node& node, bool soft) {
     const std::string name = tie.substr(tie.find('@') + 1);
     if (name == node.name) continue;
     const Node* other = node.graph->find_published(name);
-    if (other == nullptr) continue;  // it is made later, or making it failed
+    if (other == nullptr) continue;  // created later, or creating it failed
     const int group = find_or_add(*other);
     const int own = find(node.name);
     if (own == group) continue;

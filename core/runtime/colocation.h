@@ -9,34 +9,35 @@
 
 namespace towerflow {
 
-/// The groups of operations that share a device, over a whole graph, and what each group asks for:
-/// what its members ask for together.
+/// The colocation groups of a whole graph and the device that each group requests, merged from the
+/// requests of its members.
 class ColocationGroups {
  public:
-  /// Takes in the next node of the graph. Throws InvalidArgumentError where it asks for another
-  /// device than its group; with soft placement the group then asks for no number, or for no type.
-  /// A node that was refused is in no group.
+  /// Adds the next node of the graph. Throws InvalidArgumentError if its device conflicts with that
+  /// of its group; with soft placement the group drops its device index or type instead. A node
+  /// that was refused is in no group.
   void add(const Node& node, bool soft);
 
-  /// The device asked for by the node's group; by the node itself when it is in none.
+  /// Returns the device that the node's group requests, or the node's own request if it is in no
+  /// group.
   const std::string& device(const Node& node) const;
 
  private:
   struct Group {
-    std::string name{};  ///< of a node that belongs to it
+    std::string name{};  ///< name of a member
     DeviceSpec spec{};
-    std::string text{};  ///< of spec
+    std::string text{};  ///< text of `spec`
   };
 
   int find(const std::string& node) const;
-  int find_or_add(const Node& node);  // its device is the new group's
+  int find_or_add(const Node& node);  // a new group requests the node's device
   void unite(int own, int group);
   void merge(int group, const std::string& name, const DeviceSpec& asked, bool soft,
              const Node& cause);
 
-  std::unordered_map<std::string, int> group_of_;  // by name of a node
-  std::vector<int> parents_;                       // of groups that were united
-  std::vector<int> sizes_;                         // of each root: how many groups it is of
+  std::unordered_map<std::string, int> group_of_;  // by node name
+  std::vector<int> parents_;                       // union-find forest of the groups
+  std::vector<int> sizes_;                         // per root: number of groups in its tree
   std::vector<Group> groups_;
 };
 

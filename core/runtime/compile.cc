@@ -25,7 +25,8 @@ std::shared_ptr<KernelCache::Prepared> KernelCache::find(const KernelEntry& entr
       return item.prepared;
     }
   }
-  // Plans hold their own kernels; those for shapes that a run finds would grow in number for ever.
+  // Plans keep their kernels alive. The limit is for kernels of late instructions: every new shape
+  // adds one.
   constexpr std::size_t kMost = 128;
   if (items.size() == kMost) items.erase(items.begin());
   items.push_back({*request.attrs, request.inputs, request.outputs, request.values, request.node,

@@ -61,7 +61,7 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
       return static_cast<int>(i);
     }
   }
-  // Another process's devices are never here, whatever stands in for a missing one.
+  // Soft placement and replacement do not apply to devices of other processes.
   const DeviceSpec& first = devices_.at(0).spec;
   const bool elsewhere = (spec.job && spec.job != first.job) ||
                          (spec.replica && spec.replica != first.replica) ||

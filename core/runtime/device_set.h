@@ -14,16 +14,16 @@ namespace towerflow {
 /// One logical device of a session.
 struct Device {
   Backend* backend = nullptr;
-  int index = 0;     ///< among the devices of its backend
+  int index = 0;     ///< index among the devices of its backend
   std::string name;  ///< "/job:localhost/replica:0/task:0/device:CPU:0"
-  DeviceSpec spec;   ///< the same
+  DeviceSpec spec;   ///< `name`, parsed
 
   MemorySpace space() const { return backend->space(index); }
   bool on_host() const { return space() == kHostSpace; }
 };
 
-/// Copies between the host's memory, where it is pinned, and a device's, on a queue of its own.
-/// Returns when the bytes are there; throws what has failed.
+/// Copies between pinned host memory and a device's memory on a new queue. Waits until the copy has
+/// ended and throws its error, if any.
 void copy_now(const Device& device, Lane lane, void* to, const void* from, std::size_t bytes);
 
 /// The devices of a session.
@@ -35,17 +35,17 @@ class DeviceSet {
   const std::vector<Device>& devices() const { return devices_; }
   const Device& operator[](int index) const { return devices_[static_cast<std::size_t>(index)]; }
 
-  /// The device for a request, with the reason in `why`. Devices of one type may stand in for
-  /// another; soft placement sends what does not exist to /cpu:(index mod number of CPUs). Throws
-  /// InvalidArgumentError in strict mode.
+  /// Chooses the device for a request and stores the reason in `why`. Devices of one type may
+  /// replace those of another; soft placement maps devices that do not exist to /cpu:(index mod
+  /// number of CPUs). Throws InvalidArgumentError without soft placement.
   int choose(const std::string& asked, bool soft, const ErrorDetail& detail,
              std::string& why) const;
 
-  /// The first device with the host's memory.
+  /// Returns the first device that uses host memory.
   int host() const;
-  /// The first device of a backend.
+  /// Returns the first device of a backend.
   int first_of(const Backend& backend) const;
-  /// What there is, in the words of TensorFlow's placement log, one line a device.
+  /// Lists the devices in the format of TensorFlow's placement log, one per line.
   std::string mapping() const;
 
  private:

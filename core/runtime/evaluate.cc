@@ -10,12 +10,12 @@
 namespace towerflow {
 namespace {
 
-constexpr int kMostNodes = 32;  // looked at, so that a deep graph costs no more than a flat one
+constexpr int kMostNodes = 32;  // limits the cost in a deep graph
 
-/// Puts what a tensor depends on into a PlanGraph, inputs before their consumers.
+/// Collects the nodes that a tensor depends on in a PlanGraph, inputs before their consumers.
 class Expression {
  public:
-  /// Whether it depends on constants alone.
+  /// Adds the nodes of a tensor; returns whether they are few and depend only on constants.
   bool add(const Tensor& tensor) {
     const Node* node = &tensor.node();
     if (places_.contains(node)) return true;
@@ -66,7 +66,7 @@ Array evaluate_constant(const Tensor& tensor) {
     Expression expression;
     return expression.add(tensor) ? expression.value(tensor) : Array();
   } catch (const Error&) {
-    return {};  // a run will say what is wrong
+    return {};  // running it will report the error
   }
 }
 

@@ -36,7 +36,7 @@ void mark_changed(VariableStorage& storage) {
   storage.version.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Holds the variables of one instruction while it runs: shared to read, exclusive to write.
+/// Locks the variables of one instruction: shared to read, exclusive to write.
 class VariableLocks {
  public:
   VariableLocks(const Frame& frame, const Instruction& instruction)
@@ -66,14 +66,14 @@ class VariableLocks {
       if (use.needs_value) require_initialized(frame_.variable(use.variable));
     }
   }
-  /// Lets what the queue does next come after what other queues still do with the variables.
+  /// Makes later work of this queue wait for work of other queues that still uses the variables.
   void await_pending(Queue& queue, Cancellation& cancellation) const {
     for (const VariableUse& use : uses_) {
       frame_.variable(use.variable).pending.await(queue, use.writes, cancellation);
     }
   }
-  /// The queue has enqueued the instruction, and `access` behind it. A replica that it fails to
-  /// fill is not what its version says.
+  /// Notes that the queue has enqueued the instruction, followed by `access`. A replica has no
+  /// valid value if filling it fails.
   void add_pending(const Queue& queue, const std::shared_ptr<Event>& access, bool fills) const {
     for (const VariableUse& use : uses_) {
       VariableStorage& storage = frame_.variable(use.variable);
@@ -126,7 +126,7 @@ class LateBinder final : public LateOutputs {
   std::vector<void*>& outputs_;
 };
 
-/// Walks one queue's instructions.
+/// Executes the instructions of one queue.
 class QueueRun {
  public:
   QueueRun(const Execution& run, std::size_t queue)
@@ -147,8 +147,8 @@ class QueueRun {
     queue_.start(run.trace || run.plan.simulated);
   }
 
-  /// Returns, or throws the first error, when all that was enqueued has ended: until then it needs
-  /// the frame's memory and the caller's feeds.
+  /// Executes all instructions. Returns, or throws the first error, only after all enqueued work
+  /// has ended, since that uses the frame's memory and the caller's feeds.
   void run() {
     std::exception_ptr error;
     try {
@@ -157,7 +157,7 @@ class QueueRun {
       error = std::current_exception();
     }
     drain();
-    if (device_error_ != nullptr) error = device_error_;  // came first
+    if (device_error_ != nullptr) error = device_error_;  // it came first
     if (error != nullptr) std::rethrow_exception(error);
   }
 
@@ -202,8 +202,8 @@ class QueueRun {
     }
   }
 
-  /// Waits until what may fail has not failed: on other queues by the events before this, on its
-  /// own here.
+  /// Commits the run after everything that may fail has succeeded: this queue is drained here, and
+  /// the plan waits for the others before the commit.
   void commit(const Instruction& instruction) {
     drain();
     if (device_error_ != nullptr) return;
@@ -211,10 +211,10 @@ class QueueRun {
     if (!run_.cancellation.commit()) throw errors::CancelledError("the run was cancelled");
   }
 
-  /// Waits for what is enqueued. An error of it becomes one of its instruction, and what it left
-  /// behind is put right.
+  /// Waits for the enqueued work. If it failed, attributes the error to its instruction and undoes
+  /// the bookkeeping of its writes.
   void drain() {
-    if (!asynchronous_) return;  // each call has thrown what failed in it
+    if (!asynchronous_) return;  // each call has thrown its own error
     std::optional<QueueError> failed = queue_.synchronize();
     if (failed_) failed = std::exchange(failed_, std::nullopt);
     if (!failed || device_error_ != nullptr) return;
@@ -230,8 +230,8 @@ class QueueRun {
     }
   }
 
-  /// What was to be written from instruction `first` on was not: replicas are to be filled anew,
-  /// and a variable that got its first value has none.
+  /// Undoes the bookkeeping of writes from instruction `first` on, which did not happen: marks
+  /// their replicas as stale and variables that would have got their first value as uninitialized.
   void forget_writes(std::size_t first) {
     const std::size_t end = std::min(at_ + 1, program_.instructions.size());
     for (std::size_t i = first; i < end; ++i) {
@@ -244,7 +244,8 @@ class QueueRun {
     }
   }
 
-  /// Before the first change: an update that found its slot uninitialised would leave others done.
+  /// Checks the variables that the run needs before it changes any: an update that failed on an
+  /// uninitialized slot would leave other updates done.
   void check_needed(const Instruction& commit) const {
     for (const NeededVariable& needed : commit.needed) {
       try {
@@ -274,7 +275,8 @@ class QueueRun {
     }
   }
 
-  /// Enqueues what touches variables, in its order among all that do; `mark` notes what it changes.
+  /// Enqueues an instruction that uses variables, after the pending accesses; `mark` notes its
+  /// changes.
   template <class Enqueue, class Mark>
   void enqueue_locked(const Instruction& instruction, const VariableLocks& locks,
                       const Enqueue& enqueue, const Mark& mark) {
@@ -291,8 +293,8 @@ class QueueRun {
       queue_.record(*access);
       locks.add_pending(queue_, access, instruction.kind == Instruction::Kind::fill);
     } catch (...) {
-      failed_ = queue_.synchronize();    // while nobody else may touch them
-      if (enqueued && !failed_) mark();  // it is done, though nobody is told when
+      failed_ = queue_.synchronize();    // while the variables are still locked
+      if (enqueued && !failed_) mark();  // the work is done, only its event is missing
       throw;
     }
     mark();
@@ -323,7 +325,7 @@ class QueueRun {
     }
   }
 
-  // What follows is kept out of `launch`, which every node of every run passes through.
+  // Not inlined, to keep `launch`, which runs for every node, small.
   [[gnu::noinline]] void launch_locked(const Instruction& instruction, const LaunchArgs& args) {
     const VariableLocks locks(frame_, instruction);
     locks.check_initialized();
@@ -331,8 +333,8 @@ class QueueRun {
     enqueue_locked(instruction, locks, enqueue, [&] { locks.mark_written(); });
   }
 
-  /// Launches; what is written of variables that live elsewhere is brought here before and stored
-  /// there after, under their locks.
+  /// Launches a kernel. Variables stored elsewhere that it writes are copied here before and stored
+  /// at their homes after it, under their locks.
   void launch_through(const Instruction& instruction, const PreparedKernel& kernel,
                       const LaunchArgs& args) {
     for (const WriteThrough& write : instruction.through) prepare_replica(write, *instruction.op);
@@ -340,12 +342,12 @@ class QueueRun {
     for (const WriteThrough& write : instruction.through) store(write);
   }
 
-  /// Prepares a replica for being written: it counts as uninitialized until the write is stored,
-  /// and it gets the source's value first unless the op overwrites all of it.
+  /// Prepares a replica for a write: it counts as uninitialized until the write is stored, and gets
+  /// the master's value first unless the op overwrites all of it.
   void prepare_replica(const WriteThrough& write, const OpDef& op) {
     VariableStorage &master = frame_.variable(write.master), &here = frame_.variable(write.replica);
     const bool held = is_current(here, master);
-    here.initialized.store(false, std::memory_order_release);  // until it is stored
+    here.initialized.store(false, std::memory_order_release);  // until `store`
     if (held || op.overwrites || !master.initialized.load(std::memory_order_acquire)) return;
     copy_now(devices_[write.device], Lane::download, here.value.raw(), master.value.raw(),
              master.value.bytes());
@@ -365,10 +367,10 @@ class QueueRun {
     rethrow_with(detail);
   }
 
-  /// Shapes are known by now, or found by the kernel itself: prepare and run. On the host, where
-  /// the work is over when this returns.
+  /// Prepares and runs a late instruction: its input shapes are known now, and its output shapes
+  /// are inferred or found by the kernel. Only on the host, where the work has ended on return.
   [[gnu::noinline]] void launch_late(const Instruction& instruction, LaunchArgs& args) {
-    const VariableLocks locks(frame_, instruction);  // shapes may be values of variables
+    const VariableLocks locks(frame_, instruction);  // shapes may depend on values of variables
     locks.check_initialized();
     locks.await_pending(queue_, run_.cancellation);
     KernelRequest request{instruction.op, &instruction.attrs, {}, {}, {}, instruction.state};
@@ -394,7 +396,7 @@ class QueueRun {
     locks.mark_written();
   }
 
-  /// An input as an Array that does not own its memory.
+  /// Returns an input as an Array that does not own its memory.
   Array value_at(const Instruction& instruction, int input, const KernelRequest& request) const {
     const auto index = static_cast<std::size_t>(input);
     return Array(request.inputs[index].dtype, request.inputs[index].shape,
@@ -444,15 +446,16 @@ class QueueRun {
   const DeviceSet& devices_;
   const std::function<void(std::size_t, std::size_t)>& before_;
   const bool trace_, asynchronous_;
-  const bool watched_;                // each instruction is announced to the queue
-  std::size_t at_ = 0;                // the instruction under way
-  std::optional<QueueError> failed_;  // found before `drain` could take it
-  std::exception_ptr device_error_;   // of what was enqueued
+  const bool watched_;                // whether each instruction is announced to the queue
+  std::size_t at_ = 0;                // the current instruction
+  std::optional<QueueError> failed_;  // taken from the queue before `drain`
+  std::exception_ptr device_error_;   // of enqueued work
   std::vector<const void*>& inputs_;
   std::vector<void*>& outputs_;
 };
 
-/// Keeps the error that came first; one that only says "cancelled" gives way to its cause.
+/// Keeps the first error, except that a CancelledError is replaced by the first error of another
+/// type.
 class FirstError {
  public:
   void take(Cancellation& cancellation) {

@@ -7,21 +7,21 @@
 
 namespace towerflow {
 
-/// One run of a plan in a frame that has begun.
+/// One run of a plan. `frame.begin` has been called.
 struct Execution {
   const Plan& plan;
   Frame& frame;
   RunContext& context;
   KernelCache& kernels;
   const DeviceSet& devices;
-  bool trace = false;  ///< whether the frame keeps the spans
-  /// Called before each instruction with the numbers of its queue and of itself; optional. What it
-  /// throws is an error of that instruction.
+  bool trace = false;  ///< whether times are stored in the frame
+  /// Optional; called before each instruction with the indices of its queue and of itself. An
+  /// exception from it counts as an error of that instruction.
   std::function<void(std::size_t queue, std::size_t instruction)> before{};
 };
 
-/// Returns when every queue has drained; rethrows the first error, with node, op, device, input
-/// shapes and the user's line.
+/// Executes a plan and returns when every queue has drained. Rethrows the first error with its
+/// node, op, device, input shapes and the user's line.
 void execute(const Execution& run, Workers& workers);
 
 }  // namespace towerflow

@@ -70,7 +70,7 @@ Frame::Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resource
   bind_constants(devices);
 }
 
-/// An event belongs to the queue that records it.
+/// Makes the events, each by the backend of the queue that records it.
 void Frame::make_events(const DeviceSet& devices) {
   for (const QueueProgram& queue : plan_.queues) {
     Backend& backend = *devices[queue.device].backend;
@@ -107,7 +107,7 @@ void* Frame::device_constant(const Array& value, const Device& device) {
 
 void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
   arenas.take(plan_, blocks_);
-  // Before any address changes: there may be no memory for a result.
+  // Allocate results before any address changes, since this may fail.
   for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
     const bool result = plan_.slots[i].kind == Slot::Kind::output;
     if (result && plan_.view_of[i] == static_cast<int>(i)) bind_result(i);
@@ -137,7 +137,7 @@ void Frame::begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace) {
 void Frame::bind_result(std::size_t slot) {
   Array& array = arrays_[slot];
   if (!array.empty() && array.owner().use_count() == 1) {
-    // Whoever held it last may have been another thread, whose reads come before what follows.
+    // The last holder may have been another thread, whose reads must come before later writes.
     std::atomic_thread_fence(std::memory_order_acquire);
   } else {
     array = Array(plan_.slots[slot].desc.dtype, result_shapes_[slot]);

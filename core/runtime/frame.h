@@ -8,27 +8,27 @@
 
 namespace towerflow {
 
-/// Memory and bindings of one run of a plan; used by one run at a time, then again.
+/// The memory and bindings of a run of a plan. Used by one run at a time, then reused.
 class Frame {
  public:
-  /// What the walk along one queue needs, kept so that a run allocates nothing.
+  /// State for executing one queue, kept so that a run allocates nothing.
   struct QueueState {
     std::unique_ptr<Queue> queue;
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
-    std::vector<Span> spans;  // per instruction, when the run is traced
+    std::vector<Span> spans;  // per instruction; filled if the run is traced
   };
 
   Frame(const Plan& plan, const DeviceSet& devices, ResourceStore& resources);
 
-  /// Binds memory, feeds and result Arrays; clears events. The feeds live as long as the run. A
-  /// result that was put back and that nobody else holds is written again.
+  /// Binds memory, feeds and result Arrays; resets events. The feeds must outlive the run. Result
+  /// Arrays that were returned are reused if nobody else holds them.
   void begin(ArenaPool& arenas, std::span<const Array> feeds, bool trace);
   /// Moves the results of the run out, in the order of the fetches; empty Arrays for operations.
   void take_results(std::vector<Array>& results);
-  /// Gives the arrays of `take_results` back to the frame, so that the next run reuses them.
+  /// Returns the Arrays of `take_results` to the frame for reuse by the next run.
   void return_results(std::vector<Array>& results);
-  /// Lets go of the memory.
+  /// Releases the memory at the end of a run.
   void end(ArenaPool& arenas);
 
   void* address(int slot) const { return addresses_[static_cast<std::size_t>(slot)]; }
@@ -41,13 +41,13 @@ class Frame {
   VariableStorage& variable(int index) const {
     return *variables_[static_cast<std::size_t>(index)];
   }
-  /// Shape of a slot in this run, also of a late one.
+  /// Returns the dtype, shape and memory of a slot in this run, also of a late slot.
   const TensorDesc& desc(int slot) const;
-  /// What the plan knows of a slot: an open shape for a late one.
+  /// Returns what the plan declares of a slot; the shape of a late slot is partially unknown.
   const TensorDesc& declared(int slot) const {
     return plan_.slots[static_cast<std::size_t>(slot)].desc;
   }
-  /// Gives a late slot its Array.
+  /// Allocates the Array of a late slot and returns its address.
   void* bind_late(int slot, DType dtype, const Shape& shape);
   QueueState& queue(std::size_t index) { return queues_[index]; }
 
@@ -62,11 +62,11 @@ class Frame {
 
   const Plan& plan_;
   std::vector<ArenaPool::Block> blocks_;  // per arena of the plan
-  std::vector<const void*> bound_;        // the memory of each that addresses_ were made for
+  std::vector<const void*> bound_;        // per arena: the memory that addresses_ was computed for
   std::vector<void*> addresses_;          // per slot
-  std::vector<Array> arrays_;             // per slot, where it has one: results, strings, late
-  std::vector<Shape> result_shapes_;      // per slot: of a fetch that is a view, the fetch's
-  std::vector<TensorDesc> late_descs_;    // per slot, of late ones
+  std::vector<Array> arrays_;             // per slot that needs one: results, strings, late values
+  std::vector<Shape> result_shapes_;      // per slot; if a view of it is fetched: the view's shape
+  std::vector<TensorDesc> late_descs_;    // per late slot
   std::vector<VariableStorage*> variables_;
   std::vector<std::shared_ptr<void>> device_constants_;
   std::vector<std::shared_ptr<Event>> events_;

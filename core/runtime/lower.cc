@@ -9,7 +9,7 @@
 namespace towerflow {
 namespace {
 
-/// Turns the finished graph into slots and instruction lists.
+/// Converts the final graph into slots and instruction lists.
 class Lowering {
  public:
   Lowering(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels, Plan& plan)
@@ -31,16 +31,16 @@ class Lowering {
   }
 
  private:
-  /// Of one variable so far.
+  /// The accesses to one variable so far.
   struct Accesses {
     int writer = -1;
-    std::vector<int> readers;  // since then
+    std::vector<int> readers;  // since the last write
   };
 
-  // --- which values look into a variable, and until when ---------------------------------------
+  // --- storages of variables: which values refer to them, and until when -----------------------
 
-  /// What stands for the storage that `value` is or looks into: the node of a variable, or the
-  /// first node that fills a replica of one; -1 for none.
+  /// Returns the node that represents the storage that `value` is or is a view of: a variable, or
+  /// the first node that fills a replica of one; -1 for none.
   int storage_of(ValueId value) const {
     const PlanNode& node = graph_.node(value);
     const bool own = node.op->effect == Effect::variable || node.replica;
@@ -49,14 +49,14 @@ class Lowering {
                                                    : -1;
   }
 
-  /// Whether a node writes the host's replica of the variable at an input, which lives elsewhere.
+  /// Returns whether a node writes the host's replica of a variable input stored elsewhere.
   bool writes_replica(const PlanNode& node, std::size_t input) const {
     return lists_input(node.op->written, input) && graph_.node(node.inputs[input]).replica;
   }
 
-  /// Of each node the storage that it has, else the one behind its first input.
+  /// Finds the storage of each node: its own, else the one behind its first input.
   void find_storages() {
-    std::map<std::pair<int, MemorySpace>, int> replicas;  // of a variable in other memory
+    std::map<std::pair<int, MemorySpace>, int> replicas;  // (variable, memory) -> first fill
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const PlanNode& node = graph_.nodes[i];
       int storage = -1;
@@ -66,7 +66,7 @@ class Lowering {
         const std::pair key(graph_.variable_behind(node.inputs[0]), space_of(node));
         storage = replicas.emplace(key, static_cast<int>(i)).first->second;
       } else if (!node.inputs.empty()) {
-        // What an op refers to that writes a replica is the variable still.
+        // An op that writes a replica still refers to the variable itself.
         storage = writes_replica(node, 0) ? graph_.variable_behind(node.inputs[0])
                                           : storage_of(node.inputs[0]);
       }
@@ -79,7 +79,7 @@ class Lowering {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const PlanNode& node = graph_.nodes[i];
       if (node.dead) continue;
-      // A view is used for as long as what looks through it.
+      // A view is used as long as the nodes that read through it.
       const int used_until = std::max(static_cast<int>(i), last_use_[i]);
       for (ValueId input : node.inputs) {
         int& last = last_use_[static_cast<std::size_t>(input.node)];
@@ -119,7 +119,7 @@ class Lowering {
     return node.lane == Lane::download ? kHostSpace : devices_[node.device].space();
   }
 
-  /// The slot of a value; one that is known already has a slot in every memory where it is read.
+  /// Returns the slot of a value. A known value has a slot in every memory where it is read.
   int slot_of(ValueId value, MemorySpace reader = kHostSpace) {
     const PlanNode& node = graph_.node(value);
     const auto output = static_cast<std::size_t>(value.output);
@@ -145,7 +145,7 @@ class Lowering {
 
   void set_slot(ValueId value, int slot) { slots_[{value, space_of(graph_.node(value))}] = slot; }
 
-  /// A slot that is the storage of a variable or replica.
+  /// Adds a slot for the storage of a variable or replica.
   int storage_slot(int root, const OutputSpec& spec) {
     Slot slot;
     slot.kind = Slot::Kind::variable;
@@ -204,7 +204,7 @@ class Lowering {
       view_of_[static_cast<int>(plan_.slots.size())] = memory_of(seen);
       set_slot({id, 0}, add_slot(std::move(slot)));
       inherit_order(id);
-      // The read of a variable that is fetched is its value here, whoever reads it later.
+      // A fetched read of a variable has the variable's value here, even if others read it later.
       if (fetched_.contains({id, 0}) && storage_of({id, 0}) >= 0) {
         fetched_reads_[id] = copy_for_fetch({id, 0}, slot_of({id, 0}));
       }
@@ -218,9 +218,9 @@ class Lowering {
     const OutputSpec& input = graph_.spec(node.inputs[0]);
     if (!node.outputs[0].shape.fully_known() || !input.shape.fully_known()) return false;
     if (input.dtype == DType::string) return false;
-    // What set_shape promised of it may be wrong: that is compared when it is copied.
+    // set_shape may have declared a wrong shape, which the kernel detects when it copies.
     if (node.outputs[0].shape.elements() != input.shape.elements()) return false;
-    // Numbers that say which shape it has are compared in the run where only that knows them.
+    // If the new shape is computed during the run, the kernel must check it.
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
       const ValueId value = node.inputs[i];
       if (!graph_.node(value).is_known(static_cast<std::size_t>(value.output))) return false;
@@ -231,10 +231,10 @@ class Lowering {
     return !is_written_during_use(root, id) || is_read_at_consumers(root, id);
   }
 
-  /// Returns whether a view is the variable's own read, `w/read`, whose value is the variable's
-  /// when each consumer runs. A read with control inputs, and every view of it, has the value of
-  /// its own place in the order; so has one whose consumer writes the variable and must not see its
-  /// writes.
+  /// Returns whether a view is the variable's own read, `w/read`, which has the variable's value
+  /// when each consumer runs. A read with control inputs, and every view of it, has the value at
+  /// its own position in the order. So does an own read with a consumer that writes the variable,
+  /// which must not see its own writes.
   bool is_read_at_consumers(int root, int view) const {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(view)];
     if (!node.own_read) return false;
@@ -246,8 +246,8 @@ class Lowering {
            });
   }
 
-  /// A node without an instruction passes on what its consumers must wait for: one draft, which is
-  /// made where there are several, so that none of them is named again by all that come behind.
+  /// Passes the dependencies of a node without an instruction on to its consumers. Several
+  /// dependencies are combined in one join, so that they are not repeated for each consumer.
   void inherit_order(int id) {
     std::vector<int> before = dependencies_of(graph_.nodes[static_cast<std::size_t>(id)]);
     int& after = after_[static_cast<std::size_t>(id)];
@@ -259,7 +259,7 @@ class Lowering {
     drafts_.push_back({.after = std::move(before), .may_fail = false, .joins = true});
   }
 
-  /// Returns the drafts of a node's inputs and control inputs, for which its draft must wait.
+  /// Returns the drafts of a node's inputs and control inputs, which its own draft must wait for.
   std::vector<int> dependencies_of(const PlanNode& node) const {
     std::vector<int> before;
     const auto add = [&](int behind) {
@@ -277,7 +277,7 @@ class Lowering {
     drafts.erase(std::unique(drafts.begin(), drafts.end()), drafts.end());
   }
 
-  /// A copy between memories; to a replica it is made only when the variable has changed.
+  /// Emits a copy between memories. A replica is only refreshed if the variable has changed.
   void emit_copy(int id) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     Draft draft{.device = node.device, .lane = node.lane, .may_fail = false};
@@ -308,8 +308,8 @@ class Lowering {
     place_draft(id, std::move(draft));
   }
 
-  /// The slot from which a copy engine reads a value. What is fed lies where the caller has it: it
-  /// is copied first, into the frame's memory, which the engine reaches.
+  /// Returns the slot from which a copy engine reads a value. Fed values are in the caller's
+  /// memory, which the engine may not reach, so they are copied to the frame's memory first.
   int staged(ValueId value) {
     const int slot = slot_of(value);
     if (plan_.slots[static_cast<std::size_t>(slot)].kind != Slot::Kind::feed) {
@@ -325,7 +325,7 @@ class Lowering {
     return found->second;
   }
 
-  /// A draft that copies within the host's memory; returns its number.
+  /// Adds a draft that copies within host memory; returns its number.
   int add_host_copy(ValueId value, int from, int to) {
     const PlanNode& node = graph_.node(value);
     const int at = devices_[node.device].on_host() ? node.device : devices_.host();
@@ -406,18 +406,19 @@ class Lowering {
     return cost_of(*node.op, inputs, node.outputs);
   }
 
-  /// From work and bytes at rates that a core of any machine of today has, for the order of queues.
+  /// Estimates the time from flops and bytes at typical rates of one core, for the order in queues.
   static double estimated_seconds(const Cost& cost) {
     constexpr double kLaunch = 1e-6, kFlopsPerSecond = 50e9, kBytesPerSecond = 10e9;
     return kLaunch + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
   }
 
-  /// An output of an op that refers to a variable's storage (Assign) is that storage.
+  /// Returns the slot of an output; one that refers to a variable (Assign) is the variable's
+  /// storage.
   int output_slot(int id, int output) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     const OutputSpec& spec = node.outputs[static_cast<std::size_t>(output)];
     if (node.is_known(static_cast<std::size_t>(output))) {
-      // Those who read it have the value already: the kernel writes to memory that nobody reads.
+      // Readers already have the value; the kernel writes to memory that nobody reads.
       Slot unread;
       unread.desc = {spec.dtype, spec.shape, space_of(node)};
       if (spec.dtype == DType::string) unread.kind = Slot::Kind::boxed;
@@ -444,7 +445,7 @@ class Lowering {
         use.needs_value = false;
       }
       if (!writes_replica(node, i)) continue;
-      use.needs_value = false;  // it is filled or overwritten under the lock
+      use.needs_value = false;  // filled or overwritten under the lock
       const int home = graph_.variable_behind(node.inputs[i]), master = variable_index(home);
       uses[master] = {master, true, !node.op->overwrites};
       made.through.push_back(
@@ -470,7 +471,7 @@ class Lowering {
     drafts_.push_back(std::move(draft));
   }
 
-  /// Reads of a variable come after the write before them, a write after both.
+  /// Orders accesses to variables: reads after the last write, writes also after the reads since.
   void order_variables(Draft& draft, int number) {
     for (const VariableUse& use : draft.instruction.variables) {
       Accesses& accesses = accesses_[use.variable];
@@ -484,7 +485,8 @@ class Lowering {
     }
   }
 
-  /// Stateful ops on one queue or reader keep their order on the tape, and so do those on files.
+  /// Returns the states that a node uses. Stateful ops on one queue or reader keep their tape
+  /// order, and so do ops on files.
   std::vector<int> states_of(const PlanNode& node) const {
     if (node.op->effect == Effect::io) return {static_cast<int>(graph_.nodes.size())};
     std::vector<int> states;
@@ -523,7 +525,8 @@ class Lowering {
     resolve_views();
   }
 
-  /// A value that is not the run's own is copied out: a variable after everything else.
+  /// Adds a copy of a value whose memory does not belong to the run, as its result. A variable is
+  /// copied after its last write.
   int copy_for_fetch(ValueId fetch, int slot) {
     Slot result;
     result.desc = plan_.slots[static_cast<std::size_t>(slot)].desc;
@@ -533,13 +536,13 @@ class Lowering {
     return out;
   }
 
-  /// The slot whose memory a slot is.
+  /// Returns the slot whose memory a slot uses.
   int memory_of(int slot) const {
     const auto it = view_of_.find(slot);
     return it == view_of_.end() ? slot : it->second;
   }
 
-  /// Instructions and fetches name the slot that has the memory, not the view of it.
+  /// Gives each view the kind and index of the slot whose memory it uses.
   void resolve_views() {
     for (const auto& [view, of] : view_of_) {
       Slot& slot = plan_.slots[static_cast<std::size_t>(view)];
@@ -563,10 +566,10 @@ class Lowering {
   std::vector<int> storages_;                // per node: see find_storages
   std::map<int, std::vector<int>> writers_;  // per storage root: nodes that write it, in order
   std::map<std::pair<ValueId, MemorySpace>, int> slots_;
-  std::map<int, int> view_of_;        // slots that look into another's memory, and whose
-  std::set<int> staging_;             // slots of the host that copy engines read or write
-  std::map<int, int> fetched_reads_;  // node of a variable's read -> slot of its value there
-  std::map<int, int> staged_feeds_;   // slot of a feed -> of its copy that engines reach
+  std::map<int, int> view_of_;        // view slot -> slot whose memory it uses
+  std::set<int> staging_;             // host slots that copy engines read or write
+  std::map<int, int> fetched_reads_;  // node of a variable's read -> slot of its value
+  std::map<int, int> staged_feeds_;   // slot of a feed -> slot of its staged copy
   std::map<int, int> variables_;      // storage root -> index in the plan
   std::vector<Draft> drafts_;
   std::vector<int> after_;            // per node: the draft that its consumers wait for, or -1

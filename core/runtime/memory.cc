@@ -1,4 +1,4 @@
-// Pass 6: offsets for what lies in a frame's memory.
+// Pass 6: assigns offsets in the memory of a frame.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kSlotUnit = 64;  // bytes: alignment of every slot
+constexpr std::size_t kSlotUnit = 64;  // bytes; alignment of every slot
 
 std::size_t slot_bytes(std::size_t bytes) {
   return (std::max<std::size_t>(bytes, 1) + kSlotUnit - 1) / kSlotUnit * kSlotUnit;
 }
 
-/// A region of memory that grows and hands out the best-fitting hole, the first of several.
+/// A growing region of memory. Allocates the best-fitting hole, the lowest of several.
 class Region {
  public:
   std::size_t take(std::size_t bytes) {
@@ -28,7 +28,7 @@ class Region {
       if (size > bytes) add(offset + bytes, size - bytes);
       return offset;
     }
-    // Grow, beginning in the last hole when it reaches the end.
+    // Grow the region, reusing the last hole if it is at the end.
     std::size_t offset = end_;
     if (!holes_.empty() && holes_.rbegin()->first + holes_.rbegin()->second == end_) {
       offset = holes_.rbegin()->first;
@@ -68,18 +68,18 @@ class Region {
   }
 
   std::map<std::size_t, std::size_t> holes_;               // offset -> bytes
-  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // the same: bytes and offset
+  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // the same holes: (bytes, offset)
   std::size_t end_ = 0;
 };
 
 struct Lifetime {
   int queue = -1;
-  int first = -1;          // instruction that writes it
-  int last = -1;           // last instruction of the same queue that reads it
-  bool crosses = false;    // another queue reads it: never given back
-  int reuses = -1;         // slot whose memory it takes over in place
-  bool passed_on = false;  // its memory goes on as another slot's
-  bool ended = false;      // its memory was given back
+  int first = -1;          // the first instruction that writes it
+  int last = -1;           // the last instruction of the same queue that reads it
+  bool crosses = false;    // another queue uses it: never released
+  int reuses = -1;         // slot whose memory it reuses in place
+  bool passed_on = false;  // its memory was reused in place by another slot
+  bool ended = false;      // its memory was released
 };
 
 class MemoryPlanner {
@@ -109,7 +109,7 @@ class MemoryPlanner {
     return lifetimes_[static_cast<std::size_t>(plan_.view_of[static_cast<std::size_t>(slot)])];
   }
 
-  /// Each memory has one arena, in which each queue has a region of its own.
+  /// Chooses the arenas: one per memory, in which each queue has its own region.
   void choose_arenas() {
     plan_.arenas = {{.device = devices_.host()}};
     for (QueueProgram& queue : plan_.queues) {
@@ -202,7 +202,7 @@ class MemoryPlanner {
   /// Returns the first input of an instruction whose memory the output can reuse; -1 for none.
   int find_reusable_input(const Instruction& instruction, int output, std::size_t bytes,
                           int index) {
-    std::unordered_map<const Lifetime*, int> reads;  // once they are asked for
+    std::unordered_map<const Lifetime*, int> reads;  // filled on demand
     for (const InPlacePair& pair : instruction.kernel->in_place()) {
       if (instruction.outputs[static_cast<std::size_t>(pair.output)] != output) continue;
       const int input = instruction.inputs[static_cast<std::size_t>(pair.input)];

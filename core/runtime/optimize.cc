@@ -1,4 +1,4 @@
-// The passes that make the graph of a plan smaller: folding, sharing, rewriting.
+// The passes that simplify the graph of a plan: folding, sharing, rewriting.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,17 +60,17 @@ void compute(PlanGraph& graph, PlanNode& node, const Device& device) {
   if (const auto failed = queue->synchronize()) std::rethrow_exception(failed->error);
 }
 
-/// Stands for many effects at once: it waits for them, and others for it.
+/// The op of a join, which waits for many effects; other nodes wait for the join instead.
 const OpDef& join_op() {
   static const OpDef def{
       .name = "_Join", .shape = {}, .gradient = NoGradient{"it exists in plans only"}};
   return def;
 }
 
-/// For each node what acts behind it, whoever reads it: itself where it has an effect, else the ops
-/// with an effect behind its inputs and control inputs. Sorted; nodes of one kind share a list.
-/// Instead of a long list there is a join, for what many nodes have behind them is not to be
-/// written down for each of them.
+/// For each node, the effects behind it: the node itself if its op has an effect, else the nearest
+/// ops with an effect that it depends on through inputs and control inputs. Lists are sorted and
+/// shared by nodes that have the same effects behind them. A long list is replaced by a join, so
+/// that it is not repeated for each node that depends on it.
 class EffectsBehind {
  public:
   explicit EffectsBehind(PlanGraph& graph) : graph_(graph), found_(graph.nodes.size()) {
@@ -83,14 +83,14 @@ class EffectsBehind {
     }
   }
 
-  /// Replaces the control inputs of a node by the effects that they depend on; with `inputs`, also
-  /// by those that its data inputs depend on.
+  /// Replaces the control inputs of a node by the effects behind them; with `inputs`, also by those
+  /// behind its data inputs.
   void set_control_inputs(std::size_t node, bool inputs) {
     const Ids effects = effects_before(node, inputs);
     graph_.nodes[node].control = effects == nullptr ? std::vector<int>{} : *effects;
   }
 
-  /// Brings the graph back into order, joins before those who wait for them.
+  /// Moves the joins in front of the nodes that wait for them.
   void place_joins() {
     if (joins_.empty()) return;
     std::stable_sort(joins_.begin(), joins_.end(),
@@ -109,17 +109,17 @@ class EffectsBehind {
   using Ids = std::shared_ptr<const std::vector<int>>;
 
   struct Join {
-    std::size_t before = 0;  ///< the node that asked for it
-    int node = -1;           ///< at the end of the graph
+    std::size_t before = 0;  ///< the node that needs it
+    int node = -1;           ///< its position at the end of the graph
   };
 
   static constexpr std::size_t kMostListed = 16;
 
-  /// Returns the effects that a node depends on through its control inputs and, with `inputs`, its
-  /// data inputs; nullptr for none.
+  /// Returns the effects behind a node's control inputs and, with `inputs`, its data inputs;
+  /// nullptr for none.
   Ids effects_before(std::size_t asking, bool inputs) {
     Ids all;
-    std::vector<int> many;  // once they are in no single list
+    std::vector<int> many;  // used if no single list contains them all
     const auto add = [&](int id) {
       const Ids& more = found_[static_cast<std::size_t>(id)];
       if (more == nullptr || more == all) return;
@@ -198,12 +198,12 @@ void drop_unread(PlanGraph& graph, PassLog& log) {
 
 void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
   int folded = 0;
-  std::vector<bool> found(graph.nodes.size(), false);  // a shape that was open before
+  std::vector<bool> found(graph.nodes.size(), false);  // nodes whose shape became known here
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     PlanNode& node = graph.nodes[i];
     if (node.dead || node.feed >= 0) continue;
-    // Constants found above may make this node's shape more precise first. A shape found so has to
-    // fit those who read it, whether theirs was known before or not.
+    // Constants computed above may make this node's shape more precise. A shape found that way must
+    // be compatible with its readers, even if their shapes were known before.
     const bool open = std::any_of(node.outputs.begin(), node.outputs.end(),
                                   [](const auto& output) { return !output.shape.fully_known(); });
     const bool reads_found =
@@ -221,7 +221,7 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
     }
     ++folded;
   }
-  // Takes the inputs off a node whose value is known, but not what must run before them.
+  // Removes the inputs of nodes with known values, but keeps the effects that must run before them.
   EffectsBehind effects(graph);
   for (std::size_t i = 0; i < found.size(); ++i) {
     const PlanNode& node = graph.nodes[i];
@@ -244,12 +244,12 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
     int device;
     std::vector<ValueId> inputs;
     std::vector<int> control;
-    std::size_t attrs;  // hashed: equal inputs may have many readers that differ in these alone
+    std::size_t attrs;  // hash, since many readers of one input may differ only in attributes
     auto operator<=>(const Key&) const = default;
   };
   std::multimap<Key, int> known;
-  std::vector<int> kept;           // per node: itself, or its equal
-  std::vector<bool> sees_storage;  // per node: whether it is, or looks into, that of a variable
+  std::vector<int> kept;           // per node: itself, or the equal node that replaces it
+  std::vector<bool> sees_storage;  // per node: whether it is a variable's storage or a view of it
   int shared = 0;
   const auto reads_variable = [&](ValueId value) {
     return graph.spec(value).is_ref || sees_storage[static_cast<std::size_t>(value.node)];
@@ -290,7 +290,7 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
 
 namespace {
 
-/// What a skipped rewrite is called must be one of the rules' kinds or names.
+/// Throws ValueError if a skipped rewrite is neither the kind nor the name of a rule.
 void check_skipped(const std::set<std::string>& skipped, const std::vector<RewriteRule>& rules) {
   std::set<std::string> kinds, known;
   for (const RewriteRule& rule : rules) {
@@ -321,7 +321,8 @@ void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOption
     const Device& device = devices[node.device];
     return device.backend->find_kernel(kernel_request(graph, node, device)) != nullptr;
   };
-  // Chains come last, also after a program's own rules: what they swallow no pattern finds again.
+  // Elementwise chains come last, after a program's own rules too: no pattern can match ops inside
+  // them.
   std::vector<RewriteRule> rules = rewrite_rules();
   std::stable_partition(rules.begin(), rules.end(),
                         [](const RewriteRule& rule) { return rule.kind != "elementwise"; });

@@ -22,7 +22,7 @@ const PlanNode* referenced_variable(const PlanGraph& graph, ValueId input) {
   return variable < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(variable)];
 }
 
-/// Whether an op works on the storage that an input refers to, rather than on the value there.
+/// Returns whether an op uses the storage that an input refers to, rather than its value.
 bool takes_storage(const OpDef& op, std::size_t input) {
   if (lists_input(op.written, input)) return true;
   const auto& arguments = op.signature.inputs;
@@ -32,14 +32,15 @@ bool takes_storage(const OpDef& op, std::size_t input) {
   return input < arguments.size() && arguments[input].is_ref;
 }
 
-/// What a node must share the device of.
+/// A node whose device another node must share, and that device.
 struct Tie {
   const PlanNode* node = nullptr;
   int device = 0;
 };
 
-/// Finds what determines a node's device: the variable that it refers to, else the first node of
-/// its colocation group. A variable that is stored on a device does not: it is read from anywhere.
+/// Finds the node whose device a node must share: the variable that it refers to, else the first
+/// node of its colocation group. Variables stored on a device are exempt, since they can be read
+/// from anywhere.
 Tie find_tie(const PlanGraph& graph, const PlanNode& node,
              const std::unordered_map<std::string, int>& by_name) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -79,7 +80,7 @@ ErrorDetail placement_detail(const PlanNode& node, const Device& device, std::st
                        "set allow_soft_placement, or put it under tf::device(\"/cpu:0\")"));
 }
 
-/// Whether a device can be the home of a variable: to read it is an Identity.
+/// Returns whether a device can store a variable: it needs an Identity kernel to read it.
 bool can_hold(const PlanNode& variable, const Device& device) {
   static const OpDef& identity = OpRegistry::global().get("Identity");
   const OutputSpec& spec = variable.outputs[0];
@@ -89,8 +90,8 @@ bool can_hold(const PlanNode& variable, const Device& device) {
   return device.backend->find_kernel(request) != nullptr;
 }
 
-/// The home of a variable that asks for its device: that of the session's plans before, whatever
-/// the graph has come to ask since.
+/// Returns the home of a variable that is stored on its device. A home chosen by an earlier plan of
+/// the session is kept, whatever the graph requests now.
 int home_of(const PlanNode& node, const DeviceSet& devices, const ColocationGroups& groups,
             HomeDevices& homes, bool soft, std::string& why) {
   const ErrorDetail detail{
@@ -110,15 +111,15 @@ int home_of(const PlanNode& node, const DeviceSet& devices, const ColocationGrou
   return known->second;
 }
 
-/// Whether the plan launches something for the node, rather than knowing its value or only keeping
-/// an order.
+/// Returns whether the plan launches a kernel for the node: not for variables, known values, and
+/// nodes that only order others.
 bool is_launched(const PlanNode& node) {
   if (node.op->effect == Effect::variable) return false;
   if (node.op->effect == Effect::pure && node.outputs.empty()) return false;
   return !(node.op->effect == Effect::pure && node.is_known(0));
 }
 
-/// Moves a node that its device has no kernel for to the host. Throws without soft placement.
+/// Moves a node to the host if its device has no kernel for it. Throws without soft placement.
 void ensure_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& devices, bool soft,
                    std::string& why) {
   const Device& device = devices[node.device];
@@ -163,14 +164,14 @@ void ensure_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& 
   }
 }
 
-/// Moves averages of gradients to the accelerator whose update reads them: those that ask for no
-/// device, come from accelerators, and are read by nobody else.
+/// Moves averages of gradients to the accelerator whose update reads them, if they request no
+/// device, their inputs come from accelerators, and nothing else reads them.
 class AveragePlacer {
  public:
   AveragePlacer(PlanGraph& graph, const DeviceSet& devices, const ColocationGroups& groups)
       : graph_(graph), devices_(devices), groups_(groups), readers_(graph.nodes.size(), kNone) {}
 
-  /// Calls `moved` with each node that has moved.
+  /// Moves the nodes and calls `moved` with each of them.
   template <class Moved>
   void run(const Moved& moved) {
     std::vector<bool> averages;
@@ -232,7 +233,7 @@ class AveragePlacer {
   PlanGraph& graph_;
   const DeviceSet& devices_;
   const ColocationGroups& groups_;
-  std::vector<int> readers_;  // per node: the accelerator of all that read it
+  std::vector<int> readers_;  // per node: the accelerator of all its readers, kNone or kSeveral
 };
 
 }  // namespace
@@ -270,7 +271,7 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
     ledger.push_back({node.origin->name, node.op->name, node.origin->device,
                       devices[node.device].name, std::move(why)});
   }
-  std::map<std::string, std::size_t> entries;  // of the ledger, once they are asked for
+  std::map<std::string, std::size_t> entries;  // node -> ledger entry, filled on demand
   AveragePlacer(graph, devices, groups).run([&](const PlanNode& node) {
     for (std::size_t i = entries.size(); i < ledger.size(); ++i) entries[ledger[i].node] = i;
     Placement& entry = ledger[entries.at(node.origin->name)];
@@ -286,7 +287,7 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
 void move_late_to_host(PlanGraph& graph, const DeviceSet& devices, std::vector<Placement>& ledger,
                        PassLog& log) {
   int moved = 0;
-  std::unordered_map<std::string, std::size_t> entries;  // of the ledger, once they are asked for
+  std::unordered_map<std::string, std::size_t> entries;  // node -> ledger entry, filled on demand
   for (PlanNode& node : graph.nodes) {
     if (node.dead || node.feed >= 0 || devices[node.device].on_host() || !is_launched(node)) {
       continue;
@@ -337,7 +338,7 @@ KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, const
   const bool has_state = node.op->effect == Effect::stateful || node.op->effect == Effect::random ||
                          node.op->effect == Effect::io;
   if (has_state) request.node = node.origin->name;
-  // Kernels multiply sizes of their operands as they like: here it is seen that the products fit.
+  // Kernels multiply the sizes of their operands without checks; elements() throws on overflow.
   for (const auto* operands : {&request.inputs, &request.outputs}) {
     for (const TensorDesc& operand : *operands) operand.shape.elements();
   }

@@ -8,7 +8,7 @@
 
 namespace towerflow::types {
 
-/// Where a node runs and why: an entry of the placement ledger.
+/// An entry of the placement ledger: where a node runs and why.
 struct Placement {
   std::string node;
   std::string op;
@@ -17,14 +17,13 @@ struct Placement {
   std::string why;
 };
 
-/// One copy between two memories: who makes the value, who reads it there, and its bytes in each
-/// run. The ledger's entry of an edge.
+/// One copy between two memories: the value, the devices, its readers, and its bytes per run.
 struct Transfer {
   std::string value;     ///< "conv1/weights", "tower_0/gradients/.../grad:0"
   std::string from, to;  ///< full device names
   std::vector<std::string> readers;
   std::size_t bytes = 0;
-  bool replica = false;  ///< a variable's: made only when the variable has changed
+  bool replica = false;  ///< refreshes a replica, only if the variable has changed
 };
 
 }  // namespace towerflow::types

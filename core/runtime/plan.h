@@ -12,16 +12,16 @@
 
 namespace towerflow {
 
-/// Where the bytes of a value lie during a run.
+/// Where a value is stored during a run.
 struct Slot {
   enum class Kind {
-    arena,     ///< at `offset` in the frame's memory number `arena`
+    arena,     ///< at `offset` in the frame's arena number `arena`
     constant,  ///< number `index` of the plan's constants
     variable,  ///< number `index` of the plan's variables
     feed,      ///< number `index` of the run's feeds
-    output,    ///< a result of the run: a fresh Array each time
-    boxed,     ///< strings: an Array the frame keeps
-    late,      ///< shape known only while running: an Array made then
+    output,    ///< a result of the run, in its own Array
+    boxed,     ///< strings, in an Array that the frame keeps
+    late,      ///< shape known only during the run, which allocates the Array
   };
   Kind kind = Kind::arena;
   TensorDesc desc;
@@ -30,22 +30,22 @@ struct Slot {
   int index = -1;
 };
 
-/// How an instruction touches a variable.
+/// How an instruction uses a variable.
 struct VariableUse {
   int variable = 0;
   bool writes = false;
-  bool needs_value = true;  ///< an error if it is not initialised
+  bool needs_value = true;  ///< it is an error if the variable is uninitialized
 };
 
-/// A variable of another memory that an instruction of the host writes: it changes the host's
-/// replica, which is stored at the variable's home when it has ended.
+/// A variable stored in another memory that an instruction of the host writes: the instruction
+/// changes the host's replica, which is then copied to the variable's home.
 struct WriteThrough {
   int master = 0;
   int replica = 0;
-  int device = 0;  ///< the home
+  int device = 0;  ///< the variable's home
 };
 
-/// A variable that has to be initialised, and who needs it.
+/// A variable that must be initialized, and the node that needs it.
 struct NeededVariable {
   int variable = 0;
   ErrorDetail detail;
@@ -55,24 +55,25 @@ struct NeededVariable {
 struct Instruction {
   enum class Kind {
     launch,
-    copy,    ///< from slot inputs[0] to slot outputs[0], which lie in different memories
-    fill,    ///< a copy that brings a replica of a variable up to date, if it is not
-    commit,  ///< from here on the run changes variables: it is to finish, and nothing left fails
+    copy,    ///< from slot inputs[0] to slot outputs[0] in another memory
+    fill,    ///< a copy that refreshes a replica of a variable if it is stale
+    commit,  ///< the run may change variables from here on, and will finish
     wait,
     record,
   };
   Kind kind = Kind::launch;
   int event = -1;
-  /// Recorded behind what an asynchronous queue does with variables, for other runs; else -1.
+  /// Event recorded after an instruction of an asynchronous queue that uses variables, for other
+  /// runs; else -1.
   int access = -1;
 
-  std::shared_ptr<const PreparedKernel> kernel;  ///< null when prepared late
+  std::shared_ptr<const PreparedKernel> kernel;  ///< null if `late`
   const KernelEntry* entry = nullptr;
   std::vector<int> inputs;             ///< slots
   std::vector<int> outputs;            ///< slots
-  std::size_t workspace = 0;           ///< offset in the memory of the queue's device
+  std::size_t workspace = 0;           ///< offset in the arena of the queue
   std::vector<VariableUse> variables;  ///< in the order of Plan::locked_before
-  std::vector<WriteThrough> through;   ///< some of those, by their masters
+  std::vector<WriteThrough> through;   ///< writes of variables stored elsewhere
   bool late = false;
 
   const OpDef* op = nullptr;
@@ -80,42 +81,42 @@ struct Instruction {
   Cost cost;
   std::string state;                   ///< names the state of a stateful kernel, else empty
   ErrorDetail detail;                  ///< node, op, device, user's line
-  std::vector<NeededVariable> needed;  ///< of a commit: what the run does not initialise itself
+  std::vector<NeededVariable> needed;  ///< for a commit: must be initialized before it
 };
 
 /// The instructions of one engine of a device, in order.
 struct QueueProgram {
   int device = 0;
   Lane lane = Lane::compute;
-  int arena = 0;  ///< where its outputs and workspaces lie
+  int arena = 0;  ///< arena of its outputs and workspaces
   std::vector<Instruction> instructions;
 };
 
-/// A variable at its home, or the replica of it that other memory has.
+/// A variable at its home, or a replica of it in another memory.
 struct PlanVariable {
   std::string name;
   DType dtype = DType::invalid;
   Shape shape;
   int device = 0;
   bool replica = false;
-  int staging = -1;  ///< of a replica on the host: the device whose copy engines reach it
+  int staging = -1;  ///< for a replica on the host: the device that copies it; else -1
 };
 
-/// Memory of a frame: on the host (the first always) or on one device.
+/// Memory of a frame, on the host (always the first) or on one device.
 struct Arena {
   int device = 0;
   MemorySpace space = kHostSpace;
   std::size_t bytes = 0;
-  int staging = -1;  ///< of the host: the device that gives it, whose copy engines reach it
+  int staging = -1;  ///< for host memory: the device that allocates it as staging; else -1
 };
 
-/// A compiled run. Immutable, without addresses; many frames may run it at the same time.
+/// A compiled run. Immutable and free of addresses, so many frames can run it concurrently.
 struct Plan {
   std::vector<Slot> slots;
   std::vector<Array> constants;
   std::vector<PlanVariable> variables;
   std::vector<QueueProgram> queues;
-  std::vector<int> view_of;  ///< per slot: the slot whose memory it is, itself if its own
+  std::vector<int> view_of;  ///< per slot: the slot whose memory it uses, itself if its own
   std::vector<int> fetches;  ///< slot of each fetched tensor, -1 for an operation
   int events = 0;
   std::vector<Arena> arenas;
@@ -125,30 +126,30 @@ struct Plan {
   bool simulated = false;  ///< has queues of simulated devices: runs keep the virtual clock
   PassLog log;
 
-  /// Whether variable `a` is locked before `b` by an instruction that uses both: an order that all
-  /// plans of a session share, so that two runs never wait for each other.
+  /// Returns whether an instruction that uses both variables locks `a` before `b`. All plans of a
+  /// session use the same order, so that two runs cannot deadlock.
   bool locked_before(int a, int b) const;
-  /// The plan in words: passes, instructions with their kernels and slots, memory.
+  /// Describes the plan: passes, instructions with their kernels and slots, memory.
   std::string text(const DeviceSet& devices) const;
-  /// What lies in one memory: the largest values first, for errors of memory.
+  /// Lists the values in one arena, the largest first, for errors about memory.
   std::string memory_map(std::size_t arena) const;
   std::size_t launches() const;
   std::size_t copies() const;
   std::size_t waits() const;
-  std::size_t arena_bytes() const;  ///< of all memories
+  std::size_t arena_bytes() const;  ///< sum over all arenas
 };
 
-/// Kernels prepared once and shared by the plans of a session; see KernelRequest.
+/// A cache of prepared kernels, shared by the plans of a session; see KernelRequest.
 class KernelCache {
  public:
-  /// Waits only for those who ask for the same kernel. One that could not be prepared is tried
-  /// again by each of them.
+  /// Returns the kernel for a request, prepared on first use. Blocks only callers that ask for the
+  /// same kernel. If preparing fails, the next caller tries again.
   std::shared_ptr<const PreparedKernel> get(const KernelEntry& entry, const KernelRequest& request);
 
  private:
   struct Prepared {
     std::mutex mutex;
-    std::shared_ptr<const PreparedKernel> kernel;  // null until it is prepared
+    std::shared_ptr<const PreparedKernel> kernel;  // null until prepared
   };
   struct Item {
     Attrs attrs;
@@ -164,14 +165,14 @@ class KernelCache {
 };
 
 struct CompileOptions {
-  const ColocationGroups& groups;  ///< of the fetches' graph
-  HomeDevices* homes = nullptr;    ///< of the session; nullptr for a plan by itself
+  const ColocationGroups& groups;  ///< groups of the fetches' graph
+  HomeDevices* homes = nullptr;    ///< homes of the session; nullptr for a standalone plan
   bool soft_placement = false;
   PassOptions passes;
-  std::function<void(const PlanGraph&)> look_at{};  ///< is shown what is needed, before any pass
+  std::function<void(const PlanGraph&)> look_at{};  ///< called with the pruned graph before passes
 };
 
-/// Runs all passes.
+/// Runs all passes and returns the plan.
 Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feeds,
                   const DeviceSet& devices, KernelCache& kernels, const CompileOptions& options);
 
@@ -179,30 +180,31 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
 void lower(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels,
            const PassOptions& options, Plan& plan);
 
-/// An instruction that has no place in a queue yet; or none, but what many wait for together.
+/// An instruction that is not yet scheduled, or a join: a point without instruction that waits for
+/// several drafts.
 struct Draft {
   Instruction instruction;
   int device = 0;
   Lane lane = Lane::compute;
-  std::vector<int> after;  ///< drafts that must have ended before it starts
-  double seconds = 0;      ///< an estimate, from work and bytes alone
+  std::vector<int> after;  ///< drafts that must end before it starts
+  double seconds = 0;      ///< an estimate from flops and bytes only
   bool may_fail = true;
   bool writes = false;        ///< changes a variable (not a replica)
-  bool asynchronous = false;  ///< known to `schedule`: its queue goes on by itself
-  bool joins = false;         ///< has no instruction: has ended as soon as those in `after` have
+  bool asynchronous = false;  ///< set by `schedule`: its queue is asynchronous
+  bool joins = false;         ///< a join: ends when all drafts in `after` have ended
 };
 
-/// Puts the drafts, which come in tape order, into one queue an engine and events between them. A
-/// queue takes what is estimated to be ready first, in tape order among those: gradients are
-/// averaged and applied as they arrive. What may fail goes before what changes variables, unless it
-/// needs the change. Plans are the same for the same drafts.
+/// Assigns the drafts, given in tape order, to one queue per engine, and adds events between
+/// queues. A free queue starts, of the drafts estimated to be ready, the first in tape order, so
+/// that gradients are averaged and applied as they arrive. Drafts that may fail come before those
+/// that change variables unless they depend on the change. Equal drafts give equal plans.
 void schedule(std::vector<Draft> drafts, const DeviceSet& devices, Plan& plan);
 
-/// Gives every arena slot and workspace its offset.
+/// Assigns an offset to every arena slot and workspace.
 void assign_memory(Plan& plan, const DeviceSet& devices, bool reuse);
 
-/// Checks what every plan must satisfy; throws InternalError naming the broken rule. Run on each
-/// plan when the library is built with the verifier on.
+/// Checks the invariants of a plan; throws InternalError naming the violated one. Run on each plan
+/// if the library is built with the verifier on.
 void verify_plan(const Plan& plan);
 
 }  // namespace towerflow

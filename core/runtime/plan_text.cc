@@ -1,4 +1,4 @@
-// Plans in words and numbers: reports, maps of memory, counts.
+// Text and numbers about plans: reports, memory maps, counts.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -12,18 +12,19 @@
 
 namespace towerflow {
 
-/// The numbers of `value` in the dtype of the tensor that is fed. What cannot be cast, strings
-/// where numbers should be, is given back as it is: the run refuses it, with the tensor's name.
+/// Casts the numbers of `value` to the dtype of the fed tensor. Values that cannot be cast, such as
+/// strings for a numeric tensor, are returned unchanged; the run rejects them with the tensor's
+/// name.
 Array fed_array(Array value, DType dtype);
 
 }  // namespace towerflow
 
 namespace towerflow::types {
 
-/// One fed tensor and its value.
+/// A fed tensor and its value.
 class Feed {
  public:
-  /// Numbers of another dtype are cast to the tensor's, as NumPy casts them.
+  /// Numbers of another dtype are cast to the tensor's as in NumPy.
   template <std::convertible_to<Tensor> T>
   Feed(const T& tensor, Array value)  // NOLINT: {{x, v}}
       : tensor_(static_cast<Tensor>(tensor)),
@@ -32,7 +33,7 @@ class Feed {
   requires std::constructible_from<Nested, const V&> Feed(const T& tensor,
                                                           const std::vector<V>& values)  // NOLINT
       : Feed(tensor, Nested(std::vector<Nested>(values.begin(), values.end()))) {}
-  /// A number, a string or nested braces, taken as the tensor's dtype.
+  /// A number, a string or nested braces, converted to the tensor's dtype.
   template <std::convertible_to<Tensor> T>
   Feed(const T& tensor, const Nested& value)  // NOLINT: {{x, {1, 2, 3}}}
       : tensor_(static_cast<Tensor>(tensor)), value_(to_array(value, tensor_.dtype())) {}
@@ -50,19 +51,19 @@ class Feed {
 
 using Feeds = std::vector<Feed>;
 
-/// The values of IndexedSlices. (tf.IndexedSlicesValue)
+/// The values of fetched IndexedSlices. (tf.IndexedSlicesValue)
 struct IndexedSlicesValue {
   Array values;
   Array indices;
   std::optional<Array> dense_shape;
 };
 
-/// The forms in which `run` of a session takes what it computes. `Self` has the one that they come
-/// down to, `run(std::span<const Fetch>, const Feeds&)`, and says what it throws.
+/// The overloads of `run` of a session. `Self` provides the basic one, `run(std::span<const Fetch>,
+/// const Feeds&)`, and documents what it throws.
 template <class Self>
 class RunForms {
  public:
-  /// Of a list in braces: as many Arrays.
+  /// Runs a list of fetches in braces and returns as many Arrays.
   template <std::size_t N>
   std::array<Array, N> run(const Fetch (&fetches)[N], const Feeds& feeds = {}) {
     std::vector<Array> all = run_all(fetches, feeds);
@@ -70,14 +71,14 @@ class RunForms {
     std::move(all.begin(), all.end(), results.begin());
     return results;
   }
-  /// Of one tensor, variable, gradient or operation.
+  /// Runs one tensor, variable, gradient or operation.
   template <std::convertible_to<Fetch> T>
   requires(!std::same_as<T, IndexedSlices>) Array
       run(const T& fetch, const Feeds& feeds = {}, Site site = Site::current()) {
     const Fetch one = to_fetch(fetch, site);
     return run_all(std::span<const Fetch>(&one, 1), feeds)[0];
   }
-  /// Of slices: their parts as they stand. A template, so that no list is taken for slices.
+  /// Runs slices and returns their parts. A template, so that no list converts to slices.
   template <std::same_as<IndexedSlices> T>
   IndexedSlicesValue run(const T& slices, const Feeds& feeds = {}) {
     std::vector<Fetch> parts{slices.values, slices.indices};
@@ -87,13 +88,13 @@ class RunForms {
     if (slices.dense_shape) value.dense_shape = std::move(made[2]);
     return value;
   }
-  /// Of tensors, variables, gradients or operations in a list.
+  /// Runs a list of tensors, variables, gradients or operations.
   template <FetchLike T>
   std::vector<Array> run(const std::vector<T>& fetches, const Feeds& feeds = {},
                          Site site = Site::current()) {
     return run_all(to_fetches(fetches, site), feeds);
   }
-  /// Of pairs of a gradient and its variable, as `compute_gradients` returns them.
+  /// Runs pairs of a gradient and its variable, as `compute_gradients` returns them.
   template <class T>
   requires requires(const T& pair) {
     pair.grad;

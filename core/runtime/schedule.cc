@@ -1,4 +1,4 @@
-// The order of each queue, and the events between queues.
+// Determines the order of each queue and the events between queues.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -10,13 +10,13 @@
 namespace towerflow {
 namespace {
 
-/// The variables whose value is needed before the run writes one, each for who needs it first.
+/// Returns the variables that must be initialized before the run, each with its first reader.
 std::vector<NeededVariable> needed_variables(const std::vector<Draft>& drafts) {
   std::vector<NeededVariable> needed;
   std::set<int> met;
   for (const Draft& draft : drafts) {
     for (const VariableUse& use : draft.instruction.variables) {
-      if (!use.writes && !use.needs_value) continue;  // it only asks
+      if (!use.writes && !use.needs_value) continue;  // only checks initialization
       const bool first = met.insert(use.variable).second;
       if (first && use.needs_value) needed.push_back({use.variable, draft.instruction.detail});
     }
@@ -24,10 +24,11 @@ std::vector<NeededVariable> needed_variables(const std::vector<Draft>& drafts) {
   return needed;
 }
 
-/// Puts a commit before the first change of a variable, and before that everything that may fail.
+/// Adds a commit before the first change of a variable, after everything that may fail.
 ///
-/// A step that fails then leaves the variables as they were. What may fail only after a change that
-/// it depends on cannot be moved; a run with such an instruction can be cancelled to its end.
+/// A step that fails then leaves all variables unchanged. An instruction that may fail and depends
+/// on a change cannot be moved; a run with such an instruction has no commit and can be cancelled
+/// until its end.
 void add_commit(std::vector<Draft>& drafts, std::vector<int>& priority) {
   std::vector<bool> after_write(drafts.size(), false);
   std::vector<int> writes, fallible;
@@ -61,7 +62,7 @@ void add_commit(std::vector<Draft>& drafts, std::vector<int>& priority) {
   }
 }
 
-/// Simulates the queues with the estimates and takes note of the order in which drafts start.
+/// Simulates the queues with the estimated times and records the order in which drafts start.
 class ListScheduler {
  public:
   ListScheduler(const std::vector<Draft>& drafts, const std::vector<int>& queue_of,
@@ -74,8 +75,8 @@ class ListScheduler {
         missing_(drafts.size(), 0),
         ready_at_(drafts.size(), 0) {}
 
-  /// All drafts in the order in which they start, those that join others at the time of the last
-  /// of those.
+  /// Returns all drafts in the order in which they start. A join starts when the last draft that it
+  /// waits for ends.
   std::vector<int> order() {
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
       for (const int needed : drafts_[i].after) {
@@ -99,11 +100,12 @@ class ListScheduler {
   using Heap = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
   struct QueueState {
     double free_at = 0;
-    Heap coming;  // by the time at which they are ready
+    Heap coming;  // by the time at which they become ready
     Heap ready;   // by priority
   };
 
-  /// Lets go on what waited for a draft, and for those that it completes.
+  /// Marks a draft as ended, and also the joins that it completes; enqueues drafts that became
+  /// ready.
   void finish(int draft, double time) {
     std::vector<Entry> ended{{time, draft}};
     while (!ended.empty()) {
@@ -161,13 +163,13 @@ class ListScheduler {
   const std::vector<int>& queue_of_;
   const std::vector<int>& priority_;
   std::vector<QueueState> queues_;
-  std::vector<std::vector<int>> before_;  // of each draft: those that wait for it
-  std::vector<int> missing_;              // of each draft: how many it waits for
+  std::vector<std::vector<int>> before_;  // per draft: the drafts that wait for it
+  std::vector<int> missing_;              // per draft: number of drafts that it still waits for
   std::vector<double> ready_at_;
   std::vector<int> order_;
 };
 
-/// Writes the queues, each with its waits and records.
+/// Writes the instructions of the queues, including waits and records.
 class QueueWriter {
  public:
   QueueWriter(std::vector<Draft>& drafts, const std::vector<int>& queue_of, Plan& plan)
@@ -209,7 +211,7 @@ class QueueWriter {
     }
   }
 
-  /// A queue waits for the latest of what it needs from each other queue, and for that once.
+  /// Finds the waits: a queue waits for the last draft that it needs from each other queue, once.
   void find_waits(const std::vector<int>& order) {
     std::map<std::pair<int, int>, int> waited;  // (queue, other) -> place in the other
     for (const int draft : order) {
@@ -239,7 +241,7 @@ class QueueWriter {
     }
   }
 
-  using Latest = std::map<int, int>;  // queue -> the last draft there that is waited for
+  using Latest = std::map<int, int>;  // queue -> its last draft that is waited for
 
   void update_latest(Latest& latest, int queue, int draft) const {
     const auto [it, added] = latest.emplace(queue, draft);
@@ -252,7 +254,7 @@ class QueueWriter {
   const std::vector<int>& queue_of_;
   Plan& plan_;
   std::vector<int> place_;
-  std::map<int, Latest> joined_;           // of drafts that join others
+  std::map<int, Latest> joined_;           // join -> drafts that it waits for
   std::map<int, int> events_;              // draft -> event recorded after it
   std::map<int, std::vector<int>> waits_;  // draft -> events
 };

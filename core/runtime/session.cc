@@ -11,7 +11,7 @@ Array fed_array(Array value, DType dtype) {
     return of != DType::string && of != DType::resource && of != DType::invalid;
   };
   if (value.dtype() == dtype || !is_number_dtype(value.dtype()) || !is_number_dtype(dtype))
-    return value;  // strings that stand where numbers should are found when it is run
+    return value;  // the run rejects values that cannot be cast
   return cast_elements(value, dtype);
 }
 

@@ -29,28 +29,28 @@ class SessionImpl;
 
 namespace towerflow::types {
 
-/// What a plan is made of: for comparing plans with and without a pass.
+/// The size of a plan, for comparing plans with and without a pass.
 struct PlanCounts {
-  std::size_t launches = 0;     ///< kernels a run
+  std::size_t launches = 0;     ///< kernel launches per run
   std::size_t copies = 0;       ///< between memories
-  std::size_t waits = 0;        ///< of one queue for another
-  std::size_t arena_bytes = 0;  ///< of what lies in a frame, in all memories
+  std::size_t waits = 0;        ///< waits of one queue for another
+  std::size_t arena_bytes = 0;  ///< memory of a frame, on all devices
   bool operator==(const PlanCounts&) const = default;
 };
 
-/// What a device keeps for one run.
+/// The memory that a run needs on one device.
 struct DeviceHolding {
   std::string name;            ///< full device name
   std::string description;     ///< "simulated accelerator, ..."
-  std::size_t step_bytes = 0;  ///< of values, workspaces and staging
-  std::size_t variables = 0;   ///< masters, slots among them
+  std::size_t step_bytes = 0;  ///< for values, workspaces and staging
+  std::size_t variables = 0;   ///< number of variables stored there, including slots
   std::size_t variable_bytes = 0;
 };
 
 /// Runs parts of a graph and owns the values of its variables. (tf.Session)
 ///
-/// `run` may be called from several threads. A run behaves as if the nodes it needs ran one after
-/// another in tape order. Errors leave the session usable; destruction closes it.
+/// `run` may be called from several threads. A run behaves as if its nodes ran one after another in
+/// tape order. The session remains usable after an error. Destruction closes it.
 class Session : public RunForms<Session> {
  public:
   explicit Session(ConfigProto config = {});
@@ -59,43 +59,41 @@ class Session : public RunForms<Session> {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Computes `fetches`; the place of an Operation holds an empty Array. RunForms has its other
-  /// forms: of one value, of braces, of lists, slices and pairs.
-  /// Throws what the kernels throw; ValueError for a tensor of another graph or a feed that does
-  /// not fit; RuntimeError after `close`.
+  /// Computes `fetches`; an Operation yields an empty Array. RunForms adds overloads for single
+  /// values, lists, lists in braces, slices and pairs. Throws what the kernels throw; ValueError
+  /// for a tensor of another graph or an invalid feed; RuntimeError after `close`.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
   using RunForms<Session>::run;
-  /// The same, and how it went: with FULL_TRACE `metadata` says when each instruction was at work.
+  /// Does the same and, with FULL_TRACE, stores the times of each instruction in `metadata`.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds,
                          const RunOptions& options, RunMetadata* metadata);
 
-  /// A function that runs `fetches` with values for `feeds` given in their order, without looking
-  /// the plan up again. (tf.Session.make_callable)
-  /// It may outlive the session, whose `close` it then meets; `cancellation`, when given, ends its
-  /// runs, the one under way and later ones, and must live as long as the function.
+  /// Returns a function that runs `fetches` with values for `feeds`, in order, without looking up
+  /// the plan again. (tf.Session.make_callable) It may outlive the session but fails after `close`.
+  /// `cancellation`, if given, cancels its current and later runs and must outlive it.
   Callable make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds = {},
                          Cancellation* cancellation = nullptr);
 
-  /// What the planner makes of a run, in words.
+  /// Describes the plan of a run.
   std::string plan_report(std::span<const Fetch> fetches, const Feeds& feeds = {});
-  /// Where each node of that run is placed, and why.
+  /// Returns where each node of the run is placed, and why.
   std::vector<Placement> placements(std::span<const Fetch> fetches, const Feeds& feeds = {});
-  /// What that run copies between memories, from whom to whom, and how many bytes.
+  /// Returns the copies between memories in the run, with their devices and sizes.
   std::vector<Transfer> transfers(std::span<const Fetch> fetches, const Feeds& feeds = {});
-  /// What each device keeps for that run.
+  /// Returns the memory that the run needs on each device.
   std::vector<DeviceHolding> device_holdings(std::span<const Fetch> fetches,
                                              const Feeds& feeds = {});
-  /// The plan of that run in numbers.
+  /// Returns the size of the run's plan.
   PlanCounts plan_counts(std::span<const Fetch> fetches, const Feeds& feeds = {});
 
-  /// Ends waits in queues and cancels runs; later runs are errors. Called by the destructor.
+  /// Cancels all runs and their waits in queues; later runs are errors. Called by the destructor.
   void close();
 
   Graph& graph() const;
-  /// Full names of the devices. (tf.Session.list_devices)
+  /// Returns the full names of the devices. (tf.Session.list_devices)
   std::vector<std::string> list_devices() const;
   ResourceStore& resources();
-  /// The same for those who may outlive the session.
+  /// Returns the same store for callers that may outlive the session.
   std::shared_ptr<ResourceStore> shared_resources();
 
  private:

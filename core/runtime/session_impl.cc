@@ -14,14 +14,14 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kMaxPlans = 128;  // the least recently used go first
-constexpr int kManyPlans = 16;          // for one list of fetches: the feeds' shapes keep changing
+constexpr std::size_t kMaxPlans = 128;  // beyond that, the least recently used plan is dropped
+constexpr int kManyPlans = 16;          // plans for one list of fetches that cause a warning
 
 std::pair<const Node*, int> key_of(const Fetch& fetch) {
   return {&fetch.operation().node(), fetch.tensor() ? fetch.tensor()->index() : -1};
 }
 
-/// Fetches of nothing but fed tensors: there is nothing to place.
+/// Returns whether all fetches are fed tensors, so that nothing needs to be placed.
 bool all_fed(std::span<const Fetch> fetches, const Feeds& feeds) {
   std::set<std::pair<const Node*, int>> fed;
   for (const Feed& feed : feeds) fed.insert(key_of(Fetch(feed.tensor())));
@@ -48,7 +48,7 @@ bool matches_feeds(const CompiledRun& run, const Feeds& feeds) {
 
 }  // namespace
 
-/// A run under way, in the session's list while it lives.
+/// An active run, in the session's list for its lifetime.
 class SessionImpl::ActiveRun {
  public:
   explicit ActiveRun(SessionImpl& session) : session_(session) {
@@ -103,7 +103,7 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
   }
   RunContext context{resources_, active.cancellation};
   try {
-    results.reserve(compiled.plan.fetches.size());  // nothing may fail behind the last instruction
+    results.reserve(compiled.plan.fetches.size());  // nothing may fail after the run
     frame.begin(arenas_, feeds, metadata != nullptr);
     const double start = metadata != nullptr ? wall_clock_seconds() : 0;
     execute({compiled.plan, frame, context, kernels_, devices_, metadata != nullptr}, workers_);
@@ -189,10 +189,11 @@ void SessionImpl::close() {
     for (ActiveRun* run = active_; run != nullptr; run = run->next()) run->cancellation.cancel();
     resources_.shut_down();
   }
-  const std::lock_guard planning(mutex_);  // the graph may be gone as soon as this returns
+  const std::lock_guard planning(mutex_);  // waits for planning; the graph may be gone afterwards
 }
 
-/// A callable that outlives its session may outlive the graph as well: it must not look at it.
+/// A callable that outlives its session may outlive the graph as well; this keeps it from using the
+/// graph.
 void SessionImpl::check_open() {
   std::lock_guard lock(active_mutex_);
   if (closed_) throw RuntimeError("Attempted to use a closed Session.");
@@ -207,7 +208,7 @@ void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) cons
     }
   }
   if (feeds.empty()) return;
-  const std::lock_guard lock(graph_.mutex());  // set_shape
+  const std::lock_guard lock(graph_.mutex());  // set_shape may run concurrently
   std::set<std::pair<const Node*, int>> seen;
   for (const Feed& feed : feeds) {
     const Tensor& tensor = feed.tensor();
@@ -232,8 +233,8 @@ void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) cons
   }
 }
 
-/// A session places its whole graph, also what no run needs: throws for a device that cannot be
-/// given. Looks at what is new since the last run.
+/// Checks the devices of the nodes added since the last call; throws if one is not available. Like
+/// TensorFlow, a session places its whole graph, including nodes that no run needs.
 void SessionImpl::check_devices() {
   std::string last, why;
   for (const std::size_t size = graph_.published(); placed_ < size; ++placed_) {
@@ -299,14 +300,14 @@ std::unique_ptr<Frame> SessionImpl::lease_frame(CompiledRun& compiled) {
   const auto make = [&] {
     auto frame = std::make_unique<Frame>(compiled.plan, devices_, resources_);
     std::lock_guard lock(compiled.mutex);
-    compiled.free_frames.reserve(compiled.frames + 1);  // so that giving back cannot fail
+    compiled.free_frames.reserve(compiled.frames + 1);  // so that recycle_frame cannot fail
     ++compiled.frames;
     return frame;
   };
   try {
     return make();
   } catch (const errors::ResourceExhaustedError&) {
-    // Replicas and constants of a small device may find its memory full of idle arenas.
+    // Idle arenas may fill the memory that replicas and constants need on a small device.
     if (!arenas_.drop_idle()) throw;
   }
   return make();

@@ -10,20 +10,20 @@
 
 namespace towerflow {
 
-/// A plan, its free frames, and the key under which it is found again.
+/// A plan, its free frames, and the key of the plan cache.
 struct CompiledRun {
   std::vector<std::pair<const Node*, int>> fetches;
   std::vector<std::pair<const Node*, int>> fed;
   std::vector<std::pair<DType, Shape>> fed_shapes;
   Plan plan;
-  bool trains = false;  ///< its runs are counted by the UpdateWatch
+  bool trains = false;  ///< whether its runs are training steps; see UpdateWatch
   std::mutex mutex;
-  std::vector<std::unique_ptr<Frame>> free_frames;  // with room for all
-  std::size_t frames = 0;                           // made, and kept as long as the plan
+  std::vector<std::unique_ptr<Frame>> free_frames;  // with capacity for all frames
+  std::size_t frames = 0;                           // number of frames made
 };
 
-/// What a Session is: devices, variables, plans, and the runs under way. Callables hold it too, so
-/// it may outlive its Session and the graph; it looks at the graph only while it is open.
+/// The implementation of Session: devices, variables, plans, and active runs. Callables share
+/// ownership, so it may outlive its Session and the graph; it accesses the graph only while open.
 class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
  public:
   SessionImpl(Graph& graph, ConfigProto config);
@@ -32,7 +32,7 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
                          RunMetadata* metadata = nullptr);
   Callable make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds,
                          Cancellation* cancellation);
-  /// Runs the plan in `frame`, a frame of that plan, and moves the results to `results`.
+  /// Runs the plan in `frame`, one of its frames, and moves the results to `results`.
   void run_in_frame(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
                     std::vector<Array>& results, Cancellation* cancellation, RunMetadata* metadata);
 
@@ -40,7 +40,7 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
   std::unique_ptr<Frame> lease_frame(CompiledRun& compiled);
   static void recycle_frame(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept;
   void close();
-  /// Throws RuntimeError when the session is closed.
+  /// Throws RuntimeError if the session is closed.
   void check_open();
 
   Graph& graph() const { return graph_; }
@@ -63,10 +63,10 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
   KernelCache kernels_;
   ArenaPool arenas_{devices_};
   Workers workers_;
-  std::mutex mutex_;  // held to look at the graph; guards what follows
+  std::mutex mutex_;  // held while reading the graph; guards the members below
   std::list<std::shared_ptr<CompiledRun>> plans_;
-  std::size_t placed_ = 0;   // nodes whose devices were looked at
-  ColocationGroups groups_;  // of those nodes
+  std::size_t placed_ = 0;   // number of nodes whose devices were checked
+  ColocationGroups groups_;  // groups of those nodes
   HomeDevices homes_;
   bool logged_mapping_ = false;
   UpdateWatch updates_;

@@ -1,4 +1,4 @@
-// The pass that makes every edge between two memories one visible copy.
+// The pass that turns every edge between two memories into an explicit copy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace towerflow {
 namespace {
 
-/// What stands for a copy in a plan; it has no kernel, the queue does it.
+/// The op of a copy in a plan. It has no kernel, since the queue does the copy.
 const OpDef& copy_op() {
   static const OpDef def{
       .name = "_Copy", .shape = {}, .gradient = NoGradient{"it exists in plans only"}};
@@ -20,7 +20,7 @@ const OpDef& copy_op() {
 
 int to_int(std::size_t index) { return static_cast<int>(index); }
 
-/// Walks the nodes in order and writes them anew, copies among them.
+/// Copies the nodes in order to a new list and inserts copies between memories.
 class CopyInserter {
  public:
   CopyInserter(PlanGraph& graph, const DeviceSet& devices) : graph_(graph), devices_(devices) {}
@@ -46,7 +46,7 @@ class CopyInserter {
     std::size_t transfer = 0;
   };
 
-  /// The reads of a variable that something which writes it takes as an input.
+  /// Collects the reads of a variable that are inputs of a node that writes it.
   void find_reads_by_writers() {
     for (const PlanNode& node : graph_.nodes) {
       if (node.dead) continue;
@@ -88,7 +88,8 @@ class CopyInserter {
     for (const int variable : written) refresh(variable);
   }
 
-  /// A variable's own read that is fetched means the value at its own place.
+  /// A fetched own read of a variable has the variable's value at the position of the read, so it
+  /// is copied there.
   void copy_fetched_read(int node) {
     const ValueId value{node, 0};
     const int from = device_of(value);
@@ -107,7 +108,7 @@ class CopyInserter {
   }
 
   /// Inserts copies of the inputs that the node's device cannot access. Inputs that its kernel
-  /// reads on the host are copied to the host.
+  /// reads on the host are copied there.
   void copy_inputs_to_device(PlanNode& node) {
     if (node.inputs.empty()) return;
     const Device& device = devices_[node.device];
@@ -125,7 +126,8 @@ class CopyInserter {
     }
   }
 
-  /// Of a variable that lives elsewhere the host writes its replica, which is then stored there.
+  /// Notes the transfer of a write by the host of a variable stored elsewhere: the host's replica
+  /// is written, then copied to the variable's home.
   void note_write(ValueId ref, const PlanNode& writer) {
     const int variable = graph_.variable_behind(ref);
     if (variable < 0) return;
@@ -139,7 +141,7 @@ class CopyInserter {
 
   static std::string name_of(const PlanNode& node) { return node.origin->name; }
 
-  /// The device whose memory a value lies in; -1 where it is known, and so anywhere.
+  /// Returns the device whose memory a value is in; -1 if it is known, and so available everywhere.
   int device_of(ValueId value) const {
     const PlanNode& node = graph_.node(value);
     if (node.is_known(static_cast<std::size_t>(value.output))) return -1;
@@ -172,7 +174,8 @@ class CopyInserter {
     return {found->second.node, 0};
   }
 
-  /// What a device has of a variable that `value` reads: the variable itself at its home.
+  /// Returns what a device reads of the variable that `value` reads: the variable itself if its
+  /// home is in the same memory, else a replica.
   ValueId replica_of(int variable, ValueId value, int device, const std::string& reader,
                      bool may_be_unset) {
     const int home = device_of_variable(variable);
@@ -195,7 +198,8 @@ class CopyInserter {
     return {found->second.node, 0};
   }
 
-  /// Copy engines know the host and devices of their own kind.
+  /// Returns whether a copy must go through the host: copy engines reach only the host and devices
+  /// of their own backend.
   bool passes_host(int from, int to) const {
     const Device &source = devices_[from], &target = devices_[to];
     return !source.on_host() && !target.on_host() && source.backend != target.backend;
@@ -206,9 +210,9 @@ class CopyInserter {
     if (readers.empty() || readers.back() != reader) readers.push_back(reader);
   }
 
-  /// Whether what looks into a variable means its value at the place of each reader: a reference
-  /// does, and the variable's own read, which waits for nothing itself, if nobody who reads it
-  /// writes the variable.
+  /// Returns whether a read of a variable has the variable's value at the position of each reader.
+  /// A reference does, and so does the variable's own read, which has no control inputs, unless one
+  /// of its readers writes the variable.
   bool is_plain_read(ValueId value) const {
     return graph_.spec(value).is_ref ||
            (graph_.node(value).own_read && !values_of_their_place_.contains(value.node));
@@ -224,7 +228,7 @@ class CopyInserter {
     copy.outputs = {{spec.dtype, spec.shape, false}};
     copy.values.resize(1);
     copy.origin = producer.origin;
-    // The device that is no host has the engines; between two of them the one that receives.
+    // The device that is not the host has the copy engines; of two devices, the receiver copies.
     const bool down = devices_[device].on_host();
     copy.device = down ? from : device;
     copy.lane = down ? Lane::download : Lane::upload;
@@ -238,9 +242,8 @@ class CopyInserter {
     return {to_int(graph_.nodes.size()) - 1, transfers_.size() - 1};
   }
 
-  /// After a variable has changed: what was copied of it before is old, and each replica follows at
-  /// once, ahead of whoever reads it next, in this run or a later one. That of the host comes
-  /// first: others may be filled from it.
+  /// Refreshes the replicas of a variable that has changed, before their next readers in this run
+  /// or a later one. The host's comes first, since others may be filled from it.
   void refresh(int variable) {
     const ValueId master{variable, 0};
     const auto fill = [&](int device, Copy& copy) {
@@ -264,10 +267,10 @@ class CopyInserter {
   PlanGraph& graph_;
   const DeviceSet& devices_;
   std::vector<PlanNode> old_;
-  std::vector<int> place_of_;                       // old node -> new
+  std::vector<int> place_of_;                       // old node -> new node
   std::set<int> read_by_writers_;                   // old nodes
   std::set<int> fetched_;                           // old nodes
-  std::set<int> values_of_their_place_;             // the same, new
+  std::set<int> values_of_their_place_;             // new nodes of read_by_writers_
   std::map<std::pair<ValueId, int>, Copy> copies_;  // by value and device
   std::vector<Transfer> transfers_;
 };

@@ -11,8 +11,8 @@
 namespace towerflow {
 namespace {
 
-constexpr int kPatience = 10;      // training steps
-constexpr std::size_t kNamed = 3;  // in the warning
+constexpr int kPatience = 10;      // training steps before the warning
+constexpr std::size_t kNamed = 3;  // maximum number of operations named in the warning
 
 }  // namespace
 

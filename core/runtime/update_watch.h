@@ -10,26 +10,26 @@
 
 namespace towerflow {
 
-/// Warns, once a session, where it trains and runs nothing of the collection UPDATE_OPS: layers
-/// list there what a step has to run beside the optimizer's update, and nothing else runs it.
+/// Logs a warning, once per session, if the session trains but never runs an operation of the
+/// collection UPDATE_OPS. Layers add operations there that a step must run in addition to the
+/// optimizer's update, and nothing else runs them.
 ///
-/// A training step is a run of a plan that holds an optimizer's update. Whether any of the listed
-/// operations is in a plan of the session is looked at when plans are made, so that runs cost no
-/// more than a count; the warning waits for the tenth step, for programs that run them in calls of
-/// their own.
+/// A training step is a run of a plan that contains an optimizer's update. Plans are searched for
+/// the listed operations when they are made, so a run costs only a counter increment. The warning
+/// waits until the tenth step, since programs may run the operations in separate calls.
 class UpdateWatch {
  public:
-  /// Looks at a new plan, before passes change it; returns whether its runs are training steps. One
-  /// thread at a time.
+  /// Inspects a new plan before passes change it; returns whether its runs are training steps.
+  /// Calls must not overlap.
   bool trains(const PlanGraph& plan, const Collections& collections);
-  /// A training step has ended. Safe from several threads.
+  /// Counts a training step that has ended. Thread-safe.
   void count_step();
 
  private:
   std::atomic<int> steps_{0};
   std::mutex mutex_;
-  bool reached_ = false;                // some listed operation has been in a plan
-  std::vector<std::string> unreached_;  // the listed ones otherwise
+  bool reached_ = false;                // whether a plan has contained a listed operation
+  std::vector<std::string> unreached_;  // the listed operations, if none was reached
 };
 
 }  // namespace towerflow

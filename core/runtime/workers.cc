@@ -9,14 +9,14 @@
 
 namespace towerflow {
 
-/// What the threads of one run still have to do.
+/// The number of threads of a run that have not finished.
 struct Workers::Join {
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t left = 0;
 };
 
-/// One thread and the piece of work it was handed.
+/// A thread and the work assigned to it.
 struct Workers::Worker {
   std::mutex mutex;
   std::condition_variable changed;
@@ -25,7 +25,7 @@ struct Workers::Worker {
   Join* join = nullptr;
   bool stop = false;
   Workers* pool = nullptr;
-  Worker* next = nullptr;  // of those leased together
+  Worker* next = nullptr;  // next of the workers leased together
   std::thread thread;
 
   void loop() {
@@ -74,7 +74,8 @@ Workers::~Workers() {
 
 Workers::Worker* Workers::lease(std::size_t count) {
   std::lock_guard lock(mutex_);
-  // All threads exist before the first is handed work, which could not be taken from it again.
+  // Start all threads before work is assigned to the first, since assigned work cannot be
+  // withdrawn.
   while (free_.size() < count) {
     auto worker = std::make_unique<Worker>();
     free_.reserve(all_.size() + 1);
@@ -109,7 +110,7 @@ void Workers::run_all(std::size_t count, Call call) {
   join.left = count - 1;
   Worker* worker = lease(count - 1);
   for (std::size_t i = 1; i < count; ++i) {
-    Worker* next = worker->next;  // a worker that has ended may be leased by others
+    Worker* next = worker->next;  // read first: a finished worker may be leased by another run
     worker->assign_work(call, i, join);
     worker = next;
   }

@@ -9,8 +9,8 @@
 
 namespace towerflow {
 
-/// Threads that walk the instruction lists of plans with several queues. A run leases as many as it
-/// needs, so that a run that waits in one queue never keeps another from running.
+/// Threads that execute plans with several queues. A run leases as many threads as it needs, so
+/// that a run that waits in one queue never blocks another run.
 class Workers {
  public:
   Workers();
@@ -18,8 +18,9 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Runs `work(1)` .. `work(count - 1)` on threads of the pool and `work(0)` on this one; returns
-  /// when all have ended. `work` must not throw. Allocates nothing once the threads exist.
+  /// Runs `work(1)` .. `work(count - 1)` on threads of the pool and `work(0)` on the calling
+  /// thread; returns when all have ended. `work` must not throw. Allocates nothing once the threads
+  /// exist.
   template <class Work>
   void run(std::size_t count, const Work& work) {
     run_all(count, {[](const void* context, std::size_t index) {
@@ -36,7 +37,7 @@ class Workers {
   struct Join;
   struct Worker;
   void run_all(std::size_t count, Call call);
-  Worker* lease(std::size_t count);  // a list of them
+  Worker* lease(std::size_t count);  // returns a linked list of `count` workers
   void release(Worker& worker);
 
   std::mutex mutex_;
