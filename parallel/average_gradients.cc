@@ -20,7 +20,7 @@ namespace {
 
 using TowerGrads = std::vector<std::vector<GradAndVar>>;
 
-/// The towers that have a gradient of one variable, and those gradients.
+/// The towers that have a gradient of one variable, and these gradients.
 struct Present {
   std::vector<std::size_t> towers;
   std::vector<Gradient> gradients;
@@ -37,7 +37,7 @@ Present present_of(const TowerGrads& tower_grads, std::size_t variable) {
   return present;
 }
 
-/// Averages the gradients of one variable after another.
+/// Averages the gradients of one variable at a time; shares the weight nodes between variables.
 class Averager {
  public:
   Averager(const AverageOptions& options, std::size_t towers, Site site)
@@ -88,7 +88,7 @@ class Averager {
                      : divided(reduce_sum(rows, 0, {}, site_), present);
   }
 
-  /// What a sum is divided by, if anything.
+  /// Divides a sum as the policy requires.
   Tensor divided(const Tensor& sum, const Present& present) {
     if (policy_ == AveragePolicy::mean_over_all) {
       return divide(sum, static_cast<int>(towers_), {}, site_);
@@ -100,7 +100,7 @@ class Averager {
     return multiply(gradient, weight(tower, gradient.dtype()), {}, site_);
   }
 
-  /// A tower's weight in a dtype; variables share it.
+  /// Returns a tower's weight in a dtype; all variables share it.
   Tensor weight(std::size_t tower, DType dtype) {
     const auto [at, is_new] = casts_.try_emplace({tower, dtype});
     if (is_new) at->second = cast(weights_[tower], dtype, {}, site_);
@@ -131,8 +131,8 @@ std::multiset<std::string> names_of(const std::vector<GradAndVar>& pairs) {
   return names;
 }
 
-/// Throws unless the towers list the same variables, in the same order: TensorFlow's source text
-/// would average gradients of different variables.
+/// Throws unless the towers list the same variables in the same order. The source would average
+/// gradients of different variables.
 void check_variables(const TowerGrads& tower_grads, Site site) {
   if (tower_grads.empty()) {
     throw ValueError("average_gradients needs the gradients of at least one tower", {.site = site});
@@ -181,7 +181,8 @@ void check_weights(const AverageOptions& options, std::size_t towers, Site site)
   }
 }
 
-/// Throws when a variable has a gradient in some towers and none in others, naming all of them.
+/// Throws if a variable has a gradient in some towers and none in others; the message lists all of
+/// them.
 void check_complete(const TowerGrads& tower_grads, Site site) {
   std::string absent;
   for (std::size_t i = 0; i < tower_grads[0].size(); ++i) {

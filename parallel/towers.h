@@ -10,30 +10,31 @@
 
 namespace towerflow::parallel::types {
 
-/// The loss of one tower, called inside its variable, device and name scope; `scope` is the latter,
-/// "tower_0/", for collections.
+/// Builds the loss of one tower. It is called inside the tower's variable scope, device and name
+/// scope; `scope` is the latter, "tower_0/", for collections.
 using TowerLoss = std::function<Tensor(int tower, const std::string& scope)>;
 
 struct TowersOptions {
   int num_towers = 1;
-  /// The device of a tower; "/gpu:0", "/gpu:1", .. when not given.
+  /// Returns the device of a tower; "/gpu:0", "/gpu:1", .. if not set.
   std::function<std::string(int tower)> device{};
-  std::string name = "tower";  ///< of name scopes: tower_0, tower_1, ..
+  std::string name = "tower";  ///< prefix of the name scopes tower_0, tower_1, ..
   train::ComputeGradientsOptions compute_gradients{};
   AveragePolicy policy = AveragePolicy::mean_over_present;
-  /// For AveragePolicy::weighted_mean: a tower's weight [], called in its scopes after its loss.
+  /// For AveragePolicy::weighted_mean: returns a tower's weight []; called in the tower's scopes
+  /// after its loss.
   std::function<Tensor(int tower)> weight{};
-  train::ApplyGradientsOptions apply_gradients{};  ///< the global step to increment, a name
+  train::ApplyGradientsOptions apply_gradients{};  ///< such as the global step to increment
 };
 
-/// A model replicated in towers that share variables: makes the loop of the source texts, node for
-/// node. For each tower a device and a name scope are entered and the loss is made; `get_variable`
-/// makes the variables in the first and finds them in the others; then come the tower's gradients.
-/// After the towers follow the average and the optimizer's update, on the device of the caller's
-/// scope. The caller's variable scope does not stay reusing.
+/// A model replicated in towers that share variables. Builds the same nodes as the loop of the
+/// source. For each tower it enters a device and a name scope, builds the loss, and adds the
+/// gradients; `get_variable` creates the variables in the first tower and reuses them in the
+/// others. The average and the optimizer's update follow, on the device of the caller's scope. The
+/// caller's variable scope does not stay in reuse mode.
 ///
-/// errors   ValueError: less than one tower, no loss function, a weight for another policy than
-///          weighted_mean or none for that one; what the optimizer and average_gradients throw
+/// errors   ValueError: less than one tower, no loss function, weighted_mean without a weight, or a
+///          weight with another policy; what the optimizer and average_gradients throw
 /// source   cifar10_multi_gpu_train.train
 class Towers {
  public:
