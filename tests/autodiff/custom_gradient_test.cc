@@ -61,7 +61,7 @@ TEST_CASE("custom_gradient: variables used inside get gradients of their own") {
   const auto f = custom_gradient([&](const Tensor& x) {
     const auto grad = [](const Tensor& dy, const std::vector<Variable>& variables) {
       REQUIRE(variables.size() == 2);
-      CHECK(variables[0].name() == "b:0");  // by name, trainable ones alone
+      CHECK(variables[0].name() == "b:0");  // sorted by name, only trainable ones
       return std::pair(dy * 3.0f, std::vector<Tensor>{dy * 10.0f, dy * 20.0f});
     };
     return std::pair(x * w + b + fixed, grad);
@@ -138,7 +138,7 @@ TEST_CASE("custom_gradient: an exception of the gradient names node and lines") 
   const std::string said = testing::error_text([&] { gradients(y, x); });
   CHECK_SAYS(said, "InternalError: boom", "node: IdentityN (IdentityN)",
              file + std::to_string(line), "called at", file + std::to_string(asked));
-  // An error of the library keeps its class and its own line.
+  // An error of the library keeps its class and its own location.
   const auto own = custom_gradient(made(ValueError("bad", {.site = {"mine.cc", "f", 7}})));
   const Tensor z = own(x);
   CHECK_SAYS(testing::error_text([&] { gradients(z, x); }), "ValueError: bad",

@@ -1,5 +1,5 @@
-// Ops that TensorFlow lacks: what a GraphDef has in their place computes the same, and becomes them
-// again when it is imported.
+// Ops that TensorFlow lacks: the nodes that a GraphDef has in their place compute the same values
+// and become the op again on import.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ using testing::OpCase;
 
 namespace {
 
-/// The ops that TensorFlow 2.21 has, of those of the library.
+/// Returns the names of the ops in golden/op_defs.txt that TensorFlow 2.21 has.
 std::set<std::string> ops_of_tensorflow() {
   std::ifstream file("tests/ops/naming/golden/op_defs.txt");
   REQUIRE(file.good());
@@ -31,7 +31,7 @@ std::set<std::string> ops_of_tensorflow() {
   return names;
 }
 
-/// Without the notes that make one node of a form again.
+/// Removes the `_original_*` attributes, by which import makes one op of an export form again.
 GraphDef without_notes(GraphDef def) {
   for (NodeDef& node : def.node) {
     std::erase_if(node.attr, [](const auto& one) { return one.first.starts_with("_original_"); });
@@ -39,7 +39,7 @@ GraphDef without_notes(GraphDef def) {
   return def;
 }
 
-/// What the tensors of a case are in `graph`, which has nodes of the same names.
+/// Returns the values of a case's tensors in `graph`, which has nodes of the same names.
 std::vector<Array> values_in(Graph& graph, const BuiltCase& built) {
   std::vector<Fetch> fetches;
   for (const Tensor& tensor : built.tensors()) {
@@ -56,8 +56,8 @@ std::vector<Array> values_in(Graph& graph, const BuiltCase& built) {
   return session.run(std::span<const Fetch>(fetches), feeds);
 }
 
-/// Exports and imports what a case builds in float64 where no sizes are known, with the notes and
-/// without; which ops had forms.
+/// Exports and imports a case built in float64, with unknown sizes if it allows them, with and
+/// without the `_original_*` attributes. Returns the types of its ops that have export forms.
 std::set<std::string> check_case(const OpCase& one) {
   CAPTURE(one.name);
   BuiltCase built(one, {.unknown_shapes = !one.needs_sizes});
@@ -146,7 +146,7 @@ TEST_CASE("export forms: axes that are fed, negative ones, ranks that nobody kno
 
 namespace {
 
-/// x summed to the shape of y: three nodes and what they read.
+/// Returns a graph that sums x to the shape of y: the three nodes of the form and their inputs.
 GraphDef exported() {
   Graph graph;
   const auto guard = graph.as_default();
@@ -215,7 +215,7 @@ TEST_CASE("export forms: one that was changed, or is read inside, stays as Tenso
   CHECK(changed("_original_inputs", Texts{"Sum:9", ":1"}));
   CHECK(changed("_original_inputs", Texts{"Sum:x", ":1"}));
   CHECK(changed("_original_inputs", Texts{"Sum", ":1"}));
-  CHECK(changed("_original_inputs", Texts{":0", ":1"}));  // a part of the form itself
+  CHECK(changed("_original_inputs", Texts{":0", ":1"}));  // a node of the form itself
   GraphDef wrong = whole;
   for (NodeDef& node : wrong.node) {
     if (node.attr.contains("_original_op")) node.attr["_original_inputs"] = Texts{":1", ":1"};

@@ -1,5 +1,5 @@
-// What a gradient says of itself where it cannot be used: which variable's it is, of which tower,
-// and where it was asked for.
+// Errors about gradients that cannot be used name the variable, the tower, and the line of the
+// request.
 #include <doctest/doctest.h>
 
 #include "tests/support/error_text.h"
@@ -13,7 +13,7 @@ namespace {
 const std::string kHere = "gradient_origin_test.cc:";
 std::string line(unsigned number) { return kHere + std::to_string(number); }
 
-/// Two towers over `w`, `unused` and `table`, of which a loss looks some rows up.
+/// Two towers over `w`, `unused` and `table`, of which the loss looks up some rows.
 struct Towers {
   Towers() : guard(graph.as_default()) {
     for (int tower = 0; tower < 2; ++tower) {

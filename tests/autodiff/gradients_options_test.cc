@@ -1,5 +1,4 @@
-// What the options of gradients do to the nodes that are made; numbers are held by the golden
-// programs.
+// Nodes that the options of gradients() create. Golden programs check the values.
 #include <doctest/doctest.h>
 
 #include "tests/support/eager.h"
@@ -34,7 +33,7 @@ TEST_CASE("gate_gradients: each of an op's input gradients waits for all of them
   CHECK(control_inputs(graph, "gradients_1/y_grad/tuple/control_dependency_1") ==
         std::vector<std::string>{"gradients_1/y_grad/tuple/group_deps"});
   CHECK(numbers(gated[0]->dense()) == numbers(plain[0]->dense()));
-  // One gradient has nothing to wait for.
+  // A single gradient has nothing to wait for.
   gradients({tf::negative(x, {.name = "n"})}, {x}, {.gate_gradients = true});
   CHECK_FALSE(has_node(graph, "gradients_2/n_grad/tuple/group_deps"));
 }
@@ -87,7 +86,7 @@ TEST_CASE("unconnected_gradients: zeros of the shape of x, of a variable that ha
   const Tensor y = constant(1.0f);
   const UnconnectedGradients zero = UnconnectedGradients::zero;
   const auto found = gradients({y}, {w, fed}, {.unconnected_gradients = zero});
-  CHECK(found[0]->dense().name() == "zeros_like:0");  // outside of "gradients"
+  CHECK(found[0]->dense().name() == "zeros_like:0");  // outside the scope "gradients"
   CHECK(found[0]->dense().op().type() == "Const");
   CHECK(numbers(found[0]->dense()) == std::vector<double>(6, 0.0));
   CHECK(numbers(found[1]->dense(), {{fed, {1.0f, 2.0f}}}).size() == 2);
@@ -172,7 +171,7 @@ TEST_CASE("slices stay slices through sums, signs and casts, and are made dense 
   is(slope(x * 1.0f), true, plus);
   is(slope(nn::relu(x)), true, plus);
   is(slope(nn::bias_add(x, row)), false, plus);
-  // Where x itself is repeated, rows are added up.
+  // If x itself is repeated, rows are added up.
   const Tensor one = constant({{1.0f, 2.0f}});
   is(*gradients({gather(one + x, {0, 2})}, {one})[0], true, {2, 2});
   CHECK_NOTHROW(slope(nn::softmax(x)));

@@ -1,4 +1,4 @@
-// Gradients under names of the program's own.
+// Gradients registered under custom names.
 #include <doctest/doctest.h>
 
 #include "tests/support/eager.h"
@@ -45,7 +45,7 @@ TEST_CASE("gradient_override_map: nested, restored, other ops' gradients, none")
   CHECK(slope(outer, x) == std::vector<double>{7});
   CHECK(slope(none, x).empty());
   CHECK(slope(after, x) == std::vector<double>{0});
-  CHECK(numbers(outer) == std::vector<double>{0});  // the value is the op's own
+  CHECK(numbers(outer) == std::vector<double>{0});  // the value is still that of Relu
 }
 
 TEST_CASE("gradient_override_map: the name is looked up when a gradient is asked for") {
@@ -72,7 +72,8 @@ TEST_CASE("RegisterGradient: a name is given once, ops have theirs") {
   CHECK_THROWS_WITH_AS(RegisterGradient("OverrideTestSeven", times_seven),
                        doctest::Contains("override_test.cc"), KeyError);
   CHECK_THROWS_AS(RegisterGradient("Relu", times_seven), KeyError);
-  CHECK_THROWS_AS(RegisterGradient("Shape", times_seven), KeyError);  // it has none, and says so
+  // Shape is declared not differentiable.
+  CHECK_THROWS_AS(RegisterGradient("Shape", times_seven), KeyError);
   NotDifferentiable("OverrideTestNone");
   CHECK_THROWS_AS(NotDifferentiable("OverrideTestNone"), KeyError);
 }
@@ -83,7 +84,7 @@ TEST_CASE("an op that TensorFlow has forgotten is a LookupError, until it is giv
   const Tensor x = constant(-2.0f);
   const Tensor y = tf::is_finite(x);
   CHECK_THROWS_AS(gradients({y}, {x}), LookupError);
-  CHECK_FALSE(gradients({tf::greater(x, 0.0f)}, {x})[0]);  // this one says that it has none
+  CHECK_FALSE(gradients({tf::greater(x, 0.0f)}, {x})[0]);  // Greater is declared not differentiable
   NotDifferentiable("IsFinite");
   CHECK_FALSE(gradients({y}, {x})[0]);
 }

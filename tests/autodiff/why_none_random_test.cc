@@ -1,5 +1,5 @@
-// why_none against gradients, and against reachability told by the recipe of each graph: the recipe
-// knows what its ops do, and asks neither the registry nor the graph.
+// why_none against gradients() and against reachability computed from the recipe of each graph. The
+// recipe knows what its ops do and consults neither the registry nor the graph.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ enum class Kind {
   storage,      // a variable: float
   read,         // its value: float
   placeholder,  // float
-  integers,     // a placeholder of integers
+  integers,     // an integer placeholder
   add,          // float, float
   tanh,         // float
   gather,       // float, integer
@@ -34,7 +34,7 @@ enum class Kind {
 struct Step {
   Kind kind;
   std::vector<int> inputs;
-  int control = -1;  // the step whose op must run before
+  int control = -1;  // the step whose op must run before this one
   Tensor tensor{};
 };
 
@@ -43,7 +43,7 @@ bool is_float(Kind kind) {
          kind != Kind::sum;
 }
 
-/// A random program of some steps on one or two towers.
+/// A random program of a few steps on one or two towers.
 class Recipe {
  public:
   explicit Recipe(std::mt19937& random) : random_(random), towers_(pick(3) == 0 ? 2 : 1) {
@@ -62,7 +62,7 @@ class Recipe {
       if (towers_ > 1) {
         scope.emplace(get_default_graph(), fmt::format("tower_{}", tower), Site::current());
       };
-      random_.seed(seed);  // towers are alike
+      random_.seed(seed);  // the same steps in each tower
       first_ = static_cast<int>(steps.size());
       for (int i = 0; i < length; ++i) add_step(i);
     }
@@ -74,7 +74,7 @@ class Recipe {
   int shared() const { return shared_; }
   int tower_size() const { return (static_cast<int>(steps.size()) - shared_) / towers_; }
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Picks a floating step of the first tower, one of the last.
+  /// Picks one of the last floating-point steps of the first tower.
   int pick_y() {
     const int end = shared_ + tower_size();
     for (int i = end - 1 - pick(3); i > shared_; --i) {
@@ -87,8 +87,8 @@ class Recipe {
   std::vector<Step> steps;
 
  private:
-  /// A step to use as an input: a float or an integer one of this tower or of the variables; -1
-  /// when there is none.
+  /// Picks a step to use as an input, floating-point or integer, of this tower or of the variables.
+  /// Returns -1 if it finds none.
   int pick_input(bool wanted_float) {
     for (int tries = 0; tries < 20; ++tries) {
       const int here = static_cast<int>(steps.size()) - first_;
@@ -129,7 +129,7 @@ class Recipe {
         step.inputs = {pick_input(true)};
     }
     const bool missing = std::count(step.inputs.begin(), step.inputs.end(), -1) > 0;
-    // A known shape is a constant and uses nothing.
+    // A fully known shape is a constant and has no inputs.
     if (missing || (step.kind == Kind::shape && tensor(step, 0).shape().fully_known())) {
       step.kind = Kind::placeholder;
       step.inputs.clear();
@@ -186,7 +186,7 @@ class Recipe {
   std::vector<Variable> variables_;
 };
 
-/// What reaches what, by brute force: the closure of a relation.
+/// The transitive closure of a relation, computed by brute force.
 class Closure {
  public:
   explicit Closure(std::size_t n) : n_(n), reaches_(n * n, false) {
@@ -215,10 +215,10 @@ class Closure {
 
 struct Verdict {
   NoneCause cause;
-  int step = -1;  // whose op is named, where that is certain
+  int step = -1;  // the step whose op is named; -1 if that is not certain
 };
 
-/// What stands between an input and a step; nothing where a gradient comes back.
+/// Returns what blocks the gradient between an input and a step, or nullopt if nothing does.
 std::optional<Verdict> barrier(const Recipe& recipe, int from, int to, int stopped) {
   if (!is_float(recipe.at(from).kind)) return Verdict{NoneCause::integer, from};
   if (to == stopped) return Verdict{NoneCause::stop_gradients_argument, to};
@@ -266,7 +266,7 @@ Verdict expected(const Recipe& recipe, int y, int x, int stopped) {
           if (open(x, from)) here = barrier(recipe, from, to, stopped);
         } else if (integers(x, from) && is_float(recipe.at(to).kind)) {
           const bool cast = recipe.at(to).kind == Kind::from_integer;
-          if (best) continue;  // the first one is named
+          if (best) continue;  // why_none names the first one
           here = Verdict{cast ? NoneCause::integer : NoneCause::indices_or_shape, to};
         }
         if (here && (!best || here->cause < best->cause)) best = here;
@@ -303,7 +303,7 @@ TEST_CASE("why_none agrees with gradients and with brute force on 10,000 random 
     if (stopped >= 0) options.stop_gradients = {recipe.at(stopped).tensor};
 
     Verdict wanted = expected(recipe, y, x, stopped);
-    bool same_call = true;  // whether gradients, which knows no var_list, is asked the same
+    bool same_call = true;  // whether gradients() can be asked the same (it has no var_list)
     if (recipe.pick(10) == 0) {
       options.var_list = std::vector<Variable>{recipe.variables()[0]};
       if (recipe.at(x).kind == Kind::storage && x != 0) {
@@ -323,7 +323,7 @@ TEST_CASE("why_none agrees with gradients and with brute force on 10,000 random 
     const auto found = gradients({ty}, {tx}, {.stop_gradients = options.stop_gradients});
     REQUIRE(found[0].has_value() == why.connected());
   }
-  // Each cause that such graphs can have must have been met, and often.
+  // Each cause that such graphs can have must have occurred often.
   for (const NoneCause cause :
        {NoneCause::connected, NoneCause::not_in_var_list, NoneCause::stop_gradients_argument,
         NoneCause::stop_gradient, NoneCause::integer, NoneCause::no_gradient_op,

@@ -1,4 +1,4 @@
-// Every cause that why_none knows, in a graph of two towers, with the node that it names.
+// Every cause that why_none knows, in a graph of two towers, with the node it names.
 #include "autodiff/why_none.h"
 
 #include <doctest/doctest.h>
@@ -11,8 +11,7 @@ using namespace towerflow;
 
 namespace {
 
-/// Two towers over shared variables. In each tower:
-///   x, ids, flag: placeholders; hidden = tanh(x * w)
+/// Two towers over shared variables. Each has placeholders x and ids, and hidden = tanh(x * w).
 struct Towers {
   struct Tower {
     Tensor x, ids, hidden;
@@ -31,7 +30,7 @@ struct Towers {
     }
   }
 
-  /// The answer with the given cause and node; the graph is left as it was.
+  /// Checks cause and nodes of the answer, and that the graph is unchanged. Returns the answer.
   WhyNone check(const Tensor& y, const GradientTarget& x, NoneCause cause, const std::string& node,
                 const std::string& towards_x, const std::string& towards_y,
                 const WhyNoneOptions& options = {}) {
@@ -76,7 +75,7 @@ TEST_CASE("why_none: cut at a stop_gradient, the nearest nodes on both sides nam
   const Tensor loss = tf::add(target, 1.0f, {.name = "loss"});
   const WhyNone why = t.check(loss, t.w, NoneCause::stop_gradient, "tower_0/StopGradient",
                               "tower_0/sq", "tower_0/loss");
-  CHECK(why.text.find("why_none_test.cc") != std::string::npos);  // the line that made it
+  CHECK(why.text.find("why_none_test.cc") != std::string::npos);  // the file that created the node
 }
 
 TEST_CASE("why_none: cut at an integer or boolean cast") {
@@ -90,7 +89,7 @@ TEST_CASE("why_none: cut at an integer or boolean cast") {
   const Tensor truth = tf::cast(hidden, DType::bool_, {.name = "truth"});
   const Tensor other = tf::cast(truth, DType::float32, {.name = "other"});
   t.check(other, t.w, NoneCause::integer, "tower_0/truth", "tower_0/hidden", "tower_0/other");
-  // x itself is of integers, and is cast.
+  // x itself has integers and is cast.
   const Tensor floats = tf::cast(t.towers[0].ids, DType::float32, {.name = "floats"});
   t.check(hidden * floats, t.towers[0].ids, NoneCause::integer, "tower_0/floats", "tower_0/ids",
           "tower_0/mul_1");
@@ -105,7 +104,7 @@ TEST_CASE("why_none: cut at an op without a gradient, with its reason") {
                               "tower_0/hidden", "tower_0/loss");
   CHECK(why.reason == "it is piecewise constant");
   CHECK(why.text.find(why.reason) != std::string::npos);
-  // An index of a maximum is an integer: the op is named, not its dtype.
+  // argmax returns integers, but the op is named, not its dtype.
   const Tensor best = tf::argmax(hidden, 0, {.name = "best"});
   const Tensor as_float = tf::cast(best, DType::float32, {.name = "as_float"});
   CHECK(t.check(as_float, t.w, NoneCause::no_gradient_op, "tower_0/best", "tower_0/hidden",
@@ -199,10 +198,10 @@ TEST_CASE("why_none: through an assignment") {
   const auto scope = name_scope("tower_0/");
   const Tensor kept =
       tf::assign(t.other, t.towers[0].hidden, {.validate_shape = false, .name = "keep"});
-  // Over the variable, which y reads after it.
+  // Through the variable, which y reads after the assignment.
   const Tensor loss = tf::square(t.other, {.name = "loss"});
   t.check(loss, t.w, NoneCause::assignment, "tower_0/keep", "tower_0/hidden", "other");
-  // Over the assignment's own output.
+  // Through the assignment's output.
   const Tensor direct = tf::square(kept, {.name = "direct"});
   t.check(direct, t.w, NoneCause::assignment, "tower_0/keep", "tower_0/hidden", "tower_0/direct");
 }
@@ -280,11 +279,11 @@ TEST_CASE("why_none: what x leads to is the program's own, not gradients and upd
   CHECK(why.cause == NoneCause::no_path);
   CHECK(why.towards_x.name() == "tower_0/mine");
   CHECK(why.text.find("gradients") == std::string::npos);
-  // A gradient that y is made of counts, as any other node does.
+  // A gradient that y is computed from counts as any other node.
   const auto dw = gradients(mine, t.w)[0];
   const Tensor penalty = tf::square(tf::stop_gradient(dw->dense()), {.name = "penalty"});
   CHECK(why_none(penalty, t.w).cause == NoneCause::stop_gradient);
-  // What waits for the step waits for x.
+  // A node that waits for the step waits for x.
   const auto after = control_dependencies({step});
   const Tensor waits = tf::identity(t.other, {.name = "waits"});
   CHECK(why_none(waits, t.w).cause == NoneCause::control_edge);

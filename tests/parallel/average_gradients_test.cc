@@ -1,4 +1,5 @@
-// Towers whose gradients are absent: in one, in all, under two optimizers, with and without slots.
+// Towers with absent gradients: in one or all of them, under two optimizers, with and without
+// slots.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>
@@ -15,8 +16,8 @@ using TowerGrads = std::vector<std::vector<GradAndVar>>;
 namespace {
 
 /// Towers over the variables `everywhere` (1, 2), `second` (10) and `nowhere` (100). The loss of
-/// tower i is (i + 1) * sum(everywhere), and 4 * second more in tower 1: the gradients are i + 1 in
-/// each tower, 4 in tower 1 alone, and none.
+/// tower i is (i + 1) * sum(everywhere), plus 4 * second in tower 1. So the gradients are i + 1 in
+/// each tower, 4 in tower 1 only, and none.
 struct Net {
   explicit Net(int towers) {
     const auto vars = tf::variable_scope(tf::get_variable_scope());
@@ -42,7 +43,7 @@ struct Net {
   TowerGrads gradients(train::Optimizer& opt, std::optional<std::vector<Variable>> vars = {}) {
     TowerGrads all;
     for (const Tensor& loss : losses) {
-      // Not gated, so that a gradient runs without the variables that others read.
+      // Not gated, so that one gradient does not wait for the variables that the others read.
       train::ComputeGradientsOptions options{.gate_gradients = train::GATE_NONE};
       if (vars) options.var_list = *vars;
       all.push_back(opt.compute_gradients(loss, options));
@@ -102,11 +103,11 @@ TEST_CASE("with slots: a variable and its slot rest while no tower has a gradien
   Net net(2);
   tf::train::MomentumOptimizer opt(0.5, 0.5);
   const Operation without = opt.apply_gradients(tf::average_gradients(net.gradients(opt)));
-  // TensorFlow makes no slot for a variable that got no gradient.
+  // TensorFlow creates no slot for a variable without a gradient.
   CHECK(names_of(opt.variables()) ==
         std::vector<std::string>{"everywhere/Momentum", "second/Momentum"});
   CHECK_FALSE(opt.get_slot(*net.nowhere, "momentum").has_value());
-  // A step that reaches `nowhere` gives it a slot; the other step leaves both alone.
+  // A step that trains `nowhere` gives it a slot. The other step changes neither.
   const Tensor reach = 8.0F * tf::reduce_sum(*net.nowhere);
   const Operation reaching = opt.apply_gradients(opt.compute_gradients(reach));
   const Variable slot = opt.get_slot(*net.nowhere, "momentum").value();
@@ -118,7 +119,7 @@ TEST_CASE("with slots: a variable and its slot rest while no tower has a gradien
   for (int i = 0; i < 2; ++i) session.run(without);
   CHECK(numbers(session.run(*net.nowhere)) == Numbers{96});
   CHECK(numbers(session.run(slot)) == Numbers{8});
-  // Momentum of 4, then of 4 + 0.5 * 4; of 1.5, then of 1.5 + 0.75.
+  // Momentum of `second`: 4, then 4 + 0.5 * 4. Of `everywhere`: 1.5, then 1.5 + 0.75.
   CHECK(numbers(session.run(*net.second)) == Numbers{10 - 0.5 * (4 + 6)});
   CHECK(numbers(session.run(*net.everywhere)) == Numbers{1 - 0.5 * 3.75, 2 - 0.5 * 3.75});
   CHECK(numbers(session.run(opt.get_slot(*net.second, "momentum").value())) == Numbers{6});

@@ -1,5 +1,5 @@
-// What becomes of towers' gradients under each policy: values, absent gradients, slices, and the
-// one instruction that averages and updates.
+// Averages of towers' gradients under each policy: values, absent gradients, slices, and the one
+// instruction that averages and updates.
 #include <doctest/doctest.h>
 
 #include "tests/support/eager.h"
@@ -18,7 +18,8 @@ Tensor vector_of(const Numbers& values) {
       array_of(DType::float32, Shape{static_cast<std::int64_t>(values.size())}, values));
 }
 
-/// Three towers: gradients of `everywhere`, of `some` in towers 0 and 2, of `nowhere`.
+/// Three towers. All have a gradient of `everywhere`, towers 0 and 2 one of `some`, none of
+/// `nowhere`.
 struct Towers {
   Variable everywhere{array_of(DType::float32, {2}, {1, 2}), {.name = "everywhere"}};
   Variable some{array_of(DType::float32, {2}, {10, 20}), {.name = "some"}};
@@ -34,7 +35,7 @@ struct Towers {
       grads.push_back({{Gradient(vector_of({g, 2 * g})), everywhere},
                        {of_some, some},
                        {std::nullopt, nowhere}});
-      weights.push_back(tf::constant(i + 1));  // an integer: examples
+      weights.push_back(tf::constant(i + 1));  // an integer, as a number of examples would be
     }
   }
 };
@@ -56,7 +57,7 @@ AverageOptions options_of(AveragePolicy policy, const std::vector<Tensor>& weigh
   return options;
 }
 
-/// The types of the nodes that `make` appends.
+/// Returns the types of the nodes that `make` appends.
 template <class Make>
 std::vector<std::string> ops_of(Make make) {
   Graph& graph = get_default_graph();
@@ -98,7 +99,7 @@ TEST_CASE("require_all is the mean, and names every variable and tower that lack
     const std::string text = error.what();
     CHECK(contains(text, "\n  some:0: tower 1"));
     CHECK_FALSE(contains(text, "everywhere"));
-    CHECK_FALSE(contains(text, "nowhere"));  // absent in all towers is no mistake of a tower
+    CHECK_FALSE(contains(text, "nowhere"));  // absent in all towers is no mistake of one tower
   }
   towers.grads[0][0].grad.reset();
   towers.grads[2][1].grad.reset();

@@ -1,4 +1,4 @@
-// Towers in one call against the loop written by hand: the same nodes, the same bits.
+// Towers made by one call, compared with a handwritten loop: the same nodes and the same bits.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ using namespace towerflow;
 
 namespace {
 
-/// A net with a table of rows, a dense layer and, in tower 1 alone, a variable of its own.
+/// The loss of a net with an embedding table, a dense layer and a variable that only tower 1 uses.
 Tensor tower_loss(int tower, const std::string& scope) {
   const auto cpu = tf::device("/cpu:0");
   const Variable table = tf::get_variable(
@@ -35,7 +35,7 @@ struct Trained {
   std::string report;
 };
 
-/// Five steps; the second graph makes the towers with the library's call.
+/// Trains for five steps, with towers made by `parallel::Towers` or by a handwritten loop.
 Trained train_towers(const MakeOptimizer& make, int towers, bool in_one_call) {
   Graph graph;
   const auto guard = graph.as_default();
