@@ -17,7 +17,8 @@ TEST_CASE("every wait for an event ends when the run is cancelled") {
     waiter = std::thread([&] { event.await_done(event.use(), &cancellation); });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   cancellation.cancel();
-  for (std::thread& waiter : waiters) waiter.join();  // one left asleep would hang the test
+  // A waiter that does not wake up would hang the test.
+  for (std::thread& waiter : waiters) waiter.join();
   CHECK_FALSE(event.done());
 }
 
@@ -37,7 +38,7 @@ TEST_CASE("a cancelled run leaves nothing behind for the next wait") {
       });
     }
     while (waiting < 2) std::this_thread::yield();
-    // Those of a cancelled round, which wakes them one by one, must not end the next one's waits.
+    // Late wake-ups of a cancelled round must not end waits of the next round.
     round % 2 == 0 ? cancellation.cancel() : event.set_done();
     for (std::thread& waiter : waiters) waiter.join();
   }

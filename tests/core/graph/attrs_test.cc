@@ -1,4 +1,4 @@
-// What follows from the list of fields that an attribute struct has.
+// Functions that derive from the list of fields of an attribute struct.
 #include "core/graph/attrs.h"
 
 #include <doctest/doctest.h>
@@ -121,9 +121,9 @@ TEST_CASE("attributes: values and back") {
   CHECK(values.at("pair") == AttrValue(std::vector<std::int64_t>{1, 1}));
   CHECK(values.at("seed") == AttrValue(5));
   CHECK(parse_attributes(op, values, "scope/it", {}) == Attrs(attrs));
-  // The name is the node's own, whatever the values say.
+  // The name is that of the node, even if the values have another one.
   CHECK(parse_attributes(op, values, "other", {}).as<TestAttrs>().node == "other");
-  // The rest has its defaults; a list that is empty has no type of its own.
+  // Missing attributes get their defaults. An empty list has no element type of its own.
   const AttrMap few{{"count", 1}, {"shapes", std::vector<std::int64_t>{}}, {"_of_a_tool", 1}};
   CHECK(parse_attributes(op, few, "", {}) == Attrs([] {
           TestAttrs one;

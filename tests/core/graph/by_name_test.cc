@@ -1,4 +1,4 @@
-// Things of a graph asked for by name: what is said where there is none, and at which line.
+// Lookups in a graph by name: the errors for missing names, and the line that they give.
 #include <doctest/doctest.h>
 
 #include "tests/support/error_text.h"

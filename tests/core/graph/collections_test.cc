@@ -1,4 +1,4 @@
-// Collections read back: strings, and what is said where a filter found nothing.
+// Reading collections back: strings, and errors that explain why a filter matched nothing.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@ using testing::error_text;
 
 namespace {
 
-/// A loss in each of two towers, under "losses", and two variables.
+/// Two towers, each with a loss in "losses", and two variables.
 struct Losses {
   Losses() : guard(graph.as_default()) {
     for (int tower = 0; tower < 2; ++tower) {
@@ -25,7 +25,7 @@ struct Losses {
   DefaultGraphGuard guard;
 };
 
-/// What is said of losses of a tower that is not there.
+/// Checks the error about the losses of a tower that does not exist.
 void check_losses(const std::string& said) {
   CHECK_SAYS(said, "collection 'losses' with scope 'tower_9'", "0 of 2 matched",
              "nearest existing: 'tower_0', 'tower_1'");
@@ -48,7 +48,7 @@ TEST_CASE("strings in a collection are std::string, however they were written") 
   buffer[0] = 'X';
   CHECK(tf::get_collection<std::string>("names") ==
         std::vector<std::string>{"literal", "pointer", "buffer", "view", "string", "of several"});
-  CHECK(tf::get_collection<std::string>("names", "lit").empty());  // a string has no name
+  CHECK(tf::get_collection<std::string>("names", "lit").empty());  // a string has no name to match
 }
 
 TEST_CASE("a filter that matched nothing is explained where its result is an operand") {

@@ -1,4 +1,4 @@
-// A graph written as NodeDefs and made again of them, and what is refused.
+// Graphs that are exported as NodeDefs and imported again, and GraphDefs that are refused.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ NodeDef negative_def(const std::string& name, std::vector<std::string> input) {
   return {name, "Neg", std::move(input), "", {{"T", DType::float32}}};
 }
 
-/// A graph with a variable, its update, devices, control inputs, colocation and several outputs.
+/// Builds a graph with a variable, its update, devices, control inputs, colocation and several
+/// outputs.
 void build_program() {
   const Tensor x = tf::placeholder(tf::float32, {.shape = {None, 2}, .name = "x"});
   const auto scope = tf::name_scope("tower_0");
@@ -34,7 +35,7 @@ void build_program() {
   tf::train::GradientDescentOptimizer(0.1).minimize(loss);
 }
 
-/// The NodeDefs of the default graph under their names without `prefix`.
+/// Returns the NodeDefs of a graph, with `prefix` removed from their names.
 std::vector<NodeDef> nodes_of(const Graph& graph, const std::string& prefix) {
   std::vector<NodeDef> nodes = graph.as_graph_def({.add_shapes = true}).node;
   const auto cut = [&](std::string& name) {
@@ -131,7 +132,7 @@ TEST_CASE("import_graph_def: scopes, order, devices and control inputs as in Ten
   const auto guard = graph.as_default();
   NodeDef placed = negative_def("b", {"a"});
   placed.device = "/cpu:0";
-  const GraphDef def{{placed, constant_def("a")}};  // an input may come later
+  const GraphDef def{{placed, constant_def("a")}};  // an input may come after its reader
   const Operation wait = tf::no_op({.name = "wait"});
   {
     const auto scope = tf::name_scope("outer");
@@ -213,7 +214,7 @@ TEST_CASE("import_graph_def: what is wrong is named, and nothing stays") {
   CHECK_SAYS(import_error({number}),
              "ValueError: attribute 'dtype' is int32, but the inputs and the other attributes "
              "require float32");
-  // An axis is read as an integer, so nothing else may be passed for it.
+  // An axis is read as an integer, so no other dtype is accepted.
   CHECK_SAYS(import_error({a, {"b", "Sum", {"a", "a"}}}),
              "ValueError: Value for attr 'Tidx' of float32 is not in the list of allowed values: "
              "int32, int64",

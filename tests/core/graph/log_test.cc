@@ -16,7 +16,7 @@ using namespace towerflow;
 
 namespace {
 
-/// A sink while it lives.
+/// Sets a log sink for its lifetime.
 class WithSink {
  public:
   explicit WithSink(LogSink sink) : before_(set_log_sink(std::move(sink))) {}
@@ -47,7 +47,7 @@ TEST_CASE("a sink may set another, which takes the next message") {
   auto seen = std::make_shared<std::vector<std::string>>();
   testing::in_time([seen] {
     const LogSink first = set_log_sink(nullptr);
-    const std::string own(100, 'x');  // what the sink that is replaced holds lives until it returns
+    const std::string own(100, 'x');  // captures of a replaced sink live until it returns
     set_log_sink([seen, own](LogLevel, std::string_view text) {
       set_log_sink([seen](LogLevel, std::string_view later) { seen->emplace_back(later); });
       seen->push_back(std::string(text) + own.substr(99));
@@ -82,7 +82,7 @@ TEST_CASE("the sink that was set before is not called once another is set") {
         log_message(LogLevel::info, "text");
     });
     {
-      std::string text;  // unguarded: calls come one at a time
+      std::string text;  // not locked, since calls do not overlap
       const WithSink sink([&](LogLevel, std::string_view said) {
         if (replaced) ++late;
         text = said;

@@ -1,4 +1,4 @@
-// What an OpDef says of arguments, and what tensors say of dtypes and numbers.
+// Arguments that an OpDef declares, and the dtypes and counts that follow from the inputs.
 #include "core/graph/op_signature.h"
 
 #include <doctest/doctest.h>
@@ -74,7 +74,7 @@ TEST_CASE("signature: dtypes and numbers come from the tensors") {
   CHECK(match({"handle: resource", "components: list(Ts)"},
               {DType::resource, DType::bool_, DType::string}) ==
         AttrMap{{"Ts", std::vector{DType::bool_, DType::string}}});
-  // Two lists of the same length, one of a length that is known.
+  // Two lists of the same length, and one whose length is given by its attribute.
   CHECK(match({"i: N * int64", "values: list(Ts)", "s: N * int64"},
               {DType::int64, DType::int64, DType::int8, DType::int64, DType::int64},
               {{"Ts", std::vector{DType::int8}}})

@@ -1,4 +1,5 @@
-// A steady call of a callable takes no memory: malloc is replaced by one that counts, by library.
+// Repeated calls of a callable allocate no memory. malloc is replaced by one that counts
+// allocations of our code and of oneDNN.
 #include <doctest/doctest.h>
 #include <execinfo.h>
 #include <link.h>
@@ -23,10 +24,10 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 namespace {
 
 std::atomic<bool> counting{false};
-std::atomic<std::size_t> refused_from{SIZE_MAX};  // bytes that oneDNN asks for at once
+std::atomic<std::size_t> refused_from{SIZE_MAX};  // allocations of oneDNN of this size or more fail
 std::atomic<int> ours{0}, library{0};
 
-/// The code of oneDNN in this process.
+/// The address range of oneDNN's code in this process.
 struct CodeRange {
   std::uintptr_t begin = 0, end = 0;
 };
@@ -42,7 +43,7 @@ int find_dnnl(dl_phdr_info* info, std::size_t, void*) {
   return 1;
 }
 
-/// Counts who asks for memory; whether it is to be refused.
+/// Counts an allocation by its caller. Returns whether it must fail.
 bool refused(std::size_t bytes) {
   if (!counting.load(std::memory_order_relaxed)) return false;
   thread_local bool inside = false;  // backtrace may allocate
@@ -56,7 +57,7 @@ bool refused(std::size_t bytes) {
     in_dnnl = in_dnnl || (at >= dnnl.begin && at < dnnl.end);
   }
   if ((in_dnnl ? library : ours).fetch_add(1) == 0 && !in_dnnl) {
-    // Who it was; addr2line names the functions.
+    // Prints the stack of the first one; addr2line names the functions.
     backtrace_symbols_fd(frames, depth, STDERR_FILENO);
   }
   inside = false;
@@ -91,14 +92,15 @@ namespace {
 
 void warm_up() {
   void* frames[4];
-  backtrace(frames, 4);  // loads what it needs
+  backtrace(frames, 4);  // loads the libraries that backtrace needs
   dl_iterate_phdr(find_dnnl, nullptr);
 }
 
-/// Allocations of our code in 20 calls, after 30 that warm up. A thread that comes to a kernel for
-/// the first time still allocates once (OpenMP's settings of the thread, room beside another thread
-/// in the same kernel), and the machine decides when that is: then 20 more calls are counted, a few
-/// times. What every call allocates is seen in each of them.
+/// Returns how often our code allocates in 20 calls, after 30 calls to warm up. A thread that runs
+/// a kernel for the first time still allocates once (OpenMP's settings of the thread, memory for
+/// another thread in the same kernel), and that may happen at any time. So if there are
+/// allocations, 20 more calls are counted, up to five times. Allocations of every call show in each
+/// attempt.
 int count_allocations(const Callable& callable, std::span<const Array> values,
                       const std::string& what) {
   warm_up();
@@ -181,7 +183,7 @@ TEST_CASE("a product for which oneDNN gets no memory is computed without") {
   Session session;
   const auto callable = session.make_callable({tf::matmul(x, y, {.transpose_b = true})}, {x, y});
   warm_up();
-  for (const Shape& rows : {Shape{5, 7}, Shape{300, 7}, Shape{48, 900}}) {  // the last turns b
+  for (const Shape& rows : {Shape{5, 7}, Shape{300, 7}, Shape{48, 900}}) {
     const std::int64_t inner = 160;
     const auto values = [&](std::int64_t count, double step) {
       std::vector<double> made(static_cast<std::size_t>(count * inner));
@@ -189,8 +191,9 @@ TEST_CASE("a product for which oneDNN gets no memory is computed without") {
       return testing::array_of(float32, {count, inner}, made);
     };
     const std::vector<Array> factors{values(rows[0], 0.25), values(rows[1], -0.5)};
-    const Array product = callable(factors)[0];  // exact: multiples of 1/8, and none is large
-    for (const std::size_t from : {1, 512}) {    // its lists of arguments; what it packs
+    const Array product = callable(factors)[0];  // exact: small multiples of 1/8
+    // All of its allocations fail, then only those of packing buffers.
+    for (const std::size_t from : {1, 512}) {
       library = 0;
       refused_from = from;
       counting = true;
@@ -216,5 +219,5 @@ TEST_CASE("a result that is kept stays as it is") {
   CHECK(kept == testing::array_of(float32, {2}, {2, 4}));
   CHECK(*shown == testing::array_of(float32, {2}, {10, 12}));
   const void* memory = shown->raw();
-  CHECK(twice(one)[0].raw() == memory);  // nobody held it
+  CHECK(twice(one)[0].raw() == memory);  // reused, since no other Array shared it
 }

@@ -1,6 +1,5 @@
-// Steps on accelerators that work by themselves: bits, order and memory do not depend on when
-// things happen, nor on which of them fails, whether the variables live on the host or on
-// accelerators.
+// Steps on asynchronous accelerators: values, order and memory do not depend on timing or on which
+// task fails, with variables on the host or on accelerators.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -20,7 +19,7 @@ namespace {
 
 constexpr VariableHome kHomes[] = {VariableHome::host, VariableHome::device};
 
-/// The variables before each of three steps and after the last, as CPUs make them.
+/// Returns the variables before each of three steps and after the last, as computed on CPUs.
 std::vector<std::vector<Array>> states_of(Program& program) {
   std::vector<std::vector<Array>> states;
   Session session(program.graph, {.allow_soft_placement = true});
@@ -44,10 +43,10 @@ std::string internal_error_of(const Run& run) {
   return "";
 }
 
-/// Counts over all faults of a program.
+/// Counts over all injected faults of a program.
 struct Faults {
   int in_steps = 0, unchanged = 0;
-  int in_init = 0;  ///< while variables got their first values
+  int in_init = 0;  ///< failed while initializing variables
 };
 
 class FaultTest {
@@ -60,7 +59,7 @@ class FaultTest {
     states_ = states_of(program_);
   }
 
-  /// A fault of each task of each engine, up to the second step.
+  /// Injects a fault into each task of each engine up to the second step.
   Faults run() {
     for (const int device : {0, 1}) {
       for (const Lane lane : {Lane::compute, Lane::upload, Lane::download}) {
@@ -71,7 +70,7 @@ class FaultTest {
   }
 
  private:
-  /// Whether the engine has so many tasks.
+  /// Returns whether the engine has a task of this number, in which case the run must fail.
   bool fails(const SimulatedFault& fault) {
     CAPTURE(fault.device);
     CAPTURE(std::string(lane_name(fault.lane)));
@@ -98,7 +97,7 @@ class FaultTest {
     return true;
   }
 
-  /// Each variable has its first value, or none.
+  /// Checks that each variable has its initial value or is uninitialized.
   void check_first_values(Session& session) {
     for (std::size_t i = 0; i < initialized_.size(); ++i) {
       if (session.run(initialized_[i]).item<bool>()) {
@@ -111,8 +110,8 @@ class FaultTest {
     CHECK(program_.values(session) == states_[0]);
   }
 
-  /// Each variable is as it was before the step that failed, or as it is after it; the session goes
-  /// on from there, and no device believes it has what it has not.
+  /// Checks that each variable is as before or as after the failed step, and that the session
+  /// continues from there: no device mistakes a stale replica for a current one.
   void check_step(Session& session, std::size_t step) {
     const auto values = program_.values(session);
     faults_.unchanged += count_changed(values, states_[step], states_[step + 1]) == 0;
@@ -176,7 +175,7 @@ TEST_CASE(
     const Plan init = runtime.compile({program.init}, {});
     const Plan read = runtime.compile(all, {});
     const Plan train = runtime.compile(program.fetches, feeds);
-    REQUIRE(train.queues.size() == 7);  // of the host one, of each device three
+    REQUIRE(train.queues.size() == 7);  // one for the host, three for each of two devices
     runtime.run(init, {});
     const auto before = runtime.run(read, {});
     Feeds given;
@@ -189,7 +188,7 @@ TEST_CASE(
       for (std::size_t at = 0; at < train.queues[queue].instructions.size(); ++at) {
         CAPTURE(queue);
         CAPTURE(at);
-        runtime.run(load, given);  // back to where it began
+        runtime.run(load, given);  // restores the initial values
         std::atomic<bool> committed{false};
         CHECK_THROWS_AS(
             runtime.run(train, feeds,
@@ -225,7 +224,8 @@ TEST_CASE("no run reads half of what another one writes, or loses it") {
     std::vector<std::pair<Tensor, Tensor>> reads;
     for (const char* reader : {"", "/gpu:0", "/gpu:1"}) {
       const auto device = tf::device(reader);
-      const Tensor seen = v * 2.0F;  // by one kernel: what another one reads may be newer
+      // One read for both reductions, since a second one might see newer values.
+      const Tensor seen = v * 2.0F;
       reads.emplace_back(tf::reduce_min(seen), tf::reduce_max(seen));
     }
     const Tensor change = tf::assign_add(v, tf::ones({20000}));

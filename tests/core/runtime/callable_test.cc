@@ -1,4 +1,4 @@
-// A Callable: what it returns, what it was fed with, and calls after one that failed.
+// A Callable: its results, results fed back to it, and calls after one that failed.
 #include <doctest/doctest.h>
 
 #include "towerflow/tf.h"

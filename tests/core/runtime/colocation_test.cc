@@ -1,5 +1,5 @@
-// Operations of one colocation group: what they ask for together, and what TensorFlow refuses. What
-// is expected here is what TensorFlow 2.21 does with three CPUs.
+// Colocation groups: the device constraints of their members are merged, and conflicts are refused.
+// The expectations are what TensorFlow 2.21 does with three CPUs.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -22,7 +22,7 @@ TEST_CASE("a mistyped number of devices is refused before any is made") {
   }
 }
 
-/// Returns the device on which a session places the node: "CPU:1".
+/// Returns the device on which a session places the node, as in "CPU:1".
 std::string placed_device(const Fetch& fetch, const std::string& node, bool soft = true) {
   Session session(three_cpus(soft));
   for (const Placement& entry : session.placements(std::span<const Fetch>(&fetch, 1))) {
@@ -68,7 +68,7 @@ TEST_CASE("members that contradict each other are refused, or agree on less soft
     const auto beside = colocate_with(a.op());
     c = unknown_tensor_on("/cpu:2", "c");
   }
-  // A session places its whole graph: also a run that needs none of them is refused, each time.
+  // A session places its whole graph, so even a run that does not need the group is refused.
   for (const Tensor& fetch : {c, other, other}) {
     CHECK_THROWS_WITH_AS(strict.run(fetch),
                          doctest::Contains("Cannot merge devices with incompatible ids: "

@@ -1,4 +1,4 @@
-// What may be fed, and lists of what is fetched, grouped, waited for and differentiated.
+// Values that may be fed, and lists as arguments: of fetches, group, control inputs and gradients.
 #include <doctest/doctest.h>
 
 #include "core/graph/log.h"

@@ -1,4 +1,4 @@
-// Shapes that only a run knows, against what the graph says of them.
+// Shapes known only at run time, checked against those that the graph declares.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -101,7 +101,7 @@ TEST_CASE("a shape that folding finds has to fit those who read it") {
   const auto guard = graph.as_default();
   const Tensor fed = tf::placeholder(tf::float32);
   const Tensor a = tf::constant({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}});
-  // Of unknown shape until the shape of what is fed is a constant.
+  // Its shape is unknown to the graph, but constant once the shape of the feed is known.
   const Tensor found = tf::reshape(fed, tf::slice(tf::shape(fed), {0}, {-1}));
   const Tensor labels = tf::cast(tf::reshape(found, {-1}), tf::int32);
   const auto refused = [&](const Tensor& fetch, const Shape& shape) {

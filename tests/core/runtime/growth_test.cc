@@ -1,5 +1,5 @@
-// Large graphs of simple shapes: what took time or stack that grows faster than they do would end
-// these tests, in minutes or in a crash.
+// Large graphs of simple structure. Time or stack use that grows faster than the graph would make
+// these tests take minutes or crash.
 #include <doctest/doctest.h>
 #include <pthread.h>
 
@@ -13,8 +13,7 @@
 namespace towerflow {
 namespace {
 
-/// Runs `work` on a stack of 256 KiB, which a recursion along a graph of these tests has used up
-/// long before its end.
+/// Runs `work` on a stack of 256 KiB, which recursion along these graphs would overflow.
 void on_small_stack(std::function<void()> work) {
   struct Job {
     std::function<void()> work;
@@ -39,7 +38,7 @@ void on_small_stack(std::function<void()> work) {
   if (job.error) std::rethrow_exception(job.error);
 }
 
-/// A chain of `length` nodes, run on a fed 2.
+/// Runs a chain of `length` nodes on a fed 2.
 float run_chain(int length, const std::function<Tensor(const Tensor&, int)>& next) {
   float result = 0;
   on_small_stack([&] {
@@ -80,7 +79,7 @@ TEST_CASE("a long chain of views of a variable sees the variable") {
     std::vector<Tensor> sums;
     for (int i = 0; i < 5000; ++i) {
       y = identity(y);
-      if (i % 2 == 0) sums.push_back(y + 1.0f);  // may wait for as long as nobody writes w
+      if (i % 2 == 0) sums.push_back(y + 1.0f);  // may run late, as long as w is not written
     }
     const Tensor sum = add_n(sums);
     Session session;
@@ -176,7 +175,7 @@ TEST_CASE("what waits for many effects waits for all of them, on whatever device
     const Tensor drawn = random_uniform({}, {.minval = 1, .maxval = 1.0001f, .seed = 1});
     added.push_back(assign_add(v, floor(drawn)).op());
   }
-  // Each waits for all that was added, and for what the one before it waits for.
+  // Each read waits for all additions and for all earlier reads.
   std::vector<Tensor> seen;
   Operation last = group(added);
   for (int i = 0; i < kMany; ++i) {

@@ -1,4 +1,4 @@
-// Variables whose home is an accelerator that cannot do all that is asked of it.
+// Variables whose home is an accelerator that lacks kernels for some of their ops.
 #include <doctest/doctest.h>
 
 #include "tests/core/runtime/other_accelerator.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr VariableHome kDevice = VariableHome::device;
 
-/// A variable on an accelerator of kind OTHER that an optimizer updates.
+/// A variable on an accelerator of kind OTHER, updated by an optimizer.
 struct Updated {
   Updated() {
     const auto guard = graph.as_default();

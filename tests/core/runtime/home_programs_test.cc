@@ -1,4 +1,4 @@
-// Reads and writes of variables in any order, wherever the variables live.
+// Random reads and writes of variables give the same values wherever the variables live.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using testing::with_others;
 
 namespace {
 
-/// A program of reads and writes of three variables on three devices, drawn by chance.
+/// A random program that reads and writes three variables on three devices.
 struct Drawn {
   Drawn(unsigned seed, const std::string& type) : random(seed) {
     const auto guard = graph.as_default();

@@ -1,4 +1,4 @@
-// Variables whose home is an accelerator: where they lie, who reads them and who writes them.
+// Variables whose home is an accelerator: where they are stored, read and written.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr VariableHome kDevice = VariableHome::device;
 
-/// "SIM:0: its device is its home (as asked)" of a node.
+/// Returns the placement of a node and its reason: "SIM:0: its device is its home (as asked)".
 std::string placed(Session& session, const std::vector<Fetch>& fetches, const std::string& node) {
   for (const Placement& placement : session.placements(fetches)) {
     if (placement.node == node) {
@@ -31,7 +31,7 @@ std::string place_of(Session& session, const Variable& variable) {
   return text.substr(0, text.find(": "));
 }
 
-/// A variable of two ones on /gpu:0.
+/// Returns a variable of two ones on /gpu:0.
 Variable ones_on_gpu(const char* name) {
   const auto gpu = tf::device("/gpu:0");
   return tf::get_variable(name, {2}, {.initializer = tf::ones_initializer(), .home = kDevice});
@@ -88,7 +88,7 @@ TEST_CASE("what belongs to a variable lives with it") {
       {"h/Adam", VariableHome::host},
       {"h/Adam_1", VariableHome::host},
       {"h/ExponentialMovingAverage", VariableHome::host},
-      {"beta1_power", VariableHome::host},  // beside the first by name
+      {"beta1_power", VariableHome::host},  // colocated with h, the first variable by name
       {"beta2_power", VariableHome::host}};
   CHECK(homes == expected);
   Session session(graph, simulated({.count = 1}));
@@ -148,7 +148,7 @@ TEST_CASE("a home stays what it was, whatever is asked later") {
     const auto gpu = tf::device("/gpu:0");
     other = tf::constant({3.0F, 4.0F}) * 2.0F;
   }
-  {  // now the two ask for no number
+  {  // the group has conflicting device numbers, so it requires none
     const auto beside = tf::colocate_with(w.op());
     const auto same = tf::colocate_with(other.op());
     tf::identity(other, {.name = "both"});
@@ -188,10 +188,10 @@ TEST_CASE("a variable of an accelerator that has no value yet") {
   }
   CHECK_FALSE(session.run(is_set).item<bool>());
   CHECK(session.run(unset).elements() == 2);
-  // Asking does not stand for having: nothing is changed by a step that lacks a value.
+  // Fetching is_set does not replace the check: without a value, a step fails and writes nothing.
   CHECK_THROWS_AS(session.run({is_set, added}), errors::FailedPreconditionError);
   session.run(twice.initializer());
-  CHECK(numbers(session.run(twice)) == std::vector<double>{2, 2});  // of w's initial value
+  CHECK(numbers(session.run(twice)) == std::vector<double>{2, 2});  // from w's initial value
   session.run(w.initializer());
   CHECK(session.run(is_set).item<bool>());
   CHECK(session.run(unset).elements() == 0);

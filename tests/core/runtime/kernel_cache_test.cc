@@ -1,4 +1,4 @@
-// Kernels are prepared once, each by itself.
+// Kernels are prepared once, and preparing one does not block others.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -26,7 +26,7 @@ std::unique_ptr<PreparedKernel> empty_kernel() {
   return function_kernel([](const LaunchArgs&) {});
 }
 
-/// Runs `call` on a thread of its own.
+/// Runs `call` on a new thread.
 template <class F>
 auto start(F call) {
   return std::async(std::launch::async, call);

@@ -1,4 +1,4 @@
-// What outlives what: callables, sessions, graphs.
+// A callable that outlives its session and graph.
 #include <doctest/doctest.h>
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Which prepared kernels may fail, and what becomes of one that is wrong about it.
+// Which prepared kernels may fail, and the error if one fails that claims it cannot.
 #include <doctest/doctest.h>
 
 #include "core/device/cpu/cpu_backend.h"
@@ -12,7 +12,7 @@ using namespace towerflow;
 
 namespace {
 
-/// Whether a launch of that op may fail; inputs and output have this dtype and two elements.
+/// Returns whether a launch of the op may fail. Inputs and output have this dtype and two elements.
 bool may_fail(const char* op, DType dtype, std::size_t inputs) {
   const TensorDesc desc{dtype, Shape{2}};
   const Attrs none;

@@ -1,4 +1,4 @@
-// A run behaves as if its nodes ran one after another in tape order, whatever the planner does.
+// A run behaves as if its nodes ran one after another in the order of the tape, whatever the plan.
 #include <doctest/doctest.h>
 
 #include "core/graph/constant.h"

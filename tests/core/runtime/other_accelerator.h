@@ -1,4 +1,4 @@
-// A second kind of accelerators, which lacks what a test takes from it.
+// A second kind of accelerator, whose kernels a test can remove.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// The passes that need no rule, on and off: the same values, fewer instructions, near misses.
+// Passes without rules, on and off: the same values, fewer instructions, and near misses.
 #include "core/graph/scopes.h"
 #include "tests/ops/nn/support.h"
 #include "tests/ops/ran.h"
@@ -13,7 +13,7 @@ struct OnOff {
   Ran on, off;
 };
 
-/// Nothing but `pass`, and nothing at all; `devices` CPUs.
+/// Runs with only `pass` and with no pass, on `devices` CPUs.
 OnOff with_and_without(Graph& graph, const std::vector<Fetch>& fetches, bool PassOptions::*pass,
                        const Feeds& feeds = {}, int devices = 1) {
   const Operation init = global_variables_initializer();
@@ -36,7 +36,7 @@ TEST_CASE("passes: what depends on constants alone is computed once") {
   CHECK(folded.on.launches == 1);
   CHECK(folded.off.launches == 3);
   const OnOff fetched = with_and_without(graph, {x + known, known}, fold, feeds);
-  CHECK(fetched.on.count("Sqrt") == 0);  // a known value may be fetched
+  CHECK(fetched.on.count("Sqrt") == 0);  // a folded value may be fetched
   CHECK(fetched.on.count("Mul") == 0);
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("passes: random, fed, variable and large values are not folded") {
   CHECK(with_and_without(graph, {w * two}, fold).on.count("Mul") == 1);
   const Feeds feeds{{two, Array::scalar(3.0f)}};
   CHECK(with_and_without(graph, {two * two}, fold, feeds).on.count("Mul") == 1);
-  const Tensor large = zeros({64 * 1024}) + 1.0f;  // four times what a plan keeps
+  const Tensor large = zeros({64 * 1024}) + 1.0f;  // four times kFoldedBytes
   CHECK(with_and_without(graph, {large}, fold).on.count("AddV2") == 1);
   Tensor waits;
   {

@@ -1,5 +1,5 @@
-// Sessions that run while another thread builds, asks or assigns. Each test is a program that a
-// sanitizer watches; what can be wrong without one is checked as well.
+// Sessions that run while another thread builds the graph, calls why_none or assigns variables. The
+// tests are meant for sanitizers, but check what they can without them too.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -14,8 +14,7 @@ using namespace towerflow;
 
 namespace {
 
-/// Calls `step` again and again on a thread of its own while it lives; `stop` rethrows what it
-/// threw.
+/// Calls `step` repeatedly on its own thread until stopped. `stop` rethrows an exception of `step`.
 class Beside {
  public:
   template <class F>
@@ -36,7 +35,7 @@ class Beside {
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
 
-  /// Whether the thread still steps, and has done so `times` times.
+  /// Waits until the thread has made `times` steps or has failed.
   void wait_for(int times) const {
     while (steps_ < times && error_ == nullptr) std::this_thread::yield();
   }
@@ -57,7 +56,8 @@ class Beside {
   std::thread thread_;
 };
 
-/// A loss without a gradient, which is known only when many nodes have been made.
+/// Returns a loss without gradient. why_none finds that out only after its trial has created many
+/// nodes.
 Tensor floored_loss(const Variable& w) {
   Tensor x = tf::floor(w);
   for (int i = 0; i < 40; ++i) x = tf::tanh(x);
@@ -73,7 +73,7 @@ TEST_CASE("a session of another thread does not see what why_none tries") {
   const Tensor loss = floored_loss(w);
   const Tensor answer = tf::constant(42);
   Beside runs([&] {
-    Session session(graph, {.intra_op_parallelism_threads = 1});  // looks at all nodes
+    Session session(graph, {.intra_op_parallelism_threads = 1});  // visits all nodes
     CHECK(session.run(answer).item<int>() == 42);
   });
   for (int i = 0; i < 100; ++i) {

@@ -1,4 +1,4 @@
-// Plans over two memories: every crossing a copy, and the values those of one memory.
+// Plans over two memories: edges between them are copies, and values are those of one memory.
 #include <doctest/doctest.h>
 
 #include "tests/support/eager.h"

@@ -1,4 +1,4 @@
-// Steps that fail: an error or a finished step, never a hang or a half-applied update.
+// Failing steps end in an error or complete, but never hang or apply half an update.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -14,8 +14,8 @@ using namespace towerflow;
 
 namespace {
 
-/// Two towers on /gpu:0 and /gpu:1, each with `rows` of a table picked by indices that are fed;
-/// variables `a`, `b`, `c` all change by the same in every step.
+/// Two towers on /gpu:0 and /gpu:1, each of which gathers rows of a table by fed indices. The
+/// variables `a`, `b` and `c` all change by the same amount in every step.
 struct Net {
   Net() {
     const auto guard = graph.as_default();
@@ -84,7 +84,7 @@ TEST_CASE("a kernel that throws in one tower leaves every variable and slot as i
     for (const int tower : {0, 1}) {
       try {
         session.run(net.train, net.feeds(tower));
-        // The picks are no part of a gradient, so nothing of them may be needed.
+        // The gradients do not depend on the gathered rows, so the step need not gather them.
       } catch (const errors::InvalidArgumentError& error) {
         FAIL_CHECK("the losses are not fetched: " << error.what());
       }
@@ -138,7 +138,7 @@ TEST_CASE("a step that is cancelled at any moment is either finished or has chan
     Session session(const_cast<Graph&>(net.graph), config);
     session.run(net.init);
     const std::vector<Array> start = net.values(session);
-    // Variables start equal and change alike: a half-applied step would tell them apart.
+    // Variables start equal and change alike, so a half-applied step would make them differ.
     int finished = 0, cancelled = 0;
     for (int i = 0; i < 60; ++i) {
       Cancellation cancellation;

@@ -1,4 +1,4 @@
-// A step of two towers, and what runs it: for tests of when things happen and of what fails.
+// A training step of two towers, and helpers that run it, for tests of timing and of failures.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,8 +13,8 @@
 
 namespace towerflow::testing {
 
-/// Two towers on /gpu:0 and /gpu:1 with what is fed to each, momentum on three variables. Those
-/// with a device for a home are shared out: w and u live on the first, b on the second.
+/// Two towers on /gpu:0 and /gpu:1 with their feeds, and momentum on three variables. Variables
+/// with a device as home are distributed: w and u are on the first, b on the second.
 struct Program {
   explicit Program(VariableHome home = VariableHome::host) {
     const auto guard = graph.as_default();
@@ -33,7 +33,7 @@ struct Program {
       const Variable w = get("w", "/gpu:0", {6, 5}), b = get("b", "/gpu:1", {5});
       const Variable u = get("u", "/gpu:0", {5, 3});
       const Tensor all = tf::matmul(tf::tanh(tf::matmul(inputs.back(), w) + b), u);
-      const Tensor y = tf::gather(all, {3, 0, 2, 1});  // may fail: the commit waits for it
+      const Tensor y = tf::gather(all, {3, 0, 2, 1});  // may fail, so the commit waits for it
       losses.push_back(tf::reduce_sum(y * y));
       towers.push_back(opt.compute_gradients(losses.back()));
     }
@@ -77,7 +77,7 @@ inline ConfigProto simulated(SimulatedDevices devices) {
   return {.allow_soft_placement = true, .simulated = std::move(devices)};
 }
 
-/// The losses and the variables after three steps.
+/// Returns the losses of three steps and the variables after them.
 inline std::vector<Array> trained(Program& program, const ConfigProto& config) {
   Session session(program.graph, config);
   session.run(program.init);
@@ -91,8 +91,8 @@ inline std::vector<Array> trained(Program& program, const ConfigProto& config) {
   return all;
 }
 
-/// Which values are those after the step, each of the others being that before it; fails for any
-/// that is neither.
+/// Returns how many values have changed as in `after`. Fails if a value is neither that of `before`
+/// nor that of `after`.
 inline int count_changed(const std::vector<Array>& values, const std::vector<Array>& before,
                          const std::vector<Array>& after) {
   int changed = 0;
@@ -104,7 +104,7 @@ inline int count_changed(const std::vector<Array>& values, const std::vector<Arr
   return changed;
 }
 
-/// What a session has, without one: so that a test may stand between any two instructions.
+/// The parts of a session without the session, so that a test can intervene between instructions.
 struct Runtime {
   Runtime(Graph& graph, const ConfigProto& config) : devices(make_backends(config)) {
     for (std::size_t i = 0; i < graph.size(); ++i) groups.add(graph.operation(i).node(), true);
@@ -130,7 +130,7 @@ struct Runtime {
       frame.take_results(results);
     } catch (...) {
       frame.end(arenas);
-      arenas.drop_idle();  // what is used from now on is used after it was freed
+      arenas.drop_idle();  // frees the memory, so that sanitizers see a late use of it
       throw;
     }
     frame.end(arenas);

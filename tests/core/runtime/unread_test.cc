@@ -1,4 +1,4 @@
-// What is awaited but read by nobody is not computed, what acts behind it still does.
+// Nodes that are awaited but not read are not computed. Effects that they wait for still happen.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -42,7 +42,7 @@ TEST_CASE("a gated gradient that nobody reads is dropped, values stay") {
     (drop ? with_pass : without) = session.run(w);
   }
   for (std::size_t i = 0; i < 6; ++i) CHECK(with_pass.data<float>()[i] == without.data<float>()[i]);
-  // Forward, the gradient of w, and without the pass the gradient of x as well.
+  // MatMul runs forward and for the gradient of w and, without the pass, also for that of x.
   CHECK(report_of(step, true) != report_of(step, false));
   CHECK(launches(report_of(step, false), "MatMul") > launches(report_of(step, true), "MatMul"));
 }

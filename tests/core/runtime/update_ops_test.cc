@@ -1,4 +1,4 @@
-// One warning where a session trains and runs nothing of UPDATE_OPS.
+// A session that trains without running UPDATE_OPS logs one warning.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace towerflow {
 namespace {
 
-/// What is logged while it lives.
+/// Collects log messages during its lifetime.
 struct Log {
   Log()
       : before(
@@ -26,7 +26,7 @@ struct Log {
   LogSink before;
 };
 
-/// A loss whose layer keeps two moving averages, listed in UPDATE_OPS.
+/// A loss whose layer keeps two moving averages, with their updates in UPDATE_OPS.
 struct Net {
   Net() : guard(graph.as_default()) {
     const Variable w = get_variable("w", {2}, {.initializer = ones_initializer()});

@@ -24,7 +24,7 @@ class Guarded {
   }
   std::byte* data() { return storage_.data() + begin_; }
   std::size_t bytes() const { return bytes_; }
-  /// Whether nothing outside was written.
+  /// Returns whether no byte outside the buffer was written.
   bool intact() const {
     const auto sentinel = [](std::byte b) { return b == kSentinel; };
     const auto first = storage_.begin() + static_cast<std::ptrdiff_t>(begin_);
@@ -42,8 +42,8 @@ class Guarded {
 
 enum class SliceOrder { forward, backward };
 
-/// The outputs of `kernel`, each `output_sizes[i]` elements; checks that nothing outside of outputs
-/// and workspace is written. The workspace starts with garbage, the outputs with NaN.
+/// Runs `kernel` and returns its outputs of `output_sizes[i]` elements. Checks that nothing outside
+/// outputs and workspace is written. Both start filled with bytes 0xFF, which are NaN as floats.
 template <class T = float>
 std::vector<std::vector<T>> run_guarded(const CpuKernel& kernel,
                                         const std::vector<std::vector<T>>& inputs,
@@ -83,7 +83,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Values in -1 .. 1 that are not representable in few bits.
+/// Returns values in -1 .. 1 whose mantissas use many bits.
 inline std::vector<float> random_floats(std::size_t count, unsigned seed) {
   std::mt19937 engine(seed);
   std::vector<float> values(count);
@@ -92,7 +92,7 @@ inline std::vector<float> random_floats(std::size_t count, unsigned seed) {
   return values;
 }
 
-/// Largest |a - b| / max(|b|, floor); NaN where exactly one of the two is NaN.
+/// Returns the largest |a - b| / max(|b|, floor), or NaN if exactly one of a pair is NaN.
 inline double largest_error(const std::vector<float>& a, const std::vector<double>& b,
                             double floor) {
   double worst = 0.0;

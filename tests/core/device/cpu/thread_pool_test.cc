@@ -18,7 +18,7 @@ namespace {
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-// Waits for a condition that other threads bring about; fails after ten seconds.
+// Waits until other threads have made `done()` true. Fails after ten seconds.
 template <class Done>
 void wait_until(Done done) {
   for (int i = 0; i < 10000 && !done(); ++i) sleep_ms(1);
@@ -56,7 +56,7 @@ TEST_CASE("slices are large enough, and not too many") {
   CHECK(row_slices(std::int64_t{1} << 40, 1) == kMostSlices);
 }
 
-/// Two phases of several slices, which note themselves in the first output.
+/// A kernel of two phases, each slice of which increments its counter in the first output.
 class NotingKernel final : public CpuKernel {
  public:
   std::size_t workspace_bytes() const override { return 24; }
@@ -70,7 +70,7 @@ class NotingKernel final : public CpuKernel {
   }
 };
 
-/// What it adds stands behind the inner kernel's.
+/// Runs the inner kernel, then counts the run.
 class CountingDecorator final : public KernelDecorator {
  public:
   CountingDecorator() : KernelDecorator(std::make_unique<NotingKernel>()) {}
@@ -112,7 +112,7 @@ TEST_CASE("every slice runs exactly once, for any number of cores and slices") {
 
 TEST_CASE("a helper takes part, and the slices of one call run at the same time") {
   ThreadPool pool(2);
-  std::latch both(2);  // hangs if one thread ran both slices one after the other
+  std::latch both(2);  // hangs if one thread runs both slices in turn
   std::thread::id ids[2];
   pool.parallel(2, [&](int slice) {
     both.arrive_and_wait();
@@ -212,7 +212,7 @@ TEST_CASE("work published while all cores were taken is picked up when one comes
     wait_until([&] { return started.load(); });
   });
   wait_until([&] { return taken.load(); });
-  std::latch both(2);  // the second slice can only be run by a helper
+  std::latch both(2);  // only a helper can run the second slice
   pool.parallel(2, [&](int) {
     started = true;
     both.arrive_and_wait();

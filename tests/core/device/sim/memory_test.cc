@@ -1,4 +1,4 @@
-// Memory that only its device sees.
+// Memory that only its simulated device can access.
 #include "core/device/sim/sim_memory.h"
 
 #include <doctest/doctest.h>
@@ -15,12 +15,12 @@
 namespace towerflow {
 namespace {
 
-/// The signal that ends a child process in which `call` runs; 0 when none does.
+/// Returns the signal that ends a child process that runs `call`, or 0 if it exits normally.
 template <class Call>
 int signal_of(Call call) {
   const pid_t child = fork();
   if (child == 0) {
-    std::signal(SIGSEGV, SIG_DFL);  // doctest's and the sanitizers' handlers would report it
+    std::signal(SIGSEGV, SIG_DFL);  // the handlers of doctest and the sanitizers would report it
     std::signal(SIGBUS, SIG_DFL);
     call();
     _exit(0);
@@ -49,7 +49,7 @@ TEST_CASE("device memory: it holds all of its bytes and not the one behind them"
   const auto* first = static_cast<const std::byte*>(all.get());
   CHECK(memory->contains(first));
   CHECK(memory->contains(first + (1 << 20) - 1));
-  CHECK_FALSE(memory->contains(first + (1 << 20)));  // the system may map pages of the host there
+  CHECK_FALSE(memory->contains(first + (1 << 20)));  // the host may have mapped pages there
   CHECK_FALSE(memory->contains(first - 1));
 }
 

@@ -1,4 +1,4 @@
-// What `--devices sim:...` takes, and what it says of what it does not take.
+// Valid and invalid values of `--devices sim:...`, and the errors for invalid ones.
 #include "core/device/sim/sim_options.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// The queue of a simulated accelerator goes on by itself, in order, and ends whatever happens.
+// Queues of simulated accelerators run asynchronously and in order, and finish even after errors.
 #include "core/device/sim/sim_queue.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ struct Fixture {
     std::memset(host.get(), 7, 64);
     memory = backend.allocate(0, 64);
   }
-  /// An event that another queue has recorded: nothing behind it starts before it is done.
+  /// Returns an event that is recorded but not done, so that work that waits for it cannot start.
   std::shared_ptr<HostEvent> recorded() {
     auto event = std::make_shared<HostEvent>();
     event->reset();
@@ -98,7 +98,7 @@ TEST_CASE("simulated queue: an error names its instruction, and fails what waits
   CHECK(failed.value().instruction == 4);
   CHECK(on.first_byte() == 0);
 
-  first.copy(on.memory.get(), on.host.get(), 64);  // it goes on
+  first.copy(on.memory.get(), on.host.get(), 64);  // the queue works again after an error
   CHECK(message(first.synchronize()) == "no error");
   CHECK(on.first_byte() == 7);
 }
@@ -129,12 +129,12 @@ TEST_CASE("pending accesses: a write comes after all reads, a read after the wri
   pending.await(first, true, on.cancellation);
   const auto written = on.record(first);
   CHECK_FALSE(written->done());
-  read->set_done(true);  // that it failed does not matter to the write
+  read->set_done(true);  // it failed, but the write only waits for its end
   CHECK(message(first.synchronize()) == "no error");
   CHECK(written->done());
 
   pending.add_write({write, write->use(), &first}, false);
-  pending.await(first, true, on.cancellation);  // its own work is in order
+  pending.await(first, true, on.cancellation);  // one queue runs in order anyway
   CHECK(message(first.synchronize()) == "no error");
   pending.await(second, false, on.cancellation);
   const auto seen = on.record(second);
@@ -144,7 +144,7 @@ TEST_CASE("pending accesses: a write comes after all reads, a read after the wri
   CHECK(message(second.synchronize()) == "CancelledError: an operation of another run has failed");
   const auto valid = pending.forget_failed();
   REQUIRE(valid.has_value());
-  CHECK_FALSE(*valid);  // it was the first value
+  CHECK_FALSE(*valid);  // the failed write was the first value
   CHECK_FALSE(pending.forget_failed().has_value());
   pending.await(second, false, on.cancellation);
   CHECK(message(second.synchronize()) == "no error");
