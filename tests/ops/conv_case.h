@@ -7,14 +7,14 @@
 
 namespace towerflow::testing {
 
-/// A convolution that several kernels are tested on.
+/// A convolution on which several kernels are tested.
 struct ConvCase {
   std::int64_t batch, size, channels, filters, window, stride;
   Padding padding;
 };
 
 inline ConvGeometry geometry_of(const ConvCase& c) {
-  // Height and width differ so that a mix-up of the two is seen.
+  // Height and width differ, so that confusing them is noticed.
   return {.batch = c.batch,
           .in_channels = c.channels,
           .out_channels = c.filters,

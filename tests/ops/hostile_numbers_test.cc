@@ -1,6 +1,6 @@
-// Numbers that no program means, as sizes, axes, indices and counts: each ends in an error of ours
-// or in a result, while the graph is built and, where the numbers are fed, while it runs. What the
-// sanitizers see in between counts: an overflow, a division by zero, a read out of bounds.
+// Absurd sizes, axes, indices and counts must give an error of ours or a result, while the graph is
+// built and, if they are fed, while it runs. Sanitizers check for overflows, divisions by zero and
+// reads out of bounds along the way.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -34,12 +34,12 @@ constexpr std::int64_t kNumbers[] = {kSmallest,
                                      kLargest,
                                      kLargest - 1};
 
-/// Whether a run is out of the question for its size alone: that it fits no memory shows in time.
+/// Returns whether a run is cheap: the number is small, or so large that it is refused at once.
 bool may_run(std::int64_t number) { return number <= 4 || number >= std::int64_t{1} << 61; }
 
 using Results = std::vector<Tensor>;
 
-/// Of x, a [2, 3] of floats, and a number.
+/// A call on x, a [2, 3] float tensor, and a number.
 struct Call {
   const char* name;
   std::function<Results(const Tensor& x, const Tensor& number)> build;
@@ -154,7 +154,7 @@ std::vector<Call> calls() {
   };
 }
 
-/// Of a number in the program.
+/// Returns the calls whose number is an argument in C++ instead of a tensor.
 std::vector<Call> calls_of_ints() {
   struct Written {
     const char* name;
@@ -201,7 +201,7 @@ struct Counts {
   int built = 0, refused = 0, ran = 0, failed = 0;
 };
 
-/// The results, and the gradient of their sum where there is one.
+/// Appends the dense gradients of floating-point results, where they have one.
 Results with_gradient(Results results, const Tensor& x) {
   for (const Tensor& y : Results(results)) {
     if (!is_floating(y.dtype())) continue;

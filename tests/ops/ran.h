@@ -12,17 +12,17 @@
 #include "core/graph/graph.h"
 #include "core/runtime/session.h"
 
-/// Running the same graph with passes on and off.
+/// Runs a graph with passes on and off.
 namespace towerflow::testing {
 
-/// What a run of fetches gives, its plan, and how many instructions that launches.
+/// The values of a run, the report of its plan, and the number of instructions it launches.
 struct Ran {
   std::vector<Array> values;
   std::string report;
   int launches = 0;
 
   bool has(const std::string& part) const { return report.find(part) != std::string::npos; }
-  /// Instructions of one op.
+  /// Returns the number of instructions of an op.
   int count(const std::string& op) const { return times("  " + op + " ["); }
   int times(const std::string& part) const {
     int found = 0;
@@ -41,7 +41,7 @@ inline Ran run_fetches(Session& session, const std::vector<Fetch>& fetches,
   return ran;
 }
 
-/// In a session of its own with so many CPU devices, after `init` where there is one.
+/// Runs `fetches` in a new session with `devices` CPU devices, after `init` if there is one.
 inline Ran run_with(Graph& graph, const std::vector<Fetch>& fetches, const PassOptions& passes,
                     const Operation* init = nullptr, const Feeds& feeds = {}, int devices = 1) {
   ConfigProto config;
@@ -59,7 +59,7 @@ inline PassOptions only_rewrites(const std::string& kind = "") {
   return passes;
 }
 
-/// What can be switched off, by its name.
+/// Everything that can be switched off, by name.
 inline const std::map<std::string, std::function<void(PassOptions&)>>& pass_switches() {
   static const auto skip = [](const char* kind) {
     return [kind](PassOptions& passes) { passes.skipped_rewrites.insert(kind); };
@@ -77,7 +77,8 @@ inline const std::map<std::string, std::function<void(PassOptions&)>>& pass_swit
   return switches;
 }
 
-/// The same bits, where a NaN is as good as another: which of two NaN a sum passes on is not said.
+/// Returns whether bits are equal, except that any NaN equals any other: which of two NaN a sum
+/// returns is unspecified.
 inline bool same_bits(const Array& a, const Array& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   if (a == b) return true;

@@ -60,7 +60,7 @@ TEST_CASE("an absent gradient in such a list is an error of the line that says i
                        const ValueError&);
 }
 
-// As TensorFlow 2.21: make_tensor_proto converts nothing where the shape holds nothing.
+// As in TensorFlow 2.21, where make_tensor_proto converts no values if the shape has no elements.
 TEST_CASE("a constant without elements takes any value, but none for text") {
   Graph graph;
   const auto guard = graph.as_default();

@@ -1,5 +1,5 @@
-// split, pad, one_hot: what tests/golden does not hold. Their values and nodes are TensorFlow's
-// there.
+// Tests of split, pad and one_hot beyond tests/golden, which compares their values and nodes with
+// TensorFlow's.
 #include <doctest/doctest.h>
 
 #include <limits>

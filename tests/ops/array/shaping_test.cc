@@ -135,9 +135,9 @@ TEST_CASE("a size of 0 and one that is open: the others say what it is") {
     CHECK(session.run(reshape(x, c.sizes), {{x, value}}).shape() == c.to);
     CHECK(session.run(fed, {{x, value}, {sizes, wanted}}).shape() == c.to);
     CHECK(session.run(reshape(zeros(c.from), sizes), {{sizes, wanted}}).shape() == c.to);
-    CHECK(session.run(known + 1.0).shape() == c.to);  // what reads it
+    CHECK(session.run(known + 1.0).shape() == c.to);  // a reader of the reshaped tensor
   }
-  // The graph leaves it open, as TensorFlow's.
+  // The graph leaves the size unknown, as TensorFlow's does.
   CHECK(reshape(zeros({0, 3}), {0, -1}).shape() == Shape{0, None});
   CHECK(reshape(zeros({0, 2, 0}), {2, -1}).shape() == Shape{2, 0});
   CHECK_THROWS_AS(reshape(zeros({2, 3}), {0, -1}), const ValueError&);

@@ -1,4 +1,4 @@
-// Ops that move elements, or make tensors of nothing.
+// Ops that move elements, and ops that create tensors without operands.
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 
@@ -9,7 +9,7 @@ using In = const CaseTensors&;
 
 const std::vector<CaseInput> kLarge{random_input({1000, 1000})};
 
-/// Of x alone, with every dtype.
+/// Adds a case of one operand with every dtype.
 void add_case(std::vector<OpCase>& cases, const char* name, CaseInput x, const char* python,
               std::function<CaseResults(const Tensor&)> call, bool timed = true) {
   cases.push_back({.name = name,
@@ -65,7 +65,7 @@ void add_shaping_cases(std::vector<OpCase>& cases) {
       false);
   cases.back().dtypes = {DType::float32, DType::float64};
   cases.push_back(
-      {.name = "SumToShape",  // a gradient's, of an operand whose size is not known
+      {.name = "SumToShape",  // arises in gradients of operands of unknown size
        .inputs = {random_input({2, 3}), random_input({1})},
        .call = [](In t) { return t.x * tf::placeholder_with_default(t.y, Shape{None}); },
        .python = "x * tf.placeholder_with_default(y, [None])"});
@@ -129,7 +129,7 @@ void add_piece_cases(std::vector<OpCase>& cases) {
                    .inputs = {random_input({2, 3}, -9, 9), input_of({2}, {2, 0}, DType::int64)},
                    .call = [](In t) { return tf::gather(t.x, t.y, {.axis = 1}); },
                    .python = "tf.gather(x, y, axis=1)"});
-  for (const bool rows : {true, false}) {  // whose gradient is slices, or dense
+  for (const bool rows : {true, false}) {  // the gradient is slices, or dense
     cases.push_back({.name = rows ? "GatherNd of rows" : "GatherNd",
                      .inputs = {random_input({3, 2}, -9, 9),
                                 rows ? input_of({2, 1}, {2, 0}, DType::int32)
@@ -147,7 +147,7 @@ void add_piece_cases(std::vector<OpCase>& cases) {
            },
        .python = "tf.scatter_nd(y, x, [4, 2])",
        .dtypes = numbers()});
-  cases.push_back({.name = "DynamicStitch",  // of graphs that come from TensorFlow
+  cases.push_back({.name = "DynamicStitch",  // occurs in graphs imported from TensorFlow
                    .inputs = {random_input({2, 2}, -9, 9), random_input({1, 2}, -9, 9)},
                    .call =
                        [](In t) {
@@ -167,7 +167,8 @@ void add_piece_cases(std::vector<OpCase>& cases) {
                    .python = "tf.where(x)",
                    .dtypes = {DType::bool_},
                    .gradients = CaseGradients::none});
-  cases.push_back({.name = "InvertPermutation",  // a gradient's, of an order that is computed
+  // Arises in the gradient of a transpose by a computed order.
+  cases.push_back({.name = "InvertPermutation",
                    .inputs = {random_input({2, 3, 4}), input_of({3}, {2, 0, 1}, DType::int32)},
                    .call = [](In t) { return tf::transpose(t.x, t.y); },
                    .python = "tf.transpose(x, y)"});

@@ -16,8 +16,8 @@ namespace {
 
 bool is_floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 
-/// Numbers of a fixed sequence in -1 .. 1, as many as the tensor has elements, which may be known
-/// in the run alone. So a result of any shape has a cotangent.
+/// Returns a cotangent for `result`: fixed random numbers in -1 .. 1, or 0.75 everywhere if the
+/// graph does not know its shape.
 Tensor weights_like(const Tensor& result, std::size_t index) {
   if (result.shape().fully_known()) {
     return constant(cotangent(index, result.shape(), result.dtype()));

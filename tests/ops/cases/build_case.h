@@ -9,25 +9,25 @@
 
 namespace towerflow::testing {
 
-/// A case in a graph of its own: the call, its gradients, and theirs.
+/// A case in its own graph: the call, its gradients, and their gradients.
 class BuiltCase {
  public:
   struct Options {
     DType dtype = DType::float64;
     std::string device{};             ///< for tf::device; "" for none
-    bool unknown_shapes = false;      ///< of the operands
-    bool unwanted_gradients = false;  ///< asks for gradients of a case that has none
+    bool unknown_shapes = false;      ///< whether the graph knows no shapes of the operands
+    bool unwanted_gradients = false;  ///< whether to build gradients of a case that has none
   };
-  /// `one` outlives the built case.
+  /// `one` must outlive the built case.
   BuiltCase(const OpCase& one, const Options& options);
 
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
   const std::vector<Tensor>& operands() const { return in_.all; }
   const std::vector<Tensor>& results() const { return results_; }
-  /// Results, the gradients of operands that have one, and the gradients of these.
+  /// Results, gradients of operands that have one, and the gradients of those gradients.
   const std::vector<Tensor>& tensors() const { return tensors_; }
-  /// The initializer of the variables; empty where the case has none.
+  /// The initializer of the variables; empty if the case has none.
   std::vector<Fetch> initializers() const;
   /// `tensors` and `initializers`.
   std::vector<Fetch> fetches() const;
@@ -50,8 +50,8 @@ class BuiltCase {
   std::vector<bool> has_gradient_;
 };
 
-/// The cotangent of result number `index` of a case: random numbers of its shape, from a fixed
-/// seed, the same in each dtype.
+/// Returns the cotangent of result number `index` of a case: random numbers of its shape from a
+/// fixed seed, the same for each dtype.
 Array cotangent(std::size_t index, const Shape& shape, DType dtype);
 
 }  // namespace towerflow::testing

@@ -1,7 +1,7 @@
-// What every case of the table has to hold, and that the table has all ops.
+// Checks that apply to every case of the table, and that the table covers all ops.
 //
-// TOWERFLOW_TEST_DEVICE names the device that sessions and kernels run on, "/device:CPU:0" without
-// it. TOWERFLOW_TEST_CASE checks the cases alone whose names begin so.
+// TOWERFLOW_TEST_DEVICE names the device that sessions and kernels run on; the default is
+// "/device:CPU:0". TOWERFLOW_TEST_CASE limits the checks to cases whose names start with it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,7 +27,7 @@ std::string variable_or(const char* name, const char* otherwise) {
 
 std::string device_under_test() { return variable_or("TOWERFLOW_TEST_DEVICE", "/device:CPU:0"); }
 
-/// The cases that are asked for.
+/// Returns the cases selected by TOWERFLOW_TEST_CASE.
 std::vector<const OpCase*> chosen_cases() {
   const std::string only = variable_or("TOWERFLOW_TEST_CASE", "");
   std::vector<const OpCase*> chosen;
@@ -37,7 +37,7 @@ std::vector<const OpCase*> chosen_cases() {
   return chosen;
 }
 
-/// The reports of all cases on the device under test; made once.
+/// Returns the reports of these cases on the device under test. They are made once.
 const std::map<std::string, CaseReport>& reports() {
   static const std::map<std::string, CaseReport> all = [] {
     std::map<std::string, CaseReport> made;
@@ -57,7 +57,7 @@ bool has_checked_gradients(const OpCase& one) {
   return testing::has_float64(one) && testing::has_gradients(one);
 }
 
-/// A gradient of `op` that is a thousandth too large, registered under the name that is returned.
+/// Registers a gradient of `op` that is 0.1 % too large. Returns the name under which it is found.
 std::string register_enlarged_gradient(const OpDef& op) {
   const std::string name = "Enlarged" + op.name;
   if (GradientRegistry::global().find(name) != nullptr) return name;
@@ -111,9 +111,9 @@ TEST_CASE("every op and every kernel has a case") {
     ops.insert(report.second.ops.begin(), report.second.ops.end());
     kernels.insert(report.second.kernels.begin(), report.second.kernels.end());
   }
-  // An accelerator is asked for one kernel of an op, and has not all of them.
+  // An accelerator offers at most one kernel per op and lacks some, so only CPUs must cover all.
   if (device_under_test().find("CPU") == std::string::npos) return;
-  std::set<std::string> stateful;  // their kernels run in sessions alone
+  std::set<std::string> stateful;  // their kernels run only in sessions
   for (const OpDef* op : OpRegistry::global().all()) {
     CHECK_MESSAGE(ops.contains(op->name), op->name << " has no case: add one to tests/ops/cases");
     if (op->effect == Effect::stateful || op->effect == Effect::io) stateful.insert(op->name);
@@ -122,7 +122,8 @@ TEST_CASE("every op and every kernel has a case") {
     if (stateful.contains(of_op.first)) continue;
     for (const KernelEntry& entry : of_op.second) {
       const std::string kernel = of_op.first + ": " + entry.label;
-      if (entry.label == "winograd" && !simd::loops().winograd.present) continue;  // this machine
+      // This processor has no such loops.
+      if (entry.label == "winograd" && !simd::loops().winograd.present) continue;
       CHECK_MESSAGE(kernels.contains(kernel), kernel << " has run in no case");
     }
   }
@@ -142,6 +143,6 @@ TEST_CASE("a gradient that is a thousandth off is seen, whatever op it is of") {
         seen.insert(name);
     }
   }
-  all.erase("Sign");  // zero, and so is a thousandth more
+  all.erase("Sign");  // its gradient is zero, also when enlarged
   for (const std::string& name : all) CHECK_MESSAGE(seen.contains(name), name);
 }

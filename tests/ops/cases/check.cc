@@ -26,7 +26,7 @@ bool is_random(const std::set<std::string>& ops) {
   });
 }
 
-/// Whether kernels may be launched by hand: what queues and files do, sessions alone show.
+/// Returns whether kernels can be launched one by one. Effects of queues and files need a session.
 bool is_walked(const PlanGraph& graph) {
   return std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const PlanNode& node) {
     return node.op->effect == Effect::stateful || node.op->effect == Effect::io;
@@ -73,8 +73,8 @@ class Checker {
     }
   }
 
-  /// Every kernel of the case between guards, on the tape's nodes and on what rewrites make of
-  /// them; the values of the former.
+  /// Runs every kernel of the case in guarded memory, on the nodes as recorded and as rewritten.
+  /// Returns the values of the former.
   std::vector<Array> run_kernels(const std::vector<Array>& arrays, bool unknown) {
     BuiltCase built(case_, {.dtype = dtype_, .device = device_, .unknown_shapes = unknown});
     PlanGraph graph = plan_case(built, arrays);
@@ -120,19 +120,19 @@ class Checker {
     return session.run(fetches, built.feeds(arrays));
   }
 
-  /// With operands whose sizes the plan knows and the graph does not.
+  /// Compares with a session on operands whose sizes only the plan knows, not the graph.
   void compare_unknown(const std::vector<Array>& arrays, const std::vector<Array>& known) {
     if (case_.inputs.empty()) return;
     std::vector<Array> found;
     try {
       found = run_session(arrays, true);
-      run_kernels(arrays, true);  // gradients have other ops there
+      run_kernels(arrays, true);  // gradients use other ops there
     } catch (const ValueError& error) {
       if (!case_.needs_sizes) problem(fmt::format("with unknown sizes: {}", error.what()));
       return;
     }
     if (case_.needs_sizes) problem("it needs no sizes, though the case says so");
-    // Cotangents of unknown shapes are other numbers: only results are compared.
+    // Cotangents differ for unknown shapes, so only results are compared.
     const std::size_t results = BuiltCase(case_, {.dtype = dtype_}).results().size();
     compare({found.begin(), found.begin() + static_cast<std::ptrdiff_t>(results)},
             {known.begin(), known.begin() + static_cast<std::ptrdiff_t>(results)},
@@ -164,7 +164,8 @@ class Checker {
   CaseReport report_;
 };
 
-/// The results of a case as one function of the operands that have a gradient.
+/// Returns the case as a function of the operands that have a gradient. Several floating-point
+/// results are combined into a weighted sum.
 Function function_of(const OpCase& one, const std::vector<bool>& varied) {
   return [&one, varied](const std::vector<Tensor>& xs) {
     std::vector<Tensor> all;
@@ -216,7 +217,7 @@ std::string check_gradients(const OpCase& one,
   if (one.gradients == CaseGradients::both) {
     const Function bent = [plain](const std::vector<Tensor>& in) {
       const Tensor y = plain(in);
-      return y * (y + 1.0);  // of a linear op, too, there is a second derivative
+      return y * (y + 1.0);  // gives linear ops a second derivative, too
     };
     functions.emplace_back("second", overridden(weighted_gradients(bent, xs, 1)));
   }

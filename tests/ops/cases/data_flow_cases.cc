@@ -1,4 +1,4 @@
-// Queues, readers, files and messages: ops that own state.
+// Stateful ops: queues, readers, files and log messages.
 #include <filesystem>
 #include <fstream>
 
@@ -13,7 +13,8 @@ namespace {
 
 using In = const CaseTensors&;
 
-/// Tensors that are computed one after the other, as Python's program would run them.
+/// Returns the tensors of all steps, each of which runs after the one before, as in Python's
+/// program.
 CaseResults run_in_order(const std::vector<std::function<CaseResults()>>& steps) {
   std::vector<Tensor> all;
   std::vector<Operation> before;
@@ -86,7 +87,7 @@ void add_queue_cases(std::vector<OpCase>& cases) {
                    .gradients = CaseGradients::none});
 }
 
-/// A folder of this process for the files of a case.
+/// Returns a path for a file of a case in a temporary folder of this process.
 std::filesystem::path scratch(const std::string& name) {
   static const std::filesystem::path folder = [] {
     std::string made = (std::filesystem::temp_directory_path() / "op_cases_XXXXXX").string();
@@ -96,7 +97,7 @@ std::filesystem::path scratch(const std::string& name) {
   return folder / name;
 }
 
-/// The first record of a file of two, and its name without the folder.
+/// Returns the first record of a file.
 CaseResults first_record(const ReaderBase& reader, const std::filesystem::path& file) {
   const FIFOQueue names(1, {DType::string}, {.shapes = {Shape{}}});
   const auto after = tf::control_dependencies({names.enqueue({file.string()})});

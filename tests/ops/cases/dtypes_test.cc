@@ -1,5 +1,5 @@
-// A graph that comes from outside may have any dtype anywhere: each that an op and a kernel accept
-// runs, or is an error, whatever its cases have.
+// Imported graphs may have any dtype anywhere. Each dtype that an op and a kernel accept must run
+// or raise an error, even if no case uses it.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -27,7 +27,7 @@ Array filled(DType dtype, const Shape& shape) {
   return array;
 }
 
-/// Runs a node of its own like `node`, where an attribute has another dtype; false for an error.
+/// Runs the op of a trial in a new graph. Returns false if that raises an error.
 bool runs(const testing::DtypeTrial& trial) {
   Graph graph;
   const auto guard = graph.as_default();

@@ -1,4 +1,4 @@
-// Ops that compute each element by itself.
+// Elementwise ops.
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 
@@ -10,12 +10,12 @@ using In = const CaseTensors&;
 const std::vector<DType> kFloats{DType::float32, DType::float64};
 const std::vector<DType> kSigned{DType::float32, DType::float64, DType::int32, DType::int64};
 
-/// Operands worth timing: what fits no cache.
+/// Operands worth timing: too large for caches.
 const std::vector<CaseInput> kOneLarge{random_input({1000, 1000}, 0.5, 2)};
 const std::vector<CaseInput> kTwoLarge{random_input({1000, 1000}, 0.5, 2),
                                        random_input({1000, 1000}, 0.5, 2)};
 
-/// Of one operand in `low` .. `high`, on both sides of where the op has a corner.
+/// Adds cases of one operand in `low` .. `high`, which includes both sides of any kink of the op.
 void add_unary_cases(std::vector<OpCase>& cases) {
   const auto add = [&](const char* op, auto call, const char* python, double low, double high,
                        std::vector<DType> dtypes = kFloats) {
@@ -73,7 +73,7 @@ void add_unary_cases(std::vector<OpCase>& cases) {
       "Softsign", [](T x) { return nn::softsign(x); }, "tf.nn.softsign(x)", -2, 2);
 }
 
-/// Of one operand, without a gradient.
+/// Adds cases of one operand without gradient.
 void add_flat_cases(std::vector<OpCase>& cases) {
   const auto add = [&](const char* op, auto call, const char* python,
                        std::vector<DType> dtypes = kFloats) {
@@ -100,7 +100,7 @@ void add_flat_cases(std::vector<OpCase>& cases) {
       "IsInf", [](T x) { return tf::is_inf(x / 0.0); }, "tf.is_inf(x / 0.0)");
   add(
       "IsFinite", [](T x) { return tf::is_finite(x / x); }, "tf.is_finite(x / x)");
-  for (const bool zero : {false, true}) {  // where it has no derivative
+  for (const bool zero : {false, true}) {  // without and with 0, where sign has no derivative
     cases.push_back({.name = zero ? "Sign of zero" : "Sign",
                      .inputs = {input_of({2, 2}, {-1.5, zero ? 0.0 : -0.5, 2.5, 7})},
                      .call = [](In t) { return tf::sign(t.x); },
@@ -116,7 +116,7 @@ void add_flat_cases(std::vector<OpCase>& cases) {
                    .gradients = CaseGradients::none});
 }
 
-/// Of two operands, of one shape and of two that broadcast.
+/// Adds cases of two operands of one shape and of two shapes that broadcast.
 void add_binary_cases(std::vector<OpCase>& cases) {
   const auto add = [&](const std::string& op, auto call, const char* python, CaseInput x,
                        CaseInput y, std::vector<DType> dtypes = kSigned,

@@ -2,7 +2,7 @@
 
 #include "tests/ops/cases/op_case.h"
 
-/// The families of cases, each a file NAME_cases.cc, which has the function that adds them.
+/// The families of cases. Each is a file NAME_cases.cc with a function that adds its cases.
 #define TOWERFLOW_CASE_FAMILIES(FAMILY) \
   FAMILY(elementwise)                   \
   FAMILY(math)                          \

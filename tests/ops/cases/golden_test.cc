@@ -1,5 +1,5 @@
-// What TensorFlow 2.21 makes of the cases: nodes of the call, results, gradients (golden.json,
-// written by make_golden.py, which asks this program for the cases: TOWERFLOW_CASES_LIST=FILE).
+// The cases against TensorFlow 2.21: nodes of the call, results and gradients. golden.json is
+// written by make_golden.py, which gets the cases from this program (TOWERFLOW_CASES_LIST=FILE).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kGolden = "tests/ops/cases/golden.json";
 
-/// The dtype that TensorFlow is asked about: the most precise one.
+/// Returns the dtype for which TensorFlow was asked: the most precise one.
 DType dtype_of_golden(const OpCase& one) {
   if (one.python_dtype != DType::invalid) return one.python_dtype;
   return testing::has_float64(one) ? DType::float64 : one.dtypes.front();
@@ -42,7 +42,7 @@ json as_json(const Array& array) {
       {"dtype", dtype_name(array.dtype())}, {"shape", array.shape().sizes()}, {"values", values}};
 }
 
-/// What is wrong with `found`, empty when nothing is.
+/// Returns what is wrong with `found`, or an empty string.
 std::string compare(const Array& found, const json& expected) {
   if (dtype_name(found.dtype()) != expected.at("dtype")) {
     return fmt::format("{} for {}", dtype_name(found.dtype()), expected.at("dtype").dump());
@@ -62,7 +62,7 @@ std::string compare(const Array& found, const json& expected) {
   }
   Array wanted(DType::float64, found.shape());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const json& value = values[i];  // "nan" and "inf" are no numbers in JSON
+    const json& value = values[i];  // a string for NaN and infinity, which JSON lacks
     wanted.data<double>()[i] =
         value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
   }

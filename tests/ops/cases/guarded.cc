@@ -13,7 +13,7 @@ namespace towerflow::testing {
 namespace {
 
 constexpr std::byte kSentinel{0xa5};
-constexpr std::size_t kAround = 256;  // bytes on each side, on an accelerator
+constexpr std::size_t kAround = 256;  // guard bytes on each side, on an accelerator
 
 std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -94,7 +94,7 @@ Array GuardedBuffer::value() const {
 std::string GuardedBuffer::damage_text() const {
   if (value_.dtype() == DType::string) return "";
   if (memory_ != nullptr) transfer(false);
-  // One comparison of all bytes first: counting them one by one is slow under sanitizers.
+  // Compares all bytes at once first: counting them one by one is slow under sanitizers.
   const std::vector<std::byte> untouched(std::max(before_, after_), kSentinel);
   const auto changed = [&](const std::byte* from, std::size_t bytes) -> std::ptrdiff_t {
     if (bytes == 0 || std::memcmp(from, untouched.data(), bytes) == 0) return 0;

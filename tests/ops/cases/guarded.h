@@ -8,40 +8,40 @@
 
 namespace towerflow::testing {
 
-/// An operand of one launch, where a kernel that leaves it is seen.
+/// An operand of one launch in memory that reveals accesses outside of it.
 ///
-/// On the host it ends at a page that nobody may touch, up to the alignment that kernels may rely
-/// on, and begins behind another such page when it fills whole pages; on an accelerator it lies
-/// between bytes of a known value. What lies before and behind is compared by `damage_text`.
+/// On the host it ends, up to the alignment that kernels may rely on, at an inaccessible page. If
+/// it fills whole pages, it also begins after one. On an accelerator it is surrounded by bytes of a
+/// known value. `damage_text` checks the bytes before and after it.
 class GuardedBuffer {
  public:
-  /// Holds what `value` holds, in the memory of `device`. Strings lie where they are.
+  /// Copies `value` to the memory of `device`. Strings stay on the host.
   GuardedBuffer(const Array& value, const Device& device);
   ~GuardedBuffer();
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
   void* address() const { return address_; }
-  /// What it holds now.
+  /// Returns the current contents.
   Array value() const;
-  /// "2 bytes behind it", or nothing.
+  /// Returns a text such as "2 bytes behind it", or "" if the bytes around it are unchanged.
   std::string damage_text() const;
 
  private:
   void allocate_on_host();
   void allocate_on_device();
-  /// Copies the whole block between the device and `block_`, which is the host's.
+  /// Copies the whole block between the device and `block_`, which is in host memory.
   void transfer(bool to_device) const;
 
   Array value_;
   const Device& device_;
   std::size_t bytes_ = 0;
-  std::byte* address_ = nullptr;        // of the operand, as the kernel has it
-  std::byte* block_ = nullptr;          // the bytes around it, as the host sees them
-  std::size_t before_ = 0, after_ = 0;  // bytes of the block before and behind the operand
-  std::shared_ptr<void> memory_;        // of an accelerator
+  std::byte* address_ = nullptr;        // of the operand, as passed to kernels
+  std::byte* block_ = nullptr;          // the operand and the bytes around it, as seen by the host
+  std::size_t before_ = 0, after_ = 0;  // bytes of the block before and after the operand
+  std::shared_ptr<void> memory_;        // on an accelerator
   std::shared_ptr<void> staging_;
-  std::byte* pages_ = nullptr;  // of the host
+  std::byte* pages_ = nullptr;  // on the host
   std::size_t mapped_ = 0;
 };
 

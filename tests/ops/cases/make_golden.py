@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes golden.json: what TensorFlow 2.21 (compat.v1) makes of the cases of this folder.
+"""Writes golden.json: TensorFlow 2.21 (compat.v1) on the cases of this folder.
 
-For each case the nodes of the call, its results and the gradients of the operands, under the
-cotangents that C++ gives them. The cases come from the test program, so that they are written once:
+For each case: the nodes of the call, its results, and the gradients of the operands for cotangents
+from C++. The script gets the cases from the test program, which it runs with
+TOWERFLOW_CASES_LIST=FILE:
 
-    build/tests/test_ops_cases is run with TOWERFLOW_CASES_LIST=FILE; usage: make_golden.py PROGRAM
+    make_golden.py build/tests/test_ops_cases
 
 Needs TensorFlow: see tests/golden/README.md.
 """

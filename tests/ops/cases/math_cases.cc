@@ -1,4 +1,4 @@
-// Sums, products, searches: ops that join elements.
+// Sums, products, searches: ops that combine elements.
 #include <fmt/format.h>
 
 #include "tests/ops/cases/families.h"
@@ -129,7 +129,7 @@ void add_sum_cases(std::vector<OpCase>& cases) {
                    .python = "tf.range(x, y, z)",
                    .dtypes = {DType::float32, DType::float64, DType::int32, DType::int64},
                    .gradients = CaseGradients::none});
-  cases.push_back({.name = "BroadcastGradientArgs",  // of graphs that come from TensorFlow
+  cases.push_back({.name = "BroadcastGradientArgs",  // occurs in graphs imported from TensorFlow
                    .inputs = {input_of({2}, {2, 3}), input_of({1}, {3})},
                    .call =
                        [](In t) {

@@ -26,7 +26,7 @@ void add_window_cases(std::vector<OpCase>& cases) {
   cases.back().large = large;
   conv("Conv2D with steps", {2, 5, 5, 2}, {3, 3, 2, 3}, 2, "SAME");
   conv("Conv2D inside", {1, 6, 6, 3}, {5, 5, 3, 4}, 1, "VALID");
-  for (const char* window : {"3", "5"}) {  // of so many channels and results that Winograd's pays
+  for (const char* window : {"3", "5"}) {  // enough channels and results to use Winograd
     const std::int64_t size = window[0] - '0';
     cases.push_back({.name = std::string("_FusedConv2D of many channels, ") + window,
                      .inputs = {random_input({3, 17, 16, 16}), random_input({size, size, 16, 16}),
@@ -77,7 +77,8 @@ void add_window_cases(std::vector<OpCase>& cases) {
                          return nn::max_pool(nn::relu(t.x), {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME");
                        },
                    .python = "tf.nn.max_pool(tf.nn.relu(x), [1, 2, 2, 1], [1, 2, 2, 1], 'SAME')"});
-  cases.push_back({.name = "MaxPoolGrad",  // so that what its gradient is made of has one, too
+  // Its own case, so that its gradient is differentiated too.
+  cases.push_back({.name = "MaxPoolGrad",
                    .inputs = {random_input({1, 4, 4, 2})},
                    .call =
                        [](In t) {

@@ -11,7 +11,7 @@
 namespace towerflow::testing {
 namespace {
 
-/// The numbers of any Array but one of strings, as doubles.
+/// Returns the numbers of an Array, which must not have strings, as doubles.
 std::vector<double> as_doubles(const Array& array) {
   std::vector<double> values;
   dispatch_dtype(array.dtype(), [&]<class T>() {
@@ -30,7 +30,7 @@ Array CaseInput::array(std::size_t index, DType wanted) const {
     T* out = made.data<T>();
     for (std::int64_t i = 0; i < made.elements(); ++i) {
       double number = low + (high - low) * (static_cast<double>(engine()) / 4294967296.0);
-      // Of a float, so that each dtype of a case is given the same numbers.
+      // Rounded to float, so that each dtype of a case gets the same numbers.
       number = static_cast<double>(static_cast<float>(number));
       if (!values.empty()) number = values.at(static_cast<std::size_t>(i));
       if (std::is_integral_v<T>) number = std::floor(number);

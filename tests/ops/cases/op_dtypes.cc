@@ -7,7 +7,8 @@
 namespace towerflow::testing {
 namespace {
 
-/// Integers as another dtype, since a shape rule may read them; empty for anything else.
+/// Converts integers to another dtype, since a shape rule may read them. Returns an empty Array for
+/// anything else.
 Array converted(const Array& array, DType dtype) {
   const bool integers = array.dtype() == DType::int32 || array.dtype() == DType::int64;
   if (!integers || dtype == DType::string) return {};
@@ -22,8 +23,8 @@ Array converted(const Array& array, DType dtype) {
   return made;
 }
 
-/// The inputs of a node that an attribute gives the dtype of: {"T": {x, y}}. Throws ValueError
-/// where they do not fit the arguments of the op: those of fused ops may be left out.
+/// Returns the inputs of a node by the attribute that gives their dtype: {"T": {x, y}}. Throws
+/// ValueError if they do not fit the op's arguments, as when a fused op omits some.
 std::map<std::string, std::vector<ValueId>> inputs_by_attr(const PlanGraph& graph,
                                                            const PlanNode& node) {
   std::map<std::string, std::vector<ValueId>> found;
@@ -56,8 +57,8 @@ DtypeTrial trial_of(const PlanGraph& graph, const PlanNode& node) {
   return trial;
 }
 
-/// The node with another dtype for `values`, which it reads; nothing if that is not accepted. The
-/// graph is as before when it returns.
+/// Tries the node with another dtype for `values`, which it reads. Returns nullopt if that is not
+/// accepted. Restores the graph before it returns.
 std::optional<DtypeTrial> try_dtype(PlanGraph& graph, PlanNode& node,
                                     const std::vector<ValueId>& values, DType dtype,
                                     const Device& device) {

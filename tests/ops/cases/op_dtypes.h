@@ -11,30 +11,30 @@
 
 namespace towerflow::testing {
 
-/// By op and by attribute of its arguments, "T" or the like: the dtypes that are accepted.
+/// Accepted dtypes by op and by attribute of its arguments, such as "T".
 using OpDtypes = std::map<std::string, std::map<std::string, std::set<DType>>>;
 
 /// Every dtype that an Array may have.
 std::vector<DType> all_dtypes();
 
-/// A node in which an attribute has another dtype than a case has: accepted, as far as the shape
-/// rule and the table of kernels say.
+/// A node with another dtype for an attribute than a case has. The shape rule and the kernel table
+/// accept it.
 struct DtypeTrial {
   struct Input {
     DType dtype;
     Shape shape;
     bool is_ref;
-    Array value;  ///< where it is known; empty otherwise
+    Array value;  ///< the value if known, else empty
   };
   std::string op;
   Attrs attrs;
   std::vector<Input> inputs;
 };
 
-/// The dtypes that the arguments of each op may have, found by trying each of them in the place of
-/// what the ops' cases have: the shape rule has to take it, and the CPU to have a kernel.
+/// Finds the dtypes that the arguments of each op may have, by trying each dtype in place of those
+/// of the op's cases: the shape rule must accept it and the CPU must have a kernel.
 ///
-/// Calls `on_accepted` for each that is accepted, but for those of ops that rewrites make.
+/// Calls `on_accepted` for each accepted trial, except for rewritten nodes.
 OpDtypes op_dtypes(const std::function<void(const DtypeTrial&)>& on_accepted = {});
 
 }  // namespace towerflow::testing

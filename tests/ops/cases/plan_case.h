@@ -8,14 +8,15 @@
 
 namespace towerflow::testing {
 
-/// The nodes of a built case that a run needs, fed with `arrays`, before placement and rewrites.
+/// Returns the nodes of a built case that a run fed with `arrays` needs, before placement and
+/// rewrites.
 PlanGraph plan_case(const BuiltCase& built, const std::vector<Array>& arrays);
 
-/// Chooses a device for every node of a planned case. Throws InvalidArgumentError where no device
-/// has a kernel.
+/// Chooses a device for every node of a planned case. Throws InvalidArgumentError if no device has
+/// a kernel.
 void place_case(PlanGraph& graph, const BuiltCase& built, const DeviceSet& devices);
 
-/// What folding and rewrites make of a case that is placed.
+/// Applies constant folding, sharing of equal subexpressions and rewrites to a placed case.
 PlanGraph rewrite_case(PlanGraph graph, const DeviceSet& devices);
 
 }  // namespace towerflow::testing

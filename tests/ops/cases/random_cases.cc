@@ -1,4 +1,4 @@
-// Ops that draw: the numbers are TensorFlow's for the same seeds.
+// Ops that draw random numbers: TensorFlow's numbers for the same seeds.
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 

@@ -1,11 +1,11 @@
-// Times the cases that have operands worth it, for bench/compare_ops.py.
+// Times the cases that have operands for timing, for bench/compare_ops.py.
 //
-//   bench_ops --list    a line of JSON for each case: name, python, dtype, inputs
-//   bench_ops           prints "ready", then for each line "CASE PART STEPS" of standard input, a
-//                       case by its number and 0 for the call or 1 for its gradients, a line of
-//                       JSON: us, the microseconds of a run, and gb_per_second, its operands and
-//                       results over that; us is null where there is nothing to time. Ends on
-//                       "quit".
+//   bench_ops --list    prints one JSON line per case: name, python, dtype, gradients, inputs
+//   bench_ops           prints "ready", then reads lines "CASE PART STEPS" from standard input,
+//                       where CASE is a case's number and PART is 0 for the call or 1 for its
+//                       gradients. Answers each with a JSON line: us, the microseconds per run
+//                       (null if there is nothing to time), and gb_per_second, the bytes of
+//                       operands and results over that time. Ends on "quit".
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -66,7 +66,7 @@ class TimedCase {
       if (!gradients) computed.emplace_back(result.op());
     }
     if (gradients) {
-      // Numbers of a variable: what follows from ones alone could be computed beforehand.
+      // Values of variables, since gradients of constant cotangents could be folded when planning.
       std::vector<OptionalGradient> cotangents;
       for (const Tensor& result : results) {
         const std::vector<Array> arrays =
@@ -83,7 +83,7 @@ class TimedCase {
     if (!empty_) run_ = session_.make_callable(computed);
   }
 
-  /// The mean of `steps` runs, in microseconds.
+  /// Returns the mean time of `steps` runs in microseconds.
   json time(int steps) {
     if (empty_) return {{"us", nullptr}};
     const auto start = std::chrono::steady_clock::now();

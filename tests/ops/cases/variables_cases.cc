@@ -1,4 +1,4 @@
-// Ops that write variables: what a variable and an optimizer's slots hold behind them.
+// Ops that write variables: the values of the variable and of the optimizer's slots afterwards.
 #include <memory>
 
 #include "ops/variables/count_up_to.h"
@@ -16,7 +16,7 @@ Variable ones_variable(DType dtype) {
   return Variable(tf::ones({4, 2}, {.dtype = dtype}), {.name = "v"});
 }
 
-/// The values of variables once `update` has run.
+/// Returns the values of variables after `update` has run.
 CaseResults values_after(const Operation& update, const std::vector<Variable>& variables) {
   const auto after = tf::control_dependencies({update});
   std::vector<Tensor> values;
@@ -24,7 +24,7 @@ CaseResults values_after(const Operation& update, const std::vector<Variable>& v
   return values;
 }
 
-/// The same in Python, behind lines that make `update` and `kept`.
+/// Returns the same in Python, after lines that define `update` and `kept`.
 std::string and_read(const std::string& lines) {
   return kVariable + lines +
          "\nwith tf.control_dependencies([update]):\n"
@@ -123,7 +123,7 @@ const std::vector<Rule>& rules() {
   return all;
 }
 
-/// One step of an optimizer, and what it keeps.
+/// Returns a variable and its slots after one step of an optimizer.
 CaseResults step(const Rule& rule, const Gradient& gradient, const Variable& v) {
   const auto optimizer = rule.make();
   const Operation update = optimizer->apply_gradients({{gradient, v}});
@@ -134,7 +134,7 @@ CaseResults step(const Rule& rule, const Gradient& gradient, const Variable& v) 
   return values_after(update, kept);
 }
 
-/// A step of `rule` in Python, of the gradient in `lines`.
+/// Returns a step of `rule` in Python, with the gradient given by a Python expression.
 std::string python_step(const Rule& rule, const std::string& gradient) {
   return and_read(std::string("optimizer = ") + rule.python + "\ngradient = " + gradient +
                   "\nupdate = optimizer.apply_gradients([(gradient, v)])"
@@ -144,7 +144,8 @@ std::string python_step(const Rule& rule, const std::string& gradient) {
 void add_update_cases(std::vector<OpCase>& cases) {
   const auto add = [&](std::string name, std::vector<CaseInput> inputs,
                        std::function<CaseResults(In)> call, std::string python) {
-    const bool rows_twice = name.find("Sparse") != std::string::npos;  // TensorFlow adds them first
+    // TensorFlow adds repeated rows in separate nodes first.
+    const bool rows_twice = name.find("Sparse") != std::string::npos;
     cases.push_back({.name = std::move(name),
                      .inputs = std::move(inputs),
                      .call = std::move(call),
@@ -168,7 +169,7 @@ void add_update_cases(std::vector<OpCase>& cases) {
         python_step(one,
                     "tf.reduce_mean(tf.concat("
                     "[tf.expand_dims(x, 0), tf.expand_dims(y, 0)], 0), 0)"));
-    if (op == "GradientDescent") continue;  // of rows it is a ScatterSub
+    if (op == "GradientDescent") continue;  // with slices it is a ScatterSub
     add(
         "SparseApply" + op, {random_input({3, 2}), rows},
         [one](In t) {

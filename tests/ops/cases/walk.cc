@@ -14,14 +14,14 @@
 namespace towerflow::testing {
 namespace {
 
-/// Bytes that stand where a kernel has to write: another launch has others.
+/// Returns an array of bytes `byte`. Launches with different ones reveal what is not written.
 Array filled(DType dtype, const Shape& shape, int byte) {
   Array made(dtype, shape);
   if (dtype != DType::string && made.bytes() > 0) std::memset(made.raw(), byte, made.bytes());
   return made;
 }
 
-/// Memory for results whose shapes the kernel finds.
+/// Memory for results whose shapes the kernel determines.
 class LateBuffers final : public LateOutputs {
  public:
   LateBuffers(const PlanNode& node, const Device& device,
@@ -40,7 +40,7 @@ class LateBuffers final : public LateOutputs {
   int byte_;
 };
 
-/// What one launch of one kernel left behind.
+/// Operands and results after one launch of a kernel.
 struct Launched {
   std::vector<Array> inputs;
   std::vector<Array> outputs;
@@ -58,7 +58,7 @@ class Walker {
         walked_.ops.insert(node.origin->op->name);
         node.values = {feeds.at(static_cast<std::size_t>(node.feed))};
       } else if (node.inputs.empty() && node.is_known(0)) {
-        walked_.ops.insert(node.op->name);  // a constant, or folded
+        walked_.ops.insert(node.op->name);  // constant or folded
       } else {
         infer_plan_node(graph_, node);
         compute(node);
@@ -71,7 +71,7 @@ class Walker {
   }
 
  private:
-  /// Of a variable what it holds by now, whoever hands it on.
+  /// Returns the value of a tensor. For a reference it is the current value of its variable.
   const Array& value(ValueId at) const {
     const int variable = graph_.spec(at).is_ref ? graph_.variable_behind(at) : -1;
     if (variable >= 0) return graph_.nodes[static_cast<std::size_t>(variable)].values[0];
@@ -89,12 +89,12 @@ class Walker {
                        std::all_of(node.values.begin(), node.values.end(),
                                    [](const Array& value) { return !value.empty(); });
     if (known && kernels_ == WalkKernels::reference) return;
-    if (node.op->effect == Effect::pure && node.outputs.empty()) return;  // it orders others
+    if (node.op->effect == Effect::pure && node.outputs.empty()) return;  // it only orders others
     const KernelRequest request = kernel_request(graph_, node, devices_[node.device]);
     const std::vector<const KernelEntry*> entries = entries_for(node, request);
     if (entries.empty()) {
       if (known) return;
-      kernel_for(graph_, node, devices_[node.device]);  // throws, and says what is missing
+      kernel_for(graph_, node, devices_[node.device]);  // throws, naming what is missing
     }
     const Launched last = launch(node, *entries.back(), request);
     for (std::size_t i = 0; i + 1 < entries.size(); ++i) {
@@ -103,7 +103,7 @@ class Walker {
     keep(node, last);
   }
 
-  /// Says to the store what there is of a variable.
+  /// Registers a variable with the resource store.
   void variables_of(const PlanNode& node) {
     resources_.variable(
         node.origin->name, kHostSpace, node.outputs[0].dtype, node.outputs[0].shape,
@@ -137,7 +137,7 @@ class Walker {
     walked_.kernels.insert(fmt::format("{}: {}", node.op->name, entry.label));
     const auto kernel = prepare_kernel(entry, request);
     Launched first = launch_once(node, entry, *kernel, 0x00);
-    // What a kernel leaves unwritten has other bytes the second time.
+    // Bytes that a kernel does not write differ the second time.
     const bool repeats = node.op->effect == Effect::pure;
     if (kernels_ == WalkKernels::all && repeats) {
       const Launched second = launch_once(node, entry, *kernel, 0x5a);
@@ -153,8 +153,8 @@ class Walker {
     return first;
   }
 
-  /// Launches with a result in the memory of an operand, as a plan does where nobody reads the
-  /// operand later. The bits have to be those of `expected`.
+  /// Launches with a result in the memory of an operand, as a plan does if nobody reads the operand
+  /// later. The bits must be those of `expected`.
   void launch_in_place(const PlanNode& node, const KernelEntry& entry, const PreparedKernel& kernel,
                        const InPlacePair& pair, const Launched& expected) {
     const auto output = static_cast<std::size_t>(pair.output);
@@ -280,7 +280,7 @@ class Walker {
     check(found.inputs, expected.inputs, "variable");
   }
 
-  /// Hands on what a node has given: a variable that was written, and results.
+  /// Stores the results of a node and the variables that it wrote.
   void keep(PlanNode& node, const Launched& launched) {
     for (const int input : node.op->written) {
       const ValueId at = node.inputs[static_cast<std::size_t>(input)];

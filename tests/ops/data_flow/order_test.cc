@@ -1,4 +1,4 @@
-// The order in which queues give elements back, without threads.
+// The order in which queues return elements, without threads.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace towerflow;
 
 namespace {
 
-/// An element that says where it comes from: its value is where its record begins.
+/// Returns an element whose value is the offset at which its record begins.
 QueueElement element(std::int32_t value) {
   auto item = std::make_unique<QueueItem>(QueueItem{{Array::scalar(value)}});
   item->record = {std::make_shared<const std::string>("file"), static_cast<std::uint64_t>(value),
@@ -24,8 +24,8 @@ QueueElement element(std::int32_t value) {
 
 std::int32_t value_of(const QueueElement& item) { return (*item)[0].item<std::int32_t>(); }
 
-/// Draws everything from `count` elements admitted in order; at each step as many are admitted
-/// ahead of need as `ahead` says.
+/// Admits elements 0 .. count - 1 in order and draws them all. Before each draw, `ahead()` elements
+/// are admitted beyond those needed.
 template <class Ahead>
 std::vector<std::int32_t> shuffled(std::size_t min_after_dequeue, std::int32_t count, Ahead ahead) {
   ShuffleOrder order(min_after_dequeue, random::Philox(7, 11));
@@ -56,8 +56,8 @@ TEST_CASE("what a shuffle gives does not depend on how far admission is ahead") 
             shuffled(min_after_dequeue, 100, [&] { return static_cast<int>(generator() % 7); }));
     }
     CHECK(std::set<std::int32_t>(lazy.begin(), lazy.end()).size() == 100);
-    // The k-th drawn is one of the first min_after_dequeue + 1 that are left: at most k +
-    // min_after_dequeue.
+    // The k-th draw takes one of the first min_after_dequeue + 1 remaining elements, so its number
+    // is at most k + min_after_dequeue.
     for (std::size_t k = 0; k < lazy.size(); ++k) {
       CHECK(static_cast<std::size_t>(lazy[k]) <= k + min_after_dequeue);
     }
@@ -125,8 +125,8 @@ TEST_CASE("first in, first out, and back to the front") {
 
 namespace {
 
-/// Draws from elements 0 .. count - 1, the next of which is `admitted`, until all are out, with
-/// admission ahead by chance.
+/// Draws all that is left of elements 0 .. count - 1, of which `admitted` is the next to admit.
+/// Random numbers of elements are admitted ahead of need.
 std::vector<std::int32_t> draw_rest(QueueOrder& order, std::int32_t admitted, std::int32_t count,
                                     std::mt19937& generator) {
   std::vector<std::int32_t> out;

@@ -1,4 +1,4 @@
-// Queues whose elements differ in size. The values and messages are TensorFlow 2.21's.
+// Queues of elements that differ in size. Values and messages are those of TensorFlow 2.21.
 #include "ops/data_flow/padding_queue.h"
 
 #include <doctest/doctest.h>
@@ -81,7 +81,7 @@ TEST_CASE("a batch is as large as its largest element, the rest zeros and empty 
   std::vector<std::string> words(18);
   for (const std::size_t i : {0, 1, 6, 7, 8, 9, 10, 11}) words[i] = "s";
   CHECK(values<std::string>(s) == words);
-  // Memory that held larger elements and longer strings is used again: nothing of it shows.
+  // Memory that had larger elements and longer strings is reused, and none of that may show.
   for (const std::int64_t rows : {2, 1}) p.put(rows);
   const Components two = p.queue.dequeue_many(2);
   CHECK(values<float>(p.session.run(two[0])) == std::vector<float>{1, 2, 3, 4, 1, 2, 0, 0});

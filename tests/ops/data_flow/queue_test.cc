@@ -1,4 +1,4 @@
-// Queues in a graph: nodes, values, what a closed queue does. The messages are TensorFlow 2.21's.
+// Queues in a graph: nodes, values, closed queues. The messages are those of TensorFlow 2.21.
 #include "ops/data_flow/queue.h"
 
 #include <doctest/doctest.h>
@@ -87,7 +87,7 @@ TEST_CASE("elements come out of a FIFO queue as they went in") {
   CHECK(values<float>(xs) == std::vector<float>{3, 4, 5, 6});
   CHECK(values<std::string>(ss) == std::vector<std::string>{"b", "c"});
   CHECK(session.run(size).item<std::int32_t>() == 0);
-  // Each session has a queue of its own.
+  // Each session has its own queue.
   Session other;
   other.run(one);
   CHECK(other.run(size).item<std::int32_t>() == 1);
@@ -183,7 +183,7 @@ TEST_CASE("elements of any shape, where the queue sets none") {
   CHECK(session.run(next).shape() == Shape{2, 2});
   CHECK(message_of<errors::InvalidArgumentError>([&] { session.run(many); }) ==
         "FIFOQueue's DequeueMany and DequeueUpTo require the components to have specified shapes.");
-  // What the graph was told of the shape must hold.
+  // The shape that the graph declares must hold.
   const Tensor told = queue.dequeue();
   told.node().outputs[0].shape = Shape{3};
   session.run(a);
@@ -206,7 +206,7 @@ TEST_CASE("errors while the graph is built and while it runs") {
   CHECK_THROWS_AS(queue.enqueue({{1, 2}, 3}), ValueError);
   CHECK_THROWS_AS(queue.dequeue_many(-1), ValueError);
   const FIFOQueue pair(3, {int32, int32}, {.shapes = {{}, {}}});
-  const Operation half = pair.enqueue({1});  // TensorFlow finds out when it runs
+  const Operation half = pair.enqueue({1});  // as in TensorFlow, not an error until it runs
   CHECK_THROWS_AS(FIFOQueue(0, {int32}), ValueError);
   CHECK_THROWS_AS(FIFOQueue(1, {}), ValueError);
   CHECK_THROWS_AS(FIFOQueue(1, {int32}, {.shapes = {{None}}}), ValueError);

@@ -1,4 +1,4 @@
-// Waiting in queues, and what ends it.
+// Waiting operations of queues, and what ends the wait.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Whether the future stays open for a while: its work waits.
+/// Returns whether the work of the future is still waiting after a short time.
 template <class T>
 bool is_waiting(std::future<T>& future) {
   return future.wait_for(30ms) == std::future_status::timeout;
@@ -81,7 +81,7 @@ TEST_CASE("closing lets what waits to get in still in, unless it cancels it") {
       CHECK_THROWS_WITH_AS(result(put), doctest::Contains("Enqueue operation was cancelled"),
                            errors::CancelledError);
     } else {
-      CHECK(is_waiting(closed));  // its turn comes after the enqueue's
+      CHECK(is_waiting(closed));  // it must wait for the enqueue before it
       session.run(n.one);
       result(put);
       result(closed);
@@ -140,7 +140,7 @@ TEST_CASE("a session that closes ends every wait") {
   Session other(empty.graph);
   session->run(n.enqueue);
   auto put = started(*session, n.enqueue);
-  CHECK(is_waiting(put));  // before the close starts, which would turn it away
+  CHECK(is_waiting(put));  // must wait before the close starts, or it would be refused
   auto behind = started(*session, n.close);
   auto taken = started(other, empty.one);
   CHECK(is_waiting(behind));
@@ -148,7 +148,7 @@ TEST_CASE("a session that closes ends every wait") {
   session->close();
   other.close();
   CHECK_THROWS_AS(result(put), errors::CancelledError);
-  behind.wait();  // it may have had its turn, when the enqueue was gone, or was cancelled as well
+  behind.wait();  // has succeeded after the enqueue was gone, or was cancelled too
   CHECK_THROWS_WITH_AS(result(taken), doctest::Contains("Dequeue operation was cancelled"),
                        errors::CancelledError);
   CHECK_THROWS_AS(session->run(n.one), RuntimeError);
@@ -178,7 +178,7 @@ TEST_CASE("cancelled in the middle, a dequeue puts back what it took") {
   Cancellation cancellation;
   auto callable = session.make_callable({five[0]}, {}, &cancellation);
   auto taken = std::async(std::launch::async, [&] { return callable({}); });
-  session.run(fill);  // fits only because two are taken at once
+  session.run(fill);  // fits only because the dequeue has already taken elements
   CHECK(is_waiting(taken));
   cancellation.cancel();
   CHECK_THROWS_AS(result(taken), errors::CancelledError);

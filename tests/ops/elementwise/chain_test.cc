@@ -1,4 +1,4 @@
-// Chains of elementwise ops become one instruction with the same bits, and where they must not.
+// Chains of elementwise ops are fused into one instruction with the same bits, if that is allowed.
 #include "autodiff/gradients.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
@@ -149,7 +149,7 @@ TEST_CASE("elementwise: one op alone, and a result that others read, stay") {
   const Ran read = fused(graph, {z, total});
   CHECK(read.count("Tanh") == 1);
   CHECK(same_bits(read, run_plain(graph, {z, total})));
-  // Fetched for its effect alone, as an operation.
+  // s is fetched as an operation, without its value.
   CHECK(fused(graph, {z, s.op()}).count("Tanh") == 1);
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("elementwise: a result of another shape, and integers, stay") {
   const Tensor i = tensor_of(random_array<std::int32_t>({30}, 1));
   CHECK(fused(graph, {(i + 1) * i}).launches == 2);
   const Tensor kept = where(random_tensor<float>({20}, 3) > 0.0, random_tensor<float>({20, 3}, 4),
-                            random_tensor<float>({20, 3}, 5));  // conditions of rows
+                            random_tensor<float>({20, 3}, 5));  // the condition selects whole rows
   CHECK(fused(graph, {tanh(kept)}).launches == 3);
 }
 

@@ -31,14 +31,14 @@ const std::vector<Binary> kBinaries = {add,        subtract, multiply,          
 const std::vector<Binary> kComparisons = {equal, not_equal,  greater,
                                           less,  less_equal, greater_equal};
 
-/// How large random graphs are.
+/// The size of random graphs.
 struct Size {
-  int leaves = 3;  ///< of the whole shape, and as many that broadcast to it
+  int leaves = 3;  ///< of the full shape, and as many that broadcast to it
   int least_ops = 3, most_ops = 16;
-  bool all = false;  ///< whether the last value is made of all others
+  bool all = false;  ///< whether the last value depends on all others
 };
 
-/// A graph drawn from a seed. Every op takes from what was made before, mostly from the latest.
+/// A graph drawn from a seed. Each op reads earlier values, mostly the latest ones.
 class RandomGraph {
  public:
   RandomGraph(unsigned seed, DType dtype, Size size) : engine_(seed), dtype_(dtype) {
@@ -51,7 +51,7 @@ class RandomGraph {
     const int ops = size.least_ops + random_below(size.most_ops - size.least_ops + 1);
     for (int i = 0; i < ops; ++i) values_.push_back(next());
     if (!size.all) return;
-    // One op after another reads what was made, so that none of it is left out.
+    // A chain of ops reads all values, so that none of them is dropped.
     Tensor all = values_.front();
     for (std::size_t i = 1; i < values_.size(); ++i) {
       all = pick(kBinaries)(values_[i], all, {}, Site::current());
@@ -80,7 +80,7 @@ class RandomGraph {
     return tensor_of(dtype_ == DType::float32 ? converted<float, double>(array) : array);
   }
 
-  /// A shape that broadcasts to `full_`.
+  /// Returns a random shape that broadcasts to `full_`.
   Shape part() {
     std::vector<Dim> dims;
     const auto from = static_cast<std::size_t>(random_below(static_cast<int>(full_.rank()) + 1));
@@ -160,7 +160,7 @@ TEST_CASE("elementwise: 600 random graphs and their gradients, float32 and float
 }
 
 TEST_CASE("elementwise: 150 random graphs too large for one chain") {
-  // More arrays than a chain reads and more ops than it holds: chains end in the middle.
+  // More inputs and ops than one chain may have, so chains end in the middle.
   int fused_ones = 0;
   for (int seed = 5000; seed < 5000 + random_cases(150); ++seed) {
     const Size size{.leaves = 12, .least_ops = 30, .most_ops = 90, .all = true};

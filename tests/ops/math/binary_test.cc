@@ -34,7 +34,7 @@ const std::vector<Pair> kPairs = {{{2, 3}, {2, 3}},
                                   {{2, 1, 2, 1}, {1, 3, 1, 5}}};
 const std::vector<DType> kNumbers = {float32, float64, int8, int16, int32, int64, uint8};
 
-/// Small whole numbers without 0: exact in every dtype, products of two as well.
+/// Returns small integers without 0. They and their products are exact in every dtype.
 Array small_integers(DType dtype, const Shape& shape, unsigned seed) {
   std::mt19937 engine(seed);
   std::vector<double> values;

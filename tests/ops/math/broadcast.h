@@ -6,9 +6,9 @@
 
 namespace towerflow::testing {
 
-/// For each element of `out`, in order, the element of an operand of shape `in` broadcast to it.
+/// Returns, for each element of `out`, the index of the element of `in` that is broadcast to it.
 inline std::vector<std::size_t> broadcast_places(const Shape& in, const Shape& out) {
-  std::vector<std::int64_t> sizes(out.rank()), strides(out.rank(), 0);  // the last dimension first
+  std::vector<std::int64_t> sizes(out.rank()), strides(out.rank(), 0);  // last dimension first
   std::int64_t stride = 1;
   for (std::size_t back = 0; back < out.rank(); ++back) {
     sizes[back] = out.size(out.rank() - 1 - back);

@@ -67,7 +67,7 @@ std::vector<Recorded> recorded() {
   return cases;
 }
 
-/// The same bits, where a NaN is as good as another.
+/// Returns whether bits are equal, except that any NaN equals any other.
 bool bits_match(const Array& a, const Array& b) {
   bool equal = a.dtype() == b.dtype() && a.shape() == b.shape();
   dispatch_dtype(a.dtype(), [&]<class T>() {
@@ -91,7 +91,7 @@ TEST_CASE("what TensorFlow computes") {
     Graph graph;
     const auto guard = graph.as_default();
     const CumsumOptions options{.exclusive = c.exclusive, .reverse = c.reverse};
-    // As a plan knows everything, and as it finds out while it runs.
+    // Once with everything known to the plan, and once with shapes and axis known only at run time.
     CHECK(bits_match(testing::value_of(cumsum(c.x, c.axis, options)), c.y));
     const Tensor x = placeholder(c.dtype);
     const Tensor axis = placeholder(int32);
@@ -100,7 +100,7 @@ TEST_CASE("what TensorFlow computes") {
   }
 }
 
-/// What one kernel of the table makes of a float tensor.
+/// Runs one kernel of the table on a float tensor and returns its result.
 Array run_kernel(const KernelEntry& entry, const Array& x, const Tensor& y, int axis) {
   const Array at = testing::array_of(int32, {}, {static_cast<double>(axis)});
   KernelRequest request{.op = y.op().node().op,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes golden/cumsum.txt: running sums as TensorFlow 2.21 (compat.v1) computes them, bit for bit.
+"""Writes golden/cumsum.txt: cumulative sums of TensorFlow 2.21 (compat.v1), bit for bit.
 
-A case is one line: dtype; shape; axis, exclusive, reverse; the elements of x; those of the result.
+Each line is a case: dtype; shape; axis, exclusive, reverse; elements of x; elements of the result.
 Floating-point numbers are hexadecimal. Needs TensorFlow: see tests/golden/README.md.
 """
 import os

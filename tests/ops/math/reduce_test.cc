@@ -28,7 +28,7 @@ const std::vector<Case> kCases = {
     {{300, 257}, {0}},       {{300, 257}, {1}},      {{300, 257}, {0, 1}},   {{5, 300, 65}, {1}},
     {{17, 3, 2000}, {0, 2}}, {{3, 40000}, {1}},      {{200001}, {0}}};
 
-/// Reduces in double, one element after another.
+/// Reduces in float64, one element after another.
 std::vector<double> naive(const Array& x, const std::vector<int>& axes, double start,
                           double (*join)(double, double), std::vector<double>* counts) {
   const Shape& shape = x.shape();
@@ -151,7 +151,7 @@ TEST_CASE("of no elements; integer means; NaN") {
   CHECK(std::isnan(numbers(reduce_min(constant({nan, 2.0})))[0]));
 }
 
-/// As `tf.reduce_mean` has them: the sum of 8, 16 and 32 bits does not wrap, that of 64 does.
+/// Checks integer means as in TensorFlow: sums of 8, 16 and 32 bits do not wrap, those of 64 do.
 template <class T>
 void check_integer_means(DType dtype, double whole, const std::vector<double>& down,
                          const std::vector<double>& across) {
@@ -180,7 +180,7 @@ TEST_CASE("a mean of integers is added in 64 bits") {
   const auto guard = graph.as_default();
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(numbers(reduce_mean(Array::of(Shape{2}, std::vector<std::int64_t>{most, most})))[0] == -1);
-  // Several slices; kept dimensions between reduced ones; the sum itself wraps.
+  // Several slices, kept dimensions between reduced ones, and a sum that wraps by itself.
   const Tensor many = ones({300, 400}, {.dtype = uint8}) * 200;
   CHECK(numbers(reduce_mean(many))[0] == 200);
   for (const int axis : {0, 1}) {
@@ -253,7 +253,7 @@ TEST_CASE("an axis that is given twice is an error of the run") {
   refuses(reduce_mean(constant({{1.0, 2.0}}), {0, 0}), {}, "0");
   refuses(reduce_prod(x, axes), {{x, value}, {axes, {0, -2}}}, "0");
   refuses(reduce_min(none, axes, {.keepdims = true}), {{none, value}, {axes, {1, 1}}}, "1");
-  // Also where there is nothing to reduce, or no axis at all.
+  // Also if there is nothing to reduce, or if there is no axis at all.
   refuses(reduce_sum(none, {1, 1}), {{none, array_of(float32, {0, 0}, {})}}, "1");
   const Tensor scalar = placeholder(float32, {.shape = Shape{}});
   const Array one = array_of(float32, {}, {1});

@@ -8,7 +8,7 @@
 
 namespace towerflow::testing {
 
-/// What every case of make_golden.py starts from.
+/// The inputs of every case of make_golden.py.
 struct Inputs {
   Tensor x = placeholder(float32, {.shape = {2, 3}, .name = "x"});
   Tensor y = placeholder(float32, {.shape = {2, 3}, .name = "y"});
@@ -20,7 +20,7 @@ struct Inputs {
   Tensor p = placeholder(bool_, {.shape = {2, 3}, .name = "p"});
 };
 
-/// The calls of make_golden.py by their keys, in C++.
+/// The calls of make_golden.py in C++, by their keys.
 using Cases = std::map<std::string, std::function<void(const Inputs&)>>;
 void add_array_cases(Cases& cases);
 void add_math_cases(Cases& cases);

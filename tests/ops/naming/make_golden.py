@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes golden/names.txt: the nodes that TensorFlow 2.21 (compat.v1) makes of single calls.
+"""Writes golden/names.txt: the nodes that TensorFlow 2.21 (compat.v1) creates for single calls.
 
-A case is `== key`, then one line a node (name, op, inputs, control inputs, outputs, device), then
-`!! Class` where the call raised. naming_test.cc makes the same calls; the keys tie both together.
+A case is `== key`, then one line per node (name, op, inputs, control inputs, outputs, device), then
+`!! Class` if the call raised. naming_test.cc makes the same calls under the same keys.
 Needs TensorFlow: see tests/golden/README.md. Usage: make_golden.py [FILE]
 """
 import os
@@ -19,7 +19,7 @@ tf.disable_resource_variables()
 
 
 class Inputs:
-    """What every case starts from."""
+    """The inputs of every case."""
 
     def __init__(self):
         self.x = tf.placeholder(tf.float32, [2, 3], name="x")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes golden/op_defs.txt: what TensorFlow 2.21 says of the ops of golden/ops.txt.
+"""Writes golden/op_defs.txt: TensorFlow 2.21's definitions of the ops in golden/ops.txt.
 
-A line each, with tabs between: op, arguments, results ("x: T" as op_signature.h reads them, joined
-by "; "), then "name type default" of each attribute in alphabetical order, the default in the form
-of attr_text and "-" where there is none. An op that TensorFlow lacks has its name alone.
-ops.txt is what `build/tests/test_ops_naming -tc='op definitions*'` writes where
-TOWERFLOW_OPS_LIST says. Needs TensorFlow: see tests/golden/README.md.
+Each line has fields separated by tabs: op, arguments, results ("x: T" as op_signature.h reads them,
+joined by "; "), then "name type default" of each attribute in alphabetical order, with the default
+in the form of attr_text, or "-" if there is none. An op that TensorFlow lacks has only its name.
+`build/tests/test_ops_naming -tc='op definitions*'` writes ops.txt to the path in
+TOWERFLOW_OPS_LIST. Needs TensorFlow: see tests/golden/README.md.
 """
 import os
 import pathlib
@@ -30,7 +30,7 @@ def argument(arg, lists):
 
 
 def one(kind, value):
-    """A value as attr_text writes it."""
+    """Returns a value in the form of attr_text."""
     if kind == "bool":
         return "true" if value else "false"
     if kind == "float":

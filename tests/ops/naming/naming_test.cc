@@ -1,5 +1,5 @@
-// What single calls put on the tape: names, ops, inputs, dtypes, shapes and the class of errors, as
-// TensorFlow 2.21 has them (golden/names.txt, written by make_golden.py).
+// Nodes that single calls create: names, ops, inputs, dtypes, shapes and the class of errors, as in
+// TensorFlow 2.21 (golden/names.txt, written by make_golden.py).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ TEST_CASE("single calls make the nodes that TensorFlow makes") {
   testing::add_math_cases(cases);
   testing::add_slices_cases(cases);
   for (const auto& entry : golden) {
-    const std::string& key = entry.first;  // clang 14 captures no structured binding
+    const std::string& key = entry.first;  // clang 14 cannot capture structured bindings
     const std::string& expected = entry.second;
     CAPTURE(key);
     REQUIRE(cases.contains(key));

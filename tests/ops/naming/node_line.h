@@ -10,8 +10,8 @@
 
 namespace towerflow::testing {
 
-/// A node as the scripts that ask TensorFlow write it: name, op, inputs, control inputs, outputs,
-/// device.
+/// Returns a node as the scripts that run TensorFlow write it: name, op, inputs, control inputs,
+/// outputs, device.
 inline std::string node_line(const Operation& op) {
   std::vector<std::string> inputs;
   for (const Tensor& input : op.inputs()) inputs.push_back(input.name());

@@ -1,4 +1,4 @@
-// What the library says of its ops, beside what TensorFlow 2.21 says of those that it has
+// The library's op definitions against those of TensorFlow 2.21, for ops that it has
 // (golden/op_defs.txt, written by make_op_defs.py).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Line = std::vector<std::string>;
 
-/// The lines of the file by op; fields between tabs.
+/// Returns the lines of the file by op. Fields are separated by tabs.
 std::map<std::string, Line> read_op_defs() {
   std::ifstream file("tests/ops/naming/golden/op_defs.txt");
   REQUIRE(file.good());
@@ -38,14 +38,15 @@ std::string arguments_text(const std::vector<ArgDef>& arguments) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// Attributes in TensorFlow's line that the signature tells of; the library gives them no default.
+/// Returns whether an attribute of TensorFlow's line follows from the signature. The library gives
+/// these no default.
 bool is_in_signature(const OpDef& op, const std::string& attribute) {
   const std::string name = attribute.substr(0, attribute.find(' '));
   return op.signature.has_attribute(name) && op.attrs.find(name) == nullptr;
 }
 
-/// "name type default" of each attribute but the library's own. What has one value here is given
-/// where TensorFlow has no default for it.
+/// Returns "name type default" of each attribute except internal ones. Attributes with a fixed
+/// value have no default here if TensorFlow's have none.
 std::vector<std::string> attributes_of(const OpDef& op, const Line& wanted) {
   std::vector<std::string> texts;
   for (const AttrDef& one : op.attrs.list()) {

@@ -1,4 +1,4 @@
-// Calls that are given slices where a tensor is expected.
+// Calls that get IndexedSlices where a tensor is expected.
 #include <doctest/doctest.h>
 
 #include "tests/ops/naming/cases.h"

@@ -1,4 +1,4 @@
-"""The calls of make_golden.py that are given slices where a tensor is expected."""
+"""The calls of make_golden.py that get IndexedSlices where a tensor is expected."""
 import tensorflow.compat.v1 as tf
 
 
@@ -29,7 +29,7 @@ CASES = {
     "convert slices named": lambda t: tf.convert_to_tensor(slices(t), name="k"),
     "convert slices dtype": lambda t: tf.convert_to_tensor(slices(t), dtype=tf.float64),
     "convert slices no shape": lambda t: tf.convert_to_tensor(slices(t, False)),
-    # Python's operators: with numbers none but the sign.
+    # Python's operators: only negation and those with a tensor are supported.
     "slices * number": lambda t: slices(t) * 0.1,
     "number * slices": lambda t: -0.1 * slices(t),
     "slices / number": lambda t: slices(t) / 2,
@@ -47,7 +47,7 @@ CASES = {
     "slices > tensor": lambda t: slices(t) > t.b,
     "tensor > slices": lambda t: t.b > slices(t),
     "variable - slices": lambda t: variable() - slices(t),
-    # What stays slices.
+    # Results that stay slices.
     "slices scalar_mul": lambda t: tf.scalar_mul(0.1, slices(t)),
     "slices clip_by_value": lambda t: tf.clip_by_value(slices(t), -1.0, 1.0),
     "slices clip_by_norm": lambda t: tf.clip_by_norm(slices(t), 1.0),
@@ -61,7 +61,7 @@ CASES = {
     "slices group": lambda t: tf.group(slices(t)),
     "slices group devices": lambda t: tf.group(at("/cpu:0", slices(t)), t.b),
     "slices control_dependencies": after,
-    # What becomes dense.
+    # Results that become dense.
     "slices scaled": lambda t: tf.multiply(slices(t), 0.1),
     "slices squared": lambda t: tf.multiply(slices(t), slices(t)),
     "slices multiply number": lambda t: tf.multiply(0.1, slices(t)),

@@ -8,7 +8,7 @@
 namespace towerflow {
 namespace {
 
-/// What TensorFlow gives for dy = 7 at NaN, infinity, -infinity, 0 and -0.
+/// TensorFlow's gradients for dy = 7 at NaN, infinity, -infinity, 0 and -0.
 TEST_CASE("gradients at values that are no numbers, and at 0") {
   using Row = std::vector<float>;
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -42,7 +42,7 @@ Array sizes_of(const Shape& shape) {
   return sizes;
 }
 
-// The three ops on random numbers against the naive loops in double.
+// Compares the three ops on random numbers with naive loops in float64.
 template <class T>
 void check_values(const Case& c, double tolerance) {
   const ConvGeometry g = geometry_of(c);

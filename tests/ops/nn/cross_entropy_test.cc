@@ -150,7 +150,7 @@ TEST_CASE("sparse cross entropy: shapes that the run knows make TensorFlow's nod
   REQUIRE(graph.size() == before + std::size(names));
   for (std::size_t i = 0; i < std::size(names); ++i)
     CHECK(graph.operation(before + i).name() == std::string("loss/") + names[i]);
-  // Nobody else is made to wait: they follow these.
+  // Only these have control inputs. The other nodes follow them through their data inputs.
   std::vector<std::string> waiting;
   for (std::size_t i = before; i < graph.size(); ++i) {
     const Operation op = graph.operation(i);
@@ -182,7 +182,7 @@ TEST_CASE("sparse cross entropy: shapes that the run knows") {
                                                       {{2, None}, {None, 3, 7}},
                                                       {{2, 3}, {None, None, 7}},
                                                       {open, {2, 3, 7}}};
-  for (const auto& shapes : cases) {  // clang captures no binding
+  for (const auto& shapes : cases) {  // clang 14 cannot capture structured bindings
     const Shape &of_labels = shapes.first, &of_logits = shapes.second;
     CAPTURE(of_labels.text());
     CAPTURE(of_logits.text());

@@ -1,5 +1,5 @@
-// Dropout and the other activations: what tests/golden does not hold. Their values and nodes are
-// TensorFlow's there.
+// Tests of dropout and other activations beyond tests/golden, which compares their values and nodes
+// with TensorFlow's.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ TEST_CASE("dropout keeps the mean, and its gradient what was kept") {
     CHECK((value == 0 || value == 1.25F));
     kept += value != 0 ? 1 : 0;
   }
-  // Six standard deviations of 10,000 draws.
+  // Six standard deviations of the count of 10,000 draws.
   CHECK(std::abs(static_cast<double>(kept) - 8000) < 6 * 40);
   CHECK(numbers(both[0]) == numbers(both[1]));
   const std::vector<double> first = numbers(both[0]);

@@ -1,4 +1,4 @@
-// The rewrites of ops/nn: same values, fewer launches.
+// The rewrites of ops/nn: the same values in fewer launches.
 #include <limits>
 
 #include "autodiff/gradients.h"
@@ -22,7 +22,7 @@ namespace {
 
 using namespace testing;  // NOLINT
 
-/// With the fusions of convolutions on or off.
+/// Runs with the rewrites of layers on or off.
 Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused) {
   PassOptions passes;
   passes.fold_constants = false;
@@ -47,7 +47,7 @@ TEST_CASE("fusion: convolution, bias and relu are one kernel") {
   CHECK(relative_error<float, float>(one.values[0], three.values[0]) <= 1e-6);
 
   const Ran kept = run(graph, {y, biased}, true);
-  CHECK(kept.launches == 2);  // the value before the relu is asked for as well
+  CHECK(kept.launches == 2);  // the value before the relu is fetched too
   CHECK(kept.values[0] == one.values[0]);
   CHECK(contains(run(graph, {y, conv}, true), "  Conv2D [oneDNN]"));
 }
@@ -119,7 +119,7 @@ TEST_CASE("fusion: product, bias and relu are one kernel with the same bits") {
     CHECK(one.launches == 1);
     CHECK(three.launches == 3);
     CHECK(one.values == three.values);
-    // A column, or a whole matrix, is no bias.
+    // A column or a whole matrix is not a bias.
     CHECK_FALSE(contains(run(graph, {product + random_array<float>({64, 1}, 3)}, true), "_Fused"));
     CHECK_FALSE(
         contains(run(graph, {product + random_array<float>({64, columns}, 3)}, true), "_Fused"));
@@ -146,7 +146,7 @@ TEST_CASE("plan: nobody computes the data gradient of a first layer") {
   const std::vector<Fetch> fetches{gradient[0]->dense(), gradient[1]->dense()};
   const std::string report = session.plan_report(fetches);
   const auto first = report.find("Conv2DBackpropInput [");
-  REQUIRE(first != std::string::npos);  // the second layer's
+  REQUIRE(first != std::string::npos);  // that of the second layer
   CHECK(report.find("Conv2DBackpropInput [", first + 1) == std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// Gradients of ops/nn against central differences in double, first and second.
+// First and second gradients of ops/nn against central differences in float64.
 #include <algorithm>
 
 #include "autodiff/gradients.h"
@@ -20,7 +20,7 @@ namespace {
 
 using namespace testing;  // NOLINT
 
-/// 0.1, -0.2, 0.3, ... shuffled: no two equal, none near 0, so that no kink is crossed.
+/// Returns 0.1, -0.2, 0.3, ... shuffled: all distinct and none near 0, so no kink is crossed.
 Array spaced_values(const Shape& shape, unsigned seed) {
   Array array(DType::float64, shape);
   std::vector<double> values;
@@ -31,7 +31,7 @@ Array spaced_values(const Shape& shape, unsigned seed) {
   return array;
 }
 
-/// First derivatives, then the second ones.
+/// Checks first and second derivatives.
 void check_twice(const Function& function, const std::vector<Array>& xs) {
   CHECK(grad_check(function, xs) == "");
   CHECK(second_grad_check(function, xs) == "");
@@ -151,7 +151,7 @@ TEST_CASE("gradient: labels, sizes and shapes get none") {
   CHECK_FALSE(gradients(loss, {labels})[0].has_value());
 }
 
-// A small net of everything, in float32 on the fast kernels and in double on the reference ones.
+// Returns the gradients of a small net: in float32 on fast kernels, in float64 on reference ones.
 template <class T>
 std::vector<Array> net_gradients() {
   Graph graph;

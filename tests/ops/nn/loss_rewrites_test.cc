@@ -1,4 +1,4 @@
-// Rewrites around the loss and the pooling of a net, on and off.
+// Rewrites of the loss and the pooling of a net, on and off.
 #include "autodiff/gradients.h"
 #include "ops/array/cast.h"
 #include "ops/array/placeholder.h"
@@ -22,7 +22,7 @@ using namespace testing;  // NOLINT
 constexpr const char* kPlain = "SparseSoftmaxCrossEntropyWithLogits";
 constexpr const char* kScaled = "_ScaledSparseSoftmaxCrossEntropy";
 
-/// All passes, or all but the fusions.
+/// Runs with all passes, or with all but the rewrites of layers and elementwise ops.
 Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused, const Feeds& feeds = {}) {
   PassOptions passes;
   if (!fused) passes.skipped_rewrites = {"layers", "elementwise"};
@@ -34,7 +34,7 @@ struct Classifier {
   Feeds feeds;
 };
 
-/// Fed, so that nothing is known when the plan is made.
+/// Returns placeholders and feeds, so that nothing is known when the plan is made.
 Classifier classifier(DType label_dtype, std::int64_t rows) {
   Classifier made{placeholder(DType::float32, {.shape = Shape{rows, 7}}),
                   placeholder(label_dtype, {.shape = Shape{rows}}),
@@ -65,7 +65,7 @@ TEST_CASE("rewrites: loss and gradient of a cross entropy are one pass") {
       const Ran on = run(graph, fetches, true, net.feeds);
       const Ran off = run(graph, fetches, false, net.feeds);
       CHECK(on.count(kScaled) == 1);
-      CHECK(on.launches == 3);  // it, the mean and tanh
+      CHECK(on.launches == 3);  // the fused loss, the mean and tanh
       CHECK(on.count("Cast") == 0);
       CHECK(off.count(kPlain) == 1);
       CHECK(off.count("Mul") == 1);
@@ -88,7 +88,7 @@ TEST_CASE("rewrites: a cross entropy stays when others read its parts") {
   CHECK(read.count(kScaled) == 0);
   CHECK(read.count("Cast") == 1);
   CHECK(same_bits(read, run(graph, {gradient[0]->dense(), inside, labels}, false, net.feeds)));
-  // A gradient that only the run knows.
+  // The gradient of the losses is known only at run time.
   const auto squared = gradients(reduce_sum(square(losses)), {net.logits});
   const Ran late = run(graph, {squared[0]->dense()}, true, net.feeds);
   CHECK(late.count(kScaled) == 0);
@@ -120,7 +120,7 @@ TEST_CASE("rewrites: a cross entropy written by hand is left as it is") {
   const Ran on = run(graph, {loss}, true, net.feeds), off = run(graph, {loss}, false, net.feeds);
   CHECK(on.count("Softmax") == 1);
   CHECK_FALSE(on.has("CrossEntropy"));
-  CHECK(on.count("_Elementwise") == 1);  // the log and the product alone
+  CHECK(on.count("_Elementwise") == 1);  // only the log and the product
   CHECK(same_bits(on, off));
 }
 
@@ -159,14 +159,14 @@ TEST_CASE("passes: nobody computes the data gradient of a first layer, unless it
   const Ran on = run_with(graph, fetches, {}, nullptr, feeds);
   const Ran off = run_with(graph, fetches, without, nullptr, feeds);
   CHECK(on.count("Conv2DBackpropInput") == 0);
-  CHECK(off.count("Conv2DBackpropInput") == 1);  // gating waits for it
+  CHECK(off.count("Conv2DBackpropInput") == 1);  // the gate waits for it
   CHECK(on.count("Conv2DBackpropFilter") == 1);
   CHECK(on.values == off.values);
-  // Not gated, it is not on the way to the fetch at all.
+  // Without the gate, the fetch does not need it.
   const auto free = gradients(loss, {w});
   CHECK(run_with(graph, {free[0]->dense()}, without, nullptr, feeds).count("Conv2DBackpropInput") ==
         0);
-  // Asked for, it is computed.
+  // It is computed if fetched.
   const auto both = gradients(loss, {x, w});
   CHECK(run_with(graph, {both[0]->dense(), both[1]->dense()}, {}, nullptr, feeds)
             .count("Conv2DBackpropInput") == 1);

@@ -1,4 +1,4 @@
-// What golden programs cannot say: errors of our own, hints, long rows.
+// What golden programs do not cover: the library's own errors, hints, and long rows.
 #include "ops/nn/losses.h"
 
 #include "ops/array/placeholder.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;  // NOLINT
 
-/// Labels that are all of one class make it the sparse one.
+/// Checks that with one-hot labels the cross entropy equals the sparse one.
 template <class T>
 void check_one_hot(std::int64_t rows, std::int64_t classes, double tolerance) {
   Array labels = Array::zeros(dtype_of<T>(), {rows, classes});

@@ -1,4 +1,4 @@
-// Every fusing rule on and off: the values, the number of instructions, and the near misses.
+// Every fusing rule on and off: values, number of instructions, and near misses.
 #include <functional>
 
 #include "core/graph/op_builder.h"
@@ -25,17 +25,17 @@ namespace {
 
 using namespace testing;  // NOLINT
 
-/// A pattern: `inner` reads a variable, `outer` is the op that takes it over.
+/// A pattern: `inner` reads a variable, and `outer` is the op into which it is fused.
 struct Pattern {
   const char* rule;
   const char* on;
   Shape shape;      ///< of the variable
-  const char* op;   ///< of the node that `outer` makes
-  int on_launches;  ///< of the pattern alone
+  const char* op;   ///< of the node that `outer` creates
+  int on_launches;  ///< of the pattern itself
   int off_launches;
   std::function<Tensor(const Operand& w)> inner;
   std::function<Tensor(const Tensor& inner)> outer;
-  double tolerance = 0;  ///< relative; 0 for the same bits
+  double tolerance = 0;  ///< relative; 0 requires the same bits
 };
 
 Tensor numbers(const Shape& shape, unsigned seed) {
@@ -50,7 +50,7 @@ Tensor stacked(const Operand& w) {
 
 Tensor max_pool_grad(const Operand& dy) {
   const Tensor y = nn::relu(numbers({2, 6, 6, 3}, 1));
-  const Tensor pooled = numbers({2, 3, 3, 3}, 2);  // its numbers do not matter
+  const Tensor pooled = numbers({2, 3, 3, 3}, 2);  // its values do not matter
   const nn::PoolAttrs attrs{.ksize = {1, 2, 2, 1}, .strides = {1, 2, 2, 1}};
   return OpBuilder("MaxPoolGrad", "", Site::current(), {&dy})
       .input(y, "orig_input")
@@ -161,7 +161,7 @@ const std::vector<Pattern>& patterns() {
   return all;
 }
 
-/// Where the pattern is to be built, and what is asked for besides its result.
+/// The surroundings of a pattern: what else reads, fetches, places, orders or writes its parts.
 enum class Around { nothing, reader, fetched, device, control, written };
 
 struct Outcome {
@@ -276,7 +276,7 @@ TEST_CASE("rewrites: gradients of pooling, relu and bias") {
     CHECK(plain.count("MaxPoolGrad") == 1);
   };
   check({sums}, 2, 0);      // the relu, and one pass for the rest
-  check({dx, sums}, 2, 0);  // dx is made anyway
+  check({dx, sums}, 2, 0);  // dx is computed anyway
   check({dx, sums, again}, 3, 1);
   check({dx, elsewhere}, 3, 1);
   check({dx, other_channels}, 3, 1);

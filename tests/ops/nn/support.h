@@ -12,21 +12,21 @@
 #include "core/graph/graph.h"
 #include "core/runtime/session.h"
 
-/// Helpers of the tests of ops/nn.
+/// Helpers for tests of ops/nn.
 namespace towerflow::testing {
 
-/// Numbers drawn from -1 .. 1, the same for the same seed.
+/// Returns random numbers in -1 .. 1, the same for the same seed.
 template <class T>
 Array random_array(const Shape& shape, unsigned seed) {
   std::mt19937_64 engine(seed);
   Array array(dtype_of<T>(), shape);
-  // By hand: the library's uniform distribution takes two logarithms a number.
+  // std::uniform_real_distribution takes two logarithms per number.
   std::generate_n(array.data<T>(), array.elements(),
                   [&] { return static_cast<T>(0x1p-63 * static_cast<double>(engine()) - 1); });
   return array;
 }
 
-/// The values in another element type.
+/// Returns the values converted to another element type.
 template <class To, class From>
 Array converted(const Array& from) {
   Array to(dtype_of<To>(), from.shape());
@@ -34,12 +34,12 @@ Array converted(const Array& from) {
   return to;
 }
 
-/// A Const that may be fed.
+/// Returns a Const, which may be fed.
 inline Tensor tensor_of(const Array& value, const std::string& name = "input") {
   return make_constant(get_default_graph(), value, name, Site::current());
 }
 
-/// Norm of the difference over norm, in double.
+/// Returns the norm of the difference divided by the norm of `b`, computed in float64.
 template <class A, class B>
 double relative_error(const Array& a, const Array& b) {
   REQUIRE(a.shape() == b.shape());
@@ -65,7 +65,7 @@ void check_error(Call call, const std::string& part) {
   }
 }
 
-/// Returns the config of a session without constant folding, so that kernels run in it.
+/// Returns the config of a session without constant folding, so that its kernels run.
 inline ConfigProto no_folding_config() {
   ConfigProto config;
   config.passes.fold_constants = false;

@@ -36,7 +36,7 @@ const Case kCases[] = {
     {2, 23, 3, 8, 11, 4, Padding::valid}, {9, 50, 1, 16, 3, 1, Padding::same},
 };
 
-// Sizes of x, filter and y.
+// Numbers of elements, and of products per element.
 struct Sizes {
   explicit Sizes(const ConvGeometry& g)
       : x(static_cast<std::size_t>(g.batch * g.image_elements())),
@@ -47,14 +47,14 @@ struct Sizes {
         x_products(g.rows.window * g.columns.window * g.out_channels),
         filter_products(g.batch * g.rows.output * g.columns.output) {}
   std::size_t x, filter, bias, y;
-  // Products that are summed into one element.
+  // Numbers of products summed into one element.
   std::int64_t y_products, x_products, filter_products;
 };
 
-// Relative to the size that a sum of `products` random products has at least.
+// Relative to the larger of the expected value and sqrt(products), the typical size of a sum.
 constexpr double kTolerance = 4e-6;
 
-// Runs both slice orders and the pool, which must agree in every bit, and compares with float64.
+// Runs both slice orders, which must agree in every bit, and compares with float64.
 void check_kernel(const CpuKernel& kernel, const std::vector<std::vector<float>>& inputs,
                   const std::vector<std::vector<double>>& wanted, std::int64_t products) {
   const double floor = std::max(1.0, std::sqrt(static_cast<double>(products)));

@@ -12,10 +12,10 @@
 #include <type_traits>
 #include <vector>
 
-/// Readers of the files in golden/, whose format make_golden.py describes.
+/// Readers of the files in golden/, whose format is documented in make_golden.py.
 namespace golden {
 
-/// The lines of a golden file, each ready for >>. Throws if there is none.
+/// Returns the lines of a golden file as streams. Throws if there are none.
 inline std::vector<std::istringstream> lines(const std::string& name) {
   std::ifstream file("tests/ops/random/golden/" + name);
   std::vector<std::istringstream> result;
@@ -24,7 +24,7 @@ inline std::vector<std::istringstream> lines(const std::string& name) {
   return result;
 }
 
-/// The rest of a line as elements given by their bits in hexadecimal.
+/// Reads the rest of a line as elements given by their bits in hexadecimal.
 template <class T>
 std::vector<T> read_bits(std::istream& line) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -33,7 +33,7 @@ std::vector<T> read_bits(std::istream& line) {
   return result;
 }
 
-/// FNV-1a 64 over the bytes of `data`.
+/// Returns FNV-1a 64 over the bytes of `data`.
 template <class T>
 std::uint64_t hash(const std::vector<T>& data) {
   std::uint64_t value = 0xcbf29ce484222325U;
@@ -42,7 +42,7 @@ std::uint64_t hash(const std::vector<T>& data) {
   return value;
 }
 
-/// Steps between two finite floating-point numbers of any sign.
+/// Returns the number of floating-point steps between two finite numbers of any sign.
 template <class T>
 std::uint64_t ulps_apart(T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;

@@ -3,7 +3,7 @@
 
 Run it with a Python that has TensorFlow 2.21: `python3 make_golden.py`. The files are text:
 
-    stream <op> <dtype> <seed> <seed2> [<low> <high>]   a fresh op in a fresh session; then, in order:
+    stream <op> <dtype> <seed> <seed2> [<low> <high>]   a new op in a new session; then, in order:
     values <count> <hex>...          a run; the elements' bits
     every <step> <count> <hex>...    a run; the bits of elements 0, step, 2 step, ...
     hash <count> <hex>               a run; FNV-1a 64 over the output's bytes
@@ -26,7 +26,7 @@ import tensorflow.compat.v1 as tf
 tf.disable_v2_behavior()
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 SEEDS = [(87654321, 7), (5, 0), (0, 2**31 - 1), (-3, 2**40 + 1), (2**63 - 1, -(2**63))]
-SAMPLED = 97  # of a large output of normals every SAMPLED-th is kept
+SAMPLED = 97  # every SAMPLED-th element of large outputs of normals is kept
 
 
 def bits(array):
@@ -43,7 +43,7 @@ def fnv(array):
 
 
 def session_runs(make, feeds):
-    """The results of one op, `make(placeholder)`, run once for each of `feeds` in one session."""
+    """Returns results of one op, `make(placeholder)`, run once per feed in one session."""
     with tf.Graph().as_default(), tf.Session() as session:
         place = tf.placeholder(tf.int32)
         op = make(place)
@@ -89,7 +89,7 @@ def write_shuffles():
     shapes = [(257, 0), (5, 0), (1, 0), (2, 0), (3, 0), (1000, 0), (0, 0)]
     shapes += [(16, 3), (1, 3), (4, -1), (17, 1), (300, 7), (6, 2)]
     for a, b in SEEDS:
-        # Columns 0 stands for a vector, -1 for rows without elements.
+        # 0 columns stands for a vector, -1 for rows without elements.
         def feed(rows, columns):
             shape = (rows,) if columns == 0 else (rows, max(columns, 0))
             return np.arange(np.prod(shape), dtype=np.int32).reshape(shape)

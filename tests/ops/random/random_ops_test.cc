@@ -1,4 +1,4 @@
-// The nodes that the public functions make, as TensorFlow 2.21 names them, and what runs do.
+// Nodes of the public functions, with TensorFlow 2.21's names, and results of runs.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-/// "name Type(inputs) dtype shape" of each node from `first` on.
+/// Returns "name Type(inputs) dtype shape" of each node from `first` on.
 Lines nodes(const Graph& graph, std::size_t first = 0) {
   Lines lines;
   for (std::size_t i = first; i < graph.size(); ++i) {
@@ -41,7 +41,7 @@ random::Seeds seeds_of(const Graph& graph, const std::string& node) {
   return graph.get_operation_by_name(node).attrs().as<DrawAttrs>().seeds;
 }
 
-/// The text of the error that `f` raises, which must be an E.
+/// Returns the message of the E that `f` throws.
 template <class E, class F>
 std::string error_of(F&& f) {
   try {
@@ -91,7 +91,7 @@ TEST_CASE("random_uniform scales by nodes, whose names depend on how the limits 
   CHECK(random_uniform({2, 3}, {.minval = -1, .maxval = 2, .dtype = DType::float64, .name = "u"})
             .name() == "u:0");
   CHECK(nodes(graph, first) == general);
-  // 0.0 is not the literal 0, as in TensorFlow.
+  // As in TensorFlow, 0.0 does not count as the literal 0.
   first = graph.size();
   CHECK(random_uniform({2}, {.minval = 0.0, .name = "v"}).name() == "v:0");
   CHECK(graph.size() == first + general.size());
@@ -302,7 +302,7 @@ TEST_CASE("random_shuffle moves whole rows of any dtype") {
   std::sort(seen.begin(), seen.end());
   CHECK(seen == "abcd");
 
-  // Rows of 40 KB, so that several slices are copied.
+  // Rows of 40 KB, so that several slices are used.
   constexpr std::int64_t kRows = 50, kColumns = 10007;
   std::vector<std::int32_t> values(kRows * kColumns);
   std::iota(values.begin(), values.end(), 0);

@@ -1,4 +1,4 @@
-// What does not need TensorFlow's numbers: the generator, slices, errors, our own bits.
+// What needs no numbers of TensorFlow: the generator, slices, errors, and our own bits.
 
 #include <doctest/doctest.h>
 
@@ -19,8 +19,8 @@ using towerflow::errors::InvalidArgumentError;
 
 namespace {
 
-/// Fills by `fill(out, range)` whole, then in slices of uneven size, last slice first, and checks
-/// that slices write their own elements only and the same ones.
+/// Calls `fill(out, range)` for the whole, then for slices of uneven size from the last to the
+/// first. Checks that slices write only their own elements, with the same values.
 template <class T, class F>
 void check_slices(std::int64_t count, F&& fill) {
   std::vector<T> whole(static_cast<std::size_t>(count));
@@ -41,7 +41,7 @@ void check_slices(std::int64_t count, F&& fill) {
   CHECK_THROWS_AS(fill(std::span<T>(sliced), GroupRange{2, 1}), InternalError);
 }
 
-/// The error of `computed` against `exact`, in units of the last place of `computed`.
+/// Returns the error of `computed` against `exact` in units of the last place of `computed`.
 double ulps_off(double computed, long double exact) {
   const double unit = std::abs(std::nextafter(computed, 2 * computed) - computed);
   return static_cast<double>(std::abs(computed - exact) / unit);
@@ -50,7 +50,7 @@ double ulps_off(double computed, long double exact) {
 }  // namespace
 
 TEST_CASE("Philox gives the published answers") {
-  // Known answers of Random123's distribution, philox4x32 with 10 rounds.
+  // Published test vectors of Random123, philox4x32 with 10 rounds.
   Philox zero(0, 0);
   CHECK(zero() == Philox::Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   Philox ones(0xffffffffffffffffU, 0xffffffffffffffffU);
@@ -152,7 +152,7 @@ TEST_CASE("log, sine and cosine are as accurate as stated") {
     const Philox::Block w = stream();
     check(std::max(unit_double(w[0], w[1]), kSmallestUniform), kTwoPi * unit_double(w[2], w[3]));
   }
-  // Next to the multiples of pi / 2 and to 1, where leading bits cancel.
+  // Near multiples of pi / 2 and near 1, where leading bits cancel.
   for (int quarter = 1; quarter <= 4; ++quarter)
     for (int step = -2000; step <= 2000; ++step) {
       const double x = quarter * (kTwoPi / 4) * (1.0 + step * 0x1p-52);

@@ -183,7 +183,7 @@ template <class From, class To>
 void check_cast(simd::Element from, simd::Element to, const std::vector<From>& in,
                 const std::vector<To>& wanted) {
   for (const Loops* loops : testing::all_levels()) {
-    // Many copies, so that vector code and remainders see every value.
+    // Repeated, so that vector code and remainders see every value.
     std::vector<From> many;
     std::vector<To> many_wanted;
     for (int i = 0; i < 9; ++i) {
@@ -243,7 +243,7 @@ TEST_CASE("the level can be set, and is one that the processor has") {
     CHECK(&simd::loops() == loops);
     CHECK(std::string(simd::level_name(loops->level)).size() > 3);
   }
-  CHECK(simd::loops().level == best);  // the last one is the best
+  CHECK(simd::loops().level == best);  // the last level is the best
   CHECK((simd::loops_of(simd::Level::generic) == nullptr || testing::all_levels().size() == 1));
 }
 

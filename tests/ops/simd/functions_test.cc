@@ -1,4 +1,4 @@
-// Functions of one number against those of float64, over all numbers that there are.
+// Unary functions against float64, over floats of every size.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ constexpr Function kFunctions[] = {
     {"cos", &Loops::cos, std::cos, 0.51},
 };
 
-/// Distance in units in the last place of the result; NaN is as far from NaN as nothing.
+/// Returns the distance in units in the last place of the result; 0 for two NaN.
 double ulps(float got, double wanted) {
   if (std::isnan(wanted) || std::isnan(got)) return std::isnan(wanted) == std::isnan(got) ? 0 : 1e9;
   const float rounded = static_cast<float>(wanted);
@@ -52,7 +52,7 @@ double ulps(float got, double wanted) {
   return std::abs(double{got} - wanted) / unit;
 }
 
-/// Every `step`th of the 2^32 numbers, NaN among them.
+/// Returns every `step`th of the 2^32 floats, including NaN.
 std::vector<float> numbers(std::uint32_t step) {
   std::vector<float> all;
   for (std::uint64_t word = 0; word < std::uint64_t{1} << 32; word += step) {

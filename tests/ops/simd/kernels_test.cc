@@ -22,7 +22,7 @@ using testing::SliceOrder;
 
 std::size_t count_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-// The outputs of `kernel`, which must not depend on the order of the slices.
+// Returns the outputs of `kernel`, which must not depend on the order of slices.
 std::vector<std::vector<float>> run_both_ways(const CpuKernel& kernel,
                                               const std::vector<std::vector<float>>& inputs,
                                               const std::vector<std::size_t>& sizes) {

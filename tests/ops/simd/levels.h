@@ -11,7 +11,7 @@
 
 namespace towerflow::testing {
 
-/// The levels that this processor can run; at least one.
+/// Returns the levels that this processor supports; there is at least one.
 inline std::vector<const simd::Loops*> all_levels() {
   std::vector<const simd::Loops*> found;
   for (const simd::Level level :
@@ -20,7 +20,7 @@ inline std::vector<const simd::Loops*> all_levels() {
   return found;
 }
 
-/// Random numbers with NaN, infinities, both zeros and denormal numbers among them.
+/// Returns random numbers mixed with NaN, infinities, both zeros and denormals.
 inline std::vector<float> hard_floats(std::size_t count, unsigned seed) {
   using Limits = std::numeric_limits<float>;
   const float special[] = {Limits::quiet_NaN(),
@@ -36,7 +36,8 @@ inline std::vector<float> hard_floats(std::size_t count, unsigned seed) {
   return values;
 }
 
-/// Same bits, where any NaN is like any other (their payload and sign are the processor's choice).
+/// Returns whether bits are equal, except that any NaN equals any other (processors choose the
+/// payload and sign).
 inline bool same_numbers(const std::vector<float>& a, const std::vector<float>& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)

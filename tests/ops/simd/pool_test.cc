@@ -41,7 +41,7 @@ std::string describe(const Case& c) {
          std::to_string(c.stride) + (c.padding == Padding::same ? " SAME" : " VALID");
 }
 
-// Few distinct values, so that ties are common, and some NaN and infinities.
+// Returns numbers of few distinct values, so that ties are common, and some NaN and infinities.
 std::vector<float> tied_floats(std::size_t count) {
   std::vector<float> values = random_floats(count, 9);
   for (float& v : values) v = std::round(v * 2.0f);
@@ -50,7 +50,7 @@ std::vector<float> tied_floats(std::size_t count) {
   return values;
 }
 
-// Calls `run(range)` for the whole batch in two parts, the later one first.
+// Calls `run(range)` on both halves of the batch, the second one first.
 template <class Run>
 void run_in_two_parts(std::int64_t batch, Run run) {
   const std::int64_t half = batch / 2;

@@ -16,7 +16,7 @@ using testing::random_floats;
 using testing::run_on_all_levels;
 using testing::same_numbers;
 
-// The order that the header promises, one element at a time.
+// Adds in the order that the header specifies, one element at a time.
 float wanted_sum(const std::vector<float>& x, bool squares) {
   float sum = 0.0f;
   for (std::size_t begin = 0; begin < x.size(); begin += 4096) {

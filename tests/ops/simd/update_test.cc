@@ -1,4 +1,4 @@
-// The optimizers' updates: every level and every way to add gradients gives the rule's own bits.
+// Optimizer updates: every level and every way to add gradients gives the same bits as the rule.
 #include <cmath>
 #include <utility>
 
@@ -19,12 +19,12 @@ const Case kCases[] = {{1, false, -0.0f, 1.0f}, {1, false, 0.0f, 1.0f}, {1, true
                        {4, false, 0.0f, 4.0f},  {4, true, -0.0f, 1.0f}, {5, false, 0.0f, 5.0f},
                        {9, true, 0.0f, 2.5f}};
 constexpr float kWeights[] = {1.0f, 0.25f, 3.0f, 0.1f, 7.0f, 0.0f, 1.5f, 2.0f, 0.3f};
-constexpr float kScalars[] = {0.0137f, 0.9f, 0.8f, 0.7f, 0.95f, 1e-3f};  // any will do
+constexpr float kScalars[] = {0.0137f, 0.9f, 0.8f, 0.7f, 0.95f, 1e-3f};  // arbitrary
 
-/// Counts around the width of registers, and around the pieces of long sums.
+/// Sizes around the width of registers and around the blocks of long sums.
 const std::size_t kSizes[] = {0, 1, 7, 16, 33, 255, 256, 257, 2000};
 
-/// What the passes one after another give at element i.
+/// Returns element i of the sum, computed one pass after another.
 float gradient_at(const simd::GradientSum& sum, std::size_t i) {
   float total = sum.start;
   for (int tower = 0; tower < sum.towers; ++tower) {
@@ -52,7 +52,7 @@ void check_rule(std::index_sequence<kSlot...>) {
       std::vector<std::vector<float>> start{random_floats(n, 1)};
       for (std::size_t slot = 0; slot < Rule::kSlots; ++slot) {
         start.push_back(random_floats(n, static_cast<unsigned>(slot) + 2));
-        for (float& x : start.back()) x = std::fabs(x);  // most are under a square root
+        for (float& x : start.back()) x = std::fabs(x);  // most are used under a square root
       }
       auto wanted = start;
       for (std::size_t i = 0; i < n; ++i) {

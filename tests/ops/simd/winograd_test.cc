@@ -26,11 +26,11 @@ const Case kCases[] = {
     {1, 1, 16, 32, 3, 1, Padding::same},  {2, 4, 16, 112, 3, 1, Padding::valid},
 };
 
-// Numbers as if `sums` random products had been added, so that errors compare.
+// Returns the typical size of a sum of `sums` random products, to make errors comparable.
 double scale_of(std::int64_t sums) { return std::sqrt(static_cast<double>(sums)); }
 
-/// Runs `kernel` on each level that has the loops and in both slice orders, which agree in every
-/// bit, and compares with float64.
+/// Runs `kernel` on each level that has the loops and in both slice orders, which must agree in
+/// every bit, and compares with float64.
 void check_kernel(const CpuKernel& kernel, const std::vector<std::vector<float>>& inputs,
                   const std::vector<double>& wanted, double scale, double tolerance) {
   std::vector<float> first;
@@ -109,7 +109,7 @@ TEST_CASE("winograd: a value that is not finite is not hidden") {
     const auto kernel = simd::make_winograd_conv2d(g, {.relu = true});
     const auto y =
         run_guarded(*kernel, {x, filter}, {static_cast<std::size_t>(g.result_elements())})[0];
-    // Position (0, 0) and its neighbours in the window see it; what is six away does not.
+    // Results whose windows contain (0, 0) are not finite. Those six or more away are.
     for (std::size_t k = 0; k < 16; ++k) CHECK_FALSE(std::isfinite(y[k] + y[16 + k]));
     CHECK(std::isfinite(y.back()));
   }

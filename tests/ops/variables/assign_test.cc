@@ -32,7 +32,7 @@ TEST_CASE("integers that a variable is changed by wrap around") {
   check_wrapping<std::int64_t>();
 }
 
-/// Numbers whose sums are rounded where they can be.
+/// Returns numbers whose sums are rounded in floating-point types.
 template <class T>
 std::vector<T> numbers(std::int64_t count, std::int64_t factor) {
   std::vector<T> values;
@@ -76,7 +76,7 @@ TEST_CASE("large variables are changed by several threads as by a plain loop") {
   }
 }
 
-/// Rows of this width, by many indices that name each of them often.
+/// Checks rows of this width, updated through many indices that repeat each row often.
 template <class T>
 void check_rows(std::int64_t width, int threads) {
   CAPTURE(width);

@@ -1,4 +1,4 @@
-// What a graph tells of its operations, towers side by side.
+// Descriptions of a graph's operations, and comparisons of towers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace towerflow {
 namespace {
 
-/// Two towers; the second has an operation that the first lacks.
+/// Builds two towers, of which the second has an operation that the first lacks.
 void two_towers() {
   for (int tower = 0; tower < 2; ++tower) {
     const auto on = device("/gpu:" + std::to_string(tower));
@@ -48,7 +48,7 @@ TEST_CASE("a description has scopes, device, collections, lines and the first re
   CHECK(has(w.collections, "variables"));
   CHECK(has(w.collections, "trainable_variables"));
   REQUIRE(w.first_reuse);
-  CHECK(w.first_reuse->line == w.site.line);  // the loop's only get_variable
+  CHECK(w.first_reuse->line == w.site.line);  // the only get_variable call, in the loop
   CHECK(has(description.op("tower_0/net/loss").collections, "losses"));
   CHECK_THROWS_WITH_AS(description.op("tower_0/net/los"), doctest::Contains("'tower_0/net/loss'"),
                        KeyError);
@@ -118,7 +118,7 @@ TEST_CASE("two towers side by side, without what compute_gradients and apply_gra
     const Variable v = get_variable("v", {2}, {.initializer = ones_initializer()});
     get_variable_scope().reuse_variables();
     const Tensor loss = reduce_sum(w * v, {.name = "loss"});
-    // The second tower trains one of them alone, under another name.
+    // The second tower trains only one of them, in an operation of another name.
     if (tower == 0) {
       optimizer.minimize(loss);
     } else {
@@ -129,7 +129,7 @@ TEST_CASE("two towers side by side, without what compute_gradients and apply_gra
   const ScopeDifference difference = graph.describe().difference("tower_0", "tower_1");
   CAPTURE(difference.text());
   CHECK(difference.same_structure());
-  CHECK(difference.in_both == 3);  // the product, its sum, and the sum's axes
+  CHECK(difference.in_both == 3);  // the product, the sum, and the sum's axes
   CHECK(difference.left_out > 10);
   CHECK(difference.text().find("gradients and updates") != std::string::npos);
 }

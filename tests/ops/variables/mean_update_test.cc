@@ -1,4 +1,4 @@
-// The rewrites of averaging and applying towers' gradients: same bits, fewer launches.
+// The rewrites of averaging and applying towers' gradients: the same bits in fewer launches.
 #include "ops/variables/mean_update.h"
 
 #include "ops/variables/apply.h"
@@ -61,7 +61,7 @@ std::vector<Array> gradients_of(const Shape& shape, int towers) {
   return gradients;
 }
 
-/// A stack of constant scalars is a constant itself.
+/// Returns whether the average is constant, as a stack of constant scalars is.
 bool is_constant(const Shape& shape, Average how) {
   return shape.rank() == 0 && (how == Average::sum || how == Average::stacked);
 }
@@ -113,17 +113,17 @@ TEST_CASE("mean and update: averages by themselves") {
         };
         const Ran fused = ran(true);
         CHECK(fused.values == ran(false).values);
-        // Longer sums have blocks; an AddN alone is one pass already.
+        // Longer sums are added in blocks, and a single AddN is one pass already.
         CHECK(contains(fused.report, "  _MeanOfN [") == (towers <= 128 && how != Average::add_n));
       }
     }
   }
 }
 
-/// What may be between a moving average and the pass that it is made.
+/// Variations of a moving average, of which only `nothing` may become one pass.
 enum class Near { nothing, written, read, other_variable, other_shape };
 
-/// An average after three values, and its plan.
+/// Returns an average after three steps, and its plan.
 template <class T>
 Ran moved_average(Near near, bool fused) {
   Graph graph;

@@ -1,4 +1,4 @@
-// Scopes closed out of order, two graphs mixed, names and kinds that do not fit.
+// Scopes closed out of order, mixed graphs, and names and kinds that do not match.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -39,7 +39,7 @@ void closed_out_of_order(const char* outer_kind, const char* inner_kind, Outer o
           std::string::npos);
   }
   inner.reset();
-  CHECK(constant(1.0).valid());  // said once
+  CHECK(constant(1.0).valid());  // the error is reported only once
 }
 
 TEST_CASE("a scope that ends before one inside it is an error of the next call") {

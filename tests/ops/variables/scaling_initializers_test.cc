@@ -1,4 +1,4 @@
-// Arguments that are refused; golden programs compare names and numbers with TensorFlow's.
+// Arguments that are refused. Golden programs compare names and numbers with TensorFlow's.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Updates of rows by slices: the towers' taken where they are, every row's sum in a fixed order.
+// Updates of rows by slices: towers' slices are read in place, and row sums have a fixed order.
 #include "core/graph/error.h"
 #include "ops/update_rules.h"
 #include "tests/ops/variables/update_support.h"
@@ -10,7 +10,7 @@ using namespace testing;  // NOLINT
 
 enum class Combined { sum, mean, weighted };
 
-/// Slices of `towers` gradients as `how` averages them; rows repeat within a tower and between.
+/// Returns combined slices of `towers` gradients. Rows repeat within and across towers.
 template <class T>
 IndexedSlices average_of_slices(Combined how, int towers, std::int64_t width, DType index) {
   std::vector<Tensor> values, indices, weights;
@@ -32,7 +32,7 @@ IndexedSlices average_of_slices(Combined how, int towers, std::int64_t width, DT
 template <class T>
 void check_slices() {
   for (const Rule& rule : rules()) {
-    if (rule.op == std::string("GradientDescent")) continue;  // a ScatterSub
+    if (rule.op == std::string("GradientDescent")) continue;  // it uses a ScatterSub
     for (const Combined how : {Combined::sum, Combined::mean, Combined::weighted}) {
       for (const std::int64_t width : {1, 7, 600}) {
         for (const DType index : {DType::int32, DType::int64}) {
@@ -47,7 +47,7 @@ void check_slices() {
           CHECK(contains(fused.report, std::string("  _MeanSparseApply") + rule.op + " ["));
           CHECK_FALSE(contains(fused.report, "  SparseApply"));
           CHECK_FALSE(contains(fused.report, "RealDiv ["));
-          // The indices alone are still put side by side.
+          // Only the indices are still concatenated.
           const std::size_t concat = fused.report.find("ConcatV2 [");
           CHECK(fused.report.find("ConcatV2 [", concat + 1) == std::string::npos);
         }

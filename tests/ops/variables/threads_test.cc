@@ -1,4 +1,4 @@
-// Threads that record at the same time: graphs of their own, or scopes of their own in one graph.
+// Threads that build at the same time: each its own graph, or one graph in separate scopes.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-/// Names of what a tower program makes.
+/// Returns names and devices of the nodes of a program with towers.
 std::vector<std::string> recorded() {
   Graph graph;
   const auto as_default = graph.as_default();
@@ -78,7 +78,7 @@ TEST_CASE("default graph, open scopes and counts of default names belong to a th
   }).join();
   CHECK(own_default);
   CHECK(in_thread == "");
-  CHECK(default_name == "outer/d");  // though this thread has it open
+  CHECK(default_name == "outer/d");  // although "outer/d" is open in the main thread
 }
 
 TEST_CASE("a guard that ends on another thread does no harm there") {

@@ -6,10 +6,10 @@
 #include "tests/ops/nn/support.h"
 #include "towerflow/towerflow.h"
 
-/// Steps of every optimizer with and without the rewrites, for tests of what is fused.
+/// Steps of every optimizer with and without rewrites, for tests of fused updates.
 namespace towerflow::testing {
 
-/// An optimizer, and the end of its Apply op's name.
+/// An optimizer, and the suffix of its Apply op's name.
 struct Rule {
   const char* op;
   std::function<std::unique_ptr<train::Optimizer>()> optimizer;
@@ -44,7 +44,7 @@ struct Ran {
   std::string report;
 };
 
-/// Three steps; `fused` switches the rewrites.
+/// Runs three steps, with the rewrites if `fused`.
 inline Ran train_steps(const Rule& rule, const Array& start,
                        const std::function<Gradient()>& gradient, bool fused) {
   Graph graph;
