@@ -77,7 +77,6 @@ struct Lifetime {
   int first = -1;          // the first instruction that writes it
   int last = -1;           // the last instruction of the same queue that reads it
   bool crosses = false;    // another queue uses it: never released
-  int reuses = -1;         // slot whose memory it reuses in place
   bool passed_on = false;  // its memory was reused in place by another slot
   bool ended = false;      // its memory was released
 };

@@ -183,7 +183,7 @@ TEST_CASE("a product for which oneDNN gets no memory is computed without") {
   Session session;
   const auto callable = session.make_callable({tf::matmul(x, y, {.transpose_b = true})}, {x, y});
   warm_up();
-  for (const Shape& rows : {Shape{5, 7}, Shape{300, 7}, Shape{48, 900}}) {
+  for (const Shape& rows : {Shape{5, 7}, Shape{300, 7}, Shape{48, 1100}}) {
     const std::int64_t inner = 160;
     const auto values = [&](std::int64_t count, double step) {
       std::vector<double> made(static_cast<std::size_t>(count * inner));
