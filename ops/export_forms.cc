@@ -16,7 +16,7 @@ FormTensor integer(FormWriter& form, std::int32_t value) {
   return form.constant(Array::scalar(value));
 }
 
-/// A scalar of the dtype of `like`.
+/// Returns a scalar constant of the dtype of `like`.
 FormTensor number(FormWriter& form, const FormTensor& like, double value) {
   Array array(like.dtype(), Shape{});
   dispatch_dtype(like.dtype(),
@@ -32,13 +32,13 @@ FormTensor vector_of(FormWriter& form, const FormTensor& scalar) {
   return form.add("Reshape", {scalar, integers(form, {1})});
 }
 
-/// Axes of a tensor of rank `rank`, none of them negative, as a vector.
+/// Returns the axes of a tensor of rank `rank` as a vector, with negative axes made non-negative.
 FormTensor counted_from_front(FormWriter& form, const FormTensor& axes, const FormTensor& rank) {
   return form.add("FloorMod", {form.add("Reshape", {axes, integers(form, {-1})}),
                                to_dtype(form, rank, axes.dtype())});
 }
 
-/// For each dimension, whether it is one of the axes.
+/// Returns a vector of bools: for each dimension, whether it is one of the axes.
 FormTensor mask_of(FormWriter& form, const FormTensor& axes, const FormTensor& rank) {
   const FormTensor rows =
       form.add("OneHot", {counted_from_front(form, axes, rank), rank,
@@ -46,7 +46,7 @@ FormTensor mask_of(FormWriter& form, const FormTensor& axes, const FormTensor& r
   return form.add("Any", {rows, integers(form, {0})});
 }
 
-/// Where a vector of bools is true, in a vector.
+/// Returns the indices at which a vector of bools is true, as a vector.
 FormTensor places_of(FormWriter& form, const FormTensor& mask) {
   return form.add("Reshape", {form.add("Where", {mask}), integers(form, {-1})});
 }
@@ -107,9 +107,9 @@ void concat_begin(FormWriter& form) {
 
 namespace {
 
-/// The products of all but one of the elements along the last axis, or with factors what
-/// ProductOfOthers has: the sum over elements of the first factor, each times the same of the
-/// others without that element.
+/// Returns the products of all but one of the elements along the last axis. With factors, computes
+/// what ProductOfOthers does: the sum, over the other elements, of the first factor's element times
+/// this function of the remaining factors, with that element left out too.
 FormTensor others(FormWriter& form, const FormTensor& x, const Tensors& factors,
                   const FormTensor& diagonal) {
   const auto without_diagonal = [&](const FormTensor& values, double in_its_place) {
@@ -156,7 +156,7 @@ void product_of_others(FormWriter& form) {
 
 void initialized_value(FormWriter& form) {
   const FormTensor is_initialized = form.input(0), variable = form.input(2);
-  // A variable without a value may be switched, but not read.
+  // An uninitialized variable may pass through a switch, but must not be read.
   const auto add_switch = [&](const FormTensor& x) {
     return x.spec.is_ref
                ? form.add_foreign("RefSwitch", {"data: Ref(T)", "pred: bool"},
@@ -173,7 +173,7 @@ void initialized_value(FormWriter& form) {
 
 namespace {
 
-/// Slices of which each row is named once.
+/// IndexedSlices whose indices are unique.
 struct Rows {
   FormTensor values, indices;
 };
@@ -204,7 +204,7 @@ void sparse_apply_adam(FormWriter& form) {
   const auto one_minus = [&](const FormTensor& of) { return form.add("Sub", {one, of}); };
   const AttrMap own = node_attributes(form.node());
   const AttrMap locking{{"use_locking", own.at("use_locking")}};
-  // slot * decay + gradient * (1 - decay), in the slot
+  // Updates the slot to slot * decay + gradient * (1 - decay) and returns it.
   const auto decayed = [&](const char* slot, const char* decay, const FormTensor& gradient) {
     const FormTensor ref = form.input(slot), factor = form.input(decay);
     const FormTensor kept = form.add("Assign", {ref, form.add("Mul", {ref, factor})}, locking);

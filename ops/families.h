@@ -1,8 +1,8 @@
 #pragma once
 
-/// Every family of ops is named here, and nowhere else: NAME_family(), defined beside its ops, says
-/// what it brings (ops/family.h). Rules are tried in this order: those of chains come last, for
-/// what the others have left.
+/// The only list of op families: each NAME_family(), defined next to its ops, returns what the
+/// family registers (ops/family.h). Rewrite rules are tried in this order; elementwise_rules come
+/// last, so that they fuse only what the other rules left.
 #define TOWERFLOW_OP_FAMILIES(FAMILY) \
   FAMILY(boolean_mask)                \
   FAMILY(broadcast_to)                \

@@ -8,8 +8,8 @@
 
 namespace towerflow {
 
-/// What a family brings, each part where it has some: the definitions of its ops, their kernels on
-/// the CPU, and rules for plans.
+/// What a family registers, each part optional: its op definitions, their CPU kernels, and rewrite
+/// rules for plans.
 struct OpFamily {
   void (*ops)(OpRegistry&) = nullptr;
   void (*kernels)(KernelTable&) = nullptr;

@@ -7,27 +7,28 @@
 
 namespace towerflow {
 
-/// Kernels keep sizes and strides on the stack: the largest rank they take.
+/// The largest rank that kernels take: they keep sizes and strides on the stack.
 inline constexpr std::size_t kMaxKernelRank = 32;
 
-/// Throws UnimplementedError when an operand has more dimensions than kernels take, or an output a
-/// shape that is not known even now.
+/// Throws UnimplementedError if an operand has more dimensions than kernels take, or if the shape
+/// of an output is still not fully known.
 void check_kernel_rank(const KernelRequest& request);
 
-/// Element `index` of an int32 or int64 operand.
+/// Returns element `index` of an int32 or int64 operand.
 inline std::int64_t integer_at(DType dtype, const void* data, std::int64_t index) {
   return dtype == DType::int32 ? static_cast<const std::int32_t*>(data)[index]
                                : static_cast<const std::int64_t*>(data)[index];
 }
 
-/// An axis read while running, made non-negative. Throws InvalidArgumentError out of range.
+/// Returns an axis read at run time, made non-negative. Throws InvalidArgumentError if it is out of
+/// range.
 std::size_t checked_axis(std::int64_t axis, std::size_t rank);
 
-/// The elements of an int32 or int64 Array.
+/// Returns the elements of an int32 or int64 Array.
 std::vector<std::int64_t> integers_of(const Array& array);
 
-/// Calls `f.template operator()<T>()` with a type that copies elements of `dtype`: an unsigned
-/// integer of their size, or std::string.
+/// Calls `f.template operator()<T>()` with a type suited to copying elements of `dtype`: an
+/// unsigned integer of the same size, or std::string.
 template <class F>
 void dispatch_copyable(DType dtype, F&& f) {
   if (dtype == DType::string) return f.template operator()<std::string>();

@@ -8,12 +8,12 @@
 
 namespace towerflow::types {
 
-/// A list of tensors, or of values that become tensors: what concat, stack and add_n take.
+/// A list of tensors, or of values that become tensors: the argument of concat, stack and add_n.
 class OperandList {
  public:
   OperandList(std::initializer_list<Operand> items) : items_(items) {}   // NOLINT: {x, y}
   OperandList(std::vector<Operand> items) : items_(std::move(items)) {}  // NOLINT
-  /// A single tensor is a list of one, as TensorFlow's concat takes it.
+  /// Makes a list of one tensor, as TensorFlow's concat accepts.
   template <TensorLike T>
   OperandList(const T& tensor, Site site = Site::current())  // NOLINT
       : items_{Operand(tensor, site)} {}
@@ -29,9 +29,10 @@ class OperandList {
 
   const std::vector<Operand>& items() const { return items_; }
   std::size_t size() const { return items_.size(); }
-  /// Of a list that a collection's filter left empty: why. For the hint of an error.
+  /// Returns why a collection's filter left the list empty, for the hint of an error; else empty.
   const std::string& why_empty() const { return why_empty_; }
-  /// The first tensor in the list, which tells graph and dtype; nullptr when there is none.
+  /// Returns the first tensor in the list, which determines graph and dtype; nullptr if there is
+  /// none.
   const Tensor* any_tensor() const {
     for (const Operand& item : items_) {
       if (const Tensor* tensor = item.any_tensor()) return tensor;

@@ -9,8 +9,8 @@
 
 namespace towerflow {
 
-/// A kernel of one phase whose slices are parts of 0 .. total - 1: `function(range, inputs,
-/// outputs)` does one part. Borders are multiples of `unit`.
+/// A kernel with one phase, whose slices partition 0 .. total - 1: `function(range, inputs,
+/// outputs)` processes one part. Parts begin at multiples of `unit`.
 template <class F>
 class RangeKernel final : public CpuKernel {
  public:
@@ -31,7 +31,7 @@ class RangeKernel final : public CpuKernel {
   F function_;
 };
 
-/// Elements 0 .. elements - 1, cut at multiples of 64.
+/// Makes a kernel over elements 0 .. elements - 1, split at multiples of 64.
 template <class F>
 std::unique_ptr<PreparedKernel> elementwise_kernel(std::int64_t elements, F function,
                                                    std::vector<InPlacePair> in_place = {}) {
@@ -40,7 +40,7 @@ std::unique_ptr<PreparedKernel> elementwise_kernel(std::int64_t elements, F func
       std::move(in_place));
 }
 
-/// Rows 0 .. rows - 1 of `row_elements` each.
+/// Makes a kernel over rows 0 .. rows - 1 of `row_elements` elements each.
 template <class F>
 std::unique_ptr<PreparedKernel> rows_kernel(std::int64_t rows, std::int64_t row_elements,
                                             F function, std::vector<InPlacePair> in_place = {}) {
@@ -49,8 +49,7 @@ std::unique_ptr<PreparedKernel> rows_kernel(std::int64_t rows, std::int64_t row_
                        std::move(in_place));
 }
 
-/// Calls `make.template operator()<T>()` with the C++ type of a real `dtype`, as listed in
-/// kRealNumbers.
+/// Calls `make.template operator()<T>()` with the C++ type of `dtype`, one of kRealNumbers.
 template <class Make>
 std::unique_ptr<PreparedKernel> for_real_type(DType dtype, Make make) {
   std::unique_ptr<PreparedKernel> kernel;

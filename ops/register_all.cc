@@ -1,5 +1,5 @@
-// Everything the library brings: ops, backends, CPU kernels, rewrite rules. Nothing registers
-// itself from a static initialiser.
+// Registers everything the library provides: ops, backends, CPU kernels, rewrite rules. Nothing
+// registers itself from a static initializer.
 #include <vector>
 
 #include "core/device/backend_registry.h"

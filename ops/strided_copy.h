@@ -8,9 +8,9 @@
 
 namespace towerflow {
 
-/// Copies elements from one strided view to another of the same sizes; strides in elements.
+/// Copies elements from one strided view to another of the same sizes. Strides are in elements.
 ///
-/// What tile, concat, transpose, slice, stack and broadcast_to come down to. Lives on the stack.
+/// The common core of tile, concat, transpose, slice, stack and broadcast_to. Allocates no memory.
 class StridedCopy {
  public:
   int input = 0;
@@ -18,10 +18,10 @@ class StridedCopy {
   std::int64_t from_offset = 0;
   std::int64_t to_offset = 0;
 
-  /// Appends a dimension, outermost first; joins it to the one before where memory allows.
+  /// Appends a dimension, outermost first; merges it with the previous one if the strides allow.
   void add(std::int64_t size, std::int64_t from_stride, std::int64_t to_stride);
   std::int64_t elements() const;
-  /// Copies part `slice` of `slices`. T copies one element.
+  /// Copies part `slice` of `slices`.
   void run(DType dtype, const void* from, void* to, int slice, int slices) const;
 
  private:
@@ -34,20 +34,20 @@ class StridedCopy {
   std::int64_t to_[2 * kMaxKernelRank];
 };
 
-/// Fills in copy `part`.
+/// Fills in the copy with index `part`.
 using CopyPlan = std::function<void(std::size_t part, StridedCopy& copy)>;
-/// The same in a launch whose inputs are at `inputs`, of which it may refuse some.
+/// As CopyPlan, called at launch with the input addresses; may throw to reject input values.
 using LaunchCopyPlan =
     std::function<void(const void* const* inputs, std::size_t part, StridedCopy& copy)>;
 
-/// A kernel of `parts` copies between inputs and outputs of `request`, all of the dtype of its
-/// first output. The copies are planned in each launch.
+/// Makes a kernel of `parts` copies between inputs and outputs of `request`, all of the dtype of
+/// its first output. The copies are planned at each launch.
 std::unique_ptr<PreparedKernel> strided_copy_kernel(const KernelRequest& request, std::size_t parts,
                                                     CopyPlan plan);
 std::unique_ptr<PreparedKernel> strided_copy_kernel(const KernelRequest& request, std::size_t parts,
                                                     LaunchCopyPlan plan);
 
-/// Row-major strides of `shape` in elements.
+/// Returns the row-major strides of `shape` in elements.
 std::vector<std::int64_t> dense_strides(const Shape& shape);
 
 }  // namespace towerflow

@@ -6,16 +6,16 @@
 
 namespace towerflow {
 
-/// How an optimizer changes one element of a variable and its slots, given the gradient there. One
+/// How an optimizer updates one element of a variable and its slots, given its gradient. The same
 /// rule serves the dense update, the fused average-and-update of towers, and sparse rows, in scalar
-/// code and in the loops of each instruction set: square roots and quotients are correctly rounded,
-/// so all give the same bits. A rule is made of the op's scalar inputs, in their order.
+/// code and in the loops of each instruction set; square roots and quotients are correctly rounded,
+/// so that all give the same bits. A rule is constructed from the op's scalar inputs, in order.
 ///
-/// kSlots           slots beside the variable
-/// kScalars         scalar inputs of the op
-/// kBeforeGradient  how many of them stand before the op's gradient
+/// kSlots           number of slots besides the variable
+/// kScalars         number of scalar inputs of the op
+/// kBeforeGradient  number of scalar inputs before the op's gradient
 
-/// Inlined wherever it is called, so that each instruction set has its own.
+/// Always inlined, so that each instruction set compiles its own copy.
 [[gnu::always_inline]] inline float square_root(float x) { return __builtin_sqrtf(x); }
 [[gnu::always_inline]] inline double square_root(double x) { return __builtin_sqrt(x); }
 
@@ -51,7 +51,7 @@ struct SubtractRule {
   }
 };
 
-/// variable -= rest * (variable - value), rest = 1 - decay: an average that moves towards values
+/// variable -= rest * (variable - value), rest = 1 - decay: an exponential moving average
 /// (moving_averages.assign_moving_average)
 template <class T>
 struct MovingAverageRule {
@@ -92,7 +92,7 @@ struct MomentumRule {
   T rate, momentum;
 };
 
-/// The same with Nesterov's look ahead: variable -= rate * gradient + rate * momentum * slot
+/// As Momentum, with Nesterov's look-ahead: variable -= rate * gradient + rate * momentum * slot
 template <class T>
 struct NesterovRule {
   static constexpr std::size_t kSlots = 1;
@@ -108,7 +108,7 @@ struct NesterovRule {
 
 /// m += (g - m)(1 - beta1); v += (g^2 - v)(1 - beta2);
 /// variable -= rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)
-/// (Kingma and Ba 2015, section 2 at its end; tf.raw_ops.ApplyAdam)
+/// (Kingma and Ba 2015, end of section 2; tf.raw_ops.ApplyAdam)
 template <class T>
 struct AdamRule {
   static constexpr std::size_t kSlots = 2;
@@ -158,7 +158,7 @@ struct RmsPropRule {
   T rate, rest, factor, epsilon;
 };
 
-/// As RMSProp, with the variance of the gradient, ms - mg^2, in place of ms.
+/// As RMSProp, with the variance of the gradient, ms - mg^2, instead of ms.
 /// (Graves 2013, equations 38 to 45; tf.raw_ops.ApplyCenteredRMSProp)
 template <class T>
 struct CenteredRmsPropRule {

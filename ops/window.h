@@ -6,10 +6,10 @@
 
 namespace towerflow::types {
 
-/// How a window reaches over the border, as TensorFlow's `padding` argument.
+/// How windows at the border are treated: TensorFlow's `padding` argument.
 enum class Padding : std::uint8_t {
-  same,   ///< as many outputs as ceil(input / stride); of an odd padding the larger half is behind
-  valid,  ///< only windows inside the input
+  same,   ///< ceil(input / stride) outputs; if the padding is odd, the extra element goes after
+  valid,  ///< only windows entirely inside the input
 };
 
 /// One spatial axis of a convolution or pooling, in elements.
@@ -29,9 +29,9 @@ namespace towerflow {
 template <>
 inline constexpr std::array<const char*, 2> kAttrNames<Padding>{"SAME", "VALID"};
 
-/// The axis with output size and padding filled in. `same`: ceil(input / stride);
-/// `valid`: ceil((input - window + 1) / stride). Throws ValueError for a negative input, for window
-/// or stride below 1, and for `valid` when the window is larger than the input.
+/// Returns the axis with output size and padding filled in. `same`: ceil(input / stride) outputs;
+/// `valid`: ceil((input - window + 1) / stride). Throws ValueError for a negative input, for a
+/// window or stride below 1, and for `valid` if the window is larger than the input.
 WindowAxis window_axis(std::int64_t input, std::int64_t window, std::int64_t stride,
                        Padding padding);
 
