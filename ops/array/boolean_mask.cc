@@ -72,7 +72,7 @@ void check_mask(const Shape& tensor, const Shape& mask, std::size_t axis, Site s
   }
 }
 
-/// The shape once the masked dimensions have become one.
+/// Returns the shape once the masked dimensions are flattened into one.
 Shape joined_shape(const Shape& tensor, std::size_t axis, std::size_t rank) {
   if (!tensor.has_rank()) return Shape::unknown();
   std::vector<Dim> dims(tensor.dims().begin(), tensor.dims().end());
@@ -116,7 +116,7 @@ Tensor boolean_mask(const Operand& tensor, const Operand& mask, BooleanMaskOptio
   const auto axis = static_cast<std::size_t>(options.axis);
   check_mask(values.shape(), chosen.shape(), axis, site);
   const int end = options.axis + static_cast<int>(chosen.shape().rank());
-  // Made in the order in which TensorFlow evaluates its expressions.
+  // The nodes are created in the order in which TensorFlow evaluates its expressions.
   const Tensor masked = take_range(shape(values, {}, site), options.axis, end, site);
   const Tensor count = reduce_prod(masked, std::vector<int>{0}, {}, site);
   const Tensor before = take_range(shape(values, {}, site), std::nullopt, options.axis, site);

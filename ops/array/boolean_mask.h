@@ -11,26 +11,26 @@ struct WhereOptions {
   std::string name{};
 };
 
-/// The places of the elements that are true, or not zero, in row-major order (op Where).
+/// Returns the coordinates of the true or nonzero elements, in row-major order (op Where).
 ///
-/// shapes   condition [d1, .., dk] -> [n, k], n known in the run only
+/// shapes   condition [d1, .., dk] -> [n, k], n known only at run time
 /// dtypes   bool and numbers -> int64
-/// grads    none: a place is an integer
+/// grads    none: coordinates are integers
 /// errors   TypeError: strings
 /// source   tf.where with one argument
 Tensor where(const Operand& condition, WhereOptions options = {}, Site site = Site::current());
 
 struct BooleanMaskOptions {
   std::string name = "boolean_mask";
-  int axis = 0;  ///< the first dimension that the mask stands for
+  int axis = 0;  ///< the first dimension that the mask applies to
 };
 
-/// The slices of `tensor` for which `mask` is true, one after another.
+/// Returns the slices of `tensor` for which `mask` is true, one after another.
 ///
 /// shapes   tensor [.., m1, .., mk, ..], mask [m1, .., mk] -> [.., n, ..]
 /// dtypes   tensor all; mask bool or numbers
-/// grads    tensor: of the ops it is made of, reshape and gather
-/// errors   ValueError: a mask without dimensions, of unknown rank, or of other sizes
+/// grads    tensor: from the ops it is composed of, reshape and gather
+/// errors   ValueError: a mask that is a scalar, of unknown rank, or of the wrong shape
 /// source   tf.boolean_mask
 Tensor boolean_mask(const Operand& tensor, const Operand& mask, BooleanMaskOptions options = {},
                     Site site = Site::current());

@@ -10,10 +10,10 @@ struct BroadcastOptions {
   std::string name{};
 };
 
-/// The tensor repeated to a shape that it broadcasts to.
+/// Broadcasts a tensor to a given shape.
 ///
 /// shapes   input [..], shape [r] (int32 or int64) -> sizes in `shape`     dtypes  all
-/// grads    input: dy summed over what was repeated; shape: none
+/// grads    input: dy summed over the broadcast dimensions; shape: none
 /// errors   ValueError: the input does not broadcast to the shape
 /// source   tf.broadcast_to
 Tensor broadcast_to(const Operand& input, const Operand& shape, BroadcastOptions options = {},

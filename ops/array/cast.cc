@@ -146,7 +146,7 @@ static void register_cast_kernels(KernelTable& table) {
 OpFamily cast_family() { return {.ops = register_cast_ops, .kernels = register_cast_kernels}; }
 
 Tensor cast(const Operand& x, DType dtype, CastOptions options, Site site) {
-  // A reference (the output of an assign) is of another dtype than what is behind it.
+  // In TensorFlow a reference (the output of an assign) has another dtype than its value.
   const auto is_plain_value = [dtype](const Tensor& tensor) {
     return tensor.dtype() == dtype &&
            !tensor.node().outputs[static_cast<std::size_t>(tensor.index())].is_ref;

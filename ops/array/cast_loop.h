@@ -8,7 +8,8 @@ namespace towerflow {
 
 using CastLoop = void (*)(const void* in, void* out, std::int64_t n);
 
-/// The loop that the kernel of Cast runs, null for dtypes that are not cast. Never in place.
+/// Returns the loop that the Cast kernel runs; null for dtypes that cannot be cast. `in` and `out`
+/// must not overlap.
 CastLoop cast_loop(DType from, DType to);
 
 }  // namespace towerflow

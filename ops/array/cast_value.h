@@ -6,9 +6,9 @@
 
 namespace towerflow {
 
-/// A number as another type, without undefined behaviour: integers wrap, a floating number outside
-/// the range of int32 or int64 and NaN become the lowest integer (what x86-64 does), for narrower
-/// types the lowest bits of the int32 count; anything but 0 is true.
+/// Converts a number to another type without undefined behavior. Integers wrap. A floating value
+/// outside the range of int32 or int64, or NaN, becomes the lowest integer (as on x86-64); narrower
+/// types take the low bits of the int32. Anything but 0 is true.
 template <class From, class To>
 constexpr To cast_value(From x) {
   if constexpr (std::is_same_v<To, bool>) {

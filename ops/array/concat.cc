@@ -74,11 +74,11 @@ std::unique_ptr<PreparedKernel> concat_kernel(const KernelRequest& request) {
   const DType axis_dtype = request.inputs[count].dtype;
   const Shape out = request.outputs[0].shape;
   std::vector<Shape> shapes;
-  std::vector<std::vector<std::int64_t>> ends(out.rank());  // along each axis, of each value
+  std::vector<std::vector<std::int64_t>> ends(out.rank());  // of each value along each axis
   for (std::size_t i = 0; i < count; ++i) {
     shapes.push_back(request.inputs[i].shape);
     for (std::size_t d = 0; d < out.rank(); ++d) {
-      // Along an axis of which there is no concat, large sizes of empty values may wrap.
+      // Along an axis other than the concat axis, large sizes of empty values may overflow.
       std::int64_t end = 0;
       __builtin_add_overflow(i == 0 ? 0 : ends[d].back(), shapes[i].size(d), &end);
       ends[d].push_back(end);
@@ -127,8 +127,8 @@ std::vector<Tensor> concat_offsets(const Operation& op) {
   return begins;
 }
 
-/// The slices of value `index`: all rows, of each the part that lies in it. For an axis behind
-/// rows.
+/// Returns the slices of value `index`: all rows, of each the columns that belong to the value. For
+/// an axis after the rows.
 IndexedSlices part_of_slices(const Operation& op, std::size_t index, const Tensor& begin,
                              const IndexedSlices& slices) {
   const Site site = op.site();
@@ -167,8 +167,8 @@ std::vector<OptionalGradient> concat_gradient(const Operation& op,
   return dxs;
 }
 
-/// Inputs: axis and a value, then where it begins; gives where the next one does. Without the last:
-/// where the first one does.
+/// ConcatBegin: inputs are the axis, a value and the offset at which it begins; the output is the
+/// offset of the next value. Without the third input, the output is the offset of the first value.
 void begin_shape(InferenceContext& context) {
   const Shape& value = context.shape(1);
   context.add_output(DType::int32, value.has_rank() ? Shape{value.rank()} : Shape{None});

@@ -10,7 +10,7 @@ struct ConcatOptions {
   std::string name{};
 };
 
-/// Tensors one after another along `axis`; a single one becomes an Identity, as in TensorFlow.
+/// Concatenates tensors along `axis`; a single one becomes an Identity, as in TensorFlow.
 ///
 /// shapes   values [.., ni, ..] of one rank -> [.., sum ni, ..]; axis [], from -rank to rank-1
 /// dtypes   all, the same for all values

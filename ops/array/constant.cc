@@ -59,7 +59,7 @@ Array converted(const Array& given, const ConstantOptions& options) {
 }
 
 Array converted(const Nested& given, const ConstantOptions& options) {
-  // TensorFlow looks at no value of what is empty, but for text.
+  // For an empty shape, TensorFlow does not look at the values, except for text.
   const bool empty = options.shape && options.shape->elements() == 0;
   if (empty && options.dtype && *options.dtype != DType::string) {
     return Array(*options.dtype, *options.shape);

@@ -13,7 +13,7 @@
 namespace towerflow {
 namespace {
 
-/// What lies behind the indices in the shape of their data.
+/// Returns the shape of one row: the dimensions of the data after those of its indices.
 Shape row_shape(InferenceContext& context, std::size_t pair) {
   const std::size_t pairs = context.num_inputs() / 2;
   const Shape& indices = context.shape(pair);
@@ -93,13 +93,13 @@ std::vector<OptionalGradient> stitch_gradient(const Operation& op,
 
 }  // namespace
 
-// Op DynamicStitch: rows of several tensors, each put where its index says; where two have the
-// same index the later one counts, and a row that nobody names is zero. Graphs that come from
-// TensorFlow have it in the gradients of reductions.
+// Op DynamicStitch: places rows of several tensors at their indices. Of rows with equal indices the
+// last one wins; rows without an index are zero. Graphs from TensorFlow use it in the gradients of
+// reductions.
 //
 // shapes   indices: each any shape s, int32; data: each s + r -> [largest index + 1] + r
-// grads    data: the rows of the gradient, also of those that did not count
-// errors   InvalidArgumentError in a run with an index below 0
+// grads    data: the gathered rows of the gradient, also of rows that were overwritten
+// errors   InvalidArgumentError at run time: an index below 0
 // source   tf.dynamic_stitch
 static void register_dynamic_stitch_ops(OpRegistry& registry) {
   registry.add({.name = "DynamicStitch",

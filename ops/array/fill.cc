@@ -71,7 +71,7 @@ std::unique_ptr<PreparedKernel> zeros_kernel(const KernelRequest& request) {
       {.may_fail = false});
 }
 
-/// One element of 0 or 1.
+/// Returns a scalar 0 or 1.
 Array scalar_of(DType dtype, bool one) {
   Array array(dtype, Shape{});
   if (dtype == DType::string && !one) return array;
@@ -103,8 +103,8 @@ Tensor fill_of(Graph& graph, const NameScope& scope, const Tensor& dims, const A
   return with_described_shape(made, dims, site);
 }
 
-/// A constant under the scope's name; where there is a node of that name already, TensorFlow tries
-/// a Fill, which fails for the same reason but leaves its operands behind.
+/// Makes a constant with the scope's name. If the name is already taken, TensorFlow falls back to a
+/// Fill, which fails for the same reason but leaves its operands in the graph.
 Tensor small_constant(Graph& graph, const NameScope& scope, const Shape& shape, DType dtype,
                       bool one, const char* dims_name, Site site) {
   try {
@@ -141,7 +141,7 @@ Tensor computed_fill(const Tensor& shape, const char* kind, bool one, const Zero
   return fill_of(shape.graph(), scope, shape, scalar_of(options.dtype, one), site);
 }
 
-/// A Fill of the shape of `like`, as far as that is known.
+/// Makes a Fill of the shape of `like`, and sets what is known of that shape.
 Tensor fill_like(const Tensor& like, const NameScope& scope, const Array& value,
                  const char* shape_name, Site site) {
   const Tensor dims = towerflow::shape(like, {.name = shape_name}, site);
@@ -204,7 +204,7 @@ Tensor zeros_like(const Operand& operand, LikeOptions options, Site site) {
     const Tensor dims = make_constant(graph, shape_to_array(shape), "shape_as_tensor", site);
     return fill_of(graph, scope, dims, scalar_of(dtype, false), site);
   };
-  if (operand.slices() != nullptr) {  // need not become dense
+  if (operand.slices() != nullptr) {  // need not be made dense
     const Shape shape = static_shape(operand);
     if (shape.fully_known()) return zeros_of(shape, options.dtype.value_or(given->dtype()));
   }

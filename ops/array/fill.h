@@ -12,9 +12,9 @@ struct FillOptions {
   std::string name{};
 };
 
-/// A tensor whose elements all are `value`.
+/// Returns a tensor whose elements are all `value`.
 ///
-/// shapes   dims [r] (int32 or int64), value [] -> dims     dtypes  that of value, all
+/// shapes   dims [r] (int32 or int64), value [] -> dims     dtypes  all, that of value
 /// grads    value: sum of dy; dims: none
 /// errors   ValueError: a negative size, value not a scalar
 /// source   tf.fill
@@ -26,17 +26,19 @@ struct ZerosOptions {
   std::string name{};
 };
 
-/// Zeros (false, empty strings): a constant below 1000 elements, a Fill above, as in TensorFlow.
-/// shapes   shape [r] or a tensor -> shape     grads  none reaches a constant     source  tf.zeros
+/// Returns zeros (false, empty strings): a constant if there are fewer than 1000 elements, else a
+/// Fill, as in TensorFlow.
+/// shapes   shape [r] or a tensor -> shape     grads  none: a constant     source  tf.zeros
 Tensor zeros(const Shape& shape, ZerosOptions options = {}, Site site = Site::current());
-/// Zeros of a shape that is computed. A template, so that braces mean sizes: zeros({0, 3}).
+/// Returns zeros of a computed shape.
 Tensor zeros_of_shape(const Tensor& shape, ZerosOptions options = {}, Site site = Site::current());
+/// (A template, so that braces are sizes: zeros({0, 3}).)
 template <std::same_as<Tensor> T>
 Tensor zeros(const T& shape, ZerosOptions options = {}, Site site = Site::current()) {
   return zeros_of_shape(shape, std::move(options), site);
 }
 
-/// Ones (true), as `zeros`; not for strings. (tf.ones)
+/// Returns ones (true), like `zeros`; not for strings. (tf.ones)
 Tensor ones(const Shape& shape, ZerosOptions options = {}, Site site = Site::current());
 Tensor ones_of_shape(const Tensor& shape, ZerosOptions options = {}, Site site = Site::current());
 template <std::same_as<Tensor> T>
@@ -49,11 +51,11 @@ struct LikeOptions {
   std::string name{};
 };
 
-/// Zeros of the shape of `tensor`; a constant where the shape is known.
-/// grads   none: the value does not matter     source  tf.zeros_like
+/// Returns zeros of the shape of `tensor`; a constant if the shape is known.
+/// grads   none: the value of `tensor` does not matter     source  tf.zeros_like
 Tensor zeros_like(const Operand& tensor, LikeOptions options = {}, Site site = Site::current());
 
-/// Ones of the shape of `tensor`. (tf.ones_like)
+/// Returns ones of the shape of `tensor`. (tf.ones_like)
 Tensor ones_like(const Operand& tensor, LikeOptions options = {}, Site site = Site::current());
 
 }  // namespace towerflow

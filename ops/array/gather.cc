@@ -58,7 +58,7 @@ void gather_shape(InferenceContext& context) {
   context.add_output(dtype, Shape(std::move(dims)));
 }
 
-/// Copies slices; with `zero_outside` an index out of range gives zeros instead of an error.
+/// Copies slices. With `zero_outside`, an index out of range gives zeros instead of an error.
 class GatherKernel final : public CpuKernel {
  public:
   GatherKernel(const KernelRequest& request, bool zero_outside)
@@ -115,7 +115,7 @@ class GatherKernel final : public CpuKernel {
   bool zero_outside_;
 };
 
-/// values [n, d1, ..] from dy [i0, .., d1, ..], indices [n].
+/// Returns slices with values [n, d1, ..] from dy [i0, .., d1, ..] and indices [n].
 std::vector<OptionalGradient> slices_gradient(const Operation& op, const Tensor& dy) {
   const Site site = op.site();
   const Tensor params = op.input(0);
@@ -139,7 +139,8 @@ std::vector<OptionalGradient> slices_gradient(const Operation& op, const Tensor&
   return {Gradient(IndexedSlices{values, indices, dense_shape}), std::nullopt, std::nullopt};
 }
 
-/// Along another axis: that axis first, rows summed by number, and back.
+/// Gradient along an axis other than the first: moves the axis to the front, sums rows by index,
+/// and moves it back.
 std::vector<OptionalGradient> dense_gather_gradient(const Operation& op, const Tensor& dy,
                                                     std::int64_t axis) {
   const Site site = op.site();
@@ -210,7 +211,7 @@ void gather_or_zero_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
 
-/// sizes of params, flat indices -> the sizes of the values of its slices.
+/// Input: sizes of params and flat indices. Output: the shape of the values of its gradient slices.
 std::unique_ptr<PreparedKernel> gathered_shape_kernel(const KernelRequest& request) {
   const std::int64_t rank = request.inputs[0].shape.elements();
   const std::int64_t count = request.inputs[1].shape.elements();

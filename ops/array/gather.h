@@ -11,12 +11,12 @@ struct GatherOptions {
   std::string name{};
 };
 
-/// Slices of `params` along `axis`, picked by number.
+/// Gathers slices of `params` along `axis` by index.
 ///
 /// shapes   params [.., n, ..], indices [i0, ..] -> [.., i0, .., ..]
 /// dtypes   params all; indices int32, int64
 /// grads    params: for axis 0 IndexedSlices, else dense; indices: none
-/// errors   ValueError: axis out of range; in a run InvalidArgumentError: an index not in [0, n)
+/// errors   ValueError: axis out of range; InvalidArgumentError at run time: an index not in [0, n)
 /// source   tf.gather
 Tensor gather(const Operand& params, const Operand& indices, GatherOptions options = {},
               Site site = Site::current());

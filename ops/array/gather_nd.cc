@@ -17,7 +17,7 @@
 namespace towerflow {
 namespace {
 
-/// Throws unless `indices` may name places in a tensor of `rank` dimensions.
+/// Throws unless `indices` may index into a tensor of shape `params`.
 void check_places(const InferenceContext& context, const Shape& indices, const Shape& params) {
   if (!indices.has_rank()) return;
   if (indices.rank() == 0) context.fail("Shape must be at least rank 1 but is rank 0: indices");
@@ -91,7 +91,7 @@ std::vector<OptionalGradient> scatter_nd_gradient(const Operation& op,
   return {std::nullopt, gather_nd(dy, op.input(0), {}, op.site()), std::nullopt};
 }
 
-/// Rows of numbers that each name a slice of a tensor.
+/// Rows of numbers, each of which is the index of a slice of a tensor.
 class Places {
  public:
   Places(const TensorDesc& indices, const Shape& shape)
@@ -103,7 +103,8 @@ class Places {
   }
   std::int64_t rows() const { return rows_; }
   std::int64_t slice() const { return slice_; }
-  /// Where the slice that `row` names begins. Throws InvalidArgumentError.
+  /// Returns the offset of the slice that `row` selects. Throws InvalidArgumentError if out of
+  /// range.
   std::int64_t offset(const void* indices, std::int64_t row) const {
     std::int64_t at = 0;
     for (std::int64_t i = 0; i < length_; ++i) {
@@ -152,7 +153,7 @@ class GatherNdKernel final : public CpuKernel {
   DType dtype_;
 };
 
-/// Rows are added in their order, which rounding depends on.
+/// Adds rows in order, since rounding depends on it.
 std::unique_ptr<PreparedKernel> scatter_nd_kernel(const KernelRequest& request) {
   const Shape& shape = request.outputs[0].shape;
   const Places places(request.inputs[0], shape);

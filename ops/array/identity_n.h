@@ -11,7 +11,7 @@ struct IdentityNOptions {
   std::string name{};
 };
 
-/// The same values, all from one op: a gradient that is given to it sees all of them together.
+/// Returns the same values as outputs of one op, whose gradient function sees all of them together.
 ///
 /// shapes   input [...] each -> the same     dtypes  all, mixed
 /// grads    input: dy of each; zeros where an output received none while another did

@@ -49,15 +49,15 @@ void one_hot_shape(InferenceContext& context) {
   const Shape& indices = context.shape(0);
   if (!indices.has_rank()) return context.add_output(context.dtype(2), Shape::unknown());
   std::vector<Dim> dims = indices.dims();
-  // An axis behind the end is refused by the run, as in TensorFlow.
+  // An axis beyond the end is only rejected at run time, as in TensorFlow.
   const std::size_t at =
       axis < 0 ? dims.size() : std::min(static_cast<std::size_t>(axis), dims.size());
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), depth);
   context.add_output(context.dtype(2), Shape(std::move(dims)));
 }
 
-/// The output as `outer` blocks of `depth` rows of `inner` elements; block and element say which
-/// index decides.
+/// The output as `outer` blocks of `depth` rows of `inner` elements; each pair of block and inner
+/// position has one index.
 struct OneHotDims {
   std::int64_t outer = 1;
   std::int64_t depth = 0;
@@ -128,14 +128,14 @@ std::unique_ptr<PreparedKernel> one_hot_kernel(const KernelRequest& request) {
   return sliced_kernel(std::make_unique<OneHotKernel>(request));
 }
 
-/// Converts a value of the options to a tensor, of dtype `hint` if it is no tensor and can have
-/// that dtype. The constant has TensorFlow's name.
+/// Converts a value of the options to a tensor, with dtype `hint` if it is not a tensor and can
+/// have that dtype. The constant is named as in TensorFlow.
 Tensor convert_value(Graph& graph, const Operand& value, std::optional<DType> hint) {
   if (hint && value.any_tensor() == nullptr) {
     try {
       return convert_operand(graph, value, "", hint);
     } catch (const TypeError&) {
-      // The hint is only a hint: the value then says its own dtype, which is compared below.
+      // The hint is optional: the value then has its own dtype, which is checked later.
     }
   }
   return convert_operand(graph, value, "", std::nullopt);
@@ -191,7 +191,7 @@ Tensor one_hot(const Operand& indices, const ScalarOperand& depth, OneHotOptions
                     {.site = site, .op = "OneHot"});
   }
   const Tensor places = convert_operand(graph, indices, "indices", std::nullopt);
-  if (!is_one_hot_index(places.dtype())) {  // before there is a constant for the depth
+  if (!is_one_hot_index(places.dtype())) {  // before the constant for the depth is made
     throw TypeError(fmt::format("Value passed to parameter 'indices' has DataType {} not in list "
                                 "of allowed values: uint8, int8, int32, int64",
                                 dtype_name(places.dtype())),

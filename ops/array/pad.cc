@@ -16,7 +16,7 @@ namespace {
 
 enum class MirrorMode {
   reflect,
-  symmetric,  ///< the outermost element comes twice
+  symmetric,  ///< the outermost element is repeated
 };
 
 }  // namespace
@@ -31,7 +31,7 @@ struct MirrorAttrs {
   static constexpr auto fields = std::tuple{attr::required("mode", &MirrorAttrs::mode)};
 };
 
-/// Before and behind, of every dimension.
+/// Returns the padding before and after each dimension.
 std::vector<std::pair<std::int64_t, std::int64_t>> paddings_of(const Array& paddings) {
   const std::vector<std::int64_t> flat = integers_of(paddings);
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
@@ -39,7 +39,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> paddings_of(const Array& padd
   return pairs;
 }
 
-/// The rank that tensor (input 0) and paddings (input 1) agree on.
+/// Returns the rank that tensor (input 0) and paddings (input 1) agree on.
 std::optional<std::size_t> padded_rank(InferenceContext& context) {
   const Shape& tensor = context.shape(0);
   const Shape& paddings = context.shape(1);
@@ -64,7 +64,7 @@ std::optional<std::size_t> padded_rank(InferenceContext& context) {
   return rows;
 }
 
-/// `sign` is 1 to put paddings around, -1 to take them off again.
+/// `sign` is 1 to add the paddings, -1 to remove them.
 void padded_shape(InferenceContext& context, std::int64_t sign) {
   const auto rank = padded_rank(context);
   if (!rank) return context.add_output(context.dtype(0), Shape::unknown());
@@ -105,7 +105,7 @@ void pad_v2_shape(InferenceContext& context) {
   padded_shape(context, 1);
 }
 
-/// Fills the output, then copies the tensor into it; one slice, since filling must come first.
+/// Fills the output, then copies the tensor into it. Uses one slice, since filling must come first.
 std::unique_ptr<PreparedKernel> pad_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
   const Shape in = request.inputs[0].shape;
@@ -131,7 +131,8 @@ std::unique_ptr<PreparedKernel> pad_kernel(const KernelRequest& request) {
       {.may_fail = dtype == DType::string});
 }
 
-/// For each dimension, the place in the small tensor that a place of the large one mirrors.
+/// Returns, for each dimension and position in the large tensor, the mirrored position in the small
+/// one.
 std::vector<std::vector<std::int64_t>> mirrored_places(const KernelRequest& request,
                                                        const Shape& small) {
   check_kernel_rank(request);
@@ -156,7 +157,7 @@ std::vector<std::vector<std::int64_t>> mirrored_places(const KernelRequest& requ
   return places;
 }
 
-/// Calls `visit(large, small)` for all elements of the padded tensor and those they mirror.
+/// Calls `visit(large, small)` for each element of the padded tensor and the element it mirrors.
 template <class Visit>
 void visit_mirrored(const std::vector<std::vector<std::int64_t>>& places, const Shape& small,
                     Visit visit) {
@@ -206,7 +207,7 @@ std::unique_ptr<PreparedKernel> mirror_grad_kernel(const KernelRequest& request)
       {.may_fail = false});
 }
 
-/// The part of dy that the tensor was put into.
+/// Returns the part of dy at the position of the unpadded tensor.
 std::vector<OptionalGradient> pad_gradient(const Operation& op,
                                            const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();

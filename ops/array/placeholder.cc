@@ -12,13 +12,13 @@ namespace {
 struct PlaceholderAttrs {
   DType dtype = DType::invalid;
   Shape shape = Shape::unknown();
-  std::string node;  ///< its own name, which the error of an unfed one tells
+  std::string node;  ///< its own name, for the error if it is not fed
   static constexpr auto fields = std::tuple{attr::required("dtype", &PlaceholderAttrs::dtype),
                                             attr::field("shape", &PlaceholderAttrs::shape),
                                             attr::own_name("_node", &PlaceholderAttrs::node)};
 };
 
-/// TensorFlow's kernels call the two floating types by their C++ names.
+/// Returns the name that TensorFlow's kernels use: floating types have their C++ names.
 std::string kernel_name(DType dtype) {
   if (dtype == DType::float32) return "float";
   if (dtype == DType::float64) return "double";
@@ -47,11 +47,11 @@ static void register_placeholder_ops(OpRegistry& registry) {
                 .shape =
                     [](InferenceContext& context) {
                       const auto& attrs = context.attrs<PlaceholderAttrs>();
-                      attrs.shape.elements();  // throws where no memory could hold it
+                      attrs.shape.elements();  // throws if the shape is too large for memory
                       context.add_output(attrs.dtype, attrs.shape);
                     },
                 .gradient = NoGradient{"a placeholder has no inputs"},
-                // To wait for one that is not fed is an error, though nobody reads it.
+                // Running an unfed placeholder is an error even if nothing reads it.
                 .effect = Effect::io});
 }
 

@@ -15,16 +15,16 @@ struct PlaceholderOptions {
   std::string name{};
 };
 
-/// A tensor whose value is given when the graph runs: `sess.run(y, {{x, value}})`.
+/// Makes a tensor that must be fed when the graph runs: `sess.run(y, {{x, value}})`.
 ///
-/// shapes   `shape`, a value must be compatible with it     dtypes  all
-/// grads    none: nothing lies behind it
-/// errors   InvalidArgumentError when it is run without being fed
+/// shapes   `shape`, which a fed value must be compatible with     dtypes  all
+/// grads    none: it has no inputs
+/// errors   InvalidArgumentError if it is run without being fed
 /// source   tf.placeholder
-/// (A template, so that {} is taken for the shape below.)
+/// (A template, so that {} selects the overload with a shape.)
 template <class = void>
 Tensor placeholder(DType dtype, PlaceholderOptions options = {}, Site site = Site::current());
-/// With the shape in TensorFlow's place for it: placeholder(float32, {None, 784}); {} is a scalar.
+/// With the shape second, as in TensorFlow: placeholder(float32, {None, 784}); {} is a scalar.
 Tensor placeholder(DType dtype, std::initializer_list<Dim> shape, PlaceholderOptions options = {},
                    Site site = Site::current());
 template <std::same_as<Shape> T>

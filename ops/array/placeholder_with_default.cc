@@ -17,7 +17,8 @@ struct PlaceholderWithDefaultAttrs {
       std::tuple{attr::required("shape", &PlaceholderWithDefaultAttrs::shape)};
 };
 
-/// The shape promised to consumers says nothing about the default: a fed value may differ from it.
+/// The static shape of the output does not depend on the default: a fed value may have another
+/// shape.
 void placeholder_with_default_shape(InferenceContext& context) {
   const Shape& promised = context.attrs<PlaceholderWithDefaultAttrs>().shape;
   if (!promised.compatible(context.shape(0))) {

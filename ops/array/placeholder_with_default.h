@@ -10,9 +10,9 @@ struct PlaceholderWithDefaultOptions {
   std::string name{};
 };
 
-/// A tensor whose value may be given when the graph runs; `input` where it is not.
+/// Makes a tensor that may be fed when the graph runs and is `input` otherwise.
 ///
-/// shapes   `shape`, with which input and fed values must be compatible     dtypes  all
+/// shapes   `shape`, which input and fed values must be compatible with     dtypes  all
 /// grads    input: dy
 /// errors   ValueError: the shape of `input` contradicts `shape`
 /// source   tf.placeholder_with_default

@@ -9,7 +9,7 @@ namespace towerflow {
 namespace {
 
 struct RankAttrs {
-  bool in_run = false;  ///< not to be known before the run
+  bool in_run = false;  ///< must not be computed before run time
   static constexpr auto fields = std::tuple{attr::field("_in_run", &RankAttrs::in_run)};
 };
 
@@ -35,7 +35,7 @@ Array known_size(const InferenceContext& context, std::span<const OutputSpec>) {
   return integer(shape.elements(), context.attrs<SizeAttrs>().out_type);
 }
 
-/// A kernel that writes what the constant rule knows once the shape is known.
+/// Makes a kernel that writes a value known from the input's shape.
 std::unique_ptr<PreparedKernel> constant_kernel(Array value) {
   return function_kernel(
       [value](const LaunchArgs& args) { std::memcpy(args.outputs[0], value.raw(), value.bytes()); },
@@ -81,7 +81,7 @@ OpFamily rank_size_family() {
 
 namespace {
 
-/// Opens the op's scope, converts a value in it, and makes a constant where `value_of` knows one.
+/// Opens the op's scope, converts a value in it, and makes a constant if `known` returns a value.
 template <class Known>
 Tensor add_counting(const char* op, const std::string& given, const Operand& input, Attrs attrs,
                     Site site, Known known) {

@@ -8,11 +8,11 @@ struct RankOptions {
   std::string name{};
 };
 
-/// The number of dimensions; a constant where it is known when the graph is built.
+/// Returns the number of dimensions; a constant if it is known when the graph is built.
 /// shapes   input [...] -> []     dtypes  any -> int32     grads  none     source  tf.rank
 Tensor rank(const Operand& input, RankOptions options = {}, Site site = Site::current());
-/// The same, always counted in the run: whoever fetches it waits for the input, and fails where the
-/// input does. (array_ops.rank_internal with optimize=False)
+/// As `rank`, but never a constant: fetching it waits for the input and fails if the input fails.
+/// (array_ops.rank_internal with optimize=False)
 Tensor rank_in_run(const Tensor& input, RankOptions options = {}, Site site = Site::current());
 
 struct SizeOptions {
@@ -20,7 +20,7 @@ struct SizeOptions {
   DType out_type = DType::int32;  ///< int32 or int64
 };
 
-/// The number of elements; a constant where it is known when the graph is built.
+/// Returns the number of elements; a constant if it is known when the graph is built.
 /// shapes   input [...] -> []     dtypes  any -> int32, int64     grads  none     source  tf.size
 Tensor size(const Operand& input, SizeOptions options = {}, Site site = Site::current());
 

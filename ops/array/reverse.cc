@@ -12,7 +12,7 @@
 namespace towerflow {
 namespace {
 
-/// Returns for each dimension whether it is reversed. Throws InvalidArgumentError.
+/// Returns for each dimension whether it is reversed. Throws InvalidArgumentError for bad axes.
 std::vector<bool> reversed_axes(const Array& axes, std::size_t rank) {
   std::vector<bool> turned(rank, false);
   for (const std::int64_t axis : integers_of(axes)) {

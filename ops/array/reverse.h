@@ -10,12 +10,12 @@ struct ReverseOptions {
   std::string name{};
 };
 
-/// The tensor with the order of its elements turned round along each of `axis`.
+/// Reverses the order of elements along each of `axis`.
 ///
 /// shapes   tensor [..], axis [n] (int32 or int64; -1 is the last) -> as tensor     dtypes  all
-/// grads    tensor: dy turned round again; axis: none
-/// errors   ValueError: axis is no vector, names one that is not there or one twice; where it is
-///          known in the run alone, InvalidArgumentError there
+/// grads    tensor: dy reversed; axis: none
+/// errors   ValueError: axis is not a vector, out of range, or repeated; InvalidArgumentError if
+///          that is only known at run time
 /// source   tf.reverse
 Tensor reverse(const Operand& tensor, const Operand& axis, ReverseOptions options = {},
                Site site = Site::current());

@@ -50,7 +50,7 @@ void select_shape(InferenceContext& context) {
   context.add_output(context.dtype(1), *shape);
 }
 
-/// A vector of conditions chooses whole rows.
+/// Returns whether the condition chooses elements: a vector of conditions chooses whole rows.
 bool chooses_elements(const Attrs&, std::span<const OutputSpec> inputs, const OutputSpec& output) {
   return inputs[0].shape.rank() == 0 || inputs[0].shape == output.shape;
 }
@@ -67,8 +67,8 @@ void select_v2_shape(InferenceContext& context) {
   context.add_output(context.dtype(1), *shape);
 }
 
-/// Strides of an operand along the dimensions of `out`, aligned at the last one, or for the
-/// condition of Select at the first.
+/// Returns the strides of an operand along the dimensions of `out`, aligned at the last dimension,
+/// or at the first for the condition of Select.
 std::vector<std::int64_t> strides_in(const Shape& operand, const Shape& out, bool at_first) {
   std::vector<std::int64_t> strides(out.rank(), 0);
   const std::vector<std::int64_t> dense = dense_strides(operand);
@@ -126,7 +126,7 @@ class SelectKernel final : public CpuKernel {
     return {strides_[0].back(), strides_[1].back(), strides_[2].back()};
   }
 
-  /// Where a row of the result begins in each operand.
+  /// Finds the offset in each operand at which a row of the result begins.
   void find_row(std::int64_t row, std::int64_t (&at)[3]) const {
     std::fill_n(at, 3, 0);
     for (std::size_t i = out_.rank(); i-- > 1;) {
@@ -136,7 +136,7 @@ class SelectKernel final : public CpuKernel {
     }
   }
 
-  /// Operands that are each one number, or dense, are one row.
+  /// Treats everything as one row if each operand is a scalar or dense.
   void join_rows() {
     const std::vector<std::int64_t> dense = dense_strides(out_), none(out_.rank(), 0);
     for (const auto& strides : strides_) {

@@ -10,17 +10,17 @@ struct SelectOptions {
   std::string name{};
 };
 
-/// x where `condition` is true, else y.
+/// Returns x where `condition` is true, else y.
 ///
-/// shapes   x, y [d0, ..] equal; condition [d0, ..], [] or [d0], then it picks whole rows
+/// shapes   x, y [d0, ..] equal; condition [d0, ..], [], or [d0] to choose whole rows
 /// dtypes   condition bool; x and y all dtypes, the same
-/// grads    x, y: dy where each was taken, zero elsewhere; condition: none
-/// errors   ValueError: shapes that do not fit; TypeError: dtypes that do not
-/// source   tf.where (compat.v1, of three arguments)
+/// grads    x, y: dy where each was chosen, zero elsewhere; condition: none
+/// errors   ValueError: shapes that do not match; TypeError: dtypes that do not match
+/// source   tf.where (compat.v1, with three arguments)
 Tensor where(const Operand& condition, const Operand& x, const Operand& y,
              SelectOptions options = {}, Site site = Site::current());
 
-/// The same with all three broadcast to each other. (tf.where_v2)
+/// As `where`, with all three broadcast to each other. (tf.where_v2)
 Tensor where_v2(const Operand& condition, const Operand& x, const Operand& y,
                 SelectOptions options = {}, Site site = Site::current());
 

@@ -8,7 +8,7 @@
 
 namespace towerflow {
 
-/// Distances between neighbouring elements of the condition and of the two values.
+/// Distances between consecutive elements of the condition and of the two values.
 struct SelectSteps {
   std::int64_t condition = 1, x = 1, y = 1;
 };

@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-/// A tensor of more elements has no byte count that a signed 64-bit number holds.
+/// The byte count of a larger tensor might not fit a signed 64-bit integer.
 constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 16;
 
 std::int64_t integer_of(const Array& array, std::int64_t index) {

@@ -9,14 +9,14 @@ struct ShapeOptions {
   DType out_type = DType::int32;  ///< int32 or int64
 };
 
-/// The sizes of a tensor's dimensions; a constant where they are known when the graph is built.
+/// Returns the shape of a tensor as a vector; a constant if it is known when the graph is built.
 ///
 /// shapes   input [d0..] -> [rank]     dtypes  any -> int32, int64
 /// grads    none: shapes are integers
 /// source   tf.shape
 Tensor shape(const Operand& input, ShapeOptions options = {}, Site site = Site::current());
 
-/// The sizes of a fully known shape as a vector of int32 or int64.
+/// Returns the sizes of a fully known shape as a vector of int32 or int64.
 Array shape_vector(const Shape& shape, DType dtype);
 
 }  // namespace towerflow

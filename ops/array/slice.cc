@@ -106,7 +106,7 @@ std::vector<OptionalGradient> slice_gradient(const Operation& op,
   return {padded, std::nullopt, std::nullopt};
 }
 
-/// dy, begin, shape -> zeros of that shape with dy at begin.
+/// Inputs: dy, begin, shape. Output: zeros of that shape with dy at begin.
 void slice_grad_shape(InferenceContext& context) {
   check_vectors(context, 1);
   const Array* shape = context.constant(2);
@@ -124,7 +124,7 @@ std::vector<OptionalGradient> slice_grad_gradient(const Operation& op,
           std::nullopt};
 }
 
-/// Copies dy into zeros; one slice, since zeroing must come first.
+/// Copies dy into zeros. Uses one slice, since zeroing must come first.
 std::unique_ptr<PreparedKernel> slice_grad_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
   const Shape in = request.inputs[0].shape;

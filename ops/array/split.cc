@@ -21,7 +21,7 @@ void add_pieces(InferenceContext& context, DType dtype, std::int64_t num, const 
   for (std::int64_t i = 0; i < num; ++i) context.add_output(dtype, piece);
 }
 
-/// The dimension that input `index` says is split; nothing where it is not known yet.
+/// Returns the split dimension given by input `index`; nothing if it is not known yet.
 std::optional<std::size_t> split_axis(InferenceContext& context, std::size_t index,
                                       const Shape& value) {
   const Shape& axis = context.shape(index);
@@ -65,7 +65,7 @@ void split_shape(InferenceContext& context) {
   add_pieces(context, context.dtype(1), num, Shape(std::move(dims)));
 }
 
-/// The sizes with -1 replaced by what the others leave of `whole`, where that is known.
+/// Returns the sizes with -1 replaced by the rest of `whole`, if that is known.
 std::vector<Dim> piece_sizes(InferenceContext& context, const std::vector<std::int64_t>& said,
                              Dim whole) {
   std::vector<Dim> sizes;
@@ -118,7 +118,8 @@ void split_v_shape(InferenceContext& context) {
   }
 }
 
-/// One copy a piece, out of input `value` along the axis that input `axis` says.
+/// Makes a kernel with one copy per piece, out of input `value` along the axis given by input
+/// `axis`.
 std::unique_ptr<PreparedKernel> pieces_kernel(const KernelRequest& request, std::size_t value,
                                               std::size_t axis) {
   const Shape& in = request.inputs[value].shape;
@@ -173,7 +174,7 @@ std::vector<OptionalGradient> split_v_gradient(const Operation& op,
   return {joined_pieces(op, dys, 2), std::nullopt, std::nullopt};
 }
 
-/// The number that a literal says, nothing for lists and tensors.
+/// Returns the number of a literal; nothing for lists and tensors.
 std::optional<std::int64_t> literal_number(const Operand& operand) {
   if (operand.nested() == nullptr) return std::nullopt;
   const auto* number = std::get_if<std::int64_t>(&operand.nested()->value());

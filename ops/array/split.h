@@ -11,17 +11,17 @@ namespace towerflow {
 
 struct SplitOptions {
   ByName by_name = ByName();
-  std::optional<int> num{};  ///< how many pieces, where the length of a tensor of sizes is unknown
+  std::optional<int> num{};  ///< number of pieces if `num_or_size_splits` has unknown length
   std::string name{};
 };
 
-/// Pieces of a tensor one after another along `axis`: a number of equal ones (op Split), or pieces
-/// of the sizes in a list (op SplitV), one of which may be -1: the rest.
+/// Splits a tensor along `axis`: into a number of equal pieces (op Split), or into pieces of the
+/// listed sizes (op SplitV), one of which may be -1 for the rest.
 ///
 /// shapes   value [.., n, ..] -> pieces [.., ni, ..]     dtypes  all; sizes and axis int32, int64
-/// grads    value: dys one after another, zeros for those that are absent; sizes, axis: none
-/// errors   ValueError: pieces that do not make up n, an axis out of range, no pieces, sizes of
-///          unknown length; in a run InvalidArgumentError for the same
+/// grads    value: dys concatenated, zeros for absent ones; sizes, axis: none
+/// errors   ValueError: pieces that do not add up to n, an axis out of range, no pieces, sizes of
+///          unknown length; InvalidArgumentError if that is only known at run time
 /// source   tf.split
 std::vector<Tensor> split(const Operand& value, const Operand& num_or_size_splits,
                           const ScalarOperand& axis = 0, SplitOptions options = {},

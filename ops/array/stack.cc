@@ -49,7 +49,7 @@ void pack_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
 
-/// Sizes before and behind the dimension `axis` of `shape`.
+/// Returns the number of elements before and after dimension `axis` of `shape`.
 std::pair<std::int64_t, std::int64_t> sizes_around(const Shape& shape, std::size_t axis) {
   std::int64_t outer = 1;
   std::int64_t inner = 1;
@@ -74,7 +74,7 @@ std::unique_ptr<PreparedKernel> pack_kernel(const KernelRequest& request) {
       });
 }
 
-/// Only short vectors of numbers matter: shapes put together of single sizes.
+/// Handles only short vectors of numbers: shapes stacked from single sizes.
 Array pack_constant(const InferenceContext& context, std::span<const OutputSpec> outputs) {
   const Shape& shape = outputs[0].shape;
   if (shape.rank() != 1 || outputs[0].dtype == DType::string) return {};
@@ -220,7 +220,7 @@ Tensor stack(const OperandList& values, StackOptions options, Site site) {
     }
   }
   if (options.axis != 0) {
-    // The first value's rank says whether there is such an axis, before the op takes up its name.
+    // Checks the axis against the first value's rank before the op takes up its name.
     const Tensor first = convert_operand(graph, values.items()[0], name, std::nullopt);
     const Shape& shape = first.shape();
     if (shape.has_rank() && !normalized_axis(options.axis, shape.rank() + 1)) {
@@ -231,7 +231,7 @@ Tensor stack(const OperandList& values, StackOptions options, Site site) {
   }
   if (options.axis != 0) return stack_once(values, name, options, site);
   if (has_slices(values)) {
-    // TensorFlow tries to make one tensor of the list first, in vain: that uses up the name.
+    // TensorFlow first tries, in vain, to make one tensor of the list, which uses up the name.
     if (values.items()[0].slices() != nullptr) {
       convert_operand(graph, values.items()[0], name, std::nullopt);
     } else {
@@ -242,8 +242,8 @@ Tensor stack(const OperandList& values, StackOptions options, Site site) {
   try {
     return stack_once(values, name, options, site);
   } catch (const Error&) {
-    // Along the first axis TensorFlow tries to make one tensor of the list first, and then again to
-    // pack it: what is wrong uses up two names.
+    // Along the first axis TensorFlow first tries to make one tensor of the list and then packs it
+    // again, so that an error uses up two names.
     return stack_once(values, name, options, site);
   }
 }

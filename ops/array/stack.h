@@ -10,18 +10,19 @@ namespace towerflow {
 
 struct StackOptions {
   ByName by_name = ByName();
-  int axis = 0;  ///< where the new dimension goes, from -rank-1 to rank
+  int axis = 0;  ///< position of the new dimension, from -rank-1 to rank
   std::string name{};
 };
 
-/// Tensors of one shape side by side along a new dimension (op Pack); numbers become a constant.
+/// Stacks tensors of one shape along a new dimension (op Pack); a list of numbers becomes a
+/// constant.
 ///
 /// shapes   n values [d0, ..] -> [.., n, ..]     dtypes  all, the same for all values
 /// grads    values: dy unstacked
 /// errors   ValueError: shapes differ, axis out of range; TypeError: dtypes differ
 /// source   tf.stack
 Tensor stack(const OperandList& values, StackOptions options = {}, Site site = Site::current());
-/// With the axis in TensorFlow's place for it.
+/// With the axis second, as in TensorFlow.
 inline Tensor stack(const OperandList& values, int axis, StackOptions options = {},
                     Site site = Site::current()) {
   options.axis = axis;
@@ -34,10 +35,10 @@ struct UnstackOptions {
   std::string name{};
 };
 
-/// The slices of a tensor along one dimension, which goes away (op Unpack).
+/// Returns the slices of a tensor along one dimension, which is removed (op Unpack).
 ///
 /// shapes   value [.., n, ..] -> n times without it     dtypes  all
-/// grads    value: dys stacked, zeros for those that are absent
+/// grads    value: dys stacked, zeros for absent ones
 /// errors   ValueError: n neither known nor given, axis out of range
 /// source   tf.unstack
 std::vector<Tensor> unstack(const Operand& value, std::optional<int> num = std::nullopt,

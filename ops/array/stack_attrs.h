@@ -4,7 +4,7 @@
 
 namespace towerflow {
 
-/// Of Pack: along a new first dimension where nothing else is said.
+/// Attributes of Pack, which stacks along a new first dimension by default.
 struct PackAttrs {
   int axis = 0;
   static constexpr auto fields = std::tuple{attr::field("axis", &PackAttrs::axis)};

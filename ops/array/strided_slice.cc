@@ -25,7 +25,7 @@ struct StridedSliceAttrs {
                  attr::field("shrink_axis_mask", &StridedSliceAttrs::shrink_axis_mask)};
 };
 
-/// One dimension's elements, places made non-negative.
+/// The elements taken along one dimension; `begin` is non-negative.
 struct Picked {
   std::int64_t begin = 0;
   std::int64_t stride = 1;
@@ -33,7 +33,7 @@ struct Picked {
   bool shrinks = false;
 };
 
-/// What is wrong with a stride, nullptr if nothing is.
+/// Returns what is wrong with a stride, or nullptr.
 const char* wrong_stride(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t stride) {
   if (stride == 0) return "strides must not be zero";
   const bool shrinks = axis < 31 && (attrs.shrink_axis_mask & (1 << axis)) != 0;
@@ -80,17 +80,17 @@ void check_bounds(InferenceContext& context, std::size_t first) {
   }
 }
 
-/// The places that a slice begins and ends at, where they are known.
+/// The begin and end of a slice in each dimension, if known.
 using Bounds = std::optional<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>>;
 
-/// What a slice leaves of dimension `axis` of the input; nothing where it drops it.
+/// Returns the size of dimension `axis` after slicing; nothing if the dimension is removed.
 std::optional<Dim> sliced_dim(InferenceContext& context, std::size_t axis, const Bounds& bounds,
                               std::int64_t stride) {
   const auto& attrs = context.attrs<StridedSliceAttrs>();
   const Dim size = context.shape(0)[axis];
   const int bit = axis < 31 ? 1 << axis : 0;
   const bool shrinks = (attrs.shrink_axis_mask & bit) != 0;
-  // TensorFlow looks at the sign where it knows the size.
+  // TensorFlow checks the sign only if it knows the size.
   const char* wrong = stride == 0 || size.known() ? wrong_stride(attrs, axis, stride) : nullptr;
   const bool whole = (attrs.begin_mask & attrs.end_mask & bit) != 0;
   const bool placed = size.known() && (bounds || (whole && !shrinks));
@@ -108,7 +108,7 @@ std::optional<Dim> sliced_dim(InferenceContext& context, std::size_t axis, const
   return placed ? Dim(picked.count) : Dim(std::nullopt);
 }
 
-/// The strides alone say how many dimensions there are; begin and end, how long they are.
+/// Only the strides determine the rank of the result; begin and end determine its sizes.
 void strided_slice_shape(InferenceContext& context) {
   check_bounds(context, 1);
   const Shape& input = context.shape(0);
@@ -135,7 +135,7 @@ void strided_slice_shape(InferenceContext& context) {
 }
 
 /// Reads begin, end and strides at inputs[first ..] and sets the dimensions of `copy`: from `whole`
-/// to `part`, or with `back` from the part into the whole.
+/// to `part`, or with `back` from `part` into `whole`.
 void set_copy_dims(const StridedSliceAttrs& attrs, const Shape& whole, const Shape& part,
                    const std::vector<TensorDesc>& descs, const void* const* inputs,
                    std::size_t first, bool back, StridedCopy& copy) {
@@ -158,7 +158,7 @@ void set_copy_dims(const StridedSliceAttrs& attrs, const Shape& whole, const Sha
     elements *= picked.count;
     part_stride = picked.count == 0 ? 0 : part_stride / picked.count;
     (back ? copy.to_offset : copy.from_offset) += picked.begin * whole_stride;
-    // The stride of one element or none is any number, and not looked at.
+    // With at most one element the stride is irrelevant and might overflow, so ignore it.
     const std::int64_t stride = picked.count > 1 ? picked.stride * whole_stride : whole_stride;
     copy.add(picked.count, back ? part_stride : stride, back ? stride : part_stride);
   }
@@ -181,7 +181,7 @@ std::unique_ptr<PreparedKernel> strided_slice_kernel(const KernelRequest& reques
       });
 }
 
-/// One element of a known vector: how sizes are taken out of a shape.
+/// Folds one element of a known vector, as when a size is taken from a shape.
 Array strided_slice_constant(const InferenceContext& context, std::span<const OutputSpec> outputs) {
   const Array* vector = context.constant(0);
   const Array* begin = context.constant(1);
@@ -216,7 +216,8 @@ std::vector<OptionalGradient> strided_slice_gradient(const Operation& op,
   return {dx, std::nullopt, std::nullopt, std::nullopt};
 }
 
-/// sizes, begin, end, strides, dy -> zeros of those sizes with dy in its places.
+/// Inputs: sizes, begin, end, strides, dy. Output: zeros of those sizes with dy at the sliced
+/// positions.
 void strided_slice_grad_shape(InferenceContext& context) {
   check_bounds(context, 1);
   const Array* sizes = context.constant(0);
@@ -321,7 +322,7 @@ Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& 
 
 namespace {
 
-/// What Python's x[..] makes: three constants called "stack" and the node.
+/// Adds the nodes of Python's x[..]: three constants named "stack" and the slice.
 Tensor sliced(const Tensor& input, std::int64_t begin, std::int64_t end, StridedSliceAttrs attrs,
               Site site) {
   const Operand operand(input, site);

@@ -64,7 +64,7 @@ std::unique_ptr<PreparedKernel> tile_kernel(const KernelRequest& request) {
   });
 }
 
-/// (m0, d0, m1, d1, ..), a constant where multiples and sizes are known.
+/// Returns (m0, d0, m1, d1, ..), a constant if multiples and sizes are known.
 Tensor pairs_with_sizes(const Operation& op) {
   const Tensor x = op.input(0);
   const Array multiples = constant_value(op.input(1));
@@ -81,7 +81,7 @@ Tensor pairs_with_sizes(const Operation& op) {
   return reshape(stack({op.input(1), sizes}, 1, {}, op.site()), {-1}, {}, op.site());
 }
 
-/// dy under that shape, summed over the even axes.
+/// Reshapes dy to pairs_with_sizes and sums over the even axes.
 std::vector<OptionalGradient> tile_gradient(const Operation& op,
                                             const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();

@@ -70,7 +70,7 @@ std::unique_ptr<PreparedKernel> transpose_kernel(const KernelRequest& request) {
       });
 }
 
-/// perm -> its inverse.
+/// Computes the inverse of a permutation.
 std::unique_ptr<PreparedKernel> invert_kernel(const KernelRequest& request) {
   const DType dtype = request.inputs[0].dtype;
   const std::int64_t count = request.inputs[0].shape.elements();
@@ -145,7 +145,7 @@ template Tensor transpose<void>(const Operand&, const Operand&, TransposeOptions
 
 Tensor transpose(const Operand& a, TransposeOptions options, Site site) {
   OpBuilder builder("Transpose", options.name, "transpose", site, {&a});
-  builder.input(a, a.slices() != nullptr ? "x" : "a");  // which the op itself converts
+  builder.input(a, a.slices() != nullptr ? "x" : "a");  // the op itself converts slices, as "x"
   const Tensor tensor = builder.tensors()[0];
   const Shape& shape = tensor.shape();
   if (shape.has_rank()) {

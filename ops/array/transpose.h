@@ -12,15 +12,15 @@ struct TransposeOptions {
   std::string name{};
 };
 
-/// Dimensions in another order: dimension i of the result is dimension perm[i] of `a`; without
-/// `perm` the order is reversed.
+/// Permutes dimensions: dimension i of the result is dimension perm[i] of `a`; without `perm` their
+/// order is reversed.
 ///
 /// shapes   a [d0, ..], perm [r] (int32 or int64) -> [d(perm[0]), ..]     dtypes  all
 /// grads    a: dy transposed back; perm: none
-/// errors   ValueError: perm that is not one number a dimension, or out of range; in a run
+/// errors   ValueError: perm not of one number per dimension, or out of range; at run time
 ///          InvalidArgumentError: a number that repeats
 /// source   tf.transpose
-/// (With `perm` a template, so that options in braces are taken for options.)
+/// (A template, so that braces in place of `perm` are taken for options.)
 template <class = void>
 Tensor transpose(const Operand& a, const Operand& perm, TransposeOptions options = {},
                  Site site = Site::current());

@@ -29,7 +29,7 @@ std::vector<OptionalGradient> view_gradient(const Operation&,
   return {dys[0]};
 }
 
-/// The gradient of every op that only changes the shape: back to the shape of the input.
+/// The gradient of every op that only changes the shape: reshapes to the shape of the input.
 std::vector<OptionalGradient> reshape_back(const Operation& op,
                                            const std::vector<OptionalGradient>& dys) {
   std::vector<OptionalGradient> dxs(op.num_inputs());
@@ -75,7 +75,7 @@ void reshape_shape(InferenceContext& context) {
   for (const Dim& dim : from.dims()) {
     if (dim.known() && dim.size() > 0) sure.push_back(dim);
   }
-  const std::int64_t at_least = *product(sure);  // what the elements of `from` are a multiple of
+  const std::int64_t at_least = *product(sure);  // a divisor of the number of elements of `from`
   if (elements < 0 && open.empty() && known % at_least != 0) {
     context.fail(fmt::format("Cannot reshape a tensor of shape {} to shape [{}] ({} elements)",
                              from.text(), fmt::join(sizes, ","), known));
@@ -88,7 +88,7 @@ void reshape_shape(InferenceContext& context) {
     context.fail(fmt::format("Cannot reshape a tensor with {} elements to shape [{}] ({} elements)",
                              elements, fmt::join(sizes, ","), known));
   }
-  // Beside a size of 0 the run says what it is, see `reshape_found`.
+  // If another size is 0, only the run can infer the open one; see `reshape_found`.
   if (open.size() == 1 && elements >= 0 && known > 0) dims[open[0]] = Dim(elements / known);
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
@@ -152,7 +152,7 @@ void copy_viewed(const TensorDesc& from, const void* in, void* out) {
       {.hint = "only one size of a reshape may be -1"});
 }
 
-/// Copies; used where the planner must not look through the view.
+/// Copies; used if the planner must not treat the op as a view.
 std::unique_ptr<PreparedKernel> copy_viewed_kernel(const KernelRequest& request) {
   const TensorDesc from = request.inputs[0];
   const Shape& out = request.outputs[0].shape;
@@ -163,7 +163,7 @@ std::unique_ptr<PreparedKernel> copy_viewed_kernel(const KernelRequest& request)
       {.may_fail = from.dtype == DType::string});
 }
 
-/// The numbers that a tensor is to be reshaped to, as they are when the graph runs.
+/// The sizes that a tensor is reshaped to, read at run time.
 struct ReshapeSizes {
   const void* data;
   DType dtype;
@@ -177,7 +177,7 @@ struct ReshapeSizes {
   }
 };
 
-/// Whether they are those of `shape`, of which one may be left open.
+/// Returns whether the sizes are those of `shape`; one of them may be -1.
 bool reshape_gives(const ReshapeSizes& sizes, const Shape& shape) {
   if (sizes.rank != static_cast<std::int64_t>(shape.rank())) return false;
   int open = 0;
@@ -191,8 +191,8 @@ bool reshape_gives(const ReshapeSizes& sizes, const Shape& shape) {
   return open <= 1;
 }
 
-/// The shape that they give to a tensor of shape `from`. One that is left open beside a size of 0
-/// is what sizes other than 0 leave for it: [0, 4] becomes [0, 2, -1] as [0, 2, 2].
+/// Returns the shape that the sizes give to a tensor of shape `from`. A -1 next to a size of 0 is
+/// inferred from the nonzero sizes: [0, 4] reshaped to [0, 2, -1] is [0, 2, 2].
 Shape reshape_found(const Shape& from, const ReshapeSizes& sizes) {
   std::vector<std::int64_t> found;
   std::int64_t open = -1, known = 1, given = 1;
@@ -214,8 +214,8 @@ Shape reshape_found(const Shape& from, const ReshapeSizes& sizes) {
   return shape;
 }
 
-/// Copies, where the numbers of the run make of it what the graph says, or find what that leaves
-/// open.
+/// Copies. Checks that the sizes of the run give the shape declared in the graph, or infers the
+/// shape if it is not fully known.
 std::unique_ptr<PreparedKernel> reshape_kernel(const KernelRequest& request) {
   const TensorDesc from = request.inputs[0], numbers = request.inputs[1];
   const Shape said = request.outputs[0].shape;

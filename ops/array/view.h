@@ -15,13 +15,13 @@ struct NameOption {
   std::string name{};
 };
 
-/// The same value under a name of its own.
+/// Returns the same value under another name.
 ///
 /// shapes   input [...] -> [...]     dtypes  all
 /// grads    input: dy
 /// source   tf.identity
 Tensor identity(const Operand& input, NameOption options = {}, Site site = Site::current());
-/// Of slices, of values, indices and shape; as in TensorFlow, `name` is for a dense one.
+/// Of slices: of values, indices and shape. As in TensorFlow, only a dense gradient gets `name`.
 template <GradientLike T>
 Gradient identity(const T& input, NameOption options = {}, Site site = Site::current()) {
   const Gradient gradient = PresentGradient(input, site).gradient();
@@ -29,7 +29,7 @@ Gradient identity(const T& input, NameOption options = {}, Site site = Site::cur
   return gradient.mapped([&](const Tensor& part) { return identity(part, options, site); });
 }
 
-/// The same value, through which no gradient flows.
+/// Returns the same value, but stops the gradient.
 ///
 /// shapes   input [...] -> [...]     dtypes  all
 /// grads    none: the op exists to stop them
@@ -42,7 +42,7 @@ Gradient stop_gradient(const T& input, NameOption options = {}, Site site = Site
   return gradient.mapped([&](const Tensor& part) { return stop_gradient(part, options, site); });
 }
 
-/// The elements under another shape; one size may be -1 and is then computed.
+/// Reshapes a tensor; one size may be -1 and is then inferred.
 ///
 /// shapes   tensor [...], shape [r] (int32 or int64) -> sizes in `shape`
 /// dtypes   all
@@ -52,7 +52,7 @@ Gradient stop_gradient(const T& input, NameOption options = {}, Site site = Site
 Tensor reshape(const Operand& tensor, const Operand& shape, NameOption options = {},
                Site site = Site::current());
 
-/// Puts a dimension of size 1 before `axis` (from -rank-1 to rank).
+/// Inserts a dimension of size 1 before `axis` (from -rank-1 to rank).
 ///
 /// shapes   input [d0..], axis [] -> [.., 1, ..]     dtypes  all
 /// grads    input: dy reshaped back
@@ -62,15 +62,15 @@ Tensor expand_dims(const Operand& input, const Operand& axis, NameOption options
                    Site site = Site::current());
 
 struct SqueezeOptions {
-  std::vector<int> axis{};  ///< the dimensions to drop; all of size 1 when empty
+  std::vector<int> axis{};  ///< the dimensions to remove; if empty, all of size 1
   std::string name{};
 };
 
-/// Drops dimensions of size 1.
+/// Removes dimensions of size 1.
 ///
 /// shapes   input [.., 1, ..] -> without them     dtypes  all
 /// grads    input: dy reshaped back
-/// errors   ValueError: a named dimension is not 1
+/// errors   ValueError: a listed dimension is not 1
 /// source   tf.squeeze
 Tensor squeeze(const Operand& input, SqueezeOptions options = {}, Site site = Site::current());
 
