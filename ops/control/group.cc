@@ -8,7 +8,7 @@
 namespace towerflow {
 namespace {
 
-/// A NoOp after `after`, on their device.
+/// Adds a NoOp that runs after `after`, on `device_name` unless that is empty.
 Operation no_op_after(const std::string& name, const std::vector<Operation>& after,
                       const std::string& device_name, Site site) {
   Graph& graph = after.empty() ? get_default_graph() : after[0].graph();
@@ -40,7 +40,7 @@ Operation group(std::span<const Fetch> inputs, GroupOptions options, Site site) 
   const std::string name = options.name.empty() ? "group_deps" : options.name;
   Graph& graph = inputs.empty() ? get_default_graph() : inputs[0].operation().graph();
   const NameScope scope(graph, name, site);
-  std::map<std::string, std::vector<Operation>> by_device;  // sorted, as TensorFlow's
+  std::map<std::string, std::vector<Operation>> by_device;  // sorted, as in TensorFlow
   const auto add = [&](const Operation& op) { by_device[op.device()].push_back(op); };
   for (const Fetch& input : inputs) {
     add(input.operation());

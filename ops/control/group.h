@@ -12,12 +12,11 @@ struct GroupOptions {
   std::string name{};
 };
 
-/// An operation that does nothing, for control dependencies. (tf.no_op)
+/// Makes an operation that does nothing, for control dependencies. (tf.no_op)
 Operation no_op(GroupOptions options = {}, Site site = Site::current());
 
-/// An operation that has run when all inputs have, of slices all parts; one NoOp a device, as
-/// TensorFlow makes them.
-/// (tf.group)
+/// Makes an operation that has run when all inputs have; of slices, when all parts have. As in
+/// TensorFlow, there is one NoOp per device. (tf.group)
 Operation group(std::span<const Fetch> inputs, GroupOptions options = {},
                 Site site = Site::current());
 template <FetchLike T>

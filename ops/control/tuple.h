@@ -11,14 +11,14 @@
 namespace towerflow {
 
 struct TupleOptions {
-  std::vector<Operation> control_inputs{};  ///< must have run as well
+  std::vector<Operation> control_inputs{};  ///< operations that must have run as well
   std::string name{};
 };
 
-/// The same tensors, each available only when all of them are; absent ones stay absent.
+/// Returns the same tensors, each available only when all of them are. Absent ones stay absent.
 ///
 /// grads    dy of each
-/// errors   ValueError: nothing that is present
+/// errors   ValueError: no tensor is present
 /// source   tf.tuple
 std::vector<std::optional<Tensor>> tuple(const std::vector<std::optional<Tensor>>& tensors,
                                          TupleOptions options = {}, Site site = Site::current());
@@ -30,7 +30,7 @@ inline std::vector<Tensor> tuple(std::initializer_list<Tensor> tensors, TupleOpt
   return tuple(std::vector<Tensor>(tensors), std::move(options), site);
 }
 
-/// The same for gradients: of slices the values wait, indices and shape stay.
+/// The same for gradients; of slices, only the values wait.
 std::vector<OptionalGradient> tuple(const std::vector<OptionalGradient>& gradients,
                                     TupleOptions options = {}, Site site = Site::current());
 template <std::same_as<Gradient> T>
@@ -43,8 +43,8 @@ struct WithDependenciesOptions {
   std::string name{};
 };
 
-/// `output` once all `dependencies` have run: an Identity called "control_dependency" on its
-/// device. (control_flow_ops.with_dependencies)
+/// Returns `output` once all `dependencies` have run: an Identity named "control_dependency" on the
+/// device of `output`. (control_flow_ops.with_dependencies)
 Tensor with_dependencies(const std::vector<Operation>& dependencies, const Tensor& output,
                          WithDependenciesOptions options = {}, Site site = Site::current());
 

@@ -84,13 +84,13 @@ Operation Assert(const Operand& condition, const OperandList& data, AssertOption
   if (inside == nullptr) inside = data.any_tensor();
   Graph& graph = inside != nullptr ? inside->graph() : get_default_graph();
   const NameScope scope(graph, options.name.empty() ? "Assert" : options.name, site);
-  // TensorFlow looks at the values' dtypes first, which makes constants of them, and again below.
+  // TensorFlow first checks the values' dtypes, which makes constants of them, and again below.
   bool guarded = false;
   for (const Operand& item : data.items()) {
     const DType dtype = convert_operand(graph, item, "", std::nullopt).dtype();
     guarded |= dtype != DType::string && dtype != DType::int32;
   }
-  // Data that may be on a device TensorFlow fetches in a conditional of this name.
+  // TensorFlow fetches data that may be on a device inside a conditional of this name.
   std::optional<NameScope> guard;
   if (guarded) guard.emplace(graph, "AssertGuard", site);
   const Operand here(condition);

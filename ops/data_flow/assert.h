@@ -11,8 +11,8 @@ struct AssertOptions {
   std::string name{};
 };
 
-/// An operation that fails unless `condition` holds, with the values of `data` in the message. Runs
-/// that should depend on it name it in `control_dependencies`.
+/// Adds an operation that fails unless `condition` is true, with the values of `data` in the
+/// message. Operations that depend on it must list it in `control_dependencies`.
 ///
 /// shapes   condition bool [], data any     dtypes  data: all
 /// grads    none: it has no output

@@ -24,7 +24,7 @@ bool decodable(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype);
 }
 
-/// Length of every string, in bytes.
+/// Returns the length of each string in bytes. Throws InvalidArgumentError if they differ.
 std::size_t common_length(const std::string* strings, std::int64_t count) {
   const std::size_t length = count == 0 ? 0 : strings[0].size();
   for (std::int64_t i = 1; i < count; ++i) {
@@ -40,7 +40,7 @@ std::size_t common_length(const std::string* strings, std::int64_t count) {
 
 void copy_numbers(const std::string& from, std::byte* to, std::size_t size, bool little_endian) {
   std::memcpy(to, from.data(), from.size());
-  if (little_endian || size == 1) return;  // as this processor has them
+  if (little_endian || size == 1) return;  // already in the processor's byte order
   for (std::size_t i = 0; i < from.size(); i += size) std::reverse(to + i, to + i + size);
 }
 

@@ -13,14 +13,14 @@ struct PaddingFIFOQueueOptions {
   std::string name{};  ///< "padding_fifo_queue"
 };
 
-/// A FIFO queue whose elements may differ in size: `shapes`, one a component, may have unknown
-/// dimensions. `dequeue_many` and `dequeue_up_to` give each of these the largest size among the
-/// elements that they take, and fill what is missing with zeros, empty strings or false, at the
-/// end; `dequeue` gives an element as it went in. (tf.PaddingFIFOQueue)
+/// A FIFO queue whose elements may differ in size: `shapes`, one per component, may have unknown
+/// dimensions. `dequeue_many` and `dequeue_up_to` give these dimensions the largest size among the
+/// elements they take, and pad smaller elements at the end with zeros, empty strings or false;
+/// `dequeue` returns an element unchanged. (tf.PaddingFIFOQueue)
 ///
-/// errors   ValueError: not one shape a component, a shape of unknown rank, capacity 0; in a run
-///          InvalidArgumentError: an element that does not fit the shapes; ResourceExhaustedError:
-///          sizes that together pass what can be addressed
+/// errors   ValueError: a number of shapes other than that of components, a shape of unknown rank,
+///          capacity 0; at run time InvalidArgumentError: an element that does not match its
+///          shapes, ResourceExhaustedError: padded elements larger than the address space
 class PaddingFIFOQueue : public QueueBase {
  public:
   PaddingFIFOQueue() = default;

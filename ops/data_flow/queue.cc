@@ -34,7 +34,7 @@ Tensor add_queue(const char* op, const std::string& name, QueueAttrs attrs, Site
   }
   const std::size_t types = attrs.component_types.size(), shapes = attrs.shapes.size();
   const Tensor ref = OpBuilder(op, name, site).attrs(std::move(attrs)).output();
-  if (shapes != 0 && shapes != types) {  // TensorFlow finds this when it has made the node
+  if (shapes != 0 && shapes != types) {  // TensorFlow detects this after making the node
     throw ValueError(fmt::format("Queue shapes must have the same length as dtypes, received "
                                  "len(shapes)={}, len(dtypes)={}",
                                  shapes, types),
@@ -149,7 +149,7 @@ Operation QueueBase::add(const OperandList& values, bool many, const QueueOption
   const std::string default_name = short_name() + (many ? "_EnqueueMany" : "_enqueue");
   OpBuilder builder(many ? "QueueEnqueueManyV2" : "QueueEnqueueV2", options.name,
                     default_name.c_str(), site, {&ref});
-  // Too few make a node that fails when it runs, as in TensorFlow.
+  // Too few values make a node that fails when it runs, as in TensorFlow.
   if (values.size() > dtypes().size() || values.size() == 0) {
     throw ValueError(fmt::format("queue '{}' has {} components, but {} values are given", name(),
                                  dtypes().size(), values.size()),
@@ -248,7 +248,7 @@ Tensor QueueBase::is_closed(QueueOptions options, Site site) const {
 FIFOQueue::FIFOQueue(std::int64_t capacity, std::vector<DType> dtypes, FIFOQueueOptions options,
                      Site site)
     : QueueBase([&] {
-        // TensorFlow makes this one, and no other, on the CPU and outside control dependencies.
+        // TensorFlow makes only this kind of queue on the CPU and outside control dependencies.
         const auto no_control = control_dependencies(std::nullopt);
         const auto cpu = device("CPU");
         return add_queue("FIFOQueueV2", options.name.empty() ? "fifo_queue" : options.name,

@@ -11,9 +11,8 @@
 
 namespace towerflow::types {
 
-/// The components of a dequeued element. A queue of one component gives one tensor, to which this
-/// converts: `Tensor x = queue.dequeue();` of several, `auto [x, y] =
-/// queue.dequeue().unpack<2>();`.
+/// The components of a dequeued element. A single one converts to a tensor:
+/// `Tensor x = queue.dequeue();`. Several: `auto [x, y] = queue.dequeue().unpack<2>();`.
 class Components : public std::vector<Tensor> {
  public:
   using std::vector<Tensor>::vector;
@@ -38,55 +37,55 @@ struct QueueOptions {
   std::string name{};
 };
 struct CloseOptions {
-  bool cancel_pending_enqueues = false;  ///< end the enqueues that wait with CancelledError
+  bool cancel_pending_enqueues = false;  ///< pending enqueues end with CancelledError
   std::string name{};
 };
 
-/// A queue in the graph; its elements live in a session. A cheap handle. (tf.QueueBase)
+/// A queue in the graph; its elements are stored in a session. A cheap handle. (tf.QueueBase)
 ///
-/// An element is a tuple of components with fixed dtypes and, if the queue says so, fixed shapes.
-/// Enqueues wait while the queue is full, dequeues until there is enough; both are served in the
-/// order in which they came. Waiting ends with CancelledError when the session closes.
+/// An element is a tuple of components with fixed dtypes and, if the queue specifies them, fixed
+/// shapes. Enqueues wait while the queue is full, dequeues until there are enough elements; both
+/// are served in order of arrival. Waiting ends with CancelledError when the session closes.
 ///
 /// | closed queue            | result                                                         |
 /// |-------------------------|----------------------------------------------------------------|
 /// | enqueue, enqueue_many   | CancelledError                                                 |
-/// | dequeue, dequeue_many   | OutOfRangeError when too little is left, which stays inside    |
-/// | dequeue_up_to           | what is left; OutOfRangeError when nothing is                  |
+/// | dequeue, dequeue_many   | OutOfRangeError if too few are left, which stay in the queue   |
+/// | dequeue_up_to           | the elements left; OutOfRangeError if there are none           |
 /// | close                   | CancelledError, unless it cancels pending enqueues             |
 ///
-/// A record that a reader produced is admitted in the order of reading, whatever the threads.
+/// Records from a reader are enqueued in the order of reading, whatever the threads do.
 class QueueBase {
  public:
   QueueBase() = default;
-  /// The queue that a node is, of a graph that was imported. Throws ValueError for another node.
+  /// Returns the queue that a node of an imported graph makes. Throws ValueError for other nodes.
   static QueueBase of_ref(const Tensor& ref, Site site = Site::current());
 
   bool valid() const { return ref_.valid(); }
   const Tensor& queue_ref() const { return ref_; }
   const std::string& name() const { return ref_.op().name(); }
   const std::vector<DType>& dtypes() const;
-  /// Shapes of the components; unknown ones where elements may differ.
+  /// Returns the shapes of the components; unknown ones if elements may differ.
   std::vector<Shape> shapes() const;
 
   /// Adds one element; literals take the dtype of their component.
   Operation enqueue(const OperandList& values, QueueOptions options = {},
                     Site site = Site::current()) const;
-  /// Adds one element a row: components [n, ...] make n elements.
+  /// Adds one element per row: components [n, ...] make n elements.
   Operation enqueue_many(const OperandList& values, QueueOptions options = {},
                          Site site = Site::current()) const;
   Components dequeue(QueueOptions options = {}, Site site = Site::current()) const;
-  /// Takes n elements at once: components [n, ...]. Needs specified shapes when it runs.
+  /// Takes n elements at once: components [n, ...]. Fails at run time unless shapes are specified.
   Components dequeue_many(const Operand& n, QueueOptions options = {},
                           Site site = Site::current()) const;
-  /// The same, but content with fewer (at least one) at the end of a closed queue.
+  /// As `dequeue_many`, but accepts fewer elements (at least one) at the end of a closed queue.
   Components dequeue_up_to(const Operand& n, QueueOptions options = {},
                            Site site = Site::current()) const;
-  /// No more elements will come; runs after the enqueues that wait, unless it cancels them.
+  /// Closes the queue to further elements; runs after pending enqueues, unless it cancels them.
   Operation close(CloseOptions options = {}, Site site = Site::current()) const;
-  /// Elements inside, int32 [].
+  /// Returns the number of elements, int32 [].
   Tensor size(QueueOptions options = {}, Site site = Site::current()) const;
-  /// Whether the queue is closed, bool [].
+  /// Returns whether the queue is closed, bool [].
   Tensor is_closed(QueueOptions options = {}, Site site = Site::current()) const;
 
   bool operator==(const QueueBase&) const = default;
@@ -104,14 +103,14 @@ class QueueBase {
 };
 
 struct FIFOQueueOptions {
-  std::vector<Shape> shapes{};  ///< one a component, fully known; empty for elements that differ
-  std::string shared_name{};    ///< queues of one session with this name are one queue
+  std::vector<Shape> shapes{};  ///< one per component, fully known; empty if elements may differ
+  std::string shared_name{};    ///< queues of a session with the same shared_name are one queue
   std::string name{};           ///< "fifo_queue"
 };
 
-/// A queue whose elements come out in the order in which they went in. `capacity` is the number of
-/// elements it holds at most, -1 for no limit. (tf.FIFOQueue)
-/// Throws ValueError: shapes that are not fully known, or as many as there are dtypes; capacity 0.
+/// A first-in, first-out queue. `capacity` is the maximum number of elements, -1 for no limit.
+/// Throws ValueError if shapes are not fully known or not as many as dtypes, or if the capacity is
+/// 0. (tf.FIFOQueue)
 class FIFOQueue : public QueueBase {
  public:
   FIFOQueue() = default;
@@ -126,10 +125,10 @@ struct RandomShuffleQueueOptions {
   std::string name{};  ///< "random_shuffle_queue"
 };
 
-/// A queue whose elements come out in random order, one draw each from the first
-/// `min_after_dequeue + 1` that are in it (fewer when it is closed). With a seed, the op's or the
-/// graph's, what comes out depends on the seed and the order of admission alone, not on threads or
-/// time. (tf.RandomShuffleQueue; TensorFlow draws from all that is in at that moment)
+/// A queue whose elements come out in random order, each drawn from the `min_after_dequeue + 1`
+/// oldest (from fewer if the queue is closed). With a seed, of the op or the graph, the order
+/// depends only on the seed and the order of admission, not on threads or timing.
+/// (tf.RandomShuffleQueue; TensorFlow draws from all elements present at the time of the draw)
 /// Errors: as FIFOQueue; InvalidArgumentError at run time unless 0 <= min_after_dequeue < capacity.
 class RandomShuffleQueue : public QueueBase {
  public:

@@ -13,8 +13,8 @@
 
 namespace towerflow {
 
-/// Whether a queue runner was made that is to fill a queue: set when the queue's node exists
-/// already, and seen through all copies.
+/// Whether a queue runner that fills a queue was made. Set after the queue's node exists, and
+/// shared by all copies.
 class RunnerMark {
  public:
   void set() const { set_->store(true, std::memory_order_relaxed); }
@@ -27,12 +27,12 @@ class RunnerMark {
 /// Attributes of FIFOQueueV2, RandomShuffleQueueV2 and PaddingFIFOQueueV2.
 struct QueueAttrs {
   std::vector<DType> component_types;
-  std::vector<Shape> shapes;   ///< of the components; empty when elements may differ
+  std::vector<Shape> shapes;   ///< of the components; empty if elements may differ
   std::int64_t capacity = -1;  ///< in elements; -1 for no limit
   std::int64_t min_after_dequeue = 0;
   random::Seeds seeds{};
   std::string shared_name;
-  RunnerMark runner{};  ///< makes no queue another one
+  RunnerMark runner{};  ///< not in `fields`: does not distinguish queues
   static constexpr auto fields =
       std::tuple{attr::required("component_types", &QueueAttrs::component_types),
                  attr::field("shapes", &QueueAttrs::shapes),
@@ -42,14 +42,14 @@ struct QueueAttrs {
                  attr::field("shared_name", &QueueAttrs::shared_name)};
 };
 
-/// Of the queues that take elements out in the order in which they came.
+/// Returns the attributes of queues that are first in, first out.
 AttrsDef fifo_queue_attributes();
 
-/// Attributes of the dequeue ops: what the queue holds.
+/// Attributes of the dequeue ops: the component types and shapes of the queue.
 struct DequeueAttrs {
   std::vector<DType> component_types;
-  std::vector<Shape> shapes;  ///< unknown ones, or none, where elements may differ
-  /// Of component i.
+  std::vector<Shape> shapes;  ///< unknown or absent if elements may differ
+  /// Returns the shape of component i.
   Shape shape(std::size_t i) const { return i < shapes.size() ? shapes[i] : Shape::unknown(); }
   static constexpr auto fields =
       std::tuple{attr::required("component_types", &DequeueAttrs::component_types),

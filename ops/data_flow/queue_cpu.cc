@@ -14,7 +14,7 @@
 namespace towerflow {
 namespace {
 
-/// "FIFOQueue" of "FIFOQueueV2".
+/// Returns "FIFOQueue" for "FIFOQueueV2".
 std::string kind_of(const std::string& op) { return op.substr(0, op.size() - 2); }
 
 std::unique_ptr<QueueResource> make_queue_resource(const std::string& op, const QueueAttrs& attrs,
@@ -48,7 +48,8 @@ void check_held_back(const QueueAttrs& attrs) {
   }
 }
 
-/// FIFOQueueV2, RandomShuffleQueueV2 and PaddingFIFOQueueV2: the handle of the session's queue.
+/// The kernel of FIFOQueueV2, RandomShuffleQueueV2 and PaddingFIFOQueueV2: returns the handle of
+/// the session's queue.
 class HandleKernel final : public PreparedKernel {
  public:
   explicit HandleKernel(const KernelRequest& request)
@@ -106,7 +107,7 @@ class EnqueueKernel final : public PreparedKernel {
  private:
   std::vector<TensorDesc> descs_;
   bool many_;
-  std::string place_;  // of its turn
+  std::string place_;  // name of its SourcePlace
 };
 
 class DequeueKernel final : public PreparedKernel {
@@ -165,7 +166,7 @@ class DequeueKernel final : public PreparedKernel {
 
   Kind kind_;
   std::vector<TensorDesc> outputs_;
-  std::string place_;  // of its turn
+  std::string place_;  // name of its SourcePlace
 };
 
 template <class F>

@@ -6,11 +6,11 @@
 
 namespace towerflow {
 
-/// The queue whose handle is input `input` of a launch. InvalidArgumentError when the handle is of
-/// something else.
+/// Returns the queue whose handle is input `input` of a launch. Throws InvalidArgumentError if the
+/// handle is not that of a queue.
 QueueResource& queue_of(const LaunchArgs& args, std::size_t input);
 
-/// Whoever a launch on a queue of the CPU may wait for.
+/// Returns the caller for a launch on `queue`, which must be a device queue of the CPU.
 QueueCaller caller_of(Queue& queue, const LaunchArgs& args);
 
 }  // namespace towerflow

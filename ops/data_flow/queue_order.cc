@@ -34,7 +34,7 @@ QueueOrder::Position ShuffleOrder::position() const {
 
 void ShuffleOrder::resume(const Position& position) {
   drawn_ = position.drawn;
-  // So that to make the hole takes no memory, whenever that will be.
+  // Reserve memory now, so that opening the hole later cannot fail.
   if (position.hole != kNone) window_.reserve(position.hole + 1);
   pending_hole_ = vacated_ = position.hole;
   last_ = position.last;
@@ -65,12 +65,12 @@ void ShuffleOrder::admit(QueueElement element) {
 QueueOrder::Drawn ShuffleOrder::draw(bool ended) {
   if (pending_hole_ != kNone) open_pending_hole();
   Drawn drawn{.element = {}, .hole_before = vacated_, .last_before = last_};
-  // What has come to the vacated place belongs to the window from now on.
+  // The element that has filled the vacated place belongs to the window from now on.
   if (drawn_ == 0)
     last_ = window_.back()->record;
   else if (hole_ == kNone && vacated_ < window_.size())
     last_ = window_[vacated_]->record;
-  if (ended && hole_ != kNone) {  // nothing will fill it: the last one does
+  if (ended && hole_ != kNone) {  // no element will come to fill it: move the last one there
     const std::size_t hole = std::exchange(hole_, kNone);
     if (hole + 1 < window_.size()) window_[hole] = std::move(window_.back());
     window_.pop_back();

@@ -14,7 +14,7 @@ namespace towerflow {
 /// One element of a queue.
 struct QueueItem {
   std::vector<Array> components;
-  RecordPlace record{};  ///< that it was made of, when a reader read one in the run of its enqueue
+  RecordPlace record{};  ///< that it was made from, if a reader read one in the run of its enqueue
 
   std::size_t size() const { return components.size(); }
   Array& operator[](std::size_t i) { return components[i]; }
@@ -22,42 +22,42 @@ struct QueueItem {
 };
 using QueueElement = std::unique_ptr<QueueItem>;
 
-/// Which element of a queue comes next. Not safe from several threads: the queue holds its lock.
+/// Decides which element of a queue comes next. Not thread-safe: the queue holds its lock.
 class QueueOrder {
  public:
   virtual ~QueueOrder() = default;
   virtual std::size_t size() const = 0;
-  /// How many elements a draw must leave while more may be enqueued: a shuffle chooses among them.
+  /// Returns how many elements a draw must leave, for a shuffle, while more may be enqueued.
   virtual std::size_t min_after_dequeue() const { return 0; }
   virtual void admit(QueueElement element) = 0;
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  /// Where an order stands after its draws, however far admission is ahead of them.
+  /// The state of an order after its draws, independent of how far ahead admission is.
   struct Position {
     std::uint64_t drawn = 0;
-    std::vector<RecordPlace> held;  ///< of what the next draw chooses from, but the latest to come
-    std::size_t hole = kNone;       ///< the place among `held` of the latest to come
-    RecordPlace last{};             ///< the one admitted last of those drawn or held
+    std::vector<RecordPlace> held;  ///< of the elements to draw from, except the newest
+    std::size_t hole = kNone;       ///< index in the window of the newest
+    RecordPlace last{};             ///< the last admitted of those drawn or held
   };
 
-  /// An element taken out, and what `undo` wants to know.
+  /// A drawn element, with what `undo` needs.
   struct Drawn {
     QueueElement element;
     std::size_t place = 0;
     std::size_t hole_before = kNone;
     RecordPlace last_before{};
   };
-  /// Takes the next element; `ended` says that no more will be admitted. There must be more than
-  /// `min_after_dequeue()` elements, or at least one when it has ended.
+  /// Takes the next element. `ended` means that no more will be admitted. There must be more than
+  /// `min_after_dequeue()` elements, or at least one if `ended`.
   virtual Drawn draw(bool ended) = 0;
-  /// Undoes the latest draw that is not undone yet and was made before the end.
+  /// Undoes the latest draw that has not been undone. The draw must have been made before the end.
   virtual void undo(Drawn drawn) = 0;
 
-  /// After a draw that was not undone; nothing is held before the first.
+  /// Returns the position after the latest draw; nothing is held before the first one.
   virtual Position position() const = 0;
-  /// Before anything is admitted: goes on where another order of the same kind was. What was held
-  /// there is admitted again, in its order, before anything else is drawn.
+  /// Continues from the position of another order of the same kind. Only before anything is
+  /// admitted; the elements held there are admitted again, in order, before anything else is drawn.
   virtual void resume(const Position& position) = 0;
 };
 
@@ -74,13 +74,13 @@ class FifoOrder final : public QueueOrder {
  private:
   std::deque<QueueElement> elements_;
   std::uint64_t drawn_ = 0;
-  RecordPlace last_{};  // drawn
+  RecordPlace last_{};  // the last one drawn
 };
 
-/// Draws one element at a time, each from the `min_after_dequeue + 1` that were admitted first and
-/// are still there (from all that is left when fewer are and no more will come), by one number of
-/// the stream each. What comes out is thus a function of the stream and of the order of admission,
-/// not of how far admission had got when a draw was made.
+/// Draws elements one at a time, each from the oldest `min_after_dequeue + 1` (from all that are
+/// left if there are fewer and no more will come), using one number of the stream per draw. The
+/// result thus depends only on the stream and the order of admission, not on how many elements had
+/// been admitted when a draw was made.
 class ShuffleOrder final : public QueueOrder {
  public:
   ShuffleOrder(std::size_t min_after_dequeue, const random::Philox& stream)
@@ -96,7 +96,7 @@ class ShuffleOrder final : public QueueOrder {
   void resume(const Position& position) override;
 
  private:
-  /// Whether a place of the window is empty.
+  /// Returns whether a place of the window is empty.
   bool has_gap() const {
     return hole_ != kNone || (pending_hole_ != kNone && window_.size() > pending_hole_);
   }
@@ -108,13 +108,14 @@ class ShuffleOrder final : public QueueOrder {
   std::uint64_t drawn_ = 0;  // numbers of the stream used so far
   std::uint64_t block_index_ = static_cast<std::uint64_t>(-1);
   random::Philox::Block block_{};
-  // What a draw chooses from. A drawn element's place is taken by the next one admitted, be it
-  // there already or not: that keeps places independent of time. Until then the place is `hole_`.
+  // The elements to draw from. The place of a drawn element goes to the next element in order of
+  // admission, whether or not it has been admitted yet, so that places do not depend on timing.
+  // Until then the place is `hole_`.
   std::vector<QueueElement> window_;
   std::size_t hole_ = kNone;
-  std::size_t pending_hole_ = kNone;  // of `resume`, until all that was around it is back
+  std::size_t pending_hole_ = kNone;  // of `resume`, until the elements around it are back
   std::deque<QueueElement> behind_;
-  // Of the latest draw, whether the place has been taken again or not.
+  // The place of the latest draw, whether or not it has been filled again.
   std::size_t vacated_ = kNone;
   RecordPlace last_{};
 };

@@ -13,9 +13,8 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kMaxSpare = 1024;  // elements whose memory waits for the next ones
-constexpr std::chrono::seconds kLongWait{
-    1};  // after which a runner that is missing is worth a word
+constexpr std::size_t kMaxSpare = 1024;       // elements whose memory is kept for later ones
+constexpr std::chrono::seconds kLongWait{1};  // after which a missing runner is reported
 
 std::string bracketed(const Shape& shape) {
   std::string text;
@@ -55,7 +54,7 @@ void reserve_more(std::vector<T>& items, std::size_t more) {
   if (wanted > items.capacity()) items.reserve(std::max(wanted, 2 * items.capacity()));
 }
 
-/// Kept by a session: of its queues that wait for a runner, the first to find out says it for all.
+/// Kept by a session: only the first of its queues to miss a runner logs the warning.
 class RunnerWarning final : public Resource {
  public:
   bool first() { return !given_.exchange(true); }
@@ -66,15 +65,15 @@ class RunnerWarning final : public Resource {
 
 }  // namespace
 
-/// A caller's place in a line; whoever comes next is woken when it is given up.
+/// A caller's place in a line; giving it up wakes the next caller.
 class QueueResource::Place {
  public:
-  /// The lock is held.
+  /// The lock must be held.
   Place(QueueResource& queue, Line& line, Waiter& waiter)
       : queue_(queue), line_(line), waiter_(waiter) {
     line_.push_back(&waiter_);
   }
-  /// The lock is not held.
+  /// The lock must not be held.
   ~Place() {
     std::lock_guard lock(queue_.mutex_);
     line_.erase(std::find(line_.begin(), line_.end(), &waiter_));
@@ -90,16 +89,16 @@ class QueueResource::Place {
   Waiter& waiter_;
 };
 
-/// A dequeue under way.
+/// A dequeue in progress.
 struct QueueResource::Dequeue {
   std::size_t count;
   bool fewer;
-  std::size_t needs;  // elements in the queue that are worth another attempt
+  std::size_t needs;  // queue size that makes another attempt worthwhile
   std::vector<QueueOrder::Drawn> taken{};
 };
 
-/// Calls `step` under the lock whenever it may have become possible, until it returns true; `undo`
-/// when the wait is cancelled.
+/// Calls `step` under the lock each time it may have become possible, until it returns true. Calls
+/// `undo` if the wait is cancelled.
 template <class Step, class Undo>
 void QueueResource::serve(Line& line, const QueueCaller& caller, const char* what,
                           const std::size_t* needs, Step&& step, Undo&& undo) {
@@ -116,7 +115,7 @@ void QueueResource::serve(Line& line, const QueueCaller& caller, const char* wha
     waiter.cancelled = true;
     waiter.changed.notify_one();
   });
-  // Released before the callback ends, which waits for one in progress.
+  // Unlocks before `wake` is destroyed, which waits for a callback in progress.
   std::unique_lock wait_lock(mutex_);
   bool may_warn = needs != nullptr && caller.launch != nullptr;
   while (true) {
@@ -130,7 +129,7 @@ void QueueResource::serve(Line& line, const QueueCaller& caller, const char* wha
     } else if (waiter.changed.wait_for(wait_lock, kLongWait) == std::cv_status::timeout) {
       may_warn = false;
       if (!lacks_runner()) continue;
-      wait_lock.unlock();  // a log sink may look at the queue
+      wait_lock.unlock();  // a log sink may call the queue
       warn_of_runner(*caller.launch);
       wait_lock.lock();
     }
@@ -188,7 +187,7 @@ void QueueResource::enqueue_many(const QueueValues& values, const QueueCaller& c
         wake_dequeuer();
         return row == rows;
       },
-      [] {});  // rows that are in stay in, as in TensorFlow
+      [] {});  // rows already enqueued stay, as in TensorFlow
 }
 
 std::vector<QueueElement> QueueResource::dequeue(std::size_t count, bool fewer,
@@ -209,15 +208,15 @@ std::vector<QueueElement> QueueResource::dequeue(std::size_t count, bool fewer,
   return elements;
 }
 
-/// How many elements must be there for a dequeue of `count` to get on: all of them, unless the
-/// queue cannot hold so many at once.
+/// Returns how many elements must be in the queue for a dequeue of `count` to make progress: all of
+/// them, unless the queue cannot hold that many at once.
 std::size_t QueueResource::needed(std::size_t count) const {
   const std::size_t kept = order_->min_after_dequeue();
   return count < spec_.capacity - kept ? count + kept : spec_.capacity;
 }
 
-/// Takes elements for a dequeue. Returns whether it is complete; takes none before `needs` elements
-/// are there.
+/// Takes elements for a dequeue and returns whether it is complete. Takes none until there are
+/// `needs` elements.
 bool QueueResource::try_dequeue(Dequeue& attempt) {
   if (closed_ && order_->size() + attempt.taken.size() < attempt.count) {
     undo_dequeue(attempt);
@@ -228,7 +227,7 @@ bool QueueResource::try_dequeue(Dequeue& attempt) {
   const std::size_t kept = closed_ ? 0 : order_->min_after_dequeue();
   std::size_t there = order_->size() > kept ? order_->size() - kept : 0;
   there = std::min(there, attempt.count - attempt.taken.size());
-  reserve_more(attempt.taken, there);  // before anything is drawn, which would be lost
+  reserve_more(attempt.taken, there);  // before anything is drawn, which a failure would lose
   for (; there > 0; --there) {
     attempt.taken.push_back(order_->draw(closed_));
     ++in_hand_;
@@ -238,7 +237,7 @@ bool QueueResource::try_dequeue(Dequeue& attempt) {
   return attempt.taken.size() == attempt.count;
 }
 
-/// Leaves the queue as if the dequeue had not begun.
+/// Restores the queue as if the dequeue had not begun.
 void QueueResource::undo_dequeue(Dequeue& attempt) {
   in_hand_ -= attempt.taken.size();
   while (!attempt.taken.empty()) {
@@ -291,7 +290,7 @@ void QueueResource::admit(QueueElement element) {
   drop_skipped();
 }
 
-/// Takes out what another queue has given to its dequeues already.
+/// Drops elements that were dequeued in an earlier session, see `skip`.
 void QueueResource::drop_skipped() {
   const std::size_t kept = closed_ ? 0 : order_->min_after_dequeue();
   for (; to_skip_ > 0 && order_->size() > kept; --to_skip_) order_->draw(closed_);
@@ -306,7 +305,7 @@ QueueOrder::Position QueueResource::position() const {
         {.hint = "save between steps, or give the queue a larger capacity"});
   }
   QueueOrder::Position position = order_->position();
-  // What it held may not have come back yet.
+  // The elements that it held may not have been enqueued again yet.
   if (resumed_ && resumed_->drawn == position.drawn) return *resumed_;
   position.drawn += to_skip_;
   return position;
@@ -442,7 +441,7 @@ void QueueResource::recycle(std::vector<QueueElement> elements) {
   try {
     reserve_more(spare_, std::min(elements.size(), kMaxSpare - spare_.size()));
   } catch (const std::bad_alloc&) {
-    return;  // then their memory is free
+    return;  // their memory is freed instead
   }
   for (QueueElement& element : elements) {
     if (spare_.size() < kMaxSpare) spare_.push_back(std::move(element));

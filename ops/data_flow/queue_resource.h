@@ -18,26 +18,26 @@
 
 namespace towerflow {
 
-/// What a queue was made with.
+/// The parameters of a queue.
 struct QueueSpec {
   std::string kind;  ///< "FIFOQueue"
-  std::string name;  ///< as messages show it
+  std::string name;  ///< as shown in messages
   std::size_t capacity = 0;
   std::vector<DType> dtypes;  ///< of the components of an element
-  /// The same; empty when elements may differ, with unknown sizes where they are padded.
+  /// Also of the components; empty if elements may differ, with unknown sizes if they are padded.
   std::vector<Shape> shapes;
   RunnerMark runner{};
 };
 
-/// Who waits: the run that may be cancelled, the pool that may use the thread's core meanwhile, and
-/// the launch that a warning would be about.
+/// The caller of a queue operation that may wait: its run, which may be cancelled, the pool that
+/// may use its core meanwhile, and the launch to name in a warning.
 struct QueueCaller {
   Cancellation& cancellation;
   ThreadPool& pool;
   const LaunchArgs* launch = nullptr;
 };
 
-/// The values of one enqueue, a component each.
+/// The values of one enqueue, one per component.
 struct QueueValues {
   const std::vector<TensorDesc>& descs;
   const void* const* data;
@@ -45,9 +45,9 @@ struct QueueValues {
 
 /// The queue of one session behind FIFOQueueV2, RandomShuffleQueueV2 and PaddingFIFOQueueV2.
 ///
-/// Callers that must wait form two lines, one to enqueue and one to dequeue, and are served in the
-/// order in which they came, as in TensorFlow. A wait ends with CancelledError when its run is
-/// cancelled or the session closes.
+/// Callers that must wait form two lines, one of enqueues and one of dequeues, and are served in
+/// order of arrival, as in TensorFlow. A wait ends with CancelledError if its run is cancelled or
+/// the session closes.
 class QueueResource final : public Resource {
  public:
   QueueResource(QueueSpec spec, std::unique_ptr<QueueOrder> order)
@@ -55,41 +55,42 @@ class QueueResource final : public Resource {
 
   const QueueSpec& spec() const { return spec_; }
 
-  /// Adds one element; waits while the queue is full. InvalidArgumentError for values that do not
-  /// fit the queue, CancelledError when it is closed.
-  /// `record` is what the element was made of.
+  /// Adds one element, made from `record`; waits while the queue is full. Throws
+  /// InvalidArgumentError for values that do not match the queue, CancelledError if it is closed.
   void enqueue(const QueueValues& values, const QueueCaller& caller, const RecordPlace& record);
   /// Adds the rows of the values, each as soon as there is room.
   void enqueue_many(const QueueValues& values, const QueueCaller& caller);
 
-  /// Takes `count` elements; waits until there are so many besides those that stay behind, or the
-  /// queue is closed. `fewer` is content with what is left of a closed queue. OutOfRangeError when
-  /// too few are left; these stay in the queue.
+  /// Takes `count` elements. Waits until there are that many, besides those that a shuffle holds
+  /// back, or the queue is closed. With `fewer`, accepts what is left of a closed queue. Throws
+  /// OutOfRangeError if too few are left; these stay in the queue.
   std::vector<QueueElement> dequeue(std::size_t count, bool fewer, const QueueCaller& caller);
-  /// Gives the memory of elements back for later ones.
+  /// Takes back the memory of elements for use by later ones.
   void recycle(std::vector<QueueElement> elements);
 
-  /// No more elements will come. Waits its turn behind the enqueues that wait already; a second
-  /// close is a CancelledError.
+  /// Closes the queue to further elements, after the enqueues that wait already. Throws
+  /// CancelledError if it is closed already.
   void close(const QueueCaller& caller);
-  /// The same at once: the enqueues that wait end with CancelledError. Neither plans nor allocates,
-  /// so that there is nothing that could keep a queue from being ended.
+  /// Closes the queue at once; pending enqueues end with CancelledError. Needs no plan and no
+  /// memory, so that a queue can always be ended.
   void cancel() noexcept;
-  /// A queue runner has been started for it: a dequeue that waits need not warn that none was.
+  /// Notes that a queue runner was started, so that waiting dequeues need not warn of a missing
+  /// one.
   void note_runner();
-  /// Says why the queue will be closed. Once it is and runs dry, dequeues throw `cause` itself when
-  /// `raise`, else their OutOfRangeError names it. The first cause stays.
+  /// Sets why the queue will be closed. Once it is closed and empty, dequeues rethrow `cause` if
+  /// `raise`, else name it in their OutOfRangeError. Only the first cause is kept.
   void set_cause(std::exception_ptr cause, bool raise);
 
-  /// Where the queue stands, whatever has been enqueued ahead of need. FailedPreconditionError
-  /// while a dequeue of more elements than fit the queue has some of them.
+  /// Returns the position of the queue, whatever has been enqueued ahead. Throws
+  /// FailedPreconditionError while a dequeue of more elements than the queue can hold has taken
+  /// some of them.
   QueueOrder::Position position() const;
-  /// Before the queue is used: as if `count` elements had been dequeued that will be enqueued once
-  /// more. FailedPreconditionError when it has been used.
+  /// Drops the first `count` elements, which were dequeued in an earlier session and will be
+  /// enqueued again. Throws FailedPreconditionError if the queue has been used.
   void skip(std::uint64_t count);
-  /// Before the queue is used: goes on from where another was, once the elements that it held are
-  /// enqueued in their order. FailedPreconditionError when it has been used, InvalidArgumentError
-  /// for a position that it cannot have.
+  /// Continues from the position of another queue, once the elements that it held are enqueued
+  /// again in order. Throws FailedPreconditionError if the queue has been used,
+  /// InvalidArgumentError for a position that it cannot have.
   void resume(QueueOrder::Position position);
 
   std::size_t size() const;
@@ -100,7 +101,7 @@ class QueueResource final : public Resource {
  private:
   struct Waiter {
     std::condition_variable changed;
-    const std::size_t* needs = nullptr;  // elements that must be there for a dequeue to go on
+    const std::size_t* needs = nullptr;  // queue size at which a dequeue can make progress
     bool cancelled = false;
   };
   using Line = std::deque<Waiter*>;
@@ -136,8 +137,8 @@ class QueueResource final : public Resource {
   std::exception_ptr cause_;
   bool raise_cause_ = false;
   std::size_t in_hand_ = 0;                      // taken by dequeues that wait for more
-  std::uint64_t to_skip_ = 0;                    // elements to be dropped before the first dequeue
-  std::optional<QueueOrder::Position> resumed_;  // until something is dequeued
+  std::uint64_t to_skip_ = 0;                    // elements to drop before the first dequeue
+  std::optional<QueueOrder::Position> resumed_;  // reported until something is dequeued
 
   std::mutex spare_mutex_;
   std::vector<QueueElement> spare_;

@@ -29,7 +29,7 @@ bool SourceTurns::may_take_turn(std::size_t member) const {
   return dissolved_ || live_[member] == 0 || (next_ == member && !busy_);
 }
 
-/// To the next operation that has threads; stays where none has.
+/// Passes the turn to the next operation that has threads, if any.
 void SourceTurns::advance_turn() {
   for (std::size_t step = 1; step <= live_.size(); ++step) {
     const std::size_t member = (next_ + step) % live_.size();
@@ -41,7 +41,7 @@ void SourceTurns::advance_turn() {
 
 SourceTurns::Turn::Turn(SourceTurns& turns, std::size_t member, const QueueCaller& caller)
     : turns_(turns) {
-  const auto take_turn = [&] {  // under the lock
+  const auto take_turn = [&] {  // called under the lock
     held_ = !turns_.dissolved_ && turns_.live_[member] > 0;
     turns_.busy_ = turns_.busy_ || held_;
   };
@@ -59,7 +59,7 @@ SourceTurns::Turn::Turn(SourceTurns& turns, std::size_t member, const QueueCalle
     cancelled = true;
     turns_.changed_.notify_all();
   });
-  // Released before the callback ends, which waits for one in progress.
+  // Unlocks before `wake` is destroyed, which waits for a callback in progress.
   std::unique_lock lock(turns_.mutex_);
   turns_.changed_.wait(lock, [&] { return turns_.may_take_turn(member) || cancelled; });
   if (cancelled) throw errors::CancelledError("waiting for a turn to read was cancelled");

@@ -14,33 +14,33 @@
 
 namespace towerflow {
 
-/// The enqueue operations of one queue runner take what they enqueue in turns, 0, 1, .., 0, 1, ..,
-/// whatever the threads that run them are slowed down by; what each then makes of it is made at the
-/// same time and admitted in the order of the turns. So several readers that share a queue of file
-/// names get the same files, and their records the same order, in every run.
+/// Makes the enqueue operations of one queue runner take their inputs in turns, 0, 1, .., 0, 1, ..,
+/// whatever the timing of their threads. Each then processes its input concurrently, but results
+/// are admitted in the order of the turns. So several readers that share a queue of file names read
+/// the same files, and produce their records in the same order, in every run.
 ///
-/// An operation whose threads have all ended is passed over from the place where it ended.
+/// An operation is skipped once all of its threads have ended.
 class SourceTurns {
  public:
-  /// `threads[i]` threads run operation i.
+  /// `threads[i]` is the number of threads that run operation i.
   explicit SourceTurns(std::vector<std::size_t> threads) : live_(std::move(threads)) {}
 
-  /// Tells that one of the threads of operation `member` has ended.
+  /// Notes that one of the threads of operation `member` has ended.
   void remove_thread(std::size_t member);
-  /// Nobody waits any longer: something that two runners use has no one order.
+  /// Ends all waiting, since a node used by two runners has no single order.
   void dissolve();
   bool live() const;
 
-  /// The turn of one run of operation `member`. Waiting for it ends with CancelledError when the
-  /// run is cancelled. A run that no thread of the runner makes does not wait.
+  /// The turn of one run of operation `member`. Waiting for it ends with CancelledError if the run
+  /// is cancelled. A run does not wait if all threads of the operation have ended.
   class Turn {
    public:
     Turn(SourceTurns& turns, std::size_t member, const QueueCaller& caller);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
-    /// Ends the turn, so that the next operation has its turn. Returns a place in the line of those
-    /// that enqueue.
+    /// Ends the turn, so that the next operation gets its turn. Returns a ticket for the line of
+    /// enqueues.
     Ticket finish();
 
    private:
@@ -54,29 +54,29 @@ class SourceTurns {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::size_t> live_;  // threads by member
+  std::vector<std::size_t> live_;  // number of threads of each member
   std::size_t next_ = 0;           // the member whose turn it is
   bool busy_ = false;
   bool dissolved_ = false;
   std::shared_ptr<TicketLine> line_ = std::make_shared<TicketLine>();
 };
 
-/// Tells a node of a session whose turn its runs take.
+/// The resource of a node in a session that holds the turns its runs take.
 class SourcePlace final : public Resource {
  public:
   struct Assigned {
     std::shared_ptr<SourceTurns> turns;
     std::size_t member = 0;
   };
-  /// The name of a node's place; made once, so that a run allocates nothing.
+  /// Returns the name of a node's place; kernels make it once, so that runs do not allocate.
   static std::string name_of(const std::string& node) { return "_turn/" + node; }
-  /// The place of node `node`.
+  /// Returns the place of node `node`, creating it if needed.
   static SourcePlace& of(ResourceStore& resources, const std::string& node);
-  /// What was assigned to the node of this place; no turns when nothing was.
+  /// Returns what was assigned to the node of this place; without turns if nothing was.
   static Assigned find(ResourceStore& resources, const std::string& place);
 
-  /// Replaces what an earlier start of the runner assigned; where another runner uses the node as
-  /// well, both go without turns.
+  /// Replaces what an earlier start of the runner assigned. If another live runner uses the node
+  /// too, both go without turns.
   void assign(Assigned assigned);
 
  private:

@@ -27,8 +27,9 @@ void check_bytes(const Shape& shape, DType dtype) {
   }
 }
 
-/// Copies dimensions `axis` and on of `value` into the beginning of the same ones of memory whose
-/// sizes are `sizes`; `stride` is the elements of one step along `axis` there. Advances `from`.
+/// Copies dimensions `axis` and up of `value` to the beginning of the same dimensions of `to`,
+/// whose sizes are `sizes`; `stride` is the number of elements per step along `axis` in `to`.
+/// Advances `from`.
 template <class T>
 void copy_block(const Shape& value, const std::vector<std::int64_t>& sizes, std::size_t axis,
                 std::size_t stride, const T*& from, T* to) {
@@ -44,7 +45,7 @@ void copy_block(const Shape& value, const std::vector<std::int64_t>& sizes, std:
   }
 }
 
-/// `T` is std::string, or std::byte with the bytes of an element as one more dimension.
+/// `T` is std::string, or std::byte with the bytes of an element as an additional dimension `unit`.
 template <class T>
 void write_as(const std::vector<QueueElement>& elements, std::size_t index, const Shape& row,
               const Shape& unit, T* out) {
@@ -58,7 +59,7 @@ void write_as(const std::vector<QueueElement>& elements, std::size_t index, cons
       std::copy_n(from, per_row, out);
     } else {
       std::fill_n(out, per_row, T{});
-      // Where the value has elements, no dimension of `row` is 0.
+      // If the value has elements, no dimension of `row` is 0.
       if (value.elements() > 0) {
         copy_block(value.shape().concatenated(unit), sizes, 0,
                    per_row / static_cast<std::size_t>(sizes[0]), from, out);

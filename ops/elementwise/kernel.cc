@@ -1,4 +1,4 @@
-// Runs a program of elementwise steps over pieces that stay in the nearest cache.
+// Runs a program of elementwise steps over pieces that stay in the first-level cache.
 #include "ops/elementwise/kernel.h"
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace towerflow {
 namespace {
 
-/// Most elements of a piece: four bytes each, eight results fit a first-level cache of 32 KiB.
+/// Largest piece: at four bytes an element, eight results fit a first-level cache of 32 KiB.
 constexpr std::int64_t kPieceElements = 1024;
 
-/// Where an operand of a step lies.
+/// The location of an operand or result of a step.
 struct Place {
   enum class Kind { input, number, buffer };
   Kind kind = Kind::input;
@@ -27,10 +27,10 @@ struct Place {
 struct PreparedStep {
   StepLoop loop;
   std::vector<Place> operands;
-  Place out;  // of kind input: the output itself
+  Place out;  // kind input: the output of the op
 };
 
-/// An input that is written out in full, piece by piece.
+/// An input that is expanded to the output's shape, piece by piece.
 struct Expansion {
   std::size_t input = 0;
   std::size_t buffer = 0;
@@ -54,7 +54,7 @@ class ProgramKernel final : public CpuKernel {
   }
 
   int slices(int) const override { return partial_slices(elements_); }
-  bool may_fail() const override { return false; }  // `step_loop` takes nothing that does
+  bool may_fail() const override { return false; }  // `step_loop` returns no loop that fails
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(slices(0)) * slice_bytes();
   }
@@ -66,7 +66,7 @@ class ProgramKernel final : public CpuKernel {
     for (std::int64_t at = all.begin; at < all.end; at += piece_) {
       const std::int64_t n = std::min(piece_, all.end - at);
       for (const Expansion& expansion : expansions_) {
-        // What repeats within a piece is there already from the first one.
+        // If the period divides the piece, the first expansion is valid for all pieces.
         if (at > all.begin && piece_ % expansion.repeated.period() == 0) continue;
         expand(expansion, inputs, buffers, at, n);
       }
@@ -91,8 +91,9 @@ class ProgramKernel final : public CpuKernel {
     }
   }
 
-  /// The output may lie where an input of its shape does: each piece of that is read before the
-  /// piece of the output is written, by the same step at the latest.
+  /// Returns the inputs whose memory the output may reuse: those of its shape and element size.
+  /// Each piece of such an input is read by the step that writes that piece of the output, or
+  /// before.
   std::vector<InPlacePair> in_place(const TensorDesc& output) const {
     std::vector<InPlacePair> pairs;
     if (elements_ == 0 || program_.steps.back().op == "Cast") return pairs;  // other element sizes
@@ -133,7 +134,7 @@ class ProgramKernel final : public CpuKernel {
     const ElementwiseStep& step = program_.steps[index];
     PreparedStep made;
     std::vector<DType> dtypes;
-    bool one_number = false;  // the loops of two operands take one, no other loop does
+    bool one_number = false;  // binary loops take one scalar, other loops none
     for (const ElementwiseOperand operand : step.operands) {
       const auto i = static_cast<std::size_t>(operand.index);
       dtypes.push_back(operand.is_step ? program_.steps[i].dtype : inputs_[i].dtype);
@@ -164,7 +165,7 @@ class ProgramKernel final : public CpuKernel {
     return buffer;
   }
 
-  /// A result that no later step reads gives its buffer back, once.
+  /// Frees the buffer of a result that no later step reads. A result read twice is freed only once.
   void release(ElementwiseOperand operand, std::size_t index) {
     const auto i = static_cast<std::size_t>(operand.index);
     if (!operand.is_step || last_use_[i] != index) return;
@@ -176,7 +177,7 @@ class ProgramKernel final : public CpuKernel {
     for (const Expansion& expansion : expansions_) {
       if (expansion.input == input) return expansion.buffer;
     }
-    // A buffer of its own, since its content lasts from piece to piece.
+    // Has its own buffer, since its content is kept from piece to piece.
     expansions_.push_back({input, buffers_++, size_of(inputs_[input].dtype),
                            RepeatedOperand(inputs_[input].shape, program_.shape)});
     return expansions_.back().buffer;

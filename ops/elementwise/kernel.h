@@ -4,7 +4,7 @@
 
 namespace towerflow {
 
-/// The CPU kernel of `_Elementwise`.
+/// Makes the CPU kernel of `_Elementwise`.
 std::unique_ptr<PreparedKernel> elementwise_program_kernel(const KernelRequest& request);
 
 }  // namespace towerflow

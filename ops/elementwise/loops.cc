@@ -32,7 +32,7 @@ UnaryLoop relu_loop(DType dtype) {
 
 BinaryLoops relu_grad_loops(DType dtype) {
   if (dtype == DType::float64) return binary_loops<double, double, ReluGrad<double>>();
-  // Both operands have the shape of the result, or the op would not take them.
+  // The op only takes operands of the shape of the result.
   return {.both = [](const void* dy, const void* x, void* out, std::int64_t n) {
     simd::loops().relu_grad(static_cast<const float*>(dy), static_cast<const float*>(x),
                             static_cast<float*>(out), n);

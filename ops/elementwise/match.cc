@@ -1,4 +1,4 @@
-// Which nodes may be steps of a program, and of which.
+// Decides which nodes may be steps of which programs.
 #include "ops/elementwise/match.h"
 
 #include <algorithm>

@@ -9,14 +9,14 @@
 
 namespace towerflow {
 
-/// What a step of a program reads: an input of the op, or the result of an earlier step.
+/// An operand of a step: an input of the op, or the result of an earlier step.
 struct ElementwiseOperand {
   bool is_step = false;
   int index = 0;
   bool operator==(const ElementwiseOperand&) const = default;
 };
 
-/// One op of the chain.
+/// One op of a chain.
 struct ElementwiseStep {
   std::string op;
   DType dtype = DType::invalid;  ///< of its result
@@ -26,7 +26,7 @@ struct ElementwiseStep {
   std::string text() const;  ///< "Mul(x0, %1)"
 };
 
-/// To be looked at: programs are made by a rewrite alone.
+/// For display only: programs are created only by a rewrite.
 template <>
 struct AttrConversion<ElementwiseStep> {
   using Value = std::string;
@@ -35,15 +35,15 @@ struct AttrConversion<ElementwiseStep> {
 
 /// The attributes of `_Elementwise`: ops to run one after another over each piece of the result.
 ///
-/// The result of every step has the shape of the whole; inputs broadcast to it. The last step gives
-/// the output.
+/// The result of every step has the shape of the output, to which inputs broadcast. The last step
+/// gives the output.
 struct ElementwiseProgram {
   Shape shape;
   std::vector<ElementwiseStep> steps;
   static constexpr auto fields = std::tuple{attr::field("shape", &ElementwiseProgram::shape),
                                             attr::field("steps", &ElementwiseProgram::steps)};
 
-  /// "%0 = Mul(x0, x1); %1 = Tanh(%0)"
+  /// Returns, for example, "%0 = Mul(x0, x1); %1 = Tanh(%0)".
   std::string text() const;
 };
 

@@ -9,16 +9,16 @@
 namespace towerflow {
 
 /// An operand that broadcasts to a larger shape, read as if it had that shape: its sizes and
-/// strides, joined where memory allows.
+/// strides, with dimensions merged where possible.
 class RepeatedOperand {
  public:
-  /// `operand` broadcasts to `out`, which has elements.
+  /// `operand` must broadcast to `out`, which must not be empty.
   RepeatedOperand(const Shape& operand, const Shape& out);
 
-  /// The content comes again after so many elements.
+  /// Returns the number of elements after which the content repeats.
   std::int64_t period() const { return period_; }
 
-  /// to[i] = element `begin + i` of the broadcast, for i < n.
+  /// Sets to[i] to element `begin + i` of the broadcast, for i < n.
   template <class T>
   void copy(const T* from, T* to, std::int64_t begin, std::int64_t n) const {
     const std::int64_t width = sizes_.back();
@@ -39,7 +39,7 @@ class RepeatedOperand {
 
  private:
   void add(std::int64_t size, std::int64_t stride);
-  /// Where a row begins.
+  /// Returns the offset at which a row begins.
   std::int64_t offset(std::int64_t row) const {
     std::int64_t at = 0;
     for (std::size_t i = sizes_.size() - 1; i-- > 0;) {
@@ -49,7 +49,7 @@ class RepeatedOperand {
     return at;
   }
 
-  std::vector<std::int64_t> sizes_, strides_;  // the last is a row, its stride 0 or 1
+  std::vector<std::int64_t> sizes_, strides_;  // the last dimension is a row, of stride 0 or 1
   std::int64_t period_ = 1;
 };
 

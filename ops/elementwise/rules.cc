@@ -1,4 +1,4 @@
-// The rewrite of a tree of elementwise ops into one instruction.
+// Rewrites a tree of elementwise ops into one instruction.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -13,18 +13,18 @@
 namespace towerflow {
 namespace {
 
-// Beyond these a longer chain saves little: it is read from more places than a processor fetches
-// ahead from.
+// Limits beyond which a longer chain saves little, since it reads more arrays than a processor
+// prefetches.
 constexpr std::size_t kMostSteps = 64;
 constexpr std::ptrdiff_t kMostArrays = 16;
 
-/// The nodes to become one instruction, the last of them `last`.
+/// The nodes that become one instruction; `last` is the last of them.
 class Chain {
  public:
   Chain(const PlanGraph& graph, int last) : graph_(graph), last_(last) {
     take(last);
-    // Consumers stand behind what they read: when the turn of a node comes, all of its consumers
-    // have had theirs.
+    // Nodes are in topological order, and candidates are visited from the last to the first: all
+    // consumers of a node are visited before it.
     while (!candidates_.empty()) {
       const int id = *candidates_.begin();
       candidates_.erase(candidates_.begin());
@@ -38,10 +38,10 @@ class Chain {
 
   bool worthwhile() const { return members_.size() > 1; }
   const std::set<int>& members() const { return members_; }
-  /// Nodes that only the chain reads and that it yet could not take.
+  /// Returns the nodes that only the chain reads but that it had no room for.
   const std::vector<int>& left() const { return left_; }
 
-  /// The steps of all, and the inputs that they read from outside.
+  /// Returns the steps of all members; appends the values that they read from outside to `inputs`.
   ElementwiseProgram program(std::vector<ValueId>& inputs) const {
     ElementwiseProgram program{node_at(graph_, last_).outputs[0].shape, {}};
     std::map<ValueId, ElementwiseOperand> known;
@@ -76,7 +76,7 @@ class Chain {
         }
         steps.push_back(std::move(step));
       }
-    } else if (folds(node)) {  // in the order of its inputs
+    } else if (folds(node)) {  // a left fold over its inputs
       ElementwiseOperand sum = operands[0];
       for (std::size_t i = 1; i < operands.size(); ++i) {
         steps.push_back({node.op->folds_by, dtype, {sum, operands[i]}});
@@ -134,7 +134,7 @@ class Chain {
   std::set<int> members_;
   std::set<int, std::greater<>> candidates_;
   std::vector<int> left_;
-  std::map<int, int> reads_;  // by members, of each node
+  std::map<int, int> reads_;  // number of reads of each node by members
   std::size_t steps_ = 0;
 };
 
@@ -143,15 +143,15 @@ bool fuse(PlanGraph& graph, int id, const Chain& chain) {
   ElementwiseProgram program = chain.program(inputs);
   if (!graph.replace(id, "_Elementwise", std::move(program), std::move(inputs))) return false;
   for (const int member : chain.members()) {
-    // Now, so that it no longer counts as a reader when the next chain is looked for.
+    // Remove now, so that it does not count as a reader when the next chain is sought.
     if (member != id) graph.remove(member);
   }
   return true;
 }
 
-/// Tanh(Mul(x, y)) and the like -> _Elementwise(x, y)
+/// Fuses a chain such as Tanh(Mul(x, y)) into _Elementwise(x, y).
 ///
-/// What a chain has no room for ends a chain of its own, and so on, however deep the graph is.
+/// Nodes that a chain has no room for become the ends of further chains, however deep the graph is.
 bool fuse_chain(PlanGraph& graph, int id) {
   if (!is_elementwise(graph, node_at(graph, id)) || joins_consumer_chain(graph, id)) return false;
   bool fused = false;
