@@ -5,8 +5,8 @@
 
 namespace towerflow {
 
-/// The ops that optimizers make; users call the optimizers. They follow tf.raw_ops in inputs,
-/// attributes and arithmetic; none has a gradient, each writes its variable and slots.
+/// The ops that optimizers create; users call the optimizers. They follow tf.raw_ops in inputs,
+/// attributes and arithmetic. None has a gradient; each writes its variable and slots.
 
 struct ApplyAttrs {
   bool use_locking = false;
@@ -25,8 +25,8 @@ Operation apply_momentum(const Variable& variable, const Variable& accum, const 
                          const Operand& gradient, const Operand& momentum, const std::string& name,
                          ApplyAttrs attrs, Site site);
 
-/// Momentum on the rows `indices` [n] alone, gradient [n, d1, ...]; rows that repeat count as one
-/// row with the sum of their gradients.
+/// Momentum on only the rows `indices` [n], gradient [n, d1, ...]. The gradients of repeated rows
+/// are summed and applied once.
 Operation sparse_apply_momentum(const Variable& variable, const Variable& accum,
                                 const Operand& rate, const Operand& gradient,
                                 const Operand& indices, const Operand& momentum,

@@ -49,7 +49,7 @@ void add_inputs(OpBuilder& builder, const Operand& ref, std::span<const Variable
 static void register_adaptive_ops(OpRegistry& registry) {
   const NoGradient reason{"an optimizer's update has no gradient", false};
   using Names = std::vector<std::string>;
-  using Form = void (*)(FormWriter&);  // of ops that take slices
+  using Form = void (*)(FormWriter&);  // only ops on slices have one
   const auto add = [&](const char* name, const Names& slots, const Names& scalars, Form form,
                        AttrsDef attrs) {
     const bool sparse = form != nullptr;

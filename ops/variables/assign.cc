@@ -105,14 +105,14 @@ std::unique_ptr<PreparedKernel> change_kernel(const KernelRequest& request) {
   });
 }
 
-/// Changes the rows that indices name, one after another: a row that is named twice is changed
-/// twice, in their order. Each slice looks at all indices and does a range of the rows, so that
-/// this holds for it too. Phase 0 fails before anything is written.
+/// Updates the rows at the indices one after another: a repeated row is updated repeatedly, in
+/// order. Each slice scans all indices and updates its own range of rows, so that the order is kept
+/// with several slices too. Phase 0 fails before anything is written.
 template <class T, class Rule>
 class ScatterKernel final : public CpuKernel {
  public:
   explicit ScatterKernel(const SliceRows& rows) : rows_(rows) {
-    // Next to this many elements of a row it takes a slice little time to look at an index.
+    // Scanning an index is cheap compared with updating this many elements of a row.
     constexpr std::int64_t kElementsOfIndex = 64;
     const int most = std::min(slice_count(rows.width, kElementsOfIndex, kMostPartialSlices),
                               slice_count(rows.rows, 1, kMostPartialSlices));

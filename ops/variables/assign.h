@@ -6,11 +6,11 @@ namespace towerflow {
 
 struct AssignOptions {
   bool validate_shape = true;
-  bool use_locking = true;  ///< writes are always whole here; kept for TensorFlow's signature
+  bool use_locking = true;  ///< no effect: writes are always atomic
   std::string name{};
 };
 
-/// Writes `value` into the variable; the result reads it afterwards.
+/// Writes `value` into the variable. The result reads the variable after the write.
 ///
 /// shapes   value as the variable     dtypes  the variable's
 /// grads    none: a write is not a function of the loss
@@ -19,17 +19,17 @@ struct AssignOptions {
 Tensor assign(const Variable& variable, const Operand& value, AssignOptions options = {},
               Site site = Site::current());
 
-/// variable += value. (tf.assign_add)
+/// Adds `value` to the variable. (tf.assign_add)
 Tensor assign_add(const Variable& variable, const Operand& value, UpdateOptions options = {},
                   Site site = Site::current());
-/// variable -= value. (tf.assign_sub)
+/// Subtracts `value` from the variable. (tf.assign_sub)
 Tensor assign_sub(const Variable& variable, const Operand& value, UpdateOptions options = {},
                   Site site = Site::current());
 
-/// As above on the storage itself; `make_variable` uses it before the handle exists.
+/// As `assign`, on the storage itself; `make_variable` uses it before the handle exists.
 Tensor assign_ref(const Tensor& ref, const Operand& value, const AssignOptions& options, Site site);
 
-/// Rows `indices` of the variable -= updates; repeated rows add up. (tf.scatter_sub)
+/// Subtracts `updates` from rows `indices` of the variable; repeated rows add up. (tf.scatter_sub)
 ///
 /// shapes   indices [n...], updates [n..., d1, ...] of a variable [d0, d1, ...]
 /// errors   InvalidArgumentError: an index out of range

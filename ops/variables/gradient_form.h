@@ -10,18 +10,18 @@
 
 namespace towerflow {
 
-/// Towers whose gradients one op can take in; a sum over more has blocks of its own.
+/// Largest number of towers whose gradients one op can take; sums over more are not fused.
 inline constexpr std::size_t kMostTowers = 128;
 
-/// How an op gets one gradient from those of several towers. The op's inputs for it are the
-/// gradients, then the weights of a weighted sum, scalars, then the divisor where that is an input.
+/// How an op combines the gradients of several towers into one. Its inputs are the gradients, then
+/// the weights of a weighted sum (scalars), then the divisor if that is an input.
 struct GradientForm {
   int towers = 1;
-  bool from_zero = false;     ///< a sum starts from zero, as a reduction does; AddN does not
+  bool from_zero = false;     ///< the sum starts from zero, as in a reduction but not in AddN
   bool weighted = false;      ///< each gradient is multiplied by its weight first
   bool divided = false;       ///< the divisor is an input
-  std::int64_t divisor = 1;   ///< unless it is an input
-  bool use_nesterov = false;  ///< of the Apply op that was fused
+  std::int64_t divisor = 1;   ///< used unless the divisor is an input
+  bool use_nesterov = false;  ///< of the fused Apply op
   static constexpr auto fields =
       std::tuple{attr::field("towers", &GradientForm::towers),
                  attr::field("from_zero", &GradientForm::from_zero),
@@ -36,7 +36,7 @@ struct GradientForm {
   }
 };
 
-/// The numbers among the inputs of a form: weights and divisor.
+/// The scalars among the inputs of a form: weights and divisor.
 template <class T>
 struct FormNumbers {
   FormNumbers(const GradientForm& form, const void* const* inputs) {
@@ -51,7 +51,7 @@ struct FormNumbers {
   T divisor;
 };
 
-/// The sum that `form` describes, of elements `begin` and on out of `count`.
+/// The sum that `form` describes, from element `begin` of `count` on.
 template <class T>
 class TowerInputs {
  public:
@@ -73,7 +73,7 @@ class TowerInputs {
   const simd::GradientSumOf<T>& sum() const { return sum_; }
 
  private:
-  /// A reduction to one element runs along a row, which is added in lanes: an order of its own.
+  /// Sums to one element in lanes, as a reduction along a row does: the order affects rounding.
   void sum_one_element() {
     std::array<T, kMostTowers> row;
     const auto towers = static_cast<std::size_t>(sum_.towers);
@@ -91,7 +91,7 @@ class TowerInputs {
   simd::GradientSumOf<T> sum_;
 };
 
-/// Element i of a sum.
+/// Returns element i of a sum.
 template <class T>
 T sum_at(const simd::GradientSumOf<T>& sum, std::int64_t i) {
   T total = sum.start;

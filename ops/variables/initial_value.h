@@ -8,21 +8,21 @@
 
 namespace towerflow::types {
 
-/// Which part of a partitioned variable an initial value is for.
+/// The part of a partitioned variable that an initial value is for.
 struct PartitionInfo {
   Shape full_shape;
-  std::vector<std::int64_t> var_offset;  ///< where the part begins, one for each dimension
+  std::vector<std::int64_t> var_offset;  ///< offset of the part in each dimension
 };
 
 /// Makes an initial value of a shape and dtype inside the variable's `Initializer` scope.
 using InitializerFunction = std::function<Tensor(const Shape& shape, DType dtype, Site site)>;
-/// The same, told which part of a variable it is for; nullptr for a whole one.
+/// The same, given the part of the variable that it is for; nullptr for a whole variable.
 using PartInitializerFunction = std::function<Tensor(const Shape& shape, DType dtype,
                                                      const PartitionInfo* partition, Site site)>;
-/// Makes an initial value that has a shape and dtype of its own.
+/// Makes an initial value with its own shape and dtype.
 using InitialValueFunction = std::function<Tensor()>;
 
-/// How a variable is initialised: by a function of shape and dtype, by a function without
+/// How a variable is initialized: by a function of shape and dtype, by a function without
 /// arguments, or by a value.
 class Initializer {
  public:
@@ -45,10 +45,10 @@ class Initializer {
 
   bool is_value() const { return value_.has_value(); }
   const Operand& value() const { return *value_; }
-  /// Whether it makes values of the shape it is asked for.
+  /// Returns whether it makes values of a requested shape.
   bool takes_shape() const { return function_ != nullptr; }
 
-  /// The initial value; `shape` is given where it takes one. Throws TypeError where it does not.
+  /// Returns the initial value. Needs `shape` if it takes one, else throws TypeError for a shape.
   Tensor make(const Shape* shape, DType dtype, const PartitionInfo* partition, Site site) const;
 
  private:

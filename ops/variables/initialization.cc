@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kIsInitialized = "IsVariableInitialized";
 constexpr const char* kInitializedValue = "InitializedValue";
 
-/// Which variable: the storage is found by name in the session.
+/// The variable's name, by which its storage is found in the session.
 struct VariableName {
   std::string name;
   static constexpr auto fields = std::tuple{attr::input_name(0, "_variable", &VariableName::name)};
@@ -63,7 +63,7 @@ std::unique_ptr<PreparedKernel> initialized_value_kernel(const KernelRequest& re
       {.may_fail = false});
 }
 
-/// A variable's storage and the tensor that stands for its value.
+/// A variable's storage and the tensor of its value.
 struct Storage {
   Tensor ref, value;
 };
@@ -74,7 +74,7 @@ std::vector<Storage> storages(const std::vector<Variable>& variables) {
   return found;
 }
 
-/// All that the graph has, listed in a collection or not.
+/// Returns all storages in the graph, listed in a collection or not.
 std::vector<Storage> all_storages() {
   std::vector<Storage> found;
   for (const Operation& op : get_default_graph().get_operations()) {
@@ -101,8 +101,8 @@ Tensor is_initialized(const Tensor& ref, const std::string& name, Site site) {
       .output();
 }
 
-/// Whether a tensor depends on a variable. Most initial values do not: looked at first, and without
-/// recursion, since chains of nodes may be long.
+/// Returns whether a tensor depends on a variable. Most initial values do not, so this is checked
+/// first. Uses no recursion, since chains of nodes may be long.
 bool touches_variable(const Tensor& value) {
   std::vector<const Node*> open{&value.node()};
   std::unordered_map<const Node*, bool> seen;
@@ -116,7 +116,7 @@ bool touches_variable(const Tensor& value) {
   return false;
 }
 
-/// Replaces variables in the past of an initial value by their initialised values.
+/// Replaces variables that an initial value depends on by their `initialized_value`.
 class Guard {
  public:
   Guard(Graph& graph, std::string scope, Site site)
@@ -130,7 +130,7 @@ class Guard {
   }
 
   Tensor value(const Tensor& tensor) {
-    std::vector<Node*> open{&tensor.node()};  // the last is next, once its inputs are made
+    std::vector<Node*> open{&tensor.node()};  // a stack: a node is made after its inputs
     while (!open.empty()) {
       Node* node = open.back();
       const std::size_t size = open.size();
@@ -147,7 +147,7 @@ class Guard {
   }
 
  private:
-  /// Whether what lies behind a node stays as it is.
+  /// Returns whether the inputs of a node are not to be replaced.
   bool is_end(const Node* node) const {
     return node->op->name == kIsInitialized || variables_.contains(node);
   }
@@ -168,7 +168,7 @@ class Guard {
                                        .inputs = inputs,
                                        .attrs = node->attrs,
                                        .site = site_});
-    // The copy has the node's attributes, and colocation is one of them.
+    // Copy the colocation too, which is one of the node's attributes in TensorFlow.
     if (graph_.scopes().colocation.empty()) {
       copy.node().colocation_groups = node->colocation_groups;
     }
@@ -227,8 +227,8 @@ Tensor is_variable_initialized(const Variable& variable, IsVariableInitializedOp
   return is_initialized(variable.ref(), options.name, site);
 }
 
-/// TensorFlow's conditional, as one node in the place of its Merge. The names of the others are
-/// taken, so that what comes later is called what it is called there.
+/// Adds one node in place of the Merge of TensorFlow's conditional. The names of the other nodes
+/// are reserved, so that later nodes have the same names as in TensorFlow.
 Tensor Variable::initialized_value(Site site) const {
   Graph& graph = this->graph();
   const InitScope outside(graph);

@@ -12,10 +12,10 @@ struct IsVariableInitializedOptions {
   std::string name{};
 };
 
-/// Whether the session has a value for the variable.
+/// Returns whether the session has a value for the variable.
 ///
 /// shapes   variable [...] -> []     dtypes  any -> bool
-/// grads    none: it gives bool
+/// grads    none: the result is bool
 /// source   tf.is_variable_initialized
 Tensor is_variable_initialized(const Variable& variable, IsVariableInitializedOptions options = {},
                                Site site = Site::current());
@@ -25,10 +25,10 @@ struct ReportUninitializedVariablesOptions {
   std::string name = "report_uninitialized_variables";
 };
 
-/// The names of the variables that have no value in the session; of the global and local ones when
-/// none are given. Where there are none at all, every variable of the graph counts.
+/// Returns the names of the variables that have no value in the session, by default of the global
+/// and local ones. If there are none of these, every variable of the graph is checked.
 ///
-/// shapes   [n], known in the run     dtypes  string
+/// shapes   [n], n known only at run time     dtypes  string
 /// grads    none
 /// source   tf.report_uninitialized_variables
 Tensor report_uninitialized_variables(
@@ -39,8 +39,9 @@ inline Tensor report_uninitialized_variables(ReportUninitializedVariablesOptions
   return report_uninitialized_variables(std::nullopt, std::move(options), site);
 }
 
-/// A tensor whose computation fails with FailedPreconditionError unless all variables have values:
-/// their ranks. Nothing where there is no variable. (tf.assert_variables_initialized)
+/// Returns a tensor whose computation fails with FailedPreconditionError unless all variables have
+/// values: their ranks. Returns nothing if there are no variables.
+/// (tf.assert_variables_initialized)
 std::optional<Tensor> assert_variables_initialized(
     const std::optional<std::vector<Variable>>& var_list = std::nullopt,
     Site site = Site::current());
@@ -52,9 +53,9 @@ Operation initialize_variables(const std::vector<Variable>& variables, std::stri
 Operation initialize_all_variables(Site site = Site::current());
 Operation initialize_local_variables(Site site = Site::current());
 
-/// An initial value that may be used whatever has been initialised yet: what depends on other
-/// variables depends on their `initialized_value` instead. The nodes in between are made again,
-/// called after the old ones and `scope` ("v/"), as TensorFlow does when it makes a variable.
+/// Returns an initial value that can be computed whatever has been initialized so far: dependencies
+/// on other variables are replaced by their `initialized_value`. The nodes in between are copied
+/// and named after the originals and `scope` ("v/"), as TensorFlow does when it makes a variable.
 Tensor guarded_initial_value(const Tensor& initial_value, const std::string& scope, Site site);
 
 }  // namespace towerflow

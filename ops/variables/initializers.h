@@ -4,7 +4,7 @@
 
 namespace towerflow {
 
-/// Initial values for variables; each makes the nodes TensorFlow 1.x's class of that name makes,
+/// Initial values for variables. Each makes the same nodes as TensorFlow 1.x's class of that name,
 /// inside the variable's `Initializer` scope.
 
 /// All zeros. (tf.zeros_initializer)
@@ -13,16 +13,16 @@ Initializer zeros_initializer();
 Initializer ones_initializer();
 /// One value everywhere, or a list of values in row-major order. (tf.constant_initializer)
 ///
-/// A number, a list, nested braces, a vector or an Array. The last value of a
-/// list that is too short is repeated; one that is longer than the variable is a ValueError.
+/// Takes a number, a list, nested braces, a vector or an Array. The last value of a list that is
+/// too short is repeated; a list longer than the variable is a ValueError.
 Initializer constant_initializer(Operand value);
 
 struct RandomUniformInitializerOptions {
   Nested minval = 0.0;
-  std::optional<Nested> maxval{};  ///< 1, for a floating dtype
+  std::optional<Nested> maxval{};  ///< default 1 for a floating dtype
   std::optional<std::int64_t> seed{};
 };
-/// Values from minval up to maxval. (tf.random_uniform_initializer)
+/// Uniform values from [minval, maxval). (tf.random_uniform_initializer)
 Initializer random_uniform_initializer(RandomUniformInitializerOptions options = {});
 
 struct NormalInitializerOptions {
@@ -30,9 +30,9 @@ struct NormalInitializerOptions {
   double stddev = 1.0;
   std::optional<std::int64_t> seed{};
 };
-/// (tf.random_normal_initializer)
+/// Normal values. (tf.random_normal_initializer)
 Initializer random_normal_initializer(NormalInitializerOptions options = {});
-/// Normal values; those further than two standard deviations from the mean are drawn again.
+/// Normal values; those more than two standard deviations from the mean are drawn again.
 /// (tf.truncated_normal_initializer)
 Initializer truncated_normal_initializer(NormalInitializerOptions options = {});
 

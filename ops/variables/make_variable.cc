@@ -1,4 +1,4 @@
-// The nodes of a variable: storage, initial value, Assign and read.
+// Makes the nodes of a variable: storage, initial value, Assign and read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace towerflow {
 namespace {
 
-/// Colocates the nodes made while it lives with a node that does not exist yet.
+/// Colocates the nodes made during its lifetime with a node that does not exist yet.
 class FutureColocation {
  public:
   FutureColocation(Graph& graph, const std::string& name)
@@ -30,7 +30,7 @@ class FutureColocation {
   std::optional<std::string> before_;
 };
 
-/// The storage node; device and colocation come from the open scopes.
+/// Adds the storage node; device and colocation come from the open scopes.
 Tensor storage(Graph& graph, const std::string& scope, VariableAttrs attrs, Site site) {
   return graph
       .add({.op = "VariableV2",
@@ -111,7 +111,7 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
     collections.push_back(GraphKeys::TRAINABLE_VARIABLES);
   }
   {
-    // A variable is made once, before everything: open control dependencies are not for it.
+    // A variable is made once, before all else: open control dependencies do not apply to it.
     const InitScope outside(graph);
     // get_variable("") makes its nodes at the root, under the names of their ops.
     const bool unnamed = options.name.empty() && !request.named;
@@ -158,7 +158,7 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
   }
   Variable variable;
   variable.record_ = std::move(record);
-  // A collection that is named twice lists the variable once.
+  // A collection that is listed twice gets the variable once.
   for (auto key = collections.begin(); key != collections.end(); ++key) {
     if (std::find(collections.begin(), key, *key) != key) continue;
     graph.collections().add(*key, CollectionItem::of(variable));

@@ -9,7 +9,7 @@
 namespace towerflow {
 namespace {
 
-/// The average by itself.
+/// Computes only the average.
 template <class T>
 class AverageKernel final : public CpuKernel {
  public:
@@ -75,7 +75,7 @@ constexpr FusedUpdate fused(const char* name) {
           fused_rows_kernel<Rule, Nesterov, kEveryRow>};
 }
 
-/// Gradient descent on rows is a ScatterSub.
+/// Gradient descent on rows is a ScatterSub, which has no fused op.
 constexpr FusedUpdate fused_descent() {
   FusedUpdate one = fused<GradientDescentRule>("GradientDescent");
   one.family.rows = false;
@@ -107,15 +107,15 @@ std::span<const UpdateFamily> update_families() {
   return families;
 }
 
-// Ops of plans alone: the average of the towers' gradients, and that average applied in the same
-// pass over memory. Rewrites make them of what averages (ops/variables/update_rewrites.cc) and an
-// Apply op; the attributes are a GradientForm, which says what the average is.
+// Ops only of plans: the average of the towers' gradients, and that average applied in the same
+// pass over memory. Rewrites (ops/variables/update_rewrites.cc) make them from the ops that average
+// and an Apply op. The attributes are a GradientForm, which describes the average.
 //
-// _MeanOfN: inputs of the form. _MeanApplyX, for each ApplyX: variable, slots, scalars in their
-// order, inputs of the form. _MeanSparseApplyX, for each SparseApplyX: the same with values of
-// slices as gradients, then the indices of all of them.
+// _MeanOfN: inputs of the form. _MeanApplyX, for each ApplyX: variable, slots, scalars in order,
+// inputs of the form. _MeanSparseApplyX, for each SparseApplyX: the same with values of slices as
+// gradients, then the indices of all of them.
 //
-// _MovingAverage: variable, 1 - decay, value; made of an AssignSub and what it subtracts.
+// _MovingAverage: variable, 1 - decay, value; made from an AssignSub and the ops of its operand.
 static void register_mean_update_ops(OpRegistry& registry) {
   const NoGradient reason{"it is created after the gradients, in plans only"};
   registry.add({.name = "_MeanOfN",

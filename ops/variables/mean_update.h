@@ -5,8 +5,8 @@
 
 namespace towerflow {
 
-/// An optimizer's update that has a fused one: its name without "Apply", what stands before and
-/// behind the gradient, and whether there is one for rows.
+/// An optimizer's update that has a fused op: its name without "Apply", its numbers of slots, of
+/// scalars and of scalars before the gradient, and whether there is a fused op for rows.
 struct UpdateFamily {
   const char* name;
   std::size_t slots, scalars, before_gradient;

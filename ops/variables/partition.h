@@ -19,11 +19,11 @@ struct PartSlice {
 
 namespace towerflow {
 
-/// Into how many parts each dimension of a variable is cut; more than one in one dimension at most.
-/// (the `partitioner` of tf.get_variable)
+/// Returns into how many parts each dimension of a variable is divided; only one dimension may have
+/// more than one part. (the `partitioner` of tf.get_variable)
 using Partitioner = std::function<std::vector<int>(const Shape& shape, DType dtype)>;
 
-/// `num_shards` parts along `axis`, one a row where there are fewer rows.
+/// Divides `axis` into `num_shards` parts, or into one per row if there are fewer rows.
 /// (tf.fixed_size_partitioner)
 Partitioner fixed_size_partitioner(int num_shards, int axis = 0);
 
@@ -33,8 +33,8 @@ struct AxisSizePartitionerOptions {
   std::optional<int> max_shards{};
 };
 
-/// Parts of at most `max_shard_bytes` along an axis, if rows are no larger than that.
-/// (tf.variable_axis_size_partitioner)  Throws ValueError for sizes that are not positive.
+/// Divides an axis into parts of at most `max_shard_bytes`, if rows are no larger than that. Throws
+/// ValueError for sizes that are not positive. (tf.variable_axis_size_partitioner)
 Partitioner variable_axis_size_partitioner(std::int64_t max_shard_bytes,
                                            AxisSizePartitionerOptions options = {});
 
@@ -45,12 +45,12 @@ struct MinMaxPartitionerOptions {
   std::int64_t bytes_per_string_element = 16;
 };
 
-/// As many parts along an axis, up to `max_partitions`, as leave each `min_slice_size` bytes.
-/// (tf.min_max_variable_partitioner)
+/// Divides an axis into one part per `min_slice_size` bytes, rounded up, but at most into
+/// `max_partitions` parts and one per row. (tf.min_max_variable_partitioner)
 Partitioner min_max_variable_partitioner(MinMaxPartitionerOptions options = {});
 
 /// Returns the slices into which `partitions` divides `shape`. The first slices are larger if a
-/// size is not divisible. Throws ValueError for a list that does not fit the shape.
+/// size is not divisible. Throws ValueError for a list that does not match the shape.
 std::vector<PartSlice> part_slices(const Shape& shape, const std::vector<int>& partitions);
 
 }  // namespace towerflow

@@ -1,4 +1,4 @@
-// The variables of a store that consist of parts.
+// The partitioned variables of a store.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,14 +24,14 @@ std::vector<int> partitions_of(const Partitioner& partitioner, const Shape& shap
   }
   try {
     const std::vector<int> partitions = partitioner(shape, dtype);
-    part_slices(shape, partitions);  // throws where they do not fit
+    part_slices(shape, partitions);  // throws if they do not match the shape
     return partitions;
   } catch (const Error&) {
     rethrow_with({.site = site, .node = name, .op = "get_variable"});
   }
 }
 
-/// What a part starts from: the initializer itself, or its share of the whole value.
+/// Returns the initializer of a part: the given one, or a slice of the whole value.
 Initializer initializer_of(const Initializer& whole, const PartSlice& slice, DType dtype,
                            const std::string& part_name, Site site) {
   Graph& graph = get_default_graph();

@@ -11,7 +11,7 @@
 namespace towerflow {
 namespace {
 
-/// What a normal distribution of deviation 1 has left of it within two deviations.
+/// Standard deviation of a standard normal distribution truncated at two deviations.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
 std::pair<double, double> fans(const Shape& shape) {
@@ -37,8 +37,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// An initializer that draws by what `draw` makes of the shape, of the dtype, of the shape that the
-/// spread depends on.
+/// Makes an initializer that gives `draw` the sizes, the dtype and the shape of the whole variable.
 template <class Draw>
 Initializer drawing_initializer(Draw draw) {
   return PartInitializerFunction(

@@ -7,27 +7,27 @@
 
 namespace towerflow {
 
-/// Initial values whose spread depends on the shape of the weights. Each draws the numbers that
-/// TensorFlow 1.x's class of that name draws from the same seeds; a part of a partitioned variable
-/// is scaled as the whole one.
+/// Initial values whose spread depends on the shape of the weights. Each draws the same numbers as
+/// TensorFlow 1.x's class of that name from the same seeds; a part of a partitioned variable is
+/// scaled like the whole.
 ///
-/// `fan_in` and `fan_out` are the inputs and outputs of one unit: the last two sizes of the shape
-/// times all sizes before them (a vector: its length twice, a scalar: 1 and 1).
+/// `fan_in` and `fan_out` are the inputs and outputs of one unit: the last two sizes of the shape,
+/// each times all sizes before them (for a vector both are its length, for a scalar 1).
 ///
 /// shapes   any     dtypes  float32, float64
-/// errors   TypeError, when the variable is made: a dtype that is not floating
+/// errors   TypeError when the variable is made: a dtype that is not floating
 
 struct VarianceScalingOptions {
   double scale = 1.0;                             ///< above 0
-  std::string mode = "fan_in";                    ///< n below: or "fan_out", "fan_avg"
+  std::string mode = "fan_in";                    ///< determines n below; or "fan_out", "fan_avg"
   std::string distribution = "truncated_normal";  ///< or "normal", its old name,
                                                   ///< "untruncated_normal", "uniform"
   std::optional<std::int64_t> seed{};
 };
-/// Values of variance scale / n around 0: normal ones (by default those beyond two standard
-/// deviations are drawn again, and the deviation is that after it) or uniform ones within
-/// sqrt(3 scale / n). (tf.variance_scaling_initializer)
-/// errors   ValueError: a scale that is not positive, another mode or distribution
+/// Values of mean 0 and variance scale / n: normal (by default those beyond two standard deviations
+/// are drawn again, and the variance is that after truncation) or uniform within sqrt(3 scale / n).
+/// (tf.variance_scaling_initializer)
+/// errors   ValueError: a scale that is not positive, an unknown mode or distribution
 Initializer variance_scaling_initializer(VarianceScalingOptions options = {},
                                          Site site = Site::current());
 
@@ -44,7 +44,7 @@ struct UniformUnitScalingOptions {
   double factor = 1.0;
   std::optional<std::int64_t> seed{};
 };
-/// Uniform within factor sqrt(3 / n), n the product of all sizes but the last.
+/// Uniform within factor * sqrt(3 / n), where n is the product of all sizes but the last.
 /// (tf.uniform_unit_scaling_initializer)
 Initializer uniform_unit_scaling_initializer(UniformUnitScalingOptions options = {});
 

@@ -7,15 +7,15 @@
 
 namespace towerflow {
 
-/// Walks the slices of a sparse update: which row of the variable each belongs to.
+/// Maps the slices of a sparse update to rows of the variable.
 struct SliceRows {
   std::int64_t rows = 0;   ///< rows of the variable
   std::int64_t width = 1;  ///< elements of a row
   std::int64_t slices = 0;
   bool wide_indices = false;  ///< int64 rather than int32
 
-  /// Throws InvalidArgumentError for an index out of range. Called before anything is written, so
-  /// that an update is made whole or not at all.
+  /// Throws InvalidArgumentError for an index out of range. Must be called before anything is
+  /// written, so that an update is applied completely or not at all.
   void check(const void* indices) const {
     for (std::int64_t i = 0; i < slices; ++i) {
       const std::int64_t row = at(indices, i);
@@ -26,7 +26,7 @@ struct SliceRows {
     }
   }
 
-  /// Calls `visit(slice, row)` in order; the indices have been checked.
+  /// Calls `visit(slice, row)` in order. The indices must have been checked.
   template <class Visit>
   void for_each(const void* indices, Visit&& visit) const {
     for (std::int64_t i = 0; i < slices; ++i) visit(i, at(indices, i));

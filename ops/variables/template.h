@@ -10,22 +10,22 @@
 namespace towerflow::types {
 
 struct TemplateOptions {
-  bool create_scope_now_ = false;  ///< the scope exists from now on, not from the first call
-  std::string unique_name_{};      ///< taken as it stands, in place of the name
+  bool create_scope_now_ = false;  ///< make the scope now, not in the first call
+  std::string unique_name_{};      ///< used unchanged in place of the name
   CustomGetter custom_getter_{};
 };
 
-/// What the calls of a template share: its variable scope, and whether its variables are made.
+/// The state shared by the calls of a template: its variable scope, and whether variables exist.
 class TemplateCalls {
  public:
   TemplateCalls(std::string name, TemplateOptions options, Site site);
 
   /// Opens the scope for a call: a new one the first time, then the same one with reuse.
   std::unique_ptr<VariableScopeGuard> enter(Site site);
-  /// The function returned. Throws ValueError where a call after the first made a trainable
-  /// variable.
+  /// Must be called when the function has returned. Throws ValueError if a call after the first
+  /// made a trainable variable.
   void returned(Site site);
-  /// The function threw: says where the template was made and throws on.
+  /// Must be called when the function threw. Rethrows with the place where the template was made.
   [[noreturn]] void failed();
 
   const std::string& name() const { return name_; }
@@ -38,12 +38,12 @@ class TemplateCalls {
   TemplateOptions options_;
   Site site_;
   std::optional<VariableScopeHandle> scope_;
-  bool called_ = false;             ///< a call is under way, or was
-  bool variables_created_ = false;  ///< one returned
+  bool called_ = false;             ///< a call is in progress or has returned
+  bool variables_created_ = false;  ///< a call has returned
   std::size_t trainable_before_ = 0;
 };
 
-/// A function whose variables are made by its first call and found by all later ones. Copies share
+/// A function whose variables are made by its first call and reused by later ones. Copies share
 /// them. See make_template.
 template <class F>
 class Template {
@@ -70,7 +70,7 @@ class Template {
   }
 
   const std::string& name() const { return calls_->name(); }
-  /// The scope of its variables, once it has one. (variable_scope)
+  /// Returns the scope of its variables, if it has one yet. (variable_scope)
   const std::optional<VariableScopeHandle>& variable_scope() const { return calls_->scope(); }
 
  private:
@@ -82,10 +82,10 @@ class Template {
 
 namespace towerflow {
 
-/// Wraps a function so that its `get_variable` calls share variables between calls: the first call
-/// opens a variable scope called `name`, made unique, later ones open it again with reuse.
+/// Wraps a function so that its `get_variable` calls share variables between calls. The first call
+/// opens a variable scope called `name`, made unique; later ones enter it again with reuse.
 ///
-/// errors   ValueError: a later call makes a trainable variable (by tf::Variable, say)
+/// errors   ValueError: a later call makes a trainable variable (for example by tf::Variable)
 /// source   tf.make_template
 template <class F>
 Template<F> make_template(std::string name, F function, TemplateOptions options = {},

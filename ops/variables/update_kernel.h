@@ -11,22 +11,23 @@
 #include "ops/variables/gradient_form.h"
 #include "ops/variables/update_op.h"
 
-/// The kernel of a rule of ops/update_rules.h: of its Apply op, and of the op that averages towers'
-/// gradients in the same pass over memory.
+/// The kernel of a rule of ops/update_rules.h, for its Apply op and for the op that averages
+/// towers' gradients in the same pass over memory.
 namespace towerflow {
 
-/// Where an op has its inputs. All begin with the variable and its slots; an Apply op has its
-/// gradient among the scalars, one for rows an array of indices behind that.
+/// The layout of an op's inputs. All begin with the variable and its slots. An Apply op has its
+/// gradient among the scalars, followed by the indices if it is for rows; a fused op has the
+/// gradients after all scalars.
 enum class UpdateInputs { apply, apply_rows, fused };
 
-/// The first input of the gradients.
+/// Returns the index of the first gradient among the inputs.
 template <class Rule>
 constexpr std::size_t first_gradient(UpdateInputs layout) {
   return 1 + Rule::kSlots +
          (layout == UpdateInputs::fused ? Rule::kScalars : Rule::kBeforeGradient);
 }
 
-/// The rule that the scalars among the inputs make.
+/// Returns the rule made from the scalars among the inputs.
 template <class T, class Rule>
 Rule rule_of(UpdateInputs layout, const void* const* inputs) {
   const std::size_t skip = layout == UpdateInputs::fused   ? 0
@@ -40,7 +41,7 @@ Rule rule_of(UpdateInputs layout, const void* const* inputs) {
   return Rule(scalars.data());
 }
 
-/// Elements from `begin` on of the variable and its slots, the first inputs.
+/// Returns pointers to element `begin` of the variable and its slots, the first inputs.
 template <class T, class Rule>
 std::array<T*, 1 + Rule::kSlots> written_by(const void* const* inputs, std::int64_t begin) {
   std::array<T*, 1 + Rule::kSlots> written;
@@ -62,8 +63,8 @@ void update_each(const Rule& rule, const std::array<T*, 1 + Rule::kSlots>& writt
   run(std::make_index_sequence<Rule::kSlots>());
 }
 
-/// Applies `rule` to elements begin .. begin + n - 1 of the variable and its slots; the gradients
-/// stand at element `begin` already.
+/// Applies `rule` to elements begin .. begin + n - 1 of the variable and its slots. The gradients
+/// must already point to element `begin`.
 template <class T, class Rule>
 void update_elements(const Rule& rule, const void* const* inputs, std::int64_t begin,
                      const simd::GradientSumOf<T>& gradient, std::int64_t n) {
@@ -76,7 +77,7 @@ void update_elements(const Rule& rule, const void* const* inputs, std::int64_t b
   }
 }
 
-/// The same of one gradient, of any type.
+/// The same for a single gradient, of any type.
 template <class T, class Rule>
 void update_elements(const Rule& rule, const void* const* inputs, std::int64_t begin,
                      const T* gradient, std::int64_t n) {

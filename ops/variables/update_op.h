@@ -7,9 +7,9 @@
 
 namespace towerflow {
 
-/// What the optimizers' update ops share.
+/// Helpers shared by the optimizers' update ops.
 
-/// Fails the op if the shape of its input, `what`, is not compatible with `wanted`.
+/// Fails the op if the shape of input `input`, described as `what`, is incompatible with `wanted`.
 inline void need_shape(const InferenceContext& context, std::size_t input, const Shape& wanted,
                        const char* what) {
   if (!context.shape(input).compatible(wanted)) {
@@ -18,7 +18,7 @@ inline void need_shape(const InferenceContext& context, std::size_t input, const
   }
 }
 
-/// Whether the variable, the first input, is one that the kernels know.
+/// Returns whether the variable, input 0, has a dtype that the kernels support.
 inline bool is_float_variable(const KernelRequest& request) {
   return request.inputs[0].dtype == DType::float32 || request.inputs[0].dtype == DType::float64;
 }

@@ -1,4 +1,4 @@
-// Rewrites of averaging towers' gradients and applying them.
+// Rewrites that fuse averaging the towers' gradients and applying the average.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// Gradients of towers on their way into one op.
+/// A sum or average of the towers' gradients, to be computed by a fused op.
 struct Average {
   GradientForm form;
   Values gradients, weights;
@@ -41,7 +41,7 @@ bool is_scalar(const PlanGraph& graph, ValueId value) {
   return shape.fully_known() && shape.rank() == 0;
 }
 
-/// Whether `value` is known and holds one integer, 0.
+/// Returns whether `value` is known to be a single integer 0.
 bool is_zero_axis(const PlanGraph& graph, ValueId value) {
   const PlanNode& node = graph.node(value);
   if (!node.is_known(static_cast<std::size_t>(value.output))) return false;
@@ -62,8 +62,8 @@ std::optional<ValueId> expand_dims_input(const PlanGraph& graph, ValueId value, 
   return expand.inputs[0];
 }
 
-/// The tensors that `value` is a ConcatV2 of along axis 0, made for node `reader` alone; a concat
-/// of one tensor is an Identity.
+/// Returns the tensors that `value` concatenates along axis 0, if only node `reader` reads it; none
+/// otherwise. A concat of one tensor is an Identity.
 Values concat_parts(const PlanGraph& graph, ValueId value, int reader) {
   if (const PlanNode* one = only_for(graph, value, reader, "Identity")) return {one->inputs[0]};
   const PlanNode* concat = only_for(graph, value, reader, "ConcatV2");
@@ -71,8 +71,8 @@ Values concat_parts(const PlanGraph& graph, ValueId value, int reader) {
   return {concat->inputs.begin(), concat->inputs.end() - 1};
 }
 
-/// The tensors that `value` holds as its rows, made for node `reader` alone: a concat of expanded
-/// tensors, or a stack.
+/// Returns the tensors that are the rows of `value`, a stack or a concat of expanded tensors, if
+/// only node `reader` reads it; none otherwise.
 Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
   if (const PlanNode* pack = only_for(graph, value, reader, "Pack")) {
     const auto* attrs = pack->attrs.get_if<PackAttrs>();
@@ -87,7 +87,8 @@ Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
   return rows;
 }
 
-/// Takes out the multiplication by a number where each of `values` is made by one.
+/// If every gradient is a product with a scalar, replaces the gradients by the other factors and
+/// takes the scalars as weights.
 void take_weights(const PlanGraph& graph, int reader, Average& average) {
   Values gradients, weights;
   for (const ValueId value : average.gradients) {
@@ -104,8 +105,8 @@ void take_weights(const PlanGraph& graph, int reader, Average& average) {
   average.form.weighted = true;
 }
 
-/// A sum of `gradients` for node `reader`, when they are arrays of one known shape that a fused op
-/// takes.
+/// Returns a sum of `gradients` for node `reader`, if they have one known shape and a dtype that
+/// fused ops support; nullopt otherwise.
 std::optional<Average> sum_of(const PlanGraph& graph, Values gradients, int reader,
                               bool from_zero) {
   if (gradients.empty() || gradients.size() > kMostTowers) return std::nullopt;
@@ -122,7 +123,7 @@ std::optional<Average> sum_of(const PlanGraph& graph, Values gradients, int read
   return average;
 }
 
-/// What `value` is a sum or an average of, made for node `reader` alone.
+/// Returns the sum or average that makes `value`, if only node `reader` reads it.
 std::optional<Average> average_of(const PlanGraph& graph, ValueId value, int reader) {
   if (const PlanNode* mean = only_for(graph, value, reader, "_MeanOfN")) {
     Average average;
@@ -161,7 +162,7 @@ bool fuse_quotient(PlanGraph& graph, int id) {
   return graph.replace(id, "_MeanOfN", average->form, average->inputs());
 }
 
-/// The family of an op called `prefix` and its name.
+/// Returns the update family of an op whose name is `prefix` and the family's name.
 const UpdateFamily* family_of(const PlanNode& node, const std::string& prefix) {
   if (!node.op->name.starts_with(prefix)) return nullptr;
   const std::string name = node.op->name.substr(prefix.size());
@@ -171,7 +172,7 @@ const UpdateFamily* family_of(const PlanNode& node, const std::string& prefix) {
   return nullptr;
 }
 
-/// The inputs of an Apply op that stay: all but those of the gradient.
+/// Returns the inputs of an Apply op without the `count` inputs of the gradient.
 Values kept_inputs(const PlanNode& apply, std::size_t gradient, std::size_t count) {
   Values kept = apply.inputs;
   const auto at = kept.begin() + static_cast<std::ptrdiff_t>(gradient);
@@ -183,7 +184,7 @@ void append_values(Values& values, const Values& more) {
   values.insert(values.end(), more.begin(), more.end());
 }
 
-/// An Apply op whose gradient is an average -> one pass over average and update.
+/// An Apply op whose gradient is an average -> one op for average and update.
 bool fuse_apply(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const UpdateFamily* family = family_of(node, "Apply");
@@ -198,7 +199,7 @@ bool fuse_apply(PlanGraph& graph, int id) {
                        std::move(inputs));
 }
 
-/// AssignSub(v, Mul(Sub(v, value), rest)) -> v moves towards the value in one pass.
+/// AssignSub(v, Mul(Sub(v, value), rest)) -> _MovingAverage(v, rest, value)
 bool fuse_moving_average(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (!is_float_or_double(graph, node.inputs[0])) return false;
@@ -216,7 +217,7 @@ bool fuse_moving_average(PlanGraph& graph, int id) {
                        {node.inputs[0], step->inputs[1], distance->inputs[1]});
 }
 
-/// Whether these values of slices are arrays of known shape.
+/// Returns whether these values of slices have known shapes and are not scalars.
 bool are_slices(const PlanGraph& graph, const Values& values) {
   return std::all_of(values.begin(), values.end(), [&](ValueId value) {
     const Shape& shape = graph.spec(value).shape;
@@ -224,8 +225,8 @@ bool are_slices(const PlanGraph& graph, const Values& values) {
   });
 }
 
-/// An Apply op on rows whose slices are those of several towers, divided by a number or not -> one
-/// op that takes their values where they are; the indices, which are few, stay side by side.
+/// A SparseApply op whose slices are those of several towers, possibly divided by a scalar -> one
+/// op that reads the towers' values in place. The indices, which are few, remain concatenated.
 bool fuse_apply_rows(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const UpdateFamily* family = family_of(node, "SparseApply");

@@ -9,13 +9,13 @@
 
 namespace towerflow {
 
-/// Updates the rows that slices name: IndexedSlices, of one gradient or of several towers side by
-/// side. Inputs as of the dense kernel, values [n, d1, ...] of each tower in place of gradients,
-/// and behind the gradients' inputs the indices of all of them.
+/// Updates the rows that IndexedSlices select, of one gradient or of several towers concatenated.
+/// The inputs are those of the dense kernel, with values [n, d1, ...] of each tower in place of
+/// gradients, and the indices of all towers after the gradients' inputs.
 ///
-/// Slices of one row are added in their order, starting from zero, before the row is updated once,
-/// as TensorFlow's optimizers do. With `kEveryRow` the others are updated too, by a gradient of
-/// zero. Phase 0 sorts the slices by row, and fails before anything is written.
+/// Slices of the same row are summed in order, starting from zero, before the row is updated once,
+/// as TensorFlow's optimizers do. With `kEveryRow` the other rows are updated too, with a gradient
+/// of zero. Phase 0 sorts the slices by row, and fails before anything is written.
 template <class T, class Rule, bool kEveryRow>
 class UpdateRowsKernel final : public CpuKernel {
  public:
@@ -55,7 +55,7 @@ class UpdateRowsKernel final : public CpuKernel {
     } else {
       const SliceRange part = slice_range(rows_.slices, slices_, slice);
       const Entry* at = entries + part.begin;
-      // A row belongs to the part in which its first slice stands.
+      // A row belongs to the part that contains its first slice.
       if (part.begin > 0 && part.size() > 0) at = end_of_row(at, entries, at[-1].row);
       while (at < entries + part.end) {
         const Entry* end = end_of_row(at, entries, at->row);
@@ -67,7 +67,7 @@ class UpdateRowsKernel final : public CpuKernel {
 
  private:
   struct Entry {
-    std::int64_t row, slice;  // slices are counted through all towers
+    std::int64_t row, slice;  // slices are numbered across all towers
     auto operator<=>(const Entry&) const = default;
   };
 
@@ -79,7 +79,7 @@ class UpdateRowsKernel final : public CpuKernel {
           rule_(rule_of<T, Rule>(kernel.layout_, inputs)),
           numbers_(kernel.form_, inputs + kernel.values_) {}
 
-    /// A row by the slices `begin` .. `end`, some columns at a time.
+    /// Updates a row by the slices from `begin` to `end`, some columns at a time.
     void row(std::int64_t row, const Entry* begin, const Entry* end) const {
       constexpr std::int64_t kColumns = 256;
       const std::int64_t width = kernel_.rows_.width;
@@ -133,7 +133,7 @@ class UpdateRowsKernel final : public CpuKernel {
   GradientForm form_;
   std::size_t values_;
   SliceRows rows_;
-  std::vector<std::int64_t> first_;  // the first slice of each tower, then the number of all
+  std::vector<std::int64_t> first_;  // the first slice of each tower, then the total
   int slices_;
 };
 

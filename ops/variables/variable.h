@@ -14,39 +14,39 @@
 
 namespace towerflow::types {
 
-/// When the copies of a variable that several devices hold are brought together; the variables here
-/// have one copy, so that it only decides whether one is trainable. (tf.VariableSynchronization)
+/// When the copies of a variable on several devices are synchronized. Variables here have one copy,
+/// so that it only decides whether a variable is trainable. (tf.VariableSynchronization)
 enum class VariableSynchronization { AUTO, NONE, ON_WRITE, ON_READ };
-/// How they are; kept for TensorFlow's signature. (tf.VariableAggregation)
+/// How copies are aggregated; has no effect. (tf.VariableAggregation)
 enum class VariableAggregation { NONE, SUM, MEAN, ONLY_FIRST_REPLICA };
 
-/// What an updated variable is replaced by, a projection of its value: a norm or range that it has
-/// to keep. Optimizers apply it after each update. (the `constraint` of tf.get_variable)
+/// Returns the value that replaces an updated value: its projection onto a norm or range.
+/// Optimizers apply it after each update. (the `constraint` of tf.get_variable)
 using Constraint = std::function<Tensor(const Tensor& value)>;
 
 struct VariableOptions {
-  std::optional<bool> trainable{};  ///< true, but with ON_READ
-  /// Collections it is added to; GLOBAL_VARIABLES when not given. TRAINABLE_VARIABLES comes on top
-  /// for a trainable one.
+  std::optional<bool> trainable{};  ///< default true, false with ON_READ
+  /// Collections that it is added to, by default GLOBAL_VARIABLES. A trainable variable is added to
+  /// TRAINABLE_VARIABLES as well.
   std::optional<std::vector<std::string>> collections{};
   bool validate_shape = true;
   std::optional<DeviceOrFunction> caching_device{};  ///< where `w/read` is placed
   std::string name{};
   std::optional<DType> dtype{};
   Constraint constraint{};
-  /// true is refused: resource variables are not here, and reads of these are ordered already.
+  /// true is rejected: there are no resource variables, and reads of these are ordered anyway.
   std::optional<bool> use_resource{};
   VariableSynchronization synchronization = VariableSynchronization::AUTO;
   VariableAggregation aggregation = VariableAggregation::NONE;
-  /// Of the storage, where it is not the initial value's: Shape::unknown() takes values of any.
+  /// Shape of the storage if not the initial value's: Shape::unknown() accepts values of any shape.
   std::optional<Shape> shape{};
-  /// Where the value lies; not said, that of the variable beside which it is made, as a slot is,
-  /// else the host.
+  /// Where the value is stored: by default with the variable that this one is colocated with, as a
+  /// slot is, else on the host.
   std::optional<VariableHome> home{};
 };
 
 struct UpdateOptions {
-  bool use_locking = false;  ///< writes are always whole here; kept for TensorFlow's signature
+  bool use_locking = false;  ///< no effect: updates are always atomic
   std::string name{};
 };
 
@@ -63,42 +63,42 @@ namespace towerflow {
 /// collections.
 Variable make_variable(const Initializer& initial, const VariableRequest& request,
                        const VariableOptions& options, Site site);
-/// The home of the variable beside which nodes are made now; nullopt where they are beside none.
+/// Returns the home of the variable that new nodes are colocated with; nullopt if there is none.
 std::optional<VariableHome> colocated_home(Graph& graph);
-/// The handle of nodes that are there already: those of a graph that was imported.
+/// Returns a handle of existing nodes, those of an imported graph.
 Variable variable_of(VariableRecord record);
-/// The handle of variables that are parts of one.
+/// Returns a handle of a partitioned variable.
 Variable partitioned_variable(PartitionedParts parts, Site site);
 
 }  // namespace towerflow
 
 namespace towerflow::types {
 
-/// Where a part of a partitioned variable lies in the whole. (tf.Variable.SaveSliceInfo)
+/// The position of a part in its partitioned variable. (tf.Variable.SaveSliceInfo)
 struct SaveSliceInfo {
   std::string full_name;
   Shape full_shape;
   PartSlice slice;
 };
 
-/// A value that lives in a session and that runs read and change. A cheap handle; in an expression
-/// it stands for its value. (tf.Variable, reference variables)
+/// A value that is stored in a session, and that runs read and update. A cheap handle; in an
+/// expression it stands for its value. (tf.Variable, reference variables)
 ///
-/// Made of the nodes `w` (the storage), `w/Assign` (its initializer), `w/read` (its value). A
-/// partitioned one consists of variables instead, its parts, and has no storage of its own: what
-/// needs that throws NotImplementedError.
+/// Consists of the nodes `w` (the storage), `w/Assign` (its initializer) and `w/read` (its value).
+/// A partitioned variable consists of variables instead, its parts, and has no storage; functions
+/// that need one throw NotImplementedError.
 class Variable {
  public:
   Variable() = default;
-  /// A variable with this initial value, in the current name scope.
+  /// Makes a variable with this initial value, in the current name scope.
   explicit Variable(const Operand& initial_value, VariableOptions options = {},
                     Site site = Site::current());
-  /// With the value that the function makes, inside the variable's `Initializer` scope.
+  /// With the value that the function makes, called inside the variable's `Initializer` scope.
   explicit Variable(InitialValueFunction initial_value, VariableOptions options = {},
                     Site site = Site::current());
 
   bool valid() const { return record_ != nullptr; }
-  std::string name() const;  ///< "conv1/weights:0"; of a partitioned one "conv1/weights"
+  std::string name() const;  ///< "conv1/weights:0"; "conv1/weights" if partitioned
   DType dtype() const;
   const Shape& shape() const;
   const Shape& get_shape() const { return shape(); }
@@ -110,16 +110,16 @@ class Variable {
   Site site() const;  ///< where it was created
 
   Tensor ref() const;  ///< the storage itself, for ops that write it
-  /// "w/read:0"; of a partitioned one its parts put together, by nodes that each call adds.
+  /// Returns "w/read:0"; for a partitioned variable its parts, concatenated by new nodes each time.
   Tensor value() const;
   Operation initializer() const;  ///< "w/Assign"
   Tensor initial_value() const;
-  /// The value where there is one already, else the initial value; for initial values of other
-  /// variables. (initialized_value)
+  /// Returns the value if there is one, else the initial value; for use in the initial values of
+  /// other variables. (initialized_value)
   Tensor initialized_value(Site site = Site::current()) const;
-  /// A read that is placed on the tape here: after the writes made before it. (read_value)
+  /// Returns a new read, placed on the tape after the writes made before it. (read_value)
   Tensor read_value(Site site = Site::current()) const;
-  /// As tf::assign and its like, which say the rest.
+  /// See tf::assign, tf::assign_add and tf::assign_sub.
   Tensor assign(const Operand& value, UpdateOptions options = {},
                 Site site = Site::current()) const;
   Tensor assign_add(const Operand& delta, UpdateOptions options = {},
@@ -129,10 +129,10 @@ class Variable {
   const Constraint& constraint() const;
 
   bool partitioned() const;
-  /// The variables that a partitioned one consists of, in order; none of another.
+  /// Returns the parts of a partitioned variable in order; none for other variables.
   const std::vector<Variable>& parts() const;
-  const std::vector<int>& partitions() const;  ///< one number for each dimension
-  /// Of a part: where it belongs.
+  const std::vector<int>& partitions() const;  ///< number of parts in each dimension
+  /// Returns the position of a part in its partitioned variable; nullopt for other variables.
   const std::optional<SaveSliceInfo>& save_slice_info() const;
 
   operator Tensor() const { return value(); }      // NOLINT: an operand like any tensor
@@ -153,7 +153,7 @@ class Variable {
 
 inline std::string collection_name(const Variable& variable) { return variable.name(); }
 
-/// What a partitioned variable is made of.
+/// The parts of a partitioned variable and what they form.
 struct PartitionedParts {
   std::string name;
   Shape shape;
@@ -161,7 +161,7 @@ struct PartitionedParts {
   std::vector<Variable> variables;
 };
 
-/// What a handle stands for: nodes, or the parts of a partitioned variable.
+/// What a handle refers to: nodes, or the parts of a partitioned variable.
 struct VariableRecord {
   Tensor ref;
   Tensor snapshot;
@@ -174,16 +174,16 @@ struct VariableRecord {
   Site site;
 };
 
-/// What an initializer is asked for, besides the options.
+/// What an initializer is given besides the options.
 struct VariableRequest {
   DType dtype = DType::float32;
-  const Shape* shape = nullptr;  ///< where the initializer takes one
+  const Shape* shape = nullptr;  ///< if the initializer takes one
   const PartitionInfo* partition = nullptr;
   std::optional<SaveSliceInfo> save_slice_info{};
-  bool named = false;  ///< by get_variable: no name then means the scope itself, not "Variable"
+  bool named = false;  ///< by get_variable: an empty name is the scope itself, not "Variable"
 };
 
-/// The argument `var_list`: some variables, a collection of them, or none said.
+/// The argument `var_list`: some variables, a collection of them, or nothing.
 class OptionalVariables : public std::optional<Collected<Variable>> {
  public:
   using std::optional<Collected<Variable>>::optional;
@@ -196,7 +196,7 @@ class OptionalVariables : public std::optional<Collected<Variable>> {
 
 namespace towerflow {
 
-/// All variables but local ones, in the order of their creation. (tf.global_variables)
+/// Returns all variables but local ones, in order of creation. (tf.global_variables)
 Collected<Variable> global_variables(const std::optional<std::string>& scope = std::nullopt);
 Collected<Variable> local_variables(const std::optional<std::string>& scope = std::nullopt);
 Collected<Variable> trainable_variables(const std::optional<std::string>& scope = std::nullopt);
@@ -204,7 +204,7 @@ Collected<Variable> model_variables(const std::optional<std::string>& scope = st
 Collected<Variable> moving_average_variables(
     const std::optional<std::string>& scope = std::nullopt);
 
-/// An operation that runs the initializers of the variables. (tf.variables_initializer)
+/// Returns an operation that runs the initializers of the variables. (tf.variables_initializer)
 Operation variables_initializer(const std::vector<Variable>& variables, std::string name = "init",
                                 Site site = Site::current());
 Operation global_variables_initializer(Site site = Site::current());

@@ -9,13 +9,13 @@
 namespace towerflow {
 namespace {
 
-/// What a thread has open of a graph, and how often it opened scopes of each name.
+/// The open scope of a graph in one thread, and how often the thread opened scopes of each name.
 struct ThreadScopes {
   std::shared_ptr<VariableScope> current = std::make_shared<VariableScope>();
   std::map<std::string, int> counts;
 
-  /// Forgets how often the scopes whose names begin with `inside` were opened, as TensorFlow does
-  /// when the scope around them closes.
+  /// Resets the counts of scopes whose names begin with `inside`, as TensorFlow does when the
+  /// enclosing scope closes.
   void close_subscopes(const std::string& inside) {
     for (auto it = counts.lower_bound(inside); it != counts.end() && it->first.starts_with(inside);
          ++it) {
@@ -30,13 +30,13 @@ std::string joined_name(const std::string& scope, const std::string& name) {
   return scope.empty() ? name : scope + "/" + name;
 }
 
-/// Reuse of a scope entered by name: on once it is on outside.
+/// Returns the reuse of a scope inside another: it cannot be turned off inside a scope with reuse.
 Reuse inherited(Reuse wanted, Reuse outer) {
   const bool asks = wanted.mode() == Reuse::Mode::yes || wanted.mode() == Reuse::Mode::automatic;
   return asks ? wanted : outer;
 }
 
-/// `inner` as the custom getter, with `outer`, where there is one, around what it calls.
+/// Returns a custom getter that calls `inner`, whose getter calls `outer` if there is one.
 CustomGetter nested_getter(CustomGetter outer, CustomGetter inner) {
   if (!outer) return inner;
   return [outer = std::move(outer), inner = std::move(inner)](
@@ -51,8 +51,8 @@ CustomGetter nested_getter(CustomGetter outer, CustomGetter inner) {
   };
 }
 
-/// A value of another dtype than the one asked for is refused. The constant that TensorFlow makes
-/// of the value to see its dtype stays in the graph there, and so here.
+/// Throws ValueError for a value of another dtype than requested. The constant that TensorFlow
+/// makes to find out the value's dtype stays in the graph, as it does in TensorFlow.
 void check_initializer_dtype(Graph& graph, const GetVariableOptions& options,
                              const std::string& name, Site site) {
   if (!options.dtype || !options.initializer || !options.initializer->is_value()) return;
@@ -76,7 +76,7 @@ std::string unique_default_name(Graph& graph, const std::string& prefix) {
   return fmt::format("{}_{}", prefix, index);
 }
 
-/// The graph a scope is opened in. Throws where it has no name.
+/// Returns the graph that a scope is opened in. Throws TypeError if the scope has no name.
 Graph& graph_of_scope(const VariableScopeOptions& options, bool named, Site site) {
   if (!named && !options.default_name) {
     throw TypeError("If default_name is None then name_or_scope is required", {.site = site});
@@ -148,7 +148,7 @@ VariableScopeGuard::VariableScopeGuard(std::optional<std::string> name,
     scope_->original_name_scope_ = name_scope_ != nullptr ? name_scope_->name() : "";
   }
   inside_ = scope_->name() + "/";
-  // Of what follows only `opened` may throw, before anything has changed.
+  // Of the following only `opened` may throw, before anything has changed.
   ScopeState& state = graph_.scopes();
   const std::string* interned = graph_.interned(scope_->name());
   remembered_devices_ = state.remembered_devices.size();
@@ -210,11 +210,11 @@ VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stan
                                         CustomGetter custom_getter, Site site) {
   Graph& graph = get_default_graph();
   const std::string own = as_it_stands ? name : unique_default_name(graph, name);
-  // Entering a scope again would reset the name scope: stay in the one that is open.
+  // Entering a scope again would reset the name scope, so stay in the open one.
   const VariableScopeGuard scope(
       own, nullptr,
       {.custom_getter = std::move(custom_getter),
-       .dtype = DType::float32,  // of a scope that is made apart, whatever is around it
+       .dtype = DType::float32,  // not inherited, since the scope is made on its own
        .auxiliary_name_scope = false},
       site);
   scope->original_name_scope_ = own;
@@ -239,7 +239,7 @@ Variable get_variable(const std::string& name, const VariableShape& asked,
   if (!options.custom_getter) options.custom_getter = scope.custom_getter();
   if (options.reuse == Reuse(std::nullopt)) options.reuse = scope.reuse();
   if (!options.use_resource) options.use_resource = scope.use_resource();
-  // The name comes from variable scopes alone: name scopes stand aside while it is made.
+  // The name depends only on variable scopes: leave all name scopes while it is made.
   const NameScope root(graph, std::nullopt, site);
   const std::string full_name = joined_name(scope.name(), name);
   check_initializer_dtype(graph, options, full_name, site);

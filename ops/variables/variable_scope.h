@@ -19,8 +19,8 @@ class VariableScopeHandle;
 
 namespace towerflow {
 
-/// A scope called `name`, made unique among the variable scopes of this one unless `as_it_stands`,
-/// that opens no name scope and is not entered: it can be later.
+/// Makes a scope called `name`, made unique among the scopes inside the current one unless
+/// `as_it_stands`. It opens no name scope and is not entered, but can be later.
 VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stands,
                                         CustomGetter custom_getter, Site site);
 
@@ -28,11 +28,11 @@ VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stan
 
 namespace towerflow::types {
 
-/// What an open variable scope says: prefix, reuse, defaults. (tf.VariableScope)
+/// The properties of a variable scope: prefix, reuse, defaults. (tf.VariableScope)
 class VariableScope {
  public:
   const std::string& name() const { return name_; }
-  /// The name scope it opened first, with a trailing '/'.
+  /// Returns the name scope that it first opened, with a trailing '/'.
   const std::string& original_name_scope() const { return original_name_scope_; }
   Reuse reuse() const { return reuse_; }
   const std::optional<Initializer>& initializer() const { return initializer_; }
@@ -45,18 +45,18 @@ class VariableScope {
   std::optional<bool> use_resource() const { return use_resource_; }
   DType dtype() const { return dtype_; }
 
-  /// From here on `get_variable` in this scope only finds variables. (reuse_variables)
+  /// Makes `get_variable` in this scope only find variables from now on. (reuse_variables)
   void reuse_variables(Site site = Site::current()) {
     reuse_ = true;
     reuse_site_ = site;
   }
-  /// In a scope that reuses, `get_variable` from here on makes what it does not find. TensorFlow
-  /// has no call for it; optimizers make their slots so.
+  /// Makes `get_variable` in a scope with reuse create what it does not find from now on.
+  /// TensorFlow has no such function; optimizers need it to create slots.
   void allow_new_variables() {
     if (reuse_ == Reuse(true)) reuse_ = AUTO_REUSE;
   }
   Site reuse_site() const { return reuse_site_; }  ///< where reuse was turned on
-  /// The default name, its own or an outer scope's, that was made unique.
+  /// Returns the default name, of this or an outer scope, that was made unique.
   const std::optional<TakenName>& renamed() const { return renamed_; }
   void set_initializer(Initializer initializer);
   void set_regularizer(Regularizer regularizer);
@@ -67,7 +67,7 @@ class VariableScope {
   void set_dtype(DType dtype) { dtype_ = dtype; }
   void set_use_resource(bool use_resource) { use_resource_ = use_resource; }
 
-  /// What the collection `key` holds below this scope.
+  /// Returns the contents of collection `key` below this scope.
   template <class T = Variable>
   Collected<T> get_collection(const std::string& key) const {
     return towerflow::get_collection<T>(key, name_.empty() ? "" : name_ + "/");
@@ -112,26 +112,26 @@ class VariableScopeHandle {
 };
 
 struct VariableScopeOptions {
-  /// Made unique; used where no name is given.
+  /// Used, after being made unique, if no name is given.
   std::optional<std::string> default_name{};
-  std::vector<Tensor> values{};  ///< they choose the graph, which becomes the default one
+  std::vector<Tensor> values{};  ///< determine the graph, which becomes the default one
   std::optional<Initializer> initializer{};
   Regularizer regularizer{};
   std::optional<DeviceOrFunction> caching_device{};
   Partitioner partitioner{};
-  CustomGetter custom_getter{};  ///< around the outer scopes' own: it is asked first
+  CustomGetter custom_getter{};  ///< called first, around those of the outer scopes
   Reuse reuse = std::nullopt;
   std::optional<DType> dtype{};
   std::optional<bool> use_resource{};
-  Constraint constraint{};             ///< as in TensorFlow, the scopes inside do not inherit it
-  std::optional<VariableHome> home{};  ///< where the values of variables lie
+  Constraint constraint{};             ///< as in TensorFlow, scopes inside do not inherit it
+  std::optional<VariableHome> home{};  ///< where variables are stored
   bool auxiliary_name_scope = true;
 };
 
-/// An open variable scope, with the name scope that goes with it; both end with the guard.
+/// An open variable scope with its name scope; both end with the guard.
 class [[nodiscard]] VariableScopeGuard {
  public:
-  /// A name, or a captured scope, or neither: then `options.default_name`.
+  /// Takes a name, or a captured scope, or neither: then it opens `options.default_name`.
   VariableScopeGuard(std::optional<std::string> name, std::shared_ptr<VariableScope> captured,
                      const VariableScopeOptions& options, Site site);
   ~VariableScopeGuard();
@@ -153,13 +153,13 @@ class [[nodiscard]] VariableScopeGuard {
   std::shared_ptr<VariableScope> scope_;
   std::shared_ptr<VariableScope> outer_;
   const std::string* outer_name_ = nullptr;
-  std::string inside_;                  ///< how the names of scopes inside begin
-  std::size_t remembered_devices_ = 0;  ///< around; see InitScope
-  /// Of a scope that was entered again: how often scopes had been opened before.
+  std::string inside_;                  ///< prefix of the names of scopes inside
+  std::size_t remembered_devices_ = 0;  ///< number outside of this scope; see InitScope
+  /// Of a scope that was entered again: the counts of opened scopes before.
   std::optional<std::map<std::string, int>> counts_before_;
 };
 
-/// The shape that a variable is asked for: `{5, 5, 1, 32}`, `{}` for a scalar, or none.
+/// The shape requested of a variable: `{5, 5, 1, 32}`, `{}` for a scalar, or none.
 class VariableShape {
  public:
   VariableShape(std::initializer_list<Dim> dims);  // NOLINT
@@ -177,29 +177,29 @@ class VariableShape {
 namespace towerflow {
 
 /// Prefixes variables that `get_variable` makes or finds, and opens a name scope of that name.
-/// (tf.variable_scope)  Throws ValueError for a name no scope may have.
+/// Throws ValueError for a name that is not valid for a scope. (tf.variable_scope)
 VariableScopeGuard variable_scope(const Text& name, VariableScopeOptions options = {},
                                   Site site = Site::current());
-/// Enters a scope again: its prefix and settings, whatever is open; a fresh name scope.
+/// Enters a scope again, with its prefix and settings whatever is open, and a new name scope.
 VariableScopeGuard variable_scope(const VariableScopeHandle& scope,
                                   VariableScopeOptions options = {}, Site site = Site::current());
 /// Opens `options.default_name`, made unique.
 VariableScopeGuard variable_scope(std::nullopt_t, VariableScopeOptions options,
                                   Site site = Site::current());
 
-/// The open variable scope of the default graph. (tf.get_variable_scope)
+/// Returns the open variable scope of the default graph. (tf.get_variable_scope)
 VariableScopeHandle get_variable_scope();
 
-/// Makes the variable `name` in the open variable scope, or finds it: TensorFlow's rules of reuse.
+/// Makes or finds the variable `name` in the open variable scope, by TensorFlow's rules of reuse.
 ///
-/// shapes   shape must be fully known, or be left out when the initializer is a value
+/// shapes   shape must be fully known, or left out if the initializer is a value
 /// dtypes   options.dtype, else the scope's, else float32
 /// errors   ValueError: it exists and reuse is off; it does not exist and reuse is on; shape or
 ///          dtype differ from the existing one's
 /// source   tf.get_variable
 Variable get_variable(const std::string& name, const VariableShape& shape = std::nullopt,
                       GetVariableOptions options = {}, Site site = Site::current());
-/// Of the shape of its initial value. (A template, so that {} is taken for the shape above.)
+/// With the shape of its initial value. (A template, so that {} is a shape for the overload above.)
 template <std::same_as<GetVariableOptions> Options = GetVariableOptions>
 Variable get_variable(const std::string& name, std::type_identity_t<Options> options,
                       Site site = Site::current()) {

@@ -24,7 +24,7 @@ std::vector<std::string> nearest_variables(const std::string& name,
   return nearest;
 }
 
-/// What to do about a variable that reuse did not find.
+/// Returns a hint about a variable that reuse did not find.
 std::string missing_hint(const std::string& name, const OpenScopes& open,
                          const std::map<std::string, Variable>& variables) {
   std::string hint = fmt::format("reuse looks for exactly '{}' (open variable scope: '{}'", name,
@@ -58,8 +58,9 @@ Initializer default_initializer(const std::string& name, DType dtype, Site site)
       get_variable_detail(name, site, "pass {.initializer = ...}"));
 }
 
-/// Lists the regularizer's loss. TensorFlow asks once whether there is one, builds the one that it
-/// lists, and builds another each time that one becomes an operand.
+/// Lists the regularizer's loss. TensorFlow first calls the regularizer to see whether there is a
+/// loss, then builds the loss that it lists, and builds it again each time that is used as an
+/// operand.
 void list_loss(const Variable& variable, const std::string& name, const Regularizer& regularizer,
                Site site) {
   if (!regularizer(variable)) return;

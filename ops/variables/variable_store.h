@@ -38,8 +38,8 @@ using Regularizer = std::function<std::optional<Tensor>(const Variable& variable
 /// Makes or finds the variable of a full name.
 using VariableGetter = std::function<Variable(
     const std::string& name, const std::optional<Shape>& shape, const GetVariableOptions& options)>;
-/// Stands between `get_variable` and the variables: is given the full name and what `getter` would
-/// be called with, and returns a variable. (the `custom_getter` of tf.variable_scope)
+/// Called by `get_variable` instead of `getter`, with the full name and the arguments for `getter`;
+/// returns a variable. (the `custom_getter` of tf.variable_scope)
 using CustomGetter =
     std::function<Variable(const VariableGetter& getter, const std::string& name,
                            const std::optional<Shape>& shape, const GetVariableOptions& options)>;
@@ -48,46 +48,46 @@ struct GetVariableOptions {
   ByName by_name = ByName();
   std::optional<DType> dtype{};
   std::optional<Initializer> initializer{};
-  /// Its loss is listed in REGULARIZATION_LOSSES when the variable is made. As in TensorFlow the
-  /// loss is built anew each time the listed one is used in an op.
+  /// Its loss is added to REGULARIZATION_LOSSES when the variable is made. As in TensorFlow, the
+  /// loss is built again each time the listed one is used in an op.
   Regularizer regularizer{};
-  std::optional<bool> trainable{};  ///< true, but with ON_READ
+  std::optional<bool> trainable{};  ///< default true, false with ON_READ
   std::optional<std::vector<std::string>> collections{};
   std::optional<DeviceOrFunction> caching_device{};
-  /// Cuts the variable into parts: the result is a partitioned variable.
+  /// Divides the variable into parts; the result is a partitioned variable.
   Partitioner partitioner{};
   bool validate_shape = true;
-  std::optional<bool> use_resource{};  ///< true is refused, see VariableOptions
+  std::optional<bool> use_resource{};  ///< true is rejected, see VariableOptions
   CustomGetter custom_getter{};
   Constraint constraint{};
   VariableSynchronization synchronization = VariableSynchronization::AUTO;
   VariableAggregation aggregation = VariableAggregation::NONE;
-  /// Where the value lies; not said, that of the variable beside which it is made, else the
-  /// scope's, else the host.
+  /// Where the value is stored: by default with the variable that this one is colocated with, else
+  /// at the scope's home, else on the host.
   std::optional<VariableHome> home{};
-  Reuse reuse = std::nullopt;  ///< the scope's; a custom getter may change it for its getter
+  Reuse reuse = std::nullopt;  ///< default: the scope's; a custom getter may set it for its getter
 };
 
-/// A default name of a variable scope that another scope had already.
+/// A default name of a variable scope that was taken already.
 struct TakenName {
   std::string asked;  ///< "conv"
   std::string made;   ///< "conv_1"
   Site site;          ///< where the scope was opened
 };
 
-/// What was open where a variable was asked for, for messages.
+/// The scopes that were open when a variable was requested, for messages.
 struct OpenScopes {
   std::string variable_scope;
   std::string name_scope;
   Site reuse;                        ///< where reuse was turned on
-  std::optional<TakenName> renamed;  ///< of the innermost such scope
+  std::optional<TakenName> renamed;  ///< of the innermost renamed scope
 };
 
 }  // namespace towerflow::types
 
 namespace towerflow {
 
-/// Of an error of `get_variable` about the variable `name`.
+/// Returns the detail of an error of `get_variable` about the variable `name`.
 inline ErrorDetail get_variable_detail(const std::string& name, Site site, std::string hint) {
   return {.site = site, .node = name, .op = "get_variable", .hint = std::move(hint)};
 }
@@ -96,10 +96,10 @@ inline ErrorDetail get_variable_detail(const std::string& name, Site site, std::
 
 namespace towerflow::types {
 
-/// The variables of a graph that `get_variable` made, by name. Kept with the graph.
+/// The variables of a graph made by `get_variable`, by name. Kept with the graph.
 class VariableStore {
  public:
-  /// What the options say, and nothing else: `options.reuse` is the reuse.
+  /// Makes or finds a variable by `options` only, ignoring scopes; `options.reuse` decides which.
   Variable get(const std::string& name, const std::optional<Shape>& shape,
                const GetVariableOptions& options, const OpenScopes& open, Site site);
 
@@ -116,7 +116,7 @@ class VariableStore {
   Variable reuse_existing(const Variable& variable, const std::string& name,
                           const std::optional<Shape>& shape, const GetVariableOptions& options,
                           Site site) const;
-  /// The options hold a partitioner, or a partitioned variable of that name is to be found.
+  /// Called if there is a partitioner, or a partitioned variable of that name to be found.
   Variable partitioned(const std::string& name, const std::optional<Shape>& shape,
                        const GetVariableOptions& options, const OpenScopes& open, Site site);
   Variable make_parts(const std::string& name, const Shape& shape,
