@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-/// The error number of writing all of `bytes`, 0 for none.
+/// Writes all of `bytes`; returns 0 or the error number.
 int write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
@@ -39,7 +39,7 @@ void AppendFile::append(std::string_view piece) {
 
 void AppendFile::flush() {
   if (const int error = write_all(descriptor_, buffer_)) {
-    // A reader must not find half a piece. If the truncation fails too, the error below says so.
+    // Readers must not find half a piece. The error below says if the truncation fails too.
     const bool cut = ::ftruncate(descriptor_, static_cast<off_t>(flushed_)) == 0 &&
                      ::lseek(descriptor_, static_cast<off_t>(flushed_), SEEK_SET) >= 0;
     raise_file_error(error, "write to", path_,
@@ -54,7 +54,7 @@ void AppendFile::close() {
   const int synced = ::fsync(descriptor_) == 0 ? 0 : errno;
   const int closed = ::close(descriptor_) == 0 ? 0 : errno;
   descriptor_ = -1;
-  // A pipe or a terminal cannot be written through, and need not.
+  // Pipes and terminals cannot be synced and need not be.
   if (synced != 0 && synced != EINVAL) raise_file_error(synced, "write through", path_);
   if (closed != 0 && closed != EINTR) raise_file_error(closed, "close", path_);
 }

@@ -9,13 +9,13 @@
 
 namespace towerflow {
 
-/// A new file that others read while it grows: its name is there from the start, unlike
-/// AtomicFile's, and it ends between two pieces at any time, but for a crash of the machine or a
-/// process killed in the middle of a write.
+/// A new file that other processes can read while it grows. Unlike an AtomicFile's, its name exists
+/// from the start. It always ends after a whole piece, unless the machine crashes or the process is
+/// killed during a write.
 class AppendFile {
  public:
-  /// Throws AlreadyExistsError for a name that is taken, NotFoundError when the folder does not
-  /// exist, PermissionDeniedError, ...
+  /// Throws AlreadyExistsError if the name is taken, NotFoundError if the folder does not exist,
+  /// PermissionDeniedError, ...
   explicit AppendFile(std::filesystem::path path);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
@@ -23,13 +23,13 @@ class AppendFile {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Appends a piece; it is kept in memory until `flush`, or until 256 KiB have come together.
+  /// Appends a piece, which stays in memory until `flush` or until 256 KiB have accumulated.
   void append(std::string_view piece);
-  /// Hands what was appended to the system, so that other processes see it. Where that fails, with
-  /// ResourceExhaustedError on a full disk, the file is cut back to what the last successful flush
-  /// left, and the pieces since then are kept for another try.
+  /// Hands the appended pieces to the operating system, so that other processes see them. If that
+  /// fails, with ResourceExhaustedError on a full disk, truncates the file to its state after the
+  /// last successful flush and keeps the pieces since then for another attempt.
   void flush();
-  /// Flushes, writes through to the disk and closes; call it once.
+  /// Flushes, syncs to the disk and closes; call it once.
   void close();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace towerflow::data {
 
-/// The first sizeof(T) of `bytes` as an unsigned number, least significant byte first.
+/// Reads the first sizeof(T) of `bytes` as an unsigned number, least significant byte first.
 template <std::unsigned_integral T>
 constexpr T load_little(std::span<const std::byte> bytes) {
   T value = 0;
@@ -15,7 +15,7 @@ constexpr T load_little(std::span<const std::byte> bytes) {
   return value;
 }
 
-/// The same, most significant byte first.
+/// The same with the most significant byte first.
 template <std::unsigned_integral T>
 constexpr T load_big(std::span<const std::byte> bytes) {
   T value = 0;

@@ -17,10 +17,10 @@ constexpr std::size_t kImageSide = 32, kPlane = kImageSide * kImageSide, kColour
 constexpr std::size_t kImageBytes = kColours * kPlane;
 constexpr std::uint64_t kMostRecords = 1'000'000;
 
-/// The records of one file, as they are stored.
+/// Returns the decompressed records of one file.
 std::string read_records(const std::filesystem::path& path) {
   DecodingInput input(path);
-  // No record begins like gzip, whose first byte is no label.
+  // No record begins with gzip's magic number: its first byte is not a valid label.
   if (has_gzip_magic(input.peek_stored(4))) input.set_compression(Compression::gzip);
   std::string bytes;
   constexpr std::uint64_t kMost = kMostRecords * kCifar10RecordBytes;
@@ -44,7 +44,7 @@ std::string read_records(const std::filesystem::path& path) {
   return bytes;
 }
 
-/// Appends the pictures of `records` to a set from picture `first` on.
+/// Unpacks `records` into a set, from image `first` on.
 void unpack(const std::string& records, Cifar10Set& set, std::size_t first) {
   auto* labels = set.labels.data<std::uint8_t>() + first;
   auto* pixels = set.images.data<std::uint8_t>() + first * kImageBytes;

@@ -134,7 +134,7 @@ void DecodingInput::fail_decoding() const {
   fail(fmt::format("is damaged ({})", stream_->msg != nullptr ? stream_->msg : ::zError(error_)));
 }
 
-// Many small reads are served by one call of zlib, which is slow to begin.
+// Decodes into a buffer, so that many small reads share one call of zlib, which is slow to start.
 std::size_t DecodingInput::read_decoded(std::span<std::byte> out) {
   if (decoded_begin_ == decoded_end_) {
     if (out.size() >= decoded_.size()) return inflate_some(out);
@@ -147,10 +147,10 @@ std::size_t DecodingInput::read_decoded(std::span<std::byte> out) {
   return count;
 }
 
-// Some decoded bytes; 0 at the end of the data only.
+// Decodes at least one byte; returns 0 only at the end of the data.
 std::size_t DecodingInput::inflate_some(std::span<std::byte> out) {
   while (true) {
-    // What was decoded before it is read first.
+    // An error is reported only after the bytes decoded before it were read.
     if (error_ != Z_OK) fail_decoding();
     if (begin_ == end_ && !fill()) {
       if (member_open_ || !any_member_) fail("is truncated");

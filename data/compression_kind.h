@@ -13,7 +13,7 @@ namespace towerflow {
 template <>
 inline constexpr std::array<const char*, 3> kAttrNames<data::Compression>{"", "GZIP", "ZLIB"};
 
-/// Without one each file is looked at.
+/// An absent compression ("") means that it is detected for each file.
 template <>
 struct AttrConversion<std::optional<data::Compression>> {
   using One = AttrConversion<data::Compression>;

@@ -12,7 +12,7 @@ namespace {
 
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-// tables[k][b]: what byte b does to the CRC when k zero bytes follow it, so that eight bytes are
+// tables[k][b]: the effect of byte b on the CRC if k zero bytes follow it, so that eight bytes take
 // eight independent look-ups ("slicing by 8", Kounavis and Berry 2005).
 constexpr Tables make_tables() {
   constexpr std::uint32_t kReversedPolynomial = 0x82f63b78U;

@@ -1,6 +1,6 @@
 // The field numbers are the public ones of tensorflow/core/util/event.proto and
-// tensorflow/core/framework/summary.proto. The bytes are walked and not parsed into messages: a
-// graph of megabytes is passed over, and a hostile record takes no memory.
+// tensorflow/core/framework/summary.proto. The wire format is walked without parsing it into
+// messages, so that a graph of megabytes is skipped and a hostile record takes no memory.
 #include "data/event_summary.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ constexpr auto kVarint = WireFormatLite::WIRETYPE_VARINT;
 constexpr auto kFixed32 = WireFormatLite::WIRETYPE_FIXED32;
 constexpr auto kFixed64 = WireFormatLite::WIRETYPE_FIXED64;
 
-/// What counts of an event.
+/// The fields of an Event that the summary uses.
 struct Event {
   double time = 0;
   std::int64_t step = 0;
@@ -34,7 +34,7 @@ struct Event {
   bool graph = false;
 };
 
-/// What counts of a Summary.Value.
+/// The fields of a Summary.Value that the summary uses.
 struct Value {
   std::string_view tag;
   const char* kind = "none";
@@ -65,7 +65,7 @@ bool read_event(std::string_view record, Event& event) {
   });
 }
 
-/// The kind of value that a field of Summary.Value holds; nullptr for another field.
+/// Returns the kind of value that a field of Summary.Value holds; nullptr for other fields.
 const char* kind_of_field(std::uint32_t field) {
   switch (field) {
     case 3:
@@ -98,7 +98,7 @@ bool read_value(std::string_view message, Value& value) {
   });
 }
 
-/// Calls `visit(value)` for each value of a Summary; whether the bytes are one.
+/// Calls `visit(value)` for each value of a Summary; returns whether the bytes are a valid Summary.
 template <class F>
 bool for_each_value(std::string_view summary, F&& visit) {
   return wire::for_each_field(summary, [&](std::uint32_t tag, CodedInputStream& stream) {
@@ -111,10 +111,10 @@ bool for_each_value(std::string_view summary, F&& visit) {
   });
 }
 
-/// What the events so far come to.
+/// Accumulates the summary of a file's events.
 class Summarizer {
  public:
-  /// Adds a record; whether it is an event. One that is none leaves no trace.
+  /// Adds a record and returns whether it is a valid event; ignores it otherwise.
   bool add(std::string_view record) {
     Event event;
     if (!read_event(record, event) || !for_each_value(event.summary, [](const Value&) {}))

@@ -13,40 +13,40 @@
 
 namespace towerflow::data {
 
-/// What an event file holds under one tag.
+/// The content of an event file under one tag.
 struct TagSummary {
-  std::string tag;   ///< its first 256 bytes
+  std::string tag;   ///< at most the first 256 bytes
   std::string kind;  ///< of the last point: "scalar", "image", "histogram", "tensor", ...
   std::uint64_t points = 0;
-  std::int64_t first_step = 0, last_step = 0;  ///< in the order of the file
+  std::int64_t first_step = 0, last_step = 0;  ///< in file order
   float first_value = 0, last_value = 0;       ///< of scalars
   Statistics values{};                         ///< of scalars
 };
 
-/// What an event file holds, the file that TensorBoard shows.
+/// The content of an event file (the files that TensorBoard reads).
 struct EventSummary {
   std::string version;       ///< "brain.Event:2"
-  std::uint64_t events = 0;  ///< whole ones, up to the end or the damage, the version among them
-  std::uint64_t bytes = 0;   ///< that they take
-  std::uint64_t graphs = 0;  ///< events that hold a graph
-  double first_time = 0, last_time = 0;   ///< seconds since 1970, in the order of the file
-  std::vector<TagSummary> tags;           ///< by tag, at most kMostTags
-  std::uint64_t tags_left_out = 0;        ///< points of further tags
-  std::optional<errors::OpError> damage;  ///< why the reading ended early: record and byte
+  std::uint64_t events = 0;  ///< up to the end or the damage, including the version event
+  std::uint64_t bytes = 0;   ///< occupied by these events
+  std::uint64_t graphs = 0;  ///< events with a graph
+  double first_time = 0, last_time = 0;   ///< seconds since 1970, in file order
+  std::vector<TagSummary> tags;           ///< sorted by tag, at most kMostTags
+  std::uint64_t tags_left_out = 0;        ///< points of the tags beyond kMostTags
+  std::optional<errors::OpError> damage;  ///< why reading stopped early: record and byte
 };
 
-/// More tags than this are counted and not told apart.
+/// The number of tags that are summarized; the points of further tags are only counted.
 inline constexpr std::size_t kMostTags = 1000;
 
-/// Whether a record's bytes are the event with which every event file begins: one that says its
-/// version, "brain.Event:2".
+/// Returns whether a record is the event with which every event file begins: the one with the
+/// file's version, "brain.Event:2".
 bool is_version_event(std::string_view record);
 
-/// Reads an event file to its end and says what it holds; damage, a record that is no event among
-/// it, ends the reading and is part of the answer. `progress` as for `summarize_records`.
+/// Reads an event file to its end and summarizes it. Damage, which includes a record that is not an
+/// event, ends the reading and is reported in the result. `progress` is as for `summarize_records`.
 ///
-/// Memory: one record (1 GiB at most), and kMostTags summaries, whatever the file.
-/// Throws what opening the file throws.
+/// Memory: one record (1 GiB at most) and kMostTags summaries, whatever the file's size. Throws
+/// only the errors of opening the file.
 EventSummary summarize_events(const std::filesystem::path& path,
                               const std::function<void(std::uint64_t)>& progress = {});
 

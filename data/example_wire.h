@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-/// The wire format of tf.train.Example, walked where it lies, without a message being built: what
-/// ExampleParser and RecordSummary share. Every function is given the bytes of one message, at most
-/// 2 GiB, and returns whether they are one; the bytes need not be trusted, and no memory is taken.
+/// A walk over the wire format of tf.train.Example in place, without building a message; shared by
+/// ExampleParser and RecordSummary. Every function takes the bytes of one message, at most 2 GiB,
+/// and returns whether they are valid; the bytes need not be trusted, and no memory is allocated.
 namespace towerflow::data::wire {
 
 using google::protobuf::internal::WireFormatLite;
@@ -21,7 +21,7 @@ constexpr std::uint32_t tag_of(std::uint32_t field, WireFormatLite::WireType typ
 }
 inline constexpr auto kDelimited = WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
 
-/// What a Feature holds, numbered as its fields.
+/// The kind of list in a Feature; the values are the field numbers.
 enum class Kind { none = 0, bytes = 1, floats = 2, ints = 3 };
 
 inline CodedInputStream stream_of(std::string_view bytes) {
@@ -29,7 +29,7 @@ inline CodedInputStream stream_of(std::string_view bytes) {
                           static_cast<int>(bytes.size()));
 }
 
-/// A length and so many bytes, which stay where they are.
+/// Reads a length and a view of as many bytes.
 inline bool read_delimited(CodedInputStream& stream, std::string_view& bytes) {
   std::uint32_t length = 0;
   if (!stream.ReadVarint32(&length)) return false;
@@ -41,7 +41,7 @@ inline bool read_delimited(CodedInputStream& stream, std::string_view& bytes) {
   return stream.Skip(static_cast<int>(length));
 }
 
-/// Calls `field(tag, stream)` for each field; it returns whether it could read it.
+/// Calls `field(tag, stream)`, which returns whether it could read the field, for each field.
 template <class F>
 bool for_each_field(std::string_view message, F&& field) {
   CodedInputStream stream = stream_of(message);
@@ -62,7 +62,7 @@ inline bool read_map_entry(std::string_view entry, std::string_view& key,
   });
 }
 
-/// Calls `visit(key, feature)` for each feature of an Example; of a key that comes twice the last
+/// Calls `visit(key, feature)` for each feature of an Example; if a key occurs twice, the last
 /// counts.
 template <class F>
 bool for_each_feature(std::string_view example, F&& visit) {
@@ -80,7 +80,7 @@ bool for_each_feature(std::string_view example, F&& visit) {
   });
 }
 
-/// The one list that a Feature holds; a Feature with two is refused, as TensorFlow refuses it.
+/// Finds the list in a Feature; refuses a Feature with two lists, as TensorFlow does.
 inline bool read_feature(std::string_view feature, Kind& kind, std::string_view& list) {
   kind = Kind::none;
   return for_each_field(feature, [&](std::uint32_t tag, CodedInputStream& stream) {
@@ -106,8 +106,8 @@ bool for_each_bytes(std::string_view list, F&& visit) {
   });
 }
 
-/// Calls `visit(bytes)` for each run of values of a FloatList: 4 bytes a value, little endian as in
-/// every processor that the library is built for, at any address.
+/// Calls `visit(bytes)` for each run of values of a FloatList: 4 bytes per value, possibly
+/// unaligned, little endian like every processor that the library supports.
 template <class F>
 bool for_each_float_run(std::string_view list, F&& visit) {
   return for_each_field(list, [&](std::uint32_t tag, CodedInputStream& stream) {

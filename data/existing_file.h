@@ -5,8 +5,8 @@
 
 namespace towerflow::data {
 
-/// `folder/name`, or `folder/name.gz` where that is not there. NotFoundError, which names both and
-/// gives the hint, without either; FailedPreconditionError for a pipe or a folder.
+/// Returns `folder/name`, or `folder/name.gz` if that does not exist. Throws NotFoundError, with
+/// both names and the hint, if neither exists; FailedPreconditionError for a pipe or a folder.
 std::filesystem::path existing_file(const std::filesystem::path& folder, const std::string& name,
                                     const std::string& hint);
 

@@ -20,9 +20,9 @@
 namespace towerflow {
 namespace {
 
-// Linux moves at most about 2 GiB a call; a smaller piece keeps the arithmetic away from there.
+// Linux transfers at most about 2 GiB per call; smaller pieces stay well below that.
 constexpr std::size_t kLargestTransfer = 1U << 30;
-// Of a file that is being written: as much as keeps the disk busy.
+// Bytes per write call: enough to keep the disk busy.
 constexpr std::size_t kPieceBytes = 8U << 20;
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -30,7 +30,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return folder.empty() ? std::filesystem::path(".") : folder;
 }
 
-// Hidden, so that a pattern such as *.tfrecords never finds a half-written file; shortened, so
+// Hidden, so that a pattern such as *.tfrecords never matches a half-written file; shortened, so
 // that a long but legal name does not become too long.
 std::filesystem::path temporary_name(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter{0};
@@ -38,7 +38,7 @@ std::filesystem::path temporary_name(const std::filesystem::path& path) {
   return folder_of(path) / fmt::format(".{}.{}-{}.tmp", name, ::getpid(), counter++);
 }
 
-/// Whether `name` is one of those: ".NAME.PID-N.tmp".
+/// Returns whether `name` is such a name: ".NAME.PID-N.tmp".
 bool is_temporary_name(std::string_view name) {
   constexpr std::string_view kEnd = ".tmp";
   const auto drop_digits = [&] {
@@ -57,7 +57,7 @@ bool is_temporary_name(std::string_view name) {
 }
 
 /// Deletes the files that killed processes left in a folder, the first time that this process
-/// writes into it.
+/// writes to the folder.
 void remove_abandoned_once(const std::filesystem::path& folder) {
   static std::mutex mutex;
   static std::set<std::filesystem::path> tidied;
@@ -76,7 +76,7 @@ void sync_folder(const std::filesystem::path& path) {
   const int result = ::fsync(descriptor);
   const int error_number = errno;
   ::close(descriptor);
-  // Some network file systems cannot sync a folder; the rename has happened all the same.
+  // Some network file systems cannot sync a folder; the rename has happened nevertheless.
   if (result != 0 && error_number != EINVAL && error_number != ENOTSUP)
     raise_file_error(error_number, "write through folder", folder);
 }
@@ -148,7 +148,7 @@ errors::Code code_of_errno(int error_number) noexcept {
 
 void raise_file_error(int error_number, std::string_view action, const std::filesystem::path& path,
                       std::string hint) {
-  // The category's text is safe from several threads, strerror's is not.
+  // Unlike strerror, the category's message is thread-safe.
   errors::raise(code_of_errno(error_number),
                 fmt::format("cannot {} {}: {}", action, path.string(),
                             std::generic_category().message(error_number)),
@@ -200,7 +200,7 @@ std::size_t InputFile::read(std::span<std::byte> out) {
 }
 
 std::size_t InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
-  // An offset that came out of a damaged file may not fit the system's signed type.
+  // An offset from a damaged file may not fit the system's signed type.
   if (offset > static_cast<std::uint64_t>(INT64_MAX) - out.size()) return 0;
   std::size_t done = 0;
   while (done < out.size()) {
@@ -225,7 +225,7 @@ void InputFile::read_exactly_at(std::uint64_t offset, std::span<std::byte> out) 
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
   InputFile file(path);
   std::string text;
-  // The size is a first guess only: a pipe has none, and a file may grow while it is read.
+  // The size is only a first guess: a pipe has none, and a file may grow while it is read.
   std::size_t chunk = static_cast<std::size_t>(std::min(file.size().value_or(0), limit)) + 1;
   while (true) {
     const std::size_t start = text.size();
@@ -283,11 +283,12 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
 void remove_abandoned_files(const std::filesystem::path& folder) noexcept {
   try {
     for (const std::string& name : names_in(folder)) {
-      // Whoever writes a file holds its lock; a file that can be adopted is deleted with the lock.
+      // A process locks the file that it writes. A file that can be locked here is therefore
+      // abandoned, and the LockFile's destructor deletes it.
       if (is_temporary_name(name)) LockFile::adopt(folder / name);
     }
   } catch (const std::exception&) {
-    // They only take room.
+    // Abandoned files only take space.
   }
 }
 
@@ -301,7 +302,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   do {
     temporary_ = temporary_name(path_);
     descriptor_ = create_locked(temporary_);
-    // A process with the same number may have been killed here: its leftover is not ours to use.
+    // A killed process with the same PID may have left this file: it is not ours to use.
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0)
     raise_file_error(errno, "create", path_,
@@ -351,7 +352,7 @@ void AtomicFile::write_out(std::span<const std::byte> bytes) {
       state_ = State::failed;
       raise_file_error(errno, "write to", path_);
     }
-    // The disk begins with it while more is copied; whether all of it got there `commit` asks.
+    // Starts writing to the disk while more is copied; `commit` checks that everything got there.
     if (static_cast<std::size_t>(count) > kFileBufferBytes) {
       ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
     }
@@ -368,7 +369,8 @@ void AtomicFile::sync_to_disk() {
 }
 
 void AtomicFile::rename() {
-  // Before the lock goes with the descriptor; all that `close` could report `fsync` has.
+  // Renames before `close`, which releases the lock. `fsync` has reported any error that `close`
+  // could.
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     state_ = State::failed;
     raise_file_error(errno, "rename to", path_);

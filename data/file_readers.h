@@ -9,17 +9,17 @@ namespace towerflow::types {
 
 struct FixedLengthRecordReaderOptions {
   std::int64_t header_bytes = 0;  ///< before the first record
-  std::int64_t footer_bytes = 0;  ///< at the end of a file, part of no record
-  std::int64_t hop_bytes = 0;  ///< from one record's beginning to the next; 0 stands for their size
+  std::int64_t footer_bytes = 0;  ///< at the end of a file, after the last record
+  std::int64_t hop_bytes = 0;     ///< from one record's start to the next; 0: record_bytes
   std::string name{};
-  std::string encoding{};  ///< "", "ZLIB" or "GZIP": how the files are stored
+  std::string encoding{};  ///< "", "ZLIB" or "GZIP": the compression of the files
 };
 
-/// Reads records of one length, such as CIFAR-10's. Keys are "path:number of the record in its
-/// file", from 0; bytes at a file's end that make no whole record are passed over.
+/// Reads records of one length, such as CIFAR-10's. Keys are "path:record number", counted from 0
+/// in each file; a partial record at the end of a file is skipped.
 ///
 /// errors   ValueError: record_bytes below 1 or above 2^30, a negative number, an unknown encoding;
-///          in a run as `TFRecordReader`
+///          in a run those of `TFRecordReader`
 /// source   tf.FixedLengthRecordReader
 class FixedLengthRecordReader : public ReaderBase {
  public:
@@ -33,7 +33,7 @@ struct TextLineReaderOptions {
   std::string name{};
 };
 
-/// Reads lines, without "\n" or "\r\n". Keys are "path:number of the line", from 1.
+/// Reads lines, without "\n" or "\r\n". Keys are "path:line number", from 1.
 ///
 /// errors   ValueError: skip_header_lines below 0; in a run ResourceExhaustedError: a line of more
 ///          than 2^30 bytes; and those of `TFRecordReader`

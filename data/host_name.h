@@ -4,7 +4,7 @@
 
 namespace towerflow {
 
-/// This machine's name, "localhost" where it has none.
+/// Returns this machine's name, "localhost" if it has none.
 std::string host_name();
 
 }  // namespace towerflow

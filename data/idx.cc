@@ -61,7 +61,7 @@ Header read_header(DecodingInput& input) {
         fmt::format("{} is not an IDX file: its magic number is {:#010x}", input.path().string(),
                     magic),
         {.hint = "MNIST's are 0x00000803 for images and 0x00000801 for labels"});
-  // Sizes from the file may multiply past 64 bits.
+  // The product of the sizes in a file may overflow 64 bits.
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   header.data_bytes = dtype_size(header.dtype);
   for (std::uint32_t axis = 0; axis < rank; ++axis) {
@@ -89,7 +89,7 @@ void swap_bytes(std::string& data, std::size_t element) {
                                           header.shape().text()));
 }
 
-/// Takes the compression off and reads the header, held against the file's size where it is known.
+/// Detects the compression and reads the header, which is checked against the file's size if known.
 Header open_idx(DecodingInput& input) {
   if (has_gzip_magic(input.peek_stored(4))) input.set_compression(Compression::gzip);
   const Header header = read_header(input);
@@ -103,7 +103,7 @@ void check_end(DecodingInput& input, const Header& header) {
     wrong_size(input, header, fmt::format("more than {}", header.data_bytes));
 }
 
-/// Adds elements as they are stored.
+/// Adds elements, given in the file's byte order, to the summary.
 void add_values(std::string& data, IdxSummary& summary) {
   if (summary.dtype == uint8) {
     for (const char c : data) ++summary.counts[static_cast<unsigned char>(c)];

@@ -17,7 +17,7 @@
 namespace towerflow {
 namespace {
 
-/// An open descriptor.
+/// A file descriptor that is closed on destruction.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -33,7 +33,7 @@ class Descriptor {
   int number_;
 };
 
-/// 0, or the error number: EWOULDBLOCK where another has the lock.
+/// Returns 0 or the error number: EWOULDBLOCK if someone else holds the lock.
 int lock(int descriptor, bool wait) noexcept {
   while (::flock(descriptor, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
     if (errno != EINTR) return errno;
@@ -41,7 +41,7 @@ int lock(int descriptor, bool wait) noexcept {
   return 0;
 }
 
-/// Whether `path` is a name of the open file: it may have been removed, and made anew.
+/// Returns whether `path` still names the open file, which may have been removed and created again.
 bool is_named(int descriptor, const std::filesystem::path& path) noexcept {
   struct stat open {
   }, named{};
@@ -49,10 +49,10 @@ bool is_named(int descriptor, const std::filesystem::path& path) noexcept {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-/// An existing file, for its lock; -1 with errno.
+/// Opens an existing file in order to lock it; returns -1 and sets errno on failure.
 int open_existing(const std::filesystem::path& path) noexcept {
   constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  // A lock over NFS wants a file that is open for writing; another user's may be for reading only.
+  // A lock over NFS needs a file opened for writing; another user's file may be readable only.
   const int descriptor = ::open(path.c_str(), O_RDWR | kFlags);
   return descriptor < 0 && errno == EACCES ? ::open(path.c_str(), O_RDONLY | kFlags) : descriptor;
 }
@@ -74,7 +74,7 @@ int create_locked(const std::filesystem::path& path) noexcept {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) return -1;
   if (lock(descriptor, true) != 0 || is_named(descriptor, path)) return descriptor;
-  ::close(descriptor);  // taken for abandoned before it was locked
+  ::close(descriptor);  // another process took it for abandoned before it was locked
   errno = EEXIST;
   return -1;
 }
@@ -82,8 +82,8 @@ int create_locked(const std::filesystem::path& path) noexcept {
 LockFile LockFile::make(const std::filesystem::path& path, std::string_view content,
                         Others others) {
   check_path(path);
-  // Somebody who only replaces a killed process's file holds it for a moment: the other is believed
-  // when it still has the same file at the second look.
+  // A process that replaces a killed process's file holds the lock for a moment only. The file
+  // therefore counts as taken only if it is still the same file at the second look.
   ino_t seen = 0;
   for (int looks = 0;; ++looks) {
     if (Descriptor made(create_locked(path)); made.get() >= 0) {
@@ -110,7 +110,7 @@ LockFile LockFile::make(const std::filesystem::path& path, std::string_view cont
     struct stat status {};
     ::fstat(there.get(), &status);
     std::string holder = content_of(there.get());
-    constexpr int kMostLooks = 100;  // its maker was stopped before it wrote a word
+    constexpr int kMostLooks = 100;  // for an owner that was stopped before it wrote the content
     if (std::exchange(seen, status.st_ino) == status.st_ino &&
         (!holder.empty() || looks > kMostLooks))
       return {path, -1, State::taken, std::move(holder)};

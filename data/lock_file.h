@@ -6,26 +6,26 @@
 
 namespace towerflow {
 
-/// A file that is there, and locked, while its maker is at work.
+/// A file that exists, and is locked, while its owner is at work.
 ///
-/// The lock ends with the process: what a killed one left is no obstacle and is replaced. A file
-/// that is already there is never written to, and links are not followed. Move-only; the destructor
+/// The lock ends with the process, so that a file left by a killed process is replaced. The content
+/// of an existing file is never changed, and links are not followed. Move-only; the destructor
 /// removes the file.
 class LockFile {
  public:
   enum class State {
     held,        ///< by this object
-    taken,       ///< by another process, or another object of this one
-    unsupported  ///< the file system has no locks, nobody can tell
+    taken,       ///< by another process or another object in this process
+    unsupported  ///< the file system has no locks, so nobody can tell
   };
-  enum class Others { wait, refuse };  ///< what is done about somebody who holds it
+  enum class Others { wait, refuse };  ///< what to do if someone else holds it
 
-  /// Makes `path`, with `content` for those who find it taken. State::taken only where others are
-  /// to be refused. Throws what creating a file throws, FailedPreconditionError for what is there
-  /// and no file.
+  /// Creates and locks `path`, with `content` for others who find it taken. The state can be
+  /// `taken` only with Others::refuse. Throws what creating a file throws, and
+  /// FailedPreconditionError if `path` is not a regular file.
   static LockFile make(const std::filesystem::path& path, std::string_view content, Others others);
-  /// Locks the file that a killed process left at `path`; State::taken where somebody is at work,
-  /// or where there is no such file. Throws nothing but ValueError for a zero byte.
+  /// Locks the file that a killed process left at `path`. The state is `taken` if someone else
+  /// holds it or there is no such file. Throws only ValueError, for a path with a zero byte.
   static LockFile adopt(const std::filesystem::path& path);
 
   LockFile(LockFile&& other) noexcept;
@@ -33,7 +33,7 @@ class LockFile {
   ~LockFile();
 
   State state() const { return state_; }
-  /// What the file holds, up to 256 bytes.
+  /// The file's content, at most 256 bytes.
   const std::string& content() const { return content_; }
   /// Sets whether the file stays when the lock is released.
   void set_kept(bool kept) { kept_ = kept; }
@@ -52,8 +52,8 @@ class LockFile {
   std::string content_;
 };
 
-/// Creates the file `path` for writing, locked as above; -1 with errno where that fails, EEXIST for
-/// a name that is taken. On a file system without locks it is not locked.
+/// Creates the file `path` for writing and locks it as above; returns -1 and sets errno if that
+/// fails, to EEXIST if the name is taken. On a file system without locks, the file is not locked.
 int create_locked(const std::filesystem::path& path) noexcept;
 
 }  // namespace towerflow

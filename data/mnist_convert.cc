@@ -51,7 +51,7 @@ void check_options(const MnistConvertOptions& options) {
   check(options.max_test.value_or(0), "the number of test digits");
 }
 
-// One output file, or none where no digit goes there.
+// One output file, or none if the set gets no digits.
 class Output {
  public:
   Output(const std::filesystem::path& folder, const std::string& name, std::int64_t count,
@@ -82,7 +82,7 @@ class Output {
   void close() {
     if (writer_) writer_->close();
   }
-  /// Deletes the set as an earlier conversion wrote it: a reader would take it for this one's.
+  /// Deletes files of the set from an earlier conversion, which a reader would take for this one's.
   void remove_stale() const {
     for (const auto& path : stale_) delete_file(path);
   }
@@ -92,7 +92,7 @@ class Output {
   bool with_geometry_;
   ExampleBuilder builder_;
   std::optional<TFRecordWriter> writer_;
-  std::vector<std::filesystem::path> stale_;  // of the set, and not written now
+  std::vector<std::filesystem::path> stale_;  // file names of the set that are not written now
 };
 
 }  // namespace

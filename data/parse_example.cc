@@ -13,14 +13,14 @@
 namespace towerflow {
 namespace {
 
-/// What to parse; the op's inputs repeat it as TensorFlow's do, and are not looked at in a run.
+/// The features to parse. As in TensorFlow, the op's inputs repeat them; the kernel ignores those.
 struct ParseExampleAttrs {
   std::vector<std::string> sparse_keys;
   std::vector<DType> sparse_types;
   std::vector<std::string> keys;
   std::vector<DType> dtypes;
-  std::vector<Shape> shapes;    ///< a sequence's begins with an unknown dimension
-  std::vector<Array> defaults;  ///< empty ones for required features
+  std::vector<Shape> shapes;    ///< a sequence's first dimension is unknown
+  std::vector<Array> defaults;  ///< empty for required features
   bool is_sequence(std::size_t i) const { return shapes[i].rank() > 0 && !shapes[i][0].known(); }
   static constexpr auto fields =
       std::tuple{attr::required("_sparse_keys", &ParseExampleAttrs::sparse_keys),
@@ -31,7 +31,7 @@ struct ParseExampleAttrs {
                  attr::required("_dense_defaults", &ParseExampleAttrs::defaults)};
 };
 
-/// Those of fixed length.
+/// Returns the fixed-length features.
 data::FixedLenFeatures features_of(const ParseExampleAttrs& attrs) {
   data::FixedLenFeatures features;
   for (std::size_t i = 0; i < attrs.keys.size(); ++i) {
@@ -62,7 +62,8 @@ void parse_shape(InferenceContext& context) {
   }
 }
 
-/// Outputs: indices, values, dense shapes of the sparse features, then the dense features.
+/// Outputs: indices, then values, then dense shapes of the sparse features, then the dense
+/// features.
 class ParseKernel final : public PreparedKernel {
  public:
   explicit ParseKernel(const ParseExampleAttrs& attrs) : sparse_(attrs.sparse_keys.size()) {
@@ -143,7 +144,7 @@ std::unique_ptr<PreparedKernel> parse_kernel(const KernelRequest& request) {
   return std::make_unique<ParseKernel>(request.attributes<ParseExampleAttrs>());
 }
 
-/// TensorFlow's name for the constant of a default: other characters become '_'.
+/// Returns TensorFlow's name for the constant of a default: other characters become '_'.
 std::string key_name(const std::string& key) {
   std::string name = "key_" + key;
   for (char& c : name) {
@@ -153,7 +154,7 @@ std::string key_name(const std::string& key) {
   return name;
 }
 
-/// The tensor of a feature's default: an empty one where it is required.
+/// Returns the tensor of a feature's default; an empty one for a required feature.
 Tensor default_tensor(Graph& graph, const std::string& key, const FixedLenFeature& feature,
                       Site site) {
   if (!feature.default_value) {
@@ -167,7 +168,7 @@ Tensor default_tensor(Graph& graph, const std::string& key, const FixedLenFeatur
   return reshape(value, shape, {}, site);
 }
 
-/// The same of a sequence: what it would be padded with.
+/// Returns the same for a sequence: the value with which it would be padded.
 Tensor padding_tensor(Graph& graph, DType dtype, Site site) {
   if (dtype == DType::string) {
     return make_constant(graph, Array::scalar(std::string()), "Const", site);
@@ -283,7 +284,7 @@ ParseExampleAttrs parse_attrs(const MixedFeatures& features, Site site) {
       continue;
     }
     const auto& fixed = std::get<FixedLenFeature>(feature);
-    if (!fixed.shape.fully_known()) {  // or it would be taken for a sequence
+    if (!fixed.shape.fully_known()) {  // would be mistaken for a sequence
       throw ValueError(fmt::format("feature {} has the shape {}, which is not fully known", key,
                                    fixed.shape.text()),
                        {.site = site,
@@ -307,7 +308,7 @@ ParsedMixedFeatures parse_mixed_example(const Operand& serialized, const MixedFe
   ParseExampleAttrs attrs = parse_attrs(features, site);
   try {
     auto fixed = features_of(attrs);
-    if (!fixed.empty()) data::ExampleParser(std::move(fixed));  // throws for what it cannot parse
+    if (!fixed.empty()) data::ExampleParser(std::move(fixed));  // throws if it cannot parse them
   } catch (...) {
     rethrow_with({.site = site, .op = "ParseExampleV2"});
   }

@@ -10,7 +10,7 @@
 
 namespace towerflow::types {
 
-/// The features to take from an Example, by key.
+/// The features to parse from an Example, by key.
 using Features = std::map<std::string, FixedLenFeature>;
 
 /// Parsed features, by key: `features["label"]`.
@@ -29,9 +29,9 @@ class ParsedFeatures {
 using MixedFeatures =
     std::map<std::string, std::variant<FixedLenFeature, VarLenFeature, FixedLenSequenceFeature>>;
 
-/// A tensor that is zero but for some elements. (tf.SparseTensor)
+/// A tensor with few nonzero elements. (tf.SparseTensor)
 struct SparseTensor {
-  Tensor indices;      ///< int64 [n, rank]: where they are, in order
+  Tensor indices;      ///< int64 [n, rank], in row-major order
   Tensor values;       ///< [n]
   Tensor dense_shape;  ///< int64 [rank]
 };
@@ -41,9 +41,10 @@ class ParsedMixedFeatures {
  public:
   ParsedMixedFeatures(std::map<std::string, Tensor> tensors,
                       std::map<std::string, SparseTensor> sparse);
-  /// A FixedLenFeature or FixedLenSequenceFeature; KeyError with the nearest key.
+  /// The tensor of a FixedLenFeature or FixedLenSequenceFeature. Throws KeyError with the nearest
+  /// key.
   const Tensor& operator[](const std::string& key) const { return dense_[key]; }
-  /// A VarLenFeature; KeyError when there is none of that key.
+  /// The tensor of a VarLenFeature. Throws KeyError if there is none with that key.
   const SparseTensor& sparse(const std::string& key) const;
   const std::map<std::string, Tensor>& tensors() const { return dense_.tensors(); }
   const std::map<std::string, SparseTensor>& sparse_tensors() const { return sparse_; }
@@ -61,14 +62,14 @@ struct ParseExampleOptions {
   std::string name{};
 };
 
-/// The features of one serialized tf.train.Example.
+/// Parses one serialized tf.train.Example.
 ///
-/// shapes   serialized [] -> by key the feature's shape
+/// shapes   serialized [] -> per key the feature's shape
 /// dtypes   serialized string; features float32, int64, string
 /// grads    none: parsed values are data
 /// errors   ValueError, TypeError: no features, shapes that are not fully known, defaults that do
-///          not fit; InvalidArgumentError in a run: bytes that are no Example, a feature that is
-///          absent without a default, another dtype or number of values
+///          not fit; InvalidArgumentError in a run: bytes that are not an Example, a feature that
+///          is absent and has no default, another dtype or number of values
 /// source   tf.parse_single_example
 ParsedFeatures parse_single_example(const Operand& serialized, const Features& features,
                                     ParseExampleOptions options = {}, Site site = Site::current());
@@ -76,17 +77,17 @@ ParsedFeatures parse_single_example(const Operand& serialized, const Features& f
 ParsedMixedFeatures parse_mixed_example(const Operand& serialized, const MixedFeatures& features,
                                         const ParseExampleOptions& options, Site site);
 
-/// The features of one serialized tf.train.Example, those with any number of values among them.
+/// Parses one serialized tf.train.Example, including features with any number of values.
 ///
-/// shapes   serialized [] -> by key a FixedLenFeature's shape; a FixedLenSequenceFeature [n, ...];
-///          of a VarLenFeature indices [n, 1], values [n], dense_shape [1]
+/// shapes   serialized [] -> per key: the shape of a FixedLenFeature; [n, ...] of a
+///          FixedLenSequenceFeature; indices [n, 1], values [n], dense_shape [1] of a VarLenFeature
 /// dtypes   serialized string; features float32, int64, string
 /// grads    none: parsed values are data
-/// errors   those of features of fixed length; ValueError: a FixedLenSequenceFeature that does not
-///          allow to be missing or has no elements; in a run InvalidArgumentError: a number of
-///          values that is no multiple of its elements
+/// errors   those of fixed-length features; ValueError: a FixedLenSequenceFeature without
+///          allow_missing or without elements; InvalidArgumentError in a run: a number of values
+///          that is not a multiple of its elements
 /// source   tf.parse_single_example
-template <std::same_as<MixedFeatures> T>  // a template takes no braces: those are `Features`
+template <std::same_as<MixedFeatures> T>  // not deduced from braces, which mean `Features`
 ParsedMixedFeatures parse_single_example(const Operand& serialized, const T& features,
                                          ParseExampleOptions options = {},
                                          Site site = Site::current()) {

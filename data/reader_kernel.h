@@ -8,7 +8,7 @@
 
 namespace towerflow {
 
-/// The handle of a session's reader.
+/// Outputs the handle of the session's reader, which is created on first use.
 class ReaderKernel final : public PreparedKernel {
  public:
   ReaderKernel(const KernelRequest& request, data::RecordFormat format)

@@ -32,7 +32,7 @@ ReaderResource::Turn::Turn(ReaderResource& reader, const QueueCaller& caller) : 
     cancelled = true;
     reader_.changed_.notify_all();
   });
-  // Released before the callback ends, which waits for one in progress.
+  // Unlocked before the callback is destroyed, which waits for a callback in progress.
   std::unique_lock lock(reader_.mutex_);
   reader_.changed_.wait(lock, [&] { return !reader_.busy_ || cancelled || reader_.shut_down_; });
   if (cancelled || reader_.shut_down_) {
@@ -54,7 +54,7 @@ Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller, std
     if (fetched_.empty()) fetch_again(caller);
     RecordPlace place = std::move(again_.front());
     again_.pop_front();
-    // A record may be there twice: a queue can hold it from two epochs.
+    // A record may occur twice: a queue can hold it from two epochs.
     value = fetched_.at({*place.file, place.begin});
     if (again_.empty()) fetched_.clear();
     return issue(std::move(place), std::nullopt, value, key);
@@ -83,7 +83,7 @@ Ticket ReaderResource::issue(RecordPlace place, std::optional<std::uint64_t> num
 }
 
 void ReaderResource::open_next(QueueResource& names, const QueueCaller& caller) {
-  check_cancelled(caller);  // a queue of empty files alone would never make this wait
+  check_cancelled(caller);  // empty files never block, so nothing else would notice
   auto element = names.dequeue(1, false, caller);
   name_ = std::make_shared<const std::string>((*element[0])[0].item<std::string>());
   names.recycle(std::move(element));
@@ -122,7 +122,7 @@ void ReaderResource::fetch_again(const QueueCaller& caller) {
   fetched_ = std::move(found);
 }
 
-/// To the record whose place is `place`, or to the end of the file there.
+/// `place` may also be the end of the file.
 std::uint64_t ReaderResource::advance(data::RecordFile& file, const std::string& name,
                                       std::uint64_t place, const QueueCaller& caller) const {
   constexpr std::uint64_t kBetweenLooks = 1024;
@@ -161,7 +161,7 @@ std::string ReaderResource::origin_text(std::string_view record) {
   constexpr std::size_t kNamedFiles = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(places.size(), kNamedFiles); ++i) {
-    if (i > 0) text += " or ";  // records that look alike
+    if (i > 0) text += " or ";  // records with the same fingerprint
     text += fmt::format("'{}'", *places[i].file);
     if (format_.key_is_path) continue;
     text += places[i].number ? fmt::format(", record {} at", *places[i].number) : ", record at";

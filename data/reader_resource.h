@@ -18,26 +18,27 @@
 
 namespace towerflow {
 
-/// The files of one reader in one session. One run at a time reads; the others wait their turn.
+/// The state of one reader in one session. One run at a time reads; the others wait their turn.
 class ReaderResource final : public Resource {
  public:
   explicit ReaderResource(data::RecordFormat format) : format_(std::move(format)) {}
 
-  /// Reads the next record, with a place in the line of those who will enqueue one.
+  /// Reads the next record. The ticket makes enqueue ops admit the records in reading order.
   Ticket read(QueueResource& names, const QueueCaller& caller, std::string& key,
               std::string& value);
 
-  /// Before anything is read: delivers `records` again, then goes on behind `last`.
-  /// FailedPreconditionError when something has been read.
+  /// Sets the position before anything is read: `records` are delivered again, then reading goes on
+  /// after `last`. Throws FailedPreconditionError if something has been read.
   void resume(std::vector<RecordPlace> records, RecordPlace last, const QueueCaller& caller);
 
-  /// "'digits.tfrecord', record 7 at byte 912" for a record that was read lately; "" otherwise.
+  /// Returns "'digits.tfrecord', record 7 at byte 912" for a record that was read recently; ""
+  /// otherwise.
   std::string origin_text(std::string_view record);
 
   void shut_down() override;
 
  private:
-  /// The right to read; waiting for it ends when the run is cancelled or the session closes.
+  /// The right to read; waiting for it ends if the run is cancelled or the session closes.
   class Turn {
    public:
     Turn(ReaderResource& reader, const QueueCaller& caller);
@@ -48,14 +49,14 @@ class ReaderResource final : public Resource {
    private:
     ReaderResource& reader_;
   };
-  using Key = std::pair<std::string, std::uint64_t>;  // file and where a record begins in it
+  using Key = std::pair<std::string, std::uint64_t>;  // file, and the place of a record in it
 
   Ticket issue(RecordPlace place, std::optional<std::uint64_t> number, std::string_view record,
                std::string& key);
   void open_next(QueueResource& names, const QueueCaller& caller);
   void resume_after(const RecordPlace& place, const QueueCaller& caller);
   void fetch_again(const QueueCaller& caller);
-  /// Returns how many records were passed.
+  /// Skips to the record at `place`; returns how many records were skipped.
   std::uint64_t advance(data::RecordFile& file, const std::string& name, std::uint64_t place,
                         const QueueCaller& caller) const;
 
@@ -65,20 +66,20 @@ class ReaderResource final : public Resource {
   bool busy_ = false;
   bool shut_down_ = false;
   RecordTrail trail_;
-  // Touched by whoever has the turn.
+  // Used only by the holder of the turn.
   std::shared_ptr<const std::string> name_;
-  std::uint64_t files_ = 0;  // names taken
+  std::uint64_t files_ = 0;  // file names dequeued so far
   std::unique_ptr<data::RecordFile> file_;
-  std::uint64_t records_ = 0;  // read of it
+  std::uint64_t records_ = 0;  // records read from it
   std::shared_ptr<TicketLine> line_ = std::make_shared<TicketLine>();
-  // After `resume`, until all of it has been delivered.
+  // After `resume`, until all of it has been delivered:
   std::deque<RecordPlace> again_;
-  std::map<Key, std::string> fetched_;  // the records of `again_`, once they are asked for
+  std::map<Key, std::string> fetched_;  // the records of `again_`, read on first use
   RecordPlace behind_;
 };
 
-/// Describes where the readers of a session have read `record`: "read from .."; "" if none has read
-/// it lately.
+/// Returns where the readers of a session read `record`: "read from .."; "" if none read it
+/// recently.
 std::string record_origin_text(ResourceStore& resources, std::string_view record);
 
 }  // namespace towerflow

@@ -23,8 +23,8 @@ class TFRecordFile final : public RecordFile {
   TFRecordReader reader_;
 };
 
-/// A record is only given out once the footer behind it has been seen: where a compressed file ends
-/// is not known before.
+/// Returns a record only after the footer behind it has been read, since the end of a compressed
+/// file is not known in advance.
 class FixedLengthFile final : public RecordFile {
  public:
   FixedLengthFile(const std::string& path, const FixedLength& layout)
@@ -48,7 +48,7 @@ class FixedLengthFile final : public RecordFile {
   std::uint64_t position() const override { return records_; }
 
  private:
-  /// Passes over `to_skip_` bytes; false when the file has not so many.
+  /// Skips `to_skip_` bytes; returns false if the file has fewer.
   bool skip() {
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip_, ahead_.size()));
     ahead_.erase(0, here);
@@ -68,7 +68,7 @@ class FixedLengthFile final : public RecordFile {
   const std::uint64_t hop_;
   std::uint64_t to_skip_;
   std::uint64_t records_ = 0;
-  std::string ahead_;  // read, from where the next record may begin
+  std::string ahead_;  // bytes read ahead, from the next record on
 };
 
 class TextLineFile final : public RecordFile {

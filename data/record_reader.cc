@@ -39,7 +39,7 @@ class ReadKernel final : public PreparedKernel {
   }
 
  private:
-  std::string place_;  // of its turn
+  std::string place_;  // the name of its SourcePlace
 };
 
 constexpr const char* kNotComputed = "records are input data";

@@ -10,29 +10,30 @@ namespace towerflow::types {
 
 struct RecordReaderOptions {
   std::string name{};
-  /// How files are stored; looked up in each file when absent: gzip by its mark, else plain.
+  /// The compression of the files; if absent, detected for each file: gzip by its magic number,
+  /// else plain.
   std::optional<data::Compression> compression{};
 };
 
-/// A record and where it comes from: `auto [key, value] = reader.read(queue);`.
+/// A record and its key: `auto [key, value] = reader.read(queue);`.
 struct KeyValue {
-  /// string []: "path:place", the place of a TFRecord the byte at which it begins when decoded
+  /// string []: "path:place"; a TFRecord's place is the byte at which it begins in the decoded file
   Tensor key;
   Tensor value;  ///< string []
 };
 
-/// Reads files one after another, record by record; the files' names come from a queue. The
-/// reader's state lives in a session. A cheap handle. (tf.ReaderBase)
+/// Reads files one after another, record by record; the file names come from a queue. A cheap
+/// handle; the reader's state is part of the session. (tf.ReaderBase)
 class ReaderBase {
  public:
   const Tensor& reader_ref() const { return ref_; }
 
-  /// The next record; takes the next name from `queue` where a file has ended. What is enqueued in
-  /// the same run is admitted in the order of reading.
+  /// Returns the next record; dequeues the next name from `queue` when a file has ended. If runs
+  /// also enqueue the record, they are admitted in reading order.
   ///
   /// shapes   key [], value []     dtypes  string
-  /// errors   OutOfRangeError when the queue is closed and empty; NotFoundError and the like for a
-  ///          file that cannot be opened, DataLossError for a damaged one, both with its name
+  /// errors   OutOfRangeError if the queue is closed and empty; NotFoundError and the like if a
+  ///          file cannot be opened, DataLossError if one is damaged, both with its name
   KeyValue read(const QueueBase& queue, QueueOptions options = {},
                 Site site = Site::current()) const;
 

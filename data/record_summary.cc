@@ -10,9 +10,9 @@
 namespace towerflow::data {
 namespace {
 
-constexpr std::size_t kFirstValues = 8;  // kept of a feature
-constexpr std::size_t kFirstBytes = 64;  // of a value of bytes
-constexpr std::size_t kNameBytes = 256;  // of a feature's name
+constexpr std::size_t kFirstValues = 8;  // values kept per feature
+constexpr std::size_t kFirstBytes = 64;  // kept of a bytes value
+constexpr std::size_t kNameBytes = 256;  // kept of a feature's name
 
 using wire::Kind;
 
@@ -21,7 +21,7 @@ void append_limited(std::vector<T>& first, T value) {
   if (first.size() < kFirstValues) first.push_back(std::move(value));
 }
 
-/// Adds one Example's feature, which is known to be one.
+/// Adds one Example's feature, which must be a valid Feature.
 void add_feature(FeatureSummary& summary, std::string_view feature) {
   Kind kind = Kind::none;
   std::string_view list;
@@ -59,13 +59,13 @@ void add_feature(FeatureSummary& summary, std::string_view feature) {
   summary.values.add(count);
 }
 
-/// The features by name.
+/// The summaries of features by name.
 class Features {
  public:
-  /// Adds the record where it is an Example with a feature; whether it is.
+  /// Adds the record and returns true if it is an Example with at least one feature.
   bool add(std::string_view record) {
     if (record.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return false;
-    // First the whole of it is looked at: what turns out to be no Example leaves no trace.
+    // Validates the whole record first, so that one that is not an Example adds nothing.
     std::uint64_t found = 0;
     bool whole = true;
     const auto inspect_feature = [&](std::string_view, std::string_view feature) {

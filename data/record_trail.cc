@@ -6,10 +6,10 @@
 namespace towerflow {
 namespace {
 
-// As many as input queues usually hold.
+// Covers the usual capacity of input queues.
 constexpr std::size_t kKept = 8192;
 
-/// Hashes a record's length and samples from all over it, in a few nanoseconds.
+/// Hashes a record's length and samples spread over it, in a few nanoseconds.
 std::uint64_t fingerprint(std::string_view record) {
   constexpr std::size_t kSamples = 8;
   std::uint64_t mark = record.size();

@@ -14,7 +14,7 @@ std::string serialize_message(const google::protobuf::MessageLite& message) {
   if (size > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     throw errors::InvalidArgumentError(fmt::format(
         "a {} of {} bytes: protocol buffers hold less than 2 GiB", message.GetTypeName(), size));
-  // Not into one of protobuf's streams: that ends the process where it gets no memory.
+  // Not into one of protobuf's streams, which terminate the process if they get no memory.
   return message.SerializeAsString();
 }
 

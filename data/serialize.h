@@ -8,8 +8,8 @@ class MessageLite;
 
 namespace towerflow {
 
-/// The bytes of a protocol buffer. Throws InvalidArgumentError for 2 GiB or more, which no reader
-/// takes.
+/// Serializes a message. Throws InvalidArgumentError for 2 GiB or more, which protobuf cannot
+/// parse.
 std::string serialize_message(const google::protobuf::MessageLite& message);
 
 }  // namespace towerflow

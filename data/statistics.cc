@@ -6,7 +6,7 @@
 namespace towerflow::data {
 namespace {
 
-/// A number of IEEE's 16-bit format.
+/// Converts from IEEE half precision.
 float from_half(std::uint16_t bits) {
   const int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
   float size = 0;
@@ -20,7 +20,7 @@ float from_half(std::uint16_t bits) {
   return (bits & 0x8000) != 0 ? -size : size;
 }
 
-/// The upper half of a float.
+/// Converts from bfloat16, the upper half of a float.
 float from_bfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }

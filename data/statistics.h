@@ -7,11 +7,11 @@
 
 namespace towerflow::data {
 
-/// Range, mean and spread of numbers that come one after another, in one pass and fixed memory
-/// (Welford's method). NaN and infinite values are counted and left out of the rest.
+/// Range, mean and spread of a sequence of numbers, in one pass and fixed memory (Welford's
+/// method). NaN and infinite values are counted but otherwise left out.
 class Statistics {
  public:
-  /// Integers of 64 bits are exact in `min` and `max`, where long double holds them.
+  /// 64-bit integers are exact in `min` and `max` if long double can represent them.
   void add(long double value);
 
   std::uint64_t count() const { return finite_ + nan_ + infinite_; }
@@ -20,11 +20,11 @@ class Statistics {
   std::uint64_t infinite() const { return infinite_; }
   std::uint64_t zeros() const { return zeros_; }
 
-  /// Of the finite values; 0 where there is none.
+  /// Of the finite values; 0 if there are none.
   long double min() const { return finite_ > 0 ? min_ : 0; }
   long double max() const { return finite_ > 0 ? max_ : 0; }
   double mean() const { return mean_; }
-  /// Of the population: the root of the mean square distance from the mean.
+  /// The population standard deviation of the finite values.
   double standard_deviation() const;
 
  private:
@@ -35,8 +35,8 @@ class Statistics {
   double squares_ = 0;  ///< sum of squared distances from the mean
 };
 
-/// The statistics of a dense array's elements: numbers of every dtype, false and true as 0 and 1.
-/// Nothing is counted for strings and complex numbers.
+/// Returns the statistics of a dense array's elements, of any numeric or bool dtype (false and true
+/// count as 0 and 1). Strings and complex numbers are not counted.
 Statistics statistics_of(const Array& array);
 
 }  // namespace towerflow::data

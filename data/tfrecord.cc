@@ -8,8 +8,8 @@
 namespace towerflow::data {
 namespace {
 
-// A plain file whose first record has a length that looks like gzip's magic (0x088b1f and such) is
-// still plain: its header's checksum proves it.
+// A plain file whose first record's length looks like gzip's magic number (0x088b1f and such) is
+// recognized as plain by its header's checksum.
 Compression detected(DecodingInput& input) {
   const auto start = input.peek_stored(kRecordHeaderBytes);
   return has_gzip_magic(start) && !is_record_header(start) ? Compression::gzip : Compression::none;

@@ -14,50 +14,50 @@ namespace towerflow::data {
 
 // A record is stored as
 //   uint64 length | uint32 masked CRC-32C of the length | data | uint32 masked CRC-32C of the data
-// in little endian (tensorflow/core/lib/io/record_writer.h). Event files are the same.
+// in little endian (tensorflow/core/lib/io/record_writer.h). Event files have the same format.
 
 inline constexpr std::size_t kRecordHeaderBytes = 12;
 inline constexpr std::size_t kRecordFooterBytes = 4;
 
-/// The 12 bytes before the data of a record of `length` bytes.
+/// Returns the 12 bytes before the data of a record of `length` bytes.
 std::array<std::byte, kRecordHeaderBytes> record_header(std::uint64_t length) noexcept;
-/// The 4 bytes after `data`.
+/// Returns the 4 bytes after `data`.
 std::array<std::byte, kRecordFooterBytes> record_footer(std::string_view data) noexcept;
-/// Whether bytes begin with such a header: its checksum fits.
+/// Returns whether bytes begin with a record header, that is, one with the right checksum.
 bool is_record_header(std::span<const std::byte> bytes) noexcept;
 
-/// How a TFRecord file is read; absent `compression` looks at the file: gzip where it begins as
-/// gzip does, plain otherwise. zlib has no safe mark and must be named.
+/// How a TFRecord file is read. If `compression` is absent, a file that begins like gzip is read as
+/// gzip, any other as plain; zlib has no reliable magic number and must be specified.
 struct TFRecordReadOptions {
   std::optional<Compression> compression = std::nullopt;
-  /// A record above this is refused with ResourceExhaustedError before memory is taken for it.
+  /// Larger records throw ResourceExhaustedError before memory is allocated for them.
   std::uint64_t max_record_bytes = 1ULL << 30;
 };
 
-/// Reads the records of a file in order, each checked by both checksums.
+/// Reads the records of a file in order and verifies both checksums of each.
 ///
-/// Errors name file, record (counted from 0) and byte (of the decoded data when compressed):
-/// DataLossError "truncated record ..." where the file ends inside a record, "corrupted record ..."
-/// where a checksum does not fit. After an error every further call throws it again. A length is
-/// believed only once its checksum fits, and memory for a record is taken only as far as the file
-/// can hold it.
+/// Errors contain the file, the record (counted from 0) and the byte (of the decoded data if
+/// compressed): DataLossError "truncated record ..." if the file ends inside a record, "corrupted
+/// record ..." if a checksum does not match. After an error, every further call throws it again. A
+/// length is trusted only after its checksum matched, and memory for a record is allocated only as
+/// far as the file can contain it.
 class TFRecordReader {
  public:
   explicit TFRecordReader(std::filesystem::path path, TFRecordReadOptions options = {});
 
-  /// The next record into `record`, whose memory is used again; false at the end of the file.
+  /// Reads the next record into `record`, reusing its memory; returns false at the end of the file.
   bool next(std::string& record);
-  /// The next record, or nothing at the end of the file.
+  /// Returns the next record, or nothing at the end of the file.
   std::optional<std::string> next();
-  /// Passes over `count` records, which are checked as if read; returns how many there were.
+  /// Skips `count` records, which are verified as if read; returns how many there were.
   std::uint64_t skip(std::uint64_t count);
 
   const std::filesystem::path& path() const { return input_.path(); }
-  /// Records returned so far, which is the number of the next one.
+  /// The number of records read so far, which is the index of the next one.
   std::uint64_t records_read() const { return records_; }
   /// Where the next record begins, in bytes of the decoded data.
   std::uint64_t byte_offset() const { return offset_; }
-  /// How far the reading is in the file as it is stored, for progress.
+  /// Stored bytes consumed so far; for progress reports.
   std::uint64_t stored_position() const { return input_.stored_position(); }
   Compression compression() const { return input_.compression(); }
 
@@ -82,7 +82,7 @@ struct TFRecordWriteOptions {
 };
 
 /// Writes records into a file that appears at `path` only when `close` succeeds; a writer that is
-/// destroyed before leaves nothing behind and an older file untouched.
+/// destroyed before that leaves nothing behind and an existing file untouched.
 class TFRecordWriter {
  public:
   explicit TFRecordWriter(std::filesystem::path path, TFRecordWriteOptions options = {});
