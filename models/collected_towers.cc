@@ -5,7 +5,7 @@
 namespace towerflow::models::collected_towers {
 namespace {
 
-/// x w + b with variables of its own.
+/// x w + b with new variables in scope `name`.
 Tensor dense(const std::string& name, const Tensor& x, int inputs, int outputs) {
   return tf::with(tf::variable_scope(name), [&](auto&) {
     const Variable w = tf::get_variable("w", Shape{inputs, outputs});

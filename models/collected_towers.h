@@ -11,8 +11,8 @@
 
 namespace towerflow::models::collected_towers {
 
-/// Towers that are found again through collections: whole model objects for feeding, losses and
-/// predictions by name scope, `train/` and `test/` beside each other in one graph.
+/// Towers that are looked up through collections: whole model objects for feeding, losses and
+/// predictions by name scope, with `train/` and `test/` in one graph.
 
 struct Config {
   int features = 4;
@@ -21,8 +21,8 @@ struct Config {
   double learning_rate = 0.5;
 };
 
-/// One copy of the model: what to feed it, what to fetch from it. A classifier with one hidden
-/// layer; it lists its own loss, prediction and merged summary in collections.
+/// One copy of the model, a classifier with one hidden layer: its inputs and outputs. The
+/// constructor adds its loss, prediction and merged summary to collections.
 class Model {
  public:
   Model(bool is_training, const Config& config);
@@ -32,29 +32,31 @@ class Model {
   Tensor loss;
   Tensor predict;        ///< [N]
   Tensor merge_summary;  ///< a serialized summary
-  /// By the trainable variables in their order; empty for a model that is only tested.
+  /// Per trainable variable, in their order; empty for a model that is only tested.
   std::vector<OptionalGradient> grad;
 };
 
-/// The means over towers of gradients[tower][variable], by way of a new first dimension.
+/// Returns the means over towers of gradients[tower][variable], by concatenation along a new first
+/// dimension.
 std::vector<Tensor> average_gradients(const std::vector<std::vector<OptionalGradient>>& gradients);
-/// The same by handing `reduce_mean` the list itself, which packs it. Works for dense gradients;
-/// slices are refused with TypeError, for what `reduce_mean` packs are tensors.
+/// The same by passing the list itself to `reduce_mean`, which packs it. Works for dense gradients
+/// only: IndexedSlices throw TypeError, since `reduce_mean` packs tensors.
 std::vector<Tensor> average_packed(const std::vector<std::vector<OptionalGradient>>& gradients);
 
 struct TowersOptions {
   int num_gpus = 1;
   Config config{};
-  /// Whether towers after the first find its variables. The source text forgot it: then the second
-  /// tower fails with ValueError.
+  /// Whether towers after the first reuse its variables. The original program forgot this, so that
+  /// its second tower failed with ValueError.
   bool reuse = true;
-  bool packed = false;  ///< average_packed
+  bool packed = false;  ///< averages with average_packed
 };
 
-/// A model a GPU in collection `train_model`, their gradients averaged and applied on the CPU.
+/// Builds one model per GPU, in collection `train_model`; averages and applies their gradients on
+/// the CPU.
 Operation multi_gpu_model(const TowersOptions& options);
 
-/// The graph that trains and tests, in the default graph.
+/// The graph for training and testing, in the default graph.
 struct Program {
   Operation train_op;
   std::string train_scope;  ///< "train/"
@@ -62,11 +64,11 @@ struct Program {
 };
 Program build(const TowersOptions& options);
 
-/// The next batch: x [N, features] and y [N].
+/// Returns the next batch: x [N, features] and y [N].
 using BatchFunction = std::function<std::pair<Array, Array>()>;
 
-/// One run with a batch for each model of `models`, a collection: updates the variables where
-/// there is a `train_op`. Returns the losses below `scope`.
+/// Runs one step with a batch for each model in collection `models`, and `train_op` if given.
+/// Returns the losses in name scope `scope`.
 std::vector<float> run_step(Session& session, const std::string& models, const std::string& scope,
                             const BatchFunction& next_batch,
                             const std::optional<Operation>& train_op = std::nullopt);

@@ -11,7 +11,7 @@ struct Record {
   Tensor label;
 };
 
-/// One digit: pixels scaled to -0.5 .. 0.5, and its label.
+/// Reads one digit: its pixels, scaled to -0.5 .. 0.5, and its label.
 Record read_and_decode(const tf::FIFOQueue& filename_queue) {
   tf::TFRecordReader reader;
   const auto [key, serialized_example] = reader.read(filename_queue);

@@ -9,7 +9,7 @@
 
 namespace towerflow::models {
 
-/// Handwritten digits as batches: what the models here are trained on.
+/// Batches of handwritten digits, on which the models are trained.
 
 inline constexpr std::int64_t kImagePixels = 784;  ///< 28 x 28
 
@@ -27,16 +27,18 @@ struct InputOptions {
   int num_threads = 2;
 };
 
-/// A shuffled batch from a TFRecord file of Examples with `image_raw` and `label`.
+/// Returns shuffled batches from a TFRecord file of Examples with `image_raw` and `label`.
 Batch inputs(const std::string& file, InputOptions options);
 
-/// Examples of a TFRecord file once, in its order; the last batch is as small as what is left.
+/// Returns batches of a TFRecord file's Examples, once and in file order; the last batch may be
+/// smaller.
 Batch ordered_inputs(const std::string& file, std::int64_t batch_size);
 
-/// A batch held in two variables: uniform noise as images, labels 0 to 9 in turn.
+/// Returns a batch stored in two variables: uniform noise as images, labels 0 to 9 in turn.
 Batch batch_in_memory(std::int64_t batch_size);
 
-/// `folder/name.tfrecords` or `folder/name.tfrecords.gz`; throws NotFoundError naming both.
+/// Returns `folder/name.tfrecords` or `folder/name.tfrecords.gz`; throws NotFoundError with both
+/// names if neither exists.
 std::string record_file(const std::string& folder, const std::string& name);
 
 }  // namespace towerflow::models

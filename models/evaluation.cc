@@ -22,7 +22,7 @@ EvalResult evaluate(const Model& model, const EvalOptions& options) {
   }
   OptionValues values = options.values;
   if (const auto record = read_run_record(model, options.train_dir)) {
-    values.insert(record->values.begin(), record->values.end());  // what was given stays
+    values.insert(record->values.begin(), record->values.end());  // keeps the caller's values
   }
 
   Graph graph;
@@ -49,7 +49,7 @@ EvalResult evaluate(const Model& model, const EvalOptions& options) {
       }
     }
   } catch (const tf::errors::OutOfRangeError&) {
-    // Every test digit was read.
+    // All test digits were read.
   } catch (...) {
     coord.request_stop(std::current_exception());
   }

@@ -10,7 +10,7 @@
 namespace towerflow::models::mnist {
 namespace {
 
-/// A variable that lives in CPU memory, whatever device the tower is on.
+/// Creates a variable in CPU memory, whatever device the tower is on.
 Variable variable_on_cpu(const std::string& name, const Shape& shape, Initializer initializer) {
   const auto device = tf::device("/cpu:0");
   return tf::get_variable(name, shape,
@@ -44,7 +44,7 @@ Tensor inference(const Tensor& images, NetOptions options) {
       tf::nn::max_pool(conv2, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME", {.name = "pool2"});
 
   const Tensor local3 = tf::with(tf::variable_scope(options.prefix + "local3"), [&](auto& scope) {
-    // Everything into depth, so that one matrix product does it.
+    // Flattens all features, so that one matrix product suffices.
     const Tensor flat = tf::reshape(pool2, {-1, 7 * 7 * 64});
     const Variable weights = variable_on_cpu("weights", {flat.get_shape()[1], 1024},
                                              tf::truncated_normal_initializer({.stddev = 0.04}));
@@ -84,13 +84,13 @@ Tensor tower_loss(const std::string& scope, const BatchFunction& next_batch, Net
   const auto [images, labels] = next_batch();
   const Tensor logits = inference(images, options);
   loss(logits, labels);
-  // The losses of this tower alone.
+  // Only the losses of this tower.
   std::vector<Tensor> losses = tf::get_collection("losses", scope);
   const Tensor total_loss = tf::add_n(losses, {.name = "total_loss"});
   if (options.tb_logging) {
     losses.push_back(total_loss);
     for (const Tensor& l : losses) {
-      // Without the tower's name, which the scope around gives back.
+      // Removes the tower's name, which the enclosing name scope adds again.
       static const std::regex tower(std::string(kTowerName) + "_[0-9]*/");
       tf::summary::scalar(std::regex_replace(l.op().name(), tower, ""), l);
     }
@@ -125,7 +125,7 @@ Towers build_towers(const TowersOptions& options, const BatchFunction& next_batc
       const auto scope = tf::name_scope(std::string(kTowerName) + "_" + std::to_string(i));
       const Tensor tower_total = tower_loss(scope, next_batch, options.net);
       tf::get_variable_scope().reuse_variables();
-      // Those of the last tower are kept.
+      // Keeps the summaries of the last tower.
       towers.summaries = tf::get_collection(GraphKeys::SUMMARIES, scope);
       towers.tower_grads.push_back(
           opt.compute_gradients(tower_total, {.gate_gradients = tf::train::GATE_NONE}));

@@ -13,72 +13,72 @@
 
 namespace towerflow::models {
 
-/// What a model is to those who train, evaluate, time and explain it. The list of models is in
-/// models/models.h.
+/// The interface of a model for training, evaluation, benchmarks and `explain`. The list of models
+/// is in models/models.h.
 
-/// A flag, a whole number or a text.
+/// A flag, an integer or a string.
 using OptionValue = std::variant<bool, std::int64_t, std::string>;
-/// The values of a model's own options, by name.
+/// The values of a model's specific options, by name.
 using OptionValues = std::map<std::string, OptionValue>;
 
-/// An option that one model alone has: `--relu-logits`.
+/// An option of one model only: `--relu-logits`.
 struct ModelOption {
   std::string name;  ///< "relu-logits"
   std::string about;
-  OptionValue value;  ///< its default
-  /// Whether it says what network is trained: a flag that is kept beside the checkpoints, and that
-  /// whoever uses them goes by. The others are for `bench` alone.
+  OptionValue value;  ///< the default
+  /// Whether the option changes the trained network. Such an option must be a flag; it is stored
+  /// beside the checkpoints, where later runs find it. Other options are for `bench` only.
   bool kept = false;
-  std::int64_t most = 0;  ///< of a number, from 1
+  std::int64_t most = 0;  ///< the largest value of an integer option; the smallest is 1
 };
 
-/// A part of the training, which comes after the part before it.
+/// One stage of the training; stages run one after another.
 struct StageInfo {
-  std::string name;        ///< empty where a model has no stages by name
-  int end_percent = 100;   ///< how much of the steps is done when it ends
-  double rate_factor = 1;  ///< of the learning rate
+  std::string name;        ///< empty if the model's stages have no names
+  int end_percent = 100;   ///< the share of all steps after which the stage ends
+  double rate_factor = 1;  ///< factor of the learning rate
 };
 
 struct BuildOptions {
   int num_towers = 1;
   Operand learning_rate = 0.0;
-  bool tb_logging = false;  ///< whether each tower makes summaries of its losses
+  bool tb_logging = false;  ///< whether each tower creates summaries of its losses
   OptionValues values{};
 };
 
-/// What a step of a stage runs.
+/// The operations that a step of a stage runs.
 struct StageOps {
   Operation train_op;
-  std::vector<Tensor> losses;  ///< one a tower
+  std::vector<Tensor> losses;  ///< one per tower
 };
 
-/// A model's training, in the default graph.
+/// The training graph of a model, in the default graph.
 struct TrainingGraph {
   Variable global_step;
   std::vector<StageOps> stages;   ///< one for each of Model::stages
   std::vector<GradAndVar> grads;  ///< averaged, for summaries
-  std::vector<Tensor> summaries;  ///< that the last tower made; those of its losses when empty
+  std::vector<Tensor> summaries;  ///< of the last tower; if empty, its losses are summarized
 };
 
-/// A model's evaluation, in the default graph: numbers that are summed over all batches.
+/// The evaluation graph of a model, in the default graph: values that are summed over all batches.
 struct EvaluationGraph {
   std::vector<Tensor> sums;
 };
 
-/// What the sums mean.
+/// The result of an evaluation, computed from the sums.
 struct Score {
   std::string text;  ///< "1960 of 2000 test digits right"
   std::vector<std::pair<std::string, std::variant<std::int64_t, double>>> fields;  ///< for JSON
 };
 
-/// One model, as the list has it.
+/// The description of one model.
 struct Model {
-  std::string name;        ///< on the command line
-  std::string title;       ///< what it is called in a sentence
-  std::string about;       ///< what it is, in a few words
-  std::string training;    ///< a sentence or two on how its training goes, for the help
-  std::string evaluation;  ///< what evaluating it says, for the help
-  std::string tower;       ///< the towers' name scopes are this and "_0", "_1", ..
+  std::string name;        ///< name on the command line
+  std::string title;       ///< name in a sentence
+  std::string about;       ///< a short description
+  std::string training;    ///< how its training proceeds, in a sentence or two; for the help
+  std::string evaluation;  ///< what an evaluation reports; for the help
+  std::string tower;       ///< prefix of the towers' name scopes, followed by "_0", "_1", ..
   double learning_rate;
   std::vector<StageInfo> stages;
   std::vector<ModelOption> options;
@@ -87,7 +87,7 @@ struct Model {
   Score (*score)(std::int64_t examples, const std::vector<double>& sums);
 };
 
-/// The value of an option: the model's default where `values` has none.
+/// Returns the value of an option; the model's default if `values` does not have it.
 const OptionValue& option_value(const Model& model, const OptionValues& values,
                                 const std::string& name);
 

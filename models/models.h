@@ -7,10 +7,10 @@
 
 namespace towerflow::models {
 
-/// All models that the command knows; a model is added here.
+/// Returns all models that the command knows; new models are added here.
 const std::vector<const Model*>& all();
 
-/// The model of that name. Throws ValueError, which names the nearest.
+/// Returns the model with that name. Throws ValueError with the nearest name if there is none.
 const Model& find(const std::string& name);
 
 namespace mnist {

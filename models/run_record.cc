@@ -17,7 +17,7 @@ std::string record_path(const std::string& train_dir) {
   return (std::filesystem::path(train_dir) / "run.json").string();
 }
 
-/// "relu_logits": an option's name in the record.
+/// Returns an option's name in the record: "relu_logits".
 std::string key_of(const ModelOption& option) {
   std::string key = option.name;
   std::replace(key.begin(), key.end(), '-', '_');

@@ -5,7 +5,7 @@
 namespace towerflow::models {
 namespace {
 
-/// The whole program's input, which does not end.
+/// Builds the input of the whole program, repeated endlessly.
 Batch batch_of_files(const StepBenchOptions& options) {
   constexpr int kEndless = 1 << 30;
   return inputs(record_file(options.data_dir, "train"),
@@ -42,7 +42,7 @@ struct StepBench::State {
     coord.request_stop();
     try {
       coord.join(threads);
-    } catch (const Error&) {  // of reading: the step that wanted the batch has thrown as well
+    } catch (const Error&) {  // an input error, which the waiting step has thrown as well
     }
   }
   State(const State&) = delete;

@@ -8,17 +8,16 @@
 namespace towerflow::models {
 
 struct StepBenchOptions {
-  std::string data_dir{};  ///< as in TrainOptions; batches lie in memory when it is empty
+  std::string data_dir{};  ///< as in TrainOptions; if empty, batches are stored in memory
   int num_towers = 1;
   std::int64_t batch_size = 64;  ///< per tower
-  OptionValues values{};         ///< of the model's own options
+  OptionValues values{};         ///< the model's specific options
   DeviceOptions devices{};
   PassOptions passes{};
 };
 
-/// The training step of a model, of its last stage, on batches that lie in memory, in variables, so
-/// that no input is timed. With a data_dir it is the whole program's: its queues are filled while
-/// it runs.
+/// The training step of a model's last stage, on batches stored in variables, so that no input is
+/// timed. With a data_dir, the input pipeline of the whole program runs as well.
 class StepBench {
  public:
   StepBench(const Model& model, const StepBenchOptions& options);
@@ -32,10 +31,10 @@ class StepBench {
   double window(int steps);
   /// Loss of the last tower in the last step.
   double loss() const;
-  /// One step, with when each of its instructions was at work.
+  /// Runs one step and returns when each of its instructions ran.
   RunMetadata trace();
   Session& session();
-  /// What a step runs.
+  /// The fetches of a step.
   const std::vector<Fetch>& fetches() const;
 
  private:

@@ -18,7 +18,7 @@ Tensor conv(const std::string& name, const Tensor& x, std::int64_t inputs, std::
   });
 }
 
-/// The mean cross entropy of logits that should all say `label`.
+/// Returns the mean cross entropy of logits that should all predict `label`.
 Tensor entropy(const Tensor& label, const Tensor& logits) {
   return tf::reduce_mean(
       tf::nn::sigmoid_cross_entropy_with_logits({.labels = label, .logits = logits}));
@@ -28,8 +28,8 @@ struct Logits {
   Tensor real, fake;
 };
 
-/// One discriminator for both kinds of images; `separate` is the source text's: two scopes, which
-/// share nothing.
+/// Applies one discriminator to both kinds of images; with `separate`, uses the original program's
+/// two scopes, which share no variables.
 Logits discriminate(const Tensor& images, const Tensor& generated, bool separate) {
   const auto in_scope = [&](const char* own, bool reuse, const Tensor& x) {
     const std::string name = separate ? std::string("discriminator/") + own : "discriminator";
@@ -59,8 +59,8 @@ Tower build_tower(const TowersOptions& options) {
   return tower;
 }
 
-/// What `discriminator` in a variable's name says, whatever tower asks: name scopes, such as
-/// Tower_1, are no part of the names of variables.
+/// Returns the trainable variables whose names begin with `discriminator`, the same for every
+/// tower: name scopes such as Tower_1 are not part of variable names.
 std::vector<Variable> discriminator_variables() {
   std::vector<Variable> variables =
       tf::get_collection<Variable>(tf::GraphKeys::TRAINABLE_VARIABLES, "discriminator");
@@ -71,8 +71,7 @@ std::vector<Variable> discriminator_variables() {
 }
 
 void apply(Stage& stage, tf::train::Optimizer& opt, const Variable& global_step) {
-  // An average is of the gradients that are there; where no tower has one the variable stays as
-  // it is.
+  // Averages only the gradients that exist; a variable without any stays unchanged.
   stage.grads = tf::average_gradients(stage.tower_grads);
   stage.train_op = opt.apply_gradients(stage.grads, {.global_step = global_step});
 }
@@ -146,8 +145,8 @@ namespace {
 
 constexpr std::int64_t kHoleSize = 2;
 
-/// Digits of 28 x 28 pixels as images of 8 x 8, each pixel the mean of 4 x 4 of a wider frame; the
-/// mask is 0 in a square in the middle.
+/// Returns digits of 28 x 28 pixels as images of 8 x 8, each pixel the mean of 4 x 4 pixels of the
+/// padded image, and a mask that is 0 in a square in the middle.
 Input shrunken(const Batch& batch) {
   const Tensor images = tf::reshape(batch.images + 0.5, {-1, 28, 28, 1});
   const Tensor framed = tf::pad(images, {{0, 0}, {2, 2}, {2, 2}, {0, 0}});

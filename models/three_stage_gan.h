@@ -8,46 +8,48 @@
 
 namespace towerflow::models::three_stage_gan {
 
-/// A network that fills in images, trained on towers in three stages: the generator by itself, the
-/// discriminator by itself, both together. Each stage has a loss, an optimizer and gradients of
-/// its own; what a loss does not reach has no gradient.
+/// A network that fills in holes in images, trained on towers in three stages: first only the
+/// generator, then only the discriminator, then both. Each stage has its own loss, optimizer and
+/// gradients; variables that a loss does not depend on have no gradient.
 
 inline constexpr std::int64_t kImageSize = 8;
 
-/// Two convolutions that fill in what a mask took away.
+/// Builds two convolutions that fill in what a mask removed.
 ///
 /// shapes   images [N, 8, 8, 1] -> as images, in 0 .. 1
 Tensor build_generator(const Tensor& images);
 
-/// A convolution and a fully connected layer that tell real images from filled ones.
+/// Builds a convolution and a fully connected layer that tell real images from filled ones.
 ///
 /// shapes   images [N, 8, 8, 1] -> logits [N, 1]
 Tensor build_discriminator(const Tensor& images);
 
 struct Losses {
-  Tensor gen_only;    ///< reaches the generator
-  Tensor discm_only;  ///< reaches both: the discriminator is trained by its var_list
-  Tensor full;        ///< reaches both
+  Tensor gen_only;    ///< depends on the generator
+  Tensor discm_only;  ///< depends on both; only the discriminator is in the optimizer's var_list
+  Tensor full;        ///< depends on both
 };
 Losses build_loss(const Tensor& images, const Tensor& generated, const Tensor& real_logits,
                   const Tensor& fake_logits);
 
-/// What a tower fills in.
+/// The input of a tower.
 struct Input {
   Tensor images;  ///< [N, 8, 8, 1], in 0 .. 1
-  Tensor mask;    ///< as images, or [8, 8, 1]: 0 where something is to be filled in
+  Tensor mask;    ///< like images, or [8, 8, 1]: 0 in the hole to fill in
 };
 using InputFunction = std::function<Input()>;
 
 struct TowersOptions {
   int num_gpus = 2;
   Operand learning_rate = 0.01;
-  InputFunction next_input{};  ///< placeholders `images` and `mask` in each tower when not given
-  /// The source text's scopes: the discriminator of filled images is told to reuse what is in
-  /// `discriminator/fake_discriminator`, where nothing is. ValueError, which names the nearest.
+  InputFunction next_input{};  ///< if empty, placeholders `images` and `mask` in each tower
+  /// Whether to use the original program's scopes, in which the discriminator of filled images
+  /// reuses variables in `discriminator/fake_discriminator` that do not exist: ValueError with the
+  /// nearest name.
   bool separate_scopes = false;
-  /// The source text's loop leaves the root scope in reuse. TensorFlow's optimizers then cannot
-  /// make their slots; those here can unless they are strict.
+  /// Whether to leave the root scope in reuse mode, as the original program's loop does.
+  /// TensorFlow's optimizers then cannot create their slots; those of this library can unless they
+  /// are strict.
   bool leave_reuse_on = false;
   bool strict_slots = false;
 };
@@ -58,7 +60,7 @@ struct Tower {
   Losses losses;
 };
 
-/// One stage: what each tower says about each variable, their means, and the update.
+/// One stage: the towers' gradients, their averages and the update.
 struct Stage {
   std::vector<std::vector<GradAndVar>> tower_grads;
   std::vector<GradAndVar> grads;

@@ -15,7 +15,7 @@
 namespace towerflow::models {
 namespace {
 
-constexpr std::int64_t kSummaryEvery = 100;  // steps, as the CIFAR-10 program does
+constexpr std::int64_t kSummaryEvery = 100;  // in steps, as in TensorFlow's CIFAR-10 program
 
 void check(const TrainOptions& options) {
   const auto check_that = [](bool holds, const char* what, auto value) {
@@ -46,7 +46,7 @@ std::int64_t count_records(const std::string& file) {
 
 std::int64_t any_seed() { return std::random_device()() & 0x7FFFFFFFU; }
 
-/// Checks that the options fit the training that is continued, and takes its seed. Throws
+/// Checks that the options match the training that is continued, and takes its seed. Throws
 /// ValueError if they differ.
 void check_same_training(const Model& model, TrainOptions& options) {
   const RunRecord record = read_run_record(model, options.train_dir).value_or(RunRecord{});
@@ -68,7 +68,7 @@ void check_same_training(const Model& model, TrainOptions& options) {
   if (record.seed) options.seed = record.seed;
 }
 
-/// Keeps run.json beside the checkpoints.
+/// Writes run.json beside the checkpoints.
 class RunRecorder : public tf::train::CheckpointSaverListener {
  public:
   RunRecorder(const Model& model, const TrainOptions& options, std::string file)
@@ -77,7 +77,7 @@ class RunRecorder : public tf::train::CheckpointSaverListener {
     write_run_record(model_, options_, file_, steps);
     written_ = true;
   }
-  /// Where another run is replaced its record has stayed until now.
+  /// When an earlier run is replaced, its record stays until this run's first save.
   void before_save(Session&, std::int64_t steps) override {
     if (!written_) write(steps);
   }
@@ -90,11 +90,11 @@ class RunRecorder : public tf::train::CheckpointSaverListener {
   bool written_ = false;
 };
 
-/// Which stage each step belongs to.
+/// Maps steps to stages.
 class Stages {
  public:
   Stages(const Model& model, std::int64_t steps) : model_(model), steps_(steps) {}
-  /// The number of the stage that makes the step after `step` others.
+  /// Returns the index of the stage of step `step`, counted from 0.
   std::size_t at(std::int64_t step) const {
     std::size_t stage = 0;
     while (stage + 1 < model_.stages.size() &&
@@ -111,7 +111,7 @@ class Stages {
   std::int64_t steps_;
 };
 
-/// Watches the losses of one stage: another stage's would be computed for nothing.
+/// Watches a loss only during its stage: in other stages, fetching it would compute it needlessly.
 class NanHookOfStage : public tf::train::NanTensorHook {
  public:
   NanHookOfStage(const Stages& stages, std::size_t stage, const Tensor& loss,
@@ -132,7 +132,7 @@ class NanHookOfStage : public tf::train::NanTensorHook {
   bool watches_ = false;
 };
 
-/// Feeds the rate, and tells of each step.
+/// Feeds the learning rate and reports each step.
 class StepHook : public tf::train::SessionRunHook {
  public:
   StepHook(const Stages& stages, const TrainingGraph& graph, Tensor rate, double learning_rate,
@@ -158,7 +158,7 @@ class StepHook : public tf::train::SessionRunHook {
     loss = report.losses.back();
     try {
       stopped = !on_step_(report);
-    } catch (...) {  // what was trained is as good as without it
+    } catch (...) {  // the trained variables are valid: stop with a checkpoint, then rethrow
       failed_ = std::current_exception();
       stopped = true;
     }
@@ -170,7 +170,7 @@ class StepHook : public tf::train::SessionRunHook {
   }
 
   std::int64_t runs = 0;
-  double seconds = 0;  ///< of all runs but the first
+  double seconds = 0;  ///< of all runs except the first
   std::optional<double> loss;
   bool stopped = false;
 
@@ -197,7 +197,8 @@ std::vector<Tensor> summaries_of(const TrainingGraph& graph) {
   return summaries;
 }
 
-/// What ends the training, or writes summaries; `told` comes after those that may refuse a step.
+/// Returns the hooks that end the training or write summaries, and then `told`, so that it is not
+/// called for a step that an earlier hook rejects.
 Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGraph& graph,
                const Stages& stages, const Tensor& rate, double learning_rate,
                const std::shared_ptr<StepHook>& told) {

@@ -12,78 +12,78 @@ namespace towerflow::models {
 
 /// Devices and compute threads of a session.
 struct DeviceOptions {
-  int cpus = 0;  ///< logical CPUs, 0 for one a tower, or for one beside accelerators
-  SimulatedDevices simulated{};  ///< accelerators to simulate; none unless asked for
-  std::string visible{};         ///< numbers of the accelerators to use, "0,2"; all when empty
-  int threads = 0;               ///< compute threads in all, 0 for one per core
+  int cpus = 0;                  ///< logical CPUs; 0: one per tower, or one beside accelerators
+  SimulatedDevices simulated{};  ///< simulated accelerators; none by default
+  std::string visible{};         ///< indices of the accelerators to use, "0,2"; all if empty
+  int threads = 0;               ///< total compute threads, 0 for one per core
   bool log_device_placement = false;
 };
 
-/// The session configuration for `num_towers` towers: soft placement, so that /gpu:i finds a CPU
-/// where there is no accelerator.
+/// Returns the session configuration for `num_towers` towers. It enables soft placement, so that
+/// /gpu:i is placed on a CPU if there is no accelerator.
 ConfigProto session_config(int num_towers, const DeviceOptions& options);
 
 struct TrainOptions {
-  std::string data_dir;  ///< holds train.tfrecords or train.tfrecords.gz
+  std::string data_dir;  ///< contains train.tfrecords or train.tfrecords.gz
   int num_towers = 1;
   std::int64_t batch_size = 64;  ///< per tower
   int num_epochs = 5;
-  std::optional<std::int64_t> max_steps{};  ///< ends earlier
-  std::optional<double> learning_rate{};    ///< the model's when not given
-  std::string train_dir;                    ///< for checkpoints; none are written when empty
-  std::int64_t save_every = 0;              ///< steps between checkpoints; 0: at the end alone
-  bool restart = false;                     ///< train anew where train_dir has a checkpoint
+  std::optional<std::int64_t> max_steps{};  ///< upper limit of the steps
+  std::optional<double> learning_rate{};    ///< if absent, the model's
+  std::string train_dir;                    ///< for checkpoints; if empty, none are written
+  std::int64_t save_every = 0;              ///< steps between checkpoints; 0: only at the end
+  bool restart = false;                     ///< start over even if train_dir has a checkpoint
   bool tb_logging = false;                  ///< write summaries to train_dir, every 100 steps
   std::optional<std::int64_t> seed{};
   int reader_threads = 2;  ///< per tower
-  OptionValues values{};   ///< of the model's own options
+  OptionValues values{};   ///< the model's specific options
   DeviceOptions devices{};
 };
 
-/// What one step showed.
+/// The report of one step.
 struct StepReport {
   std::int64_t step = 0;       ///< counted from 0
-  std::int64_t steps = 0;      ///< expected in all
-  std::string stage;           ///< the name of its stage; empty where the model names none
-  std::vector<double> losses;  ///< one a tower
+  std::int64_t steps = 0;      ///< expected total
+  std::string stage;           ///< the stage's name; empty if the model's stages have none
+  std::vector<double> losses;  ///< one per tower
   double seconds = 0;
 };
 
 struct TrainResult {
-  std::int64_t steps = 0;       ///< in all, those of earlier runs included
+  std::int64_t steps = 0;       ///< total, including earlier runs
   std::int64_t first_step = 0;  ///< of this run
-  std::string continued_from;   ///< path prefix of a checkpoint; empty when trained anew
+  std::string continued_from;   ///< path prefix of a checkpoint; empty if started from scratch
   bool stopped = false;         ///< by `on_step`
   std::int64_t examples_per_epoch = 0;
-  std::vector<std::int64_t> left_over;  ///< per tower: examples that no full batch could take
+  std::vector<std::int64_t> left_over;  ///< per tower: examples left over, too few for a batch
   std::optional<double> examples_per_second{};  ///< of this run's steps after its first
-  std::optional<double> loss{};  ///< of the last tower in the last step, where this run made one
-  std::string checkpoint;        ///< path prefix; empty when none was written
+  std::optional<double> loss{};  ///< of the last tower in the last step, if this run made a step
+  std::string checkpoint;        ///< path prefix; empty if none was written
 };
 
-/// Trains a model until every tower has read its epochs: the run ends by OutOfRangeError, with all
-/// input threads joined. `on_step` is called after each step; returning false ends training there,
-/// with a checkpoint. So does an error that it throws, which is thrown on then.
+/// Trains a model until a tower has read all its epochs (OutOfRangeError ends the run), and joins
+/// all input threads. `on_step` is called after each step; if it returns false, training ends there
+/// with a checkpoint. An error that it throws ends training in the same way and is then rethrown.
 ///
-/// A run goes on from the newest checkpoint in train_dir, the input's position included: stopped
-/// and continued it ends in the same bits as without. When the checkpoint was of other input, or of
-/// fewer towers, the variables go on and the input starts over, which a warning says. A run without
-/// a seed that has a train_dir picks one, which run.json there keeps. With `restart` a checkpoint
-/// that is there already stays the newest until this run saves its first. While it lasts, no other
-/// run trains into train_dir (train/folder_lock.h).
+/// A run continues from the newest checkpoint in train_dir, including the position in the input: a
+/// training that was stopped and continued gives bitwise the same result as one without a stop. If
+/// the checkpoint is of other input or of fewer towers, the variables are restored but the input
+/// starts over, with a warning. A run with a train_dir but no seed picks one and stores it in
+/// run.json. With `restart`, an existing checkpoint stays the newest until this run saves its
+/// first. Only one run at a time can train into train_dir (train/folder_lock.h).
 ///
 /// errors   NotFoundError: no training file in data_dir; UnavailableError: another run trains into
-///          train_dir; DataLossError: a damaged one, or one that
-///          has changed since the checkpoint; ValueError: an option out of range, fewer examples
-///          than one batch, another model, network or seed than the checkpoint's
+///          train_dir; DataLossError: the training file is damaged or has changed since the
+///          checkpoint; ValueError: an option out of range, fewer examples than one batch, another
+///          model, network or seed than the checkpoint's
 TrainResult train(const Model& model, const TrainOptions& options,
                   const std::function<bool(const StepReport&)>& on_step);
 
 struct EvalOptions {
-  std::string data_dir;   ///< holds test.tfrecords or test.tfrecords.gz
+  std::string data_dir;   ///< contains test.tfrecords or test.tfrecords.gz
   std::string train_dir;  ///< the newest checkpoint there is used
   std::int64_t batch_size = 100;
-  OptionValues values{};  ///< of the model's own options; as it was trained when not given
+  OptionValues values{};  ///< the model's specific options; if absent, those of the training
 };
 
 struct EvalResult {

@@ -24,7 +24,7 @@ Tower build_tower() {
   return tower;
 }
 
-/// The pairs of variables in the variable scope `scope`, or those outside of it.
+/// Returns the pairs whose variables are in the variable scope `scope`, or those outside it.
 std::vector<GradAndVar> pairs_of(const std::vector<GradAndVar>& pairs, bool inside,
                                  const std::string& scope) {
   std::vector<GradAndVar> chosen;

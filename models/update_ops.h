@@ -9,18 +9,19 @@
 
 namespace towerflow::models::update_ops {
 
-/// Batch normalisation on towers: four ways of collecting what updates its moving averages, as
-/// they are found in programs, with what each of them really collects.
+/// Batch normalisation on towers, with four ways found in programs of collecting the updates of its
+/// moving averages, and what each really collects.
 
 enum class Collecting {
-  /// In the loop, a list made longer by all there is so far: tower 0's updates come once a tower,
-  /// so with two towers its averages move twice.
+  /// In the loop, appends the whole collection so far to a list: tower 0's updates are added once
+  /// per tower, so with two towers its averages move twice.
   extended_in_loop,
-  /// Once, behind the loop: every tower's updates.
+  /// Once, after the loop: every tower's updates.
   after_loop,
-  /// In the loop, the list replaced each time: in the end every tower's, as behind the loop.
+  /// In the loop, replaces the list by the collection so far: in the end every tower's, as after
+  /// the loop.
   replaced_in_loop,
-  /// Those made below the first tower's name scope.
+  /// Only the updates in the first tower's name scope.
   first_tower,
 };
 
@@ -28,13 +29,14 @@ inline constexpr double kBatchNormDecay = 0.9;
 inline constexpr double kBatchNormEpsilon = 0.001;
 inline constexpr double kMovingAverageDecay = 0.9999;
 
-/// Normalises by the moments of the batch and lists the updates of their moving averages in
-/// UPDATE_OPS. Variables `beta`, `gamma`, `moving_mean`, `moving_variance` in the open scope.
+/// Normalises by the moments of the batch and adds the updates of their moving averages to
+/// UPDATE_OPS. Creates variables `beta`, `gamma`, `moving_mean`, `moving_variance` in the current
+/// scope.
 ///
 /// shapes   x [N, H, W, C] -> as x
 Tensor batch_norm(const Tensor& x);
 
-/// A convolution with batch normalisation, then a fully connected layer.
+/// Builds a convolution with batch normalisation, then a fully connected layer.
 ///
 /// shapes   images [N, 6, 6, 2] -> [N, 3]
 Tensor inference(const Tensor& images);
@@ -55,10 +57,10 @@ struct TowersOptions {
 struct Towers {
   std::vector<Tower> towers;
   Variable global_step;
-  std::vector<Tensor> updates;       ///< as `collecting` found them, duplicates and all
-  std::vector<Operation> train_ops;  ///< of convolutions, of the rest
+  std::vector<Tensor> updates;       ///< as collected, including duplicates
+  std::vector<Operation> train_ops;  ///< of the convolution, of the other layers
   Operation averages_op;             ///< moving averages of all trainable variables
-  Operation train_op;                ///< all of it
+  Operation train_op;                ///< runs all of these
 };
 Towers build_towers(const TowersOptions& options);
 

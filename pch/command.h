@@ -1,6 +1,6 @@
 #ifndef TOWERFLOW_PCH_COMMAND_H
 #define TOWERFLOW_PCH_COMMAND_H
-// Precompiled for the command, most of whose files print text and JSON.
+// Precompiled header of the command, most of whose files print text and JSON.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #ifndef TOWERFLOW_PCH_GOLDEN_H
 #define TOWERFLOW_PCH_GOLDEN_H
-// Precompiled for the golden tests: JSON and the whole public API.
+// Precompiled header of the golden tests: JSON and the whole public API.
 
 #include <nlohmann/json.hpp>
 

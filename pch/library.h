@@ -1,7 +1,7 @@
 #ifndef TOWERFLOW_PCH_LIBRARY_H
 #define TOWERFLOW_PCH_LIBRARY_H
-// Precompiled for every file of the library: what most of them include anyway. A file still
-// includes what it uses: scripts/checks/includes compiles each alone and sees what is missing.
+// Precompiled header of the library: what most files include anyway. A file must still include what
+// it uses: scripts/checks/includes compiles each file without this header.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #ifndef TOWERFLOW_PCH_TESTS_H
 #define TOWERFLOW_PCH_TESTS_H
-// Precompiled for the tests: doctest, the whole public API, and what many of them include besides.
+// Precompiled header of the tests: doctest, the whole public API and other frequent includes.
 
 #include <algorithm>
 #include <cmath>

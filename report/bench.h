@@ -10,15 +10,16 @@
 
 namespace towerflow::types {
 
-/// How long runs took.
+/// The times of benchmark runs.
 struct BenchResult {
-  std::vector<double> seconds;  ///< of one run, the mean of each window
+  std::vector<double> seconds;  ///< per run, the mean of each window
   std::vector<Array> values;    ///< of the last run, in the order of the fetches
 
   double median() const { return quantile(0.5); }
-  /// What a share `q` of the windows was faster than. Throws ValueError without windows.
+  /// Returns the time below which a share `q` of the windows was. Throws ValueError if there are no
+  /// windows.
   double quantile(double q) const;
-  /// "1.25 ms a run (1.20 to 1.41 in the middle 80 % of 20 windows)"
+  /// Returns "1.25 ms a run (1.20 to 1.41 in the middle 80 % of 20 windows)".
   std::string text() const;
 };
 
@@ -29,16 +30,16 @@ namespace towerflow {
 struct BenchOptions {
   Feeds feeds{};
   int windows = 20;  ///< each is timed as a whole
-  int steps = 10;    ///< runs a window
+  int steps = 10;    ///< runs per window
   int warm_up = 10;  ///< runs before the first window
-  /// Told after each window how many are done.
+  /// Called after each window with the number of windows done.
   std::function<void(int done)> on_window{};
 };
 
-/// Times runs: windows of some steps, through one Callable, so that looking the plan up does not
-/// count. What the fetches change, they change in each of those runs.
+/// Times runs in windows of some steps, through one Callable, so that plan lookup is not timed.
+/// Every run, warm-up included, has the fetches' side effects.
 ///
-/// errors   what a run of the fetches throws; ValueError: no window, or one without a step
+/// errors   what a run of the fetches throws; ValueError: no windows, or windows without steps
 BenchResult bench(Session& session, std::span<const Fetch> fetches,
                   const BenchOptions& options = {});
 inline BenchResult bench(Session& session, std::initializer_list<Fetch> fetches,

@@ -11,14 +11,14 @@ namespace towerflow {
 
 struct ExplainOptions {
   Feeds feeds{};
-  int warm_up = 3;     ///< runs before the one that is shown
-  bool plan = false;   ///< every instruction as well
-  bool times = false;  ///< as a table, over ten more runs: where the time goes, kernel by kernel
+  int warm_up = 3;     ///< runs before the run that is shown
+  bool plan = false;   ///< also lists every instruction of the plan
+  bool times = false;  ///< also shows a table of the time per kernel, over ten more runs
 };
 
-/// A run in words and a picture, for whoever wants to know what it does: which device holds what,
-/// what crosses between memories, who works and who waits for whom, and what the planner did. To
-/// see that it runs the fetches: what they change, they change `warm_up` + 1 times.
+/// Describes a run as text and a timeline: which device holds what, what is copied between
+/// memories, which devices work or wait for others, and what the planner did. Runs the fetches
+/// `warm_up` + 1 times, with their side effects; ten times more with `times`.
 ///
 /// errors   what a run of the fetches throws; ValueError: a negative number of runs
 std::string explain(Session& session, std::span<const Fetch> fetches,

@@ -6,8 +6,8 @@
 
 namespace towerflow::report {
 
-/// The value below which a share `q` of `values` lies, between two of them where it must; `values`
-/// is not empty.
+/// Returns the value below which a share `q` of `values` is, interpolated between two values if
+/// necessary; `values` must not be empty.
 inline double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const double at = q * static_cast<double>(values.size() - 1);

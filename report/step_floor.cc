@@ -1,4 +1,4 @@
-// How far the step of `towerflow bench mnist --explain` could come down.
+// A lower bound on the step time, for `towerflow bench mnist --explain`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace towerflow::report {
 namespace {
 
-/// Products of one op with the same work and the same bytes count as one: towers repeat them under
-/// other names.
+/// Identifies a product. Products of one op with equal work and bytes are the same: towers repeat
+/// them under other names.
 using Product = std::tuple<std::string, double, double>;
 
 Product product_of(const NodeStats& stats) { return {stats.op, stats.flops, stats.bytes}; }
@@ -39,7 +39,7 @@ double step_floor(const RunMetadata& step, std::span<const AloneSteps> alone, in
   double floor = 0;
   for (const NodeStats& stats : step.nodes) {
     if (stats.kind != NodeStats::Kind::kernel) continue;
-    // What was never seen alone had one core at least.
+    // A product without a measurement in `alone` ran on at least one core.
     if (is_product(stats) && !least.contains(product_of(stats))) update_least(stats, 1);
     floor += is_product(stats) ? least.at(product_of(stats)) : stats.bytes / bytes_per_second;
   }

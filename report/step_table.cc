@@ -11,23 +11,23 @@
 namespace towerflow::report {
 namespace {
 
-/// The time of one row over all steps and queues, in seconds.
+/// One row of the table, with times in seconds over all steps and queues.
 struct Row {
   double seconds = 0, best_seconds = 0, flops = 0, bytes = 0;
   int launches = 0;
 };
 
 struct Rows {
-  std::map<std::pair<std::string, std::string>, Row> products, passes;  // by op and kernel
+  std::map<std::pair<std::string, std::string>, Row> products, passes;  // per op and kernel
   Row updates, copies, waits;
   double between = 0;  ///< gaps between instructions of a queue
   double edges = 0;    ///< before the first and after the last instruction of a queue
-  double total = 0;    ///< steps times queues
-  double parts = 0;    ///< how many steps times queues there were
+  double total = 0;    ///< seconds, over all steps and queues
+  double parts = 0;    ///< number of steps times queues
 };
 
-/// An instruction, the same in every step.
-using Key = std::pair<std::string, std::string>;  // device with engine, node
+/// Identifies an instruction in every step.
+using Key = std::pair<std::string, std::string>;  // device with engine; op and node
 
 std::string queue_of(const NodeStats& stats) { return stats.device + "/" + lane_name(stats.lane); }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a program includes, in place of tf.h, to bring ops, kernels, backends, optimizers and
-/// rewrite rules of its own; see docs/extend.md.
+/// Include this instead of tf.h to define ops, kernels, backends, optimizers and rewrite rules; see
+/// docs/extend.md.
 #include "core/device/backend_registry.h"
 #include "core/device/cpu/cpu_backend.h"
 #include "core/device/cpu/launch.h"

@@ -2,5 +2,5 @@
 
 #include "towerflow/towerflow.h"
 
-/// The name under which TensorFlow programs know it.
+/// The namespace name of TensorFlow programs.
 namespace tf = towerflow;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything a program needs; see tf.h.
+/// The whole public API; programs include tf.h.
 #include "autodiff/custom_gradient.h"
 #include "autodiff/gradients.h"
 #include "autodiff/why_none.h"
