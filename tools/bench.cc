@@ -1,4 +1,4 @@
-// `towerflow bench`: how fast a training step is.
+// `towerflow bench`: times training steps and parts of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace towerflow::tools {
 namespace {
 
-/// The help of `towerflow bench NAME`.
+/// Returns the help of `towerflow bench NAME`.
 std::string bench_help(const models::Model& model) {
   return fmt::format(
       "Runs the step on digits in memory, so that reading and shuffling do not count, in\n"
@@ -60,7 +60,8 @@ std::vector<RunMetadata> traces_of(models::StepBench& bench, std::int64_t steps)
   return traces;
 }
 
-/// What passes over memory reach here: one array read and written, one read.
+/// Measures the memory bandwidth, in bytes per second: one array is read and written, one only
+/// read.
 double stream_rate(int threads) {
   Stream stream(std::int64_t{1} << 24, 1, 1, threads);
   double best = 0;
@@ -87,7 +88,7 @@ std::vector<report::AloneSteps> single_tower_steps(const models::Model& model,
   return alone;
 }
 
-/// Where the time goes, over a number of traced steps, and how far it is from the floor.
+/// Prints a table of a step's time, over a number of traced steps, and the floor.
 void explain(models::StepBench& bench, const models::Model& model,
              const models::StepBenchOptions& options, std::int64_t steps) {
   const auto traces = traces_of(bench, steps * 5);

@@ -12,7 +12,7 @@ void add_bench_graph(CLI::App& parent);
 void add_bench_growth(CLI::App& parent);
 /// `towerflow bench records`: reading and parsing TFRecords.
 void add_bench_records(CLI::App& parent);
-/// `towerflow bench run`: what a run costs besides its kernels.
+/// `towerflow bench run`: the cost of a run besides its kernels.
 void add_bench_run(CLI::App& parent);
 /// `towerflow bench save`: writing a checkpoint.
 void add_bench_save(CLI::App& parent);

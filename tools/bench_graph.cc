@@ -1,4 +1,4 @@
-// `towerflow bench graph`: what recording a program costs, before anything runs.
+// `towerflow bench graph`: the cost of recording a program, before anything runs.
 #include "tools/bench.h"
 
 #include <fmt/format.h>
@@ -37,8 +37,8 @@ struct Recorded {
   double us_per_op() const { return 1e6 * seconds / static_cast<double>(ops); }
 };
 
-/// Towers that share the variables of fully connected layers, their gradients, averages and
-/// updates: bench/tf_graph_building.py does the same.
+/// Records towers that share the variables of fully connected layers, their gradients, averages and
+/// updates, as bench/tf_graph_building.py does.
 Recorded record(std::int64_t layers, std::int64_t towers) {
   const auto start = std::chrono::steady_clock::now();
   Graph graph;

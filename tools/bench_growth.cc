@@ -29,10 +29,10 @@ constexpr const char* kGrowthHelp =
     "\n"
     "Example: towerflow bench growth --shape identity --largest 100000";
 
-/// What to run of a graph.
+/// The operations of a graph to run.
 struct Program {
   std::vector<Fetch> fetches;
-  std::vector<Operation> before;  ///< to run once, first
+  std::vector<Operation> before;  ///< run once, before the fetches
   Feeds feeds;
 };
 
@@ -42,7 +42,7 @@ Tensor input() { return placeholder(DType::float32, {.shape = Shape{2}, .name = 
 
 Array two_floats() { return Array::of<float>(Shape{2}, std::vector<float>{0.25f, 0.5f}); }
 
-/// A program of one input.
+/// Returns a program with one input.
 Program fed(const Tensor& x, std::vector<Fetch> fetches) {
   Program program;
   program.fetches = std::move(fetches);
@@ -50,7 +50,7 @@ Program fed(const Tensor& x, std::vector<Fetch> fetches) {
   return program;
 }
 
-/// `n` times `next`, one behind the other.
+/// Builds a chain of `n` ops made by `next`.
 Build chain(std::function<Tensor(const Tensor&, int)> next) {
   return [next](int n) {
     const Tensor x = input();
@@ -89,7 +89,7 @@ Program fan_of_fetches(int n) {
   return fed(x, {made.begin(), made.end()});
 }
 
-/// Builds a program in which one op takes all of `n` consumers of one tensor.
+/// Builds a program in which one op takes all `n` consumers of one tensor.
 Build build_fan(std::function<Fetch(const std::vector<Tensor>&)> taker) {
   return [taker](int n) {
     const Tensor x = input();
@@ -103,7 +103,7 @@ Program group_of_no_ops(int n) {
   return {.fetches = {group(made)}, .before = {}, .feeds = {}};
 }
 
-/// Each number waits for the one before it.
+/// Each addition waits for the previous one through a control dependency.
 Program control_chain(int n) {
   const Tensor x = input();
   Tensor y = x;
@@ -114,7 +114,7 @@ Program control_chain(int n) {
   return fed(x, {y});
 }
 
-/// Sums of random numbers, and after each a node that waits for all of those so far.
+/// Sums of random numbers, each followed by a node that waits for all sums so far.
 Program growing_waits(int n) {
   Tensor sum = input();
   const Tensor x = sum;
@@ -127,7 +127,7 @@ Program growing_waits(int n) {
   return fed(x, {group(waiting)});
 }
 
-/// Each of `n` nodes waits for a group of as many.
+/// Each of `n` nodes waits for a group of `n` others.
 Program group_before_all(int n) {
   std::vector<Operation> first, then;
   for (int i = 0; i < n; ++i) first.push_back(random_uniform({2}, {.seed = 1}).op());
@@ -161,7 +161,7 @@ Program reads_of_variables(int n) {
   return program;
 }
 
-/// One variable that changes `n` times, and is read after each.
+/// One variable that is changed `n` times and read after each change.
 Program changes_of_one_variable(int n) {
   const Variable v = get_variable("v", {2}, {.initializer = zeros_initializer()});
   Operation last = v.op();
@@ -197,7 +197,7 @@ Program gradients_of_many(int n) {
   return fed(x, std::move(fetches));
 }
 
-/// Many names of one stem, after others have taken its numbers.
+/// Many ops with the same name, after other ops have taken the numbered names.
 Program equal_names(int n) {
   for (int i = 1; i <= n / 2; ++i) no_op({.name = fmt::format("x_{}", i)});
   Operation last;

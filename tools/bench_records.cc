@@ -1,4 +1,4 @@
-// `towerflow bench records`: reading and parsing of TFRecords through the graph, without a step.
+// `towerflow bench records`: reads and parses TFRecords through the graph, without a training step.
 #include "tools/bench.h"
 
 #include <fmt/format.h>
@@ -61,12 +61,12 @@ class RecordsBench {
 
   ~RecordsBench() {
     coordinator_.request_stop();
-    session_->close();  // wakes those that wait
+    session_->close();  // wakes blocked threads
   }
   RecordsBench(const RecordsBench&) = delete;
   RecordsBench& operator=(const RecordsBench&) = delete;
 
-  /// Examples a second over a number of batches.
+  /// Returns examples per second over a number of batches.
   double window(std::int64_t batches) {
     const auto start = std::chrono::steady_clock::now();
     for (std::int64_t i = 0; i < batches; ++i) next_();

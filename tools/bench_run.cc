@@ -1,4 +1,4 @@
-// `towerflow bench run`: what a run and an instruction cost besides the work of their kernels.
+// `towerflow bench run`: the cost of a run and of an instruction besides the work of the kernels.
 #include "tools/bench.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct RunArguments {
   bool json = false;
 };
 
-/// Median seconds of one call over windows of calls.
+/// Returns the median time of one call in seconds, over windows of calls.
 template <class Call>
 double seconds_of(const RunArguments& arguments, std::int64_t calls, Call call) {
   std::vector<double> windows;
@@ -46,7 +46,7 @@ double seconds_of(const RunArguments& arguments, std::int64_t calls, Call call) 
 void bench_run(const RunArguments& arguments) {
   Graph graph;
   const auto as_default = graph.as_default();
-  // Integers, which no chain of elementwise ops takes; a fed value, which nothing folds.
+  // Integers, which elementwise fusion does not take; a fed value, which prevents constant folding.
   const Tensor x = placeholder(DType::int32, {.shape = Shape{}});
   Tensor y = x + 1;
   const Tensor one = y;

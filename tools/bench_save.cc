@@ -1,4 +1,4 @@
-// `towerflow bench save`: what a checkpoint costs, in time and in memory beyond the variables.
+// `towerflow bench save`: the cost of a checkpoint in time, and in memory beyond the variables.
 #include "tools/bench.h"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ struct SaveArguments {
   bool serve = false, json = false;
 };
 
-/// MiB in the line of /proc/self/status that begins with `name`.
+/// Returns the MiB in the line of /proc/self/status that begins with `name`.
 double status_mib(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -50,7 +50,7 @@ double status_mib(const std::string& name) {
   throw errors::NotFoundError(fmt::format("/proc/self/status has no {}", name));
 }
 
-/// From here on VmHWM is the peak.
+/// Resets VmHWM, so that it is the peak from here on.
 void reset_peak_memory() {
   std::ofstream refs("/proc/self/clear_refs");
   refs << "5" << std::flush;
@@ -59,7 +59,7 @@ void reset_peak_memory() {
 
 struct MeasuredSave {
   double mb_per_second;  ///< median
-  double extra_mib;      ///< at most
+  double extra_mib;      ///< maximum
 };
 
 class SaveBench {
@@ -80,7 +80,7 @@ class SaveBench {
     bytes_ = static_cast<double>(4 * elements * arguments.variables);
     saver_.emplace(train::SaverOptions{.max_to_keep = 0});
     session_ = std::make_unique<Session>(graph_);
-    // One after another, so that no two initial values are in memory at once.
+    // Initializes one variable at a time, so that no two initial values are in memory at once.
     for (const Variable& variable : global_variables()) session_->run(variable.initializer());
   }
   ~SaveBench() {
@@ -102,7 +102,7 @@ class SaveBench {
   }
 
  private:
-  /// The checkpoint is deleted when it has been timed.
+  /// Times one save, then deletes the checkpoint.
   MeasuredSave save_once() {
     reset_peak_memory();
     const double before = status_mib("VmRSS");

@@ -1,4 +1,4 @@
-// `towerflow bench scaling`: what more devices are worth, by the rate at which they are fed.
+// `towerflow bench scaling`: the speedup from more devices, for several bandwidths.
 #include "tools/bench.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ struct ScalingArguments {
   bool json = false;
 };
 
-/// Virtual seconds of one step.
+/// Returns the median virtual time of one step, in seconds.
 double step_seconds(int devices, double bandwidth, const ScalingArguments& arguments) {
   models::StepBenchOptions options{.num_towers = devices, .batch_size = arguments.batch_size};
   options.devices.simulated = {.count = devices, .bandwidth = bandwidth * 1e9};
@@ -59,7 +59,7 @@ void bench_scaling(const ScalingArguments& arguments) {
     table += fmt::format("  {:>24}", fmt::format("{:g} GB/s", bandwidth));
   }
   table += "\n";
-  std::vector<double> first;  // rate of the first row, by bandwidth
+  std::vector<double> first;  // rates of the first row, per bandwidth
   for (const int devices : arguments.devices) {
     table += fmt::format("{:>8}", devices);
     for (std::size_t i = 0; i < arguments.bandwidths.size(); ++i) {

@@ -1,5 +1,5 @@
-// `towerflow bench update`: averaging the towers' gradients and updating the variables on the host,
-// without the towers; beside it a stream that moves as many bytes.
+// `towerflow bench update`: averages the towers' gradients and updates the variables on the host,
+// without the towers; compared with a stream that moves as many bytes.
 #include "tools/bench.h"
 
 #include <fmt/format.h>
@@ -78,10 +78,10 @@ int threads_of(const UpdateArguments& arguments) {
 }
 
 struct MeasuredUpdate {
-  double seconds, stream_seconds;  ///< of one step
+  double seconds, stream_seconds;  ///< per step
 };
 
-/// Variables of equal size, and gradients of every tower that lie in memory already.
+/// Variables of equal size, and gradients of every tower that are stored in memory.
 class UpdateBench {
  public:
   explicit UpdateBench(const UpdateArguments& arguments)
@@ -105,7 +105,7 @@ class UpdateBench {
     ConfigProto config;
     config.intra_op_parallelism_threads = threads_of(arguments);
     session_ = std::make_unique<Session>(graph_, config);
-    // One after another, so that no two initial values are in memory at once.
+    // Initializes one variable at a time, so that no two initial values are in memory at once.
     for (const Variable& variable : global_variables()) session_->run(variable.initializer());
     step_ = session_->make_callable(update_);
   }

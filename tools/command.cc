@@ -32,19 +32,19 @@ constexpr const char* kFooter =
     "Ctrl-C,\n143 by a request to terminate, 129 by a terminal that was closed.\n"
     "TOWERFLOW_EXPLAIN=1 in the environment prints what the planner makes of each run.";
 
-/// Prints an error message without allocating memory. A failed write is ignored: the exit code
-/// tells of the error as well.
+/// Prints an error message without allocating memory. Ignores a failed write: the exit code reports
+/// the error as well.
 void print_error(std::string_view message) {
   std::fprintf(stderr, "towerflow: %.*s\n", static_cast<int>(message.size()), message.data());
 }
 
-/// "towerflow convert mnist", for a hint.
+/// Returns the full name of a subcommand, "towerflow convert mnist", for hints.
 std::string full_name(const CLI::App* app) {
   return app->get_parent() == nullptr ? app->get_name()
                                       : full_name(app->get_parent()) + " " + app->get_name();
 }
 
-/// The innermost subcommand on the command line so far.
+/// Returns the innermost subcommand on the command line so far.
 const CLI::App* innermost_subcommand(const CLI::App* app) {
   const std::vector<CLI::App*> used = app->get_subcommands();
   return used.empty() ? app : innermost_subcommand(used.front());
@@ -64,7 +64,7 @@ std::string see_help(const CLI::App* app) {
   return fmt::format(" (see {} --help)", full_name(app));
 }
 
-/// "'towerflow train' does not take '--foo'; nearest existing: ..."
+/// Returns "'towerflow train' does not take '--foo'; nearest existing: ...".
 std::string unknown_argument_text(const CLI::App* app, const std::string& what,
                                   const std::vector<std::string>& known) {
   const std::string hint = nearest_hint(what, known);
@@ -104,7 +104,7 @@ std::string subcommand_mistake(const CLI::App* app, int argc, char** argv) {
   return "";
 }
 
-/// CLI11's message of a mistake in the command line, as a sentence of ours.
+/// Rewrites CLI11's message about a mistake in the command line in the style of this command.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* where = innermost_subcommand(&app);
   std::string text = error.what();
@@ -121,7 +121,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   return text + see_help(where);
 }
 
-/// What went wrong in the work. Where a node of the graph failed, its name and place belong to it.
+/// Returns the message of an error. If a node of the graph failed, it contains the node's name and
+/// place.
 std::string failure_text(const Error& error) {
   const ErrorDetail& detail = error.detail();
   if (!detail.node.empty()) return error.what();
@@ -154,7 +155,7 @@ int run_checked(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     print_error(usage_text(app, error));
   } catch (const Interrupted& interrupted) {
-    // A closed terminal takes no more words.
+    // A closed terminal cannot show any output.
     if (interrupted.signal != SIGHUP) flush_output();
     return kSignal + interrupted.signal;
   } catch (const UsageError& error) {
@@ -173,7 +174,7 @@ void flush_output() {
 }
 
 int run(int argc, char** argv) {
-  // A limit on the size of files is then an error as a full disk is, with nothing left behind.
+  // Makes exceeding the file size limit an error like a full disk, instead of a fatal signal.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     CLI::App app(kAbout, "towerflow");

@@ -1,5 +1,4 @@
-// `towerflow convert`: data sets as they are published, into the TFRecord files that training
-// reads.
+// `towerflow convert`: converts published data sets to the TFRecord files that training reads.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// `towerflow devices`: what a session would run on.
+// `towerflow devices`: lists the devices that a session would have.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct DevicesArguments {
   bool json = false;
 };
 
-/// Where the session puts a node that asks for each of `asked`, and why.
+/// Returns where the session places nodes that request the devices `asked`, and why.
 std::vector<Placement> placements(Graph& graph, Session& session,
                                   const std::vector<std::string>& asked) {
   std::vector<Fetch> fetches;
@@ -50,7 +50,7 @@ std::vector<Placement> placements(Graph& graph, Session& session,
   return session.placements(fetches);
 }
 
-/// Returns the host and one accelerator more than there is, to show how that one is placed.
+/// Returns the host and one accelerator more than exist, to show how that one is placed.
 std::vector<std::string> devices_to_request(const DevicesArguments& arguments) {
   constexpr int kMost = 8;
   const int there = arguments.simulated.count > 0 ? arguments.simulated.count : arguments.cpus;
@@ -67,7 +67,7 @@ std::string lock_text(const Machine& machine) {
 
 void print_machine(const Machine& machine, std::int64_t threads) {
   TextTable table("ll");
-  table.add({"", ""});  // no heading: the end of the line above
+  table.add({"", ""});  // no heading: ends the line "This machine"
   table.add({"cores", std::to_string(machine.cores)});
   table.add({"compute threads", std::to_string(threads)});
   table.add({"memory", machine.memory_free > 0

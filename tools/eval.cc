@@ -1,4 +1,4 @@
-// `towerflow eval`: how good a trained model is on the test set.
+// `towerflow eval`: evaluates a trained model on the test set.
 #include <fmt/format.h>
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace towerflow::tools {
 namespace {
 
-/// The help of `towerflow eval NAME`.
+/// Returns the help of `towerflow eval NAME`.
 std::string eval_help(const models::Model& model) {
   return fmt::format(
       "Restores the newest checkpoint of the training folder, runs all test digits through the\n"

@@ -1,5 +1,4 @@
-// `towerflow explain`: a training step in words and a picture, for whoever wants to know what
-// towers do.
+// `towerflow explain`: shows a training step as text and a timeline, to explain what towers do.
 #include <fmt/format.h>
 
 #include <memory>
@@ -15,7 +14,7 @@
 namespace towerflow::tools {
 namespace {
 
-/// The help of `towerflow explain NAME`.
+/// Returns the help of `towerflow explain NAME`.
 std::string explain_help(const models::Model& model) {
   return fmt::format(
       "Builds the step, runs it a few times on data in memory, and shows who holds what, what\n"

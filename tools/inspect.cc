@@ -1,4 +1,4 @@
-// `towerflow inspect`: what is in a file, told from its content.
+// `towerflow inspect`: shows what a file contains; its kind is detected from its content.
 #include "tools/inspect.h"
 
 #include <fmt/format.h>

@@ -12,40 +12,40 @@
 
 namespace towerflow::tools {
 
-/// What `towerflow inspect` was given, with what tells kinds of file apart.
+/// The argument of `towerflow inspect`, with the data from which its kind is detected.
 struct Subject {
   std::filesystem::path path;
   bool folder = false;
-  bool file = false;        ///< neither: the prefix of a checkpoint, or nothing that exists
-  std::uint64_t bytes = 0;  ///< of a file, as it is stored
-  data::Compression compression = data::Compression::none;  ///< by the first bytes
-  std::string start;    ///< the first bytes, at most 512, decompressed as far as they can be
-  std::string problem;  ///< why no more of them could be; "" where nothing stood in the way
-  std::string end;      ///< the last bytes as they are stored, at most 8
+  bool file = false;        ///< neither folder nor file: checkpoint prefix or nonexistent path
+  std::uint64_t bytes = 0;  ///< stored size of a file
+  data::Compression compression = data::Compression::none;  ///< detected from the first bytes
+  std::string start;    ///< the first bytes, at most 512, decompressed as far as possible
+  std::string problem;  ///< why decompression stopped; "" if it did not
+  std::string end;      ///< the last stored bytes, at most 8
 };
 
 struct InspectOptions {
-  bool values = false;  ///< read the values of a checkpoint as well
+  bool values = false;  ///< also read the values of a checkpoint
   bool all = false;     ///< show every row of a table
 };
 
-/// What was printed, for programs, and what is wrong with the file.
+/// The printed result in machine-readable form, and the damage found in the file.
 struct Findings {
   nlohmann::ordered_json json;
   std::optional<errors::OpError> damage;
 };
 
-/// One kind of file: `inspect` asks the kinds in order, and the first that does not say why the
-/// subject is none of its own prints it. A kind is a row of `file_kinds` (tools/inspect_file.cc).
+/// One kind of file. `inspect_file` asks the kinds in order; the first whose `why_not` gives no
+/// reason against it prints the subject. Kinds are listed in `kKinds` (tools/inspect_file.cc).
 struct FileKind {
   const char* name;  ///< "TFRecord"
   std::string (*why_not)(const Subject& subject);
   Findings (*print)(const Subject& subject, const InspectOptions& options);
 };
 
-/// Finds out what `path` is, prints that for people and returns it for programs, `damage` being
-/// what ended the reading early. Throws errors::NotFoundError where there is nothing,
-/// InvalidArgumentError for what is no file or of no known kind, and the errors of reading.
+/// Detects the kind of `path`, prints its content and returns it for programs; `damage` is what
+/// ended the reading early. Throws errors::NotFoundError if nothing exists there,
+/// InvalidArgumentError if it is not a file or of no known kind, and the errors of reading.
 Findings inspect_file(const std::string& path, const InspectOptions& options);
 
 std::string why_not_records(const Subject& subject);
@@ -63,23 +63,24 @@ Findings print_checkpoint(const Subject& subject, const InspectOptions& options)
 std::string why_not_train_dir(const Subject& subject);
 Findings print_train_dir(const Subject& subject, const InspectOptions& options);
 
-/// "none", "gzip", "zlib".
+/// Returns "none", "gzip" or "zlib".
 const char* compression_name(data::Compression compression);
 
-/// "plain", or "gzip, 4.5 MiB without compression", `bytes` being the latter.
+/// Returns "4.5 MiB", or "gzip, 1.2 MiB, 4.5 MiB without compression", the latter from `bytes`.
 std::string stored_text(const Subject& subject, std::uint64_t bytes);
 
-/// A value of the dtype: an integer as one, a number in six digits.
+/// Formats a value of the dtype: integers in full, floating-point numbers with six digits.
 std::string value_text(long double value, DType dtype);
 
-/// "0 to 255, mean 33.3, standard deviation 78.6", and NaN and infinite values where there are any.
+/// Returns "0 to 255, mean 33.3, standard deviation 78.6", plus the numbers of NaN and infinite
+/// values if there are any.
 std::string statistics_text(const data::Statistics& statistics, DType dtype);
 nlohmann::ordered_json statistics_json(const data::Statistics& statistics, DType dtype);
 
-/// Rows of a table that are shown without --all.
+/// The number of table rows shown without --all.
 inline constexpr std::size_t kShownRows = 100;
 
-/// "... and 20 more (--all shows them)", or "".
+/// Returns "... and 20 more (--all shows them)", or "".
 std::string more_text(std::size_t rows, const InspectOptions& options);
 
 }  // namespace towerflow::tools

@@ -20,24 +20,24 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// Of so many values a tensor is read, shown and checked without --values.
+/// A tensor with at most this many values is read, shown and checked even without --values.
 constexpr std::int64_t kFewValues = 4;
 constexpr std::size_t kNameBytes = 100;
 
-/// What a tensor's values are, or why they are not to be had.
+/// A tensor's values, or why they cannot be read.
 struct Value {
   std::string text{};
   std::optional<data::Statistics> statistics{};
-  ordered_json values = nullptr;  ///< of a small one
+  ordered_json values = nullptr;  ///< of a small tensor
   std::optional<errors::OpError> problem{};
 };
 
-/// Whether single values of the dtype can be shown.
+/// Returns whether single values of the dtype can be shown.
 bool has_elements(DType dtype) {
   return dtype == DType::string || dispatch_dtype(dtype, []<class T>() {});
 }
 
-/// The elements of a small array.
+/// Calls `visit(value)` for each element of a small array.
 template <class F>
 void for_each_element(const Array& array, F&& visit) {
   if (array.dtype() == DType::string) {
@@ -66,7 +66,7 @@ void describe_small(const Array& array, Value& value) {
   });
 }
 
-/// With where in its file a damaged value lies.
+/// Adds the position of the damaged value in its file to an error.
 errors::OpError placed(const errors::OpError& error, const TensorInfo& info) {
   if (error.code() != errors::Code::data_loss) return error;
   return {error.code(),
@@ -143,7 +143,7 @@ void print_tensors(const TensorBundleReader& reader, const InspectOptions& optio
   if (unreadable > 0) fmt::print("Damaged: {} not readable.\n", counted(unreadable, "tensor"));
 }
 
-/// One checkpoint, from its header to its tensors.
+/// Prints one checkpoint: its header and its tensors.
 Findings print_bundle(const fs::path& prefix, const InspectOptions& options) {
   const TensorBundleReader reader(prefix);
   std::uint64_t bytes = 0;
@@ -175,7 +175,7 @@ Findings print_bundle(const fs::path& prefix, const InspectOptions& options) {
   return findings;
 }
 
-/// PREFIX of PREFIX.data-00000-of-00001; nothing for another name.
+/// Returns PREFIX of PREFIX.data-00000-of-00001; nothing for other names.
 std::optional<fs::path> prefix_of_data(const fs::path& path) {
   static constexpr std::string_view kForm = ".data-00000-of-00000";
   const std::string name = path.string();
@@ -193,7 +193,8 @@ bool has_index(const fs::path& prefix) {
   return fs::is_regular_file(bundle_index_path(prefix), ignored);
 }
 
-/// The prefix that the subject stands for; nothing, with the reason, where it stands for none.
+/// Returns the prefix of the subject's checkpoint; nothing, with the reason, if it is not part of
+/// one.
 std::optional<fs::path> prefix_of(const Subject& subject, std::string& why_not) {
   static constexpr std::string_view kTableEnd = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
   if (!subject.file) {
@@ -219,7 +220,7 @@ std::optional<fs::path> prefix_of(const Subject& subject, std::string& why_not) 
 /// A checkpoint that a training folder has or had.
 struct Kept {
   fs::path prefix;
-  double time = 0;  ///< seconds since 1970, 0 where it is not known
+  double time = 0;  ///< seconds since 1970, 0 if unknown
   bool exists = false;
 };
 
@@ -236,8 +237,8 @@ Kept kept_checkpoint(const fs::path& prefix) {
       .prefix = prefix, .time = time_of(bundle_index_path(prefix)), .exists = has_index(prefix)};
 }
 
-/// What the state file names, oldest first; without one, or beside one that is damaged, the
-/// folder's checkpoints by their time.
+/// Returns the checkpoints in the state file, the newest last; if it is missing or damaged, the
+/// folder's checkpoints, sorted by time.
 std::vector<Kept> checkpoints_of(const fs::path& folder, const std::string& state_name,
                                  bool& has_state) {
   constexpr std::size_t kMost = 10000;

@@ -1,4 +1,4 @@
-// Which kind of file it is that `towerflow inspect` was given, told from its content.
+// Detects the kind of file given to `towerflow inspect` from its content.
 #include "tools/inspect.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,8 @@ constexpr std::array kKinds{
     FileKind{"IDX", why_not_idx, print_idx},
 };
 
-/// RFC 1950: method 8, a window of at most 32 KiB, no dictionary, and a multiple of 31.
+/// Checks for a header of RFC 1950: method 8, a window of at most 32 KiB, no dictionary, and a
+/// multiple of 31.
 bool has_zlib_header(std::span<const std::byte> bytes) {
   if (bytes.size() < 2) return false;
   const auto first = std::to_integer<unsigned>(bytes[0]);
@@ -40,7 +41,7 @@ data::Compression compression_of(std::span<const std::byte> start) {
   return has_zlib_header(start) ? data::Compression::zlib : data::Compression::none;
 }
 
-/// Byte for byte: what comes before damage is of use.
+/// Reads byte by byte, so that all bytes before damaged data are kept.
 void read_start(data::DecodingInput& input, Subject& subject) {
   constexpr std::size_t kStart = 512;
   try {
@@ -65,7 +66,7 @@ Subject find_subject(const std::string& path) {
   const fs::file_status status = fs::status(subject.path, error);
   subject.folder = fs::is_directory(status);
   if (subject.folder || !fs::exists(status)) return subject;
-  // A pipe would be waited for, and has neither a size nor an end to look at.
+  // Opening a pipe could block, and a pipe has neither a size nor an end.
   if (!fs::is_regular_file(status)) {
     throw errors::InvalidArgumentError(
         fmt::format("{} is not a file but a device, pipe or socket", path));
@@ -80,7 +81,7 @@ Subject find_subject(const std::string& path) {
   return subject;
 }
 
-/// Throws NotFoundError with similar names in the folder; checkpoints are named by their prefix.
+/// Throws NotFoundError with similar names in the folder; checkpoints are listed by their prefix.
 [[noreturn]] void throw_not_found(const fs::path& path) {
   constexpr std::size_t kMostNames = 1000;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");

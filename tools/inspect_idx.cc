@@ -12,7 +12,8 @@ namespace {
 using data::IdxSummary;
 using nlohmann::ordered_json;
 
-/// How often each value occurs: worth a line where few values do, as with labels.
+/// Returns how often each value occurs, if there are few different values, as with labels;
+/// otherwise "".
 std::string counts_text(const IdxSummary& summary) {
   constexpr int kMost = 16;
   int different = 0;
@@ -49,7 +50,7 @@ ordered_json idx_json(const Subject& subject, const IdxSummary& summary) {
 std::string why_not_idx(const Subject& subject) {
   if (!subject.file) return subject.folder ? "this is a folder" : "there is no such file";
   const std::string& start = subject.start;
-  // uint8, int8, int16, int32, float32, float64.
+  // uint8, int8, int16, int32, float32, float64
   static constexpr std::string_view kTypes = "\x08\x09\x0b\x0c\x0d\x0e";
   if (start.size() >= 4 && start[0] == 0 && start[1] == 0 &&
       kTypes.find(start[2]) != std::string_view::npos && start[3] != 0)

@@ -17,7 +17,7 @@ using data::RecordSummary;
 using nlohmann::ordered_json;
 
 constexpr std::array kKindNames{"empty", "bytes", "float", "int64"};
-constexpr std::size_t kShownBytes = 16;  // of a value of bytes
+constexpr std::size_t kShownBytes = 16;  // of a bytes value
 constexpr std::size_t kShownValues = 4;  // in a table
 
 template <class T>
@@ -42,7 +42,7 @@ std::string list_text(const std::vector<T>& first, std::uint64_t count) {
   return text + (shown < count && shown < first.size() ? ", ..." : "");
 }
 
-/// "int64", or "int64, float" where Examples differ.
+/// Returns "int64", or "int64, float" if Examples differ.
 std::string kind_text(const FeatureSummary& feature) {
   std::string text;
   for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
@@ -51,7 +51,7 @@ std::string kind_text(const FeatureSummary& feature) {
   return text;
 }
 
-/// Of the values, or of their lengths.
+/// Returns the range of the values, or of their lengths.
 std::string values_text(const FeatureSummary& feature) {
   std::string text = range_text(feature.ints);
   const auto append_part = [&](const std::string& part) {

@@ -5,8 +5,8 @@
 
 namespace towerflow::tools {
 
-/// `json` on one line. A name that is no UTF-8, as that of a file may be, JSON cannot hold: its
-/// bytes are replaced.
+/// Formats `json` on one line. Bytes that are not UTF-8, which file names may contain, are
+/// replaced, since JSON cannot represent them.
 inline std::string json_line(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -16,7 +16,7 @@
 namespace towerflow::tools {
 namespace {
 
-/// The number behind `key` in a file such as /proc/meminfo; nothing where there is none.
+/// Returns the number after `key` in a file such as /proc/meminfo; nothing if there is none.
 std::optional<std::uint64_t> number_in(const char* path, std::string_view key, int base = 10) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -31,7 +31,7 @@ std::optional<std::uint64_t> number_in(const char* path, std::string_view key, i
   return std::nullopt;
 }
 
-/// Whoever holds this right may lock any amount.
+/// Returns whether the process has CAP_IPC_LOCK, which allows it to lock any amount of memory.
 bool may_lock_all() {
   constexpr unsigned kCapIpcLock = 14;
   return (number_in("/proc/self/status", "CapEff:", 16).value_or(0) >> kCapIpcLock & 1) != 0;

@@ -5,16 +5,16 @@
 
 namespace towerflow::tools {
 
-/// Adds subcommand `name`, and to that one for each model, which `add` makes. Gives `name`'s.
+/// Adds subcommand `name`, and below it one subcommand per model with `add`. Returns the former.
 CLI::App& add_model_commands(CLI::App& app, const char* name, const char* about, const char* help,
                              void (*add)(CLI::App& parent, const models::Model& model));
 
-/// Adds the options that `model` alone has, with their defaults in `values`; without `all` those
-/// that say what network is trained.
+/// Adds the options specific to `model`, with their defaults in `values`; without `all`, only those
+/// that change the trained network.
 void add_model_options(CLI::App& app, const models::Model& model, models::OptionValues& values,
                        bool all);
 
-/// Adds those that a trained network is known by; only what is given gets into `values`.
+/// Adds the options that change the trained network; only given ones are added to `values`.
 void add_trained_options(CLI::App& app, const models::Model& model, models::OptionValues& values);
 
 }  // namespace towerflow::tools

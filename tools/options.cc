@@ -13,7 +13,7 @@
 namespace towerflow::tools {
 namespace {
 
-/// The text as a number of type T and nothing else.
+/// Parses all of the text as a number of type T.
 template <class T>
 std::optional<T> parsed(const std::string& text) {
   T value{};

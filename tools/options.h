@@ -15,74 +15,75 @@ class App;
 
 namespace towerflow::tools {
 
-/// What a subcommand is made of (command.h); options are bound to variables that outlive the
-/// parsing of the command line.
+/// The functions that define subcommands (command.h). Options are bound to variables, which must
+/// outlive the parsing of the command line.
 
-/// Adds `towerflow ... NAME`; `help` stands below its options.
+/// Adds `towerflow ... NAME`; `help` is printed below its options.
 CLI::App& add_subcommand(CLI::App& parent, const std::string& name, const std::string& about,
                          const std::string& help);
 
-/// Says that the command does nothing without one of its subcommands.
+/// Makes the command require one of its subcommands.
 void require_subcommand(CLI::App& app);
 
-/// What the command does once all its options are known to be good.
+/// Sets the action of the command, which runs after all its options were parsed and checked.
 void set_action(CLI::App& app, std::function<void()> work);
 
-/// Adds `--name`, which takes no value: it sets `value`, or calls `given`.
+/// Adds a flag without a value, which sets `value` or calls `given`.
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& about);
 void add_flag(CLI::App& app, const std::string& name, std::function<void()> given,
               const std::string& about);
 
-/// How a text is asked for.
+/// The properties of a string option.
 struct Text {
-  const char* type = "TEXT";  ///< what the help calls it: FILE, DIR
+  const char* type = "TEXT";  ///< its placeholder in the help: FILE, DIR
   bool required = false;
 };
 
-/// Adds a text, `--data-dir DIR`; without dashes in `name`, one that stands alone.
+/// Adds a string option, `--data-dir DIR`; a positional argument if `name` has no dashes.
 void add_text(CLI::App& app, const std::string& name, std::string& value, const std::string& about,
               Text kind = {});
 
-/// Adds numbers between commas, each from `least` to `most`: `--counts 1,2,4`.
+/// Adds a comma-separated list of numbers from `least` to `most`: `--counts 1,2,4`.
 void add_list(CLI::App& app, const std::string& name, std::vector<int>& values,
               const std::string& about, int least, int most);
 void add_list(CLI::App& app, const std::string& name, std::vector<double>& values,
               const std::string& about, double least, double most);
 
-/// Numbers on the command line, checked before they are taken: `--num-towers 0` and
-/// `--batch-size -1` end the command with the option's name, what it wants and what it got.
+/// Numeric options are checked during parsing: `--num-towers 0` and `--batch-size -1` end the
+/// command with a message that has the option's name, what it accepts and what it got.
 
-/// Which whole numbers an option takes.
+/// The range of an integer option.
 struct Whole {
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<std::int32_t>::max();
 };
 
-/// Adds a whole number: `--batch-size N`. The help shows the value that `value` has now.
+/// Adds an integer option: `--batch-size N`. The help shows the current value of `value` as the
+/// default.
 void add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
                const std::string& about, Whole range = {});
-/// The same for an option whose absence means something of its own.
+/// The same for an option whose absence has a meaning.
 void add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                const std::string& about, Whole range = {});
 
-/// Adds the devices to run on: `--devices cpu:2` makes `cpus` 2, `--devices sim:2,bandwidth=8GB/s`
-/// asks for simulated accelerators; both stay as they are when not given.
+/// Adds the option for devices: `--devices cpu:2` sets `cpus` to 2, `--devices
+/// sim:2,bandwidth=8GB/s` requests simulated accelerators; both stay unchanged if it is not given.
 void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDevices& simulated);
 
-/// Adds a list of accelerators, `--gpus 0,2`: which of those there are become /gpu:0, /gpu:1.
+/// Adds a list of accelerators, `--gpus 0,2`: those that become /gpu:0, /gpu:1.
 void add_gpus(CLI::App& app, const std::string& name, std::string& visible);
 
-/// Adds `--threads N`, compute threads; one a core when it is not given.
+/// Adds `--threads N`, the number of compute threads; one per core if not given.
 void add_threads(CLI::App& app, std::optional<std::int64_t>& threads);
 
 /// Adds a finite number above 0: `--learning-rate R`.
 void add_positive(CLI::App& app, const std::string& name, double& value, const std::string& about);
 
-/// Adds a word out of `choices`; `about` says what each of them means.
+/// Adds an option that takes one of `choices`; `about` must explain each of them.
 void add_choice(CLI::App& app, const std::string& name, std::string& value,
                 const std::string& about, std::vector<std::string> choices);
 
-/// Adds `--json`: besides what people read, the result as one JSON object, the last line.
+/// Adds `--json`: prints the result also as one JSON object, on the last line.
 void add_json(CLI::App& app, bool& json);
 
 }  // namespace towerflow::tools

@@ -8,7 +8,7 @@
 
 namespace towerflow::tools {
 
-/// Writes a step as chrome://tracing and Perfetto show it, and says so.
+/// Writes a step in the trace format of chrome://tracing and Perfetto, and prints where.
 inline void print_trace(const RunMetadata& step, const std::string& path) {
   report::write_trace(step, path);
   fmt::print("trace of one step: {} (open it with chrome://tracing or ui.perfetto.dev)\n", path);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kCells = 30;
 constexpr auto kBetweenDrawings = std::chrono::milliseconds(100);
-/// An estimate from less is a guess.
+/// Estimates from less time would be guesses.
 constexpr double kSecondsBeforeEstimate = 1.0;
 
 std::string duration(double seconds) {
@@ -39,7 +39,7 @@ void Progress::update(std::int64_t done, std::int64_t total) {
 }
 
 void Progress::draw(const std::string& text) {
-  // A terminal may be closed while the work goes on.
+  // The terminal may be closed in the meantime.
   shown_ = std::fputs(text.c_str(), stream_) >= 0 && std::fflush(stream_) == 0;
 }
 

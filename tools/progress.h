@@ -8,16 +8,16 @@
 
 namespace towerflow::tools {
 
-/// A progress bar on stderr for work whose amount is known; silent unless stderr is a terminal.
+/// A progress bar on stderr for work of known size; silent unless stderr is a terminal.
 ///
 ///     converting  [##########----------]  50 %  35000 of 70000, 2 s left
 ///
 /// It is drawn at most ten times a second, so that `update` may be called for every step, and
-/// erased by `finish` or the destructor. Where it cannot be drawn any more it is no longer tried.
-/// For one thread.
+/// erased by `finish` or the destructor. After a failed write, nothing more is drawn. Not
+/// thread-safe.
 class Progress {
  public:
-  /// `what` is shown before the bar. `stream` and `shown` are given by tests alone.
+  /// `what` is shown before the bar. Only tests pass `stream` and `shown`.
   explicit Progress(std::string what, std::FILE* stream = stderr,
                     std::optional<bool> shown = std::nullopt);
   Progress(const Progress&) = delete;
@@ -26,10 +26,10 @@ class Progress {
 
   /// `done` of `total` is done; a total of 0 or less draws nothing.
   void update(std::int64_t done, std::int64_t total);
-  /// Erases the bar. Lines printed between two updates want this first.
+  /// Erases the bar. Must be called before other lines are printed.
   void finish();
 
-  /// The line without its line control, `seconds` after the start.
+  /// Returns the text of the bar `seconds` after the start, without control characters.
   static std::string line(const std::string& what, std::int64_t done, std::int64_t total,
                           double seconds);
 

@@ -12,9 +12,10 @@
 
 namespace towerflow::tools {
 
-/// Lets another program say when to run a window of work, so that several can take turns: prints
-/// "ready", then for each line of standard input, a number of `what`, the line that `window` gives,
-/// until input ends or a line says "quit". UsageError for any other line.
+/// Lets another program decide when to run a window of work, so that several programs can take
+/// turns. Prints "ready", then for each line of standard input, a number of `what`, the line
+/// returned by `window`, until the input ends or a line is "quit". Throws UsageError for any other
+/// line.
 inline void serve(const char* what, const std::function<std::string(std::int64_t)>& window) {
   std::string line;
   fmt::print("ready\n");

@@ -10,14 +10,14 @@ namespace towerflow::tools {
 namespace {
 
 #if defined(__clang__)
-// Where little is optimised, clang would warn of each loop that it leaves as it is.
+// With little optimisation, clang would warn of each loop that it does not vectorize.
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define STREAM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define STREAM_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/// One pass over elements 0 .. n - 1 of each array, the first kWritten of which are written.
+/// Makes one pass over elements 0 .. n - 1 of each array, of which the first kWritten are written.
 template <int kWritten, int kRead>
 [[gnu::always_inline]] inline void run_pass(float* const* arrays, std::int64_t n) {
   float* at[kWritten + kRead];
@@ -48,7 +48,7 @@ template <int kWritten, int kRead>
 }
 #endif
 
-/// The widest that the processor has.
+/// Returns the pass with the widest vectors that the processor supports.
 template <int kWritten, int kRead>
 Pass widest() {
 #if defined(__x86_64__)

@@ -6,18 +6,19 @@
 
 namespace towerflow::tools {
 
-/// The memory of a program that does nothing else: one pass that reads arrays, and writes some of
-/// them back, on threads of its own. What an update of as many arrays is measured against.
+/// A benchmark of memory bandwidth: passes that read arrays and write some of them back, on their
+/// own threads. Updates of as many arrays are compared with it.
 class Stream {
  public:
-  /// `written` arrays that are read and written, `read` that are only read, 1 to 4 of each, of
-  /// `elements` float32 each.
+  /// Allocates `written` arrays that are read and written and `read` arrays that are only read, 1
+  /// to 4 of each, with `elements` float32 each.
   Stream(std::int64_t elements, int written, int read, int threads);
   ~Stream();
 
-  /// Seconds of one pass: the sum of all arrays' elements goes into those written.
+  /// Runs one pass, which adds the sum of the read-only arrays to each written one; returns its
+  /// seconds.
   double pass();
-  /// What a pass moves.
+  /// Bytes read and written by a pass.
   std::int64_t bytes() const;
 
  private:

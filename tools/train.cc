@@ -23,7 +23,7 @@ namespace {
 
 using train::Interrupt;
 
-/// The help of `towerflow train NAME`.
+/// Returns the help of `towerflow train NAME`.
 std::string train_help(const models::Model& model) {
   return fmt::format(
       "Every tower reads all training digits once an epoch, shuffled by a queue of its own; "
@@ -59,7 +59,7 @@ struct TrainArguments {
   bool json = false;
 };
 
-/// "2026-01-31 12:34:56.789012", local time.
+/// Returns "2026-01-31 12:34:56.789012", local time.
 std::string local_time_text() {
   const auto time = std::chrono::system_clock::now();
   const auto micros =
@@ -69,8 +69,8 @@ std::string local_time_text() {
                      fmt::localtime(std::chrono::system_clock::to_time_t(time)), micros);
 }
 
-/// The log line of the program this one is a port of, whose loss is the last tower's; then how far
-/// the towers are apart.
+/// Prints the log line of the original program, with the last tower's loss, and then the spread of
+/// the towers' losses.
 void print_step(const models::StepReport& report, const models::TrainOptions& options) {
   const double examples = static_cast<double>(options.batch_size * options.num_towers);
   fmt::print("{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)",
@@ -156,7 +156,7 @@ void train_model(TrainArguments arguments) {
   bool begun = false;
   const models::TrainResult result =
       models::train(*arguments.model, options, [&](const models::StepReport& report) {
-        // A terminal that was closed takes no report.
+        // A closed terminal cannot show a report.
         if (Interrupt::received() == SIGHUP) return false;
         if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
         if (report.step % 100 == 0) {
@@ -176,7 +176,7 @@ void train_model(TrainArguments arguments) {
   if (result.stopped) throw Interrupted{Interrupt::received()};
 }
 
-/// What `--learning-rate` is the rate of.
+/// Describes `--learning-rate` for the help.
 std::string rate_text(const models::Model& model) {
   for (const models::StageInfo& stage : model.stages) {
     if (stage.rate_factor != model.stages.front().rate_factor) {
