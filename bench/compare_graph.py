@@ -13,7 +13,7 @@ import pathlib
 from turns import Program, middle
 
 HERE = pathlib.Path(__file__).resolve().parent
-SMALL, LARGER = 50, (500, 2400)  # layers; 2400 are more than 100,000 operations
+SMALL, LARGER = 50, (500, 2400)  # layers; 2400 make more than 100,000 operations
 
 
 def show(name, records):

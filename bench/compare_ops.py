@@ -23,7 +23,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def timed(programs, number, part, options):
-    """Microseconds of each program, by the median of windows in turns; None where there is nothing."""
+    """Returns the median microseconds of each program, from windows in turns, and our GB/s; None if
+    a program has nothing to time."""
     first = [program.window(number, part, 1) for program in programs]
     if any(one["us"] is None for one in first):
         return None

@@ -30,7 +30,7 @@ EXAMPLES = 55000
 
 
 def sample_repeated():
-    """As many records as MNIST's training set has, plain."""
+    """Returns as many records as MNIST's training set has, uncompressed."""
     data, ends = gzip.decompress(SAMPLE.read_bytes()), [0]
     while ends[-1] < len(data):
         ends.append(ends[-1] + 16 + struct.unpack_from("<Q", data, ends[-1])[0])
@@ -39,7 +39,7 @@ def sample_repeated():
 
 
 def make_file(options, compression, folder):
-    """A folder with train.tfrecords, packed or not, and that file."""
+    """Creates `folder` with train.tfrecords or train.tfrecords.gz; returns that file."""
     folder.mkdir()
     if options.idx_dir:
         subprocess.run([options.command, "convert", "mnist", "--from", options.idx_dir, "--to",

@@ -26,7 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def dd(folder, megabytes):
-    """MB/s"""
+    """Returns the rate of dd in MB/s."""
     with tempfile.NamedTemporaryFile(dir=folder, prefix="bench-save-") as file:
         start = time.perf_counter()
         subprocess.run(["dd", "if=/dev/zero", "of=" + file.name, "bs=1M", "iflag=count_bytes",

@@ -20,11 +20,11 @@ import tempfile
 from turns import middle
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-LIMIT = 3.0  # seconds that the project allows itself
+LIMIT = 3.0  # the project's limit, in seconds
 
 
 def seconds(command):
-    """Processor time of one command; it does not count who else wants the processor."""
+    """Returns the CPU time of one command, which does not depend on other load on the machine."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           check=False, env={**os.environ, "CCACHE_DISABLE": "1"})
@@ -61,7 +61,7 @@ def main():
                 command = [compiler, *shlex.split(options.flags), "-I", str(ROOT), "-c", "-o",
                            os.path.join(folder, "out.o")]
                 whole, empty = (seconds([*command, sources[n]]) for n in ("include", "empty"))
-                if turn > 0:  # the first reads the headers from the disk
+                if turn > 0:  # the first turn reads the headers from the disk
                     times[compiler].append(max(0.0, whole - empty))
     for compiler, costs in times.items():
         cost = middle(costs)

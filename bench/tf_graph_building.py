@@ -1,5 +1,5 @@
-"""What `towerflow bench graph` records, recorded by TensorFlow: a line with a number of layers in, a
-line of JSON out. `--serve` is taken for the sake of compare.py."""
+"""Records with TensorFlow the graph of `towerflow bench graph`: for each line of standard input with
+a number of layers, prints a line of JSON. Ends on "quit"."""
 
 import json
 import os

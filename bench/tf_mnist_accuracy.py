@@ -47,7 +47,7 @@ def arguments():
 
 
 def parsed(record):
-    """Image in -0.5 .. 0.5 and label of a record."""
+    """Returns the image, in -0.5 .. 0.5, and the label of a record."""
     example = tf.parse_single_example(record, FEATURES)
     image = tf.decode_raw(example["image_raw"], tf.uint8)
     image.set_shape([784])
@@ -65,7 +65,7 @@ def inputs(options):
 
 
 def training(options, rate):
-    """The step, the losses of the towers, and the variables."""
+    """Returns the training op, the towers' losses and the variables."""
     optimizer = tf.train.MomentumOptimizer(rate, 0.9, use_nesterov=True, use_locking=True)
     variables, losses, pairs = None, [], []
     for i in range(options.num_towers):
@@ -90,7 +90,7 @@ def test_digits(path):
 
 
 def train(session, options, step, losses, rate):
-    """Runs to the end of the epochs; the number of steps. After 60 % the rate is a tenth."""
+    """Runs all epochs, with a tenth of the rate after 60 %; returns the number of steps."""
     drop = options.num_epochs * 55000 // options.batch_size * 6 // 10
     coordinator = tf.train.Coordinator()
     threads = tf.train.start_queue_runners(sess=session, coord=coordinator)

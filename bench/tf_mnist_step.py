@@ -56,7 +56,7 @@ def arguments():
     parser.add_argument("--data-dir", type=pathlib.Path)
     parser.add_argument("--serve", action="store_true")
     options = parser.parse_args()
-    options.num_epochs = 1 << 30  # input that does not end
+    options.num_epochs = 1 << 30  # endless input
     for name in ("num_towers", "batch_size", "threads", "devices", "steps", "windows"):
         if getattr(options, name) < 1:
             parser.error("--%s must be at least 1" % name.replace("_", "-"))
@@ -64,7 +64,7 @@ def arguments():
 
 
 def held_batch(tower, batch_size):
-    """Images and labels of a tower, in variables on its own device."""
+    """Returns the images and labels of a tower, in variables on its device."""
     images = generator.uniform(100 + tower, [batch_size, 784], -1)
     labels = generator.integers(500 + tower, [batch_size], 10, "int64")
     return [tf.get_variable("%s_%d" % (name, tower), value.shape, value.dtype,
@@ -81,7 +81,7 @@ def batch(tower, options):
 
 
 def build(options):
-    """The training op and the towers' losses."""
+    """Returns the training op and the towers' losses."""
     with tf.device("/cpu:0"):
         tf.set_random_seed(1)
         variables = mnist_net.make_variables(mnist_net.source_initializer,
@@ -100,7 +100,8 @@ def build(options):
 
 
 def window(session, train, losses, steps):
-    """(seconds, last losses) of `steps` steps that fetch train op and losses, as the source does."""
+    """Runs `steps` steps that fetch the train op and the losses, as in the original program.
+    Returns the seconds and the last losses."""
     start = time.perf_counter()
     for _ in range(steps):
         _, values = session.run([train, losses])
@@ -118,7 +119,7 @@ def main():
         intra_op_parallelism_threads=options.threads,
         inter_op_parallelism_threads=options.inter_threads or options.threads))
     session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
-    tf.train.start_queue_runners(session, tf.train.Coordinator())  # daemons: they end with us
+    tf.train.start_queue_runners(session, tf.train.Coordinator())  # daemon threads
     about = {"model": "mnist", "framework": "tensorflow", "version": tf.__version__,
              "relu_logits": options.relu_logits, "towers": options.num_towers,
              "batch_size": options.batch_size, "devices": options.devices,

@@ -23,7 +23,7 @@ tf.disable_v2_behavior()
 
 
 class Case:
-    """A case in a graph of its own, ready to run."""
+    """A case in a separate graph, ready to run."""
 
     def __init__(self, case, gradients, threads):
         draw = np.random.RandomState(1)
@@ -36,7 +36,8 @@ class Case:
             results = eval(case["python"], names)  # noqa: S307 our own table
             results = list(results) if isinstance(results, (list, tuple)) else [results]
             if gradients:
-                # Numbers of a variable: Grappler computes what follows from ones alone beforehand.
+                # From a variable, since Grappler would precompute everything that depends only on
+                # constants.
                 cotangents = [tf.Variable(draw.uniform(0.5, 1.5, r.shape.as_list()).astype(
                     r.dtype.as_numpy_dtype)).read_value() for r in results]
                 found = tf.gradients(results, operands, grad_ys=cotangents)

@@ -39,7 +39,7 @@ def sync_to_disk(path):
 
 
 def save_once(saver, session, folder, megabytes):
-    """(MB/s, MiB)"""
+    """Saves once; returns MB/s and the MiB by which the peak memory exceeded that before."""
     pathlib.Path("/proc/self/clear_refs").write_text("5")
     before = status_mib("VmRSS")
     start = time.perf_counter()

@@ -1,5 +1,5 @@
-"""Programs that take turns: each runs a window of work when it is told to, so that whatever else the
-machine does hits all alike."""
+"""Programs that take turns: each runs a window of work on request, so that other load on the machine
+affects all of them alike."""
 
 import json
 import statistics
@@ -8,7 +8,7 @@ import sys
 
 
 class Program:
-    """A process that says a line when it is ready, then answers each line of numbers by a line of
+    """A process that prints a line when it is ready, then answers each line of numbers with a line of
     JSON, until it reads "quit"."""
 
     def __init__(self, name, command):
@@ -33,7 +33,7 @@ class Program:
 
 
 def middle(values):
-    """Median, and the middle half of the values."""
+    """Returns the median and the bounds of the middle half of the values."""
     ordered = sorted(values)
     return (statistics.median(ordered), ordered[len(ordered) // 4],
             ordered[-1 - len(ordered) // 4])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Derives the polynomials of sincos_float in ops/random/box_muller.h: `python3 fit_sincos.py`.
 
-Minimax fits by Remez's exchange on [0, pi/4], in extended precision (needs NumPy, x86):
+Minimax fits by the Remez exchange algorithm on [0, pi/4], in extended precision (needs NumPy, x86):
 
     sin r = r + r^3 (s0 + s1 r^2 + s2 r^4)             error relative to r
     cos r = 1 + r^2 (c0 + c1 r^2 + c2 r^4 + c3 r^6)    absolute error
@@ -13,7 +13,7 @@ END = REAL("0.785398163397448309615660845819875721")
 
 
 def solve(matrix, right):
-    """Gauss-Jordan with pivoting; numpy.linalg has no extended precision."""
+    """Gauss-Jordan elimination with pivoting; numpy.linalg has no extended precision."""
     work = np.concatenate([matrix, right[:, None]], axis=1)
     for i in range(len(work)):
         pivot = i + np.argmax(np.abs(work[i:, i]))
@@ -26,7 +26,7 @@ def solve(matrix, right):
 
 
 def minimax(basis, target, weight, terms):
-    """Coefficients c that minimise max |weight (sum c_i basis_i - target)|, and that maximum."""
+    """Returns coefficients c that minimise max |weight (sum c_i basis_i - target)|, and that maximum."""
     index = np.arange(terms + 1)
     signs = REAL(-1.0) ** index
     points = END * (1 - np.cos(np.pi * (index + REAL(0.5)) / (terms + 1))) / 2

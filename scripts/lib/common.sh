@@ -1,21 +1,22 @@
 # shellcheck shell=bash
-# What every script here shares: where the project lies, how to speak, how to build.
-# Sourced, never run. Works from any current folder and with other tools of the same name in PATH.
+# Shared by all scripts: the project's root, output functions, building. Sourced, never run. Works
+# from any current folder, and with other tools of the same name in PATH.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# The distribution's own Meson and Ninja: a newer one from pip or a version manager may lie in front.
+# The distribution's own Meson and Ninja; a newer one from pip or a version manager may precede them
+# in PATH.
 meson=/usr/bin/meson
 ninja=/usr/bin/ninja
 jobs=$(nproc 2>/dev/null || echo 2)
-# Exit code of scripts/test where there was nothing to run.
+# Exit code of scripts/test if the build failed.
 # shellcheck disable=SC2034
 build_failed=2
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}"
-# With a precompiled header ccache has to be told that its time stamps do not matter.
+# For precompiled headers, ccache must be told to ignore time stamps.
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
-# It also takes a precompiled header from before a change of a comment or a macro, since the text
-# that the compiler sees is the same; '#pragma once' then does not know the changed file, and all in
-# it is defined twice. So what was compiled with other headers is kept apart.
+# ccache also reuses a precompiled header from before a change of a comment or a macro, since the
+# preprocessed text is the same. '#pragma once' then does not recognize the changed header, whose
+# content is defined twice. A ccache namespace per state of the headers prevents that.
 if command -v ccache >/dev/null; then
   headers=$(cd "$root" && find . -type d \( -name 'build*' -o -name '.?*' \) -prune -o -name '*.h' -print0 |
     LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-16)
@@ -37,7 +38,7 @@ fail() {
   exit 1
 }
 
-# run_quietly COMMAND...: shows the output only where the command fails; returns its exit status.
+# run_quietly COMMAND...: prints the output only if the command fails; returns its exit status.
 run_quietly() {
   local output status
   output=$("$@" 2>&1 </dev/null)
@@ -46,8 +47,8 @@ run_quietly() {
   return "$status"
 }
 
-# configure DIR OPTION...: a Meson build folder with exactly these options (and this compiler), made
-# anew only when they changed.
+# configure DIR OPTION...: configures a Meson build folder with exactly these options (and $CXX);
+# recreates it only if they changed.
 configure() {
   local dir=$1 stamp="$1/.options"
   shift
@@ -59,8 +60,8 @@ configure() {
   printf '%s\n' "$wanted" >"$stamp"
 }
 
-# build DIR [TARGET...]: goes on after a failure, so that one run shows every broken file. A terminal
-# sees the progress, a log only what failed.
+# build DIR [TARGET...]: continues after a failure, so that one run shows every broken file. Shows
+# the progress on a terminal, otherwise only failures.
 build() {
   local dir=$1
   shift
@@ -72,8 +73,8 @@ build() {
   fi
 }
 
-# run_tests DIR [--suite NAME] [FILTER...]: runs what was built there, shows the output of what
-# failed, and ends with the line N passed, N failed, N skipped.
+# run_tests DIR [--suite NAME] [FILTER...]: runs the tests built there, prints the output of failed
+# ones, and ends with the line N passed, N failed, N skipped.
 run_tests() {
   /usr/bin/python3 "$root/scripts/lib/run_tests.py" "$@" </dev/null
 }

@@ -3,8 +3,8 @@
     run_tests.py BUILD_DIR [--suite NAME] [--scale N] [--targets] [FILTER...]
 
 The last line is `N passed, N failed, N skipped`. A binary that crashed, timed out, failed without
-a failed case or ended without doctest's summary counts as a failure. A line `SKIPPED: why` moves its
-case from passed to skipped. Tests of the suite `script` count by their exit code, 77 being a skip.
+a failed case or printed no doctest summary counts as one failure. A line `SKIPPED: why` moves its
+case from passed to skipped. Tests of the suite `script` count by their exit code; 77 means skipped.
 """
 
 import argparse
@@ -21,7 +21,7 @@ SKIPPED = re.compile(r"^SKIPPED: .*$", re.M)
 
 
 def count(output, exit_code, is_script):
-    """(passed, failed, skipped) of one test from its output and exit code."""
+    """Returns (passed, failed, skipped) of one test from its output and exit code."""
     if is_script:
         return {0: (1, 0, 0), 77: (0, 0, 1)}.get(exit_code, (0, 1, 0))
     summaries = SUMMARY.findall(output)
@@ -36,7 +36,7 @@ def count(output, exit_code, is_script):
 
 
 def select(build_dir, suite, filters):
-    """Meson's records of the tests that are wanted, by name."""
+    """Returns Meson's records of the selected tests, by name."""
     known = json.loads((build_dir / "meson-info" / "intro-tests.json").read_text())
     in_suite = [t for t in known if suite is None or any(s.endswith(":" + suite) for s in t["suite"])]
     return {t["name"]: t for t in in_suite
@@ -44,7 +44,7 @@ def select(build_dir, suite, filters):
 
 
 def run(build_dir, tests, scale):
-    """One record of Meson's log a test; what Meson could not start has none."""
+    """Returns Meson's log record per test; a test that could not be started has none."""
     log = build_dir / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     command = [MESON, "test", "-C", str(build_dir), "--no-rebuild", "-t", str(scale), *sorted(tests)]
@@ -54,7 +54,7 @@ def run(build_dir, tests, scale):
         print(meson.stdout)
         return {}
     records = map(json.loads, log.read_text().splitlines())
-    # The name is "project:suite / name" where there is a suite.
+    # The name is "project:suite / name" if the test has a suite.
     return {record["name"].rsplit(" / ", 1)[-1]: record for record in records}
 
 
