@@ -172,7 +172,11 @@ std::vector<OptionalGradient> gather_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
   const Tensor dy = dense_gradient(dys[0], op.site());
   const Array axis = constant_value(op.input(2));
-  const std::int64_t at = axis.empty() ? 0 : integers_of(axis).at(0);
+  if (axis.empty()) {  // only in imported graphs: tf::gather takes the axis as a number
+    throw ValueError("the gradient of a gather needs an axis that is known before the run",
+                     {.site = op.site(), .node = op.name(), .op = op.type()});
+  }
+  const std::int64_t at = integers_of(axis).at(0);
   const Shape& params = op.input(0).shape();
   if (at == 0 || (params.has_rank() && normalized_axis(at, params.rank()) == std::size_t{0})) {
     return slices_gradient(op, dy);

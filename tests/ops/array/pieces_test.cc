@@ -1,5 +1,5 @@
-// Tests of split, pad and one_hot beyond tests/golden, which compares their values and nodes with
-// TensorFlow's.
+// Tests of split, pad, one_hot and gather beyond tests/golden, which compares their values and nodes
+// with TensorFlow's.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -114,6 +114,17 @@ TEST_CASE("paddings that no memory has") {
   CHECK_THROWS_AS(pad(x, {{most, most}, {0, 0}}), const ValueError&);
   CHECK_THROWS_AS(pad(x, {{most, 0}, {0, 0}}), const ValueError&);
   CHECK_THROWS_AS(value_of(pad(x, {{most / 2, 0}, {most / 2, 0}})), const Error&);
+}
+
+TEST_CASE("the gradient of a gather along an axis that only the run knows is refused") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor params = constant(array_of(float32, {2, 2}, {1, 2, 3, 4}));
+  const Tensor axis = placeholder(int32, {.shape = {}});
+  const Tensor y =
+      graph.add({.op = "GatherV2", .name = "imported", .inputs = {params, constant({0}), axis}})
+          .output(0);
+  CHECK_THROWS_WITH_AS(gradients(y, params), doctest::Contains("known before the run"), ValueError);
 }
 
 }  // namespace
