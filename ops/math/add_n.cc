@@ -39,7 +39,7 @@ std::vector<OptionalGradient> add_n_gradient(const Operation& op,
   return std::vector<OptionalGradient>(op.num_inputs(), dys[0]);
 }
 
-/// Adds inputs in their order, a stretch that fits the cache at a time.
+/// Adds inputs in order, one cache-sized stretch at a time.
 class AddNKernel final : public CpuKernel {
  public:
   explicit AddNKernel(const KernelRequest& request)
@@ -128,7 +128,7 @@ Tensor add_n(const OperandList& inputs, AddNOptions options, Site site) {
         {.site = site, .op = "AddN", .hint = inputs.why_empty()});
   }
   Graph& graph = graph_of(inputs);
-  // Values become constants of the caller's scope, as TensorFlow's do; slices are for the op.
+  // As in TensorFlow, values become constants in the caller's scope; slices are left to the op.
   std::vector<Operand> operands;
   for (const Operand& item : inputs.items()) {
     const bool kept = item.slices() != nullptr && inputs.size() > 1;
@@ -141,7 +141,7 @@ Tensor add_n(const OperandList& inputs, AddNOptions options, Site site) {
   OpBuilder builder("AddN", options.name, site, {&operands[0]});
   check_same_dtype(inputs, "AddN", "inputs", site);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const bool named = operands[i].slices() != nullptr;  // what a tensor does not need
+    const bool named = operands[i].slices() != nullptr;  // a tensor needs no name
     builder.input(operands[i], named ? fmt::format("inputs_{}", i).c_str() : "inputs");
   }
   return builder.output();

@@ -10,8 +10,8 @@ struct AddNOptions {
   std::string name{};
 };
 
-/// The sum of tensors of one shape, added one after another. Of a single tensor it is the tensor
-/// itself, or an Identity where a name is given, as in TensorFlow.
+/// Adds tensors of the same shape, in the order given. A single tensor is returned as is, or
+/// through an Identity op if a name is given, as in TensorFlow.
 ///
 /// shapes   n inputs [d0, ..] -> [d0, ..]     dtypes  all numbers, the same for all inputs
 /// grads    inputs: dy

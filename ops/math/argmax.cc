@@ -39,7 +39,7 @@ void argmax_shape(InferenceContext& context) {
     return context.add_output(
         out, input.rank() > 0 ? Shape::of_rank(input.rank() - 1) : Shape::unknown());
   }
-  // Of a vector or a scalar the axis is looked at when the graph runs.
+  // The axis of a vector or a scalar is checked only when the graph runs.
   if (input.rank() <= 1) return context.add_output(out, Shape{});
   const std::int64_t wanted = integers_of(*axis).at(0);
   const auto at = normalized_axis(wanted, input.rank());
@@ -89,8 +89,9 @@ class ArgMaxKernel final : public CpuKernel {
   }
 
  private:
-  /// Begins at the lowest (highest) number, as Eigen does: what does not beat that, such as NaN, is
-  /// found only where there is nothing else.
+  /// Returns the index of the largest (smallest) element. Starts from the lowest (highest) finite
+  /// number, as Eigen does, so elements that do not beat it, such as NaN, are never found; the
+  /// result is 0 if there are no others.
   template <class T>
   static std::int64_t find_extreme(const T* x, std::int64_t n, std::int64_t stride) {
     using Limits = std::numeric_limits<T>;

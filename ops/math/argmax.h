@@ -13,8 +13,8 @@ struct ArgMaxOptions {
   std::string name{};
 };
 
-/// The index of the largest element along `axis`, the first of several. NaN never is the largest;
-/// of nothing but NaN and -inf the index is 0.
+/// Returns the index of the largest element along `axis`, the first if there are several. NaN never
+/// counts as the largest; the index is 0 if all elements are NaN or -inf.
 ///
 /// shapes   input [.., n, ..], axis [] -> without that dimension
 /// dtypes   all numbers -> int64 or int32
@@ -27,7 +27,7 @@ inline Tensor argmax(const Operand& input, ArgMaxOptions options, Site site = Si
   return argmax(input, ScalarOperand(0, site), std::move(options), site);
 }
 
-/// The index of the smallest element; of nothing but NaN and inf it is 0. (tf.argmin)
+/// Returns the index of the smallest element; 0 if all elements are NaN or inf. (tf.argmin)
 Tensor argmin(const Operand& input, const ScalarOperand& axis = 0, ArgMaxOptions options = {},
               Site site = Site::current());
 inline Tensor argmin(const Operand& input, ArgMaxOptions options, Site site = Site::current()) {

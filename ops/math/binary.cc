@@ -54,7 +54,8 @@ void check_operand_dtype(std::string_view op, DType dtype) {
   }
 }
 
-/// Python's sum (and quotient) makes tensors of its operands before the op sees them.
+/// Converts the operands and adds the op. As in Python, `+` converts both operands before the op
+/// checks their dtype.
 Tensor built(OpBuilder& builder, std::string_view op, const Operand& x, const Operand& y) {
   builder.input(x, "x", "T");
   if (op != "AddV2")
@@ -63,14 +64,15 @@ Tensor built(OpBuilder& builder, std::string_view op, const Operand& x, const Op
   return builder.input(y, "y", "T").output();
 }
 
-/// An op whose operands agree in dtype; the first fixes it.
+/// Adds an op whose operands share one dtype, which the first one sets.
 Tensor add_binary(const char* op, const char* default_name, const Operand& x, const Operand& y,
                   const BinaryOptions& options, Site site) {
   OpBuilder builder(op, options.name, default_name, site, {&x, &y});
   return built(builder, op, x, y);
 }
 
-/// Python's operators take slices beside a tensor, which makes them dense; not beside a number.
+/// Throws if one operand is IndexedSlices and neither is a tensor: Python's operators densify
+/// slices only next to a tensor.
 void check_slices(const char* sign, const Operand& x, const Operand& y) {
   const Gradient* slices = x.slices() != nullptr ? x.slices() : y.slices();
   if (slices == nullptr || x.tensor() != nullptr || y.tensor() != nullptr) return;
@@ -78,7 +80,8 @@ void check_slices(const char* sign, const Operand& x, const Operand& y) {
                        "; tf::scalar_mul(factor, *gradient) scales its slices", x.site());
 }
 
-/// An operator: a value on the left takes the dtype of the tensor on the right.
+/// Adds the op of a Python operator. A value on the left takes the dtype of the tensor on the
+/// right.
 Tensor call_operator(const char* sign, const char* op, const char* name, const Operand& x,
                      const Operand& y) {
   check_slices(sign, x, y);
@@ -90,12 +93,12 @@ Tensor call_operator(const char* sign, const char* op, const char* name, const O
   return built(builder, op, x, y);
 }
 
-/// Whether Python's `*` sees a tensor of bools.
+/// Returns whether `x` is a tensor of bools, which changes the meaning of Python's `*`.
 bool is_truth(const Operand& x) {
   return x.tensor() != nullptr && x.tensor()->dtype() == DType::bool_;
 }
 
-/// `x * y` of which one is bool: whether both are not 0.
+/// Computes `x * y` if an operand is bool: true where both are nonzero.
 Tensor truth_product(const Operand& x, const Operand& y) {
   OpBuilder builder("Mul", "", "mul", x.site(), {&x, &y});
   Operand left = x;
@@ -107,13 +110,14 @@ Tensor truth_product(const Operand& x, const Operand& y) {
   return cast_always(product, DType::bool_, x.site());
 }
 
-/// The floating type in which integers are divided.
+/// Returns the floating-point dtype in which values of `dtype` are divided.
 DType quotient_dtype(DType dtype) {
   if (!is_integer(dtype)) return dtype;
   return dtype_size(dtype) <= 2 ? DType::float32 : DType::float64;
 }
 
-/// A quotient of real numbers, op RealDiv or DivNoNan.
+/// Adds a RealDiv or DivNoNan op; integers are cast to floating point first. `left`, if present, is
+/// the dtype that x is converted to.
 Tensor real_quotient(const char* op, const char* default_name, const Operand& x, const Operand& y,
                      const BinaryOptions& options, std::optional<DType> left, Site site) {
   OpBuilder builder(op, options.name, default_name, site, {&x, &y});
@@ -212,7 +216,7 @@ Tensor divide(const Operand& x, const Operand& y, BinaryOptions options, Site si
   if (x.any_tensor() != nullptr || !options.name.empty()) {
     return true_quotient(x, y, options, std::nullopt, site);
   }
-  // Python's x / y needs a tensor on the left.
+  // tf.divide makes x a tensor before it evaluates Python's x / y.
   const auto dtype = y.tensor() != nullptr ? std::optional(y.tensor()->dtype()) : std::nullopt;
   const Tensor left = convert_operand(get_default_graph(), x, "", dtype);
   return true_quotient(left, y, options, std::nullopt, site);
@@ -238,7 +242,7 @@ Tensor types::operator%(const Operand& x, const Operand& y) {
   return call_operator("%", "FloorMod", "mod", x, y);
 }
 
-/// Python turns `0 < x` round into `x > 0`: it asks the tensor.
+/// Python evaluates `0 < x` as the reflected comparison `x > 0`, since only x is a tensor.
 static Tensor compare(const char* sign, const char* op, const char* turned, const Operand& x,
                       const Operand& y) {
   if (x.tensor() == nullptr && y.any_tensor() != nullptr) {

@@ -6,15 +6,16 @@
 
 namespace towerflow {
 
-/// Elementwise functions of two tensors whose shapes broadcast as NumPy's: of each dimension, from
-/// the right, both sizes agree or one is 1 or missing.
+/// Elementwise functions of two tensors. Shapes broadcast as in NumPy: aligned from the right, two
+/// sizes must be equal, or one of them 1 or missing.
 ///
 /// shapes   x, y that broadcast -> the broadcast shape
-/// dtypes   all numbers, both operands the same; the result has it too, comparisons give bool
-/// grads    x, y: summed over the dimensions that were repeated; comparisons, logic and floor_div
-///          have none
-/// errors   ValueError: shapes that do not broadcast; TypeError: dtypes that differ or do not fit;
-///          in a run InvalidArgumentError: integer division by zero, negative integer power
+/// dtypes   all numbers, the same for both operands and the result; comparisons give bool
+/// grads    x, y: summed over the broadcast dimensions; comparisons, logical ops and floordiv have
+///          none
+/// errors   ValueError: shapes that do not broadcast; TypeError: dtypes that differ or that the op
+///          does not take; in a run InvalidArgumentError: integer division by zero, negative
+///          integer power
 /// source   tf.add, tf.subtract, ..; the operators below are Python's
 
 struct BinaryOptions {
@@ -27,7 +28,7 @@ Tensor subtract(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());
 Tensor multiply(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());
-/// x times one number; of slices the values, which is how they are scaled. (tf.scalar_mul)
+/// Multiplies x by a scalar; of IndexedSlices, scales the values. (tf.scalar_mul)
 Tensor scalar_mul(const Operand& scalar, const Operand& x, BinaryOptions options = {},
                   Site site = Site::current());
 template <GradientLike T>
@@ -43,20 +44,20 @@ Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options = {},
 /// The same as `truediv`. (tf.divide)
 Tensor divide(const Operand& x, const Operand& y, BinaryOptions options = {},
               Site site = Site::current());
-/// x / y as `truediv`, but 0 where y is 0. (tf.div_no_nan)
+/// Like `truediv`, but 0 where y is 0. (tf.div_no_nan)
 Tensor div_no_nan(const Operand& x, const Operand& y, BinaryOptions options = {},
                   Site site = Site::current());
-/// The largest integer not above x / y; op FloorDiv called "floordiv". (tf.floordiv)
+/// The largest integer not greater than x / y. Adds an op FloorDiv named "floordiv". (tf.floordiv)
 Tensor floordiv(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());
-/// x - floordiv(x, y) * y: has the sign of y. (tf.floormod)
+/// x - floordiv(x, y) * y, which has the sign of y. (tf.floormod)
 Tensor floormod(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());
 inline Tensor mod(const Operand& x, const Operand& y, BinaryOptions options = {},
                   Site site = Site::current()) {
   return floormod(x, y, std::move(options), site);
 }
-/// The larger; NaN where either is. Where both are equal the gradient goes to x.
+/// The larger of x and y, NaN if either is NaN. If they are equal, x gets the gradient.
 Tensor maximum(const Operand& x, const Operand& y, BinaryOptions options = {},
                Site site = Site::current());
 Tensor minimum(const Operand& x, const Operand& y, BinaryOptions options = {},
@@ -67,7 +68,7 @@ Tensor pow(const Operand& x, const Operand& y, BinaryOptions options = {},
 Tensor squared_difference(const Operand& x, const Operand& y, BinaryOptions options = {},
                           Site site = Site::current());
 
-/// Comparisons; equal and not_equal also of bools and strings.
+/// Comparisons. equal and not_equal also take bools and strings.
 Tensor equal(const Operand& x, const Operand& y, BinaryOptions options = {},
              Site site = Site::current());
 Tensor not_equal(const Operand& x, const Operand& y, BinaryOptions options = {},
@@ -81,7 +82,7 @@ Tensor less(const Operand& x, const Operand& y, BinaryOptions options = {},
 Tensor less_equal(const Operand& x, const Operand& y, BinaryOptions options = {},
                   Site site = Site::current());
 
-/// Of bools.
+/// Logical operations on bools.
 Tensor logical_and(const Operand& x, const Operand& y, BinaryOptions options = {},
                    Site site = Site::current());
 Tensor logical_or(const Operand& x, const Operand& y, BinaryOptions options = {},
@@ -91,9 +92,10 @@ Tensor logical_or(const Operand& x, const Operand& y, BinaryOptions options = {}
 
 namespace towerflow::types {
 
-/// Python's operators: `x * 2 - b`, `1.0 / x`, `x > 0`. A number beside a tensor takes the tensor's
-/// dtype. operator+ makes an AddV2 called "add", operator/ a RealDiv called "truediv", operator% a
-/// FloorMod called "mod". A product with bools is bool: both are cast to int32 first.
+/// Python's operators: `x * 2 - b`, `1.0 / x`, `x > 0`. A number takes the dtype of the tensor it
+/// is combined with. operator+ adds an AddV2 op named "add", operator/ a RealDiv named "truediv",
+/// operator% a FloorMod named "mod". A product with a bool operand is bool: both operands are cast
+/// to int32 first.
 Tensor operator+(const Operand& x, const Operand& y);
 Tensor operator-(const Operand& x, const Operand& y);
 Tensor operator*(const Operand& x, const Operand& y);
@@ -104,8 +106,8 @@ Tensor operator>=(const Operand& x, const Operand& y);
 Tensor operator<(const Operand& x, const Operand& y);
 Tensor operator<=(const Operand& x, const Operand& y);
 
-/// Python's augmented assignments: `x`, a tensor or a gradient, stands for a new tensor afterwards;
-/// the old one stays.
+/// Python's augmented assignments. They bind `x`, a tensor or a gradient, to a new tensor and leave
+/// the old one unchanged.
 template <class T>
 concept Rebindable =
     std::same_as<T, Tensor> || std::same_as<T, Gradient> || std::same_as<T, OptionalGradient>;

@@ -6,10 +6,10 @@
 
 #include "core/graph/error.h"
 
-/// What binary ops do to two elements. Integers wrap.
+/// Elementwise functors of the binary ops. Integers wrap around on overflow.
 namespace towerflow::functors {
 
-/// The unsigned type in which integers of type T are added without overflow.
+/// The unsigned type in which integers of type T are computed, so that overflow wraps around.
 template <class T>
 using Wrapping = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<T>>;
 
@@ -162,7 +162,7 @@ struct LogicalOr {
   bool operator()(T a, T b) const { return a | b; }
 };
 
-/// Gradients from the result y and its gradient dy.
+/// Gradients computed from the result y and its gradient dy.
 template <class T>
 struct SigmoidGrad {
   T operator()(T y, T dy) const { return dy * y * (T(1) - y); }

@@ -1,4 +1,4 @@
-// Derivatives of the binary ops, written with the ops themselves.
+// Gradients of the binary ops, expressed in the ops themselves.
 #include "ops/array/indexed_slices.h"
 #include "ops/array/select.h"
 #include "ops/math/binary.h"
@@ -9,7 +9,7 @@
 namespace towerflow::binary_gradients {
 namespace {
 
-/// Returns whether an operand of shape `x` is certainly not broadcast with one of shape `y`.
+/// Returns whether an operand of shape `x` is known not to be broadcast with one of shape `y`.
 bool is_not_broadcast(const Shape& x, const Shape& y) {
   if (!x.fully_known() || !y.has_rank() || x.rank() < y.rank()) return false;
   const std::size_t more = x.rank() - y.rank();
@@ -20,7 +20,7 @@ bool is_not_broadcast(const Shape& x, const Shape& y) {
   return true;
 }
 
-/// What every rule starts from.
+/// The inputs of a gradient rule.
 struct Parts {
   explicit Parts(const Operation& op, const Gradients& dys)
       : site(op.site()), x(op.input(0)), y(op.input(1)), dy(dense_gradient(dys[0], site)) {}
@@ -38,8 +38,8 @@ struct Parts {
   Tensor x, y, dy;
 };
 
-/// Returns the gradients of both operands for gradients that are IndexedSlices. They stay slices if
-/// nothing is summed.
+/// Returns the gradients of both operands, given as IndexedSlices. They stay slices if nothing is
+/// summed.
 Gradients slices_gradients(const Operation& op, const IndexedSlices& dx, const IndexedSlices& dy) {
   const auto reduced = [&](const IndexedSlices& slices, std::size_t i) -> OptionalGradient {
     const Tensor x = op.input(i);
@@ -113,7 +113,7 @@ Gradients pow(const Operation& op, const Gradients& dys) {
   const Tensor z = op.output(0);
   const Tensor lower = towerflow::pow(p.x, subtract(p.y, p.number(1), {}, p.site), {}, p.site);
   const Tensor dx = p.times(p.times(p.dy, p.y), lower);
-  // x^y has no real derivative by y where x is not positive: TensorFlow takes 0 there.
+  // x^y has no real derivative with respect to y where x <= 0; TensorFlow uses 0 there.
   const Tensor positive = greater(p.x, p.number(0), {}, p.site);
   const Tensor safe = where_v2(positive, p.x, p.number(1), {}, p.site);
   const Tensor log_x = where_v2(positive, log(safe, {}, p.site), p.number(0), {}, p.site);
@@ -126,7 +126,8 @@ Gradients squared_difference(const Operation& op, const Gradients& dys) {
   return {sum_to_shape_of(dx, p.x, p.site), sum_to_shape_of(negative(dx, {}, p.site), p.y, p.site)};
 }
 
-// Of the gradient ops below input 0 is the result y of the forward op, input 1 its gradient.
+// In the gradient ops below, input 0 is the result y of the forward op and input 1 its gradient g;
+// d is the output.
 
 Gradients sigmoid_grad(const Operation& op, const Gradients& dys) {
   const Parts p(op, dys);  // d = g y (1 - y)

@@ -9,9 +9,9 @@ namespace towerflow {
 struct BinaryRow {
   const char* op;
   bool (*accepts)(DType);  ///< dtypes of the operands
-  bool gives_bool;         ///< otherwise the result has their dtype
+  bool gives_bool;         ///< else the result has the operands' dtype
   std::variant<NoGradient, GradientRule> gradient;
-  BinaryLoops (*loops)(DType);  ///< reference loops, for every dtype accepted but string
+  BinaryLoops (*loops)(DType);  ///< reference loops for every accepted dtype
   BinaryLoops (*fast)();        ///< float32 loops, or null
   const char* x = "x";          ///< names of the arguments
   const char* y = "y";

@@ -14,7 +14,7 @@ bool comparable(DType dtype) {
   return dtype == DType::string || dispatch_dtype(dtype, []<class T>() {});
 }
 
-/// Loops over numbers, the result of their type.
+/// Returns loops over numbers whose result has the operands' type.
 template <template <class> class F>
 BinaryLoops number_loops(DType dtype) {
   BinaryLoops loops;
@@ -30,7 +30,7 @@ BinaryLoops floating_loops(DType dtype) {
                                  : binary_loops<double, double, F<double>>();
 }
 
-/// Loops over anything, the result a bool.
+/// Returns loops over any dtype whose result is bool.
 template <template <class> class F>
 BinaryLoops bool_loops(DType dtype) {
   BinaryLoops loops;
@@ -44,7 +44,7 @@ BinaryLoops logic_loops(DType) {
   return binary_loops<bool, bool, F<bool>>();
 }
 
-/// The loops for the processor at hand.
+/// Returns the float32 loops for the processor's SIMD level.
 template <simd::Binary kOp>
 BinaryLoops simd_loops() {
   constexpr auto kIndex = static_cast<int>(kOp);
@@ -70,7 +70,7 @@ const std::vector<BinaryRow>& binary_rows() {
   namespace g = binary_gradients;
   namespace f = functors;
   using simd::Binary;
-  // Here, since a program may register a gradient before main begins.
+  // Local statics, since a program may register a gradient before main begins.
   static const NoGradient compares{"the result has dtype bool"};
   static const NoGradient logic{"bools carry no gradient"};
   static const NoGradient steps{"it is piecewise constant"};

@@ -14,8 +14,8 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// Of operands whose shapes are equal nothing is summed; of others the axes along which an operand
-/// has one element, be the result's size there 1 or not.
+/// Returns the axes over which each operand's gradient is summed: none if the shapes are equal,
+/// else those where the operand's size is 1 or missing, even if the result's size there is 1 too.
 std::array<Sizes, 2> axes_to_sum(const std::array<Sizes, 2>& operands) {
   std::array<Sizes, 2> axes;
   if (operands[0] == operands[1]) return axes;
@@ -98,13 +98,13 @@ std::unique_ptr<PreparedKernel> axes_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-// Op BroadcastGradientArgs: along which axes the gradients of two operands are to be summed after
-// a broadcast. Graphs that come from TensorFlow have it, and those that go there.
+// Op BroadcastGradientArgs: the axes over which the gradients of two operands are summed after a
+// broadcast. Occurs in graphs imported from TensorFlow and in exported ones.
 //
-// shapes   s0 [m], s1 [n], the sizes of the operands -> r0 [?], r1 [?], in rising order
+// shapes   s0 [m], s1 [n], the sizes of the operands -> r0 [?], r1 [?], in ascending order
 // dtypes   int32 and int64
 // grads    none: axes are integers
-// errors   InvalidArgumentError in a run whose operands do not broadcast
+// errors   in a run InvalidArgumentError: operands that do not broadcast
 // source   tf.raw_ops.BroadcastGradientArgs
 static void register_broadcast_gradient_args_ops(OpRegistry& registry) {
   registry.add({.name = "BroadcastGradientArgs",

@@ -5,7 +5,7 @@
 namespace towerflow {
 namespace {
 
-/// Strides of an operand along the dimensions of the result: 0 where it is repeated.
+/// Returns the strides of an operand along the dimensions of the result: 0 where it is repeated.
 std::vector<std::int64_t> strides_within(const Shape& operand, const Shape& out) {
   std::vector<std::int64_t> strides(out.rank(), 0);
   std::int64_t stride = 1;
@@ -71,7 +71,7 @@ class UnaryKernel final : public CpuKernel {
   UnaryLoop loop_;
 };
 
-/// Outputs may lie in the memory of an input of the same shape and element size.
+/// Returns the inputs whose memory the output may reuse: those of the same shape and element size.
 std::vector<InPlacePair> same_memory(const KernelRequest& request) {
   std::vector<InPlacePair> pairs;
   const TensorDesc& out = request.outputs[0];

@@ -7,8 +7,8 @@
 #include "core/device/cpu/cpu_kernel.h"
 #include "ops/kernel_dims.h"
 
-/// Marks a loop whose output is the same memory as an input or disjoint from it. Not for clang,
-/// which warns of each loop that it does not vectorise after all.
+/// Marks a loop whose output is either the same memory as an input or disjoint from it. Empty for
+/// clang, which warns about every such loop that it does not vectorise.
 #if defined(__clang__)
 #define TOWERFLOW_INDEPENDENT
 #else
@@ -17,8 +17,9 @@
 
 namespace towerflow {
 
-/// The sizes of a broadcast of two operands, joined where memory allows: a few rows of one of the
-/// kinds both dense, right one number, left one number. Strides in elements.
+/// The iteration space of a broadcast of two operands. Adjacent dimensions are merged where strides
+/// allow, which leaves few, long rows of one kind: both operands dense, or the right or left one a
+/// single number. Strides are in elements.
 class BroadcastRows {
  public:
   BroadcastRows(const Shape& a, const Shape& b, const Shape& out);
@@ -67,17 +68,17 @@ class BroadcastRows {
   Kind kind_ = Kind::both;
 };
 
-/// Loops over one row: a[n] op b[n]; with a scalar operand b[0], or a[0].
+/// Loops over one row: a[n] op b[n]. A scalar operand is b[0] or a[0].
 struct BinaryLoops {
   using Loop = void (*)(const void* a, const void* b, void* out, std::int64_t n);
   Loop both = nullptr;
   Loop scalar_right = nullptr;
   Loop scalar_left = nullptr;
-  bool may_fail = false;  ///< refuses some elements
+  bool may_fail = false;  ///< throws for some elements
 };
 
-/// The three loops of a functor `R operator()(T, T) const`. One that throws for some elements says
-/// so by `kRefuses`.
+/// Returns the three loops of a functor `R operator()(T, T) const`. A functor that throws for some
+/// elements sets `kRefuses`.
 template <class T, class R, class F>
 BinaryLoops binary_loops() {
   constexpr bool refuses = [] {
@@ -108,14 +109,14 @@ BinaryLoops binary_loops() {
           refuses};
 }
 
-/// A kernel that runs `loops` over the broadcast of inputs 0 and 1 of `request`.
+/// Returns a kernel that runs `loops` over the broadcast of inputs 0 and 1 of `request`.
 std::unique_ptr<PreparedKernel> broadcast_kernel(const KernelRequest& request, BinaryLoops loops);
 
-/// A kernel that runs `loop(x, out, n)` over input 0 of `request`.
+/// A loop `loop(x, out, n)`, and the kernel that runs it over input 0 of `request`.
 using UnaryLoop = void (*)(const void* x, void* out, std::int64_t n);
 std::unique_ptr<PreparedKernel> unary_kernel(const KernelRequest& request, UnaryLoop loop);
 
-/// The loop of a functor `R operator()(T) const`.
+/// Returns the loop of a functor `R operator()(T) const`.
 template <class T, class R, class F>
 UnaryLoop unary_loop() {
   return [](const void* in, void* out, std::int64_t n) {

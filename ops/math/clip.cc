@@ -17,7 +17,7 @@
 namespace towerflow {
 namespace {
 
-/// The graph of the first that is present.
+/// Returns the graph of the first gradient that is present, or the default graph if none is.
 Graph& gradients_graph(const std::vector<OptionalGradient>& list) {
   for (const OptionalGradient& gradient : list) {
     if (gradient) return gradient->representative().graph();
@@ -65,7 +65,7 @@ Tensor clip_by_norm(const Operand& t, const Operand& clip_norm, ClipByNormOption
   const Operand kept(values, site);
   const Tensor squares = kept * kept;
   const Tensor sum = reduce_sum(squares, options.axes, {.keepdims = true}, site);
-  // The root has no derivative at zero: a safe number stands in for it there.
+  // The derivative of sqrt is infinite at zero, so it is taken of a safe number there.
   const Tensor positive = Operand(sum, site) > Operand(0, site);
   const Tensor safe = where(positive, sum, ones_like(sum, {}, site), {}, site);
   const Tensor norm = where(positive, sqrt(safe, {}, site), sum, {}, site);
@@ -105,7 +105,7 @@ ClippedByGlobalNorm clip_by_global_norm(const GradientList& t_list, const Operan
   const Tensor one = constant(1.0, {.dtype = result.global_norm.dtype()}, site);
   const Tensor whole = Operand(one, site) / clip_norm;
   const Tensor finite = clip_norm * minimum(inverse, whole, {}, site);
-  // Infinite or NaN less itself is NaN: a broken norm shows in every tensor.
+  // Infinity or NaN minus itself is NaN: a norm that is not finite makes every result NaN.
   const Tensor broken = norm - norm;
   const Tensor scale = Operand(finite, site) + broken;
   for (std::size_t i = 0; i < t_list.size(); ++i) {

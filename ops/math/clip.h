@@ -11,7 +11,8 @@
 
 namespace towerflow::types {
 
-/// What `clip_by_global_norm` gives: the list, absent where it was absent, and the norm before.
+/// The result of `clip_by_global_norm`: the list, in which absent gradients stay absent, and the
+/// norm before clipping.
 struct ClippedByGlobalNorm {
   std::vector<OptionalGradient> list_clipped;
   Tensor global_norm;
@@ -25,16 +26,16 @@ struct ClipByValueOptions {
   std::string name{};
 };
 
-/// The values with those below `clip_value_min` and above `clip_value_max` put on the bound.
+/// Clips values to the range from `clip_value_min` to `clip_value_max`.
 ///
-/// shapes   t [...], bounds [] or as t -> as t; of slices the values
+/// shapes   t [...], bounds [] or as t -> as t; of IndexedSlices, the values
 /// dtypes   numbers, all the same
-/// grads    t: dy where the value was kept or stood on the bound, else 0; bounds: the rest
-/// errors   ValueError: bounds that would broadcast t
+/// grads    t: dy where the value is within the bounds or on one, else 0; bounds: the rest
+/// errors   ValueError: bounds that would broadcast t to another shape
 /// source   tf.clip_by_value
 Tensor clip_by_value(const Operand& t, const Operand& clip_value_min, const Operand& clip_value_max,
                      ClipByValueOptions options = {}, Site site = Site::current());
-/// Of a gradient, dense or slices: [(tf.clip_by_value(g, -1., 1.), v) for g, v in grads]
+/// Clips a gradient, dense or slices: [(tf.clip_by_value(g, -1., 1.), v) for g, v in grads]
 template <GradientLike T>
 Gradient clip_by_value(const T& t, const Operand& clip_value_min, const Operand& clip_value_max,
                        ClipByValueOptions options = {}, Site site = Site::current()) {
@@ -44,14 +45,14 @@ Gradient clip_by_value(const T& t, const Operand& clip_value_min, const Operand&
 }
 
 struct ClipByNormOptions {
-  Axis axes = std::nullopt;  ///< along which the norm is taken; all of them when not given
+  Axis axes = std::nullopt;  ///< along which the norm is computed; all if not given
   std::string name{};
 };
 
-/// t * clip_norm / max(norm, clip_norm), the norm being the root of the sum of squares: never
-/// longer than `clip_norm`. A norm of zero has the gradient zero.
+/// Returns t * clip_norm / max(norm, clip_norm), where norm is the L2 norm: the result's norm is at
+/// most `clip_norm`. The gradient of a zero norm is zero.
 ///
-/// shapes   t [...] -> as t; of slices the values, repeated rows as they stand
+/// shapes   t [...] -> as t; of IndexedSlices the values, without summing repeated rows
 /// dtypes   floating
 /// source   tf.clip_by_norm
 Tensor clip_by_norm(const Operand& t, const Operand& clip_norm, ClipByNormOptions options = {},
@@ -68,8 +69,8 @@ struct GlobalNormOptions {
   std::string name{};
 };
 
-/// The norm of all the values together; of slices the values as they stand, repeated rows not
-/// summed; what is absent is passed over. Zero where nothing is present.
+/// Returns the L2 norm of all values together, zero if there are none. IndexedSlices count with
+/// their values as they are: repeated rows are not summed. Absent gradients are skipped.
 ///
 /// shapes   [...] each -> []     dtypes  floating, all the same
 /// source   tf.global_norm
@@ -81,8 +82,8 @@ struct ClipByGlobalNormOptions {
   std::string name{};
 };
 
-/// Each t * clip_norm / max(global_norm, clip_norm): all shortened by the same factor. NaN
-/// everywhere where the norm is not finite.
+/// Multiplies each t by clip_norm / max(global_norm, clip_norm). All results are NaN if the norm is
+/// not finite.
 ///
 /// source   tf.clip_by_global_norm
 ClippedByGlobalNorm clip_by_global_norm(const GradientList& t_list, const Operand& clip_norm,

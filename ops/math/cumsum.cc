@@ -38,11 +38,11 @@ Operation add_cumsum(const Operand& x, const ScalarOperand& axis, CumsumAttrs at
                      const std::string& name, Site site) {
   OpBuilder builder("Cumsum", name, site, {&x, &axis});
   builder.input(x, "x");
-  need_numbers(builder.tensors()[0].dtype(), site);  // before there is a constant for the axis
+  need_numbers(builder.tensors()[0].dtype(), site);  // before the axis becomes a constant
   return builder.index_input(axis, "axis").attrs(attrs).build();
 }
 
-/// x[i] is in the sums from i on, so dx[i] is the sum of dy from i on.
+/// x[i] is part of y[i] and all later sums, so dx[i] is the sum of dy from i on.
 std::vector<OptionalGradient> cumsum_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
   CumsumAttrs attrs = op.attrs().as<CumsumAttrs>();
@@ -52,7 +52,7 @@ std::vector<OptionalGradient> cumsum_gradient(const Operation& op,
   return {add_cumsum(dy, axis, attrs, "", op.site()).output(0), std::nullopt};
 }
 
-/// A tensor as `blocks` times `rows` rows of `row` elements, to be added row by row.
+/// A tensor as `blocks` blocks of `rows` rows of `row` elements; the rows of a block are added up.
 struct Scan {
   std::int64_t blocks = 1;
   std::int64_t rows = 1;
@@ -73,11 +73,11 @@ struct Scan {
     for (std::size_t i = at + 1; i < x.rank(); ++i) row *= x.size(i);
   }
   std::int64_t elements() const { return blocks * rows * row; }
-  /// Where row number `i` of a block begins, in the order of the sum.
+  /// Returns the offset of row `i` of a block, counted in the order of the sum.
   std::int64_t offset(std::int64_t i) const { return (attrs.reverse ? rows - 1 - i : i) * row; }
 };
 
-/// One sum after another, as the definition says.
+/// Computes one sum after another, following the definition.
 template <class T>
 void reference_cumsum(const Scan& scan, const T* x, T* y) {
   const functors::Add<T> add;
@@ -93,8 +93,9 @@ void reference_cumsum(const Scan& scan, const T* x, T* y) {
   }
 }
 
-/// Whole rows at once: neighbours in memory belong to sums of their own. Each sum still has the
-/// reference's order, and so its bits. A slice has some columns of all blocks.
+/// Adds whole rows at a time, since neighbours in memory belong to different sums. Each sum is
+/// added in the reference's order and so is bitwise equal to it. A slice handles a range of the
+/// columns of all blocks.
 template <class T>
 class RowsCumsum final : public CpuKernel {
  public:

@@ -29,7 +29,7 @@ std::vector<OptionalGradient> l2_loss_gradient(const Operation& op,
   return {multiply(op.input(0), dense_gradient(dys[0], op.site()), {}, op.site())};
 }
 
-/// Slices leave partial sums, added in their order.
+/// Phase 0 computes a partial sum for each slice, phase 1 adds them in slice order.
 template <class T, bool kSimd>
 class L2LossKernel final : public CpuKernel {
  public:

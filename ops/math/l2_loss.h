@@ -10,7 +10,7 @@ struct L2LossOptions {
   std::string name{};
 };
 
-/// Half the sum of squares.
+/// Returns half the sum of squares.
 ///
 /// shapes   t [...] -> []     dtypes  floating     grads  t: t * dy
 /// source   tf.nn.l2_loss

@@ -94,7 +94,7 @@ std::unique_ptr<PreparedKernel> reference_kernel(const KernelRequest& request) {
                             args.input<T>(0), args.input<T>(1), args.output<Sum>(0));
         };
         if (dtype == DType::float64) return run.template operator()<double, double>();
-        // Unsigned sums wrap, as integers do here.
+        // Unsigned sums wrap around, as integer sums should.
         if (dtype == DType::int32) return run.template operator()<std::uint32_t, std::uint32_t>();
         if (dtype == DType::int64) return run.template operator()<std::uint64_t, std::uint64_t>();
         run.template operator()<float, float>();

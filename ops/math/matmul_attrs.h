@@ -11,7 +11,7 @@ namespace towerflow {
 struct MatMulAttrs {
   bool transpose_a = false;
   bool transpose_b = false;
-  bool grad_a = false;  ///< whether TensorFlow's gradients made it of a gradient a; changes nothing
+  bool grad_a = false;  ///< set by TensorFlow if a is a gradient; has no effect here
   bool grad_b = false;
   static constexpr auto fields = std::tuple{attr::field("transpose_a", &MatMulAttrs::transpose_a),
                                             attr::field("transpose_b", &MatMulAttrs::transpose_b),
@@ -19,7 +19,7 @@ struct MatMulAttrs {
                                             attr::field("grad_b", &MatMulAttrs::grad_b)};
 };
 
-/// Work of a product whose operands are inputs 0 and 1, whatever comes after them.
+/// Returns the cost of a product of inputs 0 and 1. Further inputs are ignored.
 Cost matmul_cost(std::span<const OutputSpec> inputs, std::span<const OutputSpec> outputs);
 
 }  // namespace towerflow

@@ -15,10 +15,10 @@ namespace {
 
 using Gradients = std::vector<OptionalGradient>;
 
-/// Each derivative of a product has one factor more; so many are enough for the fifth.
+/// Each derivative of a product adds one factor; four factors suffice for the fifth derivative.
 constexpr std::size_t kMostFactors = 4;
 
-/// The products before an element, then times those behind it.
+/// Computes for each element the product of the elements before it times that of those after it.
 template <class T>
 void products(const ReductionDims& dims, const T* x, T* out) {
   const functors::Mul<T> times;
@@ -40,15 +40,15 @@ void products(const ReductionDims& dims, const T* x, T* out) {
   }
 }
 
-/// One number for each set of factors: the sum over all ways to let each factor of the set stand
-/// for another element of a range, of the product of the range.
+/// For each subset of the factors (a bit mask): the sum, over all ways to let each factor of the
+/// subset replace a different element of a range, of the product of the range.
 template <class T>
 using BySet = std::array<T, std::size_t{1} << kMostFactors>;
 
-/// A range followed by one element.
+/// Appends an element `x`, whose offset is `at`, to a range.
 template <class T>
 void append_element(BySet<T>& range, unsigned sets, T x, const T* const* factors, std::int64_t at) {
-  for (unsigned set = sets; set-- > 0;) {  // larger sets read smaller ones of before
+  for (unsigned set = sets; set-- > 0;) {  // larger sets first: they read old sums of subsets
     T sum = static_cast<T>(range[set] * x);
     for (unsigned a = 0; (1u << a) < sets; ++a) {
       if ((set >> a & 1u) != 0) sum = static_cast<T>(sum + range[set ^ 1u << a] * factors[a][at]);
@@ -57,9 +57,9 @@ void append_element(BySet<T>& range, unsigned sets, T x, const T* const* factors
   }
 }
 
-/// The same with factors: element j is the sum over distinct i1, i2, .. other than j of
-/// v1[i1] v2[i2] .. times the product of the remaining x. `before` has room for the ranges that end
-/// before each element.
+/// Computes the products with factors v1, v2, ..: element j is the sum over distinct i1, i2, ..
+/// other than j of v1[i1] v2[i2] .. times the product of the remaining x. `before` has room for the
+/// sums of the range before each element.
 template <class T>
 void products_with_factors(const ReductionDims& dims, const T* x, const T* const* factors,
                            unsigned sets, BySet<T>* before, T* out) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kLongest = std::int64_t{1} << 40;
 
-/// How many elements; -1 for a range that cannot be.
+/// Returns the number of elements, or -1 for an invalid range.
 template <class T>
 std::int64_t length(T start, T limit, T delta) {
   if (delta == T(0) || (delta > T(0) ? start > limit : start < limit)) return -1;
@@ -97,7 +97,7 @@ std::unique_ptr<PreparedKernel> range_kernel(const KernelRequest& request) {
   });
 }
 
-/// A short range of constants is one: the axes of a full reduction.
+/// Returns the values of a short range of constants, such as the axes of a full reduction.
 Array range_constant(const InferenceContext& context, std::span<const OutputSpec> outputs) {
   constexpr std::int64_t kShort = 64;
   const Shape& shape = outputs[0].shape;
@@ -113,7 +113,7 @@ Array range_constant(const InferenceContext& context, std::span<const OutputSpec
   return values;
 }
 
-/// The dtype of the first tensor, else the widest of the values'.
+/// Returns the dtype of the first tensor, or the widest dtype of the values if there is none.
 DType common_dtype(std::initializer_list<const Operand*> operands) {
   DType widest = DType::int32;
   const auto rank = [](DType d) {

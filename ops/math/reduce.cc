@@ -54,11 +54,11 @@ void reduce_shape(InferenceContext& context, bool of_bools) {
   context.add_output(dtype, Shape(std::move(dims)));
 }
 
-/// The axes of a reduction over everything: a constant of the rank, else computed. It stands in the
-/// caller's scope, before that of the reduction.
+/// Returns the axes of a reduction over all dimensions: a constant if the rank is known, else
+/// computed. They are added in the caller's scope, not in the reduction's.
 Operand all_axes(const Operand& input, Site site) {
   const Shape shape = static_shape(input);
-  // A scalar has its (no) axes computed too.
+  // The (empty) axes of a scalar are computed too.
   if (shape.has_rank() && shape.rank() > 0) {
     std::vector<std::int32_t> axes(shape.rank());
     std::iota(axes.begin(), axes.end(), 0);
@@ -68,7 +68,7 @@ Operand all_axes(const Operand& input, Site site) {
   return range(0, rank(input, {}, site), 1, {}, site);
 }
 
-/// The axes said by either name. Throws ValueError where both are given.
+/// Returns the axes given under either name. Throws ValueError if both names are used.
 const Axis& axis_of(const Axis& axis, const ReduceOptions& options, const char* op, Site site) {
   if (!options.reduction_indices.value()) return axis;
   if (!axis.value()) return options.reduction_indices;
@@ -85,7 +85,7 @@ Tensor reduce(const char* op, const Operand& input, const Axis& given, const Red
   const DType dtype = builder.tensors()[0].dtype();
   const bool of_bools = op == std::string_view("All") || op == std::string_view("Any");
   if (!of_bools && (dtype == DType::bool_ || dtype == DType::string)) {
-    // Before the axes become a constant.
+    // Checked before the axes become a constant.
     throw TypeError(fmt::format("Value passed to parameter 'input' has DataType {}, which the op "
                                 "does not take",
                                 dtype_name(dtype)),

@@ -10,8 +10,8 @@
 
 namespace towerflow::types {
 
-/// The axes of a reduction: none for all of them, one number, a list, or a tensor of them. Negative
-/// ones count from the last.
+/// The axes of a reduction: none for all of them, one number, a list, or a tensor. Negative axes
+/// count from the end.
 class Axis {
  public:
   Axis(std::nullopt_t) {}  // NOLINT: reduce_sum(x, tf::None, {.name = "sum"})
@@ -24,7 +24,7 @@ class Axis {
   template <class = void>
   Axis(const std::initializer_list<int>& axes) : Axis(std::vector<int>(axes)) {}  // NOLINT: {1, 2}
 
-  // The twins, which keep options from being taken for axes: see arguments.h.
+  // Twin constructors, which keep options from being taken for axes: see arguments.h.
   explicit Axis(bool) = delete;
   explicit Axis(int axis) : value_(Operand(axis)) {}
   explicit Axis(Tensor axes) : value_(Operand(axes)) {}
@@ -53,21 +53,21 @@ struct ReduceOptions {
 
 namespace towerflow {
 
-/// Reductions: many elements to one.
+/// Reductions over one or more axes.
 ///
-/// shapes   input [d0, ..] -> without the reduced dimensions, or 1 in their place
-/// dtypes   all numbers (reduce_all, reduce_any: bool); the result has the input's. Integers wrap;
-///          a mean of them is added in 64 bits and cut off towards zero. Of no elements: sum 0,
-///          product 1, mean NaN, maximum -inf, minimum inf (for integers the lowest and highest),
-///          all true, any false
-/// grads    input; of a maximum or minimum that several elements reach, equal shares
-/// errors   ValueError: an axis out of range, an option given by its older name too; TypeError: an
-/// axis that is not an integer; in a run
-///          InvalidArgumentError: an axis given twice
+/// shapes   input [d0, ..] -> without the reduced dimensions, or with size 1 in their place
+/// dtypes   all numbers (reduce_all, reduce_any: bool), the same for the result. Integers wrap
+///          around; their mean is summed in 64 bits and truncated towards zero. Over no elements:
+///          sum 0, product 1, mean NaN (0 for integers), maximum -inf, minimum inf (for integers
+///          the lowest and highest), all true, any false
+/// grads    input; for a maximum or minimum, equal shares for all elements that equal it
+/// errors   ValueError: an axis out of range, an option given under its older name too; TypeError:
+///          an axis that is not an integer; in a run InvalidArgumentError: an axis given twice
 /// source   tf.reduce_sum and so on
 ///
-/// Sums are in an order fixed by the shape. Lists of tensors are packed: reduce_mean({a, b}, 0).
-/// With the axis by its place these are templates, so that options in braces are taken for options.
+/// reduce_mean({a, b}, 0) packs the list of tensors. The order of a sum depends only on the shape.
+/// The overloads with a positional axis are templates, so that options in braces are taken for
+/// options.
 template <class = void>
 Tensor reduce_sum(const Operand& input, Axis axis, ReduceOptions options = {},
                   Site site = Site::current());
@@ -99,7 +99,8 @@ Tensor reduce_min(const Operand& input, ReduceOptions options = {}, Site site = 
 Tensor reduce_all(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
 Tensor reduce_any(const Operand& input, ReduceOptions options = {}, Site site = Site::current());
 
-/// Whether reduced dimensions stay, said by either name. Throws ValueError where both are given.
+/// Returns whether reduced dimensions stay, given under either name. Throws ValueError if both
+/// names are used.
 bool keeps_dims(std::optional<bool> keepdims, std::optional<bool> keep_dims, Site site);
 
 }  // namespace towerflow

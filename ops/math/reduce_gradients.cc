@@ -1,4 +1,4 @@
-// Derivatives of the reductions.
+// Gradients of the reductions.
 #include <fmt/format.h>
 
 #include "core/device/cpu/launch.h"
@@ -20,7 +20,7 @@
 namespace towerflow {
 namespace {
 
-/// The shape of the result with reduced dimensions kept.
+/// Returns the shape of the result with the reduced dimensions kept.
 Tensor kept_shape(const Operation& op) {
   const Tensor x = op.input(0);
   const Array axes = constant_value(op.input(1));
@@ -42,7 +42,7 @@ Tensor kept_shape(const Operation& op) {
       .output(0);
 }
 
-/// Reshapes a value with the shape of the result to have the reduced dimensions as size 1.
+/// Reshapes a value with the shape of the result so that the reduced dimensions have size 1.
 Tensor with_reduced_dims(const Operation& op, const Tensor& value) {
   if (op.attrs().as<ReduceAttrs>().keep_dims) return value;
   return reshape(value, kept_shape(op), {}, op.site());
@@ -92,7 +92,7 @@ Gradients sum(const Operation& op, const Gradients& dys) {
   return {broadcast_to_input(op, dense_gradient(dys[0], op.site())), std::nullopt};
 }
 
-/// dy / (elements reduced to one), divided before it is spread.
+/// dy / (number of elements reduced to one), divided before it is broadcast.
 Gradients mean(const Operation& op, const Gradients& dys) {
   const Site site = op.site();
   const Tensor dy = dense_gradient(dys[0], site);
@@ -121,7 +121,7 @@ Gradients prod(const Operation& op, const Gradients& dys) {
   return {multiply(dy, others, {}, site), std::nullopt};
 }
 
-/// Equal shares to all elements that are the maximum or minimum.
+/// Equal shares for all elements that equal the maximum or minimum.
 Gradients extreme(const Operation& op, const Gradients& dys) {
   const Site site = op.site();
   const Tensor x = op.input(0);

@@ -19,14 +19,14 @@ struct ReduceRow {
 };
 const std::vector<ReduceRow>& reduce_rows();
 
-/// The shape (a vector) of a reduction's result as keepdims gives it, from the input's shape (a
-/// vector) and axes: op ReducedShape, as TensorFlow's function of that name.
+/// Op ReducedShape: the shape that a reduction's result has with keepdims, computed from the
+/// input's shape and the axes, like TensorFlow's function of that name.
 void register_reduced_shape(OpRegistry& registry);
 void register_reduced_shape_kernels(KernelTable& table);
 
-/// For each element the product of all others that a product over some axes joins it with: op
-/// ProductOfOthers of x and axes, exact where elements are zero. Its own gradients are of the same
-/// op with further inputs, see product_of_others.cc.
+/// Op ProductOfOthers of x and axes: for each element, the product of all other elements that a
+/// product over the axes combines with it, exact even if elements are zero. Its gradients are the
+/// same op with further inputs, see product_of_others.cc.
 void register_product_of_others(OpRegistry& registry);
 void register_product_of_others_kernels(KernelTable& table);
 

@@ -6,7 +6,8 @@
 
 namespace towerflow {
 
-/// The dimensions of one reduction, neighbours of a kind joined; lives on the stack of a slice.
+/// The dimensions of a reduction, with neighbours of a kind (reduced or kept) merged. Small enough
+/// for the stack of each slice.
 struct ReductionDims {
   std::size_t rank = 0;
   std::int64_t size[kMaxKernelRank];
@@ -34,9 +35,10 @@ struct ReductionDims {
     for (std::size_t i = 0; i < rank; ++i) product *= reduced[i] == of_reduced ? size[i] : 1;
     return product;
   }
-  /// At most one reduced run, kept dimensions around it.
+  /// Returns whether at most one dimension is reduced, after merging.
   bool single_run() const { return rank <= 2 || (rank == 3 && reduced[1]); }
-  /// Offset of the `index`-th combination of the dimensions of one kind.
+  /// Returns the offset of the `index`-th combination of those of the first `end` dimensions that
+  /// are reduced, or kept.
   std::int64_t offset(std::int64_t index, bool of_reduced, std::size_t end) const {
     std::int64_t at = 0;
     for (std::size_t i = end; i-- > 0;) {

@@ -8,7 +8,7 @@
 namespace towerflow {
 namespace {
 
-/// Which axes a reduction is over, from the value of its input 1.
+/// Returns for each axis whether it is reduced, from the value of input 1.
 std::vector<bool> axes_of(const KernelRequest& request) {
   const std::size_t rank = request.inputs[0].shape.rank();
   std::vector<bool> reduced(rank, false);
@@ -23,8 +23,8 @@ std::vector<bool> axes_of(const KernelRequest& request) {
   return reduced;
 }
 
-/// R reduces elements of type T to one of a type that may be wider. Phase 0 reduces; where there is
-/// one result only, slices leave partial results that phase 1 joins in their order.
+/// Reduces elements of type T with R, whose result type may be wider. If there is only one result,
+/// the slices of phase 0 write partial results, which phase 1 joins in slice order.
 template <class T, class R>
 class ReductionKernel final : public CpuKernel {
   using Total = reductions::Result<R>;
@@ -89,15 +89,15 @@ class ReductionKernel final : public CpuKernel {
       partials[slice] = value;
   }
 
-  /// [outer, run, inner]: rows where inner is 1, else columns; slices take part of outer if it is
-  /// large enough, else of inner.
+  /// Reduces [outer, run, inner], by rows if inner is 1, else by columns. The slices divide outer
+  /// if it is large enough, else inner.
   void reduce_run(const ReductionDims& dims, const T* x, int slice, T* out, Total* scratch) const {
     const bool run_first = dims.rank > 0 && dims.reduced[0];
     const std::size_t at = run_first ? 0 : 1;
     const std::int64_t outer = run_first || dims.rank == 0 ? 1 : dims.size[0];
     const std::int64_t run = at < dims.rank ? dims.size[at] : 1;
     const std::int64_t inner = at + 1 < dims.rank ? dims.size[at + 1] : 1;
-    if (run == 1) {  // nothing to add up, only the start of a sum
+    if (run == 1) {  // one element per result: only joined with the start value
       const SliceRange part = slice_range(outer * inner, slices_, slice, 16);
       for (std::int64_t i = part.begin; i < part.end; ++i) {
         out[i] = finished(R::join(R::start(), x[i]), 1);
@@ -124,7 +124,7 @@ class ReductionKernel final : public CpuKernel {
     }
   }
 
-  /// Reduces columns into `out`, or into `scratch` where they take more room than results.
+  /// Reduces columns into `out`, or into `scratch` if the totals are wider than the results.
   const Total* reduce_block(const T* x, std::int64_t run, std::int64_t inner, std::int64_t columns,
                             T* out, Total* scratch) const {
     Total* sums = scratch;
@@ -133,7 +133,7 @@ class ReductionKernel final : public CpuKernel {
     return sums;
   }
 
-  /// Reduced dimensions between kept ones, the last of them reduced: each result by itself.
+  /// Handles several reduced dimensions, the last one reduced: computes each result by itself.
   void reduce_general(const ReductionDims& dims, const T* x, int slice, T* out) const {
     const std::int64_t count = dims.count(true);
     const std::int64_t width = dims.size[dims.rank - 1];
@@ -149,7 +149,7 @@ class ReductionKernel final : public CpuKernel {
     }
   }
 
-  /// The same, the last dimension kept: rows of results, each the join of rows of x.
+  /// Handles several reduced dimensions, the last one kept: each row of results joins rows of x.
   void reduce_to_rows(const ReductionDims& dims, const T* x, int slice, T* out,
                       Total* scratch) const {
     const std::int64_t count = dims.count(true);

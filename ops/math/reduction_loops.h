@@ -8,9 +8,9 @@
 #include "ops/math/binary_functors.h"
 #include "ops/simd/loops.h"
 
-/// Reductions of rows and columns in a fixed order: sixteen lanes along a row, in blocks of 4096
-/// elements (but one block for the largest and smallest of floats), whole rows one after another
-/// down a column.
+/// Reductions of rows and columns in a fixed order. A row is reduced in sixteen lanes, in blocks of
+/// 4096 elements (a single block for max and min of floats); columns are reduced by joining whole
+/// rows one after another.
 namespace towerflow::reductions {
 
 template <class T>
@@ -19,7 +19,8 @@ struct Sum {
   static T start() { return T(0); }
   static T join(T a, T b) { return functors::Add<T>()(a, b); }
 };
-/// What a mean of elements of type T adds in: an integer's sum would wrap in its own type.
+/// The sum that accumulates a mean of elements of type T. Integers use 64 bits, since their own
+/// type would wrap.
 template <class T>
 using MeanSum =
     Sum<std::conditional_t<std::is_floating_point_v<T>, T,
@@ -64,7 +65,7 @@ struct Any {
 template <class T, class R>
 constexpr bool kFloatSum = std::is_same_v<T, float>&& R::kIsSum;
 
-/// Which of the simd loops joins floats as R does; -1 for none.
+/// The index of the SIMD loop that joins floats as R does; -1 if there is none.
 template <class T, class R>
 constexpr int kFloatJoin = -1;
 template <>
@@ -74,11 +75,11 @@ inline constexpr int kFloatJoin<float, Max<float>> = static_cast<int>(simd::Bina
 template <>
 inline constexpr int kFloatJoin<float, Min<float>> = static_cast<int>(simd::Binary::minimum);
 
-/// The type of R's results.
+/// The result type of R.
 template <class R>
 using Result = decltype(R::start());
 
-/// The reduction of x[0 .. n).
+/// Returns the reduction of x[0 .. n).
 template <class T, class R>
 Result<R> reduce_row(const T* x, std::int64_t n) {
   if constexpr (kFloatSum<T, R>) return simd::loops().sum(x, n);
@@ -108,7 +109,7 @@ Result<R> reduce_row(const T* x, std::int64_t n) {
   return total;
 }
 
-/// out[j] = out[j] joined with row[j].
+/// Computes out[j] = out[j] joined with row[j].
 template <class T, class R>
 void join_rows(Result<R>* out, const T* row, std::int64_t columns) {
   if constexpr (kFloatJoin<T, R> >= 0) {
@@ -118,8 +119,8 @@ void join_rows(Result<R>* out, const T* row, std::int64_t columns) {
   }
 }
 
-/// out[j] = the reduction of x[r * stride + j] over r in 0 .. rows-1; `scratch` holds `columns`
-/// elements.
+/// Computes out[j] = the reduction of x[r * stride + j] over r in 0 .. rows-1. `scratch` holds
+/// `columns` elements.
 template <class T, class R>
 void reduce_columns(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns,
                     Result<R>* out, Result<R>* scratch) {

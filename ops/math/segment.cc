@@ -75,7 +75,7 @@ std::unique_ptr<PreparedKernel> segment_kernel(const KernelRequest& request) {
   });
 }
 
-/// Rows of dy by id; TensorFlow's are zero where an id is negative.
+/// Gathers the rows of dy by id; rows with a negative id get zeros, as in TensorFlow.
 std::vector<OptionalGradient> segment_gradient(const Operation& op,
                                                const std::vector<OptionalGradient>& dys) {
   const Tensor dy = dense_gradient(dys[0], op.site());

@@ -17,8 +17,8 @@
 namespace towerflow {
 namespace {
 
-/// value, shape (a vector) -> value summed to that shape: how a gradient goes back through a
-/// broadcast whose sizes are not known before the run.
+/// Shape rule of op SumToShape: value, shape (a vector) -> value summed to that shape. Computes the
+/// gradient of a broadcast whose sizes are not known before the run.
 void sum_to_shape_shape(InferenceContext& context) {
   if (!is_floating(context.dtype(0)) && !is_integer(context.dtype(0))) {
     context.fail_type(fmt::format("values of {} cannot be summed", dtype_name(context.dtype(0))));

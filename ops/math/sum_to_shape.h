@@ -4,11 +4,12 @@
 
 namespace towerflow {
 
-/// The gradient of a broadcast: `gradient`, whose shape is that of the result, summed over the
-/// dimensions along which `x` was repeated. Makes no node where both shapes are known to be equal.
+/// Returns the gradient of a broadcast operand `x`: `gradient`, which has the shape of the result,
+/// summed over the dimensions along which `x` was repeated. Adds no node if both shapes are known
+/// to be equal.
 Tensor sum_to_shape_of(const Tensor& gradient, const Tensor& x, Site site);
 
-/// A constant scalar of the dtype of `like`, in its graph.
+/// Returns a constant scalar of the dtype of `like`, in its graph.
 Tensor scalar_like(const Tensor& like, double value, Site site);
 
 }  // namespace towerflow

@@ -23,7 +23,7 @@ namespace {
 
 enum class Takes { floating, signed_number, number, boolean };
 
-/// dx from x, y and dy.
+/// Returns dx from x, y and dy.
 using Derivative = Tensor (*)(const Tensor& x, const Tensor& y, const Tensor& dy, Site site);
 
 struct UnaryRow {
@@ -32,7 +32,7 @@ struct UnaryRow {
   bool gives_bool;
   std::variant<NoGradient, Derivative> derivative;
   UnaryLoop (*loops)(DType);
-  UnaryLoop fast = nullptr;  ///< float32
+  UnaryLoop fast = nullptr;  ///< float32 loop, or null
   const char* x = "x";       ///< names of the argument and the result
   const char* y = "y";
 };
@@ -80,7 +80,7 @@ void simd_loop(const void* x, void* out, std::int64_t n) {
   (simd::loops().*kMember)(static_cast<const float*>(x), static_cast<float*>(out), n);
 }
 
-/// A gradient op of the binary table: from the result and its gradient.
+/// Adds a gradient op of the binary table, computed from the result and its gradient.
 template <const char* kOp>
 Tensor from_result(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
   return y.graph().add({.op = kOp, .name = kOp, .inputs = {y, dy}, .site = site}).output(0);
@@ -130,7 +130,7 @@ Tensor d_softsign(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
   const Tensor above = add(abs(x, {}, site), scalar_like(x, 1, site), {}, site);
   return truediv(dy, square(above, {}, site), {}, site);
 }
-/// exp(x) is y + 1 below zero, and the slope is 1 above and, as in TensorFlow, at NaN.
+/// Below zero the slope is exp(x) = y + 1; elsewhere it is 1, as in TensorFlow also at NaN.
 Tensor d_elu(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
   const Tensor one = scalar_like(y, 1, site);
   const Tensor below = less(y, scalar_like(y, 0, site), {}, site);
@@ -309,7 +309,7 @@ TOWERFLOW_UNARY(logical_not, "LogicalNot")
 
 Tensor sign(const Operand& x, UnaryOptions options, Site site) {
   return add_unary("Sign", convert_to_tensor(x, {}, site), options,
-                   site);  // outside of the op's scope
+                   site);  // outside the op's scope
 }
 
 Tensor round(const Operand& x, UnaryOptions options, Site site) {

@@ -9,11 +9,11 @@ namespace towerflow {
 /// Elementwise functions of one tensor.
 ///
 /// shapes   x [...] -> [...]
-/// dtypes   floating; negative, abs, square and sign also signed integers, round also integers
-///          (where it makes no node). is_* give bool, logical_not takes bool
-/// grads    x; that of sign is zero; floor, ceil, round and those that give bool have none: they
-/// are
-///          constant wherever they have a derivative
+/// dtypes   floating; negative, abs, square, reciprocal and sign also take signed integers, square
+///          uint8 too, round any integers (without adding a node). is_* give bool, logical_not
+///          takes bool
+/// grads    x; zero for sign; none for floor, ceil, round and those that give bool: they are
+///          piecewise constant
 /// errors   TypeError: a dtype that the function does not take
 /// source   tf.negative, tf.abs, ..
 
@@ -40,7 +40,7 @@ TOWERFLOW_UNARY(cos);
 TOWERFLOW_UNARY(sign);
 TOWERFLOW_UNARY(floor);
 TOWERFLOW_UNARY(ceil);
-TOWERFLOW_UNARY(round);  ///< halves go to the even neighbour
+TOWERFLOW_UNARY(round);  ///< halves to the nearest even number
 TOWERFLOW_UNARY(is_nan);
 TOWERFLOW_UNARY(is_inf);
 TOWERFLOW_UNARY(is_finite);
@@ -51,9 +51,9 @@ TOWERFLOW_UNARY(logical_not);
 
 namespace towerflow::types {
 
-/// Python's unary minus: op Neg, called "Neg". Slices stay slices, unlike in tf::negative.
+/// Python's unary minus: adds an op Neg named "Neg". Unlike with tf::negative, slices stay slices.
 ///
-/// The first is a template so that a gradient, which both take, goes to the second.
+/// The first overload is a template so that a gradient, which fits both, selects the second.
 template <class = void>
 Tensor operator-(const Operand& x);
 Gradient operator-(const PresentGradient& x);

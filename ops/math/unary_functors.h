@@ -6,7 +6,7 @@
 
 #include "ops/math/binary_functors.h"
 
-/// What unary ops do to one element. Integers wrap.
+/// Elementwise functors of the unary ops. Integers wrap around on overflow.
 namespace towerflow::functors {
 
 template <class T>
@@ -61,7 +61,7 @@ struct Log1p {
 template <class T>
 struct Sigmoid {
   T operator()(T x) const {
-    // exp of a negative number only: no overflow on either side.
+    // Takes exp only of numbers that are not positive, so that it cannot overflow.
     if (x >= 0) return T(1) / (T(1) + std::exp(-x));
     const T e = std::exp(x);
     return e / (T(1) + e);
@@ -71,7 +71,7 @@ template <class T>
 struct Tanh {
   T operator()(T x) const { return std::tanh(x); }
 };
-/// log(exp(x) + 1): x itself or exp(x) where the other term is below half a unit of the last place.
+/// log(exp(x) + 1), with TensorFlow's bounds beyond which x or exp(x) replaces it.
 template <class T>
 struct Softplus {
   T operator()(T x) const {
@@ -88,7 +88,7 @@ template <class T>
 struct Elu {
   T operator()(T x) const { return x < 0 ? std::expm1(x) : x; }
 };
-/// The two numbers of the paper, the second multiplied by the first.
+/// The scale of the SELU paper, and scale times alpha.
 inline constexpr double kSeluScale = 1.0507009873554804934193349852946;
 inline constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 template <class T>
