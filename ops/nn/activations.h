@@ -11,19 +11,19 @@ struct ActivationOptions {
   std::string name{};
 };
 
-/// Activation functions, element by element.
+/// Elementwise activation functions.
 ///
 /// shapes   features [...] -> [...]
 /// dtypes   floating; relu6 all real numbers
-/// grads    features: dy times the slope; where two pieces meet, that of relu6 is 0, that of
+/// grads    features: dy times the slope; where two pieces meet, the slope of relu6 is 0, that of
 ///          leaky_relu alpha
 /// errors   TypeError: another dtype
 /// source   tf.nn.elu, ..
 
 /// exp(x) - 1 below zero, x above.
 Tensor elu(const Operand& features, ActivationOptions options = {}, Site site = Site::current());
-/// 1.0507 * x above zero, 1.0507 * 1.67326 * (exp(x) - 1) below: layers keep mean 0 and variance 1.
-/// (Klambauer et al. 2017)
+/// 1.0507 * x above zero, 1.0507 * 1.67326 * (exp(x) - 1) below, which keeps the mean of layers at
+/// 0 and their variance at 1. (Klambauer et al. 2017)
 Tensor selu(const Operand& features, ActivationOptions options = {}, Site site = Site::current());
 /// log(exp(x) + 1), without overflow.
 Tensor softplus(const Operand& features, ActivationOptions options = {},

@@ -7,18 +7,20 @@
 #include "ops/math/broadcast_loop.h"
 #include "ops/window.h"
 
-/// Mean pooling that goes along the channels of a pixel, with the bits of ops/reference/pool.h.
+/// Mean pooling that loops over the channels of a pixel. Results are bitwise equal to those of
+/// ops/reference/pool.h.
 namespace towerflow::nn {
 
-/// The first pixel, and the one behind the last, of window number `at` that lie inside the image.
+/// Returns the first pixel of window number `at` that is inside the image, and the one past the
+/// last.
 inline std::pair<std::int64_t, std::int64_t> inside(const WindowAxis& axis, std::int64_t at) {
   const std::int64_t begin = at * axis.stride - axis.pad_before;
   return {std::max<std::int64_t>(begin, 0), std::min(begin + axis.window, axis.input)};
 }
 
-/// Calls `visit(result, image, count)` for each result and each pixel of its window, in row-major
-/// order, with the offsets of their first channels and the number of pixels inside the image.
-/// `begin(result)` comes before a window, `end(result, count)` after it.
+/// Calls `visit(result, image, count)` for each pixel of each window, in row-major order: `result`
+/// and `image` are the offsets of first channels, `count` is the number of pixels of the window
+/// inside the image. `begin(result)` is called before each window, `end(result, count)` after it.
 template <class Begin, class Visit, class End>
 void for_each_window(const PoolGeometry& g, const Begin& begin, const Visit& visit,
                      const End& end) {

@@ -36,7 +36,7 @@ Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand&
                            const std::optional<Operand>& scale, const Operand& variance_epsilon,
                            BatchNormalizationOptions options, Site site) {
   const NameScope scope(graph_of(x), options.name.empty() ? "batchnorm" : options.name, site);
-  // One expression a line, in the order in which TensorFlow makes the nodes.
+  // The expressions are in the order in which TensorFlow adds the nodes.
   Tensor inverse = rsqrt(variance + variance_epsilon, {}, site);
   if (scale) inverse = with_site(inverse, site) * *scale;
   const Tensor scaled = x * with_site(inverse, site);

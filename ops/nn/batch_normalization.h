@@ -24,10 +24,11 @@ struct MomentsOptions {
   std::optional<bool> keepdims{};   ///< whether reduced dimensions stay, with size 1
 };
 
-/// The mean, and the mean squared distance from it: the variance that divides by n, not by n - 1.
+/// Returns the mean and the variance: the mean squared distance from the mean, divided by n, not by
+/// n - 1.
 ///
-/// shapes   x [d0, ..] -> without `axes`, or 1 in their place     dtypes  floating
-/// grads    x; the variance's does not go through the mean, whose part in it is zero
+/// shapes   x [d0, ..] -> without `axes`, or with size 1 in their place     dtypes  floating
+/// grads    x; that of the variance bypasses the mean, whose contribution is zero
 /// errors   ValueError: an axis out of range
 /// source   tf.nn.moments
 Moments moments(const Operand& x, const std::vector<int>& axes, MomentsOptions options = {},
@@ -37,12 +38,12 @@ struct BatchNormalizationOptions {
   std::string name{};
 };
 
-/// scale * (x - mean) / sqrt(variance + variance_epsilon) + offset, as TensorFlow computes it:
+/// Computes scale * (x - mean) / sqrt(variance + variance_epsilon) + offset as TensorFlow does:
 /// x * inv + (offset - mean * inv) with inv = scale / sqrt(variance + variance_epsilon).
 ///
 /// shapes   x [.., C]; the others [C] or anything else that broadcasts -> as x
 /// dtypes   floating, all the same
-/// grads    of the ops it is made of
+/// grads    those of the ops it consists of
 /// source   tf.nn.batch_normalization
 Tensor batch_normalization(const Operand& x, const Operand& mean, const Operand& variance,
                            const std::optional<Operand>& offset,

@@ -64,7 +64,7 @@ std::vector<OptionalGradient> bias_add_gradient(const Operation& op,
                       .output()};
 }
 
-/// Every element of dy gets the number of its channel: a bias added to zeros.
+/// Broadcasts the gradient to the elements of each channel by adding it, as a bias, to zeros.
 std::vector<OptionalGradient> bias_add_grad_gradient(const Operation& op,
                                                      const std::vector<OptionalGradient>& dys) {
   const Operand dy(op.input(0), op.site());
@@ -77,7 +77,7 @@ std::vector<OptionalGradient> bias_add_grad_gradient(const Operation& op,
               .output()};
 }
 
-/// The value seen as [outer, channels, inner]; inner is 1 for NHWC.
+/// The value viewed as [outer, channels, inner]; inner is 1 for NHWC.
 struct Channels {
   std::int64_t outer = 1, channels = 1, inner = 1;
 };
@@ -201,8 +201,9 @@ Tensor bias_add(const Operand& value, const Operand& bias, BiasAddOptions option
   const DataFormat format = parse_channels(options.data_format, site);
   OpBuilder builder("BiasAdd", options.name, site, {&value, &bias});
   builder.attrs(BiasAddAttrs{format}).input(value, "input", "T");
-  // The bias is converted to the dtype of the value first, which no tensor of another one can be; a
-  // reference (the output of an assign) is a dtype of its own.
+  // TensorFlow first converts the bias to the dtype of the value, which fails for a tensor of
+  // another dtype. If the value is a reference (the output of an assign), its dtype differs from
+  // that of any tensor.
   const Tensor& input = builder.tensors()[0];
   const bool is_ref = input.node().outputs[static_cast<std::size_t>(input.index())].is_ref;
   if (const Tensor* given = bias.tensor();

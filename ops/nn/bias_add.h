@@ -7,11 +7,11 @@
 namespace towerflow::nn {
 
 struct BiasAddOptions {
-  std::string data_format{};  ///< "NHWC" if empty, or "NCHW"; any "N...C" or "NC..." is understood
+  std::string data_format{};  ///< "NHWC" if empty, or "NCHW"; any "N...C" or "NC..." is accepted
   std::string name{};
 };
 
-/// value + bias, where the bias belongs to the channels.
+/// Adds a bias to the channels of `value`.
 ///
 /// shapes   value [N, .., C] (NCHW: [N, C, ..]), bias [C] -> as value
 /// dtypes   real numbers

@@ -35,7 +35,7 @@ Shape sizes_shape(const InferenceContext& context, std::size_t input) {
   return Shape(std::move(dims));
 }
 
-/// The result of convolving `images` with `filter`; fails where they do not fit.
+/// Returns the shape of `images` convolved with `filter`; fails if they do not match.
 Shape convolved_shape(const InferenceContext& context, const Conv2DAttrs& attrs,
                       const Shape& images, const Shape& filter) {
   const ImageAxes axes = image_axes(attrs.format);
@@ -110,7 +110,7 @@ void backprop_filter_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), filter);
 }
 
-/// Makes a node of one of the three convolution ops with the attributes of `like`, for gradients.
+/// Adds a node of one of the three convolution ops with the attributes of `like`, for gradients.
 Tensor make_conv_like(const char* op, const Operation& like, const Tensor& a, const Tensor& b,
                       const Tensor* c = nullptr) {
   const Operand first(a, like.site());
@@ -148,7 +148,8 @@ std::vector<OptionalGradient> backprop_filter_gradient(const Operation& op,
           make_conv_like("Conv2D", op, op.input(0), dfilter)};
 }
 
-/// Filter and result are inputs or output of any of the three; flops of one are those of all.
+/// Returns the cost of any of the three convolution ops: for the same filter and result, which are
+/// among its inputs and outputs, their flops are equal.
 Cost conv_cost(const Shape& filter, const Shape& result, std::span<const OutputSpec> inputs,
                std::span<const OutputSpec> outputs) {
   Cost cost;
@@ -164,12 +165,12 @@ Cost conv_cost(const Shape& filter, const Shape& result, std::span<const OutputS
   return cost;
 }
 
-/// The strides, said for each dimension: checked before the node takes its name.
+/// Returns the stride of each dimension. Strides are checked before the node takes its name.
 std::array<int, 4> all_strides(const Extents& strides, const Conv2DOptions& options, Site site) {
   return expand_extents("strides", strides, likely_format(options.data_format), site);
 }
 
-/// The rest, checked after the tensors.
+/// Returns the attributes. Those other than the strides are checked after the tensors.
 Conv2DAttrs make_attrs(const char* op, const std::array<int, 4>& strides, std::string_view padding,
                        const Conv2DOptions& options, Site site) {
   Conv2DAttrs attrs;

@@ -13,17 +13,17 @@ namespace towerflow::nn {
 struct Conv2DOptions {
   ByName by_name = ByName();
   std::string data_format = "NHWC";        ///< or "NCHW", for which the CPU has no kernel
-  std::vector<int> dilations{1, 1, 1, 1};  ///< all 1
+  std::vector<int> dilations{1, 1, 1, 1};  ///< must be all 1
   std::string name{};
 };
 
-/// 2-D convolution (in truth a correlation).
+/// 2-D convolution (strictly speaking, a cross-correlation).
 ///
 ///   y[n, p, q, k] = sum over r, s, c of x[n, p sh + r - top, q sw + s - left, c] w[r, s, c, k]
 ///
 /// shapes   input [N,H,W,C], filter [R,S,C,K] -> [N,P,Q,K]; SAME: P = ceil(H / sh), the odd element
 ///          of padding at the bottom and right; VALID: P = ceil((H - R + 1) / sh)
-/// dtypes   float32 (oneDNN), float64 and int32 (reference)
+/// dtypes   float32 (winograd, oneDNN), float64 and int32 (reference)
 /// grads    input: conv2d_backprop_input; filter: conv2d_backprop_filter
 /// errors   ValueError: ranks, channels that differ, stride < 1, a VALID filter larger than the
 ///          image, unknown padding or format; UnimplementedError: dilations, groups
@@ -31,28 +31,27 @@ struct Conv2DOptions {
 Tensor conv2d(const Operand& input, const Operand& filter, const Extents& strides,
               std::string_view padding, Conv2DOptions options = {}, Site site = Site::current());
 
-/// The gradient of conv2d with respect to its input.
+/// Computes the gradient of conv2d with respect to its input.
 ///
 /// shapes   input_sizes [4] (int32), filter [R,S,C,K], out_backprop [N,P,Q,K] -> [N,H,W,C]
 /// dtypes   as conv2d
 /// grads    filter: conv2d_backprop_filter; out_backprop: conv2d
-/// errors   ValueError: sizes that do not belong together
+/// errors   ValueError: sizes that do not match
 /// source   tf.nn.conv2d_backprop_input
 Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
                              const Operand& out_backprop, const Extents& strides,
                              std::string_view padding, Conv2DOptions options = {},
                              Site site = Site::current());
 
-/// The transpose of conv2d, with which generators make images larger ("deconvolution"): what
-/// conv2d_backprop_input computes, as a layer of its own.
+/// Transposed convolution ("deconvolution"), with which generators enlarge images:
+/// conv2d_backprop_input as a layer.
 ///
-/// shapes   value [N,P,Q,K], filter [R,S,C,K], output_shape [4] (int32 or int64): the sizes
-/// [N,H,W,C]
-///          that conv2d would make [N,P,Q,K] of -> [N,H,W,C]; a list of numbers and tensors gives a
-///          static shape where it holds numbers
+/// shapes   value [N,P,Q,K], filter [R,S,C,K], output_shape [4] (int32 or int64), the sizes
+///          [N,H,W,C] that conv2d would turn into [N,P,Q,K] -> [N,H,W,C]; numbers in a list of
+///          numbers and tensors give static sizes
 /// dtypes   as conv2d
 /// grads    filter: conv2d_backprop_filter; value: conv2d
-/// errors   ValueError: sizes that do not belong together
+/// errors   ValueError: sizes that do not match
 /// source   tf.nn.conv2d_transpose
 Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Operand& output_shape,
                         const Extents& strides, std::string_view padding = "SAME",
@@ -63,12 +62,12 @@ inline Tensor conv2d_transpose(const Operand& value, const Operand& filter,
   return conv2d_transpose(value, filter, output_shape, strides, "SAME", std::move(options), site);
 }
 
-/// The gradient of conv2d with respect to its filter.
+/// Computes the gradient of conv2d with respect to its filter.
 ///
 /// shapes   input [N,H,W,C], filter_sizes [4] (int32), out_backprop [N,P,Q,K] -> [R,S,C,K]
 /// dtypes   as conv2d
 /// grads    input: conv2d_backprop_input; out_backprop: conv2d
-/// errors   ValueError: sizes that do not belong together
+/// errors   ValueError: sizes that do not match
 /// source   tf.nn.conv2d_backprop_filter
 Tensor conv2d_backprop_filter(const Operand& input, const Operand& filter_sizes,
                               const Operand& out_backprop, const Extents& strides,

@@ -18,7 +18,7 @@ struct Conv2DAttrs {
                                             attr::field("data_format", &Conv2DAttrs::format)};
 };
 
-/// Attributes of _FusedConv2D, which is what a rewrite makes of Conv2D, BiasAdd and Relu.
+/// Attributes of _FusedConv2D, into which a rewrite fuses Conv2D, BiasAdd and Relu.
 struct FusedConv2DAttrs {
   Conv2DAttrs conv;
   bool relu = false;
@@ -26,7 +26,7 @@ struct FusedConv2DAttrs {
                                             attr::field("relu", &FusedConv2DAttrs::relu)};
 };
 
-/// The geometry of NHWC images under a filter, both of known shape.
+/// Returns the geometry of a convolution of NHWC images with a filter, both of known shape.
 ConvGeometry conv_geometry(const Conv2DAttrs& attrs, const Shape& images, const Shape& filter);
 
 }  // namespace towerflow::nn

@@ -13,8 +13,7 @@ namespace {
 
 enum class Part { forward, input, filter };
 
-// Operands of the three ops: images, filter, result; in Conv2D and its gradients they are inputs or
-// output 0.
+// The images, the filter and the result are inputs or output 0 of each of the three ops.
 ConvGeometry conv_geometry_of(Part part, const KernelRequest& request) {
   const auto& attrs = request.attributes<Conv2DAttrs>();
   const Shape& made = request.outputs[0].shape;
@@ -29,8 +28,8 @@ ConvGeometry conv_geometry_of(Part part, const KernelRequest& request) {
   return conv_geometry(attrs, request.inputs[0].shape, made);
 }
 
-// A kernel that takes what the op does; those of the gradients are given all inputs but the vector
-// of sizes.
+// Returns a kernel for the op. In the gradient ops, `kernel` gets all inputs but the vector of
+// sizes.
 template <Part kPart>
 std::unique_ptr<PreparedKernel> with_operands(std::unique_ptr<CpuKernel> kernel) {
   if constexpr (kPart == Part::forward) return sliced_kernel(std::move(kernel));
@@ -51,8 +50,8 @@ std::unique_ptr<PreparedKernel> onednn_kernel(const KernelRequest& request) {
 }
 
 bool winograd_takes(const KernelRequest& request, const ConvGeometry& geometry) {
-  // With few results, or very many channels, bringing the filter to the points costs more than is
-  // saved: measured on two cores, images of 7 x 7 to 56 x 56.
+  // With few results, or very many channels, transforming the filter costs more than Winograd
+  // saves. Measured on two cores with images of 7 x 7 to 56 x 56.
   constexpr std::int64_t kFewest = 512, kMostPairs = 256 * 256;
   return request.winograd && simd::winograd_takes(geometry) &&
          geometry.in_channels * geometry.out_channels <= kMostPairs &&

@@ -1,4 +1,4 @@
-// Rewrites of a convolution and what follows it.
+// Rewrites that fuse a convolution with the ops that follow it.
 #include "ops/family.h"
 #include "ops/fusion.h"
 #include "ops/nn/bias_add_attrs.h"

@@ -42,8 +42,8 @@ void sparse_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), Shape{rows, classes});
 }
 
-/// Of the loss: the rows of output 1, softmax - one_hot, each times its dy. Of output 1 itself:
-/// back through the softmax.
+/// The gradient of the loss is output 1 (softmax - one_hot) with each row times its dy. The
+/// gradient of output 1 itself goes back through the softmax.
 std::vector<OptionalGradient> sparse_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
@@ -62,7 +62,7 @@ std::vector<OptionalGradient> sparse_gradient(const Operation& op,
   return {dlogits, std::nullopt};
 }
 
-/// TensorFlow's checks on static shapes, made before the node.
+/// Makes TensorFlow's checks of the static shapes, before the node is added.
 void check_shapes(const Tensor& labels, const Tensor& logits, Site site) {
   const Shape& label_shape = labels.shape();
   const Shape& logit_shape = logits.shape();
@@ -101,7 +101,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const std::stri
       .output();
 }
 
-/// Whether `check_shapes` has seen all that there is to compare.
+/// Returns whether `check_shapes` has compared all sizes.
 bool are_compared(const Tensor& labels, const Tensor& logits) {
   bool known = labels.shape().fully_known() && logits.shape().has_rank();
   for (std::size_t i = 0; known && i + 1 < logits.shape().rank(); ++i) {
@@ -110,7 +110,7 @@ bool are_compared(const Tensor& labels, const Tensor& logits) {
   return known;
 }
 
-/// Compares in the run what the shapes leave open. (tf.assert_equal)
+/// Compares in the run the sizes that are not known statically. (tf.assert_equal)
 Operation assert_same_rows(const Tensor& labels, const Tensor& logits, Site site) {
   Graph& graph = labels.graph();
   const Tensor x = shape(labels, {}, site);
@@ -124,7 +124,7 @@ Operation assert_same_rows(const Tensor& labels, const Tensor& logits, Site site
                 {}, site);
 }
 
-/// The number of classes, with TensorFlow's nodes: shape(logits)[rank(logits) - 1].
+/// Returns the number of classes with TensorFlow's nodes: shape(logits)[rank(logits) - 1].
 Tensor last_size(const Tensor& logits, Site site) {
   const Tensor sizes = shape(logits, {}, site);
   const Tensor last = Operand(rank(logits, {}, site), site) - Operand(1, site);
@@ -159,7 +159,7 @@ Tensor sparse_softmax_cross_entropy_with_logits(SparseSoftmaxCrossEntropyOptions
   const NameScope scope(graph, options.name.empty() ? op : options.name, site);
   const Tensor labels = tensor_of(graph, options.labels);
   const Tensor logits = tensor_of(graph, options.logits);
-  // TensorFlow makes it whether it is needed or not.
+  // TensorFlow adds this node whether it is needed or not.
   const Tensor label_sizes = shape(labels, {}, site);
   check_shapes(labels, logits, site);
   if (logits.shape().has_rank() && logits.shape().rank() == 2) {

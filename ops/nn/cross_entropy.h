@@ -12,17 +12,17 @@ struct SparseSoftmaxCrossEntropyOptions {
   std::string name{};
 };
 
-/// The cross entropy of the class `labels` under softmax(logits), computed together so that it is
-/// exact for large logits.
+/// The cross entropy of the class `labels` under softmax(logits). Softmax and logarithm are
+/// computed together, which is numerically stable for large logits.
 ///
 ///   loss[i] = log(sum over j of exp(logits[i, j])) - logits[i, labels[i]]
 ///
 /// shapes   labels [N..], logits [N.., C] -> [N..]
 /// dtypes   float32 (simd), float64 (reference); labels int32, int64
 /// grads    logits: dy (softmax(logits) - one_hot(labels)); labels: none, they are integers
-/// errors   ValueError: labels or logits missing, shapes that do not belong together;
-///          TypeError: labels that are not integers; InvalidArgumentError at run time: a label out
-///          of range, shapes that turn out not to belong together
+/// errors   ValueError: labels or logits missing, shapes that do not match; TypeError: labels that
+///          are not integers; in a run InvalidArgumentError: a label out of range, shapes that turn
+///          out not to match
 /// source   tf.nn.sparse_softmax_cross_entropy_with_logits
 Tensor sparse_softmax_cross_entropy_with_logits(SparseSoftmaxCrossEntropyOptions options,
                                                 Site site = Site::current());

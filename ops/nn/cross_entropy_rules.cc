@@ -1,4 +1,5 @@
-// Rewrites of a cross entropy, what comes before it and what its gradient is multiplied by.
+// Rewrites that fuse a cross entropy with the cast of its labels and with the scaling of its
+// gradient.
 #include "core/device/cpu/launch.h"
 #include "ops/family.h"
 #include "ops/fusion.h"
@@ -11,14 +12,14 @@ namespace {
 constexpr const char* kCrossEntropy = "SparseSoftmaxCrossEntropyWithLogits";
 constexpr const char* kScaled = "_ScaledSparseSoftmaxCrossEntropy";
 
-/// Attributes of the op whose output 1 is multiplied as it is made.
+/// Attributes of the cross entropy that scales its output 1.
 struct ScaledAttrs {
   Array scale;  ///< [rows, 1] float32: the gradient of each loss, known when the plan is made
   static constexpr auto fields = std::tuple{attr::field("scale", &ScaledAttrs::scale)};
 };
 
-/// The gradients of a slice are multiplied where that slice has made them: the inner kernel has one
-/// phase, whose slices are rows.
+/// Each slice scales the gradients that it has just computed: the inner kernel has one phase, whose
+/// slices are rows.
 class ScaledKernel final : public KernelDecorator {
  public:
   explicit ScaledKernel(const KernelRequest& request)
@@ -64,8 +65,8 @@ bool drop_label_cast(PlanGraph& graph, int id) {
   return graph.replace(id, node.op->name, node.attrs, {node.inputs[0], cast->inputs[0]});
 }
 
-/// Mul(known column, CrossEntropy:1) -> the same product made by the cross entropy, and Mul becomes
-/// a name for it.
+/// Mul(known column, CrossEntropy:1) -> a cross entropy that multiplies its output 1 itself; Mul
+/// becomes an Identity.
 bool scale_gradient(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   for (std::size_t i = 0; i < 2; ++i) {

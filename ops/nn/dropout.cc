@@ -13,7 +13,7 @@
 namespace towerflow::nn {
 namespace {
 
-/// 1 - keep_prob where that is a number in the program.
+/// Returns 1 - keep_prob if keep_prob is a number, not a tensor.
 std::optional<double> rate_of(const ScalarOperand& keep_prob) {
   if (keep_prob.any_tensor() != nullptr) return std::nullopt;
   const Array value = keep_prob.array() != nullptr
@@ -39,7 +39,7 @@ Tensor rate_tensor(const ScalarOperand& keep_prob, Site site) {
   }
 }
 
-/// x / (1 - rate), in TensorFlow's nodes.
+/// Computes x / (1 - rate) with TensorFlow's nodes.
 Tensor scaled_by_rate(const Tensor& x, const Tensor& rate, Site site) {
   if (rate.shape().has_rank() && rate.shape().rank() != 0) {
     throw ValueError(fmt::format("Shape {} must have rank 0", rate.shape().text()),
@@ -64,7 +64,7 @@ Tensor dropout(const Operand& x, const ScalarOperand& keep_prob, DropoutOptions 
   Graph& graph = graph_of(x, keep_prob);
   const std::optional<double> number = rate_of(keep_prob);
   std::optional<Tensor> rate;
-  if (!number) rate = rate_tensor(keep_prob, site);  // outside of the scope, as in TensorFlow
+  if (!number) rate = rate_tensor(keep_prob, site);  // outside the scope, as in TensorFlow
   const NameScope scope(graph, options.name.empty() ? "dropout" : options.name, site);
   if (number) check_rate(*number, site);
   const Tensor value = convert_operand(graph, x, "x", std::nullopt);
@@ -74,7 +74,7 @@ Tensor dropout(const Operand& x, const ScalarOperand& keep_prob, DropoutOptions 
                                  dtype_name(value.dtype())),
                      {.site = site, .op = "dropout"});
   }
-  if (number && *number == 0.0) {  // draws nothing, but the ops behind it keep their seeds
+  if (number && *number == 0.0) {  // draws nothing, but uses a seed, so that later ops keep theirs
     random::get_seed(graph.seed, options.seed, graph.next_op_seed);
     return value;
   }

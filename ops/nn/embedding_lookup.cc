@@ -11,7 +11,7 @@
 namespace towerflow::nn {
 namespace {
 
-/// The dimensions of a looked up row, along which its norm is taken.
+/// Returns the dimensions of a looked-up row, over which its norm is computed.
 Axis row_axes(const Tensor& rows, const Tensor& ids, Site site) {
   if (rows.shape().has_rank() && ids.shape().has_rank()) {
     std::vector<int> axes;
@@ -45,7 +45,7 @@ Tensor embedding_lookup(const Operand& params, const Operand& ids, EmbeddingLook
       rows = clip_by_norm(rows, *options.max_norm, {.axes = row_axes(rows, places, site)}, site);
     }
   }
-  // The result is free to lie elsewhere than the table.
+  // The result may be placed on another device than the table.
   return identity(rows, {}, site);
 }
 

@@ -8,15 +8,15 @@
 namespace towerflow::nn {
 
 struct EmbeddingLookupOptions {
-  std::optional<double> max_norm{};  ///< rows longer than that are shortened to it
+  std::optional<double> max_norm{};  ///< rows with a larger norm are scaled down to this one
   std::string name{};
 };
 
-/// Rows of a table, picked by number.
+/// Looks up rows of a table by id.
 ///
 /// shapes   params [n, ..], ids [i0, ..] -> [i0, .., ..]
 /// dtypes   params all (with max_norm floating); ids int32, int64
-/// grads    params: IndexedSlices, the rows that were looked up; ids: none
+/// grads    params: IndexedSlices of the rows that were looked up; ids: none
 /// errors   in a run InvalidArgumentError: an id not in [0, n)
 /// source   tf.nn.embedding_lookup of a single table
 Tensor embedding_lookup(const Operand& params, const Operand& ids,

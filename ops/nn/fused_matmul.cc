@@ -1,4 +1,4 @@
-// MatMul with the bias and relu that follow it: an op of plans, its kernel and its rules.
+// MatMul fused with the bias and relu that follow it: an op for plans, its kernel and its rules.
 #include "core/device/cpu/launch.h"
 #include "ops/family.h"
 #include "ops/fusion.h"
@@ -33,7 +33,7 @@ std::unique_ptr<PreparedKernel> fused_matmul_kernel(const KernelRequest& request
                                            {.bias = true, .relu = attrs.relu}));
 }
 
-/// Add(MatMul(a, b), bias) with a row of numbers -> _FusedMatMul(a, b, bias)
+/// Add(MatMul(a, b), bias), where bias is a vector -> _FusedMatMul(a, b, bias)
 bool fuse_matmul_bias(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (!is_float32(graph, node.inputs[0])) return false;

@@ -10,9 +10,9 @@ struct InTopKOptions {
   std::string name{};
 };
 
-/// Whether the prediction of the target class is among the k largest of its row. Classes that tie
-/// with the k-th count as within; a row with a number that is not finite, or a target out of range,
-/// gives false.
+/// Returns whether the prediction of the target class is among the k largest of its row. Classes
+/// that tie with the k-th are included. The result is false for a row with a number that is not
+/// finite and for a target out of range.
 ///
 /// shapes   predictions [N, C], targets [N], k [] -> [N] (bool)
 /// dtypes   predictions float32; targets and k int32 or int64

@@ -10,7 +10,7 @@
 
 namespace towerflow::nn {
 
-/// A kernel that is given some of the inputs alone, in the order of `picked`.
+/// Passes only the inputs in `picked`, in that order, to a kernel.
 class PickedInputs final : public KernelDecorator {
  public:
   PickedInputs(std::unique_ptr<CpuKernel> kernel, std::initializer_list<std::size_t> picked)
@@ -41,7 +41,7 @@ T* out(void* const* outputs, std::size_t index) {
   return static_cast<T*>(outputs[index]);
 }
 
-/// Adds a kernel that takes input `typed` of one of `dtypes`.
+/// Adds a kernel for nodes whose input `typed` has one of `dtypes`.
 inline void add_kernel(KernelTable& table, const char* op, const char* label, std::size_t typed,
                        std::initializer_list<DType> dtypes,
                        std::unique_ptr<PreparedKernel> (*prepare)(const KernelRequest&)) {

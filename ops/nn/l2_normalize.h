@@ -8,16 +8,17 @@ namespace towerflow::nn {
 
 struct L2NormalizeOptions {
   ByName by_name = ByName();
-  double epsilon = 1e-12;  ///< the least that a sum of squares counts
+  double epsilon = 1e-12;  ///< lower bound of the sum of squares
   std::string name{};
 };
 
-/// x / sqrt(max(sum(x^2), epsilon)), the sum taken along `axis`: vectors of length 1.
+/// Returns x / sqrt(max(sum(x^2), epsilon)), with the sum taken along `axis`: vectors of length 1.
 ///
 /// shapes   x [..] -> as x     dtypes  floating
-/// grads    x, of the ops it is made of
+/// grads    x: those of the ops it consists of
 /// source   tf.nn.l2_normalize
-/// With the axis by its place a template, as the reductions are.
+///
+/// The overload with a positional axis is a template for the same reason as the reductions.
 template <class = void>
 Tensor l2_normalize(const Operand& x, Axis axis, L2NormalizeOptions options = {},
                     Site site = Site::current());

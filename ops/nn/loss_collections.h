@@ -7,25 +7,25 @@
 
 namespace towerflow::losses {
 
-/// Lists a loss that was computed elsewhere beside those of `tf::losses`; nowhere without a
-/// collection. (tf.losses.add_loss)
+/// Adds a loss that was computed elsewhere to the collection of the losses of `tf::losses`, or to
+/// none if `loss_collection` is absent. (tf.losses.add_loss)
 void add_loss(const Tensor& loss,
               const std::optional<std::string>& loss_collection = GraphKeys::LOSSES);
 
-/// The losses listed so far, those whose name matches `scope` at its start where one is given: of
-/// one tower, `get_losses(tower_scope)`. (tf.losses.get_losses)
+/// Returns the losses collected so far. With `scope`, only those whose name matches it at the
+/// start: `get_losses(tower_scope)` gives those of one tower. (tf.losses.get_losses)
 Collected<Tensor> get_losses(const std::optional<std::string>& scope = std::nullopt,
                              const std::string& loss_collection = GraphKeys::LOSSES);
 
-/// The losses of the variables' regularizers, filtered in the same way: by default the name of a
-/// variable, not that of a tower. (tf.losses.get_regularization_losses)
+/// Returns the losses of the variables' regularizers, filtered likewise: by default their names
+/// begin with that of a variable, not of a tower. (tf.losses.get_regularization_losses)
 Collected<Tensor> get_regularization_losses(const std::optional<std::string>& scope = std::nullopt);
 
 struct RegularizationLossOptions {
   std::optional<std::string> scope{};
   std::string name = "total_regularization_loss";
 };
-/// Their sum, 0 without any.
+/// Returns the sum of the regularization losses, 0 if there are none.
 ///
 /// shapes   []     dtypes  that of the losses
 /// grads    the variables
@@ -37,10 +37,10 @@ struct TotalLossOptions {
   std::string name = "total_loss";
   std::optional<std::string> scope{};  ///< filters both kinds of losses
 };
-/// The sum of all losses that are listed.
+/// Returns the sum of all collected losses.
 ///
 /// shapes   []     dtypes  that of the losses
-/// grads    all that they depend on
+/// grads    everything that they depend on
 /// errors   ValueError: no loss; losses of different shapes
 /// source   tf.losses.get_total_loss
 Tensor get_total_loss(TotalLossOptions options = {}, Site site = Site::current());

@@ -21,7 +21,7 @@ namespace {
 
 Operand with_site(const Tensor& tensor, Site site) { return Operand(tensor, site); }
 
-/// The scope of a loss, in the graph of what it works on.
+/// Opens the scope of a loss, in the graph of its operands.
 template <class Options>
 NameScope opened(const char* default_name, const Options& options, const Operand& predictions,
                  const Operand& labels, Site site) {
@@ -33,7 +33,7 @@ NameScope opened(const char* default_name, const Options& options, const Operand
   return name_scope(options.scope, {.default_name = default_name, .values = values}, site);
 }
 
-/// Weighs and reduces in the loss's own scope.
+/// Weights and reduces the losses in the scope of the loss.
 template <class Options>
 Tensor weighted(const Tensor& losses, const Options& options, const NameScope& scope, Site site) {
   return compute_weighted_loss(losses,
@@ -64,7 +64,7 @@ Pair as_floats(const Operand& predictions, const Operand& labels, Site site) {
   return pair;
 }
 
-/// Logits as they are, labels of their dtype.
+/// Converts logits to a tensor and labels to its dtype.
 Pair as_logits(const Operand& logits, const Operand& labels, Site site) {
   Pair pair;
   pair.predictions = convert_operand(get_default_graph(), logits, "", std::nullopt);
@@ -80,7 +80,7 @@ Tensor without_last(const Tensor& tensor, Site site) {
 }
 
 /// Makes the rank of the logits one more than that of the labels, by removing a last dimension of
-/// size 1 from the one that has a dimension too many. As TensorFlow's function of this name.
+/// size 1 from the one that has a dimension too many. (TensorFlow's function of this name)
 Pair remove_squeezable_dimensions(const Operand& logits, const Operand& labels, Site site) {
   Pair pair;
   const NameScope scope(get_default_graph(), "remove_squeezable_dimensions", site);

@@ -4,12 +4,12 @@
 
 namespace towerflow::losses {
 
-/// Losses of a batch: one for each element (of the cross entropies of classes, each row), weighted,
-/// reduced to one number and listed in a collection, all as `compute_weighted_loss` says.
+/// Losses of a batch. There is one for each element (for cross entropies of classes, each row);
+/// `compute_weighted_loss` weights them, reduces them to one number and adds it to a collection.
 ///
-/// shapes   labels and predictions (or logits) equal -> []; with Reduction::NONE, what is reduced
+/// shapes   labels and predictions (or logits) equal -> []; with Reduction::NONE, one for each loss
 /// dtypes   numbers, which become float32; the cross entropies have the dtype of logits
-/// grads    labels, predictions or logits, weights, except as said
+/// grads    labels, predictions or logits, weights, except as noted
 /// errors   ValueError: shapes that differ, weights that do not fit; also those of
 ///          compute_weighted_loss
 /// source   tf.losses.*
@@ -22,7 +22,8 @@ Tensor absolute_difference(const Operand& labels, const Operand& predictions,
 Tensor mean_squared_error(const Operand& labels, const Operand& predictions,
                           LossOptions options = {}, Site site = Site::current());
 
-/// 1 - sum of predictions * labels along `axis`, which keeps size 1; both of length 1 already.
+/// 1 - sum of predictions * labels along `axis`, which keeps size 1. Both must have length 1 along
+/// it.
 Tensor cosine_distance(const Operand& labels, const Operand& predictions, int axis,
                        LossOptions options = {}, Site site = Site::current());
 
@@ -32,7 +33,7 @@ Tensor hinge_loss(const Operand& labels, const Operand& logits, LossOptions opti
 
 struct HuberLossOptions {
   Operand weights = 1.0;
-  double delta = 1.0;  ///< up to where the loss is quadratic
+  double delta = 1.0;  ///< the largest error for which the loss is quadratic
   std::optional<std::string> scope{};
   std::optional<std::string> loss_collection = GraphKeys::LOSSES;
   Reduction reduction = Reduction::SUM_BY_NONZERO_WEIGHTS;
@@ -54,7 +55,7 @@ Tensor log_loss(const Operand& labels, const Operand& predictions, LogLossOption
 
 struct CrossEntropyLossOptions {
   Operand weights = 1.0;
-  double label_smoothing = 0;  ///< how far labels move to indifference, 0 .. 1
+  double label_smoothing = 0;  ///< how far labels move towards the uniform distribution, 0 .. 1
   std::optional<std::string> scope{};
   std::optional<std::string> loss_collection = GraphKeys::LOSSES;
   Reduction reduction = Reduction::SUM_BY_NONZERO_WEIGHTS;
@@ -68,8 +69,8 @@ Tensor sigmoid_cross_entropy(const Operand& multi_class_labels, const Operand& l
 Tensor softmax_cross_entropy(const Operand& onehot_labels, const Operand& logits,
                              CrossEntropyLossOptions options = {}, Site site = Site::current());
 
-/// nn::sparse_softmax_cross_entropy_with_logits: a loss for each label. A last dimension of size 1
-/// that labels, logits or weights have too much is dropped.
+/// nn::sparse_softmax_cross_entropy_with_logits: a loss for each label. Drops an extra last
+/// dimension of size 1 from labels, logits or weights.
 ///
 /// errors   UnimplementedError: an unknown rank
 Tensor sparse_softmax_cross_entropy(const Operand& labels, const Operand& logits,

@@ -24,7 +24,7 @@ struct LrnAttrs {
       attr::field("alpha", &LrnAttrs::alpha), attr::field("beta", &LrnAttrs::beta)};
 };
 
-/// All operands are images of one shape, and so is the result.
+/// All operands are images of one shape, which is also that of the result.
 void lrn_shape(InferenceContext& context) {
   require_dtype(context, 0, "input", {DType::float32, DType::float64});
   Shape shape = Shape::of_rank(4);
@@ -49,7 +49,7 @@ std::vector<OptionalGradient> lrn_gradient(const Operation& op,
               .output(0)};
 }
 
-/// s[i] = s[i]^-beta.
+/// Computes s[i] = s[i]^-beta.
 void negative_power(double beta, double* s, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) s[i] = std::pow(s[i], -beta);
 }
@@ -61,8 +61,8 @@ void negative_power(float beta, float* s, std::int64_t n) {
   loops.exp(s, s, n);
 }
 
-/// Pixels, each a row of channels; a workspace row for each slice holds what is summed over
-/// neighbours.
+/// Processes pixels, each of which is a row of channels. Each slice has a workspace row for the
+/// sums over neighbours.
 template <class T, bool kGradient>
 class LrnKernel final : public CpuKernel {
  public:
@@ -97,7 +97,7 @@ class LrnKernel final : public CpuKernel {
     return (static_cast<std::size_t>(2 * channels_) * sizeof(T) + 63) / 64 * 64;
   }
 
-  /// sums[i] = the sum of terms(j) over the neighbours j of i.
+  /// Computes sums[i] = the sum of terms(j) over the neighbours j of i.
   template <class Terms>
   void add_neighbours(const Terms& terms, T* sums) const {
     std::fill_n(sums, channels_, T(0));

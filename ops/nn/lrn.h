@@ -15,12 +15,13 @@ struct LrnOptions {
   std::string name{};
 };
 
-/// Local response normalization: each element over a power of the sum of squares of its neighbours
-/// in the last dimension, y = x / (bias + alpha * sum of x^2 over depth_radius on both sides)^beta.
+/// Local response normalization: divides each element by a power of the sum of squares of its
+/// neighbours in the last dimension, y = x / (bias + alpha * sum of x^2 over depth_radius on both
+/// sides)^beta.
 ///
 /// shapes   input [n, h, w, c] -> as input     dtypes  float32; float64, which TensorFlow lacks
 /// grads    input; a second derivative is a LookupError, as in TensorFlow
-/// errors   ValueError: not four dimensions; TypeError: a dtype
+/// errors   ValueError: not four dimensions; TypeError: another dtype
 /// source   tf.nn.local_response_normalization; Krizhevsky, Sutskever and Hinton 2012
 Tensor lrn(const Operand& input, int depth_radius = 5, LrnOptions options = {},
            Site site = Site::current());

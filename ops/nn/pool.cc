@@ -58,7 +58,7 @@ void max_pool_grad_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), context.shape(0));
 }
 
-/// Inputs: the relu's result, gradient of the pooled.
+/// Inputs: the relu's result, gradient of the pooling result.
 void max_pool_relu_grad_shape(InferenceContext& context) {
   const Shape& images = context.shape(0);
   context.add_output(context.dtype(0), images);
@@ -108,7 +108,7 @@ std::vector<OptionalGradient> max_pool_gradient(const Operation& op,
       node_of("MaxPoolGrad", op, {op.input(0), op.output(0), dense_gradient(dys[0], op.site())})};
 }
 
-/// Which element is the largest does not change: image and result get zeros.
+/// The choice of the largest elements is piecewise constant: image and result get zeros.
 std::vector<OptionalGradient> max_pool_grad_gradient(const Operation& op,
                                                      const std::vector<OptionalGradient>& dys) {
   return {zeros_node_like(op.input(0), op.site()), zeros_node_like(op.input(1), op.site()),
@@ -153,7 +153,7 @@ Tensor pool(const char* op, const char* argument, const Operand& value, const Ex
   return builder.attrs(attrs).output();
 }
 
-/// Of the ops that TensorFlow also gives paddings of their own.
+/// Attributes of the ops to which TensorFlow adds explicit paddings.
 AttrsDef max_pool_attributes() {
   return attributes<PoolAttrs>().fixed("explicit_paddings", std::vector<std::int64_t>{});
 }

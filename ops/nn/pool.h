@@ -13,18 +13,19 @@ struct PoolOptions {
   std::string name{};
 };
 
-/// The largest number of each window.
+/// Returns the maximum of each window.
 ///
-/// shapes   value [N,H,W,C] -> [N,P,Q,C]; SAME: P = ceil(H / sh); VALID: P = ceil((H - kh + 1) /
-/// sh) dtypes   real numbers (float32 simd, others reference); NaN never wins grads    value: dy
-/// goes to the first largest element of its window errors   ValueError: rank, window or stride < 1,
-/// a VALID window larger than the image, windows
+/// shapes   value [N,H,W,C] -> [N,P,Q,C]; SAME: P = ceil(H / sh);
+///          VALID: P = ceil((H - kh + 1) / sh)
+/// dtypes   real numbers (float32 simd, others reference); NaN never wins
+/// grads    value: dy goes to the first largest element of its window
+/// errors   ValueError: rank, window or stride < 1, a VALID window larger than the image, windows
 ///          over batch or channels, unknown padding or format
 /// source   tf.nn.max_pool
 Tensor max_pool(const Operand& value, const Extents& ksize, const Extents& strides,
                 std::string_view padding, PoolOptions options = {}, Site site = Site::current());
 
-/// The mean of each window; only elements inside the image count.
+/// Returns the mean of each window; only elements inside the image count.
 ///
 /// shapes   as max_pool
 /// dtypes   float32, float64

@@ -20,7 +20,7 @@ struct PoolAttrs {
                                             attr::field("data_format", &PoolAttrs::format)};
 };
 
-/// Attributes of _MaxPoolReluGrad, which is what a rewrite makes of MaxPoolGrad, ReluGrad and
+/// Attributes of _MaxPoolReluGrad, into which a rewrite fuses MaxPoolGrad, ReluGrad and
 /// BiasAddGrad.
 struct MaxPoolReluGradAttrs {
   PoolAttrs pool;
@@ -30,7 +30,7 @@ struct MaxPoolReluGradAttrs {
                  attr::field("channel_sums", &MaxPoolReluGradAttrs::channel_sums)};
 };
 
-/// The geometry over NHWC images of known shape.
+/// Returns the geometry of pooling over NHWC images of known shape.
 PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images);
 
 }  // namespace towerflow::nn

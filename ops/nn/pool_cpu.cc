@@ -12,7 +12,7 @@ PoolGeometry pool_geometry_of(const KernelRequest& request) {
   return pool_geometry(request.attributes<PoolAttrs>(), request.inputs[0].shape);
 }
 
-// The images of `range` alone, for the naive loops.
+// Returns the geometry of only the images in `range`, for the reference loops.
 PoolGeometry part_of(PoolGeometry geometry, SliceRange range) {
   geometry.batch = range.size();
   return geometry;
@@ -76,7 +76,7 @@ std::unique_ptr<PreparedKernel> reference_max_pool_grad_grad(const KernelRequest
   });
 }
 
-/// `pool(geometry, x, y)` over the images of a slice.
+/// Returns a kernel whose slices run `pool(geometry, x, y)` over their images.
 template <template <class> class Pool>
 std::unique_ptr<PreparedKernel> average_kernel(const KernelRequest& request) {
   const PoolGeometry g = pool_geometry_of(request);

@@ -1,4 +1,4 @@
-// Rewrites of the backward pass through pooling and the relu before it.
+// Rewrites that fuse the gradients of pooling, of the relu before it and of a bias.
 #include "ops/family.h"
 #include "ops/fusion.h"
 #include "ops/nn/bias_add_attrs.h"
@@ -18,8 +18,8 @@ bool fuse_relu_grad(PlanGraph& graph, int id) {
                        {pool->inputs[0], pool->inputs[2]});
 }
 
-/// BiasAddGrad(dx) beside dx = _MaxPoolReluGrad(y, dy): dx with its channel sums as output 1, and
-/// BiasAddGrad becomes a name for that.
+/// BiasAddGrad(dx) with dx = _MaxPoolReluGrad(y, dy) -> output 1 of a _MaxPoolReluGrad with channel
+/// sums; BiasAddGrad becomes an Identity.
 bool fuse_channel_sums(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const PlanNode& pool = graph.node(node.inputs[0]);

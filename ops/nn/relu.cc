@@ -34,7 +34,7 @@ std::vector<OptionalGradient> relu_gradient(const Operation& op,
   return {relu_grad(dense_gradient(dys[0], op.site()), op.output(0), op.site())};
 }
 
-/// The step that the features decide has a derivative of zero.
+/// The result depends on the features through a step function, whose derivative is zero.
 std::vector<OptionalGradient> relu_grad_gradient(const Operation& op,
                                                  const std::vector<OptionalGradient>& dys) {
   const Operand features(op.input(1), op.site());

@@ -10,7 +10,7 @@ struct ReluOptions {
   std::string name{};
 };
 
-/// max(features, 0), element by element; NaN stays.
+/// max(features, 0), elementwise; NaN stays NaN.
 ///
 /// shapes   features [...] -> [...]     dtypes  real numbers (float32 simd, others reference)
 /// grads    features: dy where the result is positive, else 0

@@ -12,11 +12,11 @@ struct SigmoidCrossEntropyOptions {
   std::string name{};
 };
 
-/// The cross entropy of independent yes-or-no questions: of `labels` under sigmoid(logits).
+/// The cross entropy of `labels` under sigmoid(logits), for classes that do not exclude each other.
 ///
 ///   loss = max(x, 0) - x * z + log(1 + exp(-|x|)),  x the logits, z the labels
 ///
-/// Made of the elementwise ops that TensorFlow makes it of; exact for large logits.
+/// Consists of TensorFlow's elementwise ops; numerically stable for large logits.
 ///
 /// shapes   labels, logits [...] equal -> [...]
 /// dtypes   floating, both the same

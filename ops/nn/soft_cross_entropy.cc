@@ -46,8 +46,8 @@ void soft_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), Shape{dim(0), dim(1)});
 }
 
-/// Of the loss: the rows of output 1, softmax - labels, each times its dy. Of output 1 itself: back
-/// through the softmax.
+/// The gradient of the loss is output 1 (softmax - labels) with each row times its dy. The gradient
+/// of output 1 itself goes back through the softmax.
 std::vector<OptionalGradient> soft_gradient(const Operation& op,
                                             const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
@@ -77,7 +77,7 @@ void exponentials(double* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = std::exp(x[i]);
 }
 
-/// The loss of one row, and its gradient by the logits in `dlogits`.
+/// Returns the loss of one row; `dlogits` receives its gradient with respect to the logits.
 template <class T>
 T loss_of_row(const T* logits, const T* labels, T* dlogits, std::int64_t classes) {
   T largest = logits[0];
@@ -112,7 +112,7 @@ std::unique_ptr<PreparedKernel> soft_kernel(const KernelRequest& request) {
                      });
 }
 
-/// [N.., C] as [product of N.., C], with TensorFlow's nodes.
+/// Reshapes [N.., C] to [product of N.., C] with TensorFlow's nodes.
 Tensor rows_of(const Tensor& x, Site site) {
   const Operand dims(rank(x, {}, site), site);
   const Tensor sizes = shape(x, {}, site);

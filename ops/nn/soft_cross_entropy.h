@@ -12,15 +12,16 @@ struct SoftmaxCrossEntropyOptions {
   std::string name{};
 };
 
-/// The cross entropy of the probabilities `labels` under softmax(logits), computed together so that
-/// it is exact for large logits.
+/// The cross entropy of the probabilities `labels` under softmax(logits). Softmax and logarithm are
+/// computed together, which is numerically stable for large logits.
 ///
 ///   loss[i] = sum over j of labels[i, j] (log(sum over k of exp(logits[i, k])) - logits[i, j])
 ///
 /// shapes   labels, logits [N.., C] equal -> [N..]
 /// dtypes   float32 (simd), float64 (reference); labels are cast to the dtype of logits
-/// grads    logits: dy (softmax(logits) - labels); labels: -dy log_softmax(logits). Once more too,
-///          where TensorFlow leaves out what the first gradient owes to labels
+/// grads    logits: dy (softmax(logits) - labels); labels: -dy log_softmax(logits). Second
+///          derivatives include the dependence of the first gradient on labels, which TensorFlow
+///          leaves out
 /// errors   ValueError: labels or logits missing, shapes that differ
 /// source   tf.nn.softmax_cross_entropy_with_logits_v2, along the last dimension
 Tensor softmax_cross_entropy_with_logits_v2(SoftmaxCrossEntropyOptions options,

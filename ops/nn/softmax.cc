@@ -44,7 +44,7 @@ std::vector<OptionalGradient> log_softmax_gradient(const Operation& op,
   return {subtract(dy, multiply(row_sums(dy, site), softmax, {}, site), {}, site)};
 }
 
-/// out[i] = e^(x[i] - m); in place where x is out.
+/// Computes out[i] = e^(x[i] - m); x and out may be the same.
 void shifted_exp(const float* x, float m, float* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = x[i] - m;
   simd::loops().exp(out, out, n);
@@ -98,7 +98,7 @@ std::unique_ptr<PreparedKernel> softmax_kernel(const KernelRequest& request) {
 }
 
 Tensor build(const char* op, const Operand& logits, const SoftmaxOptions& options, Site site) {
-  // TensorFlow converts before it opens the op's scope: the constant is called "Const".
+  // TensorFlow converts logits before it opens the op's scope: a constant is named "Const".
   Graph& graph = graph_of(logits);
   const Operand tensor(convert_operand(graph, logits, "", std::nullopt), site);
   return OpBuilder(op, options.name, site, {&tensor}).input(tensor, "logits").output();

@@ -13,13 +13,14 @@
 namespace towerflow::losses {
 namespace {
 
-/// A sum by how many it is of, 0 where that is 0. TensorFlow sums what is one number already.
+/// Divides a sum by a count; 0 if the count is 0. Like TensorFlow, reduces the sum though it is a
+/// single number already.
 Tensor safe_mean(const Tensor& sum, const Tensor& present, Site site) {
   const Tensor total = reduce_sum(sum, {}, site);
   return div_no_nan(total, present, {.name = "value"}, site);
 }
 
-/// How many losses have a weight that is not 0.
+/// Returns the number of losses whose weight is not 0.
 Tensor num_present(const Tensor& losses, const Tensor& weights, Site site) {
   const NameScope scope(losses.graph(), "num_present", site);
   const Tensor none = equal(weights, 0.0, {}, site);

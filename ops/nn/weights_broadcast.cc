@@ -26,11 +26,11 @@ std::vector<Tensor> tensors_in(const Operand& a, const Operand& b) {
   return tensors;
 }
 
-/// A tensor with its sizes and their number as nodes of a scope called `name`.
+/// A tensor with its shape and rank as nodes of a scope called `name`.
 struct Measured {
   Measured(const Operand& operand, const char* name, Site site) {
     const NameScope scope(get_default_graph(), name, site);
-    // The constant of a value is called as the scope is.
+    // A constant made from a value is named like the scope.
     const std::string& path = scope.name();
     tensor = convert_operand(get_default_graph(), operand, path, std::nullopt);
     sizes = shape(tensor, {.name = "shape"}, site);

@@ -22,8 +22,8 @@ namespace towerflow::nn::types {
 /// Order of the dimensions of a batch of images.
 enum class DataFormat : std::uint8_t { nhwc, nchw };
 
-/// Sizes of a window, or its strides: one number for height and width, two numbers, or four in the
-/// order of the data format.
+/// Sizes or strides of a window: one number for height and width, two numbers, or four in the order
+/// of the data format.
 class Extents {
  public:
   template <std::same_as<int> T>
@@ -33,7 +33,7 @@ class Extents {
   template <class = void>
   Extents(const std::initializer_list<int>& values) : values_(values) {}  // NOLINT: {1, 2, 2, 1}
 
-  // The twins, which keep options from being taken for extents: see arguments.h.
+  // Twin constructors, which keep options from being taken for extents: see arguments.h.
   explicit Extents(int both) : values_{both} {}
   explicit Extents(std::vector<int> values) : values_(std::move(values)) {}
   template <class Item = int>
@@ -47,7 +47,7 @@ class Extents {
   std::vector<int> values_;
 };
 
-/// Places of the dimensions of an image batch, by format.
+/// Positions of the dimensions of an image batch, by format.
 struct ImageAxes {
   std::size_t rows, columns, channels;
 };
@@ -65,21 +65,21 @@ namespace towerflow::nn {
 
 ImageAxes image_axes(DataFormat format);
 
-/// The order that a text seems to mean, before it is checked.
+/// Returns the format that a text seems to mean; the text need not be valid.
 DataFormat likely_format(const std::string& text);
-/// "NHWC" or "NCHW"; anything else is a ValueError that names `op`.
+/// Parses "NHWC" or "NCHW". Throws a ValueError that names `op` for anything else.
 DataFormat parse_data_format(const char* op, const std::string& text, Site site);
 
-/// "SAME" or "VALID"; anything else is a ValueError that names `op`.
+/// Parses "SAME" or "VALID". Throws a ValueError that names `op` for anything else.
 Padding parse_padding(const char* op, std::string_view text, Site site);
 
-/// Four sizes in the order of the format. Throws ValueError for another count of values, calling
-/// them `what` ("strides").
+/// Returns four sizes in the order of the format. Throws ValueError for another number of values,
+/// calling them `what` ("strides").
 std::array<int, 4> expand_extents(const char* what, const Extents& extents, DataFormat format,
                                   Site site);
 
-/// Height or width of the result of sliding a window, for shape rules. `window` may be unknown.
-/// Fails for stride < 1 and for a VALID window larger than the input.
+/// Returns the height or width of the result of sliding a window, for shape rules. `window` may be
+/// unknown. Fails for stride < 1 and for a VALID window larger than the input.
 Dim window_output(const InferenceContext& context, Dim input, Dim window, int stride,
                   Padding padding);
 
@@ -93,8 +93,7 @@ void require_dtype(const InferenceContext& context, std::size_t input, const cha
 /// Fails with `message` followed by the input shapes.
 [[noreturn]] void fail_with_shapes(const InferenceContext& context, const std::string& message);
 
-/// float32, float64 and the integers: what TensorFlow calls real numbers, as far as there are C++
-/// types for them.
+/// float32, float64 and the integers: TensorFlow's real numbers, except the types that C++ lacks.
 inline constexpr std::initializer_list<DType> kRealNumbers = {
     DType::float32, DType::float64, DType::int32,  DType::uint8,  DType::int16,
     DType::int8,    DType::int64,   DType::uint16, DType::uint32, DType::uint64};
