@@ -14,16 +14,16 @@ constexpr std::size_t kSmallFilter = std::size_t{1} << 20;  // bytes
 
 void* mutable_pointer(const void* pointer) { return const_cast<void*>(pointer); }
 
-// The primitive for one number of images.
+// A primitive for a fixed number of images.
 struct Part {
   std::int64_t images = 0;
   Primitive primitive;
 };
 
-// What forward and backprop_input share: a filter that is read, and slices of images, each run in
-// pieces of `chunk` images.
+// Base of forward and backprop_input, which read a filter. Each slice runs its images in pieces of
+// `chunk` images.
 //
-// Workspace: the rearranged filter if it is shared, then for each slice its own one and scratch.
+// Workspace: the rearranged filter if it is shared, then for each slice its own filter and scratch.
 class FilterReader : public CpuKernel {
  public:
   FilterReader(const ConvGeometry& geometry, int slices)
@@ -63,7 +63,7 @@ class FilterReader : public CpuKernel {
 
  protected:
   // `make_part(layouts, layout)` makes the primitive and stores the filter's layout in `layout`.
-  // All parts share the layout that the first one asks for.
+  // All parts share the layout that the first one prefers.
   template <class MakePart>
   void prepare_parts(int filter_input, std::int64_t chunk, bool bias, MakePart make_part) {
     filter_input_ = filter_input;
@@ -105,7 +105,7 @@ class FilterReader : public CpuKernel {
   const Primitive& part_for(std::int64_t images) const { return find_part(images)->primitive; }
 
   std::vector<Part> parts_;
-  Primitive reorder_;  // empty where oneDNN wants TensorFlow's layout
+  Primitive reorder_;  // empty if oneDNN prefers TensorFlow's layout
   std::int64_t chunk_ = 1;
   int filter_input_ = 0;
   std::size_t shared_bytes_ = 0;
@@ -113,7 +113,7 @@ class FilterReader : public CpuKernel {
   std::size_t slice_bytes_ = 0;
 };
 
-// Images whose results stay in the second cache until the relu has run over them.
+// Returns how many images' results stay in the L2 cache until the relu has run over them.
 std::int64_t relu_chunk(const ConvGeometry& g) {
   constexpr std::int64_t kElements = 48 << 10;
   return std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, g.result_elements()));
@@ -149,11 +149,11 @@ class Forward final : public FilterReader {
     void* const pointers[] = {mutable_pointer(x + images.begin * geometry_.image_elements()),
                               filter, y, bias_ ? mutable_pointer(inputs[2]) : nullptr};
     primitive.run({pointers, bias_ ? 4u : 3u}, scratch);
-    // Not as part of the primitive: oneDNN's relu turns NaN into 0 and would hide it.
+    // Not fused into the primitive, because oneDNN's relu turns NaN into 0 and would hide it.
     if (relu_) simd::loops().relu(y, y, images.size() * geometry_.result_elements());
   }
 
-  // No input element reaches a result: the bias alone is left.
+  // No input element reaches a result: only the bias is left.
   void run_degenerate(SliceRange images, const void* const* inputs,
                       void* const* outputs) const override {
     const std::int64_t channels = geometry_.out_channels;

@@ -8,8 +8,8 @@
 namespace towerflow::onednn {
 namespace {
 
-// Phase 0: each slice of the batch makes its partial sum in oneDNN's layout and brings it into
-// TensorFlow's, slice 0 into the output and the others into the workspace. Phase 1 adds them.
+// Phase 0: each slice of the batch computes its partial sum in oneDNN's layout and converts it to
+// TensorFlow's, slice 0 in the output and the others in the workspace. Phase 1 adds them.
 //
 // Workspace, for each slice: sum in oneDNN's layout, sum in HWIO, bias sum, scratch.
 class BackpropFilter final : public CpuKernel {
@@ -65,7 +65,7 @@ class BackpropFilter final : public CpuKernel {
  private:
   struct Part {
     Primitive primitive;
-    Primitive reorder;  // empty where the layout is TensorFlow's
+    Primitive reorder;  // empty if the layout is TensorFlow's
     dnnl::memory::desc filter;
   };
 
@@ -113,7 +113,7 @@ class BackpropFilter final : public CpuKernel {
     if (part.reorder) part.reorder.run({{blocked, filter}}, scratch);
   }
 
-  // No input element meets a gradient, but the bias still sees all of them.
+  // No input element meets a gradient, but the bias still sums all gradients.
   void run_degenerate(const float* dy, float* filter, float* bias) const {
     std::fill_n(filter, geometry_.filter_elements(), 0.0f);
     if (!bias_) return;

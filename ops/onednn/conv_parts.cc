@@ -31,8 +31,8 @@ ConvLayouts::ConvLayouts(const ConvGeometry& g, std::int64_t images, bool bias) 
   hwio = {filter, f32, memory::format_tag::hwio};
 }
 
-// With few input channels the library's batch-reduce kernel, which it prefers, has too short a sum
-// to be fast: 92 against 116 GFLOP/s for 5x5x1x32 (oneDNN 2.6.3, AVX-512).
+// With few input channels, the batch-reduce kernel that the library prefers has sums too short to
+// be fast: 92 against 116 GFLOP/s for 5x5x1x32 (oneDNN 2.6.3, AVX-512).
 dnnl::convolution_forward::primitive_desc choose_forward(const ConvLayouts& layouts,
                                                          const ConvGeometry& geometry) {
   auto pd = conv_forward_pd(cpu_engine(), layouts.descs, caller_scratchpad());

@@ -15,9 +15,9 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kUnit = 16;  // borders of slices, elements
+constexpr std::int64_t kUnit = 16;  // slice boundaries are multiples of this, in elements
 
-// A rows x columns matrix, element (r, c) at r * row_stride + c * column_stride.
+// A rows x columns matrix whose element (r, c) is at r * row_stride + c * column_stride.
 struct Matrix {
   std::int64_t rows, columns, row_stride, column_stride;
 
@@ -50,9 +50,9 @@ Primitive make_primitive(const Matrix& a, const Matrix& b, const Matrix& c) {
   });
 }
 
-/// c = a b. oneDNN packs parts of its operands into memory that it asks the system for; where it
-/// gets none the product is computed without, slowly: after some variables have been assigned, a
-/// step may not fail.
+/// Computes c = a b. oneDNN packs parts of its operands into memory that it allocates. If there is
+/// none, the product is computed without it, slowly: a step must not fail after it has assigned
+/// some variables.
 class Product {
  public:
   Product(const Matrix& a, const Matrix& b, const Matrix& c)
@@ -82,7 +82,7 @@ class Product {
   Primitive primitive_;
 };
 
-// Bias and relu on the part `rows` x `columns` of c, right after a slice has made it.
+// Applies bias and relu to the part `rows` x `columns` of c, right after a slice has computed it.
 void finish(const MatMulShape& shape, const MatMulOptions& options, SliceRange rows,
             SliceRange columns, const void* const* inputs, void* const* outputs) {
   if (!options.bias && !options.relu) return;
@@ -102,7 +102,7 @@ void finish(const MatMulShape& shape, const MatMulOptions& options, SliceRange r
   }
 }
 
-// Each slice is a product of its own over a part of the rows or of the columns of c.
+// Each slice is a separate product, over part of the rows or of the columns of c.
 class Direct final : public CpuKernel {
  public:
   Direct(const MatMulShape& s, const MatMulOptions& options)
@@ -163,12 +163,12 @@ class Direct final : public CpuKernel {
   std::size_t slice_bytes_ = 0;
 };
 
-// c = a b' for a flat c and a large b stored [columns, inner]: the data gradient of a fully
+// c = a b' for a wide c and a large b stored as [columns, inner]: the data gradient of a fully
 // connected layer. The library is a third slower on it than on c' = b a', whose operands it reads
-// along their rows, and turning the two small matrices around costs little (74 against 112 GFLOP/s
-// for 64 x 1024 x 1568; oneDNN 2.6.3, AVX-512).
+// along their rows, and transposing the two small matrices costs little (74 against 112 GFLOP/s for
+// 64 x 1024 x 1568; oneDNN 2.6.3, AVX-512).
 //
-// Phase 0 writes a' to the workspace; phase 1 multiplies a part of the columns and turns it around.
+// Phase 0 writes a' to the workspace; phase 1 computes part of the columns of c and transposes it.
 class Swapped final : public CpuKernel {
  public:
   static bool fits(const MatMulShape& s) {
@@ -230,7 +230,7 @@ class Swapped final : public CpuKernel {
   std::size_t slice_bytes_ = 0;
 };
 
-// A sum of nothing.
+// A product whose sums are empty.
 class Zeros final : public CpuKernel {
  public:
   Zeros(const MatMulShape& s, const MatMulOptions& options) : shape_(s), options_(options) {}

@@ -2,18 +2,18 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-/// The one place that knows both the version 2 and the version 3 interface of oneDNN.
+/// The only file that knows both the version 2 and the version 3 interface of oneDNN.
 ///
-/// Version 3 has no operation descriptors: a primitive descriptor takes their arguments itself.
+/// Version 3 has no operation descriptors: primitive descriptors take their arguments directly.
 namespace towerflow::onednn {
 
-/// What a convolution primitive descriptor is made from.
+/// The arguments of a convolution primitive descriptor.
 struct ConvDescs {
-  dnnl::memory::desc x, filter, bias, y;  ///< `bias` is empty when there is none
+  dnnl::memory::desc x, filter, bias, y;  ///< `bias` is empty if there is none
   dnnl::memory::dims strides, pad_before, pad_after;
 };
 
-/// Takes the implementation that the library prefers.
+/// Keeps the implementation that the library prefers.
 struct FirstImplementation {
   void operator()(dnnl::convolution_forward::primitive_desc&) const {}
 };
@@ -22,7 +22,7 @@ struct FirstImplementation {
 
 inline bool is_empty(const dnnl::memory::desc& desc) { return desc.get_ndims() == 0; }
 
-/// `choose` may step to another implementation.
+/// `choose` may advance to another implementation.
 template <class Choose = FirstImplementation>
 auto conv_forward_pd(const dnnl::engine& engine, const ConvDescs& d,
                      const dnnl::primitive_attr& attr, Choose choose = {}) {
@@ -56,8 +56,8 @@ inline auto matmul_pd(const dnnl::engine& engine, const dnnl::memory::desc& a,
 
 inline bool is_empty(const dnnl::memory::desc& desc) { return desc.data.ndims == 0; }
 
-/// `choose` may step to another implementation. It must do so here: the iterator of version 2
-/// points to the operation descriptor.
+/// `choose` may advance to another implementation. It must do so here, because the iterator of
+/// version 2 points to the operation descriptor.
 template <class Choose = FirstImplementation>
 auto conv_forward_pd(const dnnl::engine& engine, const ConvDescs& d,
                      const dnnl::primitive_attr& attr, Choose choose = {}) {

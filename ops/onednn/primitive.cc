@@ -16,8 +16,8 @@
 namespace towerflow::onednn {
 namespace {
 
-// Looked up at run time, because which OpenMP library serves oneDNN (or none) was decided when
-// oneDNN was built, not by the compiler of this file.
+// Looked up at run time, because which OpenMP library oneDNN uses (if any) was decided when oneDNN
+// was built, not by the compiler of this file.
 struct OpenMp {
   using SetThreads = void (*)(int);
   using GetThreads = int (*)();
@@ -31,8 +31,8 @@ const OpenMp& open_mp() {
   return functions;
 }
 
-// Bytes: more than oneDNN takes at a time (6 MiB for the code of products), since other threads
-// take some meanwhile. The first malloc of a thread reserves 64 MiB.
+// In bytes: more than oneDNN allocates at a time (6 MiB for the code of products), since other
+// threads allocate meanwhile. The first malloc of a thread reserves 64 MiB.
 constexpr std::size_t kRoom = std::size_t{32} << 20;
 constexpr std::size_t kRoomForProducts = std::size_t{160} << 20;
 
@@ -44,7 +44,7 @@ void check_room(const char* what, std::size_t bytes) {
   std::free(room);
 }
 
-/// A product of small matrices, for which oneDNN makes the code of all products.
+/// Multiplies small matrices, which makes oneDNN generate the code of all products.
 bool multiply_once(const char* what) {
   check_room(what, kRoomForProducts);
   constexpr int kSide = 16;
@@ -108,7 +108,7 @@ Primitive::Primitive(dnnl::primitive primitive, const dnnl::memory::desc& scratc
   state_->takes_memory = implementation(primitive).find("gemm") != std::string_view::npos;
   state_->primitive = std::move(primitive);
   state_->operands = std::move(operands);
-  // Towers share kernels, so each core may be in this one at the same time.
+  // Towers share kernels, so every core may run this one at the same time.
   const int cores = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
   for (int i = 0; i < concurrent + cores; ++i) {
     add_set().lent.store(false, std::memory_order_release);
@@ -163,7 +163,7 @@ bool Primitive::execute(MemorySet& set, std::span<void* const> pointers, std::by
   try {
     status = dnnl_primitive_execute(state_->primitive.get(), set.stream.get(),
                                     static_cast<int>(count), arguments.data());
-  } catch (const std::bad_alloc&) {  // of its lists of arguments
+  } catch (const std::bad_alloc&) {  // thrown by its lists of arguments
   }
   if (status == dnnl_success) return true;
   if (status == dnnl_out_of_memory) return false;

@@ -11,12 +11,12 @@
 
 namespace towerflow::onednn {
 
-/// The CPU engine of the process.
+/// Returns the CPU engine of the process.
 const dnnl::engine& cpu_engine();
 
-/// While it lives, oneDNN prepares and runs everything on the calling thread alone. The setting of
-/// OpenMP that it changes belongs to the thread and is restored at the end; in a build of oneDNN
-/// without OpenMP it does nothing.
+/// While it exists, oneDNN prepares and runs everything on the calling thread only. It changes an
+/// OpenMP setting of the thread and restores it at the end. Does nothing if oneDNN was built
+/// without OpenMP.
 class OneThread {
  public:
   OneThread();
@@ -28,20 +28,22 @@ class OneThread {
   int before_;
 };
 
-/// Bytes up to the next whole cache line.
+/// Rounds a number of bytes up to whole cache lines.
 constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Attributes every primitive here has: scratch memory comes from the caller.
+/// Returns the attributes of every primitive here: the caller provides scratch memory.
 dnnl::primitive_attr caller_scratchpad();
 
-/// Throws ResourceExhaustedError, naming `what`, where the system has little memory left: oneDNN
-/// reads through null pointers when it gets none while it prepares. The first call has oneDNN make
-/// the code that it would make when its first product runs, too late for an error.
+/// Throws ResourceExhaustedError, naming `what`, if the system has little memory left, because
+/// oneDNN dereferences null pointers if an allocation fails while it prepares. The first call also
+/// makes oneDNN generate the code that it would otherwise generate in its first product, too late
+/// for an error.
 void make_ready(const char* what);
 
-/// Calls `make` for one thread and turns an error of oneDNN into InternalError or
-/// ResourceExhaustedError that names `what`.
+/// Turns the current error of oneDNN into InternalError or ResourceExhaustedError that names
+/// `what`.
 [[noreturn]] void rethrow_dnnl(const char* what);
+/// Calls `make` on one thread, turning errors of oneDNN as `rethrow_dnnl` does.
 template <class Make>
 auto prepare(const char* what, Make make) {
   const OneThread one;
@@ -55,9 +57,9 @@ auto prepare(const char* what, Make make) {
 
 /// A oneDNN primitive prepared for one thread, run on raw pointers.
 ///
-/// oneDNN's memory objects carry the pointers of one execution, so a few sets of them are made
-/// ahead and lent to one execution each; when more run at once than foreseen another is made, and
-/// kept.
+/// oneDNN's memory objects hold the pointers of one execution, so a few sets of them are made in
+/// advance, each lent to one execution at a time. If more executions than foreseen run at once,
+/// another set is made and kept.
 class Primitive {
  public:
   static constexpr std::size_t kMaxOperands = 4;
@@ -75,14 +77,14 @@ class Primitive {
   explicit operator bool() const { return state_ != nullptr; }
   std::size_t scratch_bytes() const;
 
-  /// Whether a run asks the system for memory besides `scratch`: oneDNN's products of matrices do,
-  /// and the convolutions that it makes of them.
+  /// Returns whether a run allocates memory besides `scratch`. oneDNN's matrix products do, and so
+  /// do the convolutions that it implements by them.
   bool takes_memory() const;
 
-  /// Runs on the calling thread; `pointers` in the order of the operands. Throws
-  /// ResourceExhaustedError where `takes_memory` and there is none.
+  /// Runs on the calling thread. `pointers` are in the order of the operands. Throws
+  /// ResourceExhaustedError if there is no memory for the run, see `takes_memory`.
   void run(std::span<void* const> pointers, std::byte* scratch) const;
-  /// The same, but returns false where there is no memory. What was written is of no use then.
+  /// Like `run`, but returns false if there is no memory; the outputs are then undefined.
   [[nodiscard]] bool try_run(std::span<void* const> pointers, std::byte* scratch) const;
 
  private:
@@ -99,19 +101,19 @@ class Primitive {
     ~State();
 
     dnnl::primitive primitive;
-    std::vector<Operand> operands;  // the scratchpad, where there is one, is the last
+    std::vector<Operand> operands;  // the scratchpad, if there is one, is the last
     std::size_t scratch_bytes = 0;
     bool takes_memory = false;
     std::atomic<MemorySet*> sets{nullptr};  // a list that only grows
   };
-  /// Puts a new set, lent already, before the others.
+  /// Adds a new set, already lent, at the head of the list.
   MemorySet& add_set() const;
   bool execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const;
 
   std::unique_ptr<State> state_;
 };
 
-/// A copy between layouts; empty (false) when both are the same.
+/// Returns a copy between layouts, or an empty primitive (false) if both are the same.
 Primitive make_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to,
                        int concurrent);
 

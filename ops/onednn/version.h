@@ -4,7 +4,7 @@
 
 namespace towerflow::onednn {
 
-/// The version of the oneDNN library that runs, "2.6.3"; it may be newer than the headers.
+/// Returns the version of the oneDNN library in use, "2.6.3"; it may be newer than the headers.
 std::string library_version();
 
 }  // namespace towerflow::onednn

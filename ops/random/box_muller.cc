@@ -3,26 +3,26 @@
 namespace towerflow::random {
 namespace {
 
-/// An unevaluated sum: about 106 bits.
+/// An unevaluated sum of two doubles, with about 106 bits.
 struct Pair {
   double high;
   double low;
 };
 
-/// a + b exactly, for |a| >= |b| or a == 0.
+/// Returns a + b exactly, for |a| >= |b| or a == 0.
 Pair ordered_sum(double a, double b) noexcept {
   const double sum = a + b;
   return {sum, b - (sum - a)};
 }
 
-/// a + b exactly (Knuth).
+/// Returns a + b exactly (Knuth).
 Pair exact_sum(double a, double b) noexcept {
   const double sum = a + b;
   const double part = sum - a;
   return {sum, (a - (sum - part)) + (b - part)};
 }
 
-/// a * b exactly (Dekker); std::fma would be a slow library call on processors without it.
+/// Returns a * b exactly (Dekker); std::fma would be a slow library call on processors without it.
 Pair exact_product(double a, double b) noexcept {
   constexpr double kSplit = 0x1p27 + 1;
   const double ta = kSplit * a;
@@ -40,7 +40,7 @@ Pair product(Pair a, Pair b) noexcept {
   return ordered_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
 }
 
-/// c[0] + z c[1] + z^2 c[2] + ...
+/// Returns c[0] + z c[1] + z^2 c[2] + ...
 template <int kTerms>
 double polynomial(double z, const double (&c)[kTerms]) noexcept {
   double sum = c[kTerms - 1];
@@ -48,7 +48,7 @@ double polynomial(double z, const double (&c)[kTerms]) noexcept {
   return sum;
 }
 
-/// The coefficients of (atanh(s) - s) / s^3 in s^2.
+/// The coefficients of (atanh(s) - s) / s^3 as a polynomial in s^2.
 constexpr double kAtanh[] = {1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11, 1.0 / 13,
                              1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
 /// 1/5!, -1/7!, ... and 1/4!, -1/6!, ...; denominators up to 18! are exact.
@@ -59,7 +59,7 @@ constexpr double kCosine[] = {
     1.0 / 24,        -1.0 / 720,         1.0 / 40320,          -1.0 / 3628800,
     1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000, -1.0 / 6402373705728000};
 
-/// Sine of r = r.high + r.low with |r| <= pi / 4 and z = r^2.
+/// Returns the sine of r = r.high + r.low, for |r| <= pi / 4 and z = r^2.
 double sine_near_zero(Pair r, Pair z) noexcept {
   constexpr Pair kSixth{-1.0 / 6, -0x1.5555555555555p-57};
   const Pair head = exact_sum(kSixth.high, z.high * polynomial(z.high, kSine));
@@ -76,7 +76,7 @@ double cosine_near_zero(Pair z) noexcept {
 }  // namespace
 
 double log_double(double u) noexcept {
-  // As log_float, with the leading terms carried in pairs.
+  // Like log_float, with the leading terms carried in pairs.
   constexpr std::int64_t kSqrtHalf = 0x3fe6a09e667f3bcc;
   const auto bits = std::bit_cast<std::int64_t>(u);
   const std::int64_t exponent = (bits - kSqrtHalf) >> 52;

@@ -6,23 +6,23 @@
 #include <cmath>
 #include <cstdint>
 
-// Box and Muller's pair of normals, and the logarithm, sine and cosine it needs.
+// Box and Muller's pairs of normals, and the logarithm, sine and cosine that they need.
 //
-// The elementary functions are our own, from IEEE additions, multiplications and divisions in a
-// fixed order, so that the numbers do not depend on the C library, the compiler, its level of
-// optimisation or the width of vectors (given -ffp-contract=off). Float results are computed in
-// double and rounded once. The series are Taylor's, but for the sine and cosine of floats: those
-// are the minimax polynomials of scripts/fit_sincos.py, of the degrees that glibc has, so that
-// nearly every rounding falls as in TensorFlow, which calls glibc.
+// The elementary functions are our own. They use IEEE additions, multiplications and divisions in a
+// fixed order, so that the numbers do not depend on the C library, the compiler, its optimisation
+// level or the vector width (given -ffp-contract=off). Float results are computed in double and
+// rounded once. The series are Taylor series, except for the sine and cosine of floats: those are
+// the minimax polynomials of scripts/fit_sincos.py, of the same degrees as glibc's, so that nearly
+// every rounding agrees with TensorFlow, which calls glibc.
 
 namespace towerflow::random {
 
-/// [0, 1) from the low 23 bits of `x`.
+/// Returns a number in [0, 1) made of the low 23 bits of `x`.
 inline float unit_float(std::uint32_t x) noexcept {
   return std::bit_cast<float>((x & 0x7fffffU) | 0x3f800000U) - 1.0F;
 }
 
-/// [0, 1) from the low 20 bits of `high` and all of `low`.
+/// Returns a number in [0, 1) made of the low 20 bits of `high` and all of `low`.
 inline double unit_double(std::uint32_t high, std::uint32_t low) noexcept {
   const std::uint64_t mantissa = (std::uint64_t{high & 0xfffffU} << 32) | low;
   return std::bit_cast<double>(mantissa | 0x3ff0000000000000U) - 1.0;
@@ -30,10 +30,10 @@ inline double unit_double(std::uint32_t high, std::uint32_t low) noexcept {
 
 inline constexpr double kTwoPi = 0x1.921fb54442d18p+2;
 inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
-/// Keeps the logarithm away from 0; TensorFlow's value.
+/// Lower bound of the logarithm's argument, which keeps it away from 0; TensorFlow's value.
 inline constexpr double kSmallestUniform = 1.0e-7;
 
-/// Natural logarithm of a positive normal float, within 0.501 ulp.
+/// Returns the natural logarithm of a positive normal float, within 0.501 ulp.
 inline float log_float(float u) noexcept {
   // u = m * 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1).
   constexpr std::int32_t kSqrtHalf = 0x3f3504f3;
@@ -48,7 +48,7 @@ inline float log_float(float u) noexcept {
   return static_cast<float>(e * kLog2 + 2.0 * (s + s * tail));
 }
 
-/// Sine and cosine of `x` in [0, 2 pi], within 0.57 ulp.
+/// Computes sine and cosine of `x` in [0, 2 pi], within 0.57 ulp.
 inline void sincos_float(float x, float& sine, float& cosine) noexcept {
   constexpr double kHalfPi = 0x1.921fb54442d18p+0;  // ends in zero bits: its multiples are exact
   constexpr double kHalfPiRest = 0x1.1a62633145c07p-54;
@@ -70,8 +70,8 @@ inline void sincos_float(float x, float& sine, float& cosine) noexcept {
   cosine = std::bit_cast<float>(cosine_bits ^ swap ^ (((turn + 1U) & 2U) << 30));
 }
 
-/// kPairs pairs of standard normals, each from one word of `x0` and one of `x1`. Stage by stage, so
-/// that compilers vectorise all of it.
+/// Computes kPairs pairs of standard normals, each from one word of `x0` and one of `x1`. Each
+/// stage has its own loop, so that compilers vectorise all of them.
 template <int kPairs>
 void box_muller(const std::uint32_t* x0, const std::uint32_t* x1, float* first,
                 float* second) noexcept {
@@ -87,14 +87,14 @@ void box_muller(const std::uint32_t* x0, const std::uint32_t* x1, float* first,
   for (int i = 0; i < kPairs; ++i) second[i] *= radius[i];
 }
 
-/// One pair of standard normals from four words, each within an ulp or so of the exact value for
-/// these words.
+/// Computes one pair of standard normals from four words, each within about one ulp of the exact
+/// value for these words.
 void box_muller(const std::array<std::uint32_t, 4>& words, double& first, double& second) noexcept;
 
-/// Natural logarithm of a positive normal double, within 0.53 ulp.
+/// Returns the natural logarithm of a positive normal double, within 0.53 ulp.
 double log_double(double u) noexcept;
 
-/// Sine and cosine of `x` in [0, 2 pi], within 0.55 ulp.
+/// Computes sine and cosine of `x` in [0, 2 pi], within 0.55 ulp.
 void sincos_double(double x, double& sine, double& cosine) noexcept;
 
 }  // namespace towerflow::random

@@ -13,9 +13,9 @@
 namespace towerflow::random {
 namespace {
 
-/// Groups worked on at once: their words and normals stay in the first-level cache.
+/// Number of groups processed at once: their words and normals stay in the L1 cache.
 constexpr int kLanes = 64;
-/// Blocks of the stream set aside for each element of a distribution that rejects.
+/// Blocks of the stream reserved for each element of a distribution that rejects candidates.
 constexpr std::uint64_t kBlocksPerElement = 64;
 constexpr double kTruncation = 2.0;
 
@@ -35,7 +35,7 @@ void check_range(std::span<T> out, GroupRange range) {
                     range.end, groups));
 }
 
-/// Writes `group`, all of it or what the output has left.
+/// Writes `group`, or as much of it as the output has room for.
 template <class T>
 void store(const Group<T>& group, std::span<T> out, std::int64_t index) noexcept {
   const auto offset = static_cast<std::size_t>(index * kGroupSize<T>);
@@ -44,7 +44,7 @@ void store(const Group<T>& group, std::span<T> out, std::int64_t index) noexcept
 }
 
 /// Calls `f(words, first, lanes)` for the range in pieces of at most kLanes groups: lane i of
-/// `words` is the first block of group first + i, groups lying `stride` blocks apart.
+/// `words` is the first block of group first + i. Groups are `stride` blocks apart.
 template <class F>
 void for_lanes(const Philox& base, std::uint64_t stride, GroupRange range, F&& f) {
   std::uint32_t words[4][kLanes];
@@ -54,7 +54,7 @@ void for_lanes(const Philox& base, std::uint64_t stride, GroupRange range, F&& f
   }
 }
 
-/// Fills groups from one block each: `convert(w0, w1, w2, w3)` makes the group.
+/// Fills groups from one block each, which `convert(w0, w1, w2, w3)` turns into a group.
 template <class T, class F>
 void fill_by_block(const Philox& base, std::span<T> out, GroupRange range, F&& convert) {
   for_lanes(
@@ -64,7 +64,7 @@ void fill_by_block(const Philox& base, std::span<T> out, GroupRange range, F&& c
       });
 }
 
-/// The normals of kLanes blocks, in the order of the words they come from.
+/// The normals computed from kLanes blocks, in the order of their words.
 struct NormalLanes {
   float value[4][kLanes];
   explicit NormalLanes(const std::uint32_t (&words)[4][kLanes]) noexcept {
@@ -76,7 +76,7 @@ struct NormalLanes {
   }
 };
 
-/// The normals of one block.
+/// Returns the normals computed from one block.
 Group<float> normals_of(const Philox::Block& words, float) noexcept {
   Group<float> g;
   box_muller<1>(&words[0], &words[1], &g[0], &g[1]);
@@ -89,8 +89,8 @@ Group<double> normals_of(const Philox::Block& words, double) noexcept {
   return g;
 }
 
-/// Appends the candidates within the truncation to `result` until it is full. Returns how many
-/// elements `result` then has.
+/// Appends the candidates within the truncation to `result`, which has `kept` elements so far,
+/// until it is full. Returns the new number of elements.
 template <class T>
 std::size_t append_untruncated(const Group<T>& candidates, Group<T>& result,
                                std::size_t kept) noexcept {
@@ -100,8 +100,8 @@ std::size_t append_untruncated(const Group<T>& candidates, Group<T>& result,
   return kept;
 }
 
-/// A group of truncated normals from `candidates`, the first block's, and `rest`, the stream that
-/// follows them.
+/// Returns a group of truncated normals from `candidates`, those of the first block, and `rest`,
+/// the stream after it.
 template <class T>
 Group<T> truncated(const Group<T>& candidates, Philox rest) noexcept {
   Group<T> result{};

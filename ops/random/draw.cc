@@ -39,7 +39,7 @@ void integer_shape(InferenceContext& context) {
   context.add_output(dtype, shape_from_input(context, 0));
 }
 
-/// Whether the operand is this integer as written in the program: 0, not 0.0 and not a tensor.
+/// Returns whether the operand is this integer as a literal: 0, not 0.0 and not a tensor.
 bool is_literal(const Operand& operand, std::int64_t value) {
   if (operand.nested() == nullptr) return false;
   const Nested::Value& written = operand.nested()->value();
@@ -48,7 +48,7 @@ bool is_literal(const Operand& operand, std::int64_t value) {
   return truth != nullptr && static_cast<std::int64_t>(*truth) == value;
 }
 
-/// The inner node that draws: `type` from `inputs`, whose first is the shape, called `name`.
+/// Adds the inner node that draws: an op `type` called `name`, whose first input is the shape.
 Tensor add_draw(Graph& graph, const char* type, const std::string& name, std::vector<Tensor> inputs,
                 DType dtype, std::optional<std::int64_t> seed, Site site) {
   const random::Seeds seeds = random::get_seed(graph.seed, seed, graph.next_op_seed);
@@ -64,7 +64,7 @@ Tensor add_draw(Graph& graph, const char* type, const std::string& name, std::ve
   return made;
 }
 
-/// An empty list of sizes is of no dtype in itself: the shape of a scalar.
+/// Converts a shape to a tensor. An empty list, the shape of a scalar, has no dtype by itself.
 Tensor shape_tensor(Graph& graph, const Operand& shape) {
   const Nested* nested = shape.nested();
   const auto* items =
@@ -110,7 +110,7 @@ Tensor normal(const char* type, const char* default_name, const Operand& shape,
   return sum.input(scaled.output(0), "x").input(mean, "y").output();
 }
 
-/// random_uniform of integers.
+/// Draws the integers of random_uniform.
 Tensor uniform_integers(const Operand& shape, const RandomUniformOptions& options, Site site) {
   OpBuilder draw("RandomUniformInt", options.name, "random_uniform", site,
                  {&shape, &options.minval, &*options.maxval});

@@ -11,12 +11,12 @@
 namespace towerflow {
 namespace {
 
-/// 64 KiB of output, less than of other loops: a drawn number takes longer than a sum.
+/// 64 KiB of output, less than in other loops, since drawing a number takes longer than adding one.
 constexpr std::int64_t kGroupsPerSlice = 4096;
 
-/// Reserves a run's part of the stream, then fills it in slices that depend on the count alone.
-/// `Fill` is called with (args, base, out, groups); `check(args)` before anything is reserved,
-/// which throws where it refuses something.
+/// Reserves a run's part of the stream, then fills it in slices that depend only on the count.
+/// `Fill::check(args)`, called before anything is reserved, throws for invalid arguments; then
+/// `Fill::fill(args, base, out, groups)` is called for each slice.
 template <class T, class Fill>
 class DrawKernel final : public PreparedKernel {
  public:

@@ -6,8 +6,8 @@
 
 namespace towerflow::random {
 
-/// The stream of random op `node` in the session of the run, started from `seeds` on first use.
-/// It lives as long as the session, so that each run goes on where the last one ended.
+/// Returns the stream of random op `node` in the session of the run, started from `seeds` on first
+/// use. It lives as long as the session, so that each run continues where the last one ended.
 GuardedPhilox& generator_of(const LaunchArgs& args, const std::string& node, const Seeds& seeds);
 
 }  // namespace towerflow::random

@@ -7,10 +7,10 @@
 namespace towerflow::random {
 
 /// The counter-based generator Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
-/// 1, 2, 3", SC 2011), keyed as TensorFlow keys it, so that equal seeds give equal bits.
+/// 1, 2, 3", SC 2011), keyed like TensorFlow's, so that equal seeds give equal bits.
 ///
-/// A value type: a copy continues the same stream on its own. Each draw yields 128 bits and moves
-/// the 128-bit counter on by one; `skip` moves it without drawing, in constant time.
+/// A value type: a copy continues the same stream independently. Each draw yields 128 bits and
+/// advances the 128-bit counter by one; `skip` advances it without drawing, in constant time.
 class Philox {
  public:
   /// Four 32-bit numbers, in the order in which they are consumed.
@@ -24,13 +24,13 @@ class Philox {
   constexpr std::uint64_t counter_low() const noexcept { return low_; }
   constexpr std::uint64_t counter_high() const noexcept { return high_; }
 
-  /// Moves on by `count` blocks.
+  /// Advances by `count` blocks.
   constexpr void skip(std::uint64_t count) noexcept {
     low_ += count;
     if (low_ < count) ++high_;
   }
 
-  /// The block at the present counter; moves on by one.
+  /// Returns the block at the current counter and advances by one.
   constexpr Block operator()() noexcept {
     Block x = {static_cast<std::uint32_t>(low_), static_cast<std::uint32_t>(low_ >> 32),
                static_cast<std::uint32_t>(high_), static_cast<std::uint32_t>(high_ >> 32)};
@@ -61,7 +61,7 @@ class Philox {
   std::uint64_t high_;
 };
 
-/// Hands the words of successive blocks out one at a time, as rejection and shuffling need them.
+/// Hands out the words of successive blocks one at a time, as shuffling needs them.
 class PhiloxWords {
  public:
   explicit PhiloxWords(const Philox& generator) noexcept : generator_(generator) {}
@@ -80,9 +80,9 @@ class PhiloxWords {
   std::size_t used_ = 4;
 };
 
-/// The blocks of kLanes counters at once: word w of lane i is `out[w][i]`, drawn `first + i *
-/// stride` blocks after `base`. Laid out by word so that compilers vectorise the rounds; the bits
-/// are those of `skip` followed by a draw.
+/// Computes the blocks of kLanes counters at once: word w of lane i is `out[w][i]`, drawn `first +
+/// i * stride` blocks after `base`. Laid out by word so that compilers vectorise the rounds. The
+/// result is bitwise that of `skip` followed by a draw.
 template <int kLanes>
 void philox_lanes(const Philox& base, std::uint64_t first, std::uint64_t stride,
                   std::uint32_t (&out)[4][kLanes]) noexcept {

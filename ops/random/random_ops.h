@@ -8,31 +8,31 @@
 
 namespace towerflow {
 
-/// Tensors of random numbers: each run of a session draws the next ones of the op's own stream, a
-/// new session starts the stream again. The numbers are TensorFlow's for the same seeds (normals
-/// within 2 units of the last place); `random::get_seed` says how graph and op seed combine. With
-/// neither of them, numbers differ from session to session.
+/// Tensors of random numbers. Each run of a session draws the next numbers of the op's own stream;
+/// a new session restarts the stream. The numbers are TensorFlow's for the same seeds (normals
+/// within 2 ulp); `random::get_seed` documents how graph and op seed combine. If neither is set,
+/// numbers differ from session to session.
 
-/// Sets the seed of the default graph for the random ops made from now on. (tf.set_random_seed)
+/// Sets the seed of the default graph for random ops added from now on. (tf.set_random_seed)
 void set_random_seed(std::optional<std::int64_t> seed);
 
 struct RandomUniformOptions {
   Operand minval = 0;               ///< lowest value that may be drawn
-  std::optional<Operand> maxval{};  ///< first value above those; 1 when absent, for floats only
+  std::optional<Operand> maxval{};  ///< exclusive upper bound; 1 if absent, for floats only
   DType dtype = DType::float32;
   std::optional<std::int64_t> seed{};
   std::string name{};
 };
 
-/// Numbers uniform in [minval, maxval).
+/// Draws numbers uniformly from [minval, maxval).
 ///
 /// shapes   shape [rank] (int32 or int64); minval, maxval broadcast to it, scalars for integers
 /// dtypes   float32, float64, int32, int64
 /// grads    minval, maxval: through the scaling of floats; shape: none
 /// errors   ValueError: a dtype that cannot be drawn, an integer dtype without maxval, a shape with
-///          a negative size. At run time InvalidArgumentError: minval >= maxval (integers), a size
-///          of -1
-/// source   tf.random_uniform. Integers are taken by remainder, with TensorFlow's slight bias.
+///          a negative size; in a run InvalidArgumentError: minval >= maxval (integers), a size of
+///          -1
+/// source   tf.random_uniform. Integers are drawn by remainder, with TensorFlow's slight bias.
 Tensor random_uniform(const Operand& shape, RandomUniformOptions options = {},
                       Site site = Site::current());
 
@@ -44,18 +44,18 @@ struct RandomNormalOptions {
   std::string name{};
 };
 
-/// Numbers of a normal distribution.
+/// Draws numbers from a normal distribution.
 ///
 /// shapes   shape [rank] (int32 or int64); mean, stddev broadcast to it
 /// dtypes   float32, float64
 /// grads    mean, stddev; shape: none
-/// errors   TypeError: an integer dtype. ValueError and InvalidArgumentError: as random_uniform
+/// errors   TypeError: an integer dtype; ValueError and InvalidArgumentError: as random_uniform
 /// source   tf.random_normal
 Tensor random_normal(const Operand& shape, RandomNormalOptions options = {},
                      Site site = Site::current());
 
-/// Numbers of a normal distribution, drawn again until they are within two standard deviations of
-/// the mean.
+/// Draws numbers from a normal distribution, redrawn until they are within two standard deviations
+/// of the mean.
 ///
 /// shapes, dtypes, grads, errors   as random_normal
 /// source   tf.truncated_normal
@@ -67,11 +67,11 @@ struct RandomShuffleOptions {
   std::string name{};
 };
 
-/// The same rows in a random order that changes with every run; seeds and streams as above.
+/// Returns the rows in a random order that changes with every run. Seeds and streams are as above.
 ///
 /// shapes   value [rows, ...] -> [rows, ...]; a scalar stays as it is     dtypes  all
 /// grads    none, as in TensorFlow
-/// errors   InvalidArgumentError at run time: 2^32 rows or more
+/// errors   in a run InvalidArgumentError: 2^32 rows or more
 /// source   tf.random_shuffle
 Tensor random_shuffle(const Operand& value, RandomShuffleOptions options = {},
                       Site site = Site::current());

@@ -5,11 +5,12 @@
 
 #include "ops/window.h"
 
-/// Naive loops, the oracle of the tests; `Sum` is the type that products are summed in.
+/// Plain loops: the reference kernels, and the oracle of the tests. `Sum` is the type in which
+/// products are summed.
 namespace towerflow::reference {
 
 /// Calls `visit(n, p, q, r, s, h, w)` for every output position, filter position and the input
-/// position they meet at, where that lies inside the image.
+/// position that they combine, if it is inside the image.
 template <class Visit>
 void for_each_window(const ConvGeometry& g, Visit visit) {
   for (std::int64_t n = 0; n < g.batch; ++n)
@@ -24,7 +25,7 @@ void for_each_window(const ConvGeometry& g, Visit visit) {
           }
 }
 
-/// Offset of channel 0: NHWC of the input and of the result, HWIO of the filter.
+/// Return the offset of channel 0, in NHWC for the input and the result, HWIO for the filter.
 inline std::int64_t input_at(const ConvGeometry& g, std::int64_t n, std::int64_t h,
                              std::int64_t w) {
   return ((n * g.rows.input + h) * g.columns.input + w) * g.in_channels;
@@ -54,7 +55,7 @@ void conv2d(const ConvGeometry& g, const T* x, const T* filter, const T* bias, S
   });
 }
 
-/// dx of conv2d.
+/// Computes dx of conv2d.
 template <class T, class Sum>
 void conv2d_backprop_input(const ConvGeometry& g, const T* filter, const T* dy, Sum* dx) {
   std::fill_n(dx, g.batch * g.image_elements(), Sum(0));
@@ -69,7 +70,7 @@ void conv2d_backprop_input(const ConvGeometry& g, const T* filter, const T* dy, 
   });
 }
 
-/// dfilter of conv2d and, where `dbias` is not null, the sum of dy over images and positions.
+/// Computes dfilter of conv2d and, if `dbias` is not null, the sum of dy over images and positions.
 template <class T, class Sum>
 void conv2d_backprop_filter(const ConvGeometry& g, const T* x, const T* dy, Sum* dfilter,
                             Sum* dbias) {

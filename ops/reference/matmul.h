@@ -4,7 +4,8 @@
 
 namespace towerflow::reference {
 
-/// c [rows, columns] = op(a) op(b), where op transposes if asked to; `Sum` is the type of the sums.
+/// c [rows, columns] = op(a) op(b), where op transposes if requested. `Sum` is the type of the
+/// sums.
 template <class T, class Sum>
 void matmul(std::int64_t rows, std::int64_t inner, std::int64_t columns, bool transpose_a,
             bool transpose_b, const T* a, const T* b, Sum* c) {

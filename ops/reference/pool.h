@@ -9,8 +9,8 @@
 
 namespace towerflow::reference {
 
-/// Calls `visit(at)` with the offset of every element of the window of (n, p, q), channel c, in
-/// row-major order.
+/// Calls `visit(at)` with the offset of every element inside the image of the window of (n, p, q),
+/// channel c, in row-major order.
 template <class Visit>
 void for_each_in_window(const PoolGeometry& g, std::int64_t n, std::int64_t p, std::int64_t q,
                         std::int64_t c, Visit visit) {
@@ -33,8 +33,7 @@ void for_each_result(const PoolGeometry& g, Visit visit) {
         for (std::int64_t c = 0; c < g.channels; ++c) visit(out++, n, p, q, c);
 }
 
-/// y = max_pool(x): the largest number of each window, the lowest finite one at least; NaN never
-/// wins.
+/// y = max_pool(x): the maximum of each window, at least the lowest finite number; NaN never wins.
 template <class T>
 void max_pool(const PoolGeometry& g, const T* x, T* y) {
   for_each_result(g, [&](auto out, auto n, auto p, auto q, auto c) {
@@ -46,7 +45,7 @@ void max_pool(const PoolGeometry& g, const T* x, T* y) {
   });
 }
 
-/// dx of max_pool: dy goes to the first largest element, where a NaN that comes first stays.
+/// dx of max_pool: dy goes to the first largest element. A NaN that comes first keeps its place.
 template <class T>
 void max_pool_grad(const PoolGeometry& g, const T* x, const T* dy, T* dx) {
   std::fill_n(dx, g.batch * g.image_elements(), T(0));
@@ -59,7 +58,8 @@ void max_pool_grad(const PoolGeometry& g, const T* x, const T* dy, T* dx) {
   });
 }
 
-/// Of each window, the element of ddx at the place of the first largest element of x.
+/// ddy of max_pool: for each window, the element of ddx at the position of the first largest
+/// element of x.
 template <class T>
 void max_pool_grad_grad(const PoolGeometry& g, const T* x, const T* ddx, T* ddy) {
   for_each_result(g, [&](auto out, auto n, auto p, auto q, auto c) {
@@ -85,7 +85,7 @@ void avg_pool(const PoolGeometry& g, const T* x, T* y) {
   });
 }
 
-/// dx of avg_pool: dy goes to the elements of its window in equal parts.
+/// dx of avg_pool: dy is shared equally among the elements of its window inside the image.
 template <class T>
 void avg_pool_grad(const PoolGeometry& g, const T* dy, T* dx) {
   std::fill_n(dx, g.batch * g.image_elements(), T(0));

@@ -6,8 +6,8 @@
 
 namespace towerflow::reference {
 
-/// loss[i] = -log softmax(logits)[i, label], dlogits = softmax(logits) - one_hot(label); `Sum` is
-/// the type everything is computed in.
+/// loss[i] = -log softmax(logits)[i, label], dlogits = softmax(logits) - one_hot(label). All
+/// computations are done in type `Sum`.
 template <class T, class Sum>
 void sparse_softmax_xent(std::int64_t rows, std::int64_t classes, const T* logits,
                          const std::int64_t* labels, Sum* loss, Sum* dlogits) {
