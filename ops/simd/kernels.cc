@@ -10,7 +10,7 @@
 namespace towerflow::simd {
 namespace {
 
-constexpr std::int64_t kUnit = 16;  // borders of slices, elements
+constexpr std::int64_t kUnit = 16;  // slice boundaries are multiples of this, in elements
 
 class Sum final : public CpuKernel {
  public:

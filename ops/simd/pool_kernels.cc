@@ -32,7 +32,8 @@ class MaxPool final : public CpuKernel {
   int slices_;
 };
 
-// Channel sums that slices of images make side by side and a second phase adds in slice order.
+// Channel sums, computed in parallel by slices of images and added in slice order by a second
+// phase.
 //
 // Workspace, for each slice: total, block.
 class PartialSums {

@@ -6,20 +6,20 @@
 
 namespace towerflow::simd {
 
-/// How the gradients of towers become one, element by element:
-/// (((start + w0 g0) + w1 g1) + ...) / divisor, with the bits of doing so in that many passes.
+/// How the gradients of towers are combined, element by element:
+/// (((start + w0 g0) + w1 g1) + ...) / divisor, bitwise as in that many passes.
 template <class T>
 struct GradientSumOf {
   const T* const* gradients;
-  const T* weights;  ///< one number a tower, or null: not multiplied
+  const T* weights;  ///< one weight per tower, or null for none
   int towers;
-  T start;    ///< 0, or -0 which leaves the first gradient as it is
-  T divisor;  ///< 1: as it is
+  T start;    ///< 0, or -0 which leaves the first gradient unchanged
+  T divisor;  ///< 1 for none
 };
 using GradientSum = GradientSumOf<float>;
 
-/// Applies a rule to n elements of the variable and its slots, `written` in the rule's order, each
-/// of which no other operand may overlap unless it is exactly the same memory.
+/// Applies a rule to n elements of the variable and its slots, `written` in the rule's order. None
+/// of them may overlap another operand unless it is exactly the same memory.
 template <class Rule>
 using UpdateLoop = void (*)(const Rule& rule, float* const* written, const GradientSum& gradient,
                             std::int64_t n);
@@ -42,7 +42,7 @@ using UpdateLoops = UpdateLoopsOf<AddRule<float>, SubtractRule<float>, MovingAve
                                   NesterovRule<float>, AdamRule<float>, AdagradRule<float>,
                                   RmsPropRule<float>, CenteredRmsPropRule<float>>;
 
-/// The gradients' sum alone, as an update would see it. `out` may be one of them.
+/// Computes only the sum of the gradients, as an update would see it. `out` may be one of them.
 using GradientSumLoop = void (*)(const GradientSum& gradient, float* out, std::int64_t n);
 
 }  // namespace towerflow::simd

@@ -11,7 +11,7 @@ std::size_t floats(std::int64_t count) { return static_cast<std::size_t>(count) 
 std::int64_t point_elements(const ConvGeometry& g) {
   return kWinogradPoints * g.in_channels * g.out_channels;
 }
-// One part of a workspace for each slice.
+// Adds one part of a workspace for each slice and returns their offsets.
 std::vector<std::size_t> add_parts(WorkspaceLayout& layout, int slices, std::size_t bytes) {
   std::vector<std::size_t> offsets;
   for (int i = 0; i < slices; ++i) offsets.push_back(layout.add(bytes));
@@ -20,15 +20,15 @@ std::vector<std::size_t> add_parts(WorkspaceLayout& layout, int slices, std::siz
 float* part(std::byte* workspace, std::size_t offset) {
   return reinterpret_cast<float*>(workspace + offset);
 }
-// Slices of a loop over input channels of the filter.
+// Returns the number of slices of a loop over input channels of the filter.
 int filter_slices(const ConvGeometry& g) {
   return slice_count(point_elements(g), 4 * kLoopGrain, kMostPartialSlices);
 }
 
-// y = conv2d(x, filter), or with the filter turned and its channels exchanged the gradient of x,
-// which is such a convolution of dy: `g` describes the convolution that is computed.
+// y = conv2d(x, filter). With the filter turned and its channels exchanged, this also computes the
+// gradient of x, which is such a convolution of dy; `g` describes the convolution that is computed.
 //
-// Phase 0 brings the filter to the points, phase 1 does slices of images.
+// Phase 0 transforms the filter to the points, phase 1 processes slices of images.
 class Convolution final : public CpuKernel {
  public:
   Convolution(const ConvGeometry& g, const WinogradOptions& options, bool backward)
@@ -65,8 +65,8 @@ class Convolution final : public CpuKernel {
   }
 
  private:
-  // The part of the filter [window, window, out, in] that belongs to `in`, as [window, window, in,
-  // out].
+  // Returns the part of the filter [window, window, out, in] that belongs to `in`, as
+  // [window, window, in, out].
   const float* exchanged(const float* filter, SliceRange in, float* result) const {
     const std::int64_t matrix = g_.in_channels * g_.out_channels;
     for (std::int64_t i = 0; i < g_.rows.window * g_.columns.window; ++i)
@@ -85,8 +85,8 @@ class Convolution final : public CpuKernel {
   std::vector<std::size_t> scratch_;
 };
 
-// Phase 0: each slice of images makes its sums at the points; phase 1 adds them in slice order and
-// brings them back.
+// Phase 0: each slice of images computes its sums at the points. Phase 1 adds them in slice order
+// and transforms them back.
 class FilterGradient final : public CpuKernel {
  public:
   FilterGradient(const ConvGeometry& g, int slices)

@@ -11,9 +11,10 @@ typedef float HalfFloats __attribute__((vector_size(kDoubles * 4)));
 typedef double Doubles __attribute__((vector_size(kDoubles * 8)));
 typedef std::int64_t Longs __attribute__((vector_size(kDoubles * 8)));
 
-constexpr float kLargestAngle = 1e6f;  // reduced by two parts of pi / 2; beyond it libm does it
+constexpr float kLargestAngle = 1e6f;  // up to here pi / 2 in two parts suffices; beyond, libm
 
-// sin(x + turns pi / 2). x = k pi / 2 + r, then the polynomials of FreeBSD's sinf and cosf on r.
+// Returns sin(x + kTurns pi / 2): x = k pi / 2 + r, then the polynomials of FreeBSD's sinf and cosf
+// in r.
 template <int kTurns>
 SIMD_INLINE HalfFloats sine_of(HalfFloats angle) {
   const Doubles x = __builtin_convertvector(angle, Doubles);
@@ -23,7 +24,7 @@ SIMD_INLINE HalfFloats sine_of(HalfFloats angle) {
   Longs quarter;
   __builtin_memcpy(&quarter, &shifted, sizeof quarter);
   quarter += kTurns;
-  // The first part of pi / 2 has 33 bits, so that its product with k is exact.
+  // The first part of pi / 2 has 33 bits, so its product with k is exact.
   const Doubles r = (x - k * 1.57079632673412561417) - k * 6.07710050650619224932e-11;
   const Doubles z = r * r, w = z * z, s = z * r;
   const Doubles sine = (r + s * (-0.166666666416265235595 + z * 0.0083333293858894631756)) +

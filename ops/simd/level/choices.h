@@ -1,4 +1,4 @@
-// Part of level.cc: loops that take one of several numbers as it is.
+// Part of level.cc: loops that choose one of several numbers.
 #pragma once
 
 #include "ops/simd/level/elementwise.h"
@@ -13,8 +13,8 @@ SIMD_INLINE Floats choose(MinimumOf, Floats a, Floats b) {
   return select((a < b) | (a != a), a, b);
 }
 
-// Element i goes to lane i % 16, and the lanes are joined pairwise: which of two zeros is found
-// hangs on the order.
+// Element i goes to lane i % 16, and the lanes are joined pairwise. The order determines which of
+// two zeros is found.
 template <class Op>
 float extreme_of(const float* x, Index n, float start) {
   Floats parts[kParts];
@@ -45,7 +45,7 @@ void select_loop(const bool* condition, const void* x, const void* y, void* out,
   SIMD_INDEPENDENT
   for (Index i = 0; i < n; ++i) {
     const Word a = kOneX ? one_x : xs[i], b = kOneY ? one_y : ys[i];
-    // A mask, since a choice would load what is chosen only, element by element.
+    // A mask, because a conditional would load only the chosen value, element by element.
     const Word mask = Word{0} - Word{condition[i]};
     to[i] = (a & mask) | (b & ~mask);
   }

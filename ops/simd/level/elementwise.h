@@ -1,4 +1,4 @@
-// Part of level.cc: loops without exchange between elements.
+// Part of level.cc: loops without interaction between elements.
 #pragma once
 
 #include "ops/simd/level/vector.h"
@@ -83,8 +83,9 @@ void fill_loop(float value, float* out, Index n) {
   for (Index i = 0; i < n; ++i) out[i] = value;
 }
 
-// What the processor's truncating conversion does, spelled out because C++ leaves numbers outside
-// the range undefined. `below` is the largest number that truncates to less than the lowest To.
+// Does what the processor's truncating conversion does, spelled out because C++ leaves numbers
+// outside the range undefined. `below` is the largest number that truncates to less than the lowest
+// To.
 template <class To, class From>
 SIMD_INLINE To truncated(From x, From below, From beyond, To out_of_range) {
   const bool inside = (x > below) & (x < beyond);

@@ -1,5 +1,5 @@
-// Part of level.cc: functions of one number. Each is right for every number: infinity and NaN, both
-// zeros, and the denormal numbers.
+// Part of level.cc: functions of one number. All are correct for every input, including infinities,
+// NaN, both zeros and denormal numbers.
 #pragma once
 
 #include "ops/simd/level/vector.h"
@@ -17,13 +17,13 @@ SIMD_INLINE Floats with_sign_of(Floats sign, Floats x) {
 // 2^k for k in -126 .. 127.
 SIMD_INLINE Floats power_of_two(Ints k) { return from_bits((k + 127) << 23); }
 
-// x = n ln 2 + r, and e^r - 1.
+// A reduction x = n ln 2 + r, with e^r - 1 in `above_one`.
 struct Exponential {
   Ints n;
   Floats above_one;
 };
 
-// Cody and Waite's reduction, then the polynomial of Cephes' expf on r.
+// Cody and Waite's reduction, then the polynomial of Cephes' expf in r.
 SIMD_INLINE Exponential exponential_of(Floats x) {
   const float kMagic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer in the low bits
   const Floats shifted = x * 1.44269504088896341f + kMagic;
@@ -38,20 +38,20 @@ SIMD_INLINE Exponential exponential_of(Floats x) {
   return {bits(shifted) - 0x4B400000, p * (r * r) + r};
 }
 
-// NaN compares false and stays.
+// NaN compares false and so is kept.
 SIMD_INLINE Floats clamped(Floats x, float low, float high) {
   x = select(x < low, splat(low), x);
   return select(x > high, splat(high), x);
 }
 
-// The power is applied in two halves, so that results below the normal range are rounded once.
+// The power is applied in two halves, so that results below the normal range are rounded only once.
 SIMD_INLINE Floats exp_of(Floats x) {
   const Exponential e = exponential_of(clamped(x, -105.0f, 89.0f));
   const Ints half = e.n >> 1;
   return (e.above_one + 1.0f) * power_of_two(half) * power_of_two(e.n - half);
 }
 
-// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), which loses nothing where n is zero.
+// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), which loses no precision if n is zero.
 SIMD_INLINE Floats expm1_of(Floats x) {
   const Exponential e = exponential_of(clamped(x, -18.0f, 89.0f));
   const Ints half = e.n >> 1;
@@ -61,7 +61,7 @@ SIMD_INLINE Floats expm1_of(Floats x) {
   return select(x == 0.0f, x, y);
 }
 
-// Cephes' logf: x = m 2^k with m between the roots of 1/2 and of 2, and a polynomial on m - 1.
+// Cephes' logf: x = m 2^k with m between sqrt(1/2) and sqrt(2), and a polynomial in m - 1.
 SIMD_INLINE Floats log_of(Floats x) {
   const Ints small = x < 1.17549435e-38f;
   const Floats normal = select(small, x * 8388608.0f, x);
@@ -86,7 +86,7 @@ SIMD_INLINE Floats log_of(Floats x) {
   return select((x < 0.0f) | (x != x), splat(__builtin_nanf("")), y);
 }
 
-// log(1 + x) with what the sum lost: (x - ((1 + x) - 1)) / (1 + x).
+// log(1 + x), corrected for what the sum lost: (x - ((1 + x) - 1)) / (1 + x).
 SIMD_INLINE Floats log1p_of(Floats x) {
   const Floats sum = x + 1.0f;
   const Floats log = log_of(sum);
@@ -96,17 +96,17 @@ SIMD_INLINE Floats log1p_of(Floats x) {
 }
 
 SIMD_INLINE Floats sigmoid_of(Floats x) {
-  const Floats e = exp_of(-abs_of(x));  // of a negative number only: no overflow on either side
+  const Floats e = exp_of(-abs_of(x));  // exp of numbers <= 0 does not overflow
   return select(x >= 0.0f, splat(1.0f), e) / (e + 1.0f);
 }
 
-// tanh |x| = (e^2|x| - 1) / (e^2|x| + 1), which is 1 from 9.02 on.
+// tanh |x| = (e^2|x| - 1) / (e^2|x| + 1), which rounds to 1 from 9.02 on.
 SIMD_INLINE Floats tanh_of(Floats x) {
   const Floats e = expm1_of(2.0f * clamped(abs_of(x), 0.0f, 10.0f));
   return with_sign_of(x, e / (e + 2.0f));
 }
 
-// log(1 + e^x), which is x where e^-x is below half a unit of the last place.
+// log(1 + e^x), which rounds to x where e^-x is below half an ulp.
 SIMD_INLINE Floats softplus_of(Floats x) { return select(x > 16.0f, x, log1p_of(exp_of(x))); }
 
 SIMD_INLINE Floats elu_of(Floats x) { return select(x < 0.0f, expm1_of(x), x); }
@@ -132,7 +132,7 @@ void function_loop(const float* x, float* out, Index n) {
   for (Index j = i; j < n; ++j) out[j] = rest[j - i];
 }
 
-// What each processor has an instruction for.
+// Functions for which every processor has instructions.
 struct NegOf {
   static SIMD_INLINE float apply(float x) { return -x; }
 };

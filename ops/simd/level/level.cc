@@ -1,5 +1,5 @@
-// The loops of one instruction set; meson.build compiles this file once for each of them, with the
-// name of the set in SIMD_LEVEL.
+// The loops of one instruction set. meson.build compiles this file once for each set, with the
+// set's name in SIMD_LEVEL.
 #include "ops/simd/level/angles.h"
 #include "ops/simd/level/choices.h"
 #include "ops/simd/level/elementwise.h"

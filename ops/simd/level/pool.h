@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kLowest = -3.402823466385288598e38f;
 
-// The part of a window that lies inside the image.
+// The part of a window inside the image.
 struct Span {
   Index begin, end;
 };
@@ -30,7 +30,7 @@ SIMD_INLINE T value_of(T x) {
 
 SIMD_INLINE Floats larger(Floats a, Floats b) { return select(b > a, b, a); }
 
-// One result position, all channels; x points to the image.
+// Computes one result position, all channels; x points to the image.
 template <bool kRelu>
 SIMD_INLINE void pool_window(const PoolGeometry& g, Span rows, Span columns, const float* x,
                              float* y) {
@@ -72,7 +72,7 @@ void max_pool_loop(const PoolGeometry& g, ImageRange images, bool after_relu, co
     pool_images<false>(g, images, x, y);
 }
 
-// Adds dy of one window to the first largest element, for channels c .. c + kWidth - 1.
+// Adds dy of one window to the first largest element, for the kWidth channels from x and dx on.
 template <bool kRelu>
 SIMD_INLINE void grad_vector(const PoolGeometry& g, Span rows, Span columns, const float* x,
                              Floats dy, float* dx) {
@@ -106,7 +106,7 @@ SIMD_INLINE void grad_scalar(const PoolGeometry& g, Span rows, Span columns, con
   dx[best] += dy;
 }
 
-// Any window: x and dx point to the image, which is zeroed first.
+// Handles any windows. x and dx point to the image; dx is zeroed first.
 template <bool kRelu>
 void grad_image(const PoolGeometry& g, const float* x, const float* dy, float* dx) {
   const Index size = g.rows.input * g.columns.input * g.channels;
@@ -125,11 +125,12 @@ void grad_image(const PoolGeometry& g, const float* x, const float* dy, float* d
   }
 }
 
-// A 2 x 2 window that meets no other: every element of dx is written once, without zeroing.
+// Handles a 2 x 2 window that overlaps no other: each element of dx is written once, without
+// zeroing.
 template <bool kRelu>
 SIMD_INLINE void grad_quad(const float* x, Index right, Index down, Floats dy, float* dx) {
   const Floats zeros = {};
-  dy = dy + 0.0f;  // what adding to a zeroed dx does to a negative zero
+  dy = dy + 0.0f;  // makes -0 a 0, as adding to a zeroed dx would
   Floats v[4] = {load(x), load(x + right), load(x + down), load(x + down + right)};
   Floats r[4];
   for (int i = 0; i < 4; ++i) r[i] = value_of<kRelu>(v[i]);

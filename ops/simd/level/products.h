@@ -1,5 +1,5 @@
-// Part of level.cc where there is fused multiply-add: small matrix products whose operands lie in a
-// near cache.
+// Part of level.cc for instruction sets with fused multiply-add: small matrix products whose
+// operands are in a near cache.
 #pragma once
 
 #include "ops/simd/level/vector.h"
@@ -9,7 +9,7 @@
 namespace towerflow::simd {
 namespace {
 
-// a * b + c of one rounding.
+// a * b + c with a single rounding.
 SIMD_INLINE Floats multiply_add(Floats a, Floats b, Floats c) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Floats>(_mm512_fmadd_ps(
@@ -20,7 +20,8 @@ SIMD_INLINE Floats multiply_add(Floats a, Floats b, Floats c) {
 #endif
 }
 
-// x in every element; the intrinsics because g++ 12 makes sixteen steps of anything else.
+// Returns x in every element. Uses intrinsics because g++ 12 compiles anything else to sixteen
+// steps.
 SIMD_INLINE Floats broadcast_scalar(float x) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Floats>(_mm512_set1_ps(x));
@@ -29,8 +30,8 @@ SIMD_INLINE Floats broadcast_scalar(float x) {
 #endif
 }
 
-// How many vectors of a row are summed at a time, and of how many rows: as many as there are
-// registers for.
+// How many vectors of a row are summed at a time, and of how many rows: as many as the registers
+// have room for.
 constexpr int kMostVectors = kWidth == 16 ? 4 : 2;
 template <int kVectors>
 constexpr int kMostRows = kWidth == 16 ? (kVectors == 4 ? 6 : 12) : (kVectors == 2 ? 6 : 12);
@@ -39,7 +40,7 @@ template <int kRows, int kVectors>
 struct Sums {
   Floats at[kRows][kVectors];
 
-  // += a column of a, `a_stride` apart, times a row of b.
+  // Adds a column of a, whose elements are `a_stride` apart, times a row of b.
   SIMD_INLINE void add_product(const float* a, Index a_stride, const float* b) {
     Floats row[kVectors];
     unroll<kVectors>(SIMD_EACH(v) { row[v.value] = load(b + v.value * kWidth); });
@@ -50,7 +51,7 @@ struct Sums {
       });
     });
   }
-  // `f(sum, index of its first element)` for each vector.
+  // Calls `f(sum, index of its first element)` for each vector.
   template <class F>
   SIMD_INLINE void for_each(Index row_stride, const F& f) {
     unroll<kRows>(SIMD_EACH(r) {
@@ -89,7 +90,7 @@ SIMD_INLINE void multiply_columns(const float* a, const float* b, float* c, Inde
   if constexpr (kVectors > 1) multiply_columns<kVectors / 2>(a, b, c, rows, depth, columns, done);
 }
 
-// c [rows, columns] = a [rows, depth] b [depth, columns]; columns come in sixteens.
+// c [rows, columns] = a [rows, depth] b [depth, columns]; columns is a multiple of 16.
 void multiply(const float* a, const float* b, float* c, Index rows, Index depth, Index columns) {
   multiply_columns<kMostVectors>(a, b, c, rows, depth, columns, 0);
 }
@@ -116,8 +117,8 @@ SIMD_INLINE void add_transposed_columns(const float* a, const float* b, float* c
     add_transposed_columns<kVectors / 2>(a, b, c, depth, rows, columns, done);
 }
 
-// c [rows, columns] += a^T b, a [depth, rows], b [depth, columns]; rows and columns come in
-// sixteens.
+// c [rows, columns] += a^T b, a [depth, rows], b [depth, columns]; rows and columns are multiples
+// of 16.
 void add_transposed_product(const float* a, const float* b, float* c, Index depth, Index rows,
                             Index columns) {
   add_transposed_columns<kMostVectors>(a, b, c, depth, rows, columns, 0);

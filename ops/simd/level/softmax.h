@@ -8,8 +8,8 @@
 namespace towerflow::simd {
 namespace {
 
-// Natural logarithm of a number >= 1, infinity or NaN, in double: x = m 2^k with m around 1, and
-// log m = 2 atanh((m - 1) / (m + 1)).
+// Returns the natural logarithm of a number >= 1, infinity or NaN, in double: x = m 2^k with m
+// around 1, and log m = 2 atanh((m - 1) / (m + 1)).
 double log_of(double x) {
   if (!(x < 1e300)) return x;
   std::int64_t word;
@@ -29,7 +29,8 @@ double log_of(double x) {
   return static_cast<double>(k) * 0.69314718055994530942 + 2.0 * t * series;
 }
 
-// A NaN anywhere makes everything NaN, as in TensorFlow: it reaches the sum through exp.
+// A NaN that this misses still makes the whole row NaN, as in TensorFlow: it reaches the sum
+// through exp.
 SIMD_INLINE float row_max(const float* x, Index n) {
   float m = x[0];
   for (Index i = 1; i < n; ++i) m = x[i] > m ? x[i] : m;

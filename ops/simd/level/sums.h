@@ -1,4 +1,4 @@
-// Part of level.cc: sums in an order that neither registers nor calls change.
+// Part of level.cc: sums whose order depends neither on the register width nor on the calls.
 #pragma once
 
 #include "ops/simd/level/vector.h"
@@ -7,11 +7,11 @@
 namespace towerflow::simd {
 namespace {
 
-constexpr Index kBlock = 4096;    // elements of a block of a whole sum
-constexpr Index kRowBlock = 128;  // rows of a block of a column sum
+constexpr Index kBlock = 4096;    // elements per block of a whole sum
+constexpr Index kRowBlock = 128;  // rows per block of a column sum
 
 void sum_arrays_loop(const float* const* in, int arrays, float divisor, float* out, Index n) {
-  constexpr Index kPiece = 2048;  // stays in the first cache while all arrays are added
+  constexpr Index kPiece = 2048;  // stays in the L1 cache while all arrays are added
   for (Index begin = 0; begin < n; begin += kPiece) {
     const Index size = n - begin < kPiece ? n - begin : kPiece;
     float piece[kPiece];
@@ -28,7 +28,7 @@ void sum_arrays_loop(const float* const* in, int arrays, float divisor, float* o
   }
 }
 
-// One block: element i goes to lane i % 16.
+// Sums one block: element i goes to lane i % 16.
 template <bool kSquares>
 float block_sum(const float* x, Index n) {
   Lanes lanes{};

@@ -1,4 +1,4 @@
-// Part of level.cc: optimizers' updates, with the average of towers' gradients in the same pass.
+// Part of level.cc: optimizer updates, which combine the towers' gradients in the same pass.
 #pragma once
 
 #include "ops/simd/level/vector.h"
@@ -7,13 +7,13 @@
 namespace towerflow::simd {
 namespace {
 
-// One gradient, as it is.
+// One gradient, unchanged.
 struct OneGradient {
   const float* gradient;
   SIMD_INLINE float at(Index i) const { return gradient[i]; }
 };
 
-// A sum of few gradients that stays in registers. Weights and divisors of 1 change nothing.
+// A sum of few gradients, kept in registers. Weights and divisors of 1 change nothing.
 template <int kTowers>
 struct SumInRegisters {
   const float* gradients[kTowers];
@@ -33,7 +33,7 @@ struct SumInRegisters {
   }
 };
 
-// Elements from .. from + n - 1 of any sum.
+// Computes elements from .. from + n - 1 of any sum.
 void sum_piece(const GradientSum& sum, Index from, float* out, Index n) {
   for (int tower = 0; tower < sum.towers; ++tower) {
     const float* gradient = sum.gradients[tower] + from;
@@ -53,7 +53,7 @@ void sum_piece(const GradientSum& sum, Index from, float* out, Index n) {
   for (Index i = 0; i < n; ++i) out[i] /= divisor;
 }
 
-// In the first cache, and so short that the streams from memory keep running side by side: with
+// Fits the L1 cache and is so short that the streams from memory keep running in parallel: with
 // pieces of 1024 an update of large variables took a quarter longer.
 constexpr Index kUpdatePiece = 256;
 
@@ -94,7 +94,7 @@ template <class Rule>
 void update_loop(const Rule& rule, float* const* written, const GradientSum& sum, Index n) {
   switch (sum.towers) {
     case 1:
-      // -0 leaves every gradient as it is, and 1 / -0 is negative.
+      // A start of -0, for which 1 / start is negative, leaves every gradient unchanged.
       if (sum.weights == nullptr && sum.divisor == 1.0f && 1.0f / sum.start < 0.0f)
         return update_with(rule, written, OneGradient{sum.gradients[0]}, 0, n);
       break;

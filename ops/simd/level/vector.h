@@ -1,6 +1,6 @@
-// Part of level.cc alone, which is compiled once for each instruction set: everything here has
-// internal linkage, and nothing inline from another header is called, because the linker would keep
-// one compiled copy of it for all sets.
+// Part of only level.cc, which is compiled once for each instruction set: everything here has
+// internal linkage, and no inline function of another header is called, because the linker would
+// keep one compiled copy of it for all sets.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ constexpr Index kWidth = 8;
 constexpr Index kWidth = 4;
 #endif
 
-constexpr Index kLanes = 16;  // of sums, whatever kWidth
+constexpr Index kLanes = 16;  // of sums, whatever kWidth is
 constexpr Index kParts = kLanes / kWidth;
 
 typedef float Floats __attribute__((vector_size(kWidth * 4)));
@@ -55,7 +55,7 @@ SIMD_INLINE float relu_of(float x) { return x > 0.0f || x != x ? x : 0.0f; }
 SIMD_INLINE Floats relu_of(Floats x) { return select((x > 0.0f) | (x != x), x, Floats{}); }
 
 // Calls f(Number<0>{}), ..., f(Number<kCount - 1>{}): a loop that is unrolled before the compiler
-// decides what lives in registers. `f` is a SIMD_EACH.
+// assigns registers. `f` is a SIMD_EACH.
 template <int kNumber>
 struct Number {
   static constexpr int value = kNumber;
@@ -73,12 +73,12 @@ SIMD_INLINE void zero(float* out, Index n) {
   __builtin_memset(out, 0, static_cast<unsigned long>(n) * sizeof(float));
 }
 
-// Sixteen virtual lanes of a sum.
+// The sixteen virtual lanes of a sum.
 struct Lanes {
   Floats part[kParts];
 };
 
-// The lanes added pairwise: 0+8, 1+9, ..., then 0+4, ...
+// Adds the lanes pairwise: 0+8, 1+9, ..., then 0+4, ...
 SIMD_INLINE float total(const Lanes& lanes) {
   float x[kLanes];
   for (Index i = 0; i < kParts; ++i) store(x + i * kWidth, lanes.part[i]);

@@ -8,13 +8,14 @@
 namespace towerflow::simd {
 namespace {
 
-// Tiles are 6 x 6 inputs; `kWindow` says how many results there are of one.
+// Tiles are 6 x 6 inputs; `kWindow` determines the number of results per tile.
 constexpr Index kTile = 6;
 constexpr Index kPoints = kTile * kTile;
 template <int kWindow>
 constexpr Index kResults = kTile + 1 - kWindow;
 
-// The transforms of one axis. Matrices as in Lavin and Gray: data B^T, results A^T, filter G.
+// The transforms along one axis. The matrices are those of Lavin and Gray: data B^T, results A^T,
+// filter G.
 SIMD_INLINE void data_to_points(const Floats* d, Floats* v) {
   const Floats a = d[1] - d[3], b = d[2] - d[4];
   v[0] = 2.0f * (d[0] + d[4]) - 3.0f * a - 4.0f * d[2];
@@ -58,7 +59,7 @@ SIMD_INLINE void results_to_points(const Floats* y, Floats* w) {
   }
 }
 
-// What each point's value of the filter is multiplied by.
+// The factors of the filter's values at the points.
 constexpr float kFilterScale[kTile] = {0.5f, 1.0f / 6, 1.0f / 6, 16.0f / 15, 1.0f / 30, 0.5f};
 constexpr float kPointOf[kTile - 1] = {0.0f, 1.0f, -1.0f, 0.5f, -2.0f};
 
@@ -86,11 +87,11 @@ SIMD_INLINE void points_to_filter(const Floats* u, Floats* g) {
   }
 }
 
-// From the values of a block at one point to those at the next: not a power of two, at which all
-// points would fall into the same lines of the first cache.
+// Returns the distance between the values of a block at one point and the next. It must not be a
+// power of two, or all points would fall into the same lines of the L1 cache.
 constexpr Index stride_of(Index tiles, Index channels) { return tiles * channels + 16; }
 
-// Where tile `t` of a block of consecutive tiles lies.
+// The position of one of a block of consecutive tiles.
 struct TilePlace {
   Index image, row, column;  // of its first result
 };
@@ -112,11 +113,11 @@ struct Tiling {
   Index rows, columns;
 };
 
-// A square of an image, zeros where it reaches outside.
+// A square of an image, with zeros outside the image.
 struct Patch {
-  const float* corner;  // maybe outside
+  const float* corner;  // may be outside the image
   Index row_stride, column_stride;
-  Index top, bottom, left, right;  // what of it lies inside
+  Index top, bottom, left, right;  // the part inside the image
 
   template <int kSize>
   SIMD_INLINE void column(Index j, Index c, Floats* out) const {
@@ -127,12 +128,13 @@ struct Patch {
   }
 };
 
-// Images as tiles see them: the first tile's corner lies `before` the image.
+// Images as seen by tiles: the first tile's corner is `rows_before`, `columns_before` ahead of the
+// image.
 struct Plane {
   Index height, width, channels;
   Index rows_before, columns_before;
 
-  // The square of kSize x kSize of a tile.
+  // Returns the kSize x kSize square of a tile.
   template <int kSize>
   SIMD_INLINE Patch patch(const float* images, const TilePlace& tile) const {
     const Index row = tile.row - rows_before, column = tile.column - columns_before;
@@ -150,7 +152,7 @@ struct Plane {
   }
 };
 
-// values[p * stride + c] = the patch's channels at the points.
+// Computes values[p * stride + c], the patch's channels at the points.
 template <int kSize, class Transform>
 SIMD_INLINE void to_points(const Patch& patch, Index channels, Index stride, float* values,
                            Transform transform) {
@@ -170,7 +172,7 @@ SIMD_INLINE void to_points(const Patch& patch, Index channels, Index stride, flo
   }
 }
 
-// Tiles first .. first + count - 1 at the points.
+// Transforms tiles first .. first + count - 1 to the points.
 template <int kSize, int kWindow, class Transform>
 void tiles_at_points(const Tiling<kWindow>& tiling, const Plane& plane, Index first, Index count,
                      const float* images, float* values, Transform transform) {
