@@ -16,7 +16,7 @@
 namespace towerflow::train {
 namespace {
 
-/// The hyper-parameters as tensors of the variable's dtype.
+/// Casts the hyperparameters to the variable's dtype.
 template <std::size_t N>
 std::vector<Tensor> cast_all(const std::array<Tensor, N>& tensors, DType dtype, Site site) {
   std::vector<Tensor> made;
@@ -24,7 +24,7 @@ std::vector<Tensor> cast_all(const std::array<Tensor, N>& tensors, DType dtype, 
   return made;
 }
 
-/// a * b, called as the operator's node is.
+/// Returns a * b, with the node name that the operator would give.
 Tensor times(const Variable& a, const Tensor& b, Site site) {
   return multiply(a, b, {.name = "mul"}, site);
 }
@@ -37,7 +37,7 @@ AdamOptimizer::AdamOptimizer(ScalarOperand learning_rate, AdamOptions options)
       options_(std::move(options)) {}
 
 void AdamOptimizer::create_slots(const std::vector<Variable>& variables, Site site) {
-  // The powers lie beside the variable whose name comes first, wherever it is in the list.
+  // The powers are colocated with the variable whose name sorts first, whatever its position.
   const Variable& first =
       *std::min_element(variables.begin(), variables.end(),
                         [](const Variable& a, const Variable& b) { return a.name() < b.name(); });

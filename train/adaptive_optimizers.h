@@ -13,11 +13,12 @@ struct AdamOptions {
   std::string name = "Adam";
 };
 
-/// Moving means of the gradient (`m`) and of its square (`v`), freed of their bias towards zero;
-/// variable -= rate * m / (sqrt(v) + epsilon): Kingma and Ba 2015, with the epsilon of the formula
-/// before section 2.1. (tf.train.AdamOptimizer)
+/// The Adam optimizer, with bias-corrected moving averages of the gradient (`m`) and its square
+/// (`v`): variable -= rate * m / (sqrt(v) + epsilon). Kingma and Ba 2015, with epsilon as in the
+/// formula just before section 2.1. (tf.train.AdamOptimizer)
 ///
-/// Slices are not lazy: every row's `m` and `v` decay and every row moves.
+/// Sparse gradients are not applied lazily: `m` and `v` of every row decay, and every row is
+/// updated.
 class AdamOptimizer final : public Optimizer {
  public:
   explicit AdamOptimizer(ScalarOperand learning_rate = 0.001, AdamOptions options = {});
@@ -50,11 +51,12 @@ struct RMSPropOptions {
   std::string name = "RMSProp";
 };
 
-/// The gradient over the root of a moving mean of its square (`rms`, which starts at 1), with
-/// momentum: Hinton 2012. `centered` takes the variance instead: Graves 2013.
+/// The RMSProp optimizer: divides the gradient by the root of a moving average of its square
+/// (`rms`, which starts at 1), with momentum: Hinton 2012. `centered` uses the variance instead of
+/// the mean square: Graves 2013.
 /// (tf.train.RMSPropOptimizer)
 ///
-/// Slices touch the named rows alone.
+/// Sparse gradients update only the rows they name.
 class RMSPropOptimizer final : public Optimizer {
  public:
   explicit RMSPropOptimizer(ScalarOperand learning_rate, RMSPropOptions options = {});
@@ -79,10 +81,11 @@ struct AdagradOptions {
   std::string name = "Adagrad";
 };
 
-/// The gradient over the root of the sum of all its squares: Duchi, Hazan and Singer 2011.
-/// (tf.train.AdagradOptimizer)
+/// The Adagrad optimizer: divides the gradient by the root of the accumulated sum of its squares.
+/// Duchi, Hazan and Singer 2011. (tf.train.AdagradOptimizer)
 ///
-/// Slices touch the named rows alone. Throws ValueError for a start of 0 or less.
+/// Sparse gradients update only the rows they name. Throws ValueError unless
+/// initial_accumulator_value is positive.
 class AdagradOptimizer final : public Optimizer {
  public:
   explicit AdagradOptimizer(ScalarOperand learning_rate, AdagradOptions options = {},

@@ -14,7 +14,7 @@ namespace towerflow::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kLook = 0.01;  // seconds between looks whether all threads have ended
+constexpr double kLook = 0.01;  // seconds between checks whether all threads have ended
 
 bool any_alive(const std::vector<Thread>& threads) {
   return std::any_of(threads.begin(), threads.end(),
@@ -117,7 +117,7 @@ void Coordinator::join(std::span<const Thread> threads, JoinOptions options) {
   }
   std::lock_guard lock(state_->mutex);
   state_->joined = true;
-  state_->registered = stragglers;  // kept so that they can be ended with the coordinator
+  state_->registered = stragglers;  // the destructor ends them
   if (state_->error != nullptr) std::rethrow_exception(state_->error);
   if (stragglers.empty() || options.ignore_live_threads) return;
   std::string names;

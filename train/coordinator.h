@@ -14,20 +14,20 @@
 namespace towerflow::train::types {
 
 struct CoordinatorOptions {
-  /// Errors that mean the end of the input: they stop the threads and are not reported.
+  /// Error codes that mean the end of the input: they stop the threads but are not reported.
   std::vector<errors::Code> clean_stop_exception_types{errors::Code::out_of_range};
 };
 
 struct JoinOptions {
   ByName by_name = ByName();
   double stop_grace_period_secs = 120;  ///< how long threads may take to stop once asked
-  bool ignore_live_threads = false;     ///< no error for those that took longer
+  bool ignore_live_threads = false;     ///< no error for threads that took longer
 };
 
-/// Lets threads end together: any of them asks all to stop, and `join` throws the first error that
-/// one of them reported. (tf.train.Coordinator)
+/// Ends a group of threads together: any of them can ask all to stop, and `join` throws the first
+/// error that one of them reported. (tf.train.Coordinator)
 ///
-/// Destruction asks the registered threads to stop, interrupts them and waits for them.
+/// The destructor asks the registered threads to stop, interrupts them and joins them.
 class Coordinator {
  public:
   explicit Coordinator(CoordinatorOptions options = {});
@@ -35,16 +35,16 @@ class Coordinator {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  /// Asks all threads to stop. `error`, if it is no clean stop and the request is the first, is
-  /// what `join` throws; after `join` it is thrown here.
+  /// Asks all threads to stop. If this is the first request and `error` is not a clean stop, `join`
+  /// throws `error`; after `join`, it is thrown here.
   void request_stop(std::exception_ptr error = nullptr);
   bool should_stop() const;
-  /// Waits for the request, at most `timeout` seconds when given; whether it was made.
+  /// Waits for a stop request, at most `timeout` seconds if given. Returns whether there is one.
   bool wait_for_stop(std::optional<double> timeout = std::nullopt) const;
-  /// Forgets the request, its error and that `join` was called.
+  /// Clears the stop request, its error and the joined state.
   void clear_stop();
 
-  /// Runs `body`; what it throws is reported and ends here. (stop_on_exception)
+  /// Runs `body` and passes any exception to `request_stop`. (stop_on_exception)
   template <class Body>
   void stop_on_exception(Body&& body) {
     try {
@@ -54,17 +54,17 @@ class Coordinator {
     }
   }
 
-  /// A thread that `join` waits for, besides those that it is given.
+  /// Adds a thread that `join` waits for, besides those passed to it.
   void register_thread(Thread thread);
   /// Waits until all threads have ended, or a stop is requested and the grace period is over.
-  /// Throws the error that was reported; else RuntimeError naming threads that still run.
+  /// Throws the reported error, or else RuntimeError naming the threads that are still running.
   void join(std::span<const Thread> threads = {}, JoinOptions options = {});
   void join(std::initializer_list<Thread> threads, JoinOptions options = {}) {
     join(std::span(threads.begin(), threads.size()), options);
   }
   void join(JoinOptions options) { join(std::span<const Thread>(), options); }
   bool joined() const;
-  /// Throws the error that was reported, if there is one.
+  /// Throws the reported error, if any.
   void raise_requested_exception() const;
 
  private:

@@ -12,12 +12,12 @@ namespace {
 std::optional<Variable> find_global_step() {
   const auto listed = get_collection<Variable>(GraphKeys::GLOBAL_STEP);
   if (listed.size() == 1) return listed[0];
-  // Several are as good as none, as in TensorFlow.
+  // Several count as none, as in TensorFlow.
   if (!listed.empty()) return std::nullopt;
   for (const Variable& variable : global_variables()) {
     if (variable.name() == std::string(GraphKeys::GLOBAL_STEP) + ":0") return variable;
   }
-  // One that is in no collection is known to get_variable still.
+  // get_variable also knows variables that are in no collection.
   const auto& known = get_default_graph().extension<VariableStore>().variables();
   const auto found = known.find(GraphKeys::GLOBAL_STEP);
   return found == known.end() ? std::nullopt : std::optional(found->second);

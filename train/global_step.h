@@ -7,25 +7,25 @@
 
 namespace towerflow::train {
 
-/// Throws TypeError unless the variable is an integer scalar, as TensorFlow asks of the one that
-/// counts a graph's steps. What is handed to an optimizer may be of any number type.
+/// Throws TypeError unless `global_step` is an integer scalar, as TensorFlow requires of a graph's
+/// global step. A step counter passed to an optimizer may have any numeric dtype.
 /// (tf.train.assert_global_step)
 void assert_global_step(const Variable& global_step, Site site = Site::current());
 
-/// The value of a step count in a session; of one that is not an integer, without its fraction.
+/// Returns the value of the global step in a session, truncated to an integer.
 /// (tf.train.global_step)
 std::int64_t global_step(Session& session, const Variable& global_step);
 
-/// The variable that counts the steps of the default graph: the one in collection GLOBAL_STEP, else
-/// the one called "global_step"; absent where there is neither. (tf.train.get_global_step)
-/// Throws TypeError when it is not an integer scalar.
+/// Returns the global step of the default graph: the only variable in collection GLOBAL_STEP or, if
+/// that is empty, the variable named "global_step"; nothing if there is none. Throws TypeError if
+/// it is not an integer scalar. (tf.train.get_global_step)
 std::optional<Variable> get_global_step(Site site = Site::current());
 
-/// Makes "global_step": int64, zero, not trainable, in GLOBAL_VARIABLES and GLOBAL_STEP.
-/// (tf.train.create_global_step) Throws ValueError when there is one.
+/// Creates "global_step": an int64 zero, not trainable, in GLOBAL_VARIABLES and GLOBAL_STEP. Throws
+/// ValueError if there is a global step already. (tf.train.create_global_step)
 Variable create_global_step(Site site = Site::current());
 
-/// The one that is there, else a new one. (tf.train.get_or_create_global_step)
+/// Returns the global step, creating it if needed. (tf.train.get_or_create_global_step)
 Variable get_or_create_global_step(Site site = Site::current());
 
 }  // namespace towerflow::train

@@ -1,4 +1,4 @@
-// MetaGraphDef as bytes.
+// Serialization of MetaGraphDef.
 #include <fmt/format.h>
 
 #include "data/serialize.h"
@@ -27,7 +27,7 @@ void write_collection(const CollectionDef& def, Proto& proto) {
   }
 }
 
-/// Nothing for a list of a kind that is not read here.
+/// Returns nothing for a kind of list that is not supported.
 std::optional<CollectionDef> read_collection(const Proto& proto) {
   switch (proto.kind_case()) {
     case Proto::kNodeList:
@@ -71,7 +71,7 @@ MetaGraphDef MetaGraphDef::FromString(std::string_view bytes) {
 
 std::string MetaGraphDef::SerializeToString() const {
   proto::MetaGraphDefProto proto;
-  proto.mutable_meta_info_def()->set_tensorflow_version("1.15.0");  // whose ops these are
+  proto.mutable_meta_info_def()->set_tensorflow_version("1.15.0");  // the version with these ops
   proto.set_graph_def(graph_def.SerializeToString());
   if (saver_def) {
     proto::SaverDefProto& saver = *proto.mutable_saver_def();

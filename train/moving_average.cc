@@ -24,7 +24,7 @@ std::string without_output_number(const std::string& name) {
   return name.substr(0, name.rfind(':'));
 }
 
-/// 1 - decay: a number stays one.
+/// Returns 1 - decay, as a number if `decay` is one.
 Operand remaining(const Operand& decay, Site site) {
   if (const Nested* nested = decay.nested()) {
     if (const auto* number = std::get_if<double>(&nested->value()))
@@ -36,7 +36,7 @@ Operand remaining(const Operand& decay, Site site) {
   return Operand(Operand(1.0, site) - decay, site);
 }
 
-/// A name for a variable in the open scope that no global variable has, unless the scope reuses.
+/// Returns `name`, made unique among the global variables of the open scope unless that has reuse.
 std::string free_name(const std::string& name) {
   const VariableScopeHandle scope = get_variable_scope();
   if (scope->reuse() == Reuse(true) || scope->reuse() == Reuse(AUTO_REUSE)) return name;
@@ -49,7 +49,7 @@ std::string free_name(const std::string& name) {
   return fmt::format("{}_{}", name, index);
 }
 
-/// A variable beside `average` that `zero_debias` counts with.
+/// Creates a variable for the bookkeeping of zero_debias, colocated with `average`.
 Variable helper(const Variable& average, const std::string& name, const Shape& shape, Site site) {
   const ColocationScope beside(average.graph(), &average.op().node(), false);
   return get_variable(
@@ -57,8 +57,9 @@ Variable helper(const Variable& average, const std::string& name, const Shape& s
       {.dtype = average.dtype(), .initializer = zeros_initializer(), .trainable = false}, site);
 }
 
-/// Kingma and Ba 2015, section 3: after t updates from zero, an average of a constant c with decay
-/// b is c (1 - b^t); divided by that factor it is c. `rest` is 1 - b.
+/// Updates `average` with the correction of Kingma and Ba 2015, section 3: after t updates from
+/// zero, the average of a constant c with decay b is c (1 - b^t), so it is divided by that factor.
+/// `rest` is 1 - b.
 Tensor assign_debiased(const Variable& average, const Operand& value, const Tensor& rest,
                        SlotReuse reuse, const std::string& scope_name, Site site) {
   Variable biased, local_step;
@@ -149,7 +150,7 @@ Operation ExponentialMovingAverage::apply(const AveragedList& var_list, Site sit
   } else {
     for (const Variable& variable : trainable_variables()) averaged.emplace_back(variable);
   }
-  std::set<Key> debiased;  // of those made in this call, as in TensorFlow
+  std::set<Key> debiased;  // only averages created in this call, as in TensorFlow
   for (const Averaged& var : averaged) {
     if (!is_floating(var.dtype())) {
       throw TypeError(fmt::format("The variables must be half, float, or double: {}", var.name()),

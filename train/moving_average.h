@@ -13,16 +13,16 @@
 
 namespace towerflow::train::types {
 
-/// Something that has a moving average: a variable, or a tensor such as a loss.
+/// An item that has a moving average: a variable, or a tensor such as a loss.
 class Averaged {
  public:
   Averaged(Variable variable);  // NOLINT: {w, loss}
   Averaged(Tensor tensor);      // NOLINT
 
   const std::optional<Variable>& variable() const { return variable_; }
-  /// Its value.
+  /// Returns the value of the variable, or the tensor itself.
   Tensor value() const;
-  /// "w:0", "tower_0/loss:0"
+  /// Returns the name, such as "w:0" or "tower_0/loss:0".
   std::string name() const { return source().name(); }
   Operation op() const { return source().op(); }
   DType dtype() const { return source().dtype(); }
@@ -35,7 +35,7 @@ class Averaged {
   Tensor tensor_;
 };
 
-/// A list of variables and tensors, or none: all trainable variables.
+/// A list of variables and tensors, or std::nullopt for all trainable variables.
 class AveragedList {
  public:
   AveragedList(std::nullopt_t);                          // NOLINT
@@ -52,19 +52,20 @@ class AveragedList {
 
 struct ExponentialMovingAverageOptions {
   ByName by_name = ByName();
-  /// Scales averages of tensors, which begin at zero, as if they had not: section 3 of Kingma and
-  /// Ba 2015. The variables `biased` and `local_step` beside an average keep the count.
+  /// Corrects averages of tensors for their start at zero: section 3 of Kingma and Ba 2015. The
+  /// variables `biased` and `local_step` beside an average keep track of it.
   bool zero_debias = false;
   std::string name = "ExponentialMovingAverage";
 };
 
-/// Keeps shadow variables that follow variables and tensors:
+/// Maintains moving averages of variables and tensors in shadow variables:
 /// shadow -= (1 - decay) * (shadow - value). (tf.train.ExponentialMovingAverage)
 ///
-/// The shadow of `w` is `w/ExponentialMovingAverage`, on the device of `w`, and begins at its
-/// initial value; that of a tensor `tower_0/loss` is `tower_0/loss/ExponentialMovingAverage` and
-/// begins at zero. The variables averaged are listed in MOVING_AVERAGE_VARIABLES, the shadows in
-/// GLOBAL_VARIABLES, not trainable. Each graph that `apply` is called in has shadows of its own.
+/// The shadow of `w` is `w/ExponentialMovingAverage`, on the device of `w`, and starts at its
+/// initial value. The shadow of a tensor `tower_0/loss` is `tower_0/loss/ExponentialMovingAverage`
+/// and starts at zero. Averaged variables are added to MOVING_AVERAGE_VARIABLES, shadows to
+/// GLOBAL_VARIABLES; shadows are not trainable. Each graph in which `apply` is called has its own
+/// shadows.
 class ExponentialMovingAverage {
  public:
   /// With `num_updates`, a count of steps, the decay is min(decay, (1 + n) / (10 + n)).
@@ -75,28 +76,30 @@ class ExponentialMovingAverage {
 
   const std::string& name() const { return options_.name; }
 
-  /// An operation that updates the shadows, which the first call for each makes.
+  /// Returns an operation that updates the shadows; creates the shadows that do not exist yet.
   ///
   /// dtypes   float32, float64
-  /// errors   TypeError: another dtype; ValueError: `set_strict_slots` and a scope that reuses
+  /// errors   TypeError: another dtype; ValueError: with `set_strict_slots`, a shadow missing in a
+  ///          scope with reuse
   Operation apply(const AveragedList& var_list = std::nullopt, Site site = Site::current());
 
-  /// The shadow, once `apply` has made it.
+  /// Returns the shadow, if `apply` has created it.
   std::optional<Variable> average(const Averaged& var) const;
-  /// The name of the shadow, or the one it would get now.
+  /// Returns the name of the shadow, or the name it would get if created now.
   std::string average_name(const Averaged& var) const;
-  /// What to restore a model from: the shadow's name for each variable that has one or may have
-  /// one (by default the trainable ones and those in MOVING_AVERAGE_VARIABLES), its own name for
-  /// every other global variable. For tf::train::Saver.
+  /// Returns a map from names in a checkpoint to variables, for a tf::train::Saver that restores
+  /// averaged values. Variables with averages (`moving_avg_variables`; by default the trainable
+  /// ones and those in MOVING_AVERAGE_VARIABLES) get the shadow's name, all other global variables
+  /// their own.
   std::map<std::string, Variable> variables_to_restore(
       const std::optional<std::vector<Variable>>& moving_avg_variables = std::nullopt) const;
 
-  /// In a variable scope that reuses, shadows are found where they exist, as in TensorFlow, and
-  /// made where they do not. With `strict` they are not made: `apply` fails as it does there.
+  /// Sets whether `apply` fails, as in TensorFlow, if a shadow is missing in a variable scope with
+  /// reuse. By default it is created. Existing shadows are used in either case.
   void set_strict_slots(bool strict) { strict_slots_ = strict; }
 
  private:
-  /// A graph's uid; "loss:0" for a tensor there, "w" for a variable.
+  /// The uid of a graph, and "loss:0" for a tensor in it or "w" for a variable.
   using Key = std::pair<std::uint64_t, std::string>;
   static Key key_of(const Averaged& var);
   Variable make_shadow(const Averaged& var, Site site);
@@ -117,13 +120,14 @@ struct AssignMovingAverageOptions {
 
 namespace towerflow::train {
 
-/// variable -= (1 - decay) * (variable - value); reads the variable afterwards.
+/// Assigns variable -= (1 - decay) * (variable - value), and returns the variable after the update.
+/// With zero_debias, corrects the average for a start at zero.
 ///
-/// shapes   value as the variable
+/// shapes   value: that of the variable
 /// dtypes   floating; a decay of another dtype is cast
 /// grads    none: a write is not a function of the loss
-/// errors   those of assign_sub; with zero_debias ValueError where the scope reuses and `biased`
-///          does not exist
+/// errors   those of assign_sub; ValueError with zero_debias: the scope has reuse and `biased` does
+///          not exist
 /// source   moving_averages.assign_moving_average
 Tensor assign_moving_average(const Variable& variable, const Operand& value, const Operand& decay,
                              AssignMovingAverageOptions options = {}, Site site = Site::current());

@@ -18,7 +18,7 @@
 namespace towerflow::train {
 namespace {
 
-/// The name under which the session keeps the queue.
+/// Returns the name under which the session stores the queue.
 std::string resource_name(const QueueBase& queue) {
   const auto& attrs = queue.queue_ref().op().attrs().as<QueueAttrs>();
   return attrs.shared_name.empty() ? queue.name() : attrs.shared_name;
@@ -31,8 +31,8 @@ struct QueueRunner::State {
   std::vector<Operation> enqueue_ops;
   QueueRunnerOptions options;
   std::mutex mutex;
-  std::map<const void*, std::size_t> running;  // threads that fill the queue, by session
-  std::vector<std::exception_ptr> exceptions;  // with room for those of all threads
+  std::map<const void*, std::size_t> running;  // number of threads filling the queue, by session
+  std::vector<std::exception_ptr> exceptions;  // with capacity for the errors of all threads
 
   void add_exception(std::exception_ptr error) {
     std::lock_guard lock(mutex);
@@ -44,11 +44,11 @@ struct QueueRunner::State {
   }
 };
 
-/// A thread's place among those that fill the queue for a session: left when the thread ends, or
-/// with its handle where it was never started.
+/// Counts a thread among those that fill the queue of a session, until the thread ends or, if it
+/// was never started, its handle is destroyed.
 class QueueRunner::Membership {
  public:
-  /// With the state's mutex held.
+  /// The caller must hold the state's mutex.
   Membership(std::shared_ptr<State> state, std::shared_ptr<ResourceStore> session)
       : state_(std::move(state)), session_(std::move(session)) {
     ++state_->running[session_.get()];
@@ -57,7 +57,7 @@ class QueueRunner::Membership {
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
-  /// Tells that the thread has ended. Returns whether it was the last one of the session.
+  /// Marks the thread as ended. Returns whether it was the last one of the session.
   bool end_thread() {
     std::lock_guard lock(state_->mutex);
     if (std::exchange(left_, true)) return false;
@@ -69,14 +69,14 @@ class QueueRunner::Membership {
 
  private:
   std::shared_ptr<State> state_;
-  std::shared_ptr<ResourceStore> session_;  // so that no other session gets its address
+  std::shared_ptr<ResourceStore> session_;  // so that no other session reuses its address
   bool left_ = false;
 };
 
-/// Ends the queue of a session, by the runner's operations or, where these fail, by itself.
+/// Ends the queue of a session with the runner's operations or, if these fail, directly.
 ///
-/// All that this takes is made with the threads. Later there may be no memory, or a graph that can
-/// no longer be planned, and whoever waits in the queue must be woken all the same.
+/// Everything needed is prepared when the threads are created. Later there may be no memory or a
+/// graph that can no longer be planned, but threads waiting in the queue must still be woken.
 class QueueRunner::End {
  public:
   End(Session& session, const QueueRunner& runner)
@@ -91,8 +91,7 @@ class QueueRunner::End {
   }
 
   QueueResource& queue() const { return *queue_; }
-  /// Both throw what the operation fails with, but for what is said by a queue that is closed
-  /// already, or by a session that is.
+  /// Both throw the operation's error unless the queue or the session was already closed.
   void close() { end(close_); }
   void cancel() {
     std::lock_guard lock(cancel_mutex_);
@@ -112,13 +111,13 @@ class QueueRunner::End {
   }
 
   std::shared_ptr<ResourceStore> resources_;
-  Callable close_;  // called by the last thread alone
+  Callable close_;  // called only by the last thread
   std::mutex cancel_mutex_;
   Callable cancel_;
   QueueResource* queue_ = nullptr;
 };
 
-/// What one thread works with. Nothing here needs the Session object itself.
+/// The data of one thread. Does not need the Session object itself.
 struct QueueRunner::Job {
   std::shared_ptr<State> state;
   std::shared_ptr<Membership> member;
@@ -126,7 +125,7 @@ struct QueueRunner::Job {
   Callable enqueue{};
   Coordinator* coord = nullptr;
   std::shared_ptr<Cancellation> interrupted = std::make_shared<Cancellation>();
-  std::shared_ptr<SourceTurns> turns{};  // which the threads take to read, if they do
+  std::shared_ptr<SourceTurns> turns{};  // in which the threads read; null if they take no turns
   std::size_t turn = 0;
 
   void run() const {
@@ -141,7 +140,7 @@ struct QueueRunner::Job {
   }
 
  private:
-  /// Lets the other threads go on without this one, whatever it ends with.
+  /// Removes this thread from the turns when it ends for any reason, so that the others go on.
   class LeavesTurns {
    public:
     explicit LeavesTurns(const Job& job) : job_(job) {}
@@ -159,8 +158,8 @@ struct QueueRunner::Job {
     return interrupted->cancelled() || (coord != nullptr && coord->should_stop());
   }
 
-  /// Runs the enqueue operation until it must stop. True when the input has ended, false after a
-  /// request to stop; throws any other error.
+  /// Runs the enqueue operation until the input ends (returns true) or a stop is requested (returns
+  /// false). Throws any other error.
   bool fill() const {
     const LeavesTurns leaves(*this);
     while (!should_stop()) {
@@ -174,7 +173,8 @@ struct QueueRunner::Job {
     return false;
   }
 
-  /// An error goes to the coordinator, whose stop cancels the queue, or is kept.
+  /// Passes an error to the coordinator, whose stop cancels the queue. Without a coordinator,
+  /// stores the error and cancels the queue.
   void report(std::exception_ptr error) const {
     if (coord != nullptr) {
       if (!coord->should_stop()) end->queue().set_cause(error, false);

@@ -13,30 +13,30 @@
 namespace towerflow::train::types {
 
 struct QueueRunnerOptions {
-  Operation close_op{};   ///< run when the input has ended; closes the queue when not given
-  Operation cancel_op{};  ///< run to unblock everybody; closes and cancels when not given
-  /// Errors of an enqueue that mean the end of the input.
+  Operation close_op{};   ///< runs at the end of the input; by default closes the queue
+  Operation cancel_op{};  ///< runs to unblock waiters; by default closes and cancels the queue
+  /// Error codes of an enqueue that mean the end of the input.
   std::vector<errors::Code> queue_closed_exception_types{errors::Code::out_of_range};
 };
 
 struct CreateThreadsOptions {
-  Coordinator* coord = nullptr;  ///< takes errors and asks to stop; must outlive the threads
+  Coordinator* coord = nullptr;  ///< receives errors and stops the threads; must outlive them
   bool start = false;
 };
 
-/// Fills a queue: for each of its enqueue operations a thread that runs it again and again, until
-/// the input ends (the last thread then closes the queue), an error comes or a stop is requested.
-/// A cheap handle. (tf.train.QueueRunner)
+/// Fills a queue with one thread per enqueue operation. Each thread runs its operation repeatedly
+/// until the input ends (the last thread then closes the queue), an error occurs or a stop is
+/// requested. A cheap handle. (tf.train.QueueRunner)
 ///
-/// An error goes to the coordinator, whose `join` throws it. Without a coordinator it is kept in
-/// `exceptions_raised`, and the queue ends with it: once it runs dry, its dequeues throw that
-/// error. Whatever becomes of memory or of the graph meanwhile, a stop closes the queue: what that
-/// takes is made when the threads are, and where `close_op` or `cancel_op` fails all the same the
-/// queue is closed without it and the failure reported.
+/// Errors are passed to the coordinator, whose `join` throws the first one. Without a coordinator,
+/// an error is stored in `exceptions_raised`, and once the queue runs dry its dequeues throw that
+/// error. A stop closes the queue even if memory has run out or the graph can no longer be planned:
+/// everything it needs is prepared along with the threads. If `close_op` or `cancel_op` itself
+/// fails, the queue is closed directly and the failure is reported.
 class QueueRunner {
  public:
   QueueRunner() = default;
-  /// Adds the operations that close the queue to the graph, unless `options` has them.
+  /// Adds close and cancel operations to the graph unless `options` provides them.
   QueueRunner(const QueueBase& queue, std::vector<Operation> enqueue_ops,
               QueueRunnerOptions options = {}, Site site = Site::current());
 
@@ -46,14 +46,14 @@ class QueueRunner {
   Operation close_op() const;
   Operation cancel_op() const;
   const std::vector<errors::Code>& queue_closed_exception_types() const;
-  /// Errors of threads without a coordinator.
+  /// Returns the errors of threads that ran without a coordinator.
   std::vector<std::exception_ptr> exceptions_raised() const;
 
-  /// Threads that fill the queue of `session`, one an enqueue operation, and with a coordinator one
-  /// more that cancels the queue when it stops. None when those of an earlier call still run, or
-  /// may still be started. They end when the session closes. Throws, with no thread left, what
-  /// planning the operations that end the queue throws, and ResourceExhaustedError where a thread
-  /// cannot be started.
+  /// Creates the threads that fill the queue of `session`, one per enqueue operation, and with a
+  /// coordinator one more that cancels the queue when it stops. Creates none if threads of an
+  /// earlier call still run or may still be started. The threads end when the session closes.
+  /// Throws the errors of planning the close and cancel operations, and ResourceExhaustedError if a
+  /// thread cannot be started; no thread is left running then.
   std::vector<Thread> create_threads(Session& session, CreateThreadsOptions options = {});
 
  private:
@@ -61,7 +61,7 @@ class QueueRunner {
   class Membership;
   class End;
   struct Job;
-  /// One for each thread to be; none when threads of the session still run.
+  /// Returns a membership per thread to create; none if threads of the session still run.
   std::vector<std::shared_ptr<Membership>> join(const std::shared_ptr<ResourceStore>& session);
 
   std::shared_ptr<State> state_;
@@ -73,7 +73,7 @@ inline std::string collection_name(const QueueRunner& runner) { return runner.na
 
 namespace towerflow::train {
 
-/// Adds to the QUEUE_RUNNERS of the default graph. (tf.train.add_queue_runner)
+/// Adds a runner to a collection of the default graph. (tf.train.add_queue_runner)
 void add_queue_runner(const QueueRunner& runner,
                       const std::string& collection = GraphKeys::QUEUE_RUNNERS);
 

@@ -30,7 +30,7 @@ std::string item_name(const SaverItem& item) {
   return std::get<Saveable>(item)->name();
 }
 
-/// What tells two entries of a list apart.
+/// Returns the address that identifies an item of a list.
 const void* identity_of(const SaverItem& item) {
   if (const auto* variable = std::get_if<Variable>(&item)) return &variable->op().node();
   return std::get<Saveable>(item).get();

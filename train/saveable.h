@@ -12,16 +12,17 @@
 
 namespace towerflow::train::types {
 
-/// One tensor of a checkpoint: its key there and where the value to save comes from.
+/// One tensor of a checkpoint: its key and the source of the value to save.
 struct SaveSpec {
   Tensor tensor;
   std::string name;
 };
 
-/// Something with state that a checkpoint holds: a variable, the position of an input.
+/// An object with state that is saved in checkpoints: a variable or the position of an input.
 ///
-/// What a program adds to the collection SAVEABLE_OBJECTS, as a shared_ptr, every Saver without a
-/// list of its own saves and restores. (tf.train.SaverDef's SaveableObject)
+/// Every Saver without an explicit list also saves and restores the objects that a program adds, as
+/// shared_ptr, to the collection SAVEABLE_OBJECTS.
+/// (tensorflow.python.training.saver.BaseSaverBuilder.SaveableObject)
 class SaveableObject {
  public:
   SaveableObject(std::string name, std::vector<SaveSpec> specs);
@@ -31,8 +32,8 @@ class SaveableObject {
 
   const std::string& name() const { return name_; }
   const std::vector<SaveSpec>& specs() const { return specs_; }
-  /// Appends the nodes that put `restored`, one tensor a spec, back in place; returns the operation
-  /// that has run when they have.
+  /// Adds the nodes that restore the state from `restored`, which has one tensor per spec. Returns
+  /// the operation that completes the restore.
   virtual Operation restore(const std::vector<Tensor>& restored, Site site) const = 0;
 
  private:
@@ -48,21 +49,21 @@ inline std::string collection_name(const Saveable& saveable) { return saveable->
 
 namespace towerflow::train {
 
-/// A variable under a name of its choice.
+/// Returns a saveable that stores `variable` under the key `name`.
 Saveable variable_saveable(const Variable& variable, std::string name);
 
-/// What a Saver takes: a Variable, or a SaveableObject.
+/// An item that a Saver accepts: a Variable or a SaveableObject.
 using SaverItem = std::variant<Variable, Saveable>;
 
-/// The same with its name in the checkpoint.
+/// An item with its name in the checkpoint.
 using NamedItem = std::pair<const std::string, SaverItem>;
 
 }  // namespace towerflow::train
 
 namespace towerflow::train::types {
 
-/// What a Saver saves: a list, each under its own name ("conv1/weights"), or a map from names in
-/// the checkpoint.
+/// The items that a Saver saves: a list, each under its own name ("conv1/weights"), or a map from
+/// names in the checkpoint to items.
 class VarList {
  public:
   VarList(std::initializer_list<SaverItem> items);         // NOLINT
@@ -72,25 +73,25 @@ class VarList {
   VarList(const std::map<std::string, Variable>& named);   // NOLINT
   VarList(const std::map<std::string, SaverItem>& named);  // NOLINT
 
-  // Not inline: each file that includes this would compile the list's parts anew.
+  // Out of line, so that including files do not compile the members' code again.
   VarList(const VarList& other);
   VarList(VarList&& other) noexcept;
   VarList& operator=(const VarList& other);
   VarList& operator=(VarList&& other) noexcept;
   ~VarList();
 
-  /// All variables but local ones, then the collection SAVEABLE_OBJECTS, of the default graph.
+  /// Returns the global variables of the default graph, then its collection SAVEABLE_OBJECTS.
   static VarList all();
 
   bool empty() const;
-  /// Of a list that a collection's filter left empty: why.
+  /// For a list from a collection filter that matched nothing: the reason.
   const std::string& why_empty() const { return why_empty_; }
-  /// Ordered by name, as they stand in a checkpoint. Throws ValueError for a name given twice and
-  /// for an object under two names.
+  /// Returns the objects ordered by name, as in a checkpoint. Throws ValueError if a name or key is
+  /// given twice or an object has two names.
   std::vector<Saveable> saveables() const;
 
  private:
-  std::vector<std::pair<std::string, SaverItem>> items_;  // with the name in the checkpoint
+  std::vector<std::pair<std::string, SaverItem>> items_;  // name in the checkpoint, item
   std::string why_empty_;
 };
 

@@ -25,12 +25,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Seconds since 1970.
+/// Returns the current time in seconds since 1970.
 double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// The value of `filename` after the save: its identity beside it, once `save` has run.
+/// Returns an identity of `filename`, colocated with it, that runs after `save`.
 Tensor after_save(const Operation& save, const Tensor& filename, Site site) {
   Graph& graph = filename.graph();
   const NameScope scope(graph, "control_dependency", site);
@@ -94,7 +94,7 @@ struct Saver::State {
   struct KeptCheckpoint {
     std::string path;
     double saved = 0;  // seconds since 1970
-    bool own = true;   // saved here, rather than named by others
+    bool own = true;   // saved by this Saver, not recovered from a list
   };
 
   SaverOptions options;
@@ -104,15 +104,17 @@ struct Saver::State {
   SaverDef def;
   std::vector<KeptCheckpoint> kept;  // oldest first
   std::vector<KeptCheckpoint> to_be_deleted;
-  double next_preserved = 0;  // a checkpoint saved later than this one stays
-  bool tidied = false;        // what killed processes left behind is gone
-  bool warned = false;        // of checkpoints elsewhere
+  double next_preserved = 0;  // a checkpoint saved after this time is kept
+  bool tidied = false;        // whether leftovers of killed processes were deleted
+  bool warned = false;        // whether the warning about checkpoints outside the folder was logged
 
   void build(const std::vector<Saveable>& saveables, Site site);
   std::string checkpoint_path(Session& session, const std::string& save_path,
                               const SaverSaveOptions& save_options) const;
   void record(const std::string& path);
-  /// What is to be deleted after a save to `folder`: nothing, or the path of to_be_deleted's first.
+  /// Returns the path of the checkpoint to delete after a save to `folder`, the first of
+  /// to_be_deleted. Returns nothing if there is none or it must stay; one that stays is removed from
+  /// the list.
   std::optional<std::string> next_to_delete(const std::string& folder);
 };
 
@@ -138,7 +140,7 @@ std::string Saver::State::checkpoint_path(Session& session, const std::string& s
 
 void Saver::State::record(const std::string& path) {
   if (options.max_to_keep <= 0) return;
-  // A state file may have spelt its path otherwise.
+  // A state file may spell the same path differently.
   const auto is_same = [&](const KeptCheckpoint& other) {
     return fs::path(other.path).filename() == fs::path(path).filename() &&
            is_in_folder(other.path, parent_of(path));
@@ -159,7 +161,7 @@ std::optional<std::string> Saver::State::next_to_delete(const std::string& folde
   } else if (oldest.own) {
     return oldest.path;
   } else if (is_in_folder(oldest.path, folder)) {
-    // By a path that no link in the folder can turn elsewhere.
+    // Built from `folder`, so that no link in the recorded path can redirect the deletion.
     return (fs::path(folder) / fs::path(oldest.path).filename()).string();
   } else if (!std::exchange(warned, true)) {
     log_message(LogLevel::warning,
@@ -233,7 +235,7 @@ std::string Saver::save_values(Session& session, const std::string& save_path,
   const std::string path = state_->checkpoint_path(session, save_path, options);
   const std::string folder = parent_of(save_path);
   std::error_code ignored;
-  fs::create_directory(folder, ignored);  // as TensorFlow does where only the last one is missing
+  fs::create_directory(folder, ignored);  // creates only the last level, as TensorFlow does
   if (!std::exchange(state_->tidied, true)) remove_unlisted_checkpoints(folder);
   auto mark = mark_unlisted(path, options.write_state ? options.latest_filename : "",
                             LockFile::Others::wait);
@@ -253,12 +255,12 @@ std::string Saver::save_values(Session& session, const std::string& save_path,
   const std::optional<std::string> old = state_->next_to_delete(folder);
   const std::optional<LockFile> old_mark =
       old ? mark_unlisted(*old, options.latest_filename, LockFile::Others::refuse) : std::nullopt;
-  if (mark) mark->set_kept(true);  // until it is listed
+  if (mark) mark->set_kept(true);  // so that it stays if the state file cannot be written
   update_checkpoint_state(fs::path(save_path).parent_path(), path, last_checkpoints(),
                           {.latest_filename = options.latest_filename,
                            .save_relative_paths = state_->options.save_relative_paths});
   if (mark) mark->set_kept(false);
-  // One that another process is at is that one's to delete.
+  // A checkpoint that another process is using is left for that process to delete.
   if (old && !(old_mark && old_mark->state() == LockFile::State::taken)) remove_checkpoint(*old);
   if (old) state_->to_be_deleted.erase(state_->to_be_deleted.begin());
   return path;

@@ -19,42 +19,43 @@ namespace towerflow::train::types {
 
 struct SaverOptions {
   ByName by_name = ByName();
-  /// What is saved and restored; VarList::all() when not given.
+  /// What to save and restore; VarList::all() if not given.
   std::optional<VarList> var_list{};
-  /// How many checkpoints to keep, the newest; 0 for all.
+  /// Number of newest checkpoints to keep; 0 keeps all.
   int max_to_keep = 5;
-  /// Of those that would be deleted, one every so many hours stays.
+  /// Keeps one checkpoint per this many hours that max_to_keep would delete.
   double keep_checkpoint_every_n_hours = 10000.0;
-  std::string name{};        ///< of the name scope, "save"
-  bool allow_empty = false;  ///< nothing to save is no error; then `save` and `restore` do nothing
+  std::string name{};                ///< of the name scope; "save" if empty
+  bool allow_empty = false;          ///< accepts an empty list; save and restore then do nothing
   bool pad_step_number = false;      ///< model.ckpt-00000100 instead of model.ckpt-100
-  bool save_relative_paths = false;  ///< in the state file, so that its folder can be moved
-  std::string filename{};            ///< prefix used when the nodes are run by themselves
+  bool save_relative_paths = false;  ///< in the state file, so that the folder can be moved
+  std::string filename{};            ///< default prefix, used when the nodes are run directly
 };
 
-/// The number of a checkpoint: an integer, or a tensor or variable that holds it.
+/// The step number of a checkpoint: an integer, or a tensor or variable that holds it.
 class GlobalStep {
  public:
   GlobalStep(std::integral auto step) : number_(static_cast<std::int64_t>(step)) {}  // NOLINT
   GlobalStep(const Tensor& tensor);                                                  // NOLINT
   GlobalStep(const Variable& variable);                                              // NOLINT
 
-  /// Runs `session` for a tensor. Throws TypeError for one that is no integer.
+  /// Returns the number; evaluates a tensor in `session`. Throws TypeError unless the value is an
+  /// int32 or int64.
   std::int64_t value(Session& session) const;
 
  private:
   std::int64_t number_ = 0;
   bool is_number_ = true;
-  Tensor tensor_;  // unless it is a number
+  Tensor tensor_;  // unless is_number_
 };
 
 struct SaverSaveOptions {
   std::optional<GlobalStep> global_step{};  ///< appended to the path: "model.ckpt-100"
   std::string latest_filename = "checkpoint";
-  bool write_state = true;  ///< write the state file and delete what is over max_to_keep
+  bool write_state = true;  ///< update the state file and delete checkpoints beyond max_to_keep
 };
 
-/// Names of the nodes that a Saver made. (tf.train.SaverDef)
+/// Names of a Saver's nodes. (tf.train.SaverDef)
 struct SaverDef {
   std::string filename_tensor_name;
   std::string save_tensor_name;
@@ -65,22 +66,23 @@ struct SaverDef {
 
 /// Saves variables to checkpoints in TensorFlow's V2 format and restores them. (tf.train.Saver)
 ///
-/// The constructor appends TensorFlow's nodes (`save/SaveV2`, `save/RestoreV2`, `save/Assign`, ...,
-/// `save/restore_all`) to the graph of the variables; nothing enters a collection. A cheap handle:
-/// copies share the list of checkpoints. One thread at a time may save.
+/// The constructor adds TensorFlow's nodes (`save/SaveV2`, `save/RestoreV2`, `save/Assign`, ...,
+/// `save/restore_all`) to the graph of the variables and nothing to collections. A Saver is a cheap
+/// handle: copies share the list of checkpoints. Only one thread at a time may save.
 class Saver {
  public:
-  /// Throws ValueError: nothing to save, a name twice, a variable under two names.
+  /// Throws ValueError if there is nothing to save, a name occurs twice or a variable has two
+  /// names.
   explicit Saver(SaverOptions options = {}, Site site = Site::current());
-  /// Saves what is named: `Saver({w, b})`, `Saver({{"name in the file", w}})`. Throws ValueError
-  /// also for a name given twice and a variable under two names.
+  /// Saves the listed items: `Saver({w, b})`, `Saver({{"name in the file", w}})`. Throws ValueError
+  /// under the same conditions.
   explicit Saver(std::initializer_list<SaverItem> var_list, SaverOptions options = {},
                  Site site = Site::current());
   explicit Saver(std::initializer_list<NamedItem> var_list, SaverOptions options = {},
                  Site site = Site::current());
-  // Templates, so that `Saver({.var_list = list})` means the options: g++ 12 overlooks the member's
-  // name, tries every constructor with `{list}`, that of a copy too, and prefers what is no
-  // template.
+  // Templates, so that `Saver({.var_list = list})` selects the options constructor: g++ 12 ignores
+  // the member's name, considers every constructor for `{list}`, including the copy constructor,
+  // and prefers non-templates.
   template <class = void>
   explicit Saver(const std::vector<Variable>& var_list, SaverOptions options = {},
                  Site site = Site::current())
@@ -94,35 +96,36 @@ class Saver {
   Saver(const Other& other) : state_(other.state_) {}  // NOLINT: a copy
   Saver& operator=(const Saver& other) = default;
 
-  /// Writes all values as they are between two writes to each variable, in one run; returns the
-  /// prefix of the files, to be given to `restore`: "path" or "path-step"; "" when empty.
+  /// Writes all values in one run and returns the prefix of the files, to be passed to `restore`:
+  /// "path" or "path-step", or "" if there is nothing to save. Each variable is saved as it is
+  /// between two writes.
   ///
-  /// The files appear whole or not at all, then the state file beside them names them, then the
-  /// oldest checkpoint beyond max_to_keep is deleted. What a process that was killed in the middle
-  /// leaves, the next one deletes at its first save into the folder. Processes that save to the
-  /// same path do so one after another. Memory: the variables are written from where they lie.
-  /// Throws ValueError: `latest_filename` with a folder or equal to the path's last part, a folder
-  /// that does not exist, a path with a zero byte; FailedPreconditionError: an uninitialised
-  /// variable; what writing throws.
+  /// The files appear atomically. Then the state file beside them lists them, and then the oldest
+  /// checkpoint beyond max_to_keep is deleted. The first save to a folder deletes what killed
+  /// processes left there. Processes that save to the same path take turns. Variables are written
+  /// directly from their storage, without a copy. Throws ValueError if `latest_filename` contains a
+  /// folder or equals the last part of the path, if the folder does not exist and cannot be
+  /// created, or if a path contains a zero byte; FailedPreconditionError for an uninitialized
+  /// variable; and write errors.
   std::string save(Session& session, const Text& save_path, const SaverSaveOptions& options = {},
                    Site site = Site::current());
 
-  /// Sets the variables to what the checkpoint holds; they need not be initialised. No variable
-  /// changes when it throws.
-  /// Throws ValueError: no checkpoint there, a path with a zero byte; NotFoundError: it lacks a
-  /// variable (the hint lists them and names near); InvalidArgumentError: another dtype or shape;
-  /// DataLossError: damage.
+  /// Sets the variables to the values in the checkpoint; they need not be initialized. If it
+  /// throws, no variable has changed.
+  /// Throws ValueError if there is no checkpoint or the path contains a zero byte; NotFoundError if
+  /// the checkpoint lacks a variable (the hint lists the missing ones and similar names);
+  /// InvalidArgumentError for a different dtype or shape; DataLossError for damaged files.
   void restore(Session& session, const std::string& save_path, Site site = Site::current()) const;
 
-  /// Prefixes of the checkpoints not yet deleted, oldest first.
+  /// Returns the prefixes of the checkpoints that count towards max_to_keep, oldest first.
   std::vector<std::string> last_checkpoints() const;
-  /// Takes over checkpoints of an earlier run, oldest first; those that are gone are passed over.
-  /// When their turn comes they are deleted only where they lie in the folder that is saved to:
-  /// the paths may be from a state file that anybody wrote.
+  /// Replaces the list of checkpoints with those of an earlier run, oldest first, skipping those
+  /// that no longer exist. Checkpoints in this list are deleted in their turn only if they are in
+  /// the folder being saved to, since the paths may come from a state file written by anybody.
   void recover_last_checkpoints(const std::vector<std::string>& checkpoint_paths);
 
   const SaverDef& as_saver_def() const;
-  /// Makes a Saver of existing nodes, those of an imported graph.
+  /// Makes a Saver from existing nodes, such as those of an imported graph.
   static Saver from_nodes(const Tensor& filename, const Tensor& saved, const Operation& restored,
                           SaverOptions options);
 

@@ -16,7 +16,7 @@ namespace towerflow::train {
 
 struct Thread::State {
   std::string name;
-  std::string ended_with;  // what is said before an error: at the end there may be no memory
+  std::string ended_with;  // error prefix, made early: there may be no memory at the end
   std::function<void()> body;
   std::function<void()> interrupt;
   std::mutex mutex;

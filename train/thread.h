@@ -8,23 +8,23 @@
 
 namespace towerflow::train::types {
 
-/// A thread with a name that never outlives its last handle: with it goes, in order, a request to
-/// end (`interrupt`) and a join. A cheap handle. (Python's threading.Thread)
+/// A cheap handle to a named thread. When the last handle is destroyed, the thread is asked to end
+/// (`interrupt`) and joined. (Python's threading.Thread)
 class Thread {
  public:
   Thread() = default;
-  /// `body` runs once `start` is called. `interrupt` makes it end soon; both may be called at the
-  /// same time. What `body` throws is logged as a warning.
+  /// `start` runs `body` on the thread. `interrupt` makes `body` end soon; both may run at the same
+  /// time. What `body` throws is logged as a warning.
   Thread(std::string name, std::function<void()> body, std::function<void()> interrupt = {});
 
   const std::string& name() const;
   void start();
-  /// Started, and not yet ended.
+  /// Returns whether the thread has been started and has not ended.
   bool is_alive() const;
   void interrupt();
-  /// Waits for the end; returns at once for a thread that was not started.
+  /// Waits for the thread to end; returns at once if it was not started.
   void join();
-  /// Waits at most so many seconds; whether it has ended.
+  /// Waits at most `seconds`. Returns whether the thread has ended or was not started.
   bool join_for(double seconds);
   /// The same for a std::chrono::duration.
   template <class Duration>
