@@ -53,8 +53,7 @@ struct RMSPropOptions {
 
 /// The RMSProp optimizer: divides the gradient by the root of a moving average of its square
 /// (`rms`, which starts at 1), with momentum: Hinton 2012. `centered` uses the variance instead of
-/// the mean square: Graves 2013.
-/// (tf.train.RMSPropOptimizer)
+/// the mean square: Graves 2013. (tf.train.RMSPropOptimizer)
 ///
 /// Sparse gradients update only the rows they name.
 class RMSPropOptimizer final : public Optimizer {

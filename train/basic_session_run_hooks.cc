@@ -226,7 +226,7 @@ SessionRunArgs SummarySaverHook::before_run(SessionRunContext& context) {
   const std::int64_t step = context.global_step();
   due_ = options_.summary_op && (seen_ ? timer_.is_due(*seen_, step) : timer_.is_due_first(step));
   seen_ = step;
-  // Within the step: a run of its own would take a batch from the queues.
+  // Fetched as part of the step: a separate run would take another batch from the queues.
   return due_ ? SessionRunArgs{{*options_.summary_op}, {}} : SessionRunArgs{};
 }
 

@@ -13,16 +13,16 @@
 
 namespace towerflow::train::types {
 
-/// When a hook is at work: every so many steps, where the count of steps is a multiple of them (or
-/// passes one), or every so many seconds. A run that goes on from a checkpoint is therefore due at
-/// the steps of one that was not stopped.
+/// Decides when a hook acts: when the step count reaches or passes a multiple of `steps`, or every
+/// `seconds` seconds. With `steps`, a run resumed from a checkpoint therefore acts at the same
+/// steps as an uninterrupted one.
 class HookTimer {
  public:
-  /// Throws ValueError unless one of the two is given, and above 0.
+  /// Throws ValueError unless exactly one of `steps` and `seconds` is given and positive.
   HookTimer(const char* hook, std::optional<std::int64_t> steps, std::optional<double> seconds);
   /// Returns whether the timer is due at `step`; `before` is the step of the previous call.
   bool is_due(std::int64_t before, std::int64_t step);
-  /// The same for the first call: due, except for a step count that `step` is no multiple of.
+  /// The same for the first call: due, unless `step` is not a multiple of the given steps.
   bool is_due_first(std::int64_t step);
 
  private:
@@ -32,22 +32,22 @@ class HookTimer {
   Clock::time_point last_ = Clock::now();
 };
 
-/// What NanTensorHook throws. (tf.train.NanLossDuringTrainingError)
+/// The error thrown by NanTensorHook. (tf.train.NanLossDuringTrainingError)
 class NanLossDuringTrainingError : public RuntimeError {
  public:
   using RuntimeError::RuntimeError;
 };
 
 struct StopAtStepOptions {
-  std::optional<std::int64_t> num_steps{};  ///< as many more steps
-  std::optional<std::int64_t> last_step{};  ///< until the count of steps is this
+  std::optional<std::int64_t> num_steps{};  ///< number of further steps
+  std::optional<std::int64_t> last_step{};  ///< step count to stop at
 };
 
-/// Ends the training after a number of steps; at once where the last step has been made, for which
-/// TensorFlow's makes one more. (tf.train.StopAtStepHook)
+/// Ends the training after a number of steps, or at once if the last step was already made, where
+/// TensorFlow's hook makes one more. (tf.train.StopAtStepHook)
 class StopAtStepHook : public SessionRunHook {
  public:
-  /// Throws ValueError unless one of the options is given.
+  /// Throws ValueError unless exactly one of the options is given.
   explicit StopAtStepHook(StopAtStepOptions options);
   void after_create_session(SessionRunContext& context, Coordinator& coord) override;
   void after_run(SessionRunContext& context, const SessionRunValues& values) override;
@@ -58,13 +58,13 @@ class StopAtStepHook : public SessionRunHook {
 };
 
 struct NanTensorOptions {
-  bool fail_on_nan_loss = true;  ///< else a warning, and the training ends as if it was done
-  std::string what{};            ///< what messages call the tensor: its name when not given
-  std::string hint{};            ///< to the error
+  bool fail_on_nan_loss = true;  ///< otherwise warns and ends the training normally
+  std::string what{};            ///< the tensor's description in messages; by default its name
+  std::string hint{};            ///< of the error
 };
 
-/// Ends the training where a loss is no finite number, before it is saved: what follows is none
-/// either. TensorFlow's looks for NaN alone. (tf.train.NanTensorHook)
+/// Ends the training if a loss is not finite, before a checkpoint is saved: later values would not
+/// be finite either. TensorFlow's hook checks only for NaN. (tf.train.NanTensorHook)
 class NanTensorHook : public SessionRunHook {
  public:
   explicit NanTensorHook(const Tensor& loss_tensor, NanTensorOptions options = {})
@@ -82,16 +82,16 @@ struct LoggingTensorOptions {
   ByName by_name = ByName();
   std::optional<std::int64_t> every_n_iter{};
   std::optional<double> every_n_secs{};
-  bool at_end = false;  ///< once more with the last values
-  /// The line that is logged, of the values in the order of the tensors.
+  bool at_end = false;  ///< logs the last values at the end
+  /// Returns the line to log, given the values in the order of the tensors.
   std::function<std::string(std::span<const Array>)> formatter{};
 };
 
 /// Logs values: "loss = 0.25, step = 100 (0.310 sec)". (tf.train.LoggingTensorHook)
 class LoggingTensorHook : public SessionRunHook {
  public:
-  /// Under the tensors' own names. Throws ValueError unless one of every_n_iter and every_n_secs is
-  /// given, or at_end alone.
+  /// Labels values with the tensors' names. Throws ValueError unless exactly one of every_n_iter
+  /// and every_n_secs is given, or only at_end.
   explicit LoggingTensorHook(const std::vector<Tensor>& tensors, LoggingTensorOptions options);
   explicit LoggingTensorHook(std::vector<std::pair<std::string, Tensor>> tensors,
                              LoggingTensorOptions options);
@@ -113,11 +113,11 @@ class LoggingTensorHook : public SessionRunHook {
 
 struct StepCounterOptions {
   std::optional<std::int64_t> every_n_steps = 100;
-  std::optional<double> every_n_secs{};  ///< in place of steps, which are then to be std::nullopt
-  std::shared_ptr<summary::FileWriter> summary_writer{};  ///< gets "global_step/sec" where given
+  std::optional<double> every_n_secs{};  ///< replaces every_n_steps, which must be std::nullopt
+  std::shared_ptr<summary::FileWriter> summary_writer{};  ///< if given, gets "global_step/sec"
 };
 
-/// Logs how many steps are made a second. (tf.train.StepCounterHook)
+/// Logs the number of steps per second. (tf.train.StepCounterHook)
 class StepCounterHook : public SessionRunHook {
  public:
   explicit StepCounterHook(StepCounterOptions options = {});
@@ -132,15 +132,15 @@ class StepCounterHook : public SessionRunHook {
 };
 
 struct CheckpointSaverOptions {
-  /// Seconds between checkpoints, or steps; with neither there is one at the end alone.
+  /// Seconds or steps between checkpoints; with neither, there is only one at the end.
   std::optional<double> save_secs{};
   std::optional<std::int64_t> save_steps{};
   std::optional<Saver> saver{};
   std::vector<std::shared_ptr<CheckpointSaverListener>> listeners{};
 };
 
-/// Saves checkpoints, and at the end what has not been saved yet. TensorFlow's also saves before
-/// the first step. (tf.train.CheckpointSaverHook)
+/// Saves checkpoints, including one at the end unless the last step is already saved. TensorFlow's
+/// hook also saves before the first step. (tf.train.CheckpointSaverHook)
 class CheckpointSaverHook : public SessionRunHook {
  public:
   explicit CheckpointSaverHook(TrainingFolder checkpoint_dir, CheckpointSaverOptions options = {});
@@ -159,17 +159,17 @@ class CheckpointSaverHook : public SessionRunHook {
 };
 
 struct SummarySaverOptions {
-  std::optional<std::int64_t> save_steps{};               ///< steps between summaries, or
-  std::optional<double> save_secs{};                      ///< seconds
-  std::string output_dir{};                               ///< the folder of the event file, or
-  std::shared_ptr<summary::FileWriter> summary_writer{};  ///< the file itself
-  std::optional<Tensor> summary_op{};  ///< all summaries of the graph when not given
-  /// Numbers a summary by the steps before its run, as programs with a counter of their own do;
-  /// TensorFlow's hook counts the run itself.
+  std::optional<std::int64_t> save_steps{};               ///< steps between summaries,
+  std::optional<double> save_secs{};                      ///< or seconds
+  std::string output_dir{};                               ///< folder of the event file,
+  std::shared_ptr<summary::FileWriter> summary_writer{};  ///< or an existing writer
+  std::optional<Tensor> summary_op{};                     ///< by default all summaries of the graph
+  /// Numbers a summary with the step count before its run, as programs with their own counter do;
+  /// TensorFlow's hook uses the count after the run.
   bool count_before = false;
 };
 
-/// Writes summaries, computed within the steps. (tf.train.SummarySaverHook)
+/// Writes summaries that are computed as part of the steps. (tf.train.SummarySaverHook)
 class SummarySaverHook : public SessionRunHook {
  public:
   explicit SummarySaverHook(SummarySaverOptions options);

@@ -10,7 +10,7 @@
 namespace towerflow::train {
 namespace {
 
-/// The nodes that take something from a reader or a queue for `operation`.
+/// Returns the nodes that read from a reader or queue for `operation`.
 std::vector<const Node*> sources_of(const Operation& operation) {
   std::vector<const Node*> sources, stack{&operation.node()};
   std::set<const Node*> seen;
@@ -34,7 +34,7 @@ EnqueueTurns make_enqueue_turns(ResourceStore& resources,
   std::vector<const Node*> operations;
   std::vector<std::size_t> threads;
   std::vector<std::vector<const Node*>> sources;
-  std::map<const Node*, int> users;  // of a source, operations
+  std::map<const Node*, int> users;  // number of operations, by source
   for (const Operation& operation : enqueue_ops) {
     const auto it = std::find(operations.begin(), operations.end(), &operation.node());
     made.members.push_back(static_cast<std::size_t>(it - operations.begin()));

@@ -10,19 +10,18 @@
 
 namespace towerflow::train {
 
-/// Which turns the threads of a queue runner take.
+/// The turns that the threads of a queue runner take.
 struct EnqueueTurns {
-  std::shared_ptr<SourceTurns> turns;  ///< none where the order is settled without
-  std::vector<std::size_t> members;    ///< by enqueue operation of the list
+  std::shared_ptr<SourceTurns> turns;  ///< null if the order is fixed without turns
+  std::vector<std::size_t> members;    ///< member of each entry of `enqueue_ops`
 };
 
-/// Sets up turns for threads that each run one of `enqueue_ops`, among which one may be several
-/// times. An operation takes its turn where it reads: at the one reader or queue that it takes
-/// its element from, if there is one and no other operation takes from the same node; else where it
-/// enqueues.
+/// Sets up turns for threads that each run one of `enqueue_ops`, which may list an operation
+/// several times. An operation takes its turn when it reads from its reader or queue, if that is
+/// its only source and no other operation reads through the same node; otherwise when it enqueues.
 ///
-/// Nothing is set up for one operation that reads from a reader, whose records carry the order
-/// already, nor for one operation on one thread.
+/// A single operation takes turns only if several threads run it and its only source is a queue: a
+/// reader's records carry their order already.
 EnqueueTurns make_enqueue_turns(ResourceStore& resources,
                                 const std::vector<Operation>& enqueue_ops);
 

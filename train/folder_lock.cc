@@ -23,7 +23,8 @@ LockFile lock_file(const std::filesystem::path& folder) {
       LockFile::Others::refuse);
 }
 
-/// The first line of what the holder wrote, or what anybody wrote there.
+/// Returns the first line of the lock file. Replaces unprintable characters: anybody may write
+/// there.
 std::string holder_of(const LockFile& file) {
   std::string text = file.content().substr(0, file.content().find('\n'));
   std::replace_if(

@@ -6,12 +6,13 @@
 
 namespace towerflow::train {
 
-/// Keeps every other training out of a folder for as long as it lives.
+/// Locks a folder against other trainings for the lifetime of the object.
 ///
-/// The file `train.lock` there says whose it is: process, machine and start. What a killed process
-/// left of it is no obstacle; reading checkpoints needs no lock. On a file system without locks a
-/// warning says that nobody is kept out. Throws UnavailableError, which names the other process,
-/// where one has the folder, and what creating a file throws, as in a read-only folder.
+/// The file `train.lock` in the folder names the owner: process, machine and start time. A lock
+/// file left by a killed process does not block; reading checkpoints needs no lock. On a file
+/// system without locks, logs a warning that other trainings would not be noticed. Throws
+/// UnavailableError naming the owner if the folder is locked, and the errors of creating a file, as
+/// in a read-only folder.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder);

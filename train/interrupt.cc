@@ -25,11 +25,11 @@ Interrupt::Interrupt() {
   over = false;
   sigemptyset(&signals_);
   sigaddset(&signals_, SIGTERM);
-  // A signal that is blocked is not ignored: sigwait would return it.
+  // An ignored signal must not be blocked: sigwait would return it.
   for (const int signal : {SIGINT, SIGHUP}) {
     if (!is_ignored(signal)) sigaddset(&signals_, signal);
   }
-  pthread_sigmask(SIG_BLOCK, &signals_, &before_);  // threads made from now on inherit it
+  pthread_sigmask(SIG_BLOCK, &signals_, &before_);  // inherited by threads created from now on
   waiter_ = std::thread([this] { wait(); });
 }
 

@@ -7,13 +7,14 @@
 
 namespace towerflow::train::types {
 
-/// While it lives, the first Ctrl-C, request to terminate or closing of the terminal is remembered
-/// and no more; a second Ctrl-C or request ends the process as it always does. A terminal tells of
-/// its end more than once. What whoever started the process has it ignore stays ignored, as nohup
-/// wants it. One at a time, made before any other thread.
+/// Records the first SIGINT, SIGTERM or SIGHUP during its lifetime instead of ending the process. A
+/// second SIGINT or SIGTERM has its default effect; SIGHUP does not, since a terminal may send
+/// several. SIGINT and SIGHUP stay ignored if the parent process ignored them, as with nohup. Only
+/// one object may exist at a time, created before any other thread.
 ///
-/// A thread of its own waits for the signals, all others block them: oneDNN's generated code may
-/// use the stack pointer for something else, and a handler called there would write over memory.
+/// A separate thread waits for the signals and all others block them: oneDNN's generated code may
+/// use the stack pointer for other purposes, so that a handler running there would overwrite
+/// memory.
 class Interrupt {
  public:
   Interrupt();
@@ -21,7 +22,7 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  /// The number of the first signal, 0 before there is one.
+  /// Returns the number of the first signal, or 0 if there was none.
   static int received();
 
  private:
@@ -31,7 +32,7 @@ class Interrupt {
   std::thread waiter_;
 };
 
-/// Ends a training in order once an Interrupt has received a signal: what was trained is saved.
+/// Ends a training normally, so that it is saved, once an Interrupt has received a signal.
 class StopAtSignalHook : public SessionRunHook {
  public:
   void after_run(SessionRunContext& context, const SessionRunValues& values) override;

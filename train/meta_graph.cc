@@ -15,7 +15,7 @@
 namespace towerflow::train {
 namespace {
 
-// --- out ---
+// --- export ---
 
 std::string variable_bytes(const Variable& variable) {
   proto::VariableDef def;
@@ -46,7 +46,7 @@ std::string runner_bytes(const QueueRunner& runner) {
   return serialize_message(def);
 }
 
-/// The bytes of an item that is no node; nothing for a node.
+/// Returns the bytes of a variable, queue runner or string; nothing for other items.
 std::optional<std::string> item_bytes(const CollectionItem& item) {
   if (const auto* variable = std::any_cast<Variable>(&item.value)) return variable_bytes(*variable);
   if (const auto* runner = std::any_cast<QueueRunner>(&item.value)) return runner_bytes(*runner);
@@ -72,7 +72,7 @@ std::optional<float> float_of(const CollectionItem& item) {
   return std::nullopt;
 }
 
-/// `part` of each item; nothing where one has none.
+/// Returns the list of `part(item)` for all items; nothing if `part` returns nothing for one.
 template <class List, class Part>
 std::optional<CollectionDef> list_of(const std::vector<CollectionItem>& items, Part part) {
   List list;
@@ -94,9 +94,9 @@ std::optional<CollectionDef> collection_def(const std::vector<CollectionItem>& i
   return list_of<std::vector<float>>(items, float_of);
 }
 
-// --- in ---
+// --- import ---
 
-/// The nodes of one import, under the names that the MetaGraphDef has for them.
+/// The nodes of one import, found by their names in the MetaGraphDef.
 class ImportedNodes {
  public:
   ImportedNodes(const Graph& graph, const std::string& scope, Site site)
@@ -176,7 +176,7 @@ bool holds_variables(const std::string& key) {
   return kKeys.contains(key);
 }
 
-/// Makes the objects that collections hold; one that stands in several is one.
+/// Creates the objects in collections; a variable in several collections is created once.
 class CollectionReader {
  public:
   CollectionReader(Graph& graph, const ImportedNodes& nodes) : graph_(graph), nodes_(nodes) {}

@@ -17,23 +17,24 @@ struct NodeList {
   std::vector<std::string> value;
   bool operator==(const NodeList&) const = default;
 };
-/// Texts, or objects in protocol buffers: VariableDef, QueueRunnerDef.
+/// Strings, or serialized protocol buffers: VariableDef, QueueRunnerDef.
 struct BytesList {
   std::vector<std::string> value;
   bool operator==(const BytesList&) const = default;
 };
 
-/// What a collection holds. (tf.MetaGraphDef.CollectionDef)
+/// The contents of a collection. (tf.MetaGraphDef.CollectionDef)
 using CollectionDef =
     std::variant<NodeList, BytesList, std::vector<std::int64_t>, std::vector<float>>;
 
-/// A graph with what a program needs to go on with it. (tf.MetaGraphDef)
+/// A graph with its collections and the names of a Saver's nodes. (tf.MetaGraphDef)
 struct MetaGraphDef {
   GraphDef graph_def;
   std::optional<SaverDef> saver_def;
   std::map<std::string, CollectionDef> collection_def;
 
-  /// Throws DataLossError for bytes that are none, and as GraphDef::FromString.
+  /// Throws DataLossError if `bytes` are not a MetaGraphDef, and the errors of
+  /// GraphDef::FromString.
   static MetaGraphDef FromString(std::string_view bytes);
   /// Throws InvalidArgumentError for 2 GiB or more.
   std::string SerializeToString() const;
@@ -43,36 +44,35 @@ struct MetaGraphDef {
 
 struct ExportMetaGraphOptions {
   std::optional<SaverDef> saver_def{};
-  /// Only these collections.
+  /// The collections to export; all if not given.
   std::optional<std::vector<std::string>> collection_list{};
   bool clear_devices = false;
 };
 
 struct ImportMetaGraphOptions {
   bool clear_devices = false;
-  std::optional<std::string> import_scope{};  ///< the name scope; the root when not given
-  SaverOptions saver{};                       ///< of the Saver that is returned
+  std::optional<std::string> import_scope{};  ///< the name scope; the root if not given
+  SaverOptions saver{};                       ///< options of the returned Saver
 };
 
 }  // namespace towerflow::train::types
 
 namespace towerflow::train {
 
-/// The default graph, its collections and the names of a Saver's nodes; as the bytes of a
-/// MetaGraphDef written to `filename` where one is given. Of a collection with other objects than
-/// tensors, operations, variables, queue runners, texts and numbers a warning says that it is left
-/// out.
+/// Returns the default graph, its collections and the names of a Saver's nodes. Also writes them to
+/// `filename`, if given, as a serialized MetaGraphDef. Collections with objects other than tensors,
+/// operations, variables, queue runners, strings and numbers are left out with a warning.
 ///
-/// errors   those of Graph::as_graph_def, and of writing a file
+/// errors   those of Graph::as_graph_def and of writing a file
 /// source   tf.train.export_meta_graph
 MetaGraphDef export_meta_graph(const Text& filename, ExportMetaGraphOptions options = {});
 MetaGraphDef export_meta_graph(ExportMetaGraphOptions options = {});
 
-/// Adds the graph of a MetaGraphDef, or of a file that holds one, to the default graph, and its
-/// collections to those there are: all of it, or nothing when it throws. Gives a Saver of the nodes
-/// that are named, else one that is made for the variables; nothing where there are none.
+/// Adds the graph and collections of a MetaGraphDef, or of a file that contains one, to the default
+/// graph. Nothing is added if it throws. Returns a Saver for the nodes that the MetaGraphDef names,
+/// else a new one for the variables, or nothing if there are no variables.
 ///
-/// errors   those of import_graph_def; KeyError, ValueError: a collection names what is not there
+/// errors   those of import_graph_def; KeyError, ValueError: a collection names something missing
 /// source   tf.train.import_meta_graph
 std::optional<Saver> import_meta_graph(const MetaGraphDef& meta_graph,
                                        ImportMetaGraphOptions options = {},

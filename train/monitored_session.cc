@@ -17,7 +17,7 @@ using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
 constexpr double kSaveSecs = 600;
 
-/// The hooks of the program, then those that the options ask for.
+/// Returns the program's hooks, followed by those that the options ask for.
 Hooks all_hooks(const MonitoredTrainingSessionOptions& options) {
   Hooks hooks = options.hooks;
   const TrainingFolder& folder = options.checkpoint_dir;
@@ -92,7 +92,7 @@ class MonitoredSessionState {
     try {
       coord_.join(threads_, {.stop_grace_period_secs = grace_});
     } catch (...) {
-      if (!failed_) log_exception("a training that was not stopped");  // else the program knows
+      if (!failed_) log_exception("a training that was not stopped");  // else already known
     }
   }
 
@@ -117,7 +117,7 @@ class MonitoredSessionState {
   void stop() {
     if (std::exchange(stopped_, true)) return;
     std::exception_ptr error;
-    // While the input threads run: what one of them holds when it is stopped has no position.
+    // The input threads must still run: an element held by a stopped thread has no saved position.
     if (!failed_ && !reported()) {
       for (const auto& hook : hooks_) {
         try {
@@ -143,7 +143,7 @@ class MonitoredSessionState {
  private:
   void read_step() { step_ = counter_ ? train::global_step(session_, *counter_) : runs_; }
 
-  /// Whether a thread, or whoever else has the coordinator, reported an error.
+  /// Returns whether a thread or another user of the coordinator reported an error.
   bool reported() const {
     try {
       coord_.raise_requested_exception();
@@ -157,7 +157,7 @@ class MonitoredSessionState {
     original_ = fetches;
     std::vector<Fetch> all(fetches.begin(), fetches.end());
     Feeds fed = feeds;
-    std::vector<std::vector<std::size_t>> places;  // of what each hook fetches, among all
+    std::vector<std::vector<std::size_t>> places;  // indices of each hook's fetches in `all`
     for (const auto& hook : hooks_) {
       const SessionRunArgs args = hook->before_run(context_);
       std::vector<std::size_t>& own = places.emplace_back();

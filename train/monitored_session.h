@@ -13,31 +13,32 @@
 namespace towerflow::train::types {
 
 struct MonitoredTrainingSessionOptions {
-  /// Where checkpoints are kept and gone on from, and summaries written; nothing is when empty.
+  /// Folder for checkpoints, to save and to resume from, and for summaries; neither if empty.
   TrainingFolder checkpoint_dir{};
   std::vector<std::shared_ptr<SessionRunHook>> hooks{};
-  /// Seconds between checkpoints, or steps; 0 steps: one at the end alone. 600 seconds when neither
-  /// is given.
+  /// Seconds or steps between checkpoints; 600 seconds if neither is given, and only one at the end
+  /// for 0 steps.
   std::optional<double> save_checkpoint_secs{};
   std::optional<std::int64_t> save_checkpoint_steps{};
   std::vector<std::shared_ptr<CheckpointSaverListener>> saver_listeners{};
   std::int64_t save_summaries_steps = 100;  ///< 0 for no summaries
-  std::int64_t log_step_count_steps = 100;  ///< 0 for no messages about the rate
+  std::int64_t log_step_count_steps = 100;  ///< 0 for no messages about steps per second
   ConfigProto config{};
   double stop_grace_period_secs = 120;
-  /// What TensorFlow's Scaffold holds, with what is meant when they are not given: initializers of
-  /// all variables, and a Saver of them and of the position of the input.
+  /// From TensorFlow's Scaffold. By default the initializers of all variables, and a Saver of the
+  /// variables and the input positions.
   std::optional<Operation> init_op{};
   std::optional<Saver> saver{};
-  /// The variable that counts the steps; the graph's own when not given.
+  /// The variable that counts the steps; by default the graph's global step.
   std::optional<Variable> global_step{};
-  /// The files that the input reads: where a checkpoint was of others, the input starts over.
+  /// The files that the input reads. If a checkpoint's position is in another one, the input starts
+  /// over.
   std::vector<std::string> input_files{};
 };
 
-/// The session of a training: it initialises the variables or goes on from the newest checkpoint,
-/// the position of the input included, runs the threads that fill queues, calls hooks around each
-/// run, saves checkpoints and summaries, and ends all of that in order.
+/// A session for training: initializes the variables or resumes from the newest checkpoint,
+/// including the input position; runs the threads that fill queues; calls hooks around each run;
+/// saves checkpoints and summaries; and ends all of this in order.
 /// (tf.train.MonitoredTrainingSession)
 ///
 ///     tf::with(tf::train::MonitoredTrainingSession({.checkpoint_dir = "runs/a"}), [&](auto& sess)
@@ -45,13 +46,13 @@ struct MonitoredTrainingSessionOptions {
 ///       while (!sess.should_stop()) sess.run(train_op);
 ///     });
 ///
-/// The hooks that it is given come before those for messages, summaries and checkpoints, so that
-/// what NanTensorHook refuses is not saved. Without `stop`, which `with` calls, the destructor
-/// ends the threads, but no hook's `end` is called. For one thread.
+/// The given hooks are called before those for messages, summaries and checkpoints, so that steps
+/// rejected by NanTensorHook are not saved. If `stop`, which `with` calls, was not called, the
+/// destructor ends the threads but does not call `end` of the hooks. Not thread-safe.
 ///
-/// errors   what TrainingFolder, Session and Saver throw; ValueError: an option out of range;
-///          RuntimeError: a checkpoint_dir, and no variable that counts the steps;
-///          DataLossError: a damaged checkpoint, or input that has changed since
+/// errors   those of TrainingFolder, Session and Saver; ValueError: an option out of range;
+///          RuntimeError: a checkpoint_dir without a global step; DataLossError: a damaged
+///          checkpoint, or input that has changed since
 class MonitoredTrainingSession : public RunForms<MonitoredTrainingSession> {
  public:
   explicit MonitoredTrainingSession(MonitoredTrainingSessionOptions options = {});
@@ -59,29 +60,29 @@ class MonitoredTrainingSession : public RunForms<MonitoredTrainingSession> {
   MonitoredTrainingSession(const MonitoredTrainingSession&) = delete;
   MonitoredTrainingSession& operator=(const MonitoredTrainingSession&) = delete;
 
-  /// Whether the training has ended: a hook asked for it, the input is at its end, or a thread
-  /// failed.
+  /// Returns whether the training has ended: a hook requested it, the input has ended, or a run or
+  /// a thread failed.
   bool should_stop() const;
 
-  /// Runs a step as `Session::run` does, in any of its forms, and the hooks around it. Throws
-  /// OutOfRangeError at the end of the input, and RuntimeError once the training has ended.
+  /// Runs a step like `Session::run`, in any of its forms, with the hooks around it. Throws
+  /// OutOfRangeError at the end of the input, and RuntimeError if the training has already ended.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
   using RunForms<MonitoredTrainingSession>::run;
 
-  /// The count of steps now; the runs of this session where no variable counts.
+  /// Returns the current step count; without a global step, the number of runs of this session.
   std::int64_t global_step() const;
 
-  /// Ends the training: the hooks end unless there was an error, the threads are joined. Throws the
-  /// first error of a thread, of a run or of a hook. The session itself stays open for a last look;
-  /// a second call does nothing.
+  /// Ends the training: calls `end` of the hooks unless there was an error, and joins the threads.
+  /// Throws the first error of a thread, a run or a hook. The session stays open, for example for a
+  /// final evaluation; a second call does nothing.
   void stop();
-  /// The same, and closes the session.
+  /// Calls `stop`, then closes the session.
   void close();
-  /// Takes note of an error of the program's own: `stop` and `close` then throw it, and no hook
-  /// ends.
+  /// Records an error of the program: `stop` and `close` then throw it and do not call `end` of the
+  /// hooks.
   void fail(std::exception_ptr error);
 
-  /// The session without hooks, for runs that are no steps. (raw_session)
+  /// Returns the session without hooks, for runs that are not steps. (raw_session)
   Session& raw_session();
 
  private:
@@ -92,14 +93,14 @@ class MonitoredTrainingSession : public RunForms<MonitoredTrainingSession> {
 
 namespace towerflow {
 
-/// Runs `body(session)` and stops the training, as Python's `with` does: the end of the input ends
-/// the body, any other error of it is thrown once the threads are joined.
+/// Runs `body(session)` and stops the training, like Python's `with`. The end of the input ends the
+/// body normally; any other error is thrown after the threads are joined.
 template <class Body>
 void with(train::MonitoredTrainingSession& session, Body&& body) {
   try {
     body(session);
   } catch (const errors::OutOfRangeError&) {
-    // All has been read.
+    // The input has ended.
   } catch (...) {
     session.fail(std::current_exception());
   }

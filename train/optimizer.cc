@@ -18,7 +18,7 @@
 namespace towerflow::train {
 namespace {
 
-/// Warns of variables that stand more than once: each pair counts, as in TensorFlow.
+/// Warns about variables listed more than once: each pair counts, as in TensorFlow.
 void warn_of_duplicates(const std::vector<Variable>& variables, const char* where,
                         const char* meaning) {
   std::map<std::string, int> counts;
@@ -30,14 +30,14 @@ void warn_of_duplicates(const std::vector<Variable>& variables, const char* wher
   }
 }
 
-/// Why `var_list`, or the collection it is when absent, holds no variable.
+/// Explains why `var_list`, or the default collection if absent, has no variables.
 std::string why_no_variables(const OptionalVariables& var_list) {
   if (!var_list) return "there are no trainable variables: make some with tf::get_variable first";
   if (var_list->key.empty()) return "var_list is empty";
   return "var_list: " + var_list->explain();
 }
 
-/// What why_none says of the first variables.
+/// Returns the explanations of why_none for the first variables.
 std::string why_no_gradients(const Tensor& loss, const std::vector<GradAndVar>& pairs,
                              const OptionalVariables& var_list, Site site) {
   constexpr std::size_t kTold = 3;
@@ -68,7 +68,7 @@ bool none_present(const std::vector<GradAndVar>& pairs) {
   return std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) { return pair.grad; });
 }
 
-/// What the variable's constraint makes of its value after `update`, written back.
+/// Adds the assignment that applies the variable's constraint to its value after `update`.
 Operation constrained(const Variable& variable, const Operation& update, Site site) {
   const ControlDependencies after(variable.graph(), std::vector<Node*>{&update.node()});
   return assign(variable, variable.constraint()(variable), {}, site).op();
@@ -218,7 +218,7 @@ std::vector<std::string> Optimizer::get_slot_names() const {
 std::vector<Variable> Optimizer::variables() const {
   const std::uint64_t here = get_default_graph().uid();
   std::vector<Variable> kept;
-  // Other graphs may be gone, and with them what their variables point to.
+  // Other graphs may have been destroyed, which leaves their variables dangling.
   const auto keep = [&](const std::map<Key, Variable>& made) {
     for (const auto& [key, variable] : made) {
       if (key.first == here) kept.push_back(variable);

@@ -14,7 +14,7 @@
 
 namespace towerflow::types {
 
-/// A variable and what a loss says about it; an absent gradient is an empty optional.
+/// A variable and its gradient, which is an empty optional if absent.
 struct GradAndVar {
   OptionalGradient grad;
   Variable var;
@@ -24,13 +24,13 @@ struct GradAndVar {
 
 namespace towerflow::train::types {
 
-/// When the gradients of one call may be used: each as soon as it is there, after the other inputs'
-/// gradients of its op, or after all of them. Runs here are in tape order and deterministic, so the
-/// three give the same numbers; they make TensorFlow's nodes.
+/// When gradients may be used: each as soon as it is computed, after the gradients of all inputs of
+/// its op, or after all gradients of the call. Execution here is in tape order and deterministic,
+/// so all three give the same numbers; they only decide which of TensorFlow's nodes are added.
 enum GateGradients { GATE_NONE = 0, GATE_OP = 1, GATE_GRAPH = 2 };
 
 struct ComputeGradientsOptions {
-  /// The variables to differentiate with respect to; all trainable ones when not given.
+  /// The variables to differentiate with respect to; by default all trainable ones.
   OptionalVariables var_list{};
   int gate_gradients = GATE_OP;
   AggregationMethod aggregation_method = AggregationMethod::DEFAULT;
@@ -55,71 +55,72 @@ struct MinimizeOptions {
 
 /// Computes gradients and applies them. (tf.train.Optimizer)
 ///
-/// A subclass says which slots a variable has and which op updates it; slots are variables named
-/// after the variable and the optimizer, `conv1/weights/Momentum`. An optimizer may be used in
-/// several graphs, where it keeps slots of their own.
+/// A subclass defines the slots of a variable and the op that updates it. Slots are variables named
+/// after the variable and the optimizer, such as `conv1/weights/Momentum`. An optimizer used in
+/// several graphs has separate slots in each.
 class Optimizer {
  public:
   Optimizer(std::string name, bool use_locking);
   virtual ~Optimizer();
 
-  /// One pair per variable of `var_list`, in its order; the gradient is absent where the loss does
-  /// not depend on the variable. A variable that stands twice gets two pairs, and a warning.
-  /// Throws ValueError without variables (saying which filter found none), for a loss that is not
-  /// floating and for a variable of another graph.
+  /// Returns one pair per variable of `var_list`, in its order; the gradient is absent if the loss
+  /// does not depend on the variable. A variable listed twice gets two pairs, with a warning.
+  /// Throws ValueError if there are no variables (naming the filter that found none), if the loss
+  /// is not floating or if a variable is in another graph.
   std::vector<GradAndVar> compute_gradients(const Tensor& loss,
                                             ComputeGradientsOptions options = {},
                                             Site site = Site::current());
 
-  /// Appends the update of each variable that has a gradient; one without, and its slots, stay as
-  /// they are. A variable that stands twice is updated twice, with a warning.
-  /// Throws ValueError when no gradient is present at all; `minimize` says why.
+  /// Adds the update of each variable that has a gradient; variables without one, and their slots,
+  /// stay unchanged. A variable listed twice is updated twice, with a warning.
+  /// Throws ValueError if all gradients are absent; `minimize` also gives the reasons.
   Operation apply_gradients(const std::vector<GradAndVar>& grads_and_vars,
                             ApplyGradientsOptions options = {}, Site site = Site::current());
 
-  /// compute_gradients, then apply_gradients.
+  /// Calls compute_gradients, then apply_gradients.
   Operation minimize(const Tensor& loss, MinimizeOptions options = {}, Site site = Site::current());
 
   const std::string& get_name() const { return name_; }
-  /// The slot of a variable, when it exists. (get_slot)
+  /// Returns the slot of a variable, if it exists. (get_slot)
   std::optional<Variable> get_slot(const Variable& variable, const std::string& name) const;
   std::vector<std::string> get_slot_names() const;
-  /// What the optimizer keeps in the default graph, sorted by name. (variables)
+  /// Returns the optimizer's variables in the default graph, sorted by name. (variables)
   std::vector<Variable> variables() const;
 
-  /// In a variable scope that reuses, slots are found where they exist, as in TensorFlow, and made
-  /// where they do not. With `strict` they are not made: `apply_gradients` fails as it does there.
+  /// Sets whether `apply_gradients` fails, as in TensorFlow, if a slot is missing in a variable
+  /// scope with reuse. By default it is created. Existing slots are used in either case.
   void set_strict_slots(bool strict) { strict_slots_ = strict; }
 
  protected:
   virtual void create_slots(const std::vector<Variable>& variables, Site site) = 0;
-  /// Converts hyper-parameters, inside the optimizer's name scope.
+  /// Converts hyperparameters to tensors, inside the optimizer's name scope.
   virtual void prepare(Graph& graph, Site site) = 0;
   virtual Operation apply_dense(const Tensor& gradient, const Variable& variable, Site site) = 0;
   virtual Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
                                  Site site) = 0;
 
-  /// What the updates end in, an operation called `name`: their group, unless a subclass has more
-  /// to do when all of them have run.
+  /// Returns the operation `name` that completes the updates: by default their group. Subclasses
+  /// may add work that runs after all of them.
   virtual Operation finish(const std::vector<Operation>& updates, const std::string& name,
                            Site site);
 
-  /// Makes a slot beside `variable`, called after it and the optimizer, or finds it.
+  /// Creates or finds a slot that is colocated with `variable` and named after it and the
+  /// optimizer.
   Variable slot(const Variable& variable, const std::string& slot_name, Initializer initializer,
                 Site site);
   Variable zeros_slot(const Variable& variable, const std::string& slot_name, Site site);
-  /// Makes a variable that belongs to the optimizer alone, beside `beside`, or finds it.
+  /// Creates or finds a variable that belongs only to the optimizer, colocated with `beside`.
   Variable non_slot_variable(const std::string& name, const Operand& initial_value,
                              const Variable& beside, Site site);
   bool use_locking() const { return use_locking_; }
 
  private:
-  using Key = std::pair<std::uint64_t, std::string>;  // a graph's uid, the name of a variable there
+  using Key = std::pair<std::uint64_t, std::string>;  // uid of a graph, name of a variable in it
 
   std::string name_;
   bool use_locking_;
   bool strict_slots_ = false;
-  std::map<std::string, std::map<Key, Variable>> slots_;  // slot -> variable -> slot
+  std::map<std::string, std::map<Key, Variable>> slots_;  // by slot name, then by variable
   std::map<Key, Variable> non_slots_;
 };
 

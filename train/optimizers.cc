@@ -1,4 +1,4 @@
-// The optimizers' own parts: slots, hyper-parameters, update ops.
+// GradientDescentOptimizer and MomentumOptimizer: slots, hyperparameters and update ops.
 #include "core/graph/op_builder.h"
 #include "ops/array/cast.h"
 #include "ops/math/binary.h"

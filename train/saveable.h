@@ -84,7 +84,7 @@ class VarList {
   static VarList all();
 
   bool empty() const;
-  /// For a list from a collection filter that matched nothing: the reason.
+  /// Returns why a collection filter matched nothing; "" for other lists.
   const std::string& why_empty() const { return why_empty_; }
   /// Returns the objects ordered by name, as in a checkpoint. Throws ValueError if a name or key is
   /// given twice or an object has two names.

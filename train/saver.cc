@@ -112,9 +112,9 @@ struct Saver::State {
   std::string checkpoint_path(Session& session, const std::string& save_path,
                               const SaverSaveOptions& save_options) const;
   void record(const std::string& path);
-  /// Returns the path of the checkpoint to delete after a save to `folder`, the first of
-  /// to_be_deleted. Returns nothing if there is none or it must stay; one that stays is removed from
-  /// the list.
+  /// Returns the path of the checkpoint to delete after a save to `folder`, the first one of
+  /// to_be_deleted. Returns nothing if there is none or if it must stay, in which case it is
+  /// removed from to_be_deleted.
   std::optional<std::string> next_to_delete(const std::string& folder);
 };
 

@@ -101,11 +101,11 @@ class Saver {
   /// between two writes.
   ///
   /// The files appear atomically. Then the state file beside them lists them, and then the oldest
-  /// checkpoint beyond max_to_keep is deleted. The first save to a folder deletes what killed
-  /// processes left there. Processes that save to the same path take turns. Variables are written
-  /// directly from their storage, without a copy. Throws ValueError if `latest_filename` contains a
-  /// folder or equals the last part of the path, if the folder does not exist and cannot be
-  /// created, or if a path contains a zero byte; FailedPreconditionError for an uninitialized
+  /// checkpoint beyond max_to_keep is deleted. A Saver's first save deletes what killed
+  /// processes left in the folder. Processes that save to the same path take turns. Variables are
+  /// written directly from their storage, without a copy. Throws ValueError if `latest_filename`
+  /// contains a folder or equals the last part of the path, if the folder does not exist and cannot
+  /// be created, or if a path contains a zero byte; FailedPreconditionError for an uninitialized
   /// variable; and write errors.
   std::string save(Session& session, const Text& save_path, const SaverSaveOptions& options = {},
                    Site site = Site::current());

@@ -24,11 +24,11 @@ std::string name_or_default(const std::string& name, const char* otherwise) {
   return name.empty() ? otherwise : name;
 }
 
-/// What the rates that fall by a factor are computed from.
+/// The operands of the schedules with a decay rate.
 struct Decay {
   Tensor initial;
   Tensor rate;
-  Tensor periods;  ///< of decay_steps that have passed
+  Tensor periods;  ///< number of decay_steps that have passed
 };
 
 Decay decay_of(Graph& graph, const Operand& learning_rate, const Operand& global_step,
@@ -49,7 +49,8 @@ std::vector<Tensor> as_tensors(Graph& graph, const OperandList& list) {
   return tensors;
 }
 
-/// A boundary in the dtype of what it is compared with.
+/// Returns `boundary` in the dtype of `x`. Throws ValueError unless it has that dtype or is an
+/// int32 to cast to int64.
 Tensor comparable(const Tensor& boundary, const Tensor& x, Site site) {
   if (boundary.dtype() == x.dtype()) return boundary;
   if (boundary.dtype() == DType::int32 && x.dtype() == DType::int64) {
@@ -112,7 +113,7 @@ Tensor polynomial_decay(const Operand& learning_rate, const Operand& global_step
   Tensor now = cast(global_step, initial.dtype(), {}, site);
   Tensor steps = cast(decay_steps, initial.dtype(), {}, site);
   if (options.cycle) {
-    // Step 0 is in the first period, not at the end of one before it.
+    // Step 0 is in the first period, although ceil gives 0.
     const Tensor first = equal(now, 0, {}, site);
     const Tensor periods = ceil(Operand(now, site) / decay_steps, {}, site);
     steps = multiply(steps, where_v2(first, 1.0, periods, {}, site), {}, site);

@@ -7,15 +7,15 @@
 
 namespace towerflow::train {
 
-/// Learning rates that fall with the count of steps.
+/// Learning rates that decay with the number of steps.
 ///
 /// shapes   all [] -> []
 /// dtypes   that of learning_rate, to which the others are cast
-/// grads    of the ops they are made of
+/// grads    those of the ops they consist of
 /// source   tf.train.exponential_decay, ..
 
 struct DecayOptions {
-  bool staircase = false;  ///< whole numbers of `decay_steps` only
+  bool staircase = false;  ///< decays only at multiples of `decay_steps`
   std::string name{};
 };
 
@@ -37,23 +37,23 @@ Tensor inverse_time_decay(const Operand& learning_rate, const Operand& global_st
 struct PolynomialDecayOptions {
   Operand end_learning_rate = 0.0001;
   Operand power = 1.0;
-  bool cycle = false;  ///< begins anew over the next multiple of `decay_steps`
+  bool cycle = false;  ///< extends the decay to the next multiple of `decay_steps`
   std::string name{};
 };
 
-/// From learning_rate to end_learning_rate over decay_steps, then it stays:
+/// Decays from learning_rate to end_learning_rate over decay_steps, then stays constant:
 /// (learning_rate - end) * (1 - global_step / decay_steps) ^ power + end
 Tensor polynomial_decay(const Operand& learning_rate, const Operand& global_step,
                         const Operand& decay_steps, PolynomialDecayOptions options = {},
                         Site site = Site::current());
 
 struct CosineDecayOptions {
-  double alpha = 0.0;  ///< what is left in the end, as a part of learning_rate
+  double alpha = 0.0;  ///< final value, as a fraction of learning_rate
   std::string name{};
 };
 
-/// learning_rate * ((1 - alpha) * (1 + cos(pi * global_step / decay_steps)) / 2 + alpha); from
-/// decay_steps on it stays.
+/// learning_rate * ((1 - alpha) * (1 + cos(pi * global_step / decay_steps)) / 2 + alpha);
+/// constant from decay_steps on.
 Tensor cosine_decay(const Operand& learning_rate, const Operand& global_step,
                     const Operand& decay_steps, CosineDecayOptions options = {},
                     Site site = Site::current());
@@ -62,14 +62,14 @@ struct PiecewiseConstantOptions {
   std::string name{};
 };
 
-/// values[0] where x <= boundaries[0], values[i] where boundaries[i-1] < x <= boundaries[i], the
-/// last value above the last boundary. The values are picked by `where`, not by TensorFlow's
-/// `cond`.
+/// Returns values[0] if x <= boundaries[0], values[i] if boundaries[i-1] < x <= boundaries[i], and
+/// the last value above the last boundary. Uses `where` to select, not TensorFlow's `cond`.
 ///
-/// shapes   x and boundaries []; values all one shape, which is the result's
+/// shapes   x and boundaries []; values and result all the same
 /// dtypes   boundaries that of x (int32 ones are cast to int64); values any, all the same
 /// grads    values
-/// errors   ValueError: not one value more than boundaries, no boundary, dtypes that differ
+/// errors   ValueError: not exactly one more value than boundaries, no boundaries, dtypes that
+///          differ
 /// source   tf.train.piecewise_constant
 Tensor piecewise_constant(const Operand& x, const OperandList& boundaries,
                           const OperandList& values, PiecewiseConstantOptions options = {},

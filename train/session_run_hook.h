@@ -15,26 +15,26 @@ class MonitoredSessionState;
 
 namespace towerflow::train::types {
 
-/// What a hook adds to the next run. (tf.train.SessionRunArgs)
+/// The fetches and feeds that a hook adds to the next run. (tf.train.SessionRunArgs)
 struct SessionRunArgs {
   std::vector<Fetch> fetches{};
   Feeds feed_dict{};
 };
 
-/// What came of it. (tf.train.SessionRunValues)
+/// The results of a run that a hook gets. (tf.train.SessionRunValues)
 struct SessionRunValues {
-  std::vector<Array> results;  ///< of the hook's own fetches, in their order
-  double seconds = 0;          ///< how long the run took, hooks not counted
+  std::vector<Array> results;  ///< values of the hook's own fetches, in order
+  double seconds = 0;          ///< duration of the run, without hooks
 };
 
-/// What a hook sees of the training. (tf.train.SessionRunContext)
+/// A hook's view of the training. (tf.train.SessionRunContext)
 class SessionRunContext {
  public:
   Session& session() const;
-  /// The count of steps: before a run in `before_run`, after it in `after_run`. The runs of this
-  /// session where no variable counts.
+  /// Returns the step count: that before the run in `before_run`, that after it in `after_run`.
+  /// Without a global step, counts the runs of this session.
   std::int64_t global_step() const;
-  /// What the program asked of this run.
+  /// Returns the fetches that the program asked for in this run.
   std::span<const Fetch> original_fetches() const;
   /// Ends the training after this run.
   void request_stop();
@@ -46,23 +46,22 @@ class SessionRunContext {
   MonitoredSessionState* state_;
 };
 
-/// What is done around the runs of a training: MonitoredTrainingSession calls it.
-/// (tf.train.SessionRunHook)
+/// Callbacks of MonitoredTrainingSession around the runs of a training. (tf.train.SessionRunHook)
 ///
-/// Hooks are called in the order of their list. They get a SessionRunContext where TensorFlow's get
-/// the session, since it knows the count of steps as well. What a hook throws ends the training as
-/// an error of a run does; what `end` throws is thrown once the other hooks have ended and the
+/// Hooks are called in list order. They get a SessionRunContext where TensorFlow's hooks get the
+/// session, because it also provides the step count. An exception from a hook ends the training
+/// like an error of a run; one from `end` is thrown after the other hooks have ended and the
 /// threads are joined.
 class SessionRunHook {
  public:
   virtual ~SessionRunHook();
-  /// Before there is a session: the last time that the graph may be added to.
+  /// Called before the session is created; the last chance to add to the graph.
   virtual void begin() {}
-  /// The variables have their values, the input threads run.
+  /// Called when the variables have their values and the input threads are running.
   virtual void after_create_session(SessionRunContext& /*context*/, Coordinator& /*coord*/) {}
   virtual SessionRunArgs before_run(SessionRunContext& /*context*/) { return {}; }
   virtual void after_run(SessionRunContext& /*context*/, const SessionRunValues& /*values*/) {}
-  /// The training has ended without an error; the input threads still run.
+  /// Called when the training has ended without an error; the input threads are still running.
   virtual void end(SessionRunContext& /*context*/) {}
 };
 

@@ -37,7 +37,7 @@ Variable create_slot(const Operation& primary, const std::string& name, const In
   options.trainable = false;
   options.validate_shape = shape.fully_known();
   std::optional<Shape> wanted;
-  if (!initial.is_value()) {  // a value has its own shape and dtype: TensorFlow says neither then
+  if (!initial.is_value()) {  // a value has its own shape and dtype; TensorFlow passes neither
     wanted = shape;
     options.dtype = dtype;
   }

@@ -7,18 +7,18 @@
 
 namespace towerflow::train {
 
-/// Whether slots are made in a variable scope that reuses.
+/// How slots are created in a variable scope with reuse.
 ///
-/// By default they are found where they exist, as in TensorFlow, and made where they do not;
-/// a strict one fails there, as TensorFlow's does.
+/// By default existing slots are used, as in TensorFlow, and missing ones are created; with
+/// `strict`, a missing slot is an error, as in TensorFlow.
 enum class SlotReuse { find_or_make, strict };
 
-/// A variable that belongs to `primary`, a variable or another operation: called after both, in the
-/// open variable scope, `w/Momentum`; not trainable. Every optimizer and moving average makes its
-/// variables here. (slot_creator)
+/// Creates or finds a non-trainable variable that belongs to `primary`, a variable or other
+/// operation. It is named after both in the open variable scope: `w/Momentum`. All slots of
+/// optimizers and moving averages are created here. (slot_creator)
 ///
-/// `initial` is a function of `shape` and `dtype`, or a value, which has both itself.
-/// Throws ValueError where `reuse` is strict and the open scope reuses what does not exist.
+/// `initial` is a function of `shape` and `dtype`, or a value with its own shape and dtype. Throws
+/// ValueError if `reuse` is strict, the open scope has reuse and the slot does not exist.
 Variable create_slot(const Operation& primary, const std::string& name, const Initializer& initial,
                      const Shape& shape, DType dtype, bool colocate, SlotReuse reuse, Site site);
 

@@ -19,8 +19,8 @@
 namespace towerflow::train {
 namespace {
 
-/// The state file while its checkpoints are being replaced: they are no longer gone on from, and
-/// still to be deleted.
+/// The state file while its checkpoints are being replaced: they are not resumed from, but remain
+/// to be deleted.
 constexpr const char* kReplacedState = "checkpoint.replaced";
 
 void set_aside_state(const std::string& path) {
@@ -30,7 +30,7 @@ void set_aside_state(const std::string& path) {
   if (error) raise_file_error(error.value(), "rename to", folder / kReplacedState);
 }
 
-/// What an earlier run kept, or one that was killed before it replaced that.
+/// Returns the state of an earlier run, or the one set aside by a run killed before its first save.
 std::optional<CheckpointState> listed_checkpoints(const std::string& path) {
   const auto state = get_checkpoint_state(path);
   return state ? state : get_checkpoint_state(path, kReplacedState);
@@ -42,7 +42,7 @@ bool same_file(const std::string& a, const std::string& b) {
   return !error && file == std::filesystem::weakly_canonical(b, error) && !error;
 }
 
-/// Whether a checkpoint's positions of input are places in `files`.
+/// Returns whether all input positions in a checkpoint are in `files`.
 bool reads(const TensorBundleReader& reader, const std::vector<Saveable>& saveables,
            std::span<const std::string> files) {
   for (const auto& saveable : saveables) {
@@ -77,7 +77,7 @@ struct TrainingFolder::State {
   }
 
   std::string path;
-  FolderLock lock;  // before anything is read that another run may change
+  FolderLock lock;  // taken before reading anything that another run may change
   std::string continued_from, checkpoint;
   bool replaces = false;
   std::optional<Saver> saver;
@@ -136,13 +136,13 @@ void TrainingFolder::restore(Session& session, std::span<const std::string> inpu
 std::string TrainingFolder::save(
     Session& session, std::int64_t global_step,
     std::span<const std::shared_ptr<CheckpointSaverListener>> listeners) {
-  // What is replaced stays until here; then there is rather no checkpoint than one that does not
-  // fit what the listeners write beside it.
+  // The old checkpoints are current until now. From here on, having no checkpoint is better than
+  // having one that does not match what the listeners write beside it.
   if (std::exchange(state_->replaces, false)) set_aside_state(state_->path);
   for (const auto& listener : listeners) listener->before_save(session, global_step);
   state_->checkpoint =
       state_->saver->save(session, state_->path + "/model.ckpt", {.global_step = global_step});
-  delete_file(state_->path + "/" + kReplacedState);  // its checkpoints are listed again
+  delete_file(state_->path + "/" + kReplacedState);  // the new state file lists them
   for (const auto& listener : listeners) listener->after_save(session, global_step);
   return state_->checkpoint;
 }

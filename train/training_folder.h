@@ -11,7 +11,8 @@
 
 namespace towerflow::train::types {
 
-/// Is told of checkpoints. (tf.train.CheckpointSaverListener)
+/// Interface for code that runs before and after a checkpoint is saved.
+/// (tf.train.CheckpointSaverListener)
 class CheckpointSaverListener {
  public:
   virtual ~CheckpointSaverListener();
@@ -20,16 +21,16 @@ class CheckpointSaverListener {
 };
 
 struct TrainingFolderOptions {
-  /// Train anew where the folder has a checkpoint, which stays the newest until the first save.
+  /// Start over even if the folder has a checkpoint, which stays the newest until the first save.
   bool restart = false;
 };
 
-/// A folder that a training keeps its checkpoints in, and where it goes on from; made if it is not
-/// there. No other training gets it before the last copy of this handle is gone. Empty when
-/// default-constructed: nothing is kept then.
+/// A folder that a training saves checkpoints to and resumes from; created if it does not exist. It
+/// is locked against other trainings until the last copy of this handle is destroyed. A
+/// default-constructed handle is empty: no checkpoints are kept.
 ///
-/// errors   UnavailableError: another training has the folder (its message says who); what making a
-///          folder or a file throws
+/// errors   UnavailableError: another training is using the folder (the message names it); those of
+///          creating a folder or a file
 class TrainingFolder {
  public:
   TrainingFolder() = default;
@@ -39,19 +40,20 @@ class TrainingFolder {
 
   explicit operator bool() const { return state_ != nullptr; }
   const std::string& path() const;
-  /// Path prefix of the checkpoint that the training goes on from; empty where it begins anew.
+  /// Path prefix of the checkpoint that the training resumes from; empty if it starts over.
   const std::string& continued_from() const;
-  /// Whether there is a checkpoint that it does not go on from: until the first save.
+  /// Returns whether there is a checkpoint that is not resumed from; false after the first save.
   bool replaces() const;
-  /// Path prefix of the newest checkpoint that was restored or saved; empty before there is one.
+  /// Path prefix of the checkpoint restored or saved last; empty before that.
   const std::string& checkpoint() const;
 
-  /// Makes `saver`, or one of all variables of the default graph and the position of its input, the
-  /// one that saves here; it takes over the checkpoints that lie here. Once.
+  /// Sets the Saver of this folder, which takes over the checkpoints there. By default it saves the
+  /// global variables of the default graph and its input positions. Calls after the first do
+  /// nothing.
   void use(std::optional<Saver> saver = std::nullopt);
-  /// Sets variables and the position of the input to what the checkpoint to go on from holds. Where
-  /// it is of fewer queues, or of other files than `input_files` (unless that is empty), the
-  /// variables go on and the input starts over, which a warning says.
+  /// Restores variables and input positions from `continued_from`. If that checkpoint lacks the
+  /// position of a queue, or has positions in files other than `input_files` (unless that is
+  /// empty), restores only the variables and logs a warning that the input starts over.
   void restore(Session& session, std::span<const std::string> input_files = {});
   /// Saves "PATH/model.ckpt-STEP" and returns its prefix.
   std::string save(Session& session, std::int64_t global_step,

@@ -5,8 +5,8 @@
 
 namespace towerflow::train {
 
-/// `seconds` as something that can be waited for: at most 30 years, since a clock cannot count to
-/// infinity, and nothing for less than none.
+/// Converts `seconds` to a duration that can be waited for: at least zero, and at most about 30
+/// years, since longer ones overflow the clock.
 inline std::chrono::duration<double> waiting_time(double seconds) {
   return std::chrono::duration<double>(std::min(std::max(0.0, seconds), 1e9));
 }

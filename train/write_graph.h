@@ -8,10 +8,9 @@
 
 namespace towerflow::io {
 
-/// Writes a graph into `logdir`, which is made where it is missing: as text, which people and
-/// TensorFlow read, or as the bytes that `GraphDef::FromString` takes. Gives the path of the file.
-///
-/// errors   those of Graph::as_graph_def, and of writing a file
+/// Writes a graph to a file in `logdir`, which is created if missing: as text, readable by people
+/// and TensorFlow, or as bytes for `GraphDef::FromString`. Returns the path of the file.
+/// errors   those of Graph::as_graph_def and of writing a file
 /// source   tf.io.write_graph
 std::filesystem::path write_graph(const GraphDef& graph_def, const std::filesystem::path& logdir,
                                   std::string_view name, bool as_text = true);

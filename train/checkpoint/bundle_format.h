@@ -7,8 +7,8 @@
 
 namespace towerflow {
 
-/// What reader and writer of a checkpoint share: TensorFlow's version of the format, the names of
-/// its files and the checksum of a string tensor's lengths.
+/// TensorFlow's version of the checkpoint format, which the reader supports and the writer
+/// declares.
 inline constexpr int kBundleVersion = 1;
 
 /// PREFIX.index
@@ -17,10 +17,11 @@ std::filesystem::path bundle_index_path(const std::filesystem::path& prefix);
 /// PREFIX.data-00000-of-00001
 std::filesystem::path bundle_data_path(const std::filesystem::path& prefix, int shard, int shards);
 
-/// The CRC-32C `crc` extended by the length of a string: as 4 bytes, or as 8 where it needs them.
+/// Returns the CRC-32C `crc` extended by the length of a string, as 4 bytes, or as 8 if needed.
 std::uint32_t extend_crc_by_length(std::uint32_t crc, std::uint64_t length) noexcept;
 
-/// A tensor's name fit for a message, however long and whatever is in it.
+/// Returns a tensor's name quoted for a message: shortened, and with unprintable characters
+/// replaced.
 std::string shown_name(std::string_view name);
 
 }  // namespace towerflow

@@ -18,7 +18,7 @@
 namespace towerflow {
 namespace {
 
-constexpr int kMaxRank = 254;  // TensorFlow's
+constexpr int kMaxRank = 254;  // TensorFlow's limit
 
 [[noreturn]] void damaged_index(const std::filesystem::path& prefix, std::string_view what) {
   throw errors::DataLossError(
@@ -47,7 +47,7 @@ bool parse(Message& message, std::string_view record) {
          message.ParseFromArray(record.data(), static_cast<int>(record.size()));
 }
 
-/// The shape, or nothing where its number of elements, left alone zeros, does not fit 63 bits.
+/// Returns the shape, or nothing if it is invalid or the product of its nonzero sizes overflows.
 std::optional<Shape> shape_of(const proto::TensorShapeProto& message) {
   if (message.unknown_rank() || message.dim_size() > kMaxRank) return std::nullopt;
   std::vector<Dim> dims;
@@ -61,7 +61,7 @@ std::optional<Shape> shape_of(const proto::TensorShapeProto& message) {
   return Shape(std::move(dims));
 }
 
-/// The DType of a number in a file; invalid for one that an Array cannot hold.
+/// Returns the DType with this number; invalid if an Array cannot hold it.
 DType dtype_of_number(int number) {
   if (number <= 0 || number > std::numeric_limits<std::uint8_t>::max()) return DType::invalid;
   const auto dtype = static_cast<DType>(number);
@@ -83,7 +83,7 @@ TensorBundleReader::TensorBundleReader(std::filesystem::path prefix) : prefix_(s
         read_header(record);
       else if (shards_ == 0)
         damaged_index(prefix_, "its header is missing");
-      else if (key.front() != '\0')  // a zero byte: a part of a sliced tensor
+      else if (key.front() != '\0')  // a zero byte marks a slice of a tensor
         read_entry(key, record);
     });
   } catch (const std::bad_alloc&) {
@@ -209,7 +209,7 @@ Array TensorBundleReader::read_value(const TensorInfo& info, const Location& loc
   const std::span bytes(static_cast<std::byte*>(value.raw()), value.bytes());
   file.read_exactly_at(info.offset, bytes);
   if (masked_crc(crc32c(bytes)) != location.masked_crc) throw_damaged("wrong checksum");
-  // A bool of C++ that is neither is undefined behaviour in whoever loads it.
+  // Loading a bool that is neither 0 nor 1 is undefined behaviour.
   if (info.dtype == DType::bool_ &&
       std::ranges::any_of(bytes, [](std::byte byte) { return byte > std::byte{1}; }))
     throw_damaged("a bool is neither 0 nor 1");

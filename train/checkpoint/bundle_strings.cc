@@ -13,7 +13,7 @@
 namespace towerflow {
 namespace {
 
-/// The bytes of one tensor from first to last, through a buffer.
+/// Buffered sequential access to the bytes of one tensor.
 class TensorBytes {
  public:
   TensorBytes(const InputFile& file, std::uint64_t offset, std::uint64_t bytes)
@@ -21,7 +21,7 @@ class TensorBytes {
 
   std::uint64_t remaining() const { return unread_ + buffered_.size(); }
 
-  /// Fills `out`, for which enough must be left.
+  /// Fills `out`; enough bytes must remain.
   void take(std::span<std::byte> out) {
     while (!out.empty()) {
       if (buffered_.empty()) refill();
@@ -32,7 +32,7 @@ class TensorBytes {
     }
   }
 
-  /// The next base-128 number; nothing when it does not end or fit.
+  /// Returns the next varint; nothing if it is truncated or does not fit 64 bits.
   std::optional<std::uint64_t> take_varint() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && remaining() > 0; shift += 7) {
@@ -69,7 +69,7 @@ StoredStrings read_strings(const InputFile& file, std::uint64_t offset, std::uin
   constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
   const auto count = static_cast<std::uint64_t>(shape.elements());
   StoredStrings result;
-  // A length takes a byte at least: checked before memory is taken for so many.
+  // A length takes at least one byte; checked before memory is allocated for that many.
   if (bytes < kChecksumBytes || count > bytes - kChecksumBytes) {
     result.problem = "it is too short for its shape";
     return result;

@@ -19,7 +19,7 @@ std::filesystem::path prepared_prefix(const std::filesystem::path& prefix) {
         fmt::format("\"{}\" cannot be the prefix of a checkpoint: it names no file",
                     prefix.string()),
         {.hint = "add a name to the folder, such as model.ckpt"});
-  // A failure shows when the file is created, with a better text.
+  // A failure is reported when the file is created, with a better message.
   std::error_code ignored;
   if (prefix.has_parent_path()) std::filesystem::create_directory(prefix.parent_path(), ignored);
   return prefix;
@@ -47,7 +47,7 @@ TensorBundleWriter::TensorBundleWriter(const std::filesystem::path& prefix)
 
 std::uint32_t TensorBundleWriter::append_bytes(std::span<const std::byte> bytes,
                                                std::uint32_t crc) {
-  // A piece is still in the cache when its checksum is computed, and on its way to the disk.
+  // Each piece is still cached when its checksum is computed, and already on its way to the disk.
   constexpr std::size_t kPiece = 4U << 20;
   while (!bytes.empty()) {
     const auto piece = bytes.first(std::min(bytes.size(), kPiece));
@@ -58,8 +58,8 @@ std::uint32_t TensorBundleWriter::append_bytes(std::span<const std::byte> bytes,
   return crc;
 }
 
-// All lengths, a checksum of the lengths, then all characters. The tensor's checksum runs over the
-// lengths as plain numbers, the first checksum and the characters.
+// Writes all lengths, a checksum of the lengths, then all characters. The tensor's checksum covers
+// the lengths as fixed-size integers, the first checksum and the characters.
 std::uint32_t TensorBundleWriter::append_strings(std::span<const std::string> strings) {
   std::uint32_t crc = 0;
   std::string length;
@@ -81,7 +81,7 @@ void TensorBundleWriter::add(std::string_view name, const Array& value) {
         "the checkpoint {} is finished: {} cannot be added", prefix_.string(), shown_name(name)));
   if (name.empty())
     throw errors::InvalidArgumentError("a tensor in a checkpoint needs a name, got an empty one");
-  // TensorFlow's keys of slices begin with a zero byte.
+  // TensorFlow's keys for slices begin with a zero byte.
   if (name.front() == '\0')
     throw errors::InvalidArgumentError("a tensor's name cannot begin with a zero byte");
   if (records_.contains(name))
@@ -94,7 +94,7 @@ void TensorBundleWriter::add(std::string_view name, const Array& value) {
 
   proto::BundleEntryProto entry;
   entry.set_dtype(static_cast<int>(value.dtype()));
-  entry.mutable_shape();  // an entry has a shape, if only an empty one
+  entry.mutable_shape();  // set even if it has no dimensions
   for (const std::int64_t size : value.shape().sizes()) {
     entry.mutable_shape()->add_dim()->set_size(size);
   }

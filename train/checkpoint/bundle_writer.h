@@ -14,24 +14,25 @@ namespace towerflow {
 
 /// Writes named Arrays as a checkpoint in TensorFlow's V2 format ("tensor bundle").
 ///
-/// Two files: PREFIX.data-00000-of-00001 with the values and PREFIX.index with names, dtypes,
-/// shapes and checksums. For the same tensors added in the same order both are TensorFlow's, byte
-/// for byte; its Saver adds in the order of the names. Values go to the file as they are added;
-/// memory is one index record a tensor. Nothing is visible before `finish`, and the index, which
-/// makes a checkpoint of the files, appears last.
+/// Writes two files: PREFIX.data-00000-of-00001 with the values and PREFIX.index with names,
+/// dtypes, shapes and checksums. Both are identical to TensorFlow's, byte for byte, for the same
+/// tensors added in the same order; TensorFlow's Saver adds them in name order. Values are written
+/// as they are added; only one index record per tensor is kept in memory. Nothing is visible before
+/// `finish`; the index, which makes the checkpoint valid, appears last.
 class TensorBundleWriter {
  public:
-  /// Makes the folder of `prefix` when only that last folder is missing, as TensorFlow does. Throws
-  /// InvalidArgumentError for a prefix without a file name and what creating a file throws.
+  /// Creates the folder of `prefix` if only its last level is missing, as TensorFlow does. Throws
+  /// InvalidArgumentError for a prefix without a file name, and the errors of creating a file.
   explicit TensorBundleWriter(const std::filesystem::path& prefix);
 
-  /// Appends a value; names may come in any order. Throws InvalidArgumentError for an empty name,
-  /// one added before, an empty Array and a resource; FailedPreconditionError after `finish`; what
-  /// writing throws, after which the object can only be destroyed.
+  /// Appends a value; names may come in any order. Throws InvalidArgumentError for a name that is
+  /// empty, repeated or begins with a zero byte, for an empty Array and for a resource;
+  /// FailedPreconditionError after `finish`; and write errors, after which the object can only be
+  /// destroyed.
   void add(std::string_view name, const Array& value);
 
-  /// Writes both files through to the disk and makes them visible under their names. A checkpoint
-  /// without tensors is allowed.
+  /// Flushes both files to disk and makes them visible under their names. A checkpoint without
+  /// tensors is allowed.
   void finish();
 
  private:

@@ -20,11 +20,11 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxFileBytes = 16 << 20;
 
-// protobuf describes a message when its text is first read or written. Where it gets no memory for
-// that, each later use reads through a null pointer: so it does it before the program begins.
+// protobuf builds a message's descriptor when its text is first read or written. If memory runs out
+// then, each later use reads through a null pointer, so build it before the program begins.
 [[maybe_unused]] const auto* const kDescribed = proto::CheckpointState::descriptor();
 
-/// Keeps the first error; the default writes all to stderr.
+/// Keeps the first error; the default collector writes all of them to stderr.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -35,8 +35,8 @@ class FirstError : public google::protobuf::io::ErrorCollector {
 
 fs::path from_root(const fs::path& path) { return (fs::current_path() / path).lexically_normal(); }
 
-/// `path` as seen from `folder`, both meant from the working directory; by name only, links are not
-/// followed.
+/// Returns `path` relative to `folder`, both taken from the working directory. Lexical: links are
+/// not followed.
 std::string relative_path(const fs::path& path, const fs::path& folder) {
   return from_root(path).lexically_relative(from_root(folder)).string();
 }
@@ -50,7 +50,7 @@ void warn_ignored(const fs::path& file, std::string_view why) {
   log_message(LogLevel::warning, fmt::format("{} is ignored: {}", file.string(), why));
 }
 
-/// The parsed file; nothing, with a warning, where that fails.
+/// Returns the parsed file; nothing, with a warning, if that fails.
 std::optional<proto::CheckpointState> parsed_state(const fs::path& file) {
   std::string text;
   try {
@@ -123,7 +123,7 @@ std::optional<CheckpointState> get_checkpoint_state(const std::string& checkpoin
   if (!parsed) return std::nullopt;
   if (parsed->model_checkpoint_path().empty())
     throw ValueError(fmt::format("{} names no checkpoint", file.string()));
-  // An absolute path stays as it is when joined.
+  // Joining leaves an absolute path unchanged.
   const auto full_path = [&](const std::string& path) { return (folder / path).string(); };
   CheckpointState state;
   state.model_checkpoint_path = full_path(parsed->model_checkpoint_path());

@@ -11,11 +11,11 @@
 
 namespace towerflow::train::types {
 
-/// The text file `checkpoint` of a training folder: which checkpoints there are, oldest first.
+/// The state file `checkpoint` of a training folder, a text file that lists its checkpoints.
 struct CheckpointState {
   std::string model_checkpoint_path;                    ///< prefix of the newest
   std::vector<std::string> all_model_checkpoint_paths;  ///< prefixes, the newest last
-  std::vector<double> all_model_checkpoint_timestamps;  ///< seconds since 1970; empty or one a path
+  std::vector<double> all_model_checkpoint_timestamps;  ///< Unix seconds; empty or one per path
   double last_preserved_timestamp = 0;                  ///< 0 when unset
 
   bool operator==(const CheckpointState&) const = default;
@@ -26,7 +26,7 @@ struct UpdateCheckpointStateOptions {
   std::string latest_filename = "checkpoint";
   std::vector<double> all_model_checkpoint_timestamps = {};
   double last_preserved_timestamp = 0;
-  /// Absolute paths are written relative to the folder, so that it can be moved.
+  /// Writes absolute paths relative to the folder, so that it can be moved.
   bool save_relative_paths = false;
 };
 
@@ -34,13 +34,13 @@ struct UpdateCheckpointStateOptions {
 
 namespace towerflow::train {
 
-/// Writes the state file of `save_dir`, whole or not at all.
+/// Writes the state file of `save_dir` atomically.
 ///
-/// `model_checkpoint_path` is appended to `all_model_checkpoint_paths` where it is not the last.
-/// Relative paths are meant from the working directory; as in TensorFlow they are written relative
-/// to `save_dir` when that is relative too, and as they are otherwise. Throws ValueError when there
-/// are timestamps but not one a path, RuntimeError when the checkpoint has the state file's own
-/// path, and what writing a file throws.
+/// Appends `model_checkpoint_path` to `all_model_checkpoint_paths` unless it is the last one there.
+/// Relative paths are taken from the working directory; as in TensorFlow, they are written relative
+/// to `save_dir` if that is relative too, and unchanged otherwise. Throws ValueError if there are
+/// timestamps but not one per path, RuntimeError if the checkpoint has the path of the state file
+/// itself, and the errors of writing a file.
 void update_checkpoint_state(const std::string& save_dir, const Text& model_checkpoint_path,
                              std::span<const std::string> all_model_checkpoint_paths = {},
                              const UpdateCheckpointStateOptions& options = {});
@@ -56,14 +56,15 @@ inline void update_checkpoint_state(const std::string& save_dir, const Text& mod
   update_checkpoint_state(save_dir, model_checkpoint_path, std::span<const std::string>(), options);
 }
 
-/// The state file of `checkpoint_dir`, relative paths joined to that folder; nothing without a file
-/// and, with a warning, for one that cannot be read or parsed. Throws ValueError for one that names
-/// no checkpoint.
+/// Returns the state file of `checkpoint_dir`, with relative paths joined to that folder; nothing
+/// if there is no file or, with a warning, if it cannot be read or parsed. Throws ValueError if it
+/// names no checkpoint.
 std::optional<CheckpointState> get_checkpoint_state(
     const std::string& checkpoint_dir, const std::string& latest_filename = "checkpoint");
 
-/// The prefix of the newest checkpoint of a folder, to be given to restore; nothing without a state
-/// file and, with a warning, when the files that it names are gone. Throws as get_checkpoint_state.
+/// Returns the prefix of the newest checkpoint in a folder, to be passed to restore; nothing if
+/// there is no state file or, with a warning, if the files that it names are missing. Throws like
+/// get_checkpoint_state.
 std::optional<std::string> latest_checkpoint(const std::string& checkpoint_dir,
                                              const std::string& latest_filename = "checkpoint");
 

@@ -31,7 +31,7 @@ fs::path folder_of(const fs::path& prefix) {
   return prefix.has_parent_path() ? prefix.parent_path() : fs::path(".");
 }
 
-/// Whether `name` is `base` followed by ".data-NNNNN-of-NNNNN".
+/// Returns whether `name` is `base` followed by ".data-NNNNN-of-NNNNN".
 bool is_data_file(std::string_view name, std::string_view base) {
   static constexpr std::string_view kForm = ".data-00000-of-00000";
   if (name.size() != base.size() + kForm.size() || !name.starts_with(base)) return false;
@@ -40,8 +40,7 @@ bool is_data_file(std::string_view name, std::string_view base) {
       [](char form, char c) { return form == '0' ? c >= '0' && c <= '9' : c == form; });
 }
 
-/// A folder that is open: the same one whatever its name comes to mean, and no link in it leads
-/// elsewhere.
+/// An open folder: it stays the same one if its path is replaced, and links in it are not followed.
 class Folder {
  public:
   explicit Folder(const fs::path& path)
@@ -61,7 +60,7 @@ class Folder {
            own.st_dev == others.st_dev && own.st_ino == others.st_ino;
   }
 
-  /// The names in it; none where it cannot be read.
+  /// Returns the names of the entries; none if the folder cannot be read.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(
@@ -96,7 +95,8 @@ class Folder {
   int error_;
 };
 
-/// Whether a state file of the folder lists the checkpoint `name`; nothing where it cannot be told.
+/// Returns whether a state file of the folder lists the checkpoint `name`; nothing if it is
+/// unreadable.
 std::optional<bool> is_listed(const std::string& name, const fs::path& folder,
                               const std::string& state_name) {
   std::error_code error;
@@ -161,14 +161,14 @@ void remove_unlisted_checkpoints(const std::string& path) noexcept {
       if (mark.state() != LockFile::State::held || state.empty() ||
           state.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
         continue;
-      mark.set_kept(true);  // unless it has served its purpose
+      mark.set_kept(true);  // until it has served its purpose
       const std::optional<bool> listed = is_listed(checkpoint, path, state);
       if (!listed) continue;
       if (!*listed) folder.remove_checkpoint(checkpoint);
       mark.set_kept(false);
     }
   } catch (const std::exception&) {
-    // They only take room.
+    // Leftovers only take up space.
   }
 }
 

@@ -1,6 +1,7 @@
 // The format: https://github.com/google/leveldb/blob/main/doc/table_format.md. Data blocks, a
-// metaindex block (filters; unused here), an index block with one record a data block, and a footer
-// of 48 bytes. A block is followed by its compression (1 byte) and a masked CRC-32C of both.
+// metaindex block (filters; unused here), an index block with one record per data block, and a
+// footer of 48 bytes. Each block is followed by its compression (1 byte) and a masked CRC-32C of
+// both.
 #include <fmt/format.h>
 #include <snappy.h>
 
@@ -15,10 +16,10 @@ namespace {
 constexpr std::size_t kFooterBytes = 48;
 constexpr std::size_t kTrailerBytes = 5;
 constexpr std::string_view kMagic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
-// Snappy's densest element makes 64 bytes out of 3.
+// Snappy's densest element expands 3 bytes to 64.
 constexpr std::uint64_t kSnappyMaxRatio = 22;
-// With a restart point every 16 keys, as every writer sets them, all keys of a block written out
-// take at most 16 times its size. Without a bound a small block could stand for any amount.
+// With a restart point every 16 keys, which all writers use, the full keys of a block take at most
+// 16 times its size. Without a bound, a small block could expand to any size.
 constexpr std::uint64_t kMaxKeyExpansion = 20;
 
 struct BlockHandle {
@@ -31,7 +32,7 @@ struct BlockHandle {
       fmt::format("{} is not a checkpoint index, or is damaged: {}", file.path().string(), what));
 }
 
-/// Takes a base-128 number off the front of `bytes`; nothing when it does not end or fit.
+/// Takes a varint off the front of `bytes`; returns nothing if it is truncated or exceeds 64 bits.
 std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
@@ -75,8 +76,8 @@ std::string uncompressed(const InputFile& file, std::string_view bytes) {
   return block;
 }
 
-/// The block's records and restart points. `limit` is the end of the part of the file that the
-/// block may lie in.
+/// Returns the block's records and restart points. `limit` is the end of the part of the file that
+/// may contain the block.
 std::string read_block(const InputFile& file, BlockHandle handle, std::uint64_t limit) {
   if (limit < kTrailerBytes || handle.offset > limit - kTrailerBytes ||
       handle.size > limit - kTrailerBytes - handle.offset)
@@ -96,7 +97,7 @@ std::string read_block(const InputFile& file, BlockHandle handle, std::uint64_t 
 }
 
 /// Calls `visit(key, value)` for each record of a block. A key is stored as the number of bytes
-/// shared with the key before it and the rest; the restart points at the end serve seeking only.
+/// shared with the previous key, and the rest; the restart points at the end are only for seeking.
 template <class Visit>
 void visit_block(const InputFile& file, std::string_view block, Visit&& visit) {
   constexpr std::string_view kBadBlock = "a block has an impossible layout";
@@ -137,8 +138,8 @@ void read_index_table(
   const auto index = metaindex ? take_handle(handles) : std::nullopt;
   if (!index) throw_damaged(file, "its footer is damaged");
 
-  // Blocks in file order without overlap and keys in strict order are what every writer makes;
-  // insisting on both bounds the work by the size of the file.
+  // All writers produce non-overlapping blocks in file order and keys in strict order. Requiring
+  // both bounds the work by the size of the file.
   std::uint64_t read_to = 0;
   std::optional<std::string> last_key;
   visit_block(file, read_block(file, *index, limit), [&](std::string_view, std::string_view value) {

@@ -10,8 +10,8 @@
 namespace towerflow {
 namespace {
 
-/// An AtomicFile as LevelDB wants one: what it throws is kept here, since no exception may pass
-/// through the library's code.
+/// Adapts an AtomicFile to LevelDB. Keeps what the file throws, since no exception may pass through
+/// the library's code.
 class FileAdapter : public leveldb::WritableFile {
  public:
   explicit FileAdapter(AtomicFile& file) : file_(file) {}
@@ -50,7 +50,7 @@ void write_index_table(AtomicFile& file, const IndexRecords& records) {
     for (const auto& [key, value] : records) builder.Add(key, value);
     builder.Flush();
   } catch (...) {
-    builder.Abandon();  // else its destructor ends the process
+    builder.Abandon();  // otherwise its destructor ends the process
     throw;
   }
   const leveldb::Status status = builder.Finish();

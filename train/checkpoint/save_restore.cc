@@ -11,14 +11,14 @@ namespace {
 
 struct RestoreAttrs {
   std::vector<DType> dtypes;
-  std::vector<Shape> shapes;  ///< as many, or none where the file tells
+  std::vector<Shape> shapes;  ///< one per dtype, or none if only the file has them
   static constexpr auto fields = std::tuple{attr::required("dtypes", &RestoreAttrs::dtypes),
                                             attr::field("_shapes", &RestoreAttrs::shapes)};
 };
 
 constexpr std::size_t kFixedInputs = 3;  // prefix, tensor_names, shape_and_slices
 
-/// Checks the inputs that both ops have; `tensors` is how many the op saves or restores.
+/// Checks the inputs that both ops have; `tensors` is the number of tensors to save or restore.
 void check_names(const InferenceContext& context, std::size_t tensors) {
   for (std::size_t i = 0; i < kFixedInputs; ++i) {
     if (context.dtype(i) != DType::string) {

@@ -42,7 +42,7 @@ std::unique_ptr<PreparedKernel> save_kernel(const KernelRequest& request) {
   });
 }
 
-/// All names are looked up before the first value is read, so that one error lists them all.
+/// Throws NotFoundError naming all missing tensors. Called before the first value is read.
 void need_names(const TensorBundleReader& reader, std::span<const std::string> names) {
   std::vector<std::string> missing, known;
   for (const std::string& name : names) {

@@ -12,7 +12,7 @@
 namespace towerflow::train {
 namespace {
 
-/// The shape of one example's component.
+/// Returns the shape of one example's component.
 Shape shape_of(const Tensor& tensor, bool many, Site site) {
   const Shape& shape = tensor.shape();
   if (!many) return shape;
@@ -42,7 +42,7 @@ std::vector<Operand> operands_of(const std::vector<Tensor>& tensors, Site site) 
   return operands;
 }
 
-/// `fraction`, the part of the queue that is in use, in `share`s.
+/// Adds a summary of `elements` as a fraction of `share`.
 void add_summary(const std::string& name, const Tensor& elements, std::int64_t share, Site site) {
   const Tensor count = cast(elements, float32, {}, site);
   summary::scalar(name, Operand(count, site) * Operand(1.0 / static_cast<double>(share), site), {},

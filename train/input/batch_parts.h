@@ -7,40 +7,40 @@
 #include "core/graph/scopes.h"
 #include "train/input/batch.h"
 
-// What batch, shuffle_batch and their joins have in common.
+// Helpers shared by batch, shuffle_batch and their join versions.
 namespace towerflow::train {
 
-/// Several sources of examples, a list of components each.
+/// Several sources of examples, each a list of components.
 using TensorLists = std::vector<std::vector<Tensor>>;
 
-/// ValueError naming `what` when it is below 1.
+/// Throws ValueError naming `what` if `value` is below 1.
 void need_positive(const char* what, std::int64_t value, Site site);
 
-/// Dtypes of an example's components; TypeError where the lists differ, ValueError where one has
-/// another number of components.
+/// Returns the dtypes of an example's components. Throws TypeError if the lists differ, ValueError
+/// if they have different lengths.
 std::vector<DType> common_dtypes(const TensorLists& lists, Site site);
-/// Shapes of an example's components: those of the first list, with which all others must agree.
-/// Of `many` examples at once without the first dimension. ValueError naming a tensor of which too
-/// little is known: its rank, and unless the queue is `padded` all its sizes.
+/// Returns the shapes of an example's components: those of the first list, with which all others
+/// must be compatible. With `many` examples per tensor, drops the first dimension. Throws
+/// ValueError naming a tensor of unknown rank or, unless the queue is `padded`, of unknown size.
 std::vector<Shape> common_shapes(const TensorLists& lists, bool many, bool padded, Site site);
 
-/// TensorFlow converts its argument keep_input first.
+/// Adds the constant that TensorFlow makes of its argument keep_input, before the other nodes.
 void make_keep_input(Graph& graph, Site site);
 
 /// Adds an enqueue operation for each list and a runner with `threads` threads for each of them.
 void fill(const QueueBase& queue, const TensorLists& lists, bool many, int threads, Site site);
 
-/// The queue of `batch` and `batch_join`.
+/// Creates the queue of `batch` and `batch_join`.
 QueueBase make_batch_queue(std::int64_t capacity, std::vector<DType> dtypes,
                            std::vector<Shape> shapes, bool dynamic_pad,
                            const std::string& shared_name, Site site);
 
-/// Summaries of how full a queue is: in all, and above what stays behind.
+/// Add a summary of how full a queue is: in all, and beyond the `kept` examples that stay behind.
 void add_fullness(const QueueBase& queue, std::int64_t capacity, Site site);
 void add_fullness_above(const QueueBase& queue, std::int64_t capacity, std::int64_t kept,
                         Site site);
 
-/// The next batch, by a node with the name of `scope`.
+/// Returns the next batch, dequeued by a node with the name of `scope`.
 Components take_batch(const QueueBase& queue, std::int64_t batch_size, bool allow_smaller,
                       const NameScope& scope, Site site);
 

@@ -31,7 +31,7 @@ struct FileAndByte {
   std::uint64_t byte = 0;
 };
 
-/// "file:byte" as `text_of` wrote it.
+/// Parses "file:byte" as written by `text_of`.
 FileAndByte parsed(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   FileAndByte place;
@@ -53,7 +53,7 @@ ReaderResource& reader_of(const LaunchArgs& args, std::size_t input) {
   return *reader;
 }
 
-/// _InputPosition(queue) or (queue, reader, names)
+/// Kernel of _InputPosition(queue) and _InputPosition(queue, reader, names).
 class PositionKernel final : public PreparedKernel {
  public:
   explicit PositionKernel(bool by_record) : by_record_(by_record) {}
@@ -84,7 +84,7 @@ class PositionKernel final : public PreparedKernel {
   bool by_record_;
 };
 
-/// _SetInputPosition(queue[, reader, names], taken, hole, records, names_taken, next)
+/// Kernel of _SetInputPosition(queue[, reader, names], taken, hole, records, names_taken, next).
 class SetPositionKernel final : public PreparedKernel {
  public:
   explicit SetPositionKernel(const KernelRequest& request)
@@ -175,11 +175,11 @@ OpFamily input_position_family() {
 namespace train {
 namespace {
 
-/// What fills a queue.
+/// The nodes that a queue is filled from.
 struct Source {
   std::set<const Node*> reads;     ///< ReaderReadV2
   std::set<const Node*> dequeues;  ///< of other queues
-  bool one_each = true;            ///< each run of an enqueue gives one element
+  bool one_each = true;            ///< each run of an enqueue adds one element
 };
 
 Source source_of(const QueueRunner& runner) {
@@ -250,7 +250,7 @@ Saveable make_saveable_from_queue(const QueueBase& queue) {
       }
       return false;
     };
-    // Nobody else fills the queue, uses the reader or takes names from its queue.
+    // No other runner fills the queue, uses the reader or takes names from its queue.
     if (std::count_if(all.begin(), all.end(), shares_input) == 1) {
       resources.push_back(read.inputs[0]);
       resources.push_back(read.inputs[1]);

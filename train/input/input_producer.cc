@@ -29,12 +29,12 @@ bool is_empty_list(const Operand& operand) {
   return to_array(*operand.nested()).elements() == 0;
 }
 
-/// The scope of `name`, or of the default name; one that ends with '/' is entered again.
+/// Opens the scope `name`, or the default one; enters a name that ends with '/' again.
 NameScope scope_of(Graph& graph, const std::string& name, const char* otherwise, Site site) {
   return NameScope(graph, name.empty() ? otherwise : name, site);
 }
 
-/// The options of `input_producer` for scalars, with a summary of how full the queue is.
+/// Returns the options of `input_producer` for scalars, with a summary of how full the queue is.
 template <class Options>
 InputProducerOptions scalar_producer(const Options& options, const NameScope& scope) {
   return {.element_shape = Shape{},

@@ -16,8 +16,8 @@ struct LimitEpochsOptions {
   std::string name{};
 };
 
-/// The tensor, `num_epochs` times; then OutOfRangeError. Counts in a local variable `epochs`, which
-/// `local_variables_initializer` sets to 0.
+/// Returns a tensor that equals `tensor` in `num_epochs` runs and then throws OutOfRangeError. The
+/// count is in a local variable `epochs`, which `local_variables_initializer` sets to 0.
 ///
 /// shapes   tensor [...] -> [...]     dtypes  all
 /// errors   ValueError: num_epochs below 1
@@ -26,18 +26,19 @@ Tensor limit_epochs(const Operand& tensor, LimitEpochsOptions options = {},
                     Site site = Site::current());
 
 struct InputProducerOptions {
-  std::optional<Shape> element_shape{};      ///< of a row; that of the tensor when absent
+  std::optional<Shape> element_shape{};      ///< of a row; by default from the tensor
   std::optional<std::int64_t> num_epochs{};  ///< how often each row is produced; no limit if absent
-  bool shuffle = true;                       ///< anew in each epoch
+  bool shuffle = true;                       ///< in a new order each epoch
   std::optional<std::int64_t> seed{};        ///< of the shuffle
   std::int64_t capacity = 32;                ///< of the queue
   std::string shared_name{};
-  std::string summary_name{};  ///< adds a summary of how full the queue is, when given
+  std::string summary_name{};  ///< if given, adds a summary of how full the queue is
   std::string name{};
   Operation cancel_op{};
 };
 
-/// A queue of the rows of a tensor, filled by a queue runner that is added to QUEUE_RUNNERS.
+/// Returns a queue of the rows of a tensor, filled by a queue runner that is added to
+/// QUEUE_RUNNERS.
 ///
 /// shapes   input_tensor [n, ...] -> elements [...]     dtypes  all
 /// errors   ValueError: rows of a shape that is not fully known
@@ -55,7 +56,7 @@ struct StringInputProducerOptions {
   Operation cancel_op{};
 };
 
-/// A queue of strings such as file names, as `input_producer` makes it, with a summary.
+/// Like `input_producer` for strings such as file names, with a summary of how full the queue is.
 ///
 /// shapes   string_tensor [n]     dtypes  string
 /// errors   ValueError: an empty list; InvalidArgumentError in a run: a tensor without elements
@@ -73,7 +74,7 @@ struct RangeInputProducerOptions {
   std::string name{};
 };
 
-/// A queue of the numbers 0 .. limit - 1, as `input_producer` makes it, with a summary.
+/// Like `input_producer` for the numbers 0 .. limit - 1, with a summary of how full the queue is.
 ///
 /// shapes   limit []     dtypes  int32, int64
 /// source   tf.train.range_input_producer
@@ -89,12 +90,12 @@ struct SliceInputProducerOptions {
   std::string name{};
 };
 
-/// The same row of each tensor, another one in every run: examples that lie in memory, such as
-/// lists of files and their labels. The numbers of the rows come through a queue.
+/// Returns the same row of each tensor, a different one in every run: for examples in memory, such
+/// as lists of files and their labels. The row numbers come through a queue.
 ///
 /// shapes   each [n, ...] -> [...]     dtypes  all
-/// errors   ValueError: no tensors; in a run InvalidArgumentError: a tensor of fewer rows than the
-///          first, OutOfRangeError: the epochs are over
+/// errors   ValueError: no tensors; in a run InvalidArgumentError: a tensor with fewer rows than
+///          the first, OutOfRangeError: the last epoch is over
 /// source   tf.train.slice_input_producer
 Components slice_input_producer(const OperandList& tensor_list,
                                 SliceInputProducerOptions options = {},

@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-/// How much a tensor may take of which the file holds only the first elements.
+/// Maximum size of a tensor of which the file has only the first elements.
 constexpr std::size_t kMostFilledBytes = std::size_t{1} << 28;
 
 constexpr int kRefOffset = 100;  // DT_FLOAT_REF is DT_FLOAT + 100
@@ -19,7 +19,7 @@ constexpr int kRefOffset = 100;  // DT_FLOAT_REF is DT_FLOAT + 100
   throw errors::DataLossError("no attribute: " + what);
 }
 
-// --- single values, either way ---
+// --- single values, both directions ---
 
 void write_shape(const Shape& shape, proto::TensorShapeProto& proto) {
   proto.set_unknown_rank(!shape.has_rank());
@@ -56,7 +56,7 @@ void write_tensor(const Array& array, proto::TensorProto& proto) {
   for (const std::string& text : array.flat<std::string>()) proto.add_string_val(text);
 }
 
-/// The elements, of which the last one given stands for those that are missing.
+/// Fills `array` with `values`, the last of which is repeated for all missing ones.
 template <class T, class Values>
 void fill_array(Array& array, const Values& values) {
   const auto count = static_cast<std::size_t>(array.elements());
@@ -138,7 +138,7 @@ Array read_tensor(const proto::TensorProto& proto) {
   return array;
 }
 
-/// In a list a tensor may be left out: the default of a feature that has none.
+/// Reads a tensor of a list. It may be empty: the default of a feature that has none.
 Array read_optional_tensor(const proto::TensorProto& proto) {
   return proto.ByteSizeLong() == 0 ? Array() : read_tensor(proto);
 }
@@ -150,7 +150,7 @@ AttrValue read_list(const From& items, const Read& read) {
   return values;
 }
 
-/// Which of the fields is filled says of what the list is.
+/// Reads a list; its type is that of the field that has items.
 AttrValue read_list_value(const proto::AttrValue::ListValue& list) {
   const auto unchanged = [](const auto& item) { return item; };
   if (list.s_size() > 0) return read_list<std::string>(list.s(), unchanged);

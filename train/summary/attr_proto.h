@@ -9,9 +9,10 @@ class AttrValue;
 class TensorShapeProto;
 }  // namespace proto
 
-/// An attribute as TensorFlow's protocol buffers have it.
+/// Writes an attribute as TensorFlow's protocol buffer.
 void write_attr(const AttrValue& value, proto::AttrValue& proto);
-/// Throws DataLossError for what is no attribute of a type that AttrValue has.
+/// Reads an attribute. Throws DataLossError if it is invalid or has a type that AttrValue lacks,
+/// ResourceExhaustedError if a tensor is too large.
 AttrValue read_attr(const proto::AttrValue& proto);
 
 }  // namespace towerflow

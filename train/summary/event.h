@@ -10,8 +10,8 @@
 
 namespace towerflow::summary::types {
 
-/// What a histogram holds: `bucket[i]` values lie below `bucket_limit[i]` and not below the limit
-/// before it. (tf.HistogramProto)
+/// A histogram: `bucket[i]` counts the values below `bucket_limit[i]` and not below the previous
+/// limit. (tf.HistogramProto)
 struct HistogramData {
   double min = 0;
   double max = 0;
@@ -34,8 +34,8 @@ struct SummaryValue {
   bool operator==(const SummaryValue&) const = default;
 };
 
-/// Where a run began or stood: on START TensorBoard drops what an interrupted run before it wrote
-/// for the same steps and later ones. (tf.SessionLog)
+/// The status of a run. At START, TensorBoard drops what an earlier, interrupted run wrote for
+/// the same and later steps. (tf.SessionLog)
 struct SessionLog {
   enum Status : int { STATUS_UNSPECIFIED = 0, START = 1, STOP = 2, CHECKPOINT = 3 };
   Status status = STATUS_UNSPECIFIED;
@@ -45,14 +45,14 @@ struct SessionLog {
   bool operator==(const SessionLog&) const = default;
 };
 
-/// A record of an event file; it holds one of the parts after `step`, or something that is not read
+/// A record of an event file. It has one of the members after `step`, or something that is not read
 /// here. (tf.Event)
 struct Event {
   double wall_time = 0;  ///< seconds since 1970
   std::int64_t step = 0;
   std::string file_version{};  ///< "brain.Event:2" in the first record of a file
   std::optional<std::vector<SummaryValue>> summary{};
-  std::optional<std::string> graph_def{};  ///< serialized; `read_graph_def` takes it apart
+  std::optional<std::string> graph_def{};  ///< serialized; parsed by `GraphDef::FromString`
   std::optional<std::string> meta_graph_def{};
   std::optional<SessionLog> session_log{};
 
@@ -63,19 +63,20 @@ struct Event {
 
 namespace towerflow::summary {
 
-/// The wall time of an event that is made now.
+/// Returns the current time, for an event's wall time.
 double seconds_since_1970();
 
-/// The message as event files and TensorFlow have it.
+/// Return the serialized protocol buffers, as TensorFlow writes them.
 std::string serialize(const Event& event);
 std::string serialize_summary(const std::vector<SummaryValue>& values);
-/// An event around a summary that is serialized already.
+/// Returns a serialized event with a summary that is already serialized.
 std::string serialize_event(double wall_time, std::int64_t step, std::string_view summary);
 
-/// The values of a serialized tf.Summary. Throws DataLossError for bytes that are none and
-/// ResourceExhaustedError for more than 2^20 values: each takes more memory than it has bytes.
+/// Parses a serialized tf.Summary. Throws DataLossError for damaged bytes, and
+/// ResourceExhaustedError for more than 2^20 values, since each takes more memory than it has
+/// bytes.
 std::vector<SummaryValue> parse_summary(std::string_view bytes);
-/// The event of a record. Throws as `parse_summary`.
+/// Parses the event of a record. Throws like `parse_summary`.
 Event parse_event(std::string_view bytes);
 
 }  // namespace towerflow::summary

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A file with a name that nobody uses: another writer may have begun in the same second.
+/// Creates a file with an unused name: another writer may have started in the same second.
 std::unique_ptr<AppendFile> new_event_file(const std::filesystem::path& logdir,
                                            const std::string& suffix) {
   const std::string name =
@@ -158,10 +158,10 @@ void EventFileWriter::write_events() {
 }
 
 void EventFileWriter::write_until_closing(std::unique_lock<std::mutex>& lock) {
-  // More would not fit the clock.
+  // Longer intervals would overflow the clock.
   const auto interval = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(options_.flush_secs, 1e9)));
-  Clock::time_point next_flush = Clock::now();  // the first event is seen at once
+  Clock::time_point next_flush = Clock::now();  // the first event is flushed at once
   bool unseen = false;
   while (!closing_ || !waiting_.empty()) {
     const auto has_work = [&] {

@@ -14,41 +14,42 @@
 
 namespace towerflow::summary {
 
-/// How an event file is written.
+/// Options for writing an event file.
 struct EventFileOptions {
-  std::size_t max_queue = 10;  ///< events that wait to be written before a call blocks, 0 for any
-  double flush_secs = 120;     ///< how long an event may wait before others can read it
-  std::string filename_suffix{};  ///< of every file's name
+  std::size_t max_queue = 10;     ///< pending events before a call blocks, 0 for no limit
+  double flush_secs = 120;        ///< how long an event may stay invisible to others
+  std::string filename_suffix{};  ///< appended to every file name
 };
 
-/// Serialized events on their way into a file of their own, written by a thread, so that a training
-/// loop does not wait for the disk. Its calls may come from several threads.
+/// Writes serialized events to a new file, on its own thread, so that a training loop does not wait
+/// for the disk. Thread-safe.
 ///
-/// An error of the thread is thrown by the next call, and by every one until it is closed and
-/// reopened; events that were not written by then are lost.
+/// An error of the thread is thrown by the next call and all later ones, until the writer is closed
+/// and reopened; events not written by then are lost.
 /// (tensorflow.python.summary.writer.EventFileWriter)
 class EventFileWriter {
  public:
-  /// Makes the folder and, in it, `events.out.tfevents.TIME.HOST`, with a number after it where the
-  /// name is taken. Throws ValueError for a suffix with a '/' and what AppendFile throws.
+  /// Creates the folder and, in it, `events.out.tfevents.TIME.HOST`, with a number appended if the
+  /// name is taken. Throws ValueError for a suffix with a '/' or a negative flush_secs, and the
+  /// errors of AppendFile.
   EventFileWriter(std::filesystem::path logdir, EventFileOptions options);
-  /// Closes; an error is a warning in the log.
+  /// Closes the file; logs an error as a warning.
   ~EventFileWriter();
   EventFileWriter(const EventFileWriter&) = delete;
   EventFileWriter& operator=(const EventFileWriter&) = delete;
 
-  /// Does nothing when closed.
+  /// Does nothing if closed.
   void add(std::string event);
   /// Returns when everything added before can be read by others.
   void flush();
-  /// Writes what waits, ends the thread and the file. Does nothing when closed.
+  /// Writes pending events, ends the thread and closes the file. Does nothing if closed.
   void close();
-  /// After `close`: goes on in a new file. Does nothing when open.
+  /// After `close`, continues in a new file. Does nothing if open.
   void reopen();
 
   bool closed() const;
   const std::filesystem::path& logdir() const { return logdir_; }
-  /// The current file, or the last one.
+  /// Returns the current file, or the last one if closed.
   std::filesystem::path path() const;
 
  private:
@@ -59,9 +60,9 @@ class EventFileWriter {
 
   const std::filesystem::path logdir_;
   const EventFileOptions options_;
-  std::unique_ptr<AppendFile> file_;  ///< the thread's alone while it runs
+  std::unique_ptr<AppendFile> file_;  ///< used only by the thread while it runs
 
-  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
   std::filesystem::path path_;
   std::deque<std::string> waiting_;

@@ -12,7 +12,7 @@ EventReader::EventReader(std::filesystem::path path, EventReaderOptions options)
 
 std::optional<Event> EventReader::next() {
   if (failure_) errors::raise(failure_->code(), failure_->message(), failure_->detail());
-  // The record reader reports a damaged record itself, at each call.
+  // The record reader itself reports a damaged record again at each call.
   if (!records_.next(record_)) return std::nullopt;
   try {
     Event event = parse_event(record_);

@@ -47,7 +47,7 @@ void FileWriter::add_summary(std::string_view summary, std::optional<std::int64_
     throw errors::InvalidArgumentError(error.message());
   }
   warn_if_closed();
-  // The bytes themselves: they may hold images and more that would not survive being read here.
+  // The original bytes, since parsing would lose images and other values.
   events_->add(serialize_event(seconds_since_1970(), global_step.value_or(0), summary));
 }
 

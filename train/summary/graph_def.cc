@@ -9,7 +9,7 @@
 namespace towerflow {
 namespace {
 
-// That of TensorFlow 1.15, whose ops these are.
+// The version of TensorFlow 1.15, whose ops these are.
 constexpr int kProducer = 134;
 
 void write_node(const NodeDef& node, proto::NodeDef& proto) {
@@ -17,7 +17,7 @@ void write_node(const NodeDef& node, proto::NodeDef& proto) {
   proto.set_op(node.op);
   proto.set_device(node.device);
   for (const std::string& input : node.input) proto.add_input(input);
-  for (const auto& [name, value] : node.attr) {  // in the order of their names
+  for (const auto& [name, value] : node.attr) {  // sorted by name
     proto::NodeDef::Attr& attr = *proto.add_attr();
     attr.set_key(name);
     write_attr(value, *attr.mutable_value());

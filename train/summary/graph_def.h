@@ -6,8 +6,8 @@
 
 namespace towerflow::summary {
 
-/// The graph as a serialized GraphDef for TensorBoard. A node of an op that does not list its
-/// arguments has no attributes but shapes: it is to be looked at.
+/// Returns the graph as a serialized GraphDef for display in TensorBoard. Nodes of ops that do not
+/// list their arguments have no attributes except shapes.
 /// (tf.Graph.as_graph_def(add_shapes=True).SerializeToString())
 std::string serialize_graph(const Graph& graph);
 

@@ -17,7 +17,7 @@
 namespace towerflow {
 namespace {
 
-/// The node's name: its error names it, and a kernel does not know it.
+/// The node's name, for the error message: a kernel does not know it.
 struct HistogramSummaryAttrs {
   std::string node;
   static constexpr auto fields = std::tuple{attr::own_name("_node", &HistogramSummaryAttrs::node)};
@@ -27,8 +27,8 @@ bool countable(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype);
 }
 
-/// The values as a tensor. Of a literal that no histogram can be of TensorFlow makes a second
-/// constant, which is of float32 where it can be.
+/// Converts the values to a tensor. Like TensorFlow, makes a second constant of a literal with an
+/// unsupported dtype: float32 for a bool.
 Tensor values_of(Graph& graph, const Operand& values) {
   const Tensor made = convert_operand(graph, values, "values", std::nullopt);
   if (values.any_tensor() != nullptr || countable(made.dtype())) return made;

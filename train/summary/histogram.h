@@ -11,16 +11,17 @@ namespace towerflow {
 namespace summary {
 
 struct HistogramOptions {
-  std::optional<std::vector<std::string>> collections{};  ///< SUMMARIES when not given
-  std::string family{};  ///< put before the tag, so that charts are grouped by it
+  std::optional<std::vector<std::string>> collections{};  ///< SUMMARIES if not given
+  std::string family{};  ///< prefix of the tag, by which charts are grouped
 };
 
-/// A serialized tf.Summary of how values are distributed, in TensorFlow's default buckets. Names as
-/// `scalar` has them.
+/// Returns a serialized tf.Summary with a histogram of `values` in TensorFlow's default buckets.
+/// Names are treated as by `scalar`.
 ///
-/// shapes   values [...] -> []     dtypes  numbers and bool -> string
+/// shapes   values [...] -> []
+/// dtypes   float32, float64, integers -> string; bool only as literals
 /// grads    none: the result is a message
-/// errors   TypeError: values that are no numbers; in a run InvalidArgumentError: a NaN or infinity
+/// errors   TypeError: values of another dtype; in a run InvalidArgumentError: a NaN or infinity
 /// source   tf.summary.histogram
 Tensor histogram(const std::string& name, const Operand& values, HistogramOptions options = {},
                  Site site = Site::current());

@@ -32,7 +32,7 @@ HistogramBuckets::HistogramBuckets()
 
 void HistogramBuckets::add(double value) {
   const auto above = std::upper_bound(limits().begin(), limits().end(), value);
-  // The greatest number of all is not below the last limit, and in the last bucket all the same.
+  // The largest double is not below the last limit but belongs in the last bucket.
   const auto bucket = std::min<std::ptrdiff_t>(above - limits().begin(),
                                                static_cast<std::ptrdiff_t>(counts_.size()) - 1);
   counts_[static_cast<std::size_t>(bucket)] += 1.0;

@@ -7,15 +7,15 @@
 
 namespace towerflow::summary {
 
-/// TensorFlow's default buckets, whose limits grow by 10 % from 1e-12 to 1e20 on both sides of
-/// zero, filled value by value: sums are in the order of the values, so that they are
-/// TensorFlow's to the bit. (tensorflow::histogram::Histogram)
+/// A histogram in TensorFlow's default buckets, whose limits grow by 10 % from 1e-12 to 1e20 on
+/// both sides of zero. Values are summed in the order they are added, so that the sums equal
+/// TensorFlow's bit for bit. (tensorflow::histogram::Histogram)
 class HistogramBuckets {
  public:
   HistogramBuckets();
 
   void add(double value);
-  /// With each run of empty buckets as one.
+  /// Returns the histogram with each run of empty buckets merged into one.
   HistogramData data() const;
 
  private:

@@ -79,7 +79,7 @@ Tensor merge(const Collected<Tensor>& inputs, MergeOptions options, Site site) {
         {.site = site, .op = "MergeSummary", .hint = inputs.explain()});
   }
   const std::string name = clean_tag(options.name, site);
-  // A name stands twice: for the scope, and for the node inside it.
+  // The name is used twice: for the scope and for the node inside it.
   const NameScope scope(inputs[0].graph(), name.empty() ? "Merge" : name, site);
   const Operand first(inputs[0], site);
   const Tensor made =

@@ -16,23 +16,24 @@ struct MergeOptions {
   std::string name{};
 };
 
-/// Serialized tf.Summary messages in one.
+/// Merges serialized tf.Summary messages into one.
 ///
 /// shapes   inputs [...] -> []     dtypes  string
 /// grads    none: the result is a message
-/// errors   ValueError: no inputs; in a run InvalidArgumentError: a tag twice, or no message
+/// errors   ValueError: no inputs; in a run InvalidArgumentError: a repeated tag, an invalid
+///          message
 /// source   tf.summary.merge
 Tensor merge(const Collected<Tensor>& inputs, MergeOptions options = {},
              Site site = Site::current());
 
 struct MergeAllOptions {
   std::string key = GraphKeys::SUMMARIES;
-  std::optional<std::string> scope{};  ///< as `get_collection` takes it
+  std::optional<std::string> scope{};  ///< as for `get_collection`
   std::string name{};
 };
 
-/// All summaries of the default graph in one; nothing where there are none.
-/// (tf.summary.merge_all) Throws as `merge`.
+/// Merges all summaries of the default graph; returns nothing if there are none. Throws like
+/// `merge`. (tf.summary.merge_all)
 std::optional<Tensor> merge_all(MergeAllOptions options = {}, Site site = Site::current());
 
 }  // namespace summary

@@ -14,19 +14,20 @@
 
 namespace towerflow::summary {
 
-/// An item takes more memory than its bytes: this many fit a machine, whatever a file says.
+/// Maximum number of items, each of which takes more memory than its bytes: this many fit in
+/// memory.
 inline constexpr std::size_t kMostItems = 1U << 20;
 
-/// Parses a message of at most 2 GiB; whether the bytes are one. A damaged file may hold text that
-/// is no UTF-8, about which protobuf would write to stderr each time: it is the caller's to tell.
+/// Parses a message of at most 2 GiB; returns whether the bytes are valid. Silences protobuf, which
+/// would report invalid UTF-8 in a damaged file on stderr each time; reporting is up to the caller.
 inline bool parse_message(std::string_view bytes, google::protobuf::MessageLite& message) {
   const google::protobuf::LogSilencer silent;
   return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-/// Calls `take` with the bytes of each length-delimited field 1 of a message: one item of a list at
-/// a time, so that a message of millions of empty ones is refused before memory is taken for them.
-/// Throws DataLossError "damaged TYPE ...", ResourceExhaustedError.
+/// Calls `take` with the bytes of each length-delimited field 1 of a message, one item at a time,
+/// so that a message with millions of empty items is rejected before memory is allocated for them.
+/// Throws DataLossError "damaged TYPE ..." and ResourceExhaustedError.
 template <class Take>
 void for_each_item(std::string_view bytes, const char* type, Take take) {
   namespace pb = google::protobuf;

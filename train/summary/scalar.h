@@ -11,16 +11,16 @@ namespace towerflow {
 namespace summary {
 
 struct ScalarOptions {
-  std::optional<std::vector<std::string>> collections{};  ///< SUMMARIES when not given
-  std::string family{};  ///< put before the tag, so that charts are grouped by it
+  std::optional<std::vector<std::string>> collections{};  ///< SUMMARIES if not given
+  std::string family{};  ///< prefix of the tag, by which charts are grouped
 };
 
-/// A serialized tf.Summary of one number, as event files hold them. Characters of `name` that no
-/// node may have become '_'; the tag is the node's full name.
+/// Returns a serialized tf.Summary of one number, as stored in event files. Characters of `name`
+/// that are invalid in node names become '_'; the tag is the node's full name.
 ///
 /// shapes   tensor [] -> []     dtypes  numbers -> string
 /// grads    none: the result is a message
-/// errors   TypeError: a tensor that is no number; in a run InvalidArgumentError: no scalar
+/// errors   TypeError: a tensor that is not a number; in a run InvalidArgumentError: not a scalar
 /// source   tf.summary.scalar
 Tensor scalar(const std::string& name, const Operand& tensor, ScalarOptions options = {},
               Site site = Site::current());
