@@ -9,8 +9,8 @@ namespace towerflow::train {
 
 /// Returns a saveable for the input position of a queue, under `_input/QUEUE/`: a run that is
 /// stopped and resumed dequeues what it would have dequeued otherwise. The position records what
-/// has been dequeued, not how far ahead the readers are: two runs that dequeued the same save the
-/// same.
+/// has been dequeued, not how far ahead the readers are: two runs that dequeued the same elements
+/// save the same position.
 ///
 /// If each element is made of one record from one reader, the position consists of the records that
 /// a shuffle had to choose from and the place where the reader continues; those records are read
