@@ -1,4 +1,4 @@
-// CIFAR-10's binary files: pictures and labels, and files that are none.
+// CIFAR-10's binary files: images and labels, and files that are invalid.
 #include "data/cifar10.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// A record whose pixels tell colour, row and column.
+/// Returns a record whose pixel values depend on colour, row and column.
 std::string record(int label, int shift = 0) {
   std::string bytes(1, static_cast<char>(label));
   for (int colour = 0; colour < 3; ++colour) {

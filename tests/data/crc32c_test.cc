@@ -42,7 +42,7 @@ TEST_CASE("crc32c: instruction and table agree at every length and alignment, in
 }
 
 TEST_CASE("crc32c: mask") {
-  // An empty record's data checksum, as every TFRecord file with one shows it.
+  // The data checksum of an empty record in a TFRecord file.
   CHECK(masked_crc(0U) == 0xa282ead8U);
   for (const std::uint32_t crc : {0U, 1U, 0xe3069283U, 0xffffffffU, 0x80000000U}) {
     CHECK(unmasked_crc(masked_crc(crc)) == crc);

@@ -18,7 +18,7 @@ using testing::write_raw;
 
 const std::filesystem::path kFixture = "tests/data/fixtures/events.tfevents";
 
-/// A field of a protocol buffer, of less than 128 bytes.
+/// Returns a length-delimited protobuf field of fewer than 128 bytes.
 std::string field(int number, const std::string& bytes) {
   REQUIRE(bytes.size() < 128);
   return std::string(1, static_cast<char>(number << 3 | 2)) + static_cast<char>(bytes.size()) +
@@ -27,7 +27,7 @@ std::string field(int number, const std::string& bytes) {
 
 std::string version_event() { return field(3, "brain.Event:2"); }
 
-/// An event of one scalar, at a step below 128.
+/// Returns an event with one scalar at a step below 128.
 std::string scalar(const std::string& tag, char step, float value) {
   std::string number(4, '\0');
   store_little(std::as_writable_bytes(std::span(number)), std::bit_cast<std::uint32_t>(value));
@@ -48,7 +48,7 @@ TEST_CASE("event summary: what TensorFlow wrote") {
   CHECK(summary.events == 5);
   CHECK(summary.graphs == 1);
   CHECK(summary.last_time == 1700000003.25);
-  CHECK(summary.first_time > 1700000003.25);  // TensorFlow's own, the day the fixture was made
+  CHECK(summary.first_time > 1700000003.25);  // set by TensorFlow when the fixture was made
   CHECK(summary.bytes == read_raw(kFixture).size());
   CHECK(progress == summary.bytes);
   CHECK_FALSE(summary.damage.has_value());

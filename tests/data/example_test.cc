@@ -32,7 +32,7 @@ std::string from_hex(const std::string& hex) {
   return bytes;
 }
 
-/// As tests/data/fixtures/make.py prints a result.
+/// Returns an array in the form in which tests/data/fixtures/make.py prints results.
 std::string values_text(const Array& array) {
   std::vector<std::string> parts;
   for (std::int64_t i = 0; i < array.elements(); ++i)
@@ -88,21 +88,22 @@ TEST_CASE("example: what TensorFlow answers, values and error texts") {
     const std::string batch = values_or_error([&] { return parser.parse(both).at(0); });
     values += single.starts_with("ok") ? 1 : 0;
     if (row[0] == "packed in two") {
-      // A packed field may come in pieces (protocol buffers' encoding guide); TensorFlow reads the
-      // first piece alone and reports a wrong count.
+      // A packed field may be split (protobuf encoding guide). TensorFlow reads only the first
+      // part and reports a wrong count.
       CHECK(single == "ok 5,6,7");
     } else if (row[0] == "two lists" || row[0] == "half a float") {
-      // TensorFlow counts what it could read; here the damage is what is said.
+      // TensorFlow reports the count of what it could read; Towerflow reports the damage.
       CHECK(batch ==
             "InvalidArgumentError: Name: <unknown>, Key: k, Index: 0.  Can't parse "
             "serialized Example.");
       CHECK(row[6].starts_with("InvalidArgumentError: Name: <unknown>, Key: k, Index: 0.  "));
     } else if (row[0] == "cut") {
-      CHECK(batch.starts_with(row[6]));  // the bytes behind it hold a line break in TensorFlow's
+      CHECK(batch.starts_with(row[6]));  // TensorFlow appends the bytes, which contain a line break
       CHECK(single.starts_with(row[5]));
     } else {
       CHECK(batch == row[6]);
-      // For a wrong count TensorFlow's single form says "Some int64_list slice was not parsed".
+      // For a wrong count TensorFlow's parse_single_example reports "Some int64_list slice was not
+      // parsed".
       if (row[5].find("slice was not parsed") != std::string::npos)
         CHECK(single.find("Key: k.  Number of ") != std::string::npos);
       else if (row[5].find("Parsing int64_list failed") != std::string::npos)
@@ -206,7 +207,7 @@ TEST_CASE("example: the builder writes what protobuf's own classes read") {
   CHECK(features.at("strings").bytes_list().value(1) == std::string("\0b", 2));
   CHECK(features.at("again").int64_list().value_size() == 1);
   CHECK(features.at("again").int64_list().value(0) == 2);
-  // The order of writing does not show.
+  // The serialization does not depend on the order of the calls.
   ExampleBuilder other;
   other.int64("again", 2).bytes_list("strings", {"a", std::string("\0b", 2)});
   other.float_list("floats", {0.5F, -2}).int64_list("ints", {-1, 0, INT64_MAX});
@@ -215,10 +216,10 @@ TEST_CASE("example: the builder writes what protobuf's own classes read") {
   CHECK(other.serialize().empty());
 }
 
-/// Holds what the parser gave to what protobuf's own parser says of the same bytes.
+/// Checks the parser's arrays against those of protobuf's parser for the same bytes.
 void check_against_protobuf(const std::string& bytes, const std::vector<Array>& arrays) {
   proto::Example example;
-  // protobuf refuses a key that is not UTF-8, which TensorFlow does not.
+  // protobuf rejects keys that are not UTF-8; TensorFlow accepts them.
   if (!example.ParseFromString(bytes)) return;
   const auto& features = example.features().feature();
   REQUIRE(features.contains("ints"));
@@ -291,7 +292,7 @@ TEST_CASE("example: every cut of a message is refused or complete") {
 
 TEST_CASE("example: MNIST, penguins and ImageNet as TensorFlow wrote them [real data]") {
   const auto mnist = testing::real_data("tfrecord/mnist.tfrecord");
-  CHECK(true);  // the case has said so where there is no data
+  CHECK(true);  // real_data() reports missing data
   if (!mnist) return;
   TFRecordReader reader(*mnist);
   std::vector<std::string> records;
@@ -329,7 +330,7 @@ TEST_CASE("example: MNIST, penguins and ImageNet as TensorFlow wrote them [real 
     CHECK(values[0].item<std::int64_t>() == i);
     CHECK(values[1].item<std::string>().starts_with("\xff\xd8"));  // JPEG's first marker
   }
-  // An absent kind is an absent feature, as in the taxi's empty census tracts.
+  // A feature without a list counts as absent, as the empty census tracts of the taxi data.
   const auto taxi = testing::real_data("tfrecord/chicago-taxi-train-00000-of-00012.tfrecord.gz");
   REQUIRE(taxi);
   const auto trip =

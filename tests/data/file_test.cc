@@ -24,7 +24,7 @@ using testing::write_raw;
 TEST_CASE("a pipe is refused before it is opened, which would wait for a writer") {
   ScratchFolder folder;
   const auto path = folder / "train.tfrecords";
-  CHECK_NOTHROW(check_regular_file(path));  // whether it is there others ask
+  CHECK_NOTHROW(check_regular_file(path));  // does not check that the file exists
   write_raw(path, "x");
   CHECK_NOTHROW(check_regular_file(path));
   CHECK(data::existing_file(folder.path(), "train.tfrecords", "") == path);
@@ -66,7 +66,7 @@ TEST_CASE("AtomicFile: nothing at the path before commit, everything after") {
       file.append(piece);
       expected += piece;
     }
-    const std::string large(600'000, 'x');  // larger than the buffer: written past it, in order
+    const std::string large(600'000, 'x');  // larger than the buffer: written directly, in order
     file.append(large);
     file.append("tail");
     expected += large + "tail";
@@ -185,7 +185,7 @@ TEST_CASE("AtomicFile: names") {
   CHECK(thrown([&] { AtomicFile file(folder / "plain/out"); }) ==
         "FailedPreconditionError: cannot create " + (folder / "plain/out").string() +
             ": Not a directory");
-  const std::string longest(255, 'n');  // as long as a name may be: the temporary's must fit too
+  const std::string longest(255, 'n');  // the maximal length; the temporary's name must fit too
   AtomicFile(folder / longest).commit();
   CHECK(std::filesystem::exists(folder / longest));
 }
@@ -227,7 +227,7 @@ TEST_CASE("AtomicFile: of two files that are committed together none is there wh
   const auto write = [&](std::size_t index_bytes) {
     AtomicFile first(data), second(index);
     first.append("new");
-    second.append(std::string(index_bytes, 'x'));  // in the buffer as yet
+    second.append(std::string(index_bytes, 'x'));  // still in the buffer
     AtomicFile::commit_together(first, second);
   };
   {
@@ -309,7 +309,7 @@ TEST_CASE("InputFile: what cannot be read") {
         "NotFoundError: cannot open " + absent.string() + ": No such file or directory");
   CHECK(thrown([&] { InputFile file(folder.path()); }) ==
         "FailedPreconditionError: cannot read " + folder.path().string() + ": Is a directory");
-  if (::geteuid() == 0) return;  // root reads everything
+  if (::geteuid() == 0) return;  // root can read everything
   write_raw(folder / "secret", "x");
   ::chmod((folder / "secret").c_str(), 0);
   CHECK(thrown([&] { InputFile file(folder / "secret"); }) ==

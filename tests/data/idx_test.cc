@@ -105,14 +105,14 @@ TEST_CASE("idx: bad magic numbers and hostile sizes") {
             ": the sizes in its header give more bytes than a file can hold");
   for (const auto& sizes : {std::vector<std::uint32_t>{kLargest, 0x7fffffffU},
                             std::vector<std::uint32_t>{kLargest, 1}}) {
-    // Memory for what the header claims would not exist; what the file holds is one byte.
+    // The header claims more data than fits in memory; the file has one byte.
     const std::string bytes = idx(0x802, sizes, "x");
     write_raw(path, bytes);
     CHECK(thrown([&] { read_idx(path); }).find(" holds 1 bytes of data") != std::string::npos);
     write_gzip(path, bytes);
     CHECK(thrown([&] { read_idx(path); }).find(" holds 1 bytes of data") != std::string::npos);
   }
-  write_raw(path, big_endian(0x8ffU));  // 255 dimensions, none given
+  write_raw(path, big_endian(0x8ffU));  // 255 dimensions, no sizes
   CHECK(thrown([&] { read_idx(path); }) ==
         "DataLossError: " + path.string() + " ends inside its sizes, after 4 bytes");
 }
@@ -120,7 +120,7 @@ TEST_CASE("idx: bad magic numbers and hostile sizes") {
 TEST_CASE("idx: a summary says what the array holds, in pieces") {
   ScratchFolder folder;
   const auto path = folder / "f";
-  std::string numbers;  // more than one piece
+  std::string numbers;  // larger than one piece
   for (std::uint32_t i = 0; i < 50000; ++i) numbers += big_endian(i - 7);
   const std::string whole = idx(0xc02, {2, 25000}, numbers);
   std::vector<std::uint64_t> reports;
@@ -170,7 +170,7 @@ TEST_CASE("idx: a summary of a damaged file is the array's error") {
   same();
   write_gzip(path, whole + "g");
   same();
-  // A claim far beyond memory, in few bytes.
+  // A small file that claims far more data than fits in memory.
   write_gzip(path, idx(0x802, {0x10000, 0x7fffffff}, std::string(100000, 'x')));
   CHECK(thrown([&] { summarize_idx(path); }).find(" holds 100000 bytes of data") !=
         std::string::npos);
@@ -200,14 +200,14 @@ TEST_CASE("idx: an MNIST set that is not one") {
   write_raw(images, idx(0x803, {2, 28, 27}, std::string(2 * 28 * 27, '\7')));
   CHECK(read() == "InvalidArgumentError: " + images.string() +
                       " holds uint8 (2, 28, 27), but should hold uint8 images of 28 by 28");
-  write_raw(images, idx(0x801, {2}, "\1\2"));  // labels where images belong
+  write_raw(images, idx(0x801, {2}, "\1\2"));  // labels instead of images
   CHECK(read() == "InvalidArgumentError: " + images.string() +
                       " holds uint8 (2,), but should hold uint8 images of 28 by 28");
 }
 
 TEST_CASE("idx: the real MNIST [real data]") {
   const auto folder = testing::real_data("mnist");
-  CHECK(true);  // the case has said so where there is no data
+  CHECK(true);  // real_data() reports missing data
   if (!folder) return;
   const MnistSet train = read_mnist_set(*folder, "train"), test = read_mnist_set(*folder, "t10k");
   CHECK(train.images.shape() == Shape{60000, 28, 28});

@@ -55,7 +55,7 @@ TEST_CASE("LockFile: what a killed process left is no obstacle, and is not writt
   const pid_t child = ::fork();
   if (child == 0) {
     const LockFile held = LockFile::make(path, "dead", Others::refuse);
-    ::_exit(held.state() == State::held ? 0 : 1);  // without a destructor, as if killed
+    ::_exit(held.state() == State::held ? 0 : 1);  // runs no destructor, like a kill
   }
   int status = 1;
   REQUIRE(::waitpid(child, &status, 0) == child);
@@ -96,7 +96,7 @@ TEST_CASE("LockFile: of many at once one has it at a time, whoever tidies up mea
           continue;
         }
         most = std::max<int>(most, ++inside);
-        file.set_kept(round % 2 == 0);  // as one that is killed leaves it
+        file.set_kept(round % 2 == 0);  // as a killed process leaves it
         std::this_thread::yield();
         --inside;
       }

@@ -15,7 +15,7 @@ using testing::ScratchFolder;
 using testing::thrown;
 using testing::write_raw;
 
-/// IDX files of `count` digits: digit i has the label i % 10 and pixels of value `base` + i.
+/// Writes IDX files of `count` digits: digit i has the label i % 10 and pixels `base` + i.
 void write_digits(const std::filesystem::path& folder, const std::string& name, std::uint32_t count,
                   unsigned base) {
   std::string images = big_endian(0x803) + big_endian(count) + big_endian(28) + big_endian(28);
@@ -28,7 +28,7 @@ void write_digits(const std::filesystem::path& folder, const std::string& name, 
   write_raw(folder / (name + "-labels-idx1-ubyte"), labels);
 }
 
-/// First pixel of each digit of a file, whose labels must fit.
+/// Returns the first pixel of each digit in a file and checks the labels.
 std::vector<int> digits_in(const std::filesystem::path& path, unsigned base) {
   const ExampleParser parser({{"image_raw", {Shape{}, string}}, {"label", {Shape{}, int64}}});
   TFRecordReader reader(path);
@@ -105,7 +105,7 @@ TEST_CASE("convert_mnist: nothing of an earlier conversion stays beside a later 
   convert_mnist(folder.path(), out, {.compression = Compression::zlib, .validation_size = 0});
   CHECK(names() ==
         std::set<std::string>{"other.tfrecords", "test.tfrecords.zlib", "train.tfrecords.zlib"});
-  // One that fails leaves the earlier one whole.
+  // A failed conversion leaves the earlier one intact.
   CHECK_FALSE(thrown([&] { convert_mnist(folder.path(), out, {.validation_size = 13}); }).empty());
   CHECK(names().size() == 3);
 }
@@ -131,7 +131,7 @@ TEST_CASE("convert_mnist: errors leave the folder as it was") {
   CHECK(converted({.validation_size = 4})
             .starts_with("FailedPreconditionError: cannot create folder " + out.string()));
   std::filesystem::remove(out);
-  std::filesystem::create_directories(out / "test.tfrecords");  // in the way of the last file
+  std::filesystem::create_directories(out / "test.tfrecords");  // blocks the last file
   CHECK(converted({.validation_size = 4}).find("Is a directory") != std::string::npos);
   for (const auto& entry : std::filesystem::directory_iterator(out))
     CHECK(entry.path().extension() != ".tmp");
@@ -165,7 +165,7 @@ TEST_CASE("sample: 5,000 and 1,000 digits, each class, as the README says") {
 
 TEST_CASE("convert_mnist: the whole database [real data]") {
   const auto real = testing::real_data("mnist");
-  CHECK(true);  // the case has said so where there is no data
+  CHECK(true);  // real_data() reports missing data
   if (!real) return;
   ScratchFolder folder;
   const MnistCounts counts = convert_mnist(*real, folder.path());

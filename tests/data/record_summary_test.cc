@@ -22,7 +22,7 @@ void write_records(const std::filesystem::path& path, const std::vector<std::str
   writer.close();
 }
 
-/// A summary of plain records.
+/// Returns the summary of an uncompressed file with `records`.
 RecordSummary summary_of(const std::vector<std::string>& records) {
   const ScratchFolder folder;
   write_records(folder / "f", records);

@@ -7,8 +7,8 @@
 
 namespace towerflow::testing {
 
-/// While it lives no file of this process may become larger than `bytes`: writing then fails
-/// half-way, as it does on a full disk.
+/// Limits the size of files that this process writes to `bytes` for its lifetime. Writing beyond
+/// fails midway, as on a full disk.
 class SizeLimit {
  public:
   explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -65,7 +65,7 @@ TEST_CASE("statistics: every dtype of numbers") {
   CHECK(truths.mean() == 0.75);
   CHECK(truths.zeros() == 1);
 
-  // One, the smallest and the largest number of 16 bits, minus two, minus infinity, NaN.
+  // One, the smallest and the largest positive float16, minus two, minus infinity, NaN, minus zero.
   const Statistics half = statistics_of(
       bits16(DType::float16, {0x3c00, 0x0001, 0x7bff, 0xc000, 0xfc00, 0x7e00, 0x8000}));
   CHECK(half.max() == 65504);

@@ -14,14 +14,14 @@
 
 namespace towerflow::testing {
 
-/// The four bytes of an IDX header's number.
+/// Returns the four bytes of a number in an IDX header.
 inline std::string big_endian(std::uint32_t value) {
   std::string bytes;
   for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
   return bytes;
 }
 
-/// A folder of its own that is removed at the end.
+/// A new temporary folder, removed by the destructor.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -57,7 +57,8 @@ inline std::string read_raw(const std::filesystem::path& path) {
   return out.str();
 }
 
-/// "DataLossError: message" of what `action` throws, without node and hint; "nothing" if nothing.
+/// Returns the error that `action` throws as "DataLossError: message", without node and hint, or
+/// "nothing".
 template <class F>
 std::string thrown(F&& action) {
   try {
@@ -68,8 +69,9 @@ std::string thrown(F&& action) {
   return "nothing";
 }
 
-/// The file `name` of the real data, or nothing, said on stderr: the folder is $TOWERFLOW_DATA,
-/// else ../shared/data from the project's root, where the tests run.
+/// Returns the path of `name` in the real data. If it is missing, reports that on stderr and
+/// returns nullopt. The folder is $TOWERFLOW_DATA, by default ../shared/data from the project's
+/// root, where the tests run.
 inline std::optional<std::filesystem::path> real_data(const std::string& name) {
   const char* chosen = std::getenv("TOWERFLOW_DATA");
   const std::filesystem::path folder = chosen != nullptr ? chosen : "../shared/data";

@@ -19,7 +19,7 @@ using testing::write_raw;
 const std::filesystem::path kFixtures = "tests/data/fixtures";
 const Compression kAll[] = {Compression::none, Compression::gzip, Compression::zlib};
 
-/// The records of tests/data/fixtures/make.py.
+/// Returns the records that tests/data/fixtures/make.py writes.
 std::vector<std::string> fixture_records() {
   std::string bytes;
   for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
@@ -86,7 +86,7 @@ TEST_CASE("tfrecord: a file that somebody writes to while it is read") {
     write_raw(path, begin);
     TFRecordReader reader(path);
     std::uint64_t count = reader.skip(1);
-    write_raw(path, now);  // the same file, not another one of its name
+    write_raw(path, now);  // overwrites the open file in place
     const std::string error = thrown([&] { count += reader.skip(1000); });
     return error == "nothing" ? std::to_string(count) : error;
   };
@@ -134,7 +134,7 @@ TEST_CASE("tfrecord: gzip is found by its magic, also members in sequence") {
   write_records(folder / "plain", {record});
   CHECK(has_gzip_magic(bytes_of(read_raw(folder / "plain"))));
   CHECK(TFRecordReader(folder / "plain").next() == record);
-  // Equal input, equal file: no time in the header.
+  // The gzip header has no time, so that equal input gives equal files.
   CHECK(read_raw(folder / "a").substr(3, 5) == std::string(5, '\0'));
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("tfrecord: every bit flipped in every byte of a plain file") {
       CAPTURE(at);
       REQUIRE(error.starts_with("DataLossError: corrupted record " + std::to_string(damaged) +
                                 " at byte " + std::to_string(starts[damaged])));
-      REQUIRE(reader.records_read() == damaged);  // those before it were good
+      REQUIRE(reader.records_read() == damaged);  // all records before it are intact
     }
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("tfrecord: every byte flipped in a compressed file") {
         CHECK(error.starts_with("DataLossError: "));
       }
     }
-    // gzip's time (4 bytes), flags of the compressor and system are free to change.
+    // gzip's header bytes for the time (4), the compression level and the system may change.
     CHECK(harmless == (compression == Compression::gzip ? 6 : 0));
   }
 }
@@ -295,7 +295,7 @@ TEST_CASE("tfrecord: hostile lengths take no memory") {
             fmt::format("ResourceExhaustedError: record 0 at byte 0 of {} has {} bytes, the limit "
                         "is 1073741824",
                         path.string(), length));
-    // Compressed, the size of the data is not known ahead.
+    // The size of compressed data is not known in advance.
     EncodingFile file(path, Compression::gzip);
     file.append(bytes);
     file.commit();
@@ -347,7 +347,7 @@ TEST_CASE("tfrecord: a writer that is not closed, or used after it") {
 TEST_CASE("tfrecord: the files that TensorFlow wrote [real data]") {
   struct Row {
     const char* name;
-    std::size_t records, bytes, smallest, largest;  // as tf.data.TFRecordDataset counts them
+    std::size_t records, bytes, smallest, largest;  // from tf.data.TFRecordDataset
   };
   const Row rows[] = {{"chicago-taxi-train-00000-of-00012.tfrecord.gz", 826, 415176, 454, 528},
                       {"imagenet-style-validation-00000-of-00002.tfrecord", 64, 96181, 1088, 2425},

@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 class Block:
     def __init__(self, language, code, line, heading):
         self.language, self.code, self.line, self.heading = language, code, line, heading
-        self.said = None  # what the page says of it: (first line, last line + 1, text)
+        self.said = None  # expected output: (first line, last line + 1, text)
 
 
 def blocks_of(text):
@@ -75,7 +75,7 @@ def generate(page):
 
 
 def tensorflow_says(heading):
-    """The errors that TensorFlow's programs for a section end in, in the order of the file."""
+    """Returns the errors of TensorFlow's programs for a section, in the order of the file."""
     import tensorflow_errors
 
     name = re.sub(r"[^a-z0-9]+", "_", heading.lower()).strip("_")
@@ -97,9 +97,9 @@ def error_of(program, tf):
 
 
 def first_sentence(message):
-    """Without tracebacks and addresses, which belong to the machine."""
+    """Returns a message without tracebacks and addresses, which depend on the machine."""
     if message.startswith("Graph execution error"):
-        # After the stack of the node that failed stands what it said, then the node again.
+        # The message follows the stack of the failed node and precedes the node's name.
         message = message.split("[[{{node")[0].rstrip().split("\n")[-1]
     text = message.strip().split("\n\n")[0]
     text = re.split(r"\s+Originally defined at:|\n\s*\[\[", text)[0]

@@ -1,5 +1,5 @@
-"""Code that a page shows of a file stands in that file: a block opened by ```cpp PATH is a piece of
-PATH, whole lines of it."""
+"""Checks the excerpts in the pages: a block that starts with ```cpp PATH must be consecutive whole
+lines of PATH."""
 
 import pathlib
 import re
@@ -12,14 +12,14 @@ BLOCK = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.M | re.S)
 
 
 def excerpts(page):
-    """(path, text, line) of the blocks that name a file."""
+    """Returns (path, text, line) of the blocks that name a file."""
     text = page.read_text()
     return [(found.group(1), found.group(2), text.count("\n", 0, found.start()) + 1)
             for found in BLOCK.finditer(text)]
 
 
 def contains_lines(piece, text):
-    """Whether `piece` is some whole lines of `text`, one after another."""
+    """Returns whether `piece` is consecutive whole lines of `text`."""
     return ("\n" + piece) in ("\n" + text)
 
 

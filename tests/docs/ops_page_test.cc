@@ -1,4 +1,4 @@
-// docs/ops.md is what the registries say. TOWERFLOW_WRITE_DOCS=1 writes it.
+// Checks docs/ops.md against the registries. TOWERFLOW_WRITE_DOCS=1 rewrites it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -95,7 +95,7 @@ const char* effect_text(const OpDef& op) {
   return "";
 }
 
-/// "`T`: float32, float64; `Tidx`: int32, int64"
+/// Returns the dtypes of each attribute, such as "`T`: float32, float64; `Tidx`: int32, int64".
 std::string dtypes_text(const OpDef& op, const testing::OpDtypes& dtypes) {
   const auto found = dtypes.find(op.name);
   if (found == dtypes.end()) return "";

@@ -1,4 +1,4 @@
-// The numbers in docs/rewrites.md are those of the MNIST step.
+// Checks the numbers in docs/rewrites.md against the MNIST step.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 namespace mnist = models::mnist;
 
-/// The step of `towerflow bench mnist`.
+/// The training step of `towerflow bench mnist`.
 struct Step {
   explicit Step(int towers) : num_towers(towers) {
     const auto guard = graph.as_default();
@@ -52,7 +52,7 @@ std::string page_text() {
   return text.str();
 }
 
-/// The line of the page that begins with `start` ends with `end`.
+/// Checks that the line of the page that starts with `start` ends with `end`.
 void check_line(const std::string& text, const std::string& start, const std::string& end) {
   const auto at = text.find("\n" + start);
   REQUIRE_MESSAGE(at != std::string::npos, start);

@@ -10,11 +10,11 @@
 
 namespace towerflow {
 
-/// What a program of a page ends in, run in a graph of its own: the text of its error, else what it
-/// returns. Appends it under `line` to the file $TOWERFLOW_SAID, where that is set.
+/// Runs a program of a page in a new graph and returns its result or the text of its error. If
+/// $TOWERFLOW_SAID is set, also appends the text with `line` to that file.
 std::string output_or_error(int line, const std::function<std::string()>& program);
 
-/// The same for a program that returns nothing: "" if it runs to its end.
+/// Same for a program that returns nothing; the result is "" if it succeeds.
 template <class F>
 requires std::is_void_v<std::invoke_result_t<const F&>> std::string output_or_error(
     int line, const F& program) {

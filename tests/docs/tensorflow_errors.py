@@ -1,7 +1,7 @@
-"""Programs over TensorFlow's compat.v1 that end in the errors which docs/errors.md quotes.
+"""TensorFlow (compat.v1) programs that end with the errors that docs/errors.md quotes.
 
-A function is named after the heading of its section. Where a section has several programs, each
-function adds two underscores and a word of its own. `blocks.py fill PAGE --tensorflow` runs them.
+A function is named after the heading of its section. If a section has several programs, each name
+ends with two underscores and a distinct word. `blocks.py fill PAGE --tensorflow` runs them.
 """
 
 import tensorflow.compat.v1 as tf

@@ -1,4 +1,4 @@
-// A program outside the library that brings an op with its gradient and kernel, an optimizer and a
+// A program outside the library that adds an op with gradient and kernel, an optimizer and a
 // rewrite rule, and trains two towers with them. docs/extend.md explains it.
 #include <towerflow/extend.h>
 
@@ -24,7 +24,7 @@ std::vector<tf::OptionalGradient> self_gate_gradient(const tf::Operation& op,
   return {dy * slope};
 }
 
-/// exp of a negative number only: no overflow on either side.
+/// Calls exp only on negative numbers, so that it cannot overflow.
 float sigmoid(float x) {
   if (x >= 0) return 1.0f / (1.0f + std::exp(-x));
   const float e = std::exp(x);
@@ -124,8 +124,7 @@ class SignumOptimizer final : public tf::train::Optimizer {
   float rate_, decay_;
 };
 
-// --- the program
-// -----------------------------------------------------------------------------------
+// --- the program --------------------------------------------------------------------------------
 
 void show_op_and_rule() {
   tf::Graph graph;

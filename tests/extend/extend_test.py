@@ -1,7 +1,7 @@
-"""docs/extend.md: its program brings an op, an optimizer and a rewrite rule, and says what the page says.
+"""Checks that the program of docs/extend.md builds and prints the output that the page shows.
 
-$EXTEND_PROGRAM is the program built with the project; the second test builds it as the page says,
-from a copy outside the tree, with the compiler in $CXX and the build folder $TOWERFLOW_BUILD.
+$EXTEND_PROGRAM is the program built with the project. The second test builds a copy outside the
+source tree with the page's commands, the compiler $CXX and the build folder $TOWERFLOW_BUILD.
 """
 
 import os
@@ -41,7 +41,7 @@ class Extend(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(ROOT / "tests/extend/extend.cc", folder)
             environment = {**os.environ, "TOWERFLOW": str(ROOT)}
-            # The page builds in build/, the tests where they are built.
+            # The page uses build/; the test uses the actual build folder.
             commands = [line.replace("$TOWERFLOW/build", shlex.quote(str(build)))
                         for line in self.commands]
             output = ran(["bash", "-euc", "\n".join(commands)], cwd=folder, env=environment)

@@ -1,4 +1,5 @@
-// Step counts that are found by name, and what may count for an optimizer but not for the graph.
+// Global steps found by name, and variables that an optimizer accepts as a global step but the
+// graph does not.
 #include <doctest/doctest.h>
 
 #include "towerflow/tf.h"
@@ -42,7 +43,7 @@ TEST_CASE("a fraction counts for an optimizer, but is no step count of the graph
   session.run(tf::global_variables_initializer());
   session.run(train);
   session.run(tf::assign_add(step, 0.75));
-  CHECK(tf::train::global_step(session, step) == 1);  // without its fraction, as int() does
+  CHECK(tf::train::global_step(session, step) == 1);  // truncated, as by int()
 }
 
 TEST_CASE("the value of something that is no count") {

@@ -1,4 +1,4 @@
-// A graph with its collections and Saver, written, read and gone on with.
+// Exporting a graph with its collections and Saver, importing it and continuing with it.
 #include "train/meta_graph.h"
 
 #include "tests/data/support.h"
@@ -10,7 +10,8 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// A regression with a saver, whose update adds 1 to the step.
+/// Builds a regression with a training op that increments the global step, and collections of
+/// each kind.
 void build_program() {
   const Tensor x = tf::placeholder(tf::float32, {.shape = {None, 2}, .name = "x"});
   const tf::Variable w = tf::get_variable("w", {2, 1}, {.initializer = tf::ones_initializer()});
@@ -46,7 +47,7 @@ TEST_CASE("meta graph: nodes, collections and saver come back from bytes") {
   CHECK(def.collection_def.at("rates") == CollectionDef(std::vector<float>{0.5F}));
   const auto& variables = std::get<BytesList>(def.collection_def.at("variables")).value;
   REQUIRE(variables.size() == 2);
-  // TensorFlow's fields 1 to 3: the variable, its initializer, its value.
+  // Fields 1 to 3 of TensorFlow's VariableDef: the variable, its initializer, its value.
   CHECK(variables[0].starts_with("\x0a\x03w:0\x12\x08w/Assign\x1a\x08w/read:0"));
   const auto one = tf::train::export_meta_graph({.collection_list = {{"texts"}}});
   CHECK(one.collection_def.size() == 1);
@@ -150,7 +151,7 @@ TEST_CASE("meta graph: devices may be cleared, and what is wrong is named") {
 
 namespace {
 
-/// What an import may have changed in the default graph.
+/// The state of a graph that a failed import must leave unchanged.
 struct GraphContent {
   std::size_t nodes = 0;
   std::map<std::string, std::size_t> collections;
@@ -191,7 +192,7 @@ TEST_CASE("meta graph: an import that fails leaves nodes, names and collections 
     return std::get<BytesList>(whole.collection_def.at(key)).value.at(0);
   };
   const auto renamed = [](std::string text, const std::string& from, const std::string& to) {
-    REQUIRE(from.size() == to.size());  // their lengths stand before them
+    REQUIRE(from.size() == to.size());  // each is preceded by its length
     const std::size_t at = text.find(from);
     REQUIRE(at != std::string::npos);
     return text.replace(at, from.size(), to);
@@ -232,7 +233,7 @@ TEST_CASE("meta graph: an import that fails leaves nodes, names and collections 
       CHECK(error.find(one.error) == 0);
       CHECK(content_of(graph) == content);
     }
-    const Tensor made = tf::constant(2, {.name = "made"});  // the open scopes still count
+    const Tensor made = tf::constant(2, {.name = "made"});  // the open scopes still apply
     CHECK(made.name() == "outer/made:0");
     CHECK(made.op().control_inputs().size() == 1);
   }

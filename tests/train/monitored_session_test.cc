@@ -1,4 +1,4 @@
-// The training loop: hooks in their order, checkpoints and going on, and what an error leaves.
+// The training loop: order of the hooks, checkpoints and resuming, and the state after an error.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// w goes from 0 towards 1, its loss with it; fed values scale the step.
+/// Trains w from 0 towards 1. The fed `scale` multiplies the loss and so the step.
 struct Program {
   Program() {
     w = tf::get_variable("w", Shape{}, {.initializer = tf::zeros_initializer()});
@@ -30,7 +30,7 @@ struct Program {
   Operation train_op;
 };
 
-/// Writes down when it is called.
+/// Records its calls in a text.
 class Diary : public tf::train::SessionRunHook {
  public:
   explicit Diary(std::string& text) : text_(text) {}
@@ -54,7 +54,7 @@ class Diary : public tf::train::SessionRunHook {
   std::string& text_;
 };
 
-/// Feeds the scale, so that a program's `run` need not.
+/// Feeds the scale in every run: `bad` at step `bad_step`, 1 otherwise.
 class FeedsScale : public tf::train::SessionRunHook {
  public:
   FeedsScale(const Program& program, std::int64_t bad_step, float bad)
@@ -127,14 +127,14 @@ TEST_CASE("a training that is stopped goes on from its checkpoint") {
   const float parts = trained_in((folder / "parts").string(), 6, &diary);
   CHECK(diary == "begin created@3 3<4 4<5 5<6 end");
   CHECK(parts == trained_in((folder / "whole").string(), 6));
-  // Every four steps by the count of steps, and at each end.
+  // Saved whenever the global step is a multiple of 4, and at the end of each session.
   const auto kept = tf::train::get_checkpoint_state((folder / "parts").string());
   std::string steps;
   for (const std::string& path : kept->all_model_checkpoint_paths) {
     steps += path.substr(path.rfind('-'));
   }
   CHECK(steps == "-3-4-6");
-  // Nothing is left to be done, and nothing is.
+  // With no steps left, training runs no step.
   trained_in((folder / "parts").string(), 6, &diary);
   CHECK(diary == "begin created@6 end");
 }

@@ -1,5 +1,5 @@
-// Moving averages under variable-scope reuse, where ours go further than TensorFlow's, and in what
-// they are restored from.
+// Moving averages in scopes that reuse variables, which TensorFlow refuses, and restoring variables
+// from their averages.
 #include <doctest/doctest.h>
 
 #include "tests/support/eager.h"
@@ -32,7 +32,7 @@ TEST_CASE("averages are made in a scope that reuses, those of debiased tensors t
   tf::get_variable_scope().reuse_variables();
   tf::train::ExponentialMovingAverage ema(0.5, tf::None, {.zero_debias = true});
   CHECK_NOTHROW(ema.apply({w, loss}));
-  CHECK(tf::get_variable_scope()->reuse() == Reuse(true));  // only the averages were let off
+  CHECK(tf::get_variable_scope()->reuse() == Reuse(true));  // only the averages ignore it
   CHECK(global_names() == std::vector<std::string>{"w", "w/ExponentialMovingAverage",
                                                    "loss/ExponentialMovingAverage",
                                                    "loss/ExponentialMovingAverage/biased",
@@ -68,7 +68,7 @@ TEST_CASE("two averages in one scope share the shadow that they find") {
 TEST_CASE("an average that is used in several graphs keeps shadows of its own in each") {
   tf::train::ExponentialMovingAverage ema(0.5);
   for (int i = 0; i < 3; ++i) {
-    Graph graph;  // gone before the next one is made
+    Graph graph;  // destroyed before the next one is made
     const auto guard = graph.as_default();
     const Variable w = make_w();
     const Tensor loss = tf::reduce_sum(tf::square(w), {.name = "loss"});

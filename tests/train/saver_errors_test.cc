@@ -1,4 +1,4 @@
-// What a Saver says when something does not fit, and that nothing is lost by it.
+// The errors of a Saver, and that they leave variables and files unchanged.
 #include "ops/variables/assign.h"
 #include "tests/train/saver_support.h"
 
@@ -72,7 +72,7 @@ TEST_CASE("paths that cannot be written") {
           saver.save(session, (folder / "m").string(), {.global_step = w});
         }).starts_with("TypeError: global_step must be an int32 or int64"));
   CHECK(folder.files() == 0);
-  // TensorFlow makes the last folder when only that is missing.
+  // Like TensorFlow, creates the last folder of the path if only that one is missing.
   CHECK(saver.save(session, (folder / "new/m").string()) == (folder / "new/m").string());
 }
 

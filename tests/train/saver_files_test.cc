@@ -1,4 +1,5 @@
-// Which files a Saver touches: those of the folder it saves to, whatever a state file there says.
+// A Saver deletes only files in the folder it saves to, whatever the state file there lists, and
+// checkpoints it saved itself.
 #include <optional>
 
 #include "core/graph/log.h"
@@ -12,13 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of a checkpoint, as far as a Saver's tidying looks at them.
+/// Writes the files that a Saver deletes with a checkpoint.
 void write_checkpoint(const fs::path& prefix) {
   for (const char* ending : {".index", ".data-00000-of-00001", ".meta"})
     write_raw(prefix.string() + ending, "of " + prefix.string());
 }
 
-/// The warnings of the log while it lives.
+/// Collects the warnings logged during its lifetime.
 class Warnings {
  public:
   Warnings() {
@@ -68,7 +69,7 @@ TEST_CASE("a state file names checkpoints outside its folder: they stay, and one
     for (const char* ending : {".index", ".data-00000-of-00001", ".meta"})
       CHECK(read_raw(other.string() + ending) == "of " + other.string());
   }
-  // Those inside are deleted, however they were named, and a link rather than what it leads to.
+  // Those in the folder are deleted, however they were spelled; of a link, only the link itself.
   for (const char* name : {"old", "older", "linked"})
     CHECK(fs::symlink_status(folder / (name + std::string(".index"))).type() ==
           fs::file_type::not_found);

@@ -1,4 +1,4 @@
-// The nodes that a Saver makes, against golden/saver_nodes.txt, which TensorFlow wrote.
+// Compares the nodes that a Saver adds with TensorFlow's in golden/saver_nodes.txt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// `name|type|inputs|control inputs, sorted|requested device`, as make_golden.py writes it.
+/// Returns `name|type|inputs|control inputs, sorted|requested device`, as in make_golden.py.
 std::string line(const Operation& op) {
   std::vector<std::string> inputs, control;
   for (const Tensor& input : op.inputs()) inputs.push_back(input.name());

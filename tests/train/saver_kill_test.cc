@@ -1,5 +1,5 @@
-// Processes that save are killed before each of their changes to the folder, one after another, or
-// save to the same paths at once: what is listed is whole, and what is not goes with the next save.
+// Processes are killed before each change that a save makes to the folder, or save to the same
+// paths at once. Listed checkpoints must be complete; the next save deletes unlisted files.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,9 +21,9 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// Calls of the functions below until the process kills itself before one; 0: it does not.
+/// The process kills itself at this many calls of the functions below; 0: never.
 std::atomic<int> calls_to_live{0};
-std::atomic<unsigned> most_delay{0};  ///< of a renaming, in microseconds
+std::atomic<unsigned> most_delay{0};  ///< upper bound of the delay of a rename, in microseconds
 
 void kill_if_due() {
   if (calls_to_live > 0 && --calls_to_live == 0) ::kill(::getpid(), SIGKILL);
@@ -31,7 +31,7 @@ void kill_if_due() {
 
 }  // namespace
 
-// In place of the C library's, for the whole test program.
+// Replace the C library's functions in the whole test program.
 extern "C" {
 int rename(const char* from, const char* to) noexcept {
   kill_if_due();
@@ -55,7 +55,7 @@ namespace fs = std::filesystem;
 
 constexpr int kKept = 1;
 
-/// Saves the number of each step, in a Saver that goes on from what the folder lists.
+/// Saves each step's number with a Saver that first recovers the checkpoints the folder lists.
 void save_steps(const fs::path& folder, int first, int last) {
   Graph graph;
   const auto guard = graph.as_default();
@@ -71,7 +71,7 @@ void save_steps(const fs::path& folder, int first, int last) {
   }
 }
 
-/// A child that does `work`, and nothing of the test program at its end.
+/// Starts a child process that does `work` and exits without the test program's cleanup.
 pid_t start(const std::function<void()>& work) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);

@@ -22,7 +22,7 @@ inline Array floats(Shape shape, const std::vector<float>& values) {
 
 inline void initialize(Session& session) { session.run(global_variables_initializer()); }
 
-/// The names of the files of a folder, sorted, in one line.
+/// Returns the sorted names of a folder's files, separated by spaces.
 inline std::string listing(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -33,7 +33,7 @@ inline std::string listing(const std::filesystem::path& folder) {
   return text;
 }
 
-/// The hint of the Error that `action` throws; "" if it has none or nothing is thrown.
+/// Returns the hint of the Error that `action` throws, "" if it has none or nothing is thrown.
 template <class F>
 std::string hint_of(F&& action) {
   try {

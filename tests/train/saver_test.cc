@@ -12,7 +12,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// What golden/make_golden.py saves.
+/// Makes the variables that golden/make_golden.py saves.
 void golden_variables() {
   variable("net/w", floats({3, 2}, {0, 0.25, 0.5, 0.75, 1, 1.25}));
   variable("net/b", floats({3}, {1, -2, 3}));
@@ -154,7 +154,7 @@ TEST_CASE("max_to_keep: the oldest go, index and data, and the state file names 
   CHECK(train::get_checkpoint_state(folder.path())->all_model_checkpoint_paths ==
         saver.last_checkpoints());
 
-  saver.save(session, prefix, {.global_step = 3});  // again: now the newest
+  saver.save(session, prefix, {.global_step = 3});  // saved again, so now the newest
   CHECK(saver.last_checkpoints() == std::vector<std::string>{prefix + "-4", prefix + "-3"});
   CHECK(train::latest_checkpoint(folder.path()) == prefix + "-3");
 
@@ -234,7 +234,7 @@ TEST_CASE("saving with several devices, restoring with one, and the other way") 
 }
 
 TEST_CASE("a saveable object of the program's own is saved and restored with the variables") {
-  // Saves what a variable holds under a key of its own and restores it doubled.
+  // Saves the value of a variable under a separate key and restores it doubled.
   class Doubled final : public train::SaveableObject {
    public:
     explicit Doubled(const Variable& variable)

@@ -1,5 +1,5 @@
-// Rates that are constant by pieces; the smooth ones are compared with TensorFlow's by the golden
-// program "falling_rates".
+// Piecewise constant learning rates. The golden program "falling_rates" compares the smooth
+// schedules with TensorFlow's.
 #include <doctest/doctest.h>
 
 #include "towerflow/tf.h"

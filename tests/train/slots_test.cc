@@ -1,4 +1,4 @@
-// Slots under variable-scope reuse, and the adaptive optimizers in float64.
+// Slots in scopes that reuse variables, and the adaptive optimizers in float64.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ using testing::numbers;
 
 namespace {
 
-/// The loss w^2 with w = 3, made in a scope that reuses from then on.
+/// Returns the loss w^2 with w = 3 and makes the scope reuse variables from then on.
 Tensor square_of_w(DType dtype) {
   const Variable w = tf::get_variable(
       "w", None, {.initializer = Initializer(testing::array_of(dtype, Shape{1}, {3}))});
@@ -31,7 +31,7 @@ TEST_CASE("slots are made in a scope that reuses, as two towers and a second opt
   tf::train::MomentumOptimizer momentum(0.1, 0.9);
   CHECK_NOTHROW(adam.minimize(loss));
   CHECK_NOTHROW(momentum.minimize(loss));
-  CHECK(tf::get_variable_scope()->reuse() == Reuse(true));  // only the slots were let off
+  CHECK(tf::get_variable_scope()->reuse() == Reuse(true));  // only the slots ignore it
   std::vector<std::string> names;
   for (const Variable& v : tf::global_variables()) names.push_back(v.op().name());
   CHECK(names == std::vector<std::string>{"w", "beta1_power", "beta2_power", "w/Adam", "w/Adam_1",
@@ -92,7 +92,7 @@ TEST_CASE("two steps of Adam in float64") {
     w -= rate * m / (std::sqrt(v) + 0.125);
     session.run(step);
   }
-  // The powers and hyper-parameters are float32, as TensorFlow keeps them; 0.75 and 0.5 are exact.
+  // As in TensorFlow, powers and hyperparameters are float32; 0.75 and 0.5 are exact.
   CHECK(numbers(session.run(tf::trainable_variables()[0]))[0] == doctest::Approx(w).epsilon(1e-7));
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("an accumulator that starts at nothing is refused") {
 TEST_CASE("an optimizer that is used in several graphs keeps slots of its own in each") {
   tf::train::AdamOptimizer adam(0.1);
   for (int i = 0; i < 3; ++i) {
-    Graph graph;  // gone before the next one is made
+    Graph graph;  // destroyed before the next one is made
     const auto guard = graph.as_default();
     CHECK(adam.variables().empty());
     const Tensor loss = square_of_w(float32);

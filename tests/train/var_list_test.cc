@@ -1,4 +1,4 @@
-// What compute_gradients and apply_gradients say of the variables they are given.
+// The messages of compute_gradients and apply_gradients about the variables they are given.
 #include <doctest/doctest.h>
 
 #include "core/graph/log.h"
@@ -10,7 +10,7 @@ using testing::numbers;
 
 namespace {
 
-/// Collects what is logged while it lives.
+/// Collects the log lines written during its lifetime.
 struct Log {
   Log()
       : before(
@@ -20,7 +20,7 @@ struct Log {
   LogSink before;
 };
 
-/// The hint of the error that `call` raises.
+/// Returns the hint of the error that `call` throws.
 template <class Raised, class Call>
 std::string hint_of(const Call& call) {
   try {
@@ -32,7 +32,7 @@ std::string hint_of(const Call& call) {
   return "";
 }
 
-/// Two layers with four variables each, made under a name scope, and their loss.
+/// Makes two layers with four variables each in a name scope and returns their loss.
 Tensor two_layers() {
   const auto tower = name_scope("tower_0");
   Tensor sum = constant(0.0f);
@@ -61,7 +61,7 @@ TEST_CASE("an empty var_list from a filter says which filter it was and which wo
         }) == wanted);
   CHECK(hint_of<ValueError>(
             [&] { opt.minimize(loss, {.var_list = trainable_variables("tower_0")}); }) == wanted);
-  // The filter without the tower is what was meant.
+  // The hint suggests the filter without the tower's prefix.
   CHECK(hint_of<ValueError>([&] {
           opt.compute_gradients(loss, {.var_list = trainable_variables("tower_0/conv2")});
         }).find("the filter 'conv2' would match 4") != std::string::npos);

@@ -4,7 +4,7 @@
 
 namespace towerflow::testing {
 
-/// Returns its int64 input. While delays are on, after a random delay of some microseconds.
+/// Returns its int64 input, after a random delay of some microseconds while delays are on.
 Tensor delay_tensor(const Tensor& input);
 void delay_records(bool on);
 

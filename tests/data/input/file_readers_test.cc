@@ -1,5 +1,5 @@
-// Records of one length, lines and whole files, as ops. What comes out of the small files below,
-// keys included, is what TensorFlow 2.21 gives.
+// Readers of fixed-length records, lines and whole files. The expected records and keys are
+// TensorFlow 2.21's.
 #include "data/file_readers.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,8 @@ namespace {
 
 using Make = std::function<ReaderBase()>;
 
-/// All that a reader gives of files with these contents: "number of the file[:place]=value".
+/// Returns all records of a reader for files with these contents, as
+/// "number of the file[:position]=value".
 std::vector<std::string> read(const Make& make, const std::vector<std::string>& contents) {
   const ScratchFolder folder;
   Graph graph;
@@ -55,7 +56,7 @@ Make fixed(std::int64_t bytes, const FixedLengthRecordReaderOptions& options = {
   return [=] { return FixedLengthRecordReader(bytes, options); };
 }
 
-/// `bytes` as a compressed file holds them.
+/// Returns the contents of a compressed file with `bytes`.
 std::string packed(const std::string& bytes, data::Compression compression) {
   const ScratchFolder folder;
   data::EncodingFile file(folder / "f", compression);
@@ -101,7 +102,7 @@ TEST_CASE("lines and whole files") {
   const Make skipping = [] { return TextLineReader({.skip_header_lines = 1}); };
   CHECK(read(skipping, {"abc\n\ndef\r\ng\rh", "", "def\n", "x\ny\n"}) ==
         Seen{"0:2=", "0:3=def", "0:4=g\rh", "3:2=y"});
-  const std::string wide(200000, 'w');  // wider than what is read at once
+  const std::string wide(200000, 'w');  // longer than what is read at once
   CHECK(read(lines, {wide + "\n" + wide}) == Seen{"0:1=" + wide, "0:2=" + wide});
   const Make whole = [] { return WholeFileReader(); };
   CHECK(read(whole, {"abc", "", "de\nf"}) == Seen{"0=abc", "1=", "2=de\nf"});

@@ -1,5 +1,5 @@
-// Several sources into one queue: nodes, order whatever the threads are slowed down by, padding.
-// Names and messages are TensorFlow 2.21's.
+// Several sources for one queue: nodes, padding, and an order that does not depend on delays of the
+// threads. Names and messages are TensorFlow 2.21's.
 #include "train/input/batch_join.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// All that comes out of `next` until the input ends; the runners of the graph fill its queue.
+/// Returns all values of `next` until the input ends. The graph's runners fill its queue.
 std::vector<std::int64_t> drained(const Tensor& next) {
   Session session;
   session.run(local_variables_initializer());
@@ -41,7 +41,7 @@ std::vector<std::int64_t> drained(const Tensor& next) {
   return seen;
 }
 
-/// Labels from `readers` readers that share a queue of file names.
+/// Returns the labels from `readers` readers that share a queue of file names.
 std::vector<std::int64_t> labels(const std::vector<std::string>& files, int readers, bool shuffle,
                                  std::int64_t batch_size) {
   Graph graph;
@@ -247,7 +247,7 @@ TEST_CASE("batches of examples that differ in size are padded") {
   const Array batch = session.run(next[0]);
   CHECK(batch.shape() == Shape{2, 3});
   CHECK(values<std::int64_t>(batch) == std::vector<std::int64_t>{1, 2, 3, 4, 0, 0});
-  // In a join the first list says what may differ.
+  // In a join the first list decides which sizes may differ.
   std::vector<std::vector<Tensor>> lists(1, std::vector<Tensor>(1, x));
   lists.emplace_back(1, placeholder(int64, {.shape = Shape{3}}));
   CHECK(train::batch_join(lists, {.batch_size = 2, .dynamic_pad = true})[0].shape() ==

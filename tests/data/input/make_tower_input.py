@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes tower_input.txt: what TensorFlow makes of the input part of two towers.
+"""Writes tower_input.txt: TensorFlow's nodes for the input of two towers.
 
     make_tower_input.py > tower_input.txt
 
-Needs TensorFlow 2.21, as tests/golden/README.md sets it up. A line is a node: name, op, requested
-device, inputs, control inputs, outputs; then come the collections.
+Needs TensorFlow 2.21, set up as in tests/golden/README.md. A line is a node: name, op, requested
+device, inputs, control inputs, outputs. The collections follow.
 """
 
 import os

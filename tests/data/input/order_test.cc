@@ -1,5 +1,5 @@
-// The order of a pipeline's examples: the same for every number of threads and whatever they take
-// for each record.
+// The order of a pipeline's examples does not depend on the number of threads or on the time they
+// take for each record.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// All labels that come out of files -> reader -> parser -> queue, in their order.
+/// Returns all labels from files -> reader -> parser -> queue, in order.
 std::vector<std::int64_t> labels(const std::vector<std::string>& files, int threads, bool shuffle,
                                  std::int64_t batch) {
   Graph graph;
@@ -76,7 +76,7 @@ TEST_CASE("order and content depend on seed and files, not on threads and time")
                    i % 2 == 0 ? data::Compression::none : data::Compression::gzip);
     total += count;
   }
-  const std::vector<std::string> again = files;  // a second epoch
+  const std::vector<std::string> again = files;  // the second epoch
   files.insert(files.end(), again.begin(), again.end());
   for (const bool shuffle : {false, true}) {
     CAPTURE(shuffle);

@@ -1,5 +1,5 @@
-// The input of the MNIST program, as a user writes it: its nodes against TensorFlow's, its epochs,
-// what is left at the end, its repetition from one seed.
+// The input of the MNIST program, as a user writes it: its nodes compared with TensorFlow's, its
+// epochs, the elements left at the end, and its order for one seed.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -79,8 +79,8 @@ std::string collection(const Graph& graph, const std::string& key) {
 }
 
 struct Epochs {
-  std::vector<std::int32_t> labels;  // in the order in which they came out
-  std::int32_t left = 0;             // what no full batch could take
+  std::vector<std::int32_t> labels;  // in the order of the batches
+  std::int32_t left = 0;             // elements left that do not fill a batch
 };
 
 /// Runs the pipeline to its end.
@@ -168,7 +168,8 @@ TEST_CASE("every example is read once an epoch; the rest that fills no batch sta
   CHECK(missing == 9);
   CHECK_FALSE(std::is_sorted(epochs.labels.begin(), epochs.labels.begin() + 20));
 
-  // The seed decides, not the number of threads; other seeds, and none, give other orders.
+  // The order depends on the seed, not on the number of threads. Other seeds and no seed give other
+  // orders.
   for (const int threads : {1, 2, 8}) {
     pipeline.num_threads = threads;
     CHECK(run(pipeline).labels == epochs.labels);
@@ -284,7 +285,7 @@ TEST_CASE("a capacity of -1 sets no limit, as in TensorFlow") {
     tf::train::Coordinator coord;
     auto threads = tf::train::start_queue_runners(sess, {.coord = &coord});
     REQUIRE(threads.size() == 4);
-    threads[2].join();  // the one that fills the batches' queue
+    threads[2].join();  // fills the queue of the batches
     CHECK(sess.run(size).item<std::int32_t>() == 50);
     CHECK(testing::numbers(sess.run(batch)) == std::vector<double>{0, 1, 2});
     coord.request_stop();
@@ -346,7 +347,7 @@ TEST_CASE("a component whose shape is not known is named, with what to write") {
              "All shapes must be fully defined", "component 1", "PaddingFIFOQueue");
   CHECK_SAYS(error_text([&] { tf::train::input_producer(rows); }),
              "must have a fully defined shape", "rows:0 has the shape (?, ?)", "set_shape");
-  // With dynamic_pad an unknown size is allowed, and an unknown rank is not.
+  // dynamic_pad allows unknown sizes, but no unknown rank.
   const Tensor unknown = tf::placeholder(tf::float32, {.name = "unknown"});
   CHECK_SAYS(
       error_text([&] { tf::train::batch({unknown}, {.batch_size = 2, .dynamic_pad = true}); }),

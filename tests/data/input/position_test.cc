@@ -1,5 +1,5 @@
-// The input's position in a checkpoint: a pipeline that is stopped and continued gives what it
-// would have given, and what is saved does not depend on threads and time.
+// The input's position in a checkpoint: a pipeline that is stopped and resumed gives the same
+// elements as one that runs through, and the saved position does not depend on threads or timing.
 #include "train/input/input_position.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ enum class Kind {
   shuffled,  ///< records in a shuffle queue
   in_order,  ///< records in a FIFO queue
   chained,   ///< a shuffle queue filled from a FIFO queue
-  in_rows,   ///< a queue that gets several elements at a time
+  in_rows,   ///< a queue that enqueues several elements at a time
 };
 
 struct Pipeline {
@@ -68,8 +68,8 @@ Tensor labels(const Pipeline& pipeline) {
   return train::shuffle_batch({label}, shuffle)[0];
 }
 
-/// Dequeues `steps` batches, fewer at the end of the input: from the start, or from where
-/// `restored` was saved. Saves to `saved` when given.
+/// Dequeues `steps` batches, fewer if the input ends, from the start or from the position in the
+/// checkpoint `restored`. Then saves the position to `saved` if given.
 std::vector<std::int64_t> run(const Pipeline& pipeline, int steps, const std::string& restored = "",
                               const std::string& saved = "") {
   Graph graph;

@@ -1,4 +1,4 @@
-// The reader as an op: records, keys, files one after another, damaged files.
+// The TFRecord reader: records, keys, consecutive files, damaged files.
 #include "data/record_reader.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// A reader on a closed queue of file names.
+/// A reader with a queue of file names, which is closed unless `closed` is false.
 struct Reading {
   Graph graph;
   DefaultGraphGuard guard{graph};

@@ -10,7 +10,7 @@
 
 namespace towerflow::testing {
 
-/// A serialized Example of a label and three bytes that follow from it.
+/// Returns a serialized Example with a label and three bytes that depend on it.
 inline std::string example(std::int64_t label) {
   const char a = static_cast<char>(label), b = static_cast<char>(label >> 8);
   return data::ExampleBuilder()
@@ -19,7 +19,7 @@ inline std::string example(std::int64_t label) {
       .serialize();
 }
 
-/// A TFRecord file of Examples with the labels `first` .. `first + count - 1`.
+/// Writes a TFRecord file of Examples with the labels `first` .. `first + count - 1`.
 inline void write_examples(const std::filesystem::path& path, std::int64_t first,
                            std::int64_t count,
                            data::Compression compression = data::Compression::none) {

@@ -1,4 +1,4 @@
-// Damaged checkpoints: whatever the bytes, a typed error or the right value.
+// Damaged checkpoints: reading gives a typed error or the right value, whatever the damage.
 #include <fmt/format.h>
 
 #include "tests/train/checkpoint/support.h"
@@ -13,7 +13,7 @@ struct Outcome {
   std::string unexpected;  // an error of another class
 };
 
-/// Reads every golden tensor from `prefix` and counts what came of it.
+/// Reads every golden tensor from `prefix` and counts the outcomes.
 Outcome read_golden(const std::filesystem::path& prefix, const NamedArrays& golden) {
   Outcome outcome;
   const auto counted = [&](auto&& action) {
@@ -63,13 +63,13 @@ TEST_CASE("damaged index: every bit flipped") {
     write_raw(index_file(prefix), flipped);
     const Outcome outcome = read_golden(prefix, golden);
     CAPTURE(bit);
-    // One error from the constructor, or all values: nothing in between.
+    // Either the constructor throws or all values are right; nothing in between.
     const bool all = outcome.equal == kTensors && outcome.data_loss == 0;
     CHECK((all || (outcome.data_loss == 1 && outcome.equal == 0)));
     CHECK(outcome.unexpected == "");
     unharmed += all;
   }
-  // The metaindex block (13 bytes), its handle and the padding of the footer are not used.
+  // The reader does not use the metaindex block (13 bytes), its handle or the footer's padding.
   CHECK(unharmed > 0);
   CHECK(unharmed <= (13 + 40) * 8);
 }

@@ -1,4 +1,4 @@
-// Files that TensorFlow wrote: golden/make_golden.py, and checkpoints among the real data.
+// Reads files that TensorFlow wrote: those of golden/make_golden.py and real checkpoints.
 #include <fmt/format.h>
 
 #include <sstream>
@@ -68,7 +68,7 @@ TEST_CASE("real checkpoints: half_plus_two, whose index is compressed") {
   for (const std::string name : {"half_plus_two_cpu", "half_plus_two_tf2_cpu"}) {
     const auto folder = real_data("checkpoints/" + name);
     if (!folder) {
-      CHECK(true);  // said on stderr; nothing to assert on
+      CHECK(true);  // real_data() reports it on stderr; nothing to assert on
       continue;
     }
     const TensorBundleReader reader(*folder / "variables");

@@ -1,4 +1,4 @@
-// Checkpoints whose checksums are right and whose entries or values are not.
+// Checkpoints with right checksums but wrong entries or values.
 #include <fmt/format.h>
 
 #include "data/crc32c.h"
@@ -16,7 +16,7 @@ std::string varint(std::uint64_t value) {
   return text + static_cast<char>(value);
 }
 
-// Protobuf's wire format: field number and kind, then the value.
+// Protobuf's wire format: field number and wire type, then the value.
 std::string number_field(unsigned field, std::int64_t value) {
   return varint(field << 3) + varint(static_cast<std::uint64_t>(value));
 }
@@ -54,7 +54,7 @@ class Hostile {
     write_raw(data_file(prefix_), data);
   }
 
-  /// What reading 'w' throws, or its text; the prefix is written as P.
+  /// Returns the error that reading 'w' throws, or the value's text. The prefix becomes "P".
   std::string read_table(const IndexRecords& records, const std::string& data = "abcdabcdabcd") {
     write(records, data);
     std::string value;
@@ -137,7 +137,7 @@ TEST_CASE("hostile entries: a size or place that the file or the shape does not 
   const std::int64_t large = std::int64_t{1} << 61;
   CHECK(files.read({.dims = {large}, .size = large * 2}) ==
         damaged + "4611686018427387904 bytes wanted at byte 0, the file ends at 12");
-  // 2^61 floats take 2^63 bytes; eight times that is zero in 64 bits.
+  // 2^61 floats take 2^63 bytes, and 2^61 int64 values 2^64 bytes, which is zero in 64 bits.
   CHECK(files.read({.dims = {large}}) ==
         damaged + "(2305843009213693952,) values of float32 do not take 4 bytes");
   CHECK(files.read({.dtype = 9, .dims = {large}, .size = 0}) ==

@@ -1,5 +1,5 @@
-// The table that holds a checkpoint's index: what LevelDB makes of it, and crafted files whose
-// checksums are right and whose contents are not.
+// The table with a checkpoint's index: compatibility with LevelDB, and crafted files with right
+// checksums but wrong contents.
 #include "train/checkpoint/index_table.h"
 
 #include <fmt/format.h>
@@ -39,11 +39,11 @@ std::string record(std::uint64_t shared, std::string_view rest, std::string_view
 
 std::string block_of(const std::string& records) { return records + fixed32(0) + fixed32(1); }
 
-/// A table put together by hand.
+/// A table built by hand.
 struct Crafted {
   std::string bytes;
 
-  /// Appends a block with a right checksum; returns its handle.
+  /// Appends a block with the right checksum and returns its handle.
   std::string add(std::string_view block, char compression = 0) {
     const std::string handle = varint(bytes.size()) + varint(block.size());
     const std::string body = std::string(block) + compression;
@@ -55,7 +55,7 @@ struct Crafted {
     handles.resize(40);
     bytes += handles + std::string(kMagic);
   }
-  /// One data block under a right index.
+  /// Returns a table with one data block and the right index.
   static Crafted of(std::string_view block, char compression = 0) {
     Crafted table;
     const std::string handle = table.add(block, compression);
@@ -64,7 +64,7 @@ struct Crafted {
   }
 };
 
-/// The records, or the text of the error after the file's name.
+/// Returns the records of a table, or the part of the error's text after the file name.
 std::string read_text(const std::string& bytes) {
   const ScratchFolder folder;
   write_raw(folder / "t", bytes);
@@ -160,7 +160,7 @@ TEST_CASE("index table: impossible lengths under right checksums") {
     return read_text(Crafted::of(block).bytes);
   };
   const std::string huge = varint(0xffffffffU), wraps = varint(~0ULL);
-  // Sums of these lengths pass a check that adds them in 32 or 64 bits.
+  // The sums of these lengths overflow, so a check that adds them in 32 or 64 bits would pass.
   CHECK(read_block(block_of(varint(0) + huge + varint(2) + "ab")) == layout);
   CHECK(read_block(block_of(varint(0) + wraps + varint(2) + "ab")) == layout);
   CHECK(read_block(block_of(varint(0) + varint(2) + wraps + "ab")) == layout);
@@ -218,7 +218,7 @@ TEST_CASE("index table: what would take time or memory without bound") {
   CHECK(read_text(Crafted::of(varint(1 << 20) + "abc", 1).bytes) == impossible);
   CHECK(read_text(Crafted::of("", 1).bytes) == impossible);
   CHECK(read_text(Crafted::of(varint(50) + "abc", 1).bytes) == "a block cannot be uncompressed");
-  // As dense as Snappy gets is not too dense.
+  // The highest ratio that Snappy reaches is accepted.
   const std::string plain = block_of(record(0, "a", std::string(1'000'000, 'x')));
   std::string packed;
   snappy::Compress(plain.data(), plain.size(), &packed);

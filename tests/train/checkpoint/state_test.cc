@@ -13,7 +13,7 @@ using namespace towerflow::train;
 
 namespace {
 
-/// Collects what is logged while it lives.
+/// Collects the log lines written during its lifetime.
 class LogCatcher {
  public:
   LogCatcher()
@@ -26,7 +26,7 @@ class LogCatcher {
   LogSink before_;
 };
 
-/// Another working directory while it lives.
+/// Changes the working directory for its lifetime.
 class WorkingFolder {
  public:
   explicit WorkingFolder(const std::filesystem::path& path)
@@ -139,7 +139,7 @@ TEST_CASE("checkpoint state: what is refused, what is ignored with a warning") {
 TEST_CASE("checkpoint state: a real one") {
   const auto folder = real_data("checkpoints/tfx-taxi");
   if (!folder) {
-    CHECK(true);  // said on stderr
+    CHECK(true);  // real_data() reports it on stderr
     return;
   }
   CHECK(latest_checkpoint(*folder) == (*folder / "model.ckpt-1000").string());

@@ -15,7 +15,8 @@ inline const std::string kGolden = "tests/train/checkpoint/golden/";
 
 using NamedArrays = std::map<std::string, Array>;
 
-/// Byte j of the value is (37 j + 11) mod 251, for bool j mod 2: make_golden.py's rule.
+/// Returns an array whose byte j is (37 j + 11) mod 251, or j mod 2 for bool, as make_golden.py
+/// makes it.
 inline Array pattern(DType dtype, Shape shape) {
   Array array(dtype, std::move(shape));
   auto* bytes = static_cast<unsigned char*>(array.raw());
@@ -32,7 +33,7 @@ inline const std::vector<DType>& numeric_dtypes() {
   return dtypes;
 }
 
-/// What golden/all.ckpt holds.
+/// Returns the contents of golden/all.ckpt.
 inline NamedArrays golden_tensors() {
   NamedArrays named;
   for (const DType dtype : numeric_dtypes())

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what TensorFlow's Saver makes: its nodes and its files.
+"""Writes the nodes and files of TensorFlow's Saver to its own folder.
 
-Run it with a Python that has TensorFlow 2.21 and TF_USE_LEGACY_KERAS=1; writes beside itself.
+Run it with a Python that has TensorFlow 2.21 and TF_USE_LEGACY_KERAS=1.
 
-saver_nodes.txt: one node a line, `name|type|inputs|control inputs, sorted|requested device`, for the
-program that saver_graph_test.cc builds.
+saver_nodes.txt: one node per line, `name|type|inputs|control inputs, sorted|requested device`, for
+the program that saver_graph_test.cc builds.
 saver.ckpt-7.*, checkpoint: the files of saver_test.cc's variables, saved at step 7.
 """
 

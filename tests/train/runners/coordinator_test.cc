@@ -19,7 +19,7 @@ std::exception_ptr make_exception(const char* message) {
   return std::make_exception_ptr(E(message));
 }
 
-/// A thread that works until it is asked to stop.
+/// Starts a thread that waits for the stop and then counts itself in `ended`.
 Thread worker(Coordinator& coord, std::atomic<int>& ended) {
   Thread thread("worker", [&] {
     coord.wait_for_stop();
@@ -67,7 +67,7 @@ TEST_CASE("join throws the first error that was reported") {
   CHECK_THROWS_WITH_AS(coord.raise_requested_exception(), doctest::Contains("first"),
                        errors::DataLossError);
   CHECK_THROWS_AS(coord.join(), errors::DataLossError);
-  // Nobody would see an error that comes later: it is thrown where it is reported.
+  // After join nobody would see the error, so request_stop throws it to its caller.
   CHECK_THROWS_AS(coord.request_stop(make_exception<errors::NotFoundError>("late")),
                   errors::NotFoundError);
   CHECK_NOTHROW(coord.request_stop(make_exception<errors::OutOfRangeError>("the end")));

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Numbers 0 .. n-1 in a closed queue, moved to another one by a runner with several threads.
+/// A runner with several threads that move numbers 0 .. n-1 from a queue to another one.
 struct Pipeline {
   Graph graph;
   DefaultGraphGuard guard{graph};
@@ -92,12 +92,12 @@ TEST_CASE("a stop ends threads that wait for room and threads that wait for inpu
     session.run(p.fill);
     Coordinator coord;
     const auto threads = start_queue_runners(session, {.coord = &coord});
-    // Threads that run already are not started twice.
+    // Threads that already run are not started again.
     CHECK(start_queue_runners(session, {.coord = &coord}).empty());
     if (numbers > 0) session.run(p.next);
     std::this_thread::sleep_for(20ms);
     coord.request_stop();
-    if (numbers == 0) session.run(p.close_source);  // nobody else would end the wait for input
+    if (numbers == 0) session.run(p.close_source);  // nothing else ends the wait for input
     CHECK_NOTHROW(coord.join(threads));
     CHECK_THROWS_AS(session.run(p.target.enqueue({1})), errors::CancelledError);
   }
@@ -125,7 +125,7 @@ TEST_CASE("without a coordinator, threads end with their handles") {
     CHECK(threads[0].is_alive());
   }
   CHECK(p.runner.exceptions_raised().empty());
-  // And others can be started after them.
+  // New threads can be started after them.
   session.run(p.fill);
   session.run(p.close_source);
   const auto again = start_queue_runners(session);
@@ -137,7 +137,7 @@ TEST_CASE("threads that are never started leave their place with their handles")
   Pipeline p(6, 2, 2);
   for (const bool coordinated : {false, true}) {
     CAPTURE(coordinated);
-    // A session often gets the address of the one before.
+    // A session often gets the address of its predecessor.
     for (int i = 0; i < 20; ++i) {
       Session session(p.graph);
       Coordinator coord;
@@ -177,7 +177,7 @@ TEST_CASE("an error goes to the coordinator, and dequeues name it") {
     session.run(fill);
     Coordinator coord;
     const auto threads = start_queue_runners(session, {.coord = coordinated ? &coord : nullptr});
-    session.run(two[0]);  // what came before the error is still there
+    session.run(two[0]);  // elements from before the error are still there
     if (coordinated) {
       try {
         session.run(two[0]);

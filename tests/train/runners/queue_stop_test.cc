@@ -1,4 +1,5 @@
-// What ends a queue ends it whatever has become of the graph, and a wait without a runner is told.
+// Stops and ends of input close a queue even if the graph can no longer be planned, and a warning
+// reports a wait for runners that were never started.
 #include <doctest/doctest.h>
 
 #include <future>
@@ -18,7 +19,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Log lines while it lives.
+/// Collects the log lines written during its lifetime.
 class LogLines {
  public:
   LogLines()
@@ -45,7 +46,7 @@ class LogLines {
   LogSink before_;
 };
 
-/// A runner that moves what comes into `source` on to `target`, from which `next` takes it.
+/// A graph where `move` takes an element from `source` to `target` and `next` dequeues it there.
 struct Moved {
   Graph graph;
   DefaultGraphGuard guard{graph};
@@ -55,14 +56,15 @@ struct Moved {
   Operation move = target.enqueue({Operand(Tensor(source.dequeue()))});
   Tensor next = target.dequeue();
 
-  /// Makes all later planning of the graph fail.
+  /// Adds a node on a device that does not exist, so that later planning of the graph fails.
   static void break_planning() {
     const auto missing = device("/gpu:7");
     constant(1);
   }
 };
 
-/// The error of a dequeue that waits by now; closes the session where nothing else ends it.
+/// Checks that a waiting dequeue fails with `Error`. Returns whether it ended without help; if
+/// not, closes the session to end it.
 template <class Error>
 bool ends_with(Session& session, std::future<Array>& taken) {
   const bool ended = taken.wait_for(20s) == std::future_status::ready;
@@ -90,7 +92,7 @@ TEST_CASE("a stop ends the queue of a graph that can no longer be planned") {
   CHECK_THROWS_AS(session.run(m.fill), errors::InvalidArgumentError);
   coord.request_stop();
   CHECK(ends_with<errors::OutOfRangeError>(session, taken));
-  session.close();  // the thread waits for input that nobody ends
+  session.close();  // the runner's thread still waits for input
   coord.join(threads);
 }
 
@@ -128,7 +130,7 @@ TEST_CASE("an operation that should end the queue and fails is told, and the que
       CHECK(log.lines_with("-close_on_stop ended with: InvalidArgumentError").size() == 1);
     } else {
       Thread(threads[0]).join();
-      CHECK(runner.exceptions_raised().size() == 2);  // of the close, and of the cancel after it
+      CHECK(runner.exceptions_raised().size() == 2);  // of close_op, then of cancel_op
     }
   }
 }
@@ -161,7 +163,7 @@ TEST_CASE("a wait for runners that were never started is one warning that names 
   CHECK(said.find("start_queue_runners(sess") != std::string::npos);
   CHECK(said.find("_Dequeue (QueueDequeueV2)") != std::string::npos);
   CHECK(said.find("queue_stop_test.cc:") != std::string::npos);
-  // And the wait goes on.
+  // The wait continues after the warning.
   Coordinator coord;
   const auto threads = start_queue_runners(session, {.coord = &coord});
   CHECK(taken.get().item<std::int32_t>() == 7);
@@ -175,7 +177,7 @@ TEST_CASE("a wait that a runner or somebody else may end is no reason to warn") 
   QueueRunner runner(m.target, {m.move});
   const LogLines log;
   {
-    Session session(m.graph);  // a runner that waits itself
+    Session session(m.graph);  // a runner that waits for input
     const auto threads = runner.create_threads(session, {.start = true});
     auto taken = start_dequeue(session, m.next);
     CHECK(taken.wait_for(1300ms) == std::future_status::timeout);

@@ -1,4 +1,4 @@
-// Event files read back: TensorFlow's, damaged ones, ones that lie about their size.
+// Reading event files: TensorFlow's, damaged ones, and ones with wrong lengths.
 #include "train/summary/event_reader.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string version_record() {
   return serialize(version);
 }
 
-/// What reading all of a file ends with.
+/// Returns the error that ends reading a whole file, "nothing" if it succeeds.
 std::string outcome(const std::filesystem::path& path, EventReaderOptions options = {}) {
   return thrown([&] {
     EventReader reader(path, options);
@@ -48,7 +48,7 @@ TEST_CASE("events: TensorFlow's file") {
     REQUIRE(event.summary);
     REQUIRE(event.summary->size() == 2);
     CHECK((*event.summary)[0] == SummaryValue{"loss", static_cast<float>(step) / 4, {}});
-    // What is not read here has its tag all the same.
+    // A value of a kind that is not read still has its tag.
     CHECK((*event.summary)[1] == SummaryValue{"image", {}, {}});
   }
 }
@@ -102,7 +102,7 @@ TEST_CASE("events: each byte changed, each length cut off") {
     else
       CHECK(told.starts_with("DataLossError: truncated record "));
   }
-  CHECK(events == 5);  // between two records
+  CHECK(events == 5);  // a cut between two records
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string changed = whole;
     changed[at] = static_cast<char>(changed[at] ^ 0x20);
@@ -125,16 +125,16 @@ TEST_CASE("events: messages that lie about what is in them") {
     return told.substr(0, told.find(':'));
   };
   CHECK(parsed(field(1, "")) == "nothing");
-  CHECK(parsed("\x0a") == "DataLossError");  // no length
+  CHECK(parsed("\x0a") == "DataLossError");  // the length is missing
   CHECK(parsed("\x0a\x05"
                "ab") == "DataLossError");                            // longer than the message
   CHECK(parsed("\x0a\xff\xff\xff\xff\x0f") == "DataLossError");      // 4 GiB
   CHECK(parsed(field(1, field(1, "\xff\xfe"))) == "DataLossError");  // a tag that is not UTF-8
-  CHECK(parsed(field(1, "\x2a\x7f")) == "DataLossError");            // a cut histogram
-  CHECK(parsed("\x0c") == "DataLossError");                          // the end of no group
+  CHECK(parsed(field(1, "\x2a\x7f")) == "DataLossError");            // a truncated histogram
+  CHECK(parsed("\x0c") == "DataLossError");                          // group end without a start
   CHECK(parsed(field(2, "not known")) == "nothing");
 
-  // Two bytes each, more than a hundred in memory.
+  // Each value takes two bytes in the file, but more than a hundred in memory.
   std::string many;
   for (int i = 0; i < (1 << 20) + 1; ++i) many += field(1, "");
   CHECK(parsed(many) == "ResourceExhaustedError");

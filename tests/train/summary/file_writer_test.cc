@@ -1,5 +1,4 @@
-// What a FileWriter leaves in its folder: at once, after a flush, after it is closed, when it
-// fails.
+// The files of a FileWriter: at once, after a flush, after closing and after a failure.
 #include "train/summary/file_writer.h"
 
 #include <regex>
@@ -19,7 +18,7 @@ std::string number(const std::string& tag, float value) {
   return summary::serialize_summary({{tag, value, {}}});
 }
 
-/// The steps of the summaries in a file.
+/// Returns the steps of the summaries in a file.
 std::vector<std::int64_t> steps(const std::filesystem::path& path) {
   std::vector<std::int64_t> found;
   for (const summary::Event& event : read_events(path)) {
@@ -28,7 +27,7 @@ std::vector<std::int64_t> steps(const std::filesystem::path& path) {
   return found;
 }
 
-/// What is logged while it lives.
+/// Collects the text logged during its lifetime.
 class Log {
  public:
   Log() : before_(set_log_sink([this](LogLevel, std::string_view text) { text_ += text; })) {}
@@ -97,7 +96,7 @@ TEST_CASE("file_writer: an event is there after a flush, or when its time has co
   summary::Event event{7.5, 3};
   event.summary = {{"a", 3.0F, {}}};
   hasty.add_event(event);
-  // Whoever reads a file that is being written may meet the beginning of a record.
+  // A file that is being written may end with an incomplete record.
   const auto readable = [&] {
     try {
       return read_events(hasty.path()).size();

@@ -1,4 +1,4 @@
-// A graph as TensorBoard gets it, beside what TensorFlow writes for the same program.
+// The GraphDef written for TensorBoard, compared with TensorFlow's for the same program.
 #include "train/summary/graph_def.h"
 
 #include "core/graph/graph_def.h"
@@ -11,7 +11,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// make_golden.py's `small_graph`.
+/// Builds the same graph as make_golden.py's `small_graph`.
 void small_graph() {
   Variable w;
   {
@@ -56,7 +56,7 @@ TEST_CASE("graph_def: nodes and all their attributes as TensorFlow writes them")
     for (const auto& attr : wanted.attr) {
       const std::string& name = attr.first;
       const auto& value = attr.second;
-      if (name == "_has_manual_control_dependencies") continue;  // a note of TensorFlow's own
+      if (name == "_has_manual_control_dependencies") continue;  // internal to TensorFlow
       CAPTURE(name);
       REQUIRE(mine.attr.contains(name));
       CHECK(attr_text(mine.attr.at(name)) == attr_text(value));

@@ -1,4 +1,4 @@
-// Summaries of numbers and distributions, to the byte as TensorFlow writes them.
+// Scalar and histogram summaries, byte for byte as TensorFlow writes them.
 #include "train/summary/histogram_buckets.h"
 
 #include <limits>
@@ -35,7 +35,7 @@ struct Case {
   Array value;
 };
 
-/// In the order of make_golden.py.
+/// Returns the scalars in the order of make_golden.py.
 std::vector<Case> scalars() {
   return {{"zero", Array::scalar(0.0F)},
           {"minus_zero", Array::scalar(-0.0F)},
@@ -62,7 +62,7 @@ std::vector<Case> histograms() {
           {"int32", Array::of<std::int32_t>({2, 2}, std::vector<std::int32_t>{3, 1, 4, 1})}};
 }
 
-/// The error of running a histogram called "a/h" of `values`.
+/// Returns the error of running a histogram summary "a/h" of `values`.
 std::string refusal(const Array& values) {
   Graph graph;
   const auto guard = graph.as_default();
@@ -100,7 +100,7 @@ TEST_CASE("summaries: the bytes are TensorFlow's") {
     const auto record = theirs.next();
     REQUIRE(record);
     CHECK(ours[i].item<std::string>() == *record);
-    // What is read and written again is the same too: every field is known here.
+    // Parsing and serializing again gives the same bytes, since all fields are known.
     CHECK(summary::serialize_summary(summary::parse_summary(*record)) == *record);
   }
   CHECK(!theirs.next());

@@ -12,7 +12,8 @@ namespace towerflow::testing {
 
 inline const std::string kSummaryGolden = "tests/train/summary/golden/";
 
-/// make_golden.py's: exact in float32, of sizes so different that the order of a sum shows.
+/// Returns make_golden.py's values: exact in float32, with magnitudes so different that a sum
+/// depends on its order.
 template <class T>
 std::vector<T> varied_values(int count) {
   std::vector<T> values;

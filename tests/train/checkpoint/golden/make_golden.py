@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the files beside it with TensorFlow 2.21 (compat.v1), the oracle of golden_test.cc.
+"""Writes the reference files of golden_test.cc to its own folder with TensorFlow 2.21 (compat.v1).
 
 Usage: TF_CPP_MIN_LOG_LEVEL=3 python make_golden.py
-Every value follows a rule that support.h repeats, so that the test needs no second file.
+Every value follows a rule that support.h repeats, so the test needs no other file with the values.
 """
 
 import os
@@ -21,7 +21,7 @@ DTYPES = ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32",
 
 
 def pattern(dtype, shape):
-    """Byte j of the tensor is (37 j + 11) mod 251; for bool j mod 2."""
+    """Returns a tensor whose byte j is (37 j + 11) mod 251, or j mod 2 for bool."""
     numpy_dtype = np.dtype(tf.as_dtype(dtype).as_numpy_dtype)
     count = int(np.prod(shape)) * numpy_dtype.itemsize
     step, base, modulus = (1, 0, 2) if dtype == "bool" else (37, 11, 251)
@@ -84,7 +84,7 @@ def write_sliced():
 
 
 def write_many():
-    """4,000 tensors, enough for two blocks of the index; only sizes and checksums are kept."""
+    """Saves 4,000 tensors, so that the index takes two blocks; keeps only sizes and checksums."""
     count = 4000
     names = ["%08x/%s" % (i * 2654435761 % 2**32, "weights_" * 8) for i in range(count)]
     with tempfile.TemporaryDirectory() as scratch:
@@ -113,7 +113,7 @@ def crc32c(data):
 
 
 def write_states():
-    """State files of a relative and of an absolute folder; names with what needs an escape."""
+    """Writes state files of a relative and an absolute folder, with names that need escapes."""
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         os.makedirs("run")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes what TensorFlow makes of summaries, beside itself.
+"""Writes TensorFlow's event file and serialized summaries to its own folder.
 
-Run it with a Python that has TensorFlow 2.21. events.out.tfevents.golden: a FileWriter's file, with the
-graph of `small_graph`, two summaries and a session log. summaries.tfrecord: the serialized summaries of
-scalar_test.cc and histogram_test.cc, in their order.
+Run it with a Python that has TensorFlow 2.21. events.out.tfevents.golden: a FileWriter's file with
+the graph of `small_graph`, two summaries and a session log. summaries.tfrecord: the serialized
+summaries of histogram_test.cc, in the same order.
 """
 
 import os
@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def varied_values(count, dtype):
-    """Exact in float32, of sizes so different that the order of a sum shows."""
+    """Returns values exact in float32, so different in magnitude that a sum depends on its order."""
     i = np.arange(count)
     return (((37 * i + 11) % 251 - 125) * 2.0 ** ((7 * i) % 60 - 40)).astype(dtype)
 
