@@ -1,4 +1,4 @@
-// IDX files and CIFAR-10's.
+// IDX and CIFAR-10 files.
 #include <optional>
 
 #include "data/cifar10.h"

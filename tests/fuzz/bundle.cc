@@ -41,7 +41,8 @@ struct Handle {
   std::size_t offset = 0, size = 0;
 };
 
-/// Takes a block's place off `bytes`; nothing where the table has no room for such a block.
+/// Removes a block handle from the front of `bytes` and returns it, or nullopt if such a block does
+/// not fit into the table.
 std::optional<Handle> take_handle(std::string_view& bytes, std::size_t table) {
   const auto offset = take_varint(bytes);
   const auto size = offset ? take_varint(bytes) : std::nullopt;
@@ -56,7 +57,7 @@ void fix_block_checksum(std::string& index, Handle block) {
   put32(index, block.offset + block.size + 1, masked_crc(crc32c(bytes_of(checked))));
 }
 
-/// A file in memory, for LevelDB.
+/// An in-memory file for LevelDB.
 class StringFile : public leveldb::WritableFile {
  public:
   leveldb::Status Append(const leveldb::Slice& piece) override {
@@ -70,7 +71,8 @@ class StringFile : public leveldb::WritableFile {
   std::string bytes;
 };
 
-/// Makes the checksums of a tensor of strings fit; the one of the lengths lies before the strings.
+/// Corrects the checksum of a string tensor's lengths, which precedes the strings, and returns the
+/// checksum of the whole tensor.
 std::optional<std::uint32_t> fix_strings(std::string& data, std::size_t offset, std::size_t size,
                                          std::uint64_t count) {
   std::string_view rest = std::string_view(data).substr(offset, size);
@@ -107,7 +109,7 @@ std::int64_t edge(Random& random) {
   return kEdges[random() % kEdges.size()];
 }
 
-/// Changes one field of an entry, which stays one.
+/// Changes one field of an entry, which stays a valid message.
 void mutate_entry(std::string& record, Random& random) {
   proto::BundleEntryProto entry;
   if (!entry.ParseFromString(record)) return;
@@ -150,7 +152,7 @@ void mutate_records_of(IndexRecords& records, std::size_t most, Random& random,
       plain(key, most);
       break;
     case 2:
-      plain(key, most);  // beside the one it was copied from
+      plain(key, most);  // a copy under another key
       break;
     default:
       mutate_entry(value, random);
@@ -223,7 +225,7 @@ void fix_table_checksums(std::string& index) {
   const auto root = metaindex ? take_handle(handles, table) : std::nullopt;
   if (!root) return;
   fix_block_checksum(index, *root);
-  // The records of the index block, as long as they make sense.
+  // The records of the index block, up to the first that is invalid.
   const std::string block = index.substr(root->offset, root->size);
   std::string_view rest = block;
   while (!rest.empty()) {

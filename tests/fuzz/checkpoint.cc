@@ -1,4 +1,4 @@
-// Checkpoints, and the state file of a training folder.
+// Checkpoints and the state file of a training folder.
 #include "tests/fuzz/bundle.h"
 #include "tests/fuzz/scratch.h"
 #include "train/checkpoint/bundle_reader.h"

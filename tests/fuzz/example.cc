@@ -15,7 +15,7 @@ using data::FixedLenFeatures;
 constexpr std::array kKeys{"ints", "floats", "bytes"};
 constexpr std::array kDTypes{DType::int64, DType::float32, DType::string};
 
-/// The memory of one feature's values.
+/// Owns the memory of one feature's values.
 struct Values {
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
@@ -45,7 +45,7 @@ void parse_variable(std::string_view bytes, const data::VariableFeatures& featur
   });
 }
 
-/// With a default for the strings alone.
+/// Returns the specification of three features; only the strings have a default.
 FixedLenFeatures fixed_features() {
   return {{"ints", {Shape{3}, DType::int64}},
           {"floats", {Shape{2, 2}, DType::float32}},
@@ -61,7 +61,8 @@ void read(std::string_view bytes) {
           "a batch is parsed as its Examples are");
   require(!parsed || (single.size() == 3 && batch[0].elements() == 2 * single[0].elements()),
           "each feature has its shape");
-  // Each feature alone, as another type each time: errors take longer than all the rest.
+  // Each feature separately, as a type chosen by the input's size, and not as all types, since
+  // errors are slow.
   for (std::size_t i = 0; i < kKeys.size(); ++i) {
     const DType dtype = kDTypes[(i + bytes.size()) % kDTypes.size()];
     succeeds([&] { parse_variable(bytes, {{kKeys[i], {dtype}}}); });

@@ -1,4 +1,4 @@
-// Graphs as GraphDefs: read, imported, exported and imported again.
+// GraphDefs: parsed, imported, exported and imported again.
 #include "core/graph/graph.h"
 #include "core/graph/graph_def.h"
 #include "core/graph/op_def.h"
@@ -31,7 +31,7 @@ std::int64_t any_number(Random& random) {
   return pick_one(kNumbers, random);
 }
 
-/// Another value of the same type.
+/// Returns a different value of the same type.
 AttrValue changed(AttrValue value, Random& random) {
   if (auto* flag = value.get_if<bool>()) *flag = !*flag;
   if (auto* number = value.get_if<std::int64_t>()) *number = any_number(random);
@@ -59,7 +59,7 @@ AttrValue changed(AttrValue value, Random& random) {
   return value;
 }
 
-/// Wires, attributes and ops, which a change of the bytes alone hardly gets right.
+/// Changes an input, attribute or op of a node, which changes of the bytes hardly ever do validly.
 void mutate_graph(GraphDef& def, Random& random) {
   NodeDef& node = def.node[random() % def.node.size()];
   const NodeDef& other = def.node[random() % def.node.size()];

@@ -1,4 +1,4 @@
-// What `towerflow inspect` says of a file of any kind.
+// `towerflow inspect` on files of any kind.
 #include "tools/inspect.h"
 
 #include <array>

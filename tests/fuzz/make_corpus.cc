@@ -1,5 +1,5 @@
-// Makes the seeds in tests/fuzz/corpus: small files of every kind, whole ones. From the root of the
-// project: build-fuzz/tests/fuzz/engine/make_corpus. TensorFlow's own are copied from the tests'
+// Writes the seeds in tests/fuzz/corpus: small valid files of every kind. Run it from the project's
+// root: build-fuzz/tests/fuzz/engine/make_corpus. TensorFlow's files are copied from the tests'
 // golden files.
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ std::vector<std::string> examples() {
           data::ExampleBuilder().bytes_list("bytes", {"a", "", "bc"}).serialize()};
 }
 
-/// The same values as fields of their own, as writers before packing had them.
+/// Returns an Example with integers in unpacked fields, as older writers encode them.
 std::string unpacked_example() {
   const auto delimited = [](char field, const std::string& bytes) {
     return std::string(1, static_cast<char>(field << 3 | 2)) + static_cast<char>(bytes.size()) +
@@ -149,7 +149,7 @@ void make_events() {
       serialize({.wall_time = 1.7e9, .step = 1, .summary = {{{"loss", 0.5F}}}}),
       serialize({.step = 2, .summary = {{{"loss", 0.25F}, {"h", std::nullopt, histogram}}}}),
       serialize({.session_log = SessionLog{SessionLog::START, "model-1", "going on"}}),
-      // A GraphDef of two nodes: name, op, input.
+      // A GraphDef with two nodes: name, op, input.
       serialize({.graph_def = "\n\x0a\n\x01"
                               "a\x12\x05"
                               "Const\n\x0f\n\x01"

@@ -24,8 +24,8 @@ void put(std::string& bytes, std::size_t at, std::span<const std::byte> value) {
   std::copy(value.begin(), value.end(), reinterpret_cast<std::byte*>(bytes.data() + at));
 }
 
-/// Makes the checksums of the records fit; a length that the file does not hold either keeps its
-/// own, or is cut to the rest.
+/// Corrects the checksums of the records. A length beyond the end of the file is reduced to the
+/// remaining bytes if `cut`, else kept.
 void fix_checksums(std::string& bytes, bool cut) {
   std::size_t at = 0;
   while (bytes.size() - at >= kAround) {

@@ -1,5 +1,5 @@
-// The fuzz targets without a fuzzer: every seed, everything that was found once, and mutations that
-// are the same in each run. scripts/fuzz is the search itself.
+// The fuzz targets without a fuzzer: all seeds, all earlier finds, and mutations that are the same
+// in each run. scripts/fuzz runs the actual fuzzing.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 8192;
 
-/// The files of `folder` in the order of their names, so that mutations repeat.
+/// Returns the files of `folder` sorted by name, so that the mutations are reproducible.
 std::vector<fs::path> files_of(const fs::path& folder) {
   std::vector<fs::path> files;
   if (!fs::exists(folder)) return files;
@@ -39,7 +39,8 @@ std::string bytes_of_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Whether the input was whole; a find fails the test and is kept where the message says.
+/// Returns whether the input was read without an error. A find fails the test, and its input is
+/// kept in the file that the message names.
 bool run_checked(const Target& target, const std::string& bytes, const std::string& what) {
   try {
     return run(target, bytes);
@@ -52,7 +53,7 @@ bool run_checked(const Target& target, const std::string& bytes, const std::stri
   return false;
 }
 
-/// Replays a target; how many mutations ended without an error.
+/// Replays a target and returns how many mutations were read without an error.
 int replay(const Target& target) {
   const LogSink before = set_log_sink([](LogLevel, std::string_view) {});
   const std::string name = target.name;
@@ -84,7 +85,7 @@ int replay(const Target& target) {
 
 }  // namespace
 
-// Of the mutations some have to get through, or they no longer reach what lies below the checksums.
+// Some mutations must succeed, else they would no longer get past the checksums.
 TEST_CASE("fuzz: TFRecord files") { CHECK(replay(kTFRecord) > 500); }
 TEST_CASE("fuzz: Examples") { CHECK(replay(kExample) > 500); }
 TEST_CASE("fuzz: IDX files") { CHECK(replay(kIdx) > 50); }
@@ -140,7 +141,7 @@ TEST_CASE("fuzz: mended checksums let changed bytes through") {
   Bundle bundle = split_bundle(bytes_of_file("tests/fuzz/corpus/checkpoint/some"));
   const auto readable = [&] { return run(kCheckpoint, join_bundle(bundle)); };
   REQUIRE(readable());
-  // The strings, the last of which is "long", lie behind the numbers.
+  // The strings, the last of which starts with "long", follow the numbers.
   bundle.data[bundle.data.find("long")] = 'L';
   IndexRecords records = table_records(bundle.index);
   const IndexRecords before = records;

@@ -5,14 +5,14 @@
 
 namespace towerflow::fuzz {
 
-/// A folder of this process below the system's temporary one, where the readers, which take paths,
-/// find their input. It goes with the process.
+/// Returns a folder of this process in the system's temporary folder for the input of readers that
+/// take paths. It is removed at exit.
 const std::filesystem::path& scratch_folder();
 
-/// Writes the file `name` of that folder, over what was there; its path.
+/// Writes or overwrites the file `name` in that folder and returns its path.
 std::filesystem::path scratch_file(const char* name, std::string_view bytes);
 
-/// While it lives, what goes to stdout goes nowhere.
+/// Discards output to stdout for its lifetime.
 class SilentOutput {
  public:
   SilentOutput();

@@ -29,7 +29,7 @@ bool succeeds(const std::function<void()>& read) {
   } catch (const errors::OpError& error) {
     if (error.code() == errors::Code::internal) throw;
   } catch (const Error&) {
-    // ValueError and such: typed as well.
+    // ValueError and similar errors are valid results too.
   }
   return false;
 }

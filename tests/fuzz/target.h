@@ -10,19 +10,19 @@
 
 namespace towerflow::fuzz {
 
-/// Every choice of a mutation, so that a seed repeats it.
+/// The source of all random choices of a mutation, so that a seed reproduces it.
 using Random = std::mt19937_64;
 
-/// Changes bytes that mean nothing to it: libFuzzer's own mutation, or plain_mutation. They stay at
-/// most `most` bytes long.
+/// Mutates bytes without knowing their format, up to a length of `most`: libFuzzer's mutation or
+/// plain_mutation.
 using Mutate = std::function<void(std::string& bytes, std::size_t most)>;
 
-/// One kind of input from outside: what reads it, and how it is changed below its checksums and
-/// its compression, where changes of the bytes alone hardly get.
+/// One kind of external input: its reader, and a mutation below its checksums and compression,
+/// which changes of the bytes hardly ever get past.
 struct Target {
-  const char* name;  ///< of the folders corpus/NAME and regressions/NAME
-  /// Reads the input as the library's users would. A towerflow::Error is how bad input ends; throws
-  /// Broken where results contradict each other.
+  const char* name;  ///< name of its folders in corpus/ and regressions/
+  /// Reads the input as the library's users would. Throws a towerflow::Error for bad input and
+  /// Broken if results contradict each other.
   void (*read)(std::string_view bytes);
   void (*mutate)(std::string& bytes, std::size_t most, Random& random, const Mutate& plain);
 };
@@ -30,27 +30,27 @@ struct Target {
 extern const Target kTFRecord, kExample, kIdx, kCifar10, kCheckpoint, kState, kEvents, kGraph,
     kInspect;
 
-/// All of them.
+/// Returns all targets.
 std::span<const Target* const> targets();
 
-/// A promise of the library that an input shows to be broken.
+/// The error that an input violates a promise of the library.
 class Broken : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// Throws Broken where `holds` is false.
+/// Throws Broken if `holds` is false.
 void require(bool holds, const char* promise);
 
-/// Reads the input and swallows the errors that bad input may have; whether there was none. What
-/// else is thrown, an InternalError among it, is a find.
+/// Reads the input, swallows the errors allowed for bad input and returns whether there was none.
+/// Anything else that is thrown, such as an InternalError, is a find.
 bool run(const Target& target, std::string_view bytes);
 
-/// Calls `read` and swallows the same errors; whether there was none.
+/// Calls `read`, swallows the same errors and returns whether there was none.
 bool succeeds(const std::function<void()>& read);
 
-/// One of the changes that find most: bits, numbers at the edge of their range, pieces taken out,
-/// put in and copied.
+/// Makes a few of the most effective changes: flipped bits, numbers at the limits of their range,
+/// removed, inserted and copied pieces.
 void plain_mutation(std::string& bytes, std::size_t most, Random& random);
 
 }  // namespace towerflow::fuzz

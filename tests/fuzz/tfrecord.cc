@@ -1,4 +1,4 @@
-// TFRecord files, and the other ways of cutting a file into records.
+// TFRecord files and the other record formats.
 #include "data/tfrecord.h"
 
 #include <cstdint>
@@ -67,8 +67,8 @@ void read(std::string_view bytes) {
   compare_with_skipping(path, reading);
   if (packing != reading.compression) compare_with_skipping(path, read_all(path, packing));
 
-  // One of the other ways, by the size: opening takes longer than reading so little.
-  constexpr std::uint64_t kMost = 1U << 28;  // what was packed may be larger by far
+  // Only one of the formats, chosen by the size, since opening takes longer than reading.
+  constexpr std::uint64_t kMost = 1U << 28;  // decompressed data may be much larger than the file
   switch (bytes.size() % 5) {
     case 0:
       return read_as(data::tfrecord_format(std::nullopt), path, kMost);

@@ -12,15 +12,15 @@
 
 namespace towerflow::golden {
 
-/// The arguments of a call. What is not there, or None, has TensorFlow's default, which the caller
-/// of a getter gives. Remembers what was asked for, so that an argument nobody read is an error.
+/// The arguments of a call. The getters return `missing`, TensorFlow's default, for an argument
+/// that is absent or None. Records which arguments were read, so that an unread one is an error.
 class Args {
  public:
   explicit Args(std::map<std::string, Value> values) : values_(std::move(values)) {}
 
-  /// Whether it is given; None counts as given.
+  /// Returns whether the argument is given; None counts as given.
   bool has(const char* name) const;
-  /// None when it is missing.
+  /// Returns the argument, None if it is missing.
   const Value& value(const char* name) const;
 
   bool flag(const char* name, bool missing = false) const;
@@ -36,7 +36,7 @@ class Args {
   std::optional<Shape> shape(const char* name) const;
 
   Operand operand(const char* name) const { return to_operand(value(name)); }
-  /// The argument "axis": none, a number, a list of numbers or a tensor.
+  /// Returns the argument "axis": None, a number, a list of numbers or a tensor.
   Axis axis() const;
   Tensor tensor(const char* name) const;
   Variable variable(const char* name) const;
@@ -50,7 +50,7 @@ class Args {
     return std::any_cast<T>(object(name).object);
   }
 
-  /// Throws BadProgram for an argument that no getter asked for.
+  /// Throws BadProgram if an argument was not read by any getter.
   void check_all_read() const;
 
  private:
@@ -60,13 +60,13 @@ class Args {
   mutable std::set<std::string> read_;
 };
 
-/// A tensor, or a variable's value; BadProgram for anything else.
+/// Returns a tensor or a variable's value; throws BadProgram for anything else.
 Tensor to_tensor(const Value& value);
-/// Slices, or what to_tensor takes; None is an absent gradient.
+/// Converts slices or anything that to_tensor accepts; None is an absent gradient.
 OptionalGradient gradient_of(const Value& value);
-/// The argument "aggregation_method".
+/// Returns the argument "aggregation_method".
 AggregationMethod aggregation_method_of(const Args& args);
-/// What a session can be asked for.
+/// Converts a tensor, variable or operation to a fetch; throws BadProgram for anything else.
 Fetch to_fetch(const Value& value);
 
 }  // namespace towerflow::golden

@@ -1,5 +1,5 @@
-// The attributes of all nodes of the programs beside TensorFlow's (attributes.json.gz, written by
-// record_attributes.py), and the same graphs written, read and made again.
+// Compares the attributes of the programs' nodes with TensorFlow's (attributes.json.gz, written by
+// record_attributes.py), and exports, parses and imports the same graphs.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <zlib.h>
@@ -18,7 +18,7 @@ using golden::Json;
 
 std::filesystem::path golden_folder() { return test::source_root() / "tests/golden"; }
 
-/// As record_attributes.py writes it.
+/// Returns an attribute in the form of record_attributes.py.
 std::string recorded_text(const AttrValue& value) {
   const auto* array = value.get_if<Array>();
   if (array == nullptr) return attr_text(value);
@@ -33,7 +33,7 @@ std::string recorded_text(const AttrValue& value) {
   return fmt::format("{} {} {:08x}", dtype_name(array->dtype()), array->shape().text(), crc);
 }
 
-/// A program but its runs.
+/// Builds a program without running it.
 void build(golden::Interpreter& interpreter, const Json& program) {
   for (const Json& call : program["calls"]) {
     if (call["op"] != "run") interpreter.step(call);
@@ -45,7 +45,7 @@ struct Counts {
   int nodes = 0, attributes = 0;
 };
 
-/// Whether a node is part of a gradient, where the two sides have nodes of their own.
+/// Returns whether a node is part of a gradient, where nodes may differ from TensorFlow's.
 bool in_gradients(const std::string& name) {
   for (std::size_t at = 0; (at = name.find("gradients", at)) != std::string::npos; ++at) {
     const bool whole = at == 0 || name[at - 1] == '/';
@@ -54,7 +54,7 @@ bool in_gradients(const std::string& name) {
   return false;
 }
 
-/// Compares what both sides have under the same name.
+/// Compares the nodes that both sides have under the same name.
 void compare(const GraphDef& ours, const Json& theirs, Counts& counts) {
   for (const NodeDef& node : ours.node) {
     const auto found = theirs.find(node.name);

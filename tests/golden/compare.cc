@@ -21,7 +21,7 @@ std::vector<std::string> parts_of(const std::string& name) {
   return parts;
 }
 
-/// "gradients" for "gradients_2".
+/// Removes a numeric suffix: "gradients" for "gradients_2".
 std::string without_suffix(const std::string& part) {
   const std::size_t cut = part.rfind('_');
   if (cut == std::string::npos || cut + 1 == part.size()) return part;
@@ -34,9 +34,9 @@ std::string shortened(const Json& json) {
   return text.size() <= 1500 ? text : text.substr(0, 1500) + " ...";
 }
 
-constexpr const char* kInner = "(inner)";  // stands for a tensor whose name is not promised
+constexpr const char* kInner = "(inner)";  // replaces names that may differ from TensorFlow's
 
-/// Equal, or a name of ours where TensorFlow's is not promised.
+/// Returns whether values are equal; for kInner any name matches.
 bool matches_golden(const Json& expected, const Json& got) {
   if (expected == kInner) return got.is_string();
   if (expected.is_structured() && expected.type() == got.type()) {
@@ -52,7 +52,7 @@ bool matches_golden(const Json& expected, const Json& got) {
   return expected == got;
 }
 
-/// The first nodes that differ.
+/// Returns the first nodes that differ.
 std::optional<std::pair<Json, Json>> differing_nodes(const Json& expected, const Json& got) {
   for (std::size_t i = 0; i < std::max(expected.size(), got.size()); ++i) {
     const Json there = i < expected.size() ? expected[i] : Json("no more nodes");
@@ -98,7 +98,7 @@ bool Comparison::is_inner(const std::string& node) const {
     if (conditionals_.contains(before + (before.empty() ? "" : "/") + parts[i])) return true;
     const std::string plain = without_suffix(parts[i]);
     if (gradients_.contains(parts[i]) || gradients_.contains(plain)) return true;
-    // `conv1/weights/Momentum/read` belongs to a slot, `Momentum/update` to an optimizer.
+    // `conv1/weights/Momentum/read` is part of a slot, `Momentum/update` of an optimizer.
     const bool optimizer = optimizers_.contains(parts[i]) || optimizers_.contains(plain);
     if (optimizer && !variables_.contains(before)) return true;
     before += (before.empty() ? "" : "/") + parts[i];

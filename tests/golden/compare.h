@@ -9,29 +9,29 @@
 
 namespace towerflow::golden {
 
-/// Where our side differs from TensorFlow's record.
+/// A difference between our outcome and TensorFlow's recorded one.
 struct Disagreement {
   std::string program;
-  int call = -1;     ///< index in the program; -1 for what is compared at its end
+  int call = -1;     ///< index in the program; -1 for the final comparison
   std::string text;  ///< the call as JSON
   std::string expected, got;
 
   std::string message() const;
 };
 
-/// Compares outcomes as README.md promises: below gradients and optimizers only variables count,
-/// inside a conditional nothing does.
+/// Compares outcomes by the rules of README.md: inside gradients and optimizers only variables
+/// are compared, inside conditionals nothing.
 class Comparison {
  public:
-  /// Optimizers' names and variables are taken from the program's own record.
+  /// Takes the names of optimizers and variables from the recorded program.
   explicit Comparison(const Json& program);
 
-  /// What differs in the outcome of a call, nothing where they agree.
+  /// Returns the differences in the outcome of a call.
   std::vector<Disagreement> outcome(int index, const Json& call, const Json& ours) const;
   std::vector<Disagreement> final(const Json& ours) const;
-  /// The nodes of an outcome that count, with the names in them that count.
+  /// Returns the nodes of an outcome that are compared, with other names replaced or removed.
   Json visible_nodes(const Json& outcome) const;
-  /// The first pair of nodes that count and differ, as text; empty when there is none.
+  /// Returns the first pair of compared nodes that differ, as text, or "".
   std::string first_difference(const Json& theirs, const Json& ours) const;
 
  private:
@@ -41,13 +41,13 @@ class Comparison {
   Json visible_node(const Json& node) const;
 
   const Json& program_;
-  std::set<std::string> variables_;     // names of variables, as far as TensorFlow made them
+  std::set<std::string> variables_;     // names of the variables that TensorFlow made
   std::set<std::string> optimizers_;    // names of optimizers and of updates
   std::set<std::string> gradients_;     // names of gradient scopes
   std::set<std::string> conditionals_;  // names of tf.cond's scopes, "tower_0/cond"
 };
 
-/// Empty when the arrays agree in the way asked for, else what is wrong.
+/// Returns the difference of two arrays as text, or "" if they agree in the given mode.
 std::string compare_arrays(const Json& expected, const Json& got, const std::string& mode);
 
 }  // namespace towerflow::golden

@@ -1,4 +1,4 @@
-// The ways in which values of a run agree: README.md, "Comparing values".
+// The modes of comparing the values of a run: README.md, "Comparing values".
 #include <fmt/format.h>
 
 #include <bit>
@@ -16,7 +16,7 @@ double number_of(const Json& value) {
   return value == "inf" ? kInfinity : -kInfinity;
 }
 
-/// A float's place among all floats, so that neighbours differ by 1; both zeros have 0.
+/// Returns a float's index among all floats, so that neighbours differ by 1; both zeros have 0.
 template <class Integer, class Float>
 double float_index(Float value) {
   const auto bits = std::bit_cast<Integer>(value);

@@ -1,4 +1,4 @@
-// The comparison sees every kind of disagreement: recorded programs with one thing changed.
+// The comparison finds every kind of disagreement: recorded programs with one value changed.
 #include <doctest/doctest.h>
 
 #include "tests/golden/programs.h"
@@ -7,7 +7,7 @@ namespace {
 
 using namespace towerflow::golden;
 
-/// A program over two variables with what TensorFlow does, as the files have it.
+/// Returns a program with two variables and TensorFlow's outcomes, as in the golden files.
 Json program() {
   return read_programs(R"({"name": "p", "calls": [
     {"op": "enter_device", "args": {"device_name_or_function": "/gpu:1"}, "expect": {}},
@@ -33,7 +33,7 @@ Json program() {
       "moving_average_variables": []}}})")[0];
 }
 
-/// How many disagreements there are with `value` at `path` of the program.
+/// Returns the number of disagreements after replacing the value at `path` of the program.
 std::size_t found_with(const char* path, const Json& value) {
   Json changed = program();
   changed[Json::json_pointer(path)] = value;
@@ -90,7 +90,7 @@ TEST_CASE("ways to compare values") {
   CHECK(is_refused({0.0}, {-0.0}, "exact"));
   CHECK_FALSE(is_refused({1.0}, {1.0000002384185791}, "ulp2"));
   CHECK(is_refused({1.0}, {1.0000003576278687}, "ulp2"));
-  CHECK_FALSE(is_refused({1e-45}, {-1e-45}, "ulp2"));  // one below zero, one above
+  CHECK_FALSE(is_refused({1e-45}, {-1e-45}, "ulp2"));  // the floats next to zero
   CHECK(is_refused({0.0, 0.0}, {0.0, 1e-20}, "close"));
   CHECK_FALSE(is_refused({1000.0, 0.0}, {1000.0, 0.001}, "close"));
   CHECK_FALSE(is_refused({"inf", "nan"}, {"inf", "nan"}, "close"));

@@ -59,7 +59,7 @@ Json element(const T& value) {
   return value;
 }
 
-/// A member of a collection.
+/// Returns the JSON form of a member of a collection.
 Json describe_member(const CollectionItem& item) {
   if (const auto* text = std::any_cast<std::string>(&item.value)) return Json{{"string", *text}};
   if (const auto* number = std::any_cast<std::int64_t>(&item.value)) return *number;

@@ -4,17 +4,17 @@
 
 namespace towerflow::golden {
 
-/// The class of an error that a C++ compiler raises; agrees with whatever Python raises there.
+/// The error class of calls that do not compile in C++; matches any error that Python raises.
 inline constexpr const char* kDoesNotCompile = "does not compile";
 
-/// The JSON forms of README.md, "Outcomes" and "Values".
+/// Return the JSON forms of README.md, "Outcomes" and "Values".
 Json describe(const Value& value);
 Json describe_node(const Operation& operation);
-/// Dtype, shape and, if wanted, all elements.
+/// Returns dtype, shape and, if wanted, all elements.
 Json describe_array(const Array& array, bool with_values);
-/// What a `run` gave: one array a fetch, null for an operation.
+/// Returns the result of a `run`: one array per fetch, null for an operation.
 Json describe_values(const Value& result, const Args& args);
-/// Collections and listings of variables.
+/// Returns the collections and the lists of variables.
 Json describe_final(const Graph& graph);
 
 }  // namespace towerflow::golden

@@ -5,15 +5,15 @@
 
 namespace towerflow::golden {
 
-/// The function arguments that both sides know by name (oracle/functions.py has the same); none
-/// where the argument is missing.
+/// Return the function that an argument names, or none if the argument is missing. The Python side
+/// has the same functions in oracle/functions.py.
 Regularizer regularizer_of(const Args& args);
 CustomGetter custom_getter_of(const Args& args);
-/// [kind, number, axis]
+/// The argument is [kind, number, axis].
 Partitioner partitioner_of(const Args& args);
 Constraint constraint_of(const Args& args);
 DeviceFunction device_function_of(const Args& args);
-/// What a template wraps.
+/// The function that a template wraps.
 using TemplateFunction = std::function<Tensor(const Tensor&)>;
 TemplateFunction template_function_of(const Args& args);
 

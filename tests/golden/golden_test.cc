@@ -1,4 +1,4 @@
-// The recorded programs, run over the library: README.md.
+// Runs the recorded programs with the library: README.md.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -16,7 +16,7 @@ const std::filesystem::path& folder() {
   return path;
 }
 
-/// Programs that are left out: lines `FILE/PROGRAM: REASON` of skips.txt.
+/// Returns the programs to skip: lines `FILE/PROGRAM: REASON` of skips.txt.
 std::map<std::string, std::string> read_skips() {
   std::map<std::string, std::string> skipped;
   std::ifstream stream(folder() / "skips.txt");

@@ -9,7 +9,7 @@
 namespace towerflow::golden {
 namespace {
 
-/// The nodes of a recorded program, with what `set_shape` added to them later.
+/// Returns the nodes of a recorded program with the shapes of later `set_shape` calls.
 Json recorded_nodes(const Json& program) {
   Json nodes = Json::array();
   std::map<std::string, std::string> results;  // name of a result -> name of its tensor
@@ -32,7 +32,7 @@ Json recorded_nodes(const Json& program) {
   return nodes;
 }
 
-/// Results of calls by the names that later calls know them by.
+/// The results of calls by the names under which later calls refer to them.
 class Results {
  public:
   explicit Results(const Json& program) {
@@ -41,7 +41,7 @@ class Results {
       results_[call["out"].get<std::string>()] = call["expect"]["result"];
     }
   }
-  /// The tensor, variable or operation of the graph that a reference stands for.
+  /// Returns the tensor, variable or operation of the graph that a reference means.
   Fetch fetch(const Graph& graph, const Json& reference) const {
     Json result = results_.at(reference.at("ref").get<std::string>());
     for (const Json& part : reference.value("path", Json::array())) {

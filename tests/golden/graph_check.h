@@ -7,15 +7,15 @@
 
 namespace towerflow::golden {
 
-/// Whether a graph that C++ built is the one that a recorded program built: every node that is
-/// promised, in order, with its device, shape and inputs, then collections and listings. Of a
-/// program that goes on to run itself, the part before its first initializer. Reports to doctest.
+/// Checks that a graph built in C++ equals that of a recorded program: all compared nodes in order
+/// with device, shape and inputs, then collections and lists of variables. If the program also
+/// runs, compares the part before its first initializer. Reports to doctest.
 void check_graph(const Graph& graph, const Json& program);
 
-/// Runs what the recorded program runs, by the names of its tensors, and compares the values.
+/// Repeats the recorded program's runs, with tensors found by name, and compares the values.
 void check_runs(Graph& graph, const Json& program);
 
-/// The class of the first error in a recorded program; empty when there is none.
+/// Returns the class of the first error in a recorded program, or "".
 std::string first_error(const Json& program);
 
 }  // namespace towerflow::golden

@@ -8,11 +8,11 @@
 
 namespace towerflow::golden {
 
-/// Runs the call of one op over the public API.
+/// Makes the call of one op through the public API.
 using Handler = std::function<Value(Interpreter&, const Args&)>;
 using HandlerTable = std::unordered_map<std::string, Handler>;
 
-/// The handlers of what takes `x`, or `x` and `y`, and a name.
+/// Handlers of functions that take `x`, or `x` and `y`, and a name.
 template <auto kFunction>
 Value unary(Interpreter&, const Args& args) {
   return kFunction(args.operand("x"), {.name = args.text("name")}, Site::current());
@@ -23,10 +23,10 @@ Value binary(Interpreter&, const Args& args) {
                    Site::current());
 }
 
-/// nullptr for an op the C++ side does not know.
+/// Returns the handler of an op, nullptr if the C++ side does not know the op.
 const Handler* find_handler(const std::string& op);
 
-// Each adds the ops of one subject.
+// Each of these adds the ops of one area.
 void add_scope_handlers(HandlerTable& table);
 void add_variable_handlers(HandlerTable& table);
 void add_collection_handlers(HandlerTable& table);

@@ -20,7 +20,7 @@
 namespace towerflow::golden {
 namespace {
 
-/// A list of tensors and values; a single tensor is one of its own.
+/// Returns a list of tensors and values; a single tensor is passed as such.
 OperandList operands(const Args& args, const char* name) {
   if (args.value(name).list() == nullptr) return args.tensor(name);
   std::vector<Operand> items;
@@ -39,7 +39,7 @@ Value placeholder_of(Interpreter&, const Args& args) {
                                            .name = args.text("name")});
 }
 
-/// `zeros` and `ones` of a list of sizes or of a tensor.
+/// Calls `zeros` or `ones` with a list of sizes or with a tensor.
 template <class OfShape, class OfTensor>
 Value filled(const Args& args, OfShape of_shape, OfTensor of_tensor) {
   const ZerosOptions options{.dtype = args.dtype("dtype"), .name = args.text("name")};

@@ -1,4 +1,4 @@
-// Moving averages, step counts, and what is initialised.
+// Moving averages, global steps and initialization.
 #include "ops/array/boolean_mask.h"
 #include "ops/variables/initialization.h"
 #include "tests/golden/handlers.h"
@@ -17,7 +17,7 @@ train::Averaged averaged_argument(const Value& value) {
   return to_tensor(value);
 }
 
-/// An average that makes its variables where TensorFlow does.
+/// Returns an average that refuses scopes with reuse, as TensorFlow does.
 Value make_ema(Interpreter&, const Args& args) {
   std::optional<Operand> num_updates;
   if (!args.value("num_updates").none()) num_updates = args.operand("num_updates");

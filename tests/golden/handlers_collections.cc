@@ -58,8 +58,8 @@ void add_collection_handlers(HandlerTable& table) {
   };
   table["add_to_collections"] = [](Interpreter&, const Args& args) -> Value {
     const auto names = args.texts("names");
-    args.value("value");  // read even where no collection takes it
-    // A set of names, as TensorFlow takes it: an object enters each of them once.
+    args.value("value");  // counts as read even if `names` is empty
+    // As in TensorFlow, `names` is a set: each collection gets the object once.
     for (const std::string& name : std::set(names->begin(), names->end())) {
       add_item(name, args.value("value"));
     }

@@ -1,4 +1,4 @@
-// Functions that share variables between their calls.
+// Templates: functions that share variables between their calls.
 #include "ops/variables/template.h"
 #include "tests/golden/functions.h"
 #include "tests/golden/handlers.h"

@@ -1,4 +1,4 @@
-// Gradients, gradients of a program's own, and ops whose gradients are worth a look.
+// Gradients, custom gradients, and ops with special gradients.
 #include "tests/golden/handlers.h"
 #include "towerflow/towerflow.h"
 

@@ -29,7 +29,7 @@ std::vector<Shape> shapes(const Args& args) {
   return list;
 }
 
-/// A queue of one component takes a value, one of several a list.
+/// Returns the components to enqueue: a single value or a list.
 OperandList components(const Args& args) {
   if (queue_of(args).dtypes().size() == 1 && args.value("vals").list() == nullptr) {
     return OperandList{args.operand("vals")};
@@ -157,7 +157,7 @@ Value shuffle_batch_join(Interpreter&, const Args& args) {
   return components_value(train::shuffle_batch_join(tensor_lists(args), options));
 }
 
-/// The arguments that the producers of numbers and of slices have in common.
+/// Returns the options that the range and slice producers share.
 template <class Options>
 Options producer_options(const Args& args) {
   Options options;

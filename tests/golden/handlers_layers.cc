@@ -1,4 +1,4 @@
-// What models are made of besides plain ops: losses, normalisation, clipping, rates.
+// Losses, normalization, clipping and learning rate schedules.
 #include "ops/math/clip.h"
 #include "ops/nn/batch_normalization.h"
 #include "ops/nn/sigmoid_cross_entropy.h"
@@ -33,7 +33,7 @@ std::vector<OptionalGradient> gradients_of(const Args& args) {
   return list;
 }
 
-/// One of the rates that fall by a factor.
+/// Returns the handler of a learning rate schedule that decays by a factor.
 template <class Decay>
 Handler decayed(Decay decay) {
   return [decay](Interpreter&, const Args& args) -> Value {
@@ -43,7 +43,7 @@ Handler decayed(Decay decay) {
   };
 }
 
-/// A tensor, value or slices clipped by `clip`, a generic lambda.
+/// Clips a tensor, value or slices with `clip`, a generic lambda.
 template <class Clip>
 Value clipped(const Args& args, Clip clip) {
   const Value& t = args.value("t");

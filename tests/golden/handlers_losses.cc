@@ -33,7 +33,7 @@ Options options_of(const Args& args) {
 
 using Plain = Tensor (*)(const Operand&, const Operand&, losses::LossOptions, Site);
 
-/// A loss of two operands that takes what all losses take.
+/// Returns the handler of a loss with two operands and only the common options.
 template <Plain function>
 Handler loss_handler(const char* labels, const char* predictions) {
   return [=](Interpreter&, const Args& args) -> Value {

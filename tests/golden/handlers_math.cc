@@ -18,7 +18,7 @@ Value reduction(Interpreter&, const Args& args) {
                    {.keepdims = args.flag("keepdims"), .name = args.text("name")}, Site::current());
 }
 
-/// `a operator b`, at least one of which is a tensor or variable.
+/// Returns `a operator b`, where a or b is a tensor or variable.
 Tensor apply_operator(const std::string& name, const Operand& a, const Operand& b) {
   if (name == "+") return a + b;
   if (name == "-") return a - b;

@@ -1,4 +1,4 @@
-// Scopes of variables, names, devices and control dependencies; look-ups by name.
+// Variable, name, device and control dependency scopes; lookups by name.
 #include "core/graph/scopes.h"
 #include "ops/variables/variable_scope.h"
 #include "tests/golden/functions.h"
@@ -15,7 +15,7 @@ Reuse reuse_of(const Value& value) {
   throw BadProgram("reuse should be a bool, None or \"AUTO_REUSE\"");
 }
 
-/// An initializer object, or a value.
+/// Returns an initializer from an initializer object or a value.
 Initializer initializer_of(const Value& value) {
   if (const auto* initializer = value.get_if<Initializer>()) return *initializer;
   return to_operand(value);

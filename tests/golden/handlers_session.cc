@@ -4,7 +4,7 @@
 namespace towerflow::golden {
 namespace {
 
-/// The value of a feed in the dtype of what is fed, as NumPy converts it.
+/// Converts the value of a feed to the dtype of the fed tensor, as NumPy does.
 Array fed_value(const Value& value, const Tensor& tensor) {
   if (const auto* array = value.get_if<Array>()) return *array;
   return to_array(to_nested(value), tensor.dtype());

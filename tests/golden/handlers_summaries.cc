@@ -1,4 +1,4 @@
-// Summaries and their merging.
+// Summaries and merging them.
 #include "tests/golden/handlers.h"
 #include "train/summary/histogram.h"
 #include "train/summary/merge.h"

@@ -107,7 +107,7 @@ Value adagrad(Interpreter&, const Args& args) {
   return Object{"AdagradOptimizer", optimizer};
 }
 
-/// An optimizer that makes its slots where TensorFlow does.
+/// Makes an optimizer that refuses scopes with reuse for its slots, as TensorFlow does.
 template <Value (*kMake)(Interpreter&, const Args&)>
 Value with_strict_slots(Interpreter& interpreter, const Args& args) {
   const Value made = kMake(interpreter, args);

@@ -11,12 +11,12 @@
 
 namespace towerflow::golden {
 
-/// A scope guard of any type, kept on the stack of open scopes.
+/// A scope guard of any type on the stack of open scopes.
 struct OpenScope {
   virtual ~OpenScope() = default;
 };
 
-/// State of one run of a program: graph, results by name, open scopes, session.
+/// The state of running one program: graph, results by name, open scopes, session.
 class Interpreter {
  public:
   Interpreter();
@@ -24,12 +24,12 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  /// Runs a call and returns its outcome in the form that README.md gives. Throws BadProgram.
+  /// Runs a call and returns its outcome in the form described in README.md. Throws BadProgram.
   Json step(const Json& call);
-  /// Closes the scopes that are still open and returns collections and listings.
+  /// Closes the open scopes and returns collections and lists of variables.
   Json finish();
 
-  /// Opens the scope that `make()` returns, until the `exit` that belongs to it.
+  /// Opens the scope that `make()` returns, until the matching `exit`.
   template <class Make>
   auto& enter(Make&& make) {
     using Guard = decltype(make());
@@ -45,7 +45,7 @@ class Interpreter {
   void exit();
 
   Graph& graph() { return graph_; }
-  /// The session, opened by its first use.
+  /// Returns the session, which the first use opens.
   Session& session();
   void close_session();
 

@@ -1,4 +1,4 @@
-// The graph of models/mnist beside the TensorFlow program's.
+// Compares the graph of models/mnist with the TensorFlow program's.
 #include <doctest/doctest.h>
 
 #include "models/mnist.h"

@@ -23,14 +23,14 @@ sys.path.insert(0, str(HERE))
 import numpy as np  # noqa: E402
 
 STEPS, BATCH, RATE, MOMENTUM, SEED = 10, 16, 0.01, 0.9, 1
-FULL_STEPS_OF_RELU = (0, 1, 9)  # the others record losses and averaged gradients only
+FULL_STEPS_OF_RELU = (0, 1, 9)  # other steps record only losses and averaged gradients
 CASES = {  # towers, ReLU on local4
     "towers_1": (1, False), "towers_2": (2, False), "towers_3": (3, False),
     "relu_1": (1, True), "relu_2": (2, True), "relu_3": (3, True),
 }
-# A decision (sign at a ReLU, greatest of a pooling window) is close when it lies within this many
-# times the rms rounding error of its layer: another correct float32 program may decide otherwise,
-# and one such element moves a gradient by far more than 1e-5.
+# A decision (the sign in a ReLU, the maximum of a pooling window) is close if it is within this
+# many times the layer's rms rounding error. Another correct float32 program may decide differently,
+# and one such element changes a gradient by far more than 1e-5.
 MARGIN = 16.0
 VARIANTS = 100  # batches to choose from for each tower and step
 
@@ -47,7 +47,7 @@ def kind_of(name):
 
 
 def batch(step, tower, variant):
-    """Images and labels of a tower at a step."""
+    """Returns images and labels of a tower at a step."""
     from oracle import generator
     place = 1000000 * SEED + 1000 * step + 100 * tower
     return (generator.uniform(place + 100000 + variant, [BATCH, 784], -1),
@@ -55,8 +55,8 @@ def batch(step, tower, variant):
 
 
 class Trainer:
-    """One case in one dtype. Gradients are fetched, averaged in the graph, then fed to the update:
-    in one run TensorFlow may update a variable while another gradient still reads it."""
+    """Trains one case in one dtype. Gradients are averaged in the graph and fetched, then fed to the
+    update: in a single run TensorFlow may update a variable that another gradient still reads."""
 
     def __init__(self, case, dtype):
         import tensorflow.compat.v1 as tf
@@ -88,11 +88,11 @@ class Trainer:
         return {self.images[tower]: images.astype(self.numpy), self.labels[tower]: labels}
 
     def decide(self, step, tower, variant):
-        """The values that ReLU and pooling decide on, by layer."""
+        """Returns the inputs of ReLU and pooling decisions, by layer."""
         return self.session.run(self.decisions[tower], self.feeds(step, tower, variant))
 
     def step(self, number, variants):
-        """Everything of one step."""
+        """Runs a step; returns losses, gradients, averages, variables and slots."""
         feeds = {}
         for tower, variant in enumerate(variants):
             feeds.update(self.feeds(number, tower, variant))
@@ -109,7 +109,7 @@ def names():
 
 
 def close_decisions(narrow, wide):
-    """How many ReLU and pooling decisions lie within MARGIN rounding errors of the other side."""
+    """Counts ReLU and pooling decisions that MARGIN rounding errors could change."""
     count = 0
     for layer, (f32, f64) in enumerate(zip(narrow, wide)):
         near = MARGIN * np.sqrt(np.mean(np.square(f32.astype(np.float64) - f64)))
@@ -130,7 +130,7 @@ def relative(a, b):
 
 
 def choose(step, tower, f32, f64):
-    """The first batch without a close decision."""
+    """Returns the first batch variant without a close decision."""
     for variant in range(VARIANTS):
         if not close_decisions(f32.decide(step, tower, variant), f64.decide(step, tower, variant)):
             return variant
@@ -138,7 +138,7 @@ def choose(step, tower, f32, f64):
 
 
 def distance_to(wide, narrow):
-    """Greatest relative distance of a gradient, variable or slot."""
+    """Returns the largest relative distance of a gradient, variable or slot."""
     pairs = [(x, y) for part in ("averaged", "variables", "slots")
              for x, y in zip(narrow[part], wide[part])]
     pairs += [(x, y) for a, b in zip(narrow["gradients"], wide["gradients"]) for x, y in zip(a, b)]
@@ -162,7 +162,7 @@ def record_step(number, variants, got, relu_logits):
 
 
 def record(case, stored=None, dump=None):
-    """The fixture of a case; with the batches of `stored`, or chosen anew."""
+    """Returns the fixture of a case, with the batches of `stored` or newly chosen ones."""
     import tensorflow.compat.v1 as tf
     from oracle import checksums, mnist_net
     towers, relu_logits = CASES[case]
@@ -206,7 +206,7 @@ def dumps(value):
 
 
 def text_of(fixture):
-    """One line for each tensor."""
+    """Returns JSON with one line per tensor."""
     def block(value, depth):
         if isinstance(value, dict) and "norm" not in value and depth < 5:
             inner = ",\n".join(" " * (depth + 1) + dumps(k) + ":" + block(v, depth + 1)
@@ -219,7 +219,7 @@ def text_of(fixture):
 
 
 def differences(stored, fresh, path=""):
-    """Paths whose values differ by more than another processor's rounding may."""
+    """Returns paths whose values differ by more than the rounding of another processor explains."""
     from oracle import checksums
     if isinstance(stored, dict) and "norm" in stored:
         far = checksums.distance(fresh, stored)
@@ -229,7 +229,7 @@ def differences(stored, fresh, path=""):
     if isinstance(stored, list):
         return [d for i, (a, b) in enumerate(zip(stored, fresh))
                 for d in differences(a, b, "%s/%d" % (path, i))]
-    if path in ("/distance_to_float64", "/close_decisions"):  # of this processor
+    if path in ("/distance_to_float64", "/close_decisions"):  # depend on the processor
         return []
     if isinstance(stored, float):
         return [path] if abs(stored - fresh) > 5e-6 * abs(stored) else []

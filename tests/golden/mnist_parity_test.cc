@@ -1,4 +1,4 @@
-// Ten training steps of models/mnist beside TensorFlow's: README.md, "MNIST parity".
+// Compares ten training steps of models/mnist with TensorFlow's: README.md, "MNIST parity".
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ using namespace towerflow;
 using Json = nlohmann::json;
 using towerflow::test::Summary;
 
-constexpr double kLimit = 1e-5;  // relative, of every loss and tensor
+constexpr double kLimit = 1e-5;  // of the relative error of each loss and tensor
 
 Json fixture_of(const std::string& name) {
   std::ifstream stream(towerflow::test::source_root() / "tests/golden/mnist" / (name + ".json"));
@@ -36,7 +36,7 @@ Summary summary_of(const Json& json) {
   return summary;
 }
 
-/// One case: the graph of models/mnist on `towers` towers with fed batches, and a session.
+/// One case: the graph of models/mnist with fed batches, and a session.
 class Trainer {
  public:
   explicit Trainer(Json fixture) : fixture_(std::move(fixture)) {
@@ -57,7 +57,7 @@ class Trainer {
     initialize();
   }
 
-  /// Runs a step and compares everything that the fixture has of it.
+  /// Runs a step and compares everything that the fixture has recorded for it.
   void step(int number) {
     const Json& record = fixture_["steps"][static_cast<std::size_t>(number)];
     const std::vector<Array> got =
@@ -192,8 +192,8 @@ void check_case(const std::string& name, int compared) {
   MESSAGE(name, ": worst relative distance ", trainer.worst(), ", ", trainer.worst_place());
 }
 
-// Tensors compared: of every step a loss a tower and 10 averages; of every recorded step besides 10
-// gradients a tower, 10 variables and 10 slots.
+// Number of compared tensors: in each step a loss per tower and 10 averages; in each fully recorded
+// step also 10 gradients per tower, 10 variables and 10 slots.
 TEST_CASE("one tower") { check_case("towers_1", 10 * (1 + 10 + 10 + 20)); }
 TEST_CASE("two towers") { check_case("towers_2", 10 * (2 + 10 + 20 + 20)); }
 TEST_CASE("three towers") { check_case("towers_3", 10 * (3 + 10 + 30 + 20)); }

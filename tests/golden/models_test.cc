@@ -1,5 +1,5 @@
-// The systems of models/ beside the TensorFlow programs they are ports of: names, collections,
-// variables, devices, errors, and the numbers of their first steps.
+// Compares the systems of models/ with the TensorFlow programs that they port: names, collections,
+// variables, devices, errors, and the values of the first steps.
 #include <doctest/doctest.h>
 
 #include "models/collected_towers.h"
@@ -25,7 +25,7 @@ Json recorded(const std::string& file, const std::string& name) {
   return {};
 }
 
-/// A fresh graph with the seed of the recorded programs.
+/// A new default graph with the seed of the recorded programs.
 struct Seeded {
   Graph graph;
   DefaultGraphGuard guard = graph.as_default();
@@ -38,7 +38,7 @@ void check_steps(Graph& graph, const Json& program) {
   golden::check_runs(graph, program);
 }
 
-/// What a build throws; "" when it does not.
+/// Returns the class of the error that `build` throws, or "". Sets `text` to its full text.
 template <class Build>
 std::string error_of(Build build, std::string* text = nullptr) {
   try {
@@ -175,7 +175,7 @@ TEST_CASE("a network in three stages") {
       CHECK(pair.grad.has_value() == pair.var.name().starts_with("generator/"));
     }
   }
-  // Each stage of the discriminator has the four variables of the discriminator, once.
+  // Each of the discriminator's stages has the discriminator's four variables exactly once.
   for (const auto& tower : towers.discm_only.tower_grads) CHECK(tower.size() == 4);
   CHECK(towers.full.grads.size() == 8);
 }
@@ -187,7 +187,7 @@ TEST_CASE("the mistakes of the source texts fail with TensorFlow's errors") {
     std::string text;
     CHECK(error_of([] { m::build_towers({.separate_scopes = true}); }, &text) ==
           golden::first_error(recorded("three_stage_gan", "separate_scopes")));
-    // The message alone says what to do.
+    // The message names both variables, which shows the mistake.
     CHECK(text.find("discriminator/fake_discriminator/conv1/weights") != std::string::npos);
     CHECK(text.find("discriminator/real_discriminator/conv1/weights") != std::string::npos);
   }

@@ -9,19 +9,19 @@
 
 namespace towerflow::golden {
 
-/// A file of programs, or one program alone. Throws BadProgram for anything else.
+/// Parses a file of programs or a single program. Throws BadProgram for anything else.
 std::vector<Json> read_programs(const std::string& text);
-/// What is in a file, which may be packed by gzip. Throws BadProgram.
+/// Returns the contents of a file, decompressed if it is gzip. Throws BadProgram.
 std::string unpacked_text(const std::filesystem::path& file);
-/// The programs of such a file.
+/// Returns the programs of such a file.
 std::vector<Json> read_program_file(const std::filesystem::path& file);
 
-/// Runs a recorded program in a graph of its own; every disagreement, in order. A call or a form
-/// that the C++ side does not know is one too, and ends the program.
+/// Runs a recorded program in a new graph and returns all disagreements in order. An unknown call
+/// or value form counts as one and ends the program.
 std::vector<Disagreement> check_program(const Json& program);
 
-/// The program with what our side does in `expect` of each call and in `final`, in the form in
-/// which TensorFlow's side is recorded. Throws BadProgram.
+/// Returns the program with our outcomes in each call's `expect` and in `final`, in the form of
+/// TensorFlow's records. Throws BadProgram.
 Json record_program(const Json& program);
 
 }  // namespace towerflow::golden

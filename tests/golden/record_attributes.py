@@ -3,9 +3,9 @@
 
     record_attributes.py [--check]
 
-Writes attributes.json.gz: {FILE: {PROGRAM: {NODE: [OP, {NAME: TEXT}]}}}. TEXT is what the library's
-attr_text gives, but of a tensor: dtype, shape and the CRC-32 of its bytes, strings each behind a
-zero byte. Nothing is run. README.md says which TensorFlow.
+Writes attributes.json.gz: {FILE: {PROGRAM: {NODE: [OP, {NAME: TEXT}]}}}. TEXT is the result of the
+library's attr_text, but for a tensor its dtype, shape and the CRC-32 of its bytes, with a zero byte
+before each string. Nothing is run. README.md lists the required TensorFlow.
 """
 
 import gzip

@@ -1,10 +1,10 @@
-// Runs programs over the library, outside of the tests: for sweeps over many of them.
+// Runs golden programs with the library outside the tests, for sweeps over many programs.
 //
 //   golden_run [--record] [FILE]
 //
-// FILE (standard input when it is missing) holds one program or a file of programs. Without
-// --record the programs have TensorFlow's outcomes: prints the first disagreement of each and
-// exits with 1 if there is one. With --record prints the programs with our outcomes.
+// FILE (default: standard input) holds one program or a file of programs. Without --record the
+// programs have TensorFlow's outcomes: prints the first disagreement of each program and exits
+// with 1 if there is any. With --record prints the programs with our outcomes.
 #include <cstdio>
 #include <iostream>
 #include <sstream>

@@ -29,7 +29,7 @@ def dumps(value):
 
 
 def text_of(programs, version):
-    """One call a line, one node a line, so that a change shows as few lines."""
+    """Returns JSON with one line per call and per node, so that diffs are short."""
     lines = ['{"format":%d,"tensorflow":%s,"programs":[' % (FORMAT, dumps(version))]
     for index, program in enumerate(programs):
         head = {k: v for k, v in program.items() if k not in ("calls", "final")}

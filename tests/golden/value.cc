@@ -39,7 +39,7 @@ Array generated(const Json& form) {
        .dtype = dtype});
 }
 
-/// Those that take nothing but a seed, by name; nullptr for any other.
+/// Returns the initializer of this kind if it takes only a seed, else nullptr.
 Initializer (*seeded_initializer(const std::string& kind))(ScalingInitializerOptions) {
   if (kind == "glorot_uniform") return glorot_uniform_initializer;
   if (kind == "glorot_normal") return glorot_normal_initializer;

@@ -18,20 +18,20 @@ namespace towerflow::golden {
 
 using Json = nlohmann::json;
 
-/// The program itself is wrong, or asks for what the C++ side does not know: unknown op, argument
-/// or form of a value. Never an outcome of a call.
+/// The program is invalid or uses an op, argument or value form that the C++ side does not know.
+/// Never an outcome of a call.
 class BadProgram : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A reference to something that an earlier call, which failed or was skipped, did not make.
+/// A reference to the result of an earlier call that failed or was skipped.
 class Unbound : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A call that C++ does not let a user write: the compiler rejects it where Python raises.
+/// A call that raises an error in Python and does not compile in C++.
 class DoesNotCompile : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -53,13 +53,13 @@ struct NoneType {};
 template <class T, class... Kinds>
 concept OneOf = (std::is_same_v<T, Kinds> || ...);
 
-/// What a Value can be, besides None, lists and dicts.
+/// The types that a Value can hold besides None, lists and dicts.
 template <class T>
 concept SingleValue =
     OneOf<T, bool, std::int64_t, double, std::string, Array, Tensor, Variable, Operation,
           IndexedSlices, Shape, VariableScopeHandle, Initializer, Object>;
 
-/// An argument of a call, or what a call gave.
+/// An argument or result of a call.
 class Value {
  public:
   using Held =
@@ -74,7 +74,7 @@ class Value {
   Value(List list);                                                   // NOLINT
   Value(Dict dict);                                                   // NOLINT
 
-  /// A gradient, or None where it is absent.
+  /// Returns a gradient, None if it is absent.
   static Value of(const OptionalGradient& gradient);
 
   template <class T>
@@ -85,24 +85,24 @@ class Value {
   const List* list() const;
   const Dict* dict() const;
   const Held& held() const { return held_; }
-  /// What kind of value this is, for messages.
+  /// Returns the kind of the value, for messages.
   std::string kind() const;
 
  private:
   Held held_;
 };
 
-/// The value of an argument in JSON; `bound` maps names to results of earlier calls. Throws Unbound
-/// and BadProgram. (README.md, "Values")
+/// Decodes an argument from JSON (README.md, "Values"). `bound` maps names to results of earlier
+/// calls. Throws Unbound and BadProgram.
 Value decode(const Json& json, const std::map<std::string, Value>& bound);
 
-/// Numbers, strings, tensors and lists of them as an operand of an op.
+/// Converts numbers, strings, tensors and lists of them to an operand of an op.
 Operand to_operand(const Value& value);
-/// The same as nested braces; a variable stands for its value.
+/// Converts the same to nested braces; a variable stands for its value.
 Nested to_nested(const Value& value);
-/// A list of sizes, or nothing for None.
+/// Converts a list of sizes; nullopt for None.
 std::optional<Shape> to_shape(const Value& value);
-/// "float32"; throws BadProgram for a name that no dtype has.
+/// Converts a name such as "float32"; throws BadProgram if no dtype has this name.
 DType to_dtype(const std::string& name);
 
 }  // namespace towerflow::golden

@@ -1,4 +1,4 @@
-// libFuzzer's side of one target, TOWERFLOW_FUZZ_TARGET.
+// libFuzzer's entry points for one target, TOWERFLOW_FUZZ_TARGET.
 #include <algorithm>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-"""Writes programs: every method call becomes a call of the program, by name of the op table.
+"""Writes programs: a method call adds the call of the op table's entry with that name.
 
     p = Program("reuse", "a second tower takes the variables of the first")
     with p.variable_scope("net", reuse=True) as scope:
@@ -12,7 +12,7 @@ from .handlers import OPS
 
 
 class Ref:
-    """The result of a call; `ref[0]` is a part of a result that is a list."""
+    """The result of a call; `ref[0]` is an element of a list result."""
 
     def __init__(self, program, out, path=()):
         self.program, self.out, self.path = program, out, path
@@ -96,7 +96,7 @@ class Program:
         return lambda *args, **named: self.call(op, *args, **named)
 
     def json(self):
-        """The program without expectations; results that nobody uses have no name."""
+        """Returns the program without expectations; unused results get no name."""
         used = refs_in([part for call in self.calls for part in call["args"].values()])
         calls = []
         for call in self.calls:
@@ -110,7 +110,7 @@ class Program:
 
 
 def generate(stream, shape, **options):
-    """A generated array; see README.md."""
+    """Returns a generated array; see README.md."""
     return {"generate": dict({"stream": stream, "shape": list(shape)}, **options)}
 
 

@@ -13,7 +13,7 @@ SIGN_STREAM, PROBE_STREAM = 98, 99
 
 @functools.lru_cache(maxsize=None)
 def signs(size):
-    """[PROJECTIONS, size] of +1 where bit k of h(SIGN_STREAM, i) is 0, else -1."""
+    """Returns [PROJECTIONS, size] values: +1 where bit k of h(SIGN_STREAM, i) is 0, else -1."""
     h = generator.hashes(SIGN_STREAM, size)
     return np.stack([1.0 - 2.0 * ((h >> np.uint64(k)) & np.uint64(1)).astype(np.float64)
                      for k in range(PROJECTIONS)])
@@ -24,7 +24,7 @@ def nine(value):
 
 
 def summary(tensor):
-    """{"norm", "sum", "projections", "probes"} in float64 of a tensor."""
+    """Returns {"norm", "sum", "projections", "probes"} of a tensor, in float64."""
     flat = np.asarray(tensor).reshape(-1)
     wide = flat.astype(np.float64)
     where = generator.integers(PROBE_STREAM, [PROBES], flat.size, np.int64)
@@ -37,6 +37,6 @@ def summary(tensor):
 
 
 def distance(a, b):
-    """Estimate of |a - b| / |b| from two summaries; 0 when both are zero."""
+    """Estimates |a - b| / |b| from two summaries; 0 if both are zero."""
     d = np.sqrt(np.mean(np.square(np.subtract(a["projections"], b["projections"]))))
     return d / b["norm"] if b["norm"] else d

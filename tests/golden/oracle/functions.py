@@ -1,4 +1,4 @@
-"""Functions as arguments go by name: those that both sides know (functions.cc)."""
+"""Functions that programs pass as arguments by name; functions.cc has the same ones."""
 
 import tensorflow.compat.v1 as tf
 
@@ -16,7 +16,7 @@ def found_or_made(getter, name, *args, **kwargs):
 
 
 def partitioner_of(kind):
-    """[kind, number, axis], or None."""
+    """`kind` is [kind, number, axis] or None."""
     if kind is None:
         return None
     name, number, axis = kind

@@ -1,4 +1,4 @@
-"""Arrays that a C++ program can compute again bit for bit; README.md, "Generated arrays"."""
+"""Arrays that C++ can reproduce bit for bit; README.md, "Generated arrays"."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 def splitmix64(z):
-    """SplitMix64's output function of each element of a uint64 array (public domain, S. Vigna)."""
+    """Applies SplitMix64's output function (public domain, S. Vigna) to a uint64 array."""
     with np.errstate(over="ignore"):
         z = np.asarray(z, np.uint64) + GAMMA
         z = (z ^ (z >> np.uint64(30))) * MIX_1
@@ -40,7 +40,7 @@ def integers(stream, shape, modulo, dtype=np.int32):
 
 
 def generate(stream, shape, dtype="float32", exponent=0, modulo=None, kind=None):
-    """The array of a {"generate": {...}} argument."""
+    """Returns the array of a {"generate": {...}} argument."""
     dtype = np.dtype(dtype)
     if modulo is not None:
         return integers(stream, shape, modulo, dtype)

@@ -1,4 +1,4 @@
-"""The table: op name of a program -> parameters and the function that runs it."""
+"""The op table: name of an op in a program -> its parameters and the function that runs it."""
 
 import inspect
 
@@ -9,7 +9,7 @@ DTYPE_PARAMETERS = {"dtype", "out_type", "output_type"}
 
 
 class BadProgram(Exception):
-    """The program itself is wrong: unknown op or parameter."""
+    """The program is invalid: unknown op or parameter."""
 
 
 def call(interpreter, name, args):
@@ -32,7 +32,7 @@ def handler(function):
 
 
 def plain(name, function, parameters):
-    """Registers a TensorFlow function whose arguments are passed on as they are."""
+    """Registers a TensorFlow function that gets its arguments unchanged."""
     OPS[name] = (parameters.split(), lambda interpreter, **args: function(**args))
 
 

@@ -1,4 +1,4 @@
-"""Moving averages, step counts, and what is initialised."""
+"""Moving averages, global steps and initialization."""
 
 import tensorflow.compat.v1 as tf
 from tensorflow.python.training import moving_averages

@@ -1,4 +1,4 @@
-"""Gradients, gradients of a program's own, and ops whose gradients are worth a look."""
+"""Gradients, custom gradients, and ops with special gradients."""
 
 import tensorflow.compat.v1 as tf
 
@@ -27,8 +27,8 @@ def seven(op, dy):
 
 @handler
 def enter_gradient_override_map(interpreter, op_type_map):
-    """`op_type_map` is a list of [op type, name of its gradient]; "GoldenSeven" is seven times the
-    gradient of the only output, for an op of one input."""
+    """`op_type_map` is a list of [op type, name of its gradient]. "GoldenSeven" returns seven times
+    the gradient of the output, for ops with one input and one output."""
     return entered(interpreter, tf.get_default_graph().gradient_override_map(dict(op_type_map)))
 
 
@@ -48,8 +48,8 @@ def product_and_sum(x, y):
 
 @handler
 def custom_gradient(interpreter, function, inputs, variable=None):
-    """Functions as arguments go by name: those that both sides know. "scaled" uses `variable`,
-    "blind" does and has no place for its gradient, "maker" makes one."""
+    """`function` is the name of a function that both sides have. "scaled" uses `variable`, "blind"
+    uses it without returning its gradient, "maker" makes a variable."""
 
     def scaled(x):
         return x * variable, lambda dy, variables=None: (3.0 * dy, [5.0 * dy for _ in variables])

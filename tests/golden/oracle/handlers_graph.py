@@ -116,7 +116,7 @@ def template_scope(interpreter, template):
 
 @handler
 def parts(interpreter, variable):
-    """The variables that a partitioned one consists of."""
+    """Returns the parts of a partitioned variable."""
     return list(variable)
 
 
@@ -139,7 +139,7 @@ def Variable(interpreter, initial_value, trainable=None, collections=None, name=
 
 @handler
 def extend_collection_ref(interpreter, key, values):
-    """The list itself, changed in place."""
+    """Extends the collection's list in place."""
     tf.get_collection_ref(key).extend(values)
 
 
@@ -216,13 +216,13 @@ BINARY = {"+": py.add, "-": py.sub, "*": py.mul, "/": py.truediv, "//": py.floor
 
 @handler
 def operator(interpreter, operator, a, b=None):
-    """`a operator b`; with no b the unary minus."""
+    """Returns `a operator b`, or -a without b."""
     return py.neg(a) if b is None else BINARY[operator](a, b)
 
 
 @handler
 def new_session(interpreter):
-    """Ends the session; the next `run` opens one in which no variable has a value."""
+    """Closes the session; the next `run` opens one where variables are uninitialized."""
     if interpreter.session is not None:
         interpreter.session.close()
     interpreter.session = None
@@ -230,12 +230,12 @@ def new_session(interpreter):
 
 @handler
 def run(interpreter, fetches, feeds=(), compare="close"):
-    """`compare` is for the reader of the values; README.md, "Comparing values"."""
+    """`compare` is only used when values are compared; README.md, "Comparing values"."""
     if interpreter.session is None:
-        # One thread for an op, so that sums keep their order and a second recording is equal.
+        # One thread per op, so that sums have a fixed order and recordings are reproducible.
         config = tf.ConfigProto(allow_soft_placement=True, device_count={"CPU": 1},
                                 intra_op_parallelism_threads=1)
-        # What the graph says, as it says it; a tenth of a program's time is saved as well.
+        # Runs the graph without rewrites; this also saves a tenth of a program's time.
         config.graph_options.rewrite_options.disable_meta_optimizer = True
         config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
         interpreter.session = tf.Session(graph=interpreter.graph, config=config)

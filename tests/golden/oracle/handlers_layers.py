@@ -1,4 +1,4 @@
-"""What models are made of besides plain ops: losses, normalisation, clipping, rates, summaries."""
+"""Losses, normalization, clipping, learning rate schedules and summaries."""
 
 import tensorflow.compat.v1 as tf
 
@@ -19,7 +19,7 @@ def sigmoid_cross_entropy_with_logits(interpreter, labels=None, logits=None, nam
 
 
 class Plain:
-    """An object that a program keeps in a collection: no tensor, no name."""
+    """An object for collections that is no tensor and has no name."""
 
 
 @handler

@@ -1,4 +1,4 @@
-"""Ops, as `tf.*` and `tf.nn.*` spell them."""
+"""The ops of `tf.*` and `tf.nn.*`."""
 
 import tensorflow.compat.v1 as tf
 

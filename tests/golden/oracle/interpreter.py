@@ -1,4 +1,4 @@
-"""Runs one program over TensorFlow and fills in what each call did; README.md, "Running"."""
+"""Runs one program with TensorFlow and records each call's outcome; README.md, "Running"."""
 
 import tensorflow.compat.v1 as tf
 
@@ -17,7 +17,7 @@ LISTINGS = (
 
 
 class Interpreter:
-    """State of one run: graph, results by name, open scopes, session."""
+    """The state of running one program: graph, results by name, open scopes, session."""
 
     def __init__(self):
         self.graph = tf.Graph()
@@ -28,7 +28,7 @@ class Interpreter:
         self.seen = 0
 
     def run(self, program):
-        """The program with "expect" in every call and "final" filled in."""
+        """Returns the program with "expect" in every call and "final" filled in."""
         calls = []
         with self.graph.as_default():
             for call in program["calls"]:
@@ -55,7 +55,7 @@ class Interpreter:
             result = handlers.call(self, call["op"], args)
         except handlers.BadProgram:
             raise
-        except Exception as error:  # the class is what is recorded
+        except Exception as error:  # only its class is recorded
             self.skip_depth += entering
             return self.outcome({"error": type(error).__name__})
         if isinstance(call.get("out"), str):

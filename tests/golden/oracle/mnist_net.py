@@ -1,9 +1,9 @@
-"""The MNIST net of models/mnist.cc over given images and labels."""
+"""The MNIST net of models/mnist.cc for given images and labels."""
 
 import tensorflow.compat.v1 as tf
 
 # Name, shape, exponent of the generated initial values, stddev of the source's initializer. The
-# biases of local4 are generated with kind "positive": with the source's ReLU they keep it alive.
+# biases of local4 are generated with kind "positive", which keeps its ReLU from being always zero.
 VARIABLES = (
     ("conv1/weights", [5, 5, 1, 32], -2, 5e-2),
     ("conv1/biases", [32], -4, None),
@@ -21,7 +21,7 @@ SOURCE_BIASES = {"conv1/biases": 0.0, "conv2/biases": 0.1, "local3/biases": 0.1,
 
 
 def make_variables(initial, dtype=tf.float32, kernel=5):
-    """`initial(name, shape)` gives an initializer; all on the CPU, in the order of VARIABLES."""
+    """Makes VARIABLES in order on the CPU with the initializers `initial(name, shape)`."""
     made = {}
     with tf.device("/cpu:0"):
         for name, shape, _, _ in VARIABLES:
@@ -32,7 +32,7 @@ def make_variables(initial, dtype=tf.float32, kernel=5):
 
 
 def source_initializer(name, shape):
-    """What the source initializes with."""
+    """Returns the source's initializer."""
     stddev = {row[0]: row[3] for row in VARIABLES}[name]
     if stddev is None:
         return tf.constant_initializer(SOURCE_BIASES[name])
@@ -40,7 +40,7 @@ def source_initializer(name, shape):
 
 
 def logits(images, v, relu_logits):
-    """Logits, and the values that a ReLU or a pooling decides on, by layer."""
+    """Returns the logits and the inputs of ReLU and pooling decisions, by layer."""
     pool = [1, 2, 2, 1]
     decisions = []
 
@@ -62,14 +62,14 @@ def logits(images, v, relu_logits):
 
 
 def loss(images, labels, v, relu_logits):
-    """Mean cross entropy, and the decisions of `logits`."""
+    """Returns the mean cross entropy and the decisions of `logits`."""
     x, decisions = logits(images, v, relu_logits)
     entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x)
     return tf.reduce_mean(entropy), decisions
 
 
 def average(pairs_of_towers):
-    """The source's averager."""
+    """Averages gradients as the source does."""
     averaged = []
     for pairs in zip(*pairs_of_towers):
         grads = tf.concat([tf.expand_dims(g, 0) for g, _ in pairs], 0)

@@ -11,10 +11,10 @@ from . import generator
 
 
 class Unbound(Exception):
-    """A reference to something that an earlier, failed call did not make."""
+    """A reference to the result of an earlier call that failed."""
 
 
-# A regularizer's loss is a tensor to whoever uses it, though not by its type.
+# A regularizer's loss is used like a tensor, but has another type.
 TENSORS = (tf.Tensor, variable_scope._LazyEvalTensor)
 
 INITIALIZERS = {
@@ -36,7 +36,7 @@ INITIALIZERS = {
 
 
 def decode(value, bound):
-    """The Python value of a JSON argument; `bound` maps names to results of earlier calls."""
+    """Decodes a JSON argument; `bound` maps names to results of earlier calls."""
     if isinstance(value, list):
         return [decode(item, bound) for item in value]
     if not isinstance(value, dict):
@@ -61,7 +61,7 @@ def decode(value, bound):
 
 
 def number(value):
-    """A float as the shortest JSON number that gives it back; "nan", "inf", "-inf" as strings."""
+    """Returns a float as the shortest exact JSON number, or "nan", "inf", "-inf" as strings."""
     wide = float(value)
     if math.isnan(wide) or math.isinf(wide):
         return str(wide)
@@ -87,8 +87,8 @@ def element(value):
 
 
 def array(value, with_values=True):
-    """{"dtype", "shape", "values": flat, in row-major order} of what Session.run gave."""
-    # Of bytes NumPy's own dtype drops the zeros at the end.
+    """Returns {"dtype", "shape", "values": flat, row-major} of a result of Session.run."""
+    # NumPy's bytes dtype would drop trailing zero bytes.
     value = np.asarray(value, dtype=object if isinstance(value, bytes) else None)
     dtype = "string" if value.dtype.kind in "OSU" else value.dtype.name
     record = {"dtype": dtype, "shape": list(value.shape)}
@@ -106,7 +106,7 @@ def reuse(flag):
 
 
 def describe(value):
-    """The JSON form of what a call returned."""
+    """Returns the JSON form of a call's result."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
@@ -135,7 +135,7 @@ def describe(value):
 
 
 def node(operation):
-    """The record of one node; empty parts are left out."""
+    """Returns the record of one node without empty parts."""
     record = {
         "name": operation.name,
         "op": operation.type,
@@ -153,7 +153,7 @@ def node(operation):
 
 
 def collected(item):
-    """A member of a collection: its name, or for another object {"object", "name"}."""
+    """Returns the record of a collection's member: its name, or {"object", "name"}."""
     if isinstance(item, (tf.Variable, tf.Operation) + TENSORS):
         return item.name
     if isinstance(item, (str, int, float, bool)):

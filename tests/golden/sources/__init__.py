@@ -1,1 +1,1 @@
-"""The programs, by subject; each module has `programs()`."""
+"""The programs by area; each module has `programs()`."""

@@ -1,4 +1,4 @@
-"""Absent gradients in towers: in one, in all; two optimizers, with and without slots."""
+"""Gradients absent in one tower or in all, with two optimizers, with and without slots."""
 
 from oracle.builder import Program, generate, initializer
 
@@ -9,8 +9,8 @@ def variables(p):
 
 
 def average(p, pairs_of_towers, present):
-    """The mean over the towers in which a gradient is present, as the seeds' averagers write it;
-    `present[i]` lists the towers that have a gradient for variable i."""
+    """Averages over the towers that have a gradient, as the source texts do; `present[i]` lists the
+    towers with a gradient for variable i."""
     averaged = []
     for i, towers in enumerate(present):
         grads = [p.expand_dims(pairs_of_towers[t][i][0], 0) for t in towers]
@@ -20,7 +20,7 @@ def average(p, pairs_of_towers, present):
 
 
 def towers(p, opt, v, uses):
-    """One compute_gradients a tower; tower t uses the variables named in uses[t]."""
+    """Calls compute_gradients once per tower; tower t uses the variables named in uses[t]."""
     pairs = []
     with p.variable_scope(p.get_variable_scope()):
         for t, names in enumerate(uses):

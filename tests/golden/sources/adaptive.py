@@ -1,4 +1,4 @@
-"""Adam, RMSProp and Adagrad over several steps: names and order of slots, dense and sparse."""
+"""Several steps of Adam, RMSProp and Adagrad, dense and sparse; names and order of slots."""
 
 from oracle.builder import Program, generate
 

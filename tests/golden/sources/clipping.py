@@ -1,4 +1,4 @@
-"""Clipping by value and by norm, of tensors and slices; rates that decay; losses and moments."""
+"""Clipping tensors and slices by value and norm; decaying learning rates; losses and moments."""
 
 from oracle.builder import Program, generate, initializer
 
@@ -131,7 +131,7 @@ def layers():
                 p.sigmoid_cross_entropy_with_logits(labels, x * 100.0, name="far")]
     p.sigmoid_cross_entropy_with_logits(labels, vector)
     p.sigmoid_cross_entropy_with_logits(labels)
-    # Weighted: the plain sum of squares of what is normalised hardly depends on x.
+    # Weighted, since the plain sum of squares of normalized values hardly depends on x.
     losses = [p.reduce_sum(p.square(r) * labels) for r in results[8:]]
     grads = [p.gradients([loss], [x]) for loss in losses]
     p.run([p.global_variables_initializer()])

@@ -1,4 +1,4 @@
-"""Towers found again through collections (models/collected_towers): built, and trained for steps."""
+"""Towers found through collections (models/collected_towers), built and trained for a few steps."""
 
 from oracle.builder import Program, generate, initializer
 
@@ -14,7 +14,7 @@ def dense(p, name, x, inputs, outputs):
 
 class Model:
     def __init__(self, p, variables):
-        """`variables` made it in the first tower; a model that is only tested has no gradients."""
+        """`variables`: whether to add gradients; the test model has none."""
         self.x = p.placeholder("float32", [None, FEATURES], name="x")
         self.y = p.placeholder("int64", [None], name="y")
         hidden = p.tanh(dense(p, "hidden", self.x, FEATURES, HIDDEN))
@@ -74,8 +74,8 @@ def build(name, about, num_gpus, packed=False):
             feeds += [[model.x, generate(stream, [6, FEATURES])],
                       [model.y, generate(stream + 1, [6], modulo=CLASSES, dtype="int64")]]
         p.run([model.loss for model in models] + averaged, feeds)
-        # In one run TensorFlow updates a variable that another gradient still reads: tf.gradients
-        # gates nothing. So the update gets gradients of its own.
+        # In a single run TensorFlow may update a variable that another gradient still reads, as
+        # tf.gradients does not gate. So the update is fed with given gradients.
         given = [generate(50 + 4 * step + v, shape, exponent=-2)
                  for v, shape in enumerate(([FEATURES, HIDDEN], [HIDDEN], [HIDDEN, CLASSES],
                                             [CLASSES]))]

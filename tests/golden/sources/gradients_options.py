@@ -1,11 +1,11 @@
-"""Gradients: what their options do, which are absent, second ones, and those of a program's own."""
+"""Gradients: their options, absent ones, second derivatives and custom gradients."""
 
 from oracle.builder import Program, generate
 
 
 def both_variables(p):
-    """w is used twice, v once; gives w, v, an unused variable and a loss. No gradient reads another
-    variable than its own: TensorFlow may have updated that already."""
+    """Returns w, used twice, v, used once, an unused variable and a loss. Each gradient reads only
+    its own variable, since TensorFlow may already have updated others."""
     w = p.get_variable("w", initializer=generate(1, [3]))
     v = p.get_variable("v", initializer=generate(2, [3]))
     unused = p.get_variable("unused", initializer=generate(3, [3]))
@@ -20,7 +20,7 @@ def gated(gate):
     train = p.apply_gradients(opt, pairs)
     p.compute_gradients(opt, loss, [unused], gate_gradients=gate)
     p.compute_gradients(opt, p.reduce_sum(p.gather(w, [0, 0])), [w, unused], gate_gradients=gate)
-    p.identity(w)  # which names the calls above have taken
+    p.identity(w)  # shows which names the calls above used
     p.run([p.global_variables_initializer()])
     p.run([pairs[0][0], pairs[1][0]])
     p.run([train])
@@ -65,7 +65,7 @@ def unconnected():
         p.gradients([loss], [unused], unconnected_gradients="zero")
     p.gradients([], [unused]), p.gradients([], [unused], unconnected_gradients="zero")
     p.gradients([loss], [w], unconnected_gradients="other")
-    p.run([zeros[1]])  # no variable needs a value for it
+    p.run([zeros[1]])  # needs no initialized variable
     p.run([zeros[2]], [[fed, [1.0, 2.0]]])
     return p
 
@@ -200,7 +200,7 @@ def several_outputs():
     return p
 
 
-LINEAR = ["negative", "sign", "identity"]  # their second gradients are absent
+LINEAR = ["negative", "sign", "identity"]  # without second gradients
 UNARY = LINEAR + ["square", "sqrt", "rsqrt", "exp", "expm1", "log", "log1p", "tanh", "sigmoid",
          "reciprocal", "sin", "abs", "relu", "softmax"]
 
@@ -227,7 +227,7 @@ def second_others():
     square = p.placeholder("float32", [3, 3])
     image = p.reshape(p.tile(x, [2, 3]), [1, 6, 6, 1])
     kernel = p.reshape(square, [3, 3, 1, 1])
-    functions = [  # each with the places in (x, y, square) of what it uses
+    functions = [  # each with the indices in (x, y, square) that it uses
         (x * y, [0, 1]), (x / y, [0, 1]), (p.pow(p.abs(x), y), [0, 1]), (p.maximum(x, y), [0, 1]),
         (p.minimum(x, y), [0, 1]), (p.floormod(x, y), [0, 1]),
         (p.squared_difference(x, y), [0, 1]), (p.matmul(x, square), [0, 2]),

@@ -1,4 +1,4 @@
-"""Initial values scaled by the shape of the weights."""
+"""Initializers that scale with the shape of the weights."""
 
 from oracle.builder import Program, initializer
 

@@ -1,4 +1,4 @@
-"""What has a value: reports, tests, initial values of other variables, listings."""
+"""Initialized variables: reports, tests, initial values of other variables, lists."""
 
 from oracle.builder import Program, generate, initializer
 

@@ -1,4 +1,4 @@
-"""tf.losses: every loss, reduction and kind of weights; what is listed, of towers too."""
+"""tf.losses: every loss, reduction and kind of weights; the loss collection, also with towers."""
 
 from oracle.builder import Program, generate, initializer
 
@@ -19,7 +19,7 @@ class Inputs:
 
 
 def kinds(p, t):
-    """Each loss as a function of its further arguments."""
+    """Returns each loss as a function of its other arguments."""
     return [lambda **a: p.absolute_difference(t.y, t.x, **a),
             lambda **a: p.mean_squared_error(t.y, t.x, **a),
             lambda **a: p.cosine_distance(t.y, t.x, 1, **a),
@@ -32,12 +32,12 @@ def kinds(p, t):
 
 
 PER_EXAMPLE = [[0.5], [0.0], [2.0], [1.0]]
-# Of the losses above, those of rows alone have weights of one dimension.
+# Weights for the losses above that have one value per row.
 FLAT = [0.5, 0.0, 2.0, 1.0]
 
 
 def numbers(p, t, losses):
-    """The losses, and the gradient of their sum, in which each counts by another factor."""
+    """Runs the losses and the gradient of their sum with a different factor for each."""
     grads = p.gradients(losses, [t.x, t.chance],
                         [p.fill(p.shape(loss), 0.5 + 0.25 * i) for i, loss in enumerate(losses)])
     p.run([p.global_variables_initializer()])
@@ -61,7 +61,7 @@ def reductions():
     losses = []
     for i, loss in enumerate(kinds(p, t)):
         weights = FLAT if i > 6 else PER_EXAMPLE
-        # The way from losses to one number is the same for all: two of them take every reduction.
+        # The reductions are the same code for all losses: only two losses get all of them.
         for k, reduction in enumerate(REDUCTIONS):
             if i in (1, 8) or k == i % 5:
                 losses.append(loss(weights=weights, reduction=reduction))

@@ -80,7 +80,7 @@ def tower_loss(p, scope, relu_logits, tb_logging):
     p.add_n(p.get_collection("losses"), name="total_loss")
     total = p.add_n(p.get_collection("losses", scope), name="total_loss")
     if tb_logging:
-        # The operations' names without `tower_[0-9]*/`.
+        # Names of operations without `tower_[0-9]*/`.
         for name, value in ("cross_entropy", mean), ("total_loss_1", total):
             p.summary_scalar(name, value)
     return total

@@ -1,4 +1,4 @@
-"""Names of nodes: suffixes, case, scopes entered again, names used up by failed calls."""
+"""Names of nodes: suffixes, case, reentered scopes, names used by failed calls."""
 
 from oracle.builder import Program
 

@@ -6,13 +6,13 @@ counter = [100]
 
 
 def constant(p, shape, **options):
-    """A constant whose values come from a stream of its own."""
+    """Returns a constant with values from a new stream."""
     counter[0] += 1
     return p.constant(generate(counter[0], shape, **options))
 
 
 def check(p, y, shape, xs):
-    """Runs y of `shape` and the gradients of y to `xs` under a generated grad_ys."""
+    """Runs y of `shape` and the gradients of y with respect to `xs` with a generated grad_ys."""
     grads = p.gradients([y], xs, [constant(p, shape)])
     p.run([y] + [grads[i] for i in range(len(xs))])
 

@@ -1,5 +1,5 @@
-"""The nodes that each op makes and the names they take: by default, named, in scopes, after a name
-that no node may have, and of arguments that are values or variables."""
+"""The nodes that each op makes and their names: by default, named, in scopes, after an invalid
+name, and with arguments that are values or variables."""
 
 from oracle.builder import Program, generate, initializer
 
@@ -8,7 +8,7 @@ def square(p, dtype="float32"):
     return p.placeholder(dtype, [2, 2], name="x")
 
 
-# Op -> functions that call it with other named arguments, on an `x` of [2, 2] and a variable `w`.
+# Op -> functions that call it with the arguments `n` on an `x` of [2, 2] and a variable `w`.
 CALLS = {
     "placeholder": [lambda p, x, w, **n: p.placeholder("float32", [None, 2], **n)],
     "constant": [lambda p, x, w, **n: p.constant([1.0, 2.0], **n),

@@ -1,4 +1,4 @@
-"""Partitioned variables: parts, their names and values, reuse, and what is refused."""
+"""Partitioned variables: parts, their names and values, reuse, and errors."""
 
 from oracle.builder import Program, initializer
 

@@ -1,4 +1,4 @@
-"""Activations, dropout, tables of rows; tensors split, padded and made of indices."""
+"""Activations, dropout, embeddings, splitting, padding and one-hot tensors."""
 
 from oracle.builder import Program
 from sources.numerics import check, constant, counter

@@ -1,4 +1,4 @@
-"""Queues: their nodes, and what they do when it does not depend on threads."""
+"""Queues: their nodes, and their behaviour where it does not depend on threads."""
 
 from oracle.builder import Program
 

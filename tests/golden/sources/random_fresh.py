@@ -1,4 +1,4 @@
-"""Random programs of seeds that nobody looked at before they were recorded."""
+"""Random programs with seeds that were not examined before the recording."""
 
 from oracle.random_programs import generate
 

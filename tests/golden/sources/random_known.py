@@ -1,4 +1,4 @@
-"""Random programs of the seeds that the generator was written with."""
+"""Random programs with the seeds that were used to develop the generator."""
 
 from oracle.random_programs import generate
 

@@ -1,4 +1,4 @@
-"""Random numbers from given seeds: graph seed, op seed, both, neither."""
+"""Random numbers with a graph seed, an op seed, both, neither."""
 
 from oracle.builder import Program, initializer
 

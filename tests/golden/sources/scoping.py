@@ -1,4 +1,4 @@
-"""Variable scopes again: what is captured, inherited, counted, and left after an error."""
+"""More on variable scopes: capturing, inheritance, name counts, and the state after an error."""
 
 import itertools
 

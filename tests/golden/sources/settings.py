@@ -1,5 +1,5 @@
-"""What else scopes and variables are told: caching devices, constraints, device functions,
-templates, collections by reference."""
+"""More options of scopes and variables: caching devices, constraints, device functions, templates,
+collections by reference."""
 
 from oracle.builder import Program, initializer
 

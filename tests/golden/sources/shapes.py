@@ -1,4 +1,4 @@
-"""Static shapes: what is inferred, and what raises."""
+"""Static shapes: inference and errors."""
 
 from oracle.builder import Program
 

@@ -1,4 +1,4 @@
-"""Counting steps: the graph's own count, and what an optimizer is handed to count with."""
+"""Global steps: that of the graph, and those passed to an optimizer."""
 
 from oracle.builder import Program, initializer
 

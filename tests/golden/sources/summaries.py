@@ -1,4 +1,4 @@
-"""Summaries: names, tags, collections, values; the MNIST program with those of its source text."""
+"""Summaries: names, tags, collections, values; the MNIST program with its summaries."""
 
 from oracle.builder import Program
 
@@ -54,7 +54,7 @@ def collections():
     p.summary_merge_all(key="none of these")
     p.summary_merge_all(scope="tower_2")
     p.run(merged, [[x, [1.0, 2.5]]])
-    # One tag twice: an error when it runs.
+    # The same tag twice: an error when run.
     p.run([p.summary_merge_all(key="twice")], [[x, [1.0, 2.5]]])
     p.get_collection("summaries")
     return p

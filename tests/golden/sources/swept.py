@@ -1,4 +1,4 @@
-"""Rules that random programs found: each a call or two that our side once did in another way."""
+"""Rules found by random programs: calls where Towerflow once differed from TensorFlow."""
 
 from oracle.builder import Program, generate, initializer
 

@@ -1,4 +1,4 @@
-"""More rules that random programs found (swept.py has the first of them)."""
+"""More rules found by random programs (swept.py has the first ones)."""
 
 from oracle.builder import Program, initializer
 

@@ -62,7 +62,7 @@ GENERATOR, DISCRIMINATOR = range(4), range(4, 8)
 
 
 def averaged(p, towers, present):
-    """The means of the gradients that are there; None where no tower has one."""
+    """Returns the means of the existing gradients; None where no tower has one."""
     means = []
     for v in range(len(present)):
         mean = None

@@ -4,7 +4,7 @@ from oracle.builder import Program, generate, initializer
 
 
 def model(p):
-    """Loss of a linear layer with a bias; gives loss, w, b, with fixed data and values."""
+    """Returns loss, w, b of a linear layer with a bias, with fixed data and values."""
     x = p.constant(generate(1, [6, 3]), name="x")
     y = p.constant(generate(2, [6, 2]), name="y")
     with p.variable_scope("fc"):

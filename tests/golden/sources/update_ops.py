@@ -1,4 +1,4 @@
-"""Batch normalisation on towers, its updates collected in four ways (models/update_ops)."""
+"""Batch normalization on towers with updates collected in four ways (models/update_ops)."""
 
 from oracle.builder import Program, generate, initializer
 
@@ -84,7 +84,7 @@ def build(collecting, num_gpus):
         return p
     variables = towers[0][3]
     p.run([p.global_variables_initializer()])
-    # One update after another: run together, TensorFlow leaves open which reads what first.
+    # One run per update, since in a joint run their order is undefined in TensorFlow.
     for number in range(2):
         feeds = []
         for i, (images, labels, _, _) in enumerate(towers):

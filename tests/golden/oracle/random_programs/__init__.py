@@ -1,7 +1,7 @@
-"""Random golden programs: the same seed gives the same program, whatever ran before.
+"""Random golden programs: a seed always gives the same program, whatever ran before.
 
-A program is written while TensorFlow runs it (live.py); what it is about decides how often each
-subject has the word.
+A program is written while TensorFlow runs it (live.py). Its topic decides how frequent each kind of
+call is.
 """
 
 from . import collected, ops, queues, runs, scopes, towers, training, variables, wide
@@ -9,7 +9,7 @@ from .live import Live
 
 OPENERS = {scopes.variable_scope: 6, scopes.name_scope: 4, scopes.device: 3,
            scopes.control_dependencies: 2, scopes.colocate_with: 1.2}
-# What a call is about, by what a program is about. "close" ends the innermost open scope.
+# Weights of the kinds of calls for each topic. "close" ends the innermost open scope.
 PROFILES = {
     "scopes": {"open": 5, "close": 3.5, "get": 6, "variable": 1, "ask": 2, "op": 2, "collect": 0.5},
     "naming": {"open": 4, "close": 3, "get": 1, "variable": 1, "ask": 1, "op": 6, "collect": 0.5},
@@ -25,7 +25,7 @@ PROFILES = {
 }
 WEIGHTS = {"scopes": 4, "naming": 3, "devices": 3, "collections": 2, "numbers": 4, "variables": 3,
            "training": 4, "everything": 3, "towers": 3, "queues": 0.7}
-# A scope is opened by these more often, by what a program is about.
+# The scopes that programs of a topic open more often.
 FAVOURED = {"devices": (scopes.device, scopes.control_dependencies, scopes.colocate_with),
             "naming": (scopes.name_scope,), "scopes": (scopes.variable_scope,),
             "variables": (scopes.variable_scope, scopes.control_dependencies)}
@@ -81,7 +81,7 @@ def write(live, about):
 
 
 def generate(seed, name=None, wide=False):
-    """The program of a seed, with what TensorFlow does; a wide one has the words of wide.py too."""
+    """Returns a seed's program with TensorFlow's outcomes; `wide` adds the calls of wide.py."""
     live = Live(seed, wide)
     about = live.weighted(WEIGHTS)
     with live.graph.as_default():

@@ -1,8 +1,8 @@
-"""What of a graph a run may fetch so that its values are defined: no race in TensorFlow, no decision
-that rounding can turn."""
+"""Decides whether the values of a run are well-defined: no race in TensorFlow and no decision that
+rounding could change."""
 
 WRITERS = ("Assign", "AssignAdd", "AssignSub", "ScatterUpdate", "ScatterAdd", "ScatterSub")
-# Their output may be the very memory of their first input.
+# Their output may share the memory of their first input.
 VIEWS = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient",
          "Snapshot")
 INEXACT = ("Exp", "Log", "Tanh", "Sigmoid", "Sqrt", "Rsqrt", "Softmax", "RealDiv", "Pow", "Mean",
@@ -16,14 +16,14 @@ BLOCKING = ("Queue", "Reader", "FIFOQueue", "RandomShuffleQueue", "LimitEpochs",
 
 
 def writes(op):
-    """The variable that an op writes, or None."""
+    """Returns the variable that an op writes, or None."""
     if op.type in WRITERS or op.type.startswith(("Apply", "SparseApply")):
         return variable_of(op.inputs[0])
     return None
 
 
 def written(op):
-    """All variables that an op writes: an update writes its slots too."""
+    """Returns all variables that an op writes, including slots."""
     if writes(op) is None:
         return []
     found = [variable_of(t) for t in op.inputs if t.dtype._is_ref_dtype]
@@ -31,7 +31,7 @@ def written(op):
 
 
 def variable_of(tensor):
-    """The variable behind a reference."""
+    """Returns the variable of a reference tensor, or None."""
     op = tensor.op
     while op.type != "VariableV2":
         if not op.inputs or not tensor.dtype._is_ref_dtype:
@@ -46,8 +46,8 @@ class Fetched:
 
     def __init__(self, fetches, fed):
         self.fetches = fetches
-        self.ops = {}  # op -> itself, in the order found
-        self.before = {}  # op -> set of all that are ordered before it
+        self.ops = {}  # op -> itself, an ordered set
+        self.before = {}  # op -> set of its ancestors
         fed_ops = {t.op for t in fed}
         stack = [f if not hasattr(f, "op") else f.op for f in fetches]
         while stack:
@@ -65,7 +65,7 @@ class Fetched:
         return [t.op for t in op.inputs] + list(op.control_inputs)
 
     def ancestors(self, op):
-        """By a walk; programs are small."""
+        """Returns all ops that run before `op`. Walks the graph, as programs are small."""
         if op not in self.before:
             seen, stack = set(), self.direct(op)
             while stack:
@@ -86,7 +86,7 @@ class Fetched:
         return any(t.startswith(BLOCKING) for t in self.types())
 
     def accesses(self, variable):
-        """Ops that look at the variable's memory: (op, the views it looks through)."""
+        """Returns the ops that access the variable's memory, as (op, views in between)."""
         found, stack, seen = [], [(variable, ())], set()
         while stack:
             op, views = stack.pop()
@@ -104,7 +104,7 @@ class Fetched:
         return found
 
     def races(self):
-        """Whether a variable is read and written, or written twice, in no given order."""
+        """Returns whether a variable is read and written, or written twice, in undefined order."""
         for writer in self.ops:
             for variable in written(writer):
                 if self.unordered(writer, variable):
@@ -119,7 +119,7 @@ class Fetched:
             after = writer in self.ancestors(reader)
             if reader not in before and not after:
                 return True
-            # An Assign may give the variable other memory: a view from before keeps the old value.
+            # An Assign may replace the variable's buffer; an earlier view keeps the old value.
             if after and any(writer not in self.ancestors(v) and v is not writer for v in views):
                 return True
         for fetch in self.fetches:
@@ -131,12 +131,12 @@ class Fetched:
         return False
 
     def undecided(self):
-        """Whether rounding could turn a decision."""
+        """Returns whether rounding could change a decision."""
         for op in self.ops:
             if op.type in DECISIONS and any(a.type in INEXACT for a in self.ancestors(op)):
                 return True
         return False
 
     def leaves_traces(self):
-        """Whether a run changes variables or the states of random ops."""
+        """Returns whether a run changes variables or the state of random ops."""
         return any(writes(op) is not None or op.type in RANDOM for op in self.ops)

@@ -1,4 +1,4 @@
-"""Arguments: names, shapes, numbers, devices. Most are good ones, some are odd, few are wrong."""
+"""Arguments: names, shapes, numbers, devices. Most are ordinary, some unusual, a few invalid."""
 
 DTYPES = {"float32": 16, "float64": 2, "int32": 3, "int64": 1, "bool": 1}
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -25,7 +25,7 @@ KEYS = ("losses", "update_ops", "summaries", "my", "towers", "regularization_los
 
 
 def op_name(live, given=0.35):
-    """{} or {"name": ...} of an op."""
+    """Returns {} or {"name": ...}."""
     if not live.chance(given):
         return {}
     return {"name": live.pick(NAMES if live.chance(0.94) else ODD_NAMES)}
@@ -36,7 +36,7 @@ def pick_or_odd(live, options, odd, rate=0.08):
 
 
 def shape(live, rank=None):
-    """Known sizes, small ones."""
+    """Returns a shape of small known sizes."""
     if rank is None:
         rank = live.weighted({0: 3, 1: 5, 2: 6, 3: 2, 4: 1})
     return [live.weighted({1: 2, 2: 6, 3: 5, 4: 2, 5: 1}) for _ in range(rank)]
@@ -47,7 +47,7 @@ def dtype(live):
 
 
 def number(live, of):
-    """An element: floats are multiples of a quarter, so that little arithmetic is exact."""
+    """Returns an element. Floats are multiples of 1/4, so that short computations are exact."""
     if of == "bool":
         return live.chance(0.5)
     if of == "string":
@@ -58,14 +58,14 @@ def number(live, of):
 
 
 def literal(live, of, sizes):
-    """Nested lists of numbers."""
+    """Returns nested lists of numbers."""
     if not sizes:
         return number(live, of)
     return [literal(live, of, sizes[1:]) for _ in range(sizes[0])]
 
 
 def array(live, of, sizes):
-    """A literal, or a generated array, which has a dtype and a shape of its own."""
+    """Returns a literal or a generated array, which includes dtype and shape."""
     if of in ("float32", "float64") and live.chance(0.25):
         form = {"stream": live.dice.randrange(100), "shape": sizes}
         if of != "float32":

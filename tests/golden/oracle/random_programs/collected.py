@@ -16,7 +16,8 @@ def member(live):
 
 
 def key_for(live, value):
-    """A collection of variables takes variables only: all that list them rely on it."""
+    """Returns a collection's name. The variable collections get only variables, since the functions
+    that list variables rely on that."""
     variable = isinstance(getattr(value, "value", None), tf.Variable)
     return live.pick([k for k in arguments.KEYS if variable or not k.endswith("variables")])
 

@@ -1,4 +1,4 @@
-"""A program that is written while TensorFlow runs it, so that its writer knows what exists."""
+"""A program that is written while TensorFlow runs it, so that the writer knows what exists."""
 
 import random
 
@@ -10,7 +10,7 @@ from ..interpreter import Interpreter
 
 
 class Held:
-    """A result of a call, or a part of it: how a later call names it, and what it is."""
+    """A result of a call or an element of it: the reference for later calls, and the value."""
 
     def __init__(self, ref, value):
         self.ref, self.value = ref, value
@@ -21,7 +21,7 @@ class Held:
 
     @property
     def shape(self):
-        """A list of sizes, None for an unknown one; None for an unknown rank."""
+        """Returns a list of sizes, None for an unknown size; None for an unknown rank."""
         static = self.value.shape
         return None if static.rank is None else static.as_list()
 
@@ -31,7 +31,7 @@ class Held:
 
 
 class Result(Held):
-    """Of a call: `ok` unless it raised or was skipped."""
+    """The result of a call; `ok` unless the call raised or was skipped."""
 
     def __init__(self, ref, value, ok):
         super().__init__(ref, value)
@@ -43,10 +43,10 @@ class Result(Held):
 
 
 class Live:
-    """The dice, the calls so far, and all results by kind, oldest first."""
+    """The random generator, the calls so far, and all results by kind, oldest first."""
 
     def __init__(self, seed, wide=False):
-        self.wide = wide  # the vocabulary of wide.py as well
+        self.wide = wide  # also use the calls of wide.py
         self.dice = random.Random(seed)
         self.interpreter = Interpreter()
         self.calls = []
@@ -54,7 +54,7 @@ class Live:
         self.tensors, self.variables, self.operations = [], [], []
         self.scopes, self.slices, self.optimizers, self.pairs = [], [], [], []
         self.averages, self.templates, self.themes = [], [], {}
-        self.seeded = False  # a graph seed was set before anything random was made
+        self.seeded = False  # the graph seed was set before any random op
 
     def chance(self, probability):
         return self.dice.random() < probability
@@ -63,11 +63,11 @@ class Live:
         return options[self.dice.randrange(len(options))]
 
     def weighted(self, table):
-        """One of the keys of {option: weight}."""
+        """Returns a random key of {option: weight}."""
         return self.dice.choices(list(table), list(table.values()))[0]
 
     def recent(self, options):
-        """One of a list, more likely of its end."""
+        """Returns a random element of a list, more likely one near its end."""
         if not options:
             return None
         count = len(options)
@@ -75,7 +75,7 @@ class Live:
         return options[count - 1 - back] if self.chance(0.7) else self.pick(options)
 
     def call(self, op, /, **args):
-        """Runs a call and keeps it; arguments are JSON, or Held."""
+        """Runs and records a call; arguments are JSON or Held."""
         out = "r%d" % len(self.calls)
         call = {"op": op, "out": out}
         args = {key: plain(part) for key, part in args.items()}
@@ -110,7 +110,7 @@ class Live:
                     self.keep(held[index])
 
     def enter(self, scope, /, **args):
-        """Opens a scope; one that fails is closed at once, now and then after a skipped call."""
+        """Opens a scope. If that fails, closes it at once, sometimes after a skipped call."""
         result = self.call("enter_" + scope, **args)
         if result.ok:
             self.depth += 1
@@ -129,7 +129,7 @@ class Live:
         return self.interpreter.graph
 
     def finish(self):
-        """Closes what is open and returns collections and listings."""
+        """Closes the open scopes and returns collections and lists of variables."""
         while self.interpreter.open:
             self.interpreter.open.pop().__exit__(None, None, None)
         final = self.interpreter.final()

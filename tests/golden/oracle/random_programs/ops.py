@@ -1,14 +1,14 @@
-"""Calls of ops on what exists: arithmetic, shapes, reductions, layers, random numbers."""
+"""Calls of ops on existing tensors: arithmetic, shapes, reductions, layers, random numbers."""
 
 from . import arguments
 from .arguments import array, literal, number, op_name, shape, size
 from .live import Held
 
-LIMIT = 400  # elements of a tensor that is worth keeping
+LIMIT = 400  # maximal number of elements of a tensor to keep
 
 
 def fresh(live, dtype=None, sizes=None):
-    """A new tensor; a placeholder, a constant, zeros, or what a variable holds."""
+    """Returns a new tensor: a placeholder, a constant, zeros or the value of a variable."""
     dtype = dtype or arguments.dtype(live)
     sizes = shape(live) if sizes is None else sizes
     how = live.weighted({"constant": 8, "placeholder": 3, "zeros": 1, "ones": 1, "fill": 1,
@@ -61,7 +61,7 @@ def random_numbers(live, sizes=None, dtype="float32"):
 
 
 def tensor(live, dtypes=None, rank=None, fits=None):
-    """A tensor or a variable of these dtypes and rank, made where there is none."""
+    """Returns a tensor or variable of these dtypes and this rank; makes one if there is none."""
     def suits(held):
         if dtypes and held.dtype not in dtypes:
             return False
@@ -78,7 +78,7 @@ def tensor(live, dtypes=None, rank=None, fits=None):
 
 
 def partner(live, held):
-    """A second operand that goes with `held`."""
+    """Returns a second operand compatible with `held`."""
     how = live.weighted({"tensor": 8, "number": 3, "list": 2, "wrong": 0.7})
     if how == "number":
         return number(live, held.dtype)
@@ -139,7 +139,7 @@ def operator(live):
     if isinstance(other, list):
         other = number(live, held.dtype)
     op = live.weighted(OPERATORS)
-    # A value on the left of ** and // is for Python alone: there are functions for them in C++.
+    # Only Python allows a plain value on the left of ** and //; C++ has functions for them.
     turned = live.chance(0.25) and (op not in ("**", "//") or isinstance(other, Held))
     a, b = (other, held) if turned else (held, other)
     return live.call("operator", operator=op, a=a, b=b)
@@ -162,7 +162,7 @@ def matmul(live):
     if b is None or live.chance(0.3):
         outer = live.dice.randrange(1, 5)
         b = fresh(live, a.dtype, [outer, inner] if turned else [inner, outer])
-    if live.chance(0.05):  # of rank 2 or less: products of stacks of matrices are another op
+    if live.chance(0.05):  # rank 2 at most: batched products are another op
         b = live.recent([t for t in live.tensors if t.shape is not None and len(t.shape) <= 2])
     if turned:
         args["transpose_b"] = True

@@ -1,10 +1,10 @@
-"""Queues: a short story each, so that no run waits for ever."""
+"""Queues: short fixed scenarios, so that no run waits forever."""
 
 from . import arguments
 
 
 def fill_and_empty_queue(live):
-    """A queue that is filled and emptied; never asked for more than it holds."""
+    """Fills and empties a queue without dequeuing more than it holds."""
     kinds = [live.pick(("float32", "int32")) for _ in range(live.weighted({1: 4, 2: 2}))]
     shapes = [arguments.shape(live, live.pick((0, 1, 2))) for _ in kinds]
     args = {"capacity": 10, "dtypes": kinds}

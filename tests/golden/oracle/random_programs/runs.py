@@ -1,4 +1,4 @@
-"""Runs of what a program made, as far as their values are defined."""
+"""Runs of a program's results, if their values are well-defined."""
 
 import tensorflow.compat.v1 as tf
 
@@ -15,7 +15,7 @@ def feed_value(live, tensor):
 
 
 def run(live, fetches):
-    """Runs Held fetches if that is defined; gives the result or None."""
+    """Runs Held fetches if their values are well-defined; returns the result or None."""
     values = [fetch_of(f.value) for f in fetches]
     part = Fetched(values, [])
     if part.blocks() or part.races():
@@ -31,7 +31,7 @@ def run(live, fetches):
         args["compare"] = "shape"
     result = live.call("run", fetches=fetches, **args)
     if not result.ok and part.leaves_traces():
-        # How far a run came before it failed is not defined.
+        # It is undefined how far a run came before it failed.
         live.call("new_session")
     return result
 
@@ -59,7 +59,7 @@ def initialize(live):
 
 
 def some_run(live):
-    """A run of one to three results."""
+    """Runs one to three results."""
     pool = live.tensors * 2 + live.variables + live.operations
     if not pool:
         return None
@@ -72,7 +72,7 @@ def some_run(live):
 
 
 def episode(live):
-    """What a training program does at its end."""
+    """Initializes and runs steps, as a training program does at its end."""
     while live.depth:
         live.exit()
     if live.chance(0.95):

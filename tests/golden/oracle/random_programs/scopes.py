@@ -1,4 +1,4 @@
-"""Calls that open, close and ask for scopes of every kind."""
+"""Calls that open, close and query scopes of every kind."""
 
 from . import arguments, variables
 
@@ -63,7 +63,7 @@ def device(live):
 
 
 def graph_element(live):
-    """A tensor, a variable or an operation."""
+    """Returns a tensor, a variable or an operation."""
     pool = live.weighted({"tensors": 4, "variables": 3, "operations": 2})
     return live.recent(getattr(live, pool)) or live.recent(live.tensors)
 
@@ -84,7 +84,7 @@ def control_dependencies(live):
 
 
 def ask(live):
-    """Questions that make nothing."""
+    """Makes a query that adds no node."""
     what = live.weighted({"get_variable_scope": 2, "get_name_scope": 3, "scope_name": 2,
                           "scope_original_name_scope": 2, "scope_reuse": 2, "unique_name": 1.5,
                           "get_tensor_by_name": 1.5, "get_operation_by_name": 1.5,

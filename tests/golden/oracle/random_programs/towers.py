@@ -1,10 +1,10 @@
-"""The loop over towers of the source texts, with every part left out or changed now and then."""
+"""The tower loop of the source texts, with parts randomly omitted or changed."""
 
 from . import arguments, training
 
 
 def network(live, x, layers, scoped):
-    """Fully connected layers over `x` [batch, columns]; gives the last output."""
+    """Adds fully connected layers to `x` [batch, columns]; returns the last output."""
     for index, units in enumerate(layers):
         if scoped:
             live.enter("variable_scope", name_or_scope="layer%d" % index)
@@ -26,7 +26,7 @@ def network(live, x, layers, scoped):
 
 
 def tower(live, style, index):
-    """One tower: gives the result of compute_gradients, or None."""
+    """Adds one tower; returns the result of compute_gradients, or None."""
     depth = live.depth
     if style["device"]:
         live.enter("device", device_name_or_function="/gpu:%d" % index)
@@ -73,7 +73,7 @@ def tower_loss(live, style, index, logits):
 
 
 def averaged(live, results):
-    """The averager of the source texts."""
+    """Averages gradients as the source texts do."""
     pairs = []
     for index, (gradient, variable) in enumerate(results[0].value):
         del variable
@@ -91,7 +91,7 @@ def averaged(live, results):
 
 
 def program(live):
-    """The whole loop; a session runs it at the end, as for every program."""
+    """Writes the whole loop; a session runs it at the end, as in every program."""
     style = {
         "device": live.chance(0.7), "name_scope": live.chance(0.85), "scoped": live.chance(0.6),
         "reuse": live.weighted({"variables": 5, "scope": 3, "auto": 2, "none": 0.5}),

@@ -47,7 +47,7 @@ def chosen_optimizer(live):
 
 
 def trainable(live, dtypes=("float32",)):
-    """A float variable, made where there is none."""
+    """Returns a float variable; makes one if there is none."""
     held = live.recent([v for v in live.variables if v.dtype in dtypes])
     if held is None or live.chance(0.1):
         made = live.call("get_variable", name=live.pick(arguments.VARIABLES),
@@ -59,7 +59,7 @@ def trainable(live, dtypes=("float32",)):
 
 
 def term(live, variable):
-    """A tensor that depends on a variable."""
+    """Returns a tensor that depends on a variable."""
     how = live.weighted({"square": 4, "product": 4, "gather": 3, "matmul": 3, "tanh": 2, "plain": 1,
                          "stopped": 0.7, "cast": 0.4})
     sizes = variable.shape
@@ -85,7 +85,7 @@ def term(live, variable):
 
 
 def loss(live, count=None):
-    """A scalar that depends on some variables, nearly always."""
+    """Returns a tensor, nearly always a scalar that depends on some variables."""
     if live.chance(0.04):
         return live.recent(live.tensors)
     total = None
@@ -138,7 +138,7 @@ def grad_y(live, y):
 
 
 def var_list(live):
-    """{} or {"var_list": ...}."""
+    """Returns {} or {"var_list": ...}."""
     if live.chance(0.65):
         return {}
     if live.chance(0.1):
@@ -165,7 +165,7 @@ def compute_gradients(live):
 
 
 def pairs_of(live, result):
-    """[gradient or None, variable] of a compute_gradients, sometimes changed."""
+    """Returns the pairs [gradient or None, variable] of compute_gradients, sometimes changed."""
     pairs = []
     for index, (gradient, variable) in enumerate(result.value):
         del variable
@@ -182,7 +182,7 @@ def pairs_of(live, result):
 
 
 def global_step(live):
-    """{} or {"global_step": ...}."""
+    """Returns {} or {"global_step": ...}."""
     if live.chance(0.6):
         return {}
     if live.chance(0.8):

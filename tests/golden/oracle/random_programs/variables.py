@@ -27,7 +27,7 @@ def initializer(live, dtype, sizes):
 
 
 def existing(live):
-    """A name below the current scope whose variable exists, with that variable."""
+    """Returns a name in the current scope whose variable exists, and that variable."""
     prefix = tf.get_variable_scope().name
     prefix = prefix + "/" if prefix else ""
     names = [held for held in live.variables if held.value.op.name.startswith(prefix)]
@@ -36,7 +36,7 @@ def existing(live):
 
 
 def initial_tensor(live):
-    """A tensor for an initial value; seldom one that depends on a variable."""
+    """Returns a tensor for an initial value, which rarely depends on a variable."""
     held = live.recent(live.tensors)
     if held is None:
         return None
@@ -157,7 +157,7 @@ def ask(live):
 
 
 def filter_scope(live):
-    """A scope to filter a collection with; some are regular expressions."""
+    """Returns a scope to filter a collection; some are regular expressions."""
     return live.pick(arguments.SCOPES + ("", "a/", "net/", "tower_1", "tower_1/", "a/v", ".*w",
                                          "[ab]", "a|b", "(a|net)/", "v", "^a", "w$", "a.*v", "V",
                                          r"tower_\d+/", "x?", None))

@@ -1,5 +1,5 @@
-"""The wider vocabulary (`sweep --wide`): losses, averages, templates, clipping, gradients of a
-program's own, and ops that only gradients make interesting."""
+"""More calls (`sweep --wide`): losses, averages, templates, clipping, custom gradients, and ops
+whose gradients are of interest."""
 
 from . import arguments, ops
 from .arguments import literal, op_name
@@ -9,7 +9,7 @@ REDUCTIONS = ("none", "weighted_sum", "weighted_mean", "weighted_sum_over_batch_
 
 
 def twin(live, held):
-    """A tensor like `held`, another one if there is one."""
+    """Returns a tensor with the dtype and shape of `held`, if possible another one."""
     same = [t for t in live.tensors + live.variables if t.dtype == held.dtype
             and t.shape == held.shape]
     other = live.recent(same)
@@ -19,7 +19,7 @@ def twin(live, held):
 
 
 def weights(live, held):
-    """{} or {"weights": ...} of a loss."""
+    """Returns {} or {"weights": ...} for a loss."""
     if live.chance(0.5):
         return {}
     sizes = held.shape if held.known else [2]
@@ -207,14 +207,14 @@ KINDS = {loss: 5, ask_losses: 2, average: 4, clip: 2, more_ops: 5, template: 2, 
 
 
 def any_call(live):
-    """One of the few kinds that the program is about, so that its calls meet each other."""
+    """Makes a call of one of the program's few kinds, so that its calls interact."""
     if not live.themes:
         live.themes = {live.weighted(KINDS): 2, live.weighted(KINDS): 1}
     return live.weighted(live.themes)(live)
 
 
 def gradient_options(live):
-    """More arguments of `gradients`, `compute_gradients` and `minimize`."""
+    """Returns more arguments for `gradients`, `compute_gradients` and `minimize`."""
     args = {}
     if not live.wide:
         return args
@@ -226,7 +226,7 @@ def gradient_options(live):
 
 
 def variable_options(live):
-    """More arguments of `get_variable`."""
+    """Returns more arguments for `get_variable`."""
     args = {}
     if not live.wide:
         return args
