@@ -1,5 +1,5 @@
-// The main of every test binary. doctest calls a run green that ran nothing, and a case green that
-// asserted nothing; here both fail, so that a mistyped filter or an emptied test is seen.
+// The main function of all test binaries. In doctest a run without test cases and a case without
+// assertions pass; here both fail, so that a mistyped filter or an empty test is noticed.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

@@ -21,7 +21,7 @@ DType dtype_called(const std::string& name) {
   throw ValueError("no dtype is called '" + name + "'");
 }
 
-/// The first `count` bytes of what is left, which is shortened by them.
+/// Removes the first `count` bytes of `rest` and returns them.
 std::string_view take(std::string_view& rest, std::uint64_t count) {
   if (count > rest.size()) throw ValueError("values.bin is shorter than list.json says");
   const std::string_view front = rest.substr(0, count);

@@ -13,12 +13,12 @@ struct NamedArray {
   Array value;
 };
 
-/// Arrays in a form that Python writes and reads too (support.py): FOLDER/list.json with name,
-/// dtype and shape of each, FOLDER/values.bin with their bytes one after another; before a string
-/// its length in 8 bytes.
+/// Reads arrays in the format that support.py also reads and writes: FOLDER/list.json with the
+/// name, dtype and shape of each array, FOLDER/values.bin with their bytes in order, each string
+/// preceded by its length in 8 bytes.
 std::vector<NamedArray> read_arrays(const std::filesystem::path& folder);
 
-/// The same, written; the folder is made.
+/// Writes arrays in the same format and creates the folder.
 void write_arrays(const std::filesystem::path& folder, const std::vector<NamedArray>& arrays);
 
 }  // namespace towerflow::interop

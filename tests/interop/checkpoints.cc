@@ -1,4 +1,4 @@
-// Checkpoints, both ways.
+// Writing checkpoints for TensorFlow and reading TensorFlow's.
 #include <cstdio>
 #include <map>
 
@@ -16,7 +16,8 @@
 namespace towerflow::interop {
 namespace {
 
-/// Variables under the names of the arrays, whatever those are, with their values.
+/// Returns variables with the values of the arrays, by the arrays' names, which need not be valid
+/// names of variables.
 std::map<std::string, Variable> variables_of(const std::vector<NamedArray>& arrays) {
   std::map<std::string, Variable> variables;
   for (const auto& [name, value] : arrays) variables.emplace(name, Variable(Operand(value)));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checkpoints that we save, restored by TensorFlow, and the other way round, bit for bit."""
+"""TensorFlow restores our checkpoints, and we restore TensorFlow's, bit for bit."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ NUMBERS = ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32"
 
 
 def tensors():
-    """Every dtype that is saved with any bits, and shapes at the edges."""
+    """Returns tensors of every dtype that can be saved, with random bits, and unusual shapes."""
     import numpy as np
     from support import dtype_called
     random, made = np.random.default_rng(2), {}
@@ -29,7 +29,7 @@ def tensors():
     made["string/long"] = strings([b"y" * 100000])
     made["A"], made["a.b"] = np.arange(4, dtype=np.int32), np.arange(3, dtype=np.int32)
     made["big"] = random.standard_normal([300, 1000]).astype(np.float32)
-    # More than one block of the index, which holds 256 KiB: names that have no beginning in common.
+    # Long names without a common prefix, so that the index has more than one block of 256 KiB.
     for i in range(40):
         made[f"{i:02}" + "long" * 2000] = np.array(i, np.int32)
     return made
@@ -110,7 +110,7 @@ class Checkpoints(InteropTest):
         return sorted(name for name in os.listdir(self.folder) if name.endswith(".index"))
 
     def test_state_files(self):
-        """max_to_keep, and what the other side takes for the newest."""
+        """Checks max_to_keep, and which checkpoint the other side considers the newest."""
         import numpy as np
         arrays = {"w": np.arange(3, dtype=np.float32)}
         source = write_arrays(self.folder / "in", arrays)
@@ -135,7 +135,7 @@ class Checkpoints(InteropTest):
                          [str(self.folder / "r-1")])
 
     def test_partitioned_variables(self):
-        """docs/differences.md: our parts are variables, TensorFlow's are slices of one."""
+        """docs/differences.md: our parts are saved as variables, TensorFlow's as slices of one."""
         import numpy as np
         tf, whole = self.tf, np.arange(12, dtype=np.float32).reshape(4, 3)
         ours("save_in_parts", write_arrays(self.folder / "in", {"w": whole}), self.folder / "ours")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What TensorBoard makes of an event file that the library wrote.
+"""TensorBoard reads an event file that the library wrote.
 
-    events.py    with $WRITE_EVENTS, the program of write_events.cc
+    events.py    runs $WRITE_EVENTS, the program of write_events.cc
 
-Needs a Python that has TensorBoard, which TensorFlow does not bring along; see support.py.
+Needs a Python with TensorBoard, which TensorFlow does not install; see support.py.
 """
 
 import os
@@ -34,7 +34,7 @@ class Events(unittest.TestCase):
     def accumulator(self, module, kind):
         from importlib import import_module
         package = import_module("tensorboard.backend.event_processing." + module)
-        # Zero keeps all events; by default of histograms only the last.
+        # Zero keeps all events; the default keeps only the last histogram.
         sizes = {"scalars": 0, "histograms": 0, "tensors": 0}
         accumulator = getattr(package, kind)(self.folder.name, size_guidance=sizes)
         accumulator.Reload()

@@ -1,4 +1,4 @@
-// Graphs as GraphDefs and MetaGraphDefs, with what is fed and what comes out.
+// Graphs as GraphDefs and MetaGraphDefs, with their feeds and results.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -43,8 +43,8 @@ std::vector<Tensor> refs(const std::vector<Variable>& variables) {
   return tensors;
 }
 
-/// Runs the program from the values of the variables now: what comes out first, the variables after
-/// each target has run once, and what comes out then.
+/// Runs the program from the current values of the variables. Writes the outputs before, the
+/// variables after running each target once, and the outputs then.
 void write_runs(const fs::path& folder, Session& session, const Program& program) {
   const std::vector<Tensor> variables = refs(global_variables());
   write_arrays(folder / "variables", named_values(session, variables));
@@ -64,7 +64,7 @@ void write_runs(const fs::path& folder, Session& session, const Program& program
   write_arrays(folder / "trained", named_values(session, refs(trainable_variables())));
 }
 
-/// The names in each collection that TensorFlow knows, a line each.
+/// Writes the names in the collections that TensorFlow also has, one per line.
 void write_collections(const fs::path& file) {
   std::ofstream lines(file);
   for (const char* key :
@@ -77,7 +77,7 @@ void write_collections(const fs::path& file) {
   }
 }
 
-/// The default graph, and what it gives for `program`, which is in it.
+/// Writes the default graph and the results of running `program`, which is in it.
 void write_program(const fs::path& folder, const Program& program) {
   const Operation init = global_variables_initializer();
   Graph& graph = get_default_graph();
@@ -96,7 +96,7 @@ void write_program(const fs::path& folder, const Program& program) {
   write_runs(folder, session, program);
 }
 
-/// Whether a run gives the same again: none of its ops is a queue, a reader or the like.
+/// Returns whether runs are repeatable: the graph has no queues, readers or similar ops.
 bool can_repeat(const Graph& graph) {
   const auto operations = graph.get_operations();
   return std::none_of(operations.begin(), operations.end(), [](const Operation& op) {
@@ -115,7 +115,7 @@ void graphs(const Arguments& arguments) {
     set_random_seed(1);
     write_program(folder / "programs" / name, build());
   }
-  // Sizes are unknown, where gradients have most nodes of their own.
+  // With unknown sizes gradients have the most nodes that TensorFlow's do not have.
   for (const testing::OpCase& one : testing::op_cases()) {
     DType dtype = one.python_dtype;
     if (dtype == DType::invalid) dtype = testing::has_float64(one) ? float64 : one.dtypes.front();

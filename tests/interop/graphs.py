@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Graphs that we export, imported and run by TensorFlow from the same values, and its own here."""
+"""TensorFlow imports and runs our exported graphs from the same values, and we run TensorFlow's."""
 
 import os
 import sys
@@ -12,11 +12,11 @@ PROGRAMS = ("collected_towers", "mnist", "ops", "slices", "three_stage_gan", "up
 
 
 class Graphs(InteropTest):
-    scaled = False  # whether an error counts in parts of the largest number of its array
+    scaled = False  # whether errors are relative to the largest number of an array
 
     @classmethod
     def setUpClass(cls):
-        os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its sums differ from one run to the next
+        os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its sums differ between runs
         cls.tf = tensorflow()
 
     def assert_close(self, found, wanted):
@@ -43,7 +43,7 @@ class Graphs(InteropTest):
         return self.tf.Session(config=config)
 
     def check_runs(self, folder, session, feeds, target_feeds=None):
-        """What write_runs of graphs.cc did, from the same values."""
+        """Repeats the runs of write_runs in graphs.cc from the same values."""
         outputs, updated = read_arrays(folder / "outputs"), read_arrays(folder / "updated")
         self.assert_close(self.values(session, outputs, feeds), outputs)
         for target in (folder / "targets").read_text().split():
@@ -63,7 +63,7 @@ class Graphs(InteropTest):
         return graph_def
 
     def initialize(self, session, init, variables):
-        """The initial values, which are random, are equal but for rounding."""
+        """Checks that the random initial values are equal up to rounding, then assigns ours."""
         graph = session.graph
         session.run(init)
         if variables:
@@ -98,7 +98,7 @@ class Graphs(InteropTest):
             self.check_reexported(folder, graph)
 
     def check_collections(self, folder):
-        """The same names in the same order on both sides."""
+        """Checks that both sides have the same names in the same order."""
         listed = [line.split(" ") for line in (folder / "collections").read_text().splitlines()]
         for key in {key for key, _ in listed}:
             wanted = [name for one, name in listed if one == key]
@@ -106,7 +106,7 @@ class Graphs(InteropTest):
         self.assertIn("variables", {key for key, _ in listed})
 
     def check_reexported(self, folder, graph):
-        """TensorFlow keeps what makes our nodes of its own again."""
+        """Checks that TensorFlow keeps the attributes from which we restore our own ops."""
         noted = {node.name: node.attr["_original_op"].s
                  for node in self.graph_def(folder).node if "_original_op" in node.attr}
         kept = {node.name: node.attr["_original_op"].s
@@ -127,13 +127,13 @@ class Graphs(InteropTest):
                     self.check_meta_graph(folder)
         cases = sorted((self.folder / "cases").iterdir())
         self.assertGreater(len(cases), 200)
-        self.scaled = True  # gradients add numbers of both signs
+        self.scaled = True  # gradients are sums of numbers with both signs
         for folder in cases:
             with self.subTest(case=folder.name):
                 self.check(folder)
 
     def build_program(self):
-        """A classifier of two layers, whose batch has no size; a loss of the weights."""
+        """Builds a two-layer classifier with an unknown batch size and a weight loss."""
         tf = self.tf
         x = tf.placeholder(tf.float32, [None, 4], name="x")
         labels = tf.placeholder(tf.int64, [None], name="labels")

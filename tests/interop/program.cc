@@ -1,23 +1,23 @@
-// What the library does with files, for the scripts beside it, which let TensorFlow do the same.
-// IN and OUT are folders of arrays (arrays.h); COMPRESSION is none, gzip or zlib.
+// Reads and writes files with the library for the scripts in this folder, which do the same with
+// TensorFlow. IN and OUT are folders of arrays (arrays.h); COMPRESSION is none, gzip or zlib.
 //
-//   write_records IN FILE COMPRESSION       the strings of the array `records` as a TFRecord file
-//   read_records FILE COMPRESSION OUT       and back; the records before damage are written too
-//   write_examples IN OUT                   arrays `number/feature` as Examples, in `examples`
-//   parse_examples FILE COMPRESSION SPEC OUT  a TFRecord file through a graph, see records.cc
-//   read_tensors PREFIX OUT                 all tensors of a checkpoint; prints a line `NAME KIND`
+//   write_records IN FILE COMPRESSION       writes the strings of array `records` as TFRecord file
+//   read_records FILE COMPRESSION OUT       the reverse; also writes the records before damage
+//   write_examples IN OUT                   writes arrays `number/feature` as Examples `examples`
+//   parse_examples FILE COMPRESSION SPEC OUT  parses a TFRecord file in a graph, see records.cc
+//   read_tensors PREFIX OUT                 reads all tensors of a checkpoint; prints `NAME KIND`
 //                                           for each that cannot be read
-//   save IN PREFIX KEEP STEP...             the arrays as variables, saved once a step
-//   save_in_parts IN PREFIX                 the arrays as variables of two parts each
-//   restore IN WHERE OUT                    variables of the dtypes and shapes of IN from a
-//                                           checkpoint, or from the newest of a training folder
+//   save IN PREFIX KEEP STEP...             saves the arrays as variables at each step
+//   save_in_parts IN PREFIX                 saves the arrays as variables of two parts each
+//   restore IN WHERE OUT                    restores variables like the arrays of IN from a
+//                                           checkpoint or the newest one of a training folder
 //   train IN OUT [PREFIX]                   see training.cc
-//   graphs OUT                              graphs, what they are fed, and what comes out: of the
-//                                           models in OUT/programs, of gradients in OUT/gradients
-//   run_meta_graph FOLDER                   TensorFlow's FOLDER/model.meta with its checkpoint
+//   graphs OUT                              writes graphs, feeds and results: of models to
+//                                           OUT/programs, of op test cases to OUT/cases
+//   run_meta_graph FOLDER                   runs TensorFlow's FOLDER/model.meta with its checkpoint
 //                                           FOLDER/model, see graphs.cc
 //
-// An error of the library is printed as `KIND: MESSAGE` and gives exit code 1.
+// Prints an error of the library as `KIND: MESSAGE` and then exits with code 1.
 #include "tests/interop/program.h"
 
 #include <cstdio>
@@ -31,7 +31,7 @@ using towerflow::interop::Arguments;
 
 struct Part {
   void (*run)(const Arguments& arguments);
-  std::size_t least, most;  // arguments
+  std::size_t least, most;  // number of arguments
 };
 
 const std::map<std::string, Part>& parts() {

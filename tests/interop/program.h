@@ -7,7 +7,7 @@ namespace towerflow::interop {
 
 using Arguments = std::vector<std::string>;
 
-// The parts of program.cc, each documented there.
+// The commands of program.cc, documented there.
 void write_records(const Arguments& arguments);
 void read_records(const Arguments& arguments);
 void write_examples(const Arguments& arguments);

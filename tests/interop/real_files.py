@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Files of other programs: what we read in each, and what TensorFlow reads there.
+"""Compares what we and TensorFlow read from files of other programs.
 
-In $TOWERFLOW_DATA, else ../shared/data from the project's root: tfrecord/, checkpoints/, events/.
+The files are in tfrecord/, checkpoints/ and events/ of $TOWERFLOW_DATA, by default ../shared/data
+from the project's root.
 """
 
 import json
@@ -20,7 +21,7 @@ EVENT_KINDS = {"simple_value": "scalar", "histo": "histogram", "tensor": "tensor
 
 
 def inspect(path, *more):
-    """The JSON of `towerflow inspect`."""
+    """Returns the JSON of `towerflow inspect`."""
     command = [os.environ["TOWERFLOW_COMMAND"], "inspect", str(path), "--json", *more]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                             timeout=LIMIT, check=True)
@@ -32,7 +33,7 @@ def files(folder, pattern="*"):
 
 
 class Feature:
-    """What our command says of a feature of all Examples, from TensorFlow's messages."""
+    """Computes our command's report on a feature of all Examples from TensorFlow's messages."""
 
     def __init__(self):
         self.kinds, self.counts, self.values = set(), [], []
@@ -122,7 +123,7 @@ class RealFiles(InteropTest):
                                  self.tf.train.latest_checkpoint(str(state.parent)))
 
     def their_tags(self, path):
-        """Of each tag kind, number of points, steps and for scalars the values' ends."""
+        """Returns the numbers of events and graphs, and for each tag its (step, value) pairs."""
         tags, events, graphs = {}, 0, 0
         for event in self.tf.train.summary_iterator(str(path)):
             events += 1

@@ -1,4 +1,4 @@
-// TFRecord files and Examples, both ways.
+// Writing TFRecord files and Examples for TensorFlow and reading TensorFlow's.
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -60,8 +60,8 @@ Array default_of(const json& feature, DType dtype, const Shape& shape) {
   return Array::of(shape, values.get<std::vector<std::string>>());
 }
 
-/// {"key": {"kind": "fixed", "dtype": "int64", "shape": [2], "default": [1, 2]}, ...}; the kinds
-/// "variable" and "sequence" have no default, the former no shape.
+/// Decodes {"key": {"kind": "fixed", "dtype": "int64", "shape": [2], "default": [1, 2]}, ...}. The
+/// kinds "variable" and "sequence" have no default, "variable" also no shape.
 MixedFeatures features_of(const json& spec) {
   MixedFeatures features;
   for (const auto& [key, feature] : spec.items()) {
@@ -115,8 +115,8 @@ void write_examples(const Arguments& arguments) {
   write_arrays(arguments[1], {{"examples", strings(serialized)}});
 }
 
-/// Writes `number/key` for each Example and feature, of a variable one `number/key/indices` and so
-/// on. SPEC is the name of a JSON file.
+/// Writes `number/key` for each Example and feature; for a variable-length feature
+/// `number/key/indices` and so on. SPEC is the name of a JSON file.
 void parse_examples(const Arguments& arguments) {
   Graph graph;
   const auto guard = graph.as_default();

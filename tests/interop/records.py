@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TFRecord files and Examples that we write, read by TensorFlow, and the other way round."""
+"""TensorFlow reads our TFRecord files and Examples, and we read TensorFlow's."""
 
 import gzip
 import json
@@ -24,14 +24,14 @@ SPEC = {
 
 
 def records():
-    """Empty ones, every byte, and one of 3 MiB that no buffer holds."""
+    """Returns records: empty ones, all bytes, and one of 3 MiB, larger than any buffer."""
     import numpy as np
     big = np.random.default_rng(1).integers(0, 256, 3 << 20, np.uint8).tobytes()
     return [b"", b"one", bytes(range(256)), b"", big, b"\0" * 100000, b"last", b""]
 
 
 def examples():
-    """By number the features of an Example: all three kinds, present, absent and empty."""
+    """Returns the features of each Example: all three kinds, present, absent and empty."""
     import numpy as np
     floats = np.array([0x7fc00001, 0x80000000, 1, 0x7f800000], np.uint32).view(np.float32)
     limits = np.array([-2**63, 2**63 - 1, 0, 1, -1, 300], np.int64)
@@ -56,7 +56,7 @@ class Records(InteropTest):
                 writer.write(record)
 
     def read_theirs(self, file, compression):
-        """The records before an error, and the kind of that."""
+        """Returns the records before an error, and the kind of the error."""
         options = self.tf.io.TFRecordOptions(compression_type=COMPRESSIONS[compression])
         found = []
         try:
@@ -91,8 +91,8 @@ class Records(InteropTest):
                     self.assertEqual(unpack(our_file.read_bytes()), unpack(their_file.read_bytes()))
 
     def test_damage(self):
-        """A bit turned over in each part of the second record, and an end inside each. A file that
-        ends inside a header has an end for TensorFlow (docs/differences.md)."""
+        """Flips a bit in each part of the second record, or truncates the file there. TensorFlow
+        accepts a file that ends inside a header (docs/differences.md)."""
         file = self.folder / "damaged"
         self.write_theirs(file, "none", [b"first", b"second", b"third"])
         whole, start = file.read_bytes(), 12 + 5 + 4
@@ -109,7 +109,7 @@ class Records(InteropTest):
                     self.assertEqual(self.read_ours(file, "none"), ([b"first"], "DataLossError"))
 
     def test_damage_of_compressed_files(self):
-        """Where TensorFlow complains we do, with no fewer records before it; we always do."""
+        """We always report an error, TensorFlow not always, and return no fewer records before."""
         file, content = self.folder / "damaged", [bytes([i]) * (50 * i) for i in range(40)]
         for compression in ("gzip", "zlib"):
             self.write_theirs(file, compression, content)
@@ -164,7 +164,7 @@ class Records(InteropTest):
         return made
 
     def parse_theirs(self, file, compression, spec):
-        """As our program names them: number/key, number/key/indices, ..."""
+        """Names the results like our program: number/key, number/key/indices, ..."""
         tf, found = self.tf, {}
         with tf.Graph().as_default(), tf.Session() as session:
             files = tf.FIFOQueue(1, [tf.string], [[]])
@@ -190,7 +190,7 @@ class Records(InteropTest):
         return read_arrays(self.folder / "parsed")
 
     def test_examples_through_graphs(self):
-        """Our file through TensorFlow's reader and parser, and TensorFlow's through ours."""
+        """Parses our file with TensorFlow's reader and parser, and TensorFlow's file with ours."""
         for compression in COMPRESSIONS:
             with self.subTest(compression=compression):
                 our_file, their_file = self.folder / "ours", self.folder / "theirs"

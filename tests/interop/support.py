@@ -1,7 +1,7 @@
-"""What the tests beside TensorFlow share: finding it, running our program, arrays in files.
+"""Shared by the interop tests: finding TensorFlow, running our program, arrays in files.
 
 $INTEROP_PROGRAM is the program of program.cc. The Python that runs a test needs TensorFlow, or
-$TF_PYTHON names one that has it; without one the test is skipped.
+$TF_PYTHON names a Python that has it; otherwise the test is skipped.
 """
 
 import importlib.util
@@ -17,11 +17,11 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "samples" / "mnist"
-LIMIT = 600  # seconds, for one run of our program
+LIMIT = 600  # seconds for one run of our program
 
 
 class OurError(Exception):
-    """What the library threw: `kind` is the name of the class."""
+    """An error that the library threw: `kind` is the name of its class."""
 
     def __init__(self, kind, message):
         super().__init__(f"{kind}: {message}")
@@ -29,7 +29,7 @@ class OurError(Exception):
 
 
 def ours(*arguments):
-    """Runs our program; what it printed, as lines."""
+    """Runs our program and returns the lines it printed."""
     command = [os.environ["INTEROP_PROGRAM"], *map(str, arguments)]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                             timeout=LIMIT, check=False)
@@ -42,7 +42,7 @@ def ours(*arguments):
 
 
 def tensorflow():
-    """TensorFlow in its 1.x behaviour."""
+    """Returns TensorFlow with 1.x behaviour."""
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     import tensorflow.compat.v1 as tf
@@ -64,7 +64,7 @@ def dtype_called(name):
 
 
 def write_arrays(folder, arrays):
-    """The form of arrays.h; strings are `bytes` in arrays of objects."""
+    """Writes arrays in the format of arrays.h; strings are `bytes` in object arrays."""
     import numpy as np
     folder.mkdir(parents=True, exist_ok=True)
     listed = []
@@ -102,7 +102,7 @@ def read_arrays(folder):
 
 
 def strings(texts):
-    """A vector of strings."""
+    """Returns a vector of strings."""
     import numpy as np
     array = np.empty(len(texts), object)
     array[:] = texts
@@ -110,13 +110,13 @@ def strings(texts):
 
 
 def tensor(value):
-    """What TensorFlow gave, as an array; a scalar string is `bytes` there."""
+    """Converts a value from TensorFlow, whose scalar strings are `bytes`, to an array."""
     import numpy as np
     return strings([value]).reshape([]) if isinstance(value, bytes) else np.asarray(value)
 
 
 class InteropTest(unittest.TestCase):
-    """Each test has a folder of its own."""
+    """Gives each test a temporary folder."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -124,7 +124,7 @@ class InteropTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def assert_same_arrays(self, ours, theirs):
-        """Equal names, dtypes, shapes and bits."""
+        """Asserts equal names, dtypes, shapes and bits."""
         self.assertEqual(sorted(ours), sorted(theirs))
         for name, array in ours.items():
             self.assert_same_array(array, theirs[name], name)
@@ -140,7 +140,7 @@ class InteropTest(unittest.TestCase):
 
 
 def main(module="tensorflow"):
-    """Runs the tests of the script, in a Python that has the module; 77 where there is none."""
+    """Runs the script's tests in a Python that has `module`; returns 77 if there is none."""
     if importlib.util.find_spec(module) is None:
         python = os.environ.pop("TF_PYTHON", None)
         if python:

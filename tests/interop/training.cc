@@ -1,4 +1,4 @@
-// Steps of the MNIST net on towers with fed batches, from given values or from a checkpoint.
+// Trains the MNIST net on towers with fed batches, from given values or from a checkpoint.
 #include <map>
 
 #include "models/mnist.h"
@@ -8,9 +8,9 @@
 
 namespace towerflow::interop {
 
-/// IN holds images/STEP/TOWER, labels/STEP/TOWER and, unless a checkpoint is given, the value of
-/// each trained variable under its name. OUT gets the losses [steps, towers], and a checkpoint of
-/// what was trained, OUT/model.ckpt-STEP.
+/// IN has images/STEP/TOWER, labels/STEP/TOWER and, unless a checkpoint is given, the value of each
+/// trained variable under its name. Writes the losses [steps, towers] to OUT and the trained model
+/// to the checkpoint OUT/model.ckpt-STEP.
 void train(const Arguments& arguments) {
   std::map<std::string, Array> in;
   for (NamedArray& array : read_arrays(arguments[0])) in.emplace(array.name, array.value);

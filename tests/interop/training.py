@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The MNIST net on two towers: trained by one side, continued by the other from its checkpoint.
+"""The MNIST net on two towers: one side trains, the other continues from its checkpoint.
 
-Both continue from each checkpoint, on the same batches of the sample's digits. The checkpoints hold
-the same tensors, Momentum's slots and the global step among them, and the losses agree.
+Both sides continue from each checkpoint on the same batches of the sample's digits. The checkpoints
+have the same tensors, including Momentum's slots and the global step, and the losses agree.
 """
 
 import sys
@@ -14,7 +14,7 @@ from support import (  # noqa: E402
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 TOWERS, BATCH, RATE, MOMENTUM = 2, 16, 0.01, 0.9  # the rates are those of training.cc
 FIRST, NEXT = 5, 10  # steps before the checkpoint and after it
-LIMIT = 1e-5  # of a loss, relative
+LIMIT = 1e-5  # of the relative error of a loss
 
 
 class Training(InteropTest):
@@ -25,7 +25,7 @@ class Training(InteropTest):
 
     @classmethod
     def read_digits(cls):
-        """Images and labels of the sample, as many as are wanted."""
+        """Returns as many images and labels of the sample as the steps need."""
         import numpy as np
         tf = cls.tf
         file = str(SAMPLE / "train.tfrecords.gz")
@@ -41,7 +41,7 @@ class Training(InteropTest):
         return np.array(images), np.array(labels, np.int32)
 
     def batches(self, first, count):
-        """Arrays as training.cc wants them; steps are counted from 0 in each part."""
+        """Returns the arrays that training.cc reads; steps count from 0 in each part."""
         images, labels = self.digits
         found = {}
         for step in range(count):
@@ -52,8 +52,8 @@ class Training(InteropTest):
         return found
 
     def initial(self):
-        """As the program's own initializers give them, but for the last layer: its weights are so
-        small that ten steps would hardly move the losses."""
+        """Returns values like those of the program's initializers, but with a larger last layer, as
+        with its small weights ten steps would hardly change the losses."""
         import numpy as np
         from oracle import mnist_net
         random = np.random.default_rng(3)
@@ -63,15 +63,15 @@ class Training(InteropTest):
         return dict(values, **{"softmax_linear/weight": values["softmax_linear/weight"] * 50})
 
     def train_ours(self, part, batches, prefix=None):
-        """Losses [step, tower], and the prefix of the checkpoint after them."""
+        """Returns the losses [step, tower] and the prefix of the checkpoint after them."""
         folder = write_arrays(self.folder / (part + "_in"), batches)
         out = self.folder / part
         ours("train", folder, out, *([prefix] if prefix else []))
         return read_arrays(out)["losses"], self.tf.train.latest_checkpoint(str(out))
 
     def train_theirs(self, part, batches, prefix=None):
-        """Gradients are fetched and fed: in one run TensorFlow may update a variable while another
-        gradient still reads it."""
+        """Same with TensorFlow. Gradients are fetched and then fed to the update: in a single run
+        TensorFlow may update a variable that another gradient still reads."""
         import numpy as np
         from oracle import mnist_net
         tf, out, losses = self.tf, self.folder / part, []

@@ -1,4 +1,4 @@
-// write_events FOLDER: summaries of three steps, and the graph that made them, for events.py.
+// write_events FOLDER: writes summaries of three steps and their graph for events.py.
 #include <towerflow/tf.h>
 
 #include <cstdio>

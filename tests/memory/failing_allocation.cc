@@ -20,7 +20,7 @@ namespace {
 using towerflow::testing::Taken;
 
 std::atomic<long> counted[3];
-std::atomic<long> refused{-1};  // -1: nothing is counted
+std::atomic<long> refused{-1};  // -1: no counting
 std::atomic<Taken> refused_kind{Taken::object};
 
 const void* program() {
@@ -32,8 +32,8 @@ const void* program() {
   return base;
 }
 
-/// Returns whether this program's code asks for memory: whether it is the first on the stack, from
-/// `caller` on, apart from libraries that only pass the request on.
+/// Returns whether this program's code requests the memory: whether it is the first on the stack
+/// from `caller` on, apart from libraries that only pass requests on.
 bool is_called_by_program(const void* caller) {
   void* frames[24];
   const int depth = backtrace(frames, 24);
@@ -50,10 +50,10 @@ bool is_called_by_program(const void* caller) {
   return false;
 }
 
-/// Counts what is asked for; whether it is to be refused.
+/// Counts a request and returns whether to refuse it.
 bool refuses(Taken kind, const void* caller) {
   if (refused.load(std::memory_order_relaxed) < 0) return false;
-  thread_local bool inside = false;  // dladdr and backtrace
+  thread_local bool inside = false;  // dladdr and backtrace may allocate
   if (inside) return false;
   inside = true;
   bool result = false;
@@ -82,7 +82,7 @@ namespace towerflow::testing {
 
 void fail_allocation(Taken kind, long number) {
   void* frames[4];
-  backtrace(frames, 4);  // loads what it needs
+  backtrace(frames, 4);  // loads its libraries now
   program();
   if (number >= 0) {
     for (auto& count : counted) count = 0;

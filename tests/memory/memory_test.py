@@ -1,9 +1,9 @@
-"""Little memory, or none at one moment, ends a program with an error or lets it finish: no crash,
-no wait for ever.
+"""With little memory, or when an allocation fails, a program finishes or ends with an error. It
+neither crashes nor hangs.
 
-$TOWER_PROGRAM trains two towers through queues, $TOWERFLOW_COMMAND is the command. The first tests
-limit their address space, the last refuses one allocation of the library's own. A few rounds of
-each; $TOWERFLOW_MEMORY_ROUNDS sets another number.
+$TOWER_PROGRAM trains two towers with queues, $TOWERFLOW_COMMAND is the command. The first tests
+limit the address space, the last one refuses a single request of the library's code.
+$TOWERFLOW_MEMORY_ROUNDS is the number of rounds of each test.
 """
 
 import collections
@@ -19,7 +19,7 @@ COMMAND = os.environ["TOWERFLOW_COMMAND"]
 PROGRAM = os.environ["TOWER_PROGRAM"]
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
 ROUNDS = int(os.environ.get("TOWERFLOW_MEMORY_ROUNDS", 12))
-HANG = 120  # seconds: far more than any of these runs takes
+HANG = 120  # seconds, far longer than any of these runs
 MIB = 1 << 20
 
 
@@ -32,7 +32,7 @@ class MemoryTest(unittest.TestCase):
         self.bad = []
 
     def run_once(self, arguments, what, limit=None):
-        """Counts how the run ended; its output."""
+        """Counts how the run ended and returns its output."""
         def limited():
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if limit:
@@ -65,7 +65,7 @@ class MemoryTest(unittest.TestCase):
                          "\n".join(self.bad[:20]))
 
     def limits(self):
-        """Address spaces from 300 to 600 MiB."""
+        """Returns sizes of the address space from 300 to 600 MiB."""
         return [int((300 + 300 * i / max(ROUNDS - 1, 1)) * MIB) for i in range(ROUNDS)]
 
     def test_limited_program(self):

@@ -1,14 +1,14 @@
-// Two towers with queues, a saver and summaries, as a user writes them: what memory_test.py runs
-// with little memory, or while something that it takes from the system is refused.
+// Two towers with queues, a saver and summaries, as a user writes them. memory_test.py runs the
+// program with little memory or while one of its requests to the system is refused.
 //
 //   tower_program FOLDER              trains three steps there
 //   tower_program FOLDER KIND NUMBER  the same while the NUMBERth "object", "block" or "thread" is
 //                                     refused, then once more in the same process
 //
-// It runs no kernel of oneDNN, which reads through null pointers where it gets no memory.
+// Runs no kernel of oneDNN, which dereferences null pointers if it gets no memory.
 //
-// Prints "finished" or "error: ..", and how many of each kind were taken. Exit code 3 when the
-// process was of no use afterwards.
+// Prints "finished" or "error: .." and how many of each kind were taken. Exits with 3 if the
+// process was unusable afterwards.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -23,7 +23,7 @@ using namespace towerflow::testing;
 
 constexpr int kSteps = 3, kBatch = 4;
 
-/// A batch of numbers and what is to be learned of them, through two queues with runners.
+/// Returns a batch of numbers and their targets from two queues with runners.
 std::array<tf::Tensor, 2> inputs() {
   const tf::FIFOQueue rows = tf::train::range_input_producer(16, {.seed = 7});
   const tf::Tensor x = tf::cast(tf::Tensor(rows.dequeue()), tf::float32);
@@ -79,7 +79,7 @@ void train(tf::Graph& graph, const std::string& folder) {
   if (steps != kSteps) throw std::logic_error("stopped without an error");
 }
 
-/// Returns whether a program that failed has left no scope open, nor another default graph.
+/// Returns whether a failed program has left no open scope and no other default graph.
 bool has_no_open_scopes(tf::Graph& graph) {
   const auto& scopes = graph.scopes();
   return scopes.name.empty() && scopes.devices.empty() && scopes.hidden_devices.empty() &&
@@ -87,7 +87,7 @@ bool has_no_open_scopes(tf::Graph& graph) {
          tf::get_variable_scope()->name().empty() && &tf::get_default_graph() == &graph;
 }
 
-/// Trains. Returns whether it finished, or left nothing behind when it failed.
+/// Trains; returns whether no scope was left open. In the second attempt training must also finish.
 bool train_or_clean_up(const std::string& folder, const char* when) {
   tf::Graph graph;
   const auto g = graph.as_default();

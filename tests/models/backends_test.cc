@@ -1,4 +1,4 @@
-// A backend that a program brings: it lacks what it lacks, and every model runs on it.
+// A backend that a program adds: all models run on it although it lacks kernels.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -14,10 +14,10 @@ using testing::Step;
 
 namespace {
 
-/// Ops that it has no kernel for, besides those that only rewrites make.
+/// Ops without a kernel on the backend, besides those that only rewrites make.
 std::set<std::string> lacking;
 
-/// An accelerator with kernels for single ops, but none for what they are fused to.
+/// An accelerator with kernels for single ops, but none for fused ops.
 class PlainBackend final : public SimBackend {
  public:
   explicit PlainBackend(int count) : SimBackend({.count = count, .latency = 0}) {}
@@ -57,7 +57,7 @@ Outcome run(Step (*make)(), const ConfigProto& config) {
   return ran;
 }
 
-/// How many nodes of an op, or of any for "", are on a device.
+/// Returns how many nodes of `op`, or of any op for "", are placed on a device.
 int placed_on(const std::vector<Placement>& placements, const std::string& op,
               const std::string& device) {
   return static_cast<int>(

@@ -1,6 +1,6 @@
-// Accelerators change when things happen, never a bit of what happens.
+// Accelerators change the timing of a step, but no bit of its results.
 //
-// TOWERFLOW_DELAY_SEEDS says for how many seeds of random delays the models are trained.
+// TOWERFLOW_DELAY_SEEDS is the number of seeds of random delays with which models are trained.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ using testing::trained;
 
 namespace {
 
-/// Makes variables on the first accelerator, whatever the model asks for.
+/// Makes variables on the first accelerator, whatever device the model requests.
 Variable on_accelerator(const VariableGetter& getter, const std::string& name,
                         const std::optional<Shape>& shape, const GetVariableOptions& options) {
   const auto gpu = tf::device("/gpu:0");

@@ -1,5 +1,5 @@
-// The graphs of the models as GraphDef and MetaGraphDef, made again of them: the same nodes, the
-// same plans, the same numbers.
+// The models' graphs, exported as GraphDef and MetaGraphDef and imported again, have the same
+// nodes, plans and values.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -15,7 +15,7 @@ using testing::Program;
 
 namespace {
 
-/// A program by the names of what is fed and fetched.
+/// A program with feeds and fetches by name.
 struct Named {
   std::vector<std::string> outputs, targets;
   std::vector<std::pair<std::string, Array>> feeds, target_feeds;
@@ -31,7 +31,7 @@ struct Named {
     }
   }
 
-  /// The outputs, then each target by itself, then all together.
+  /// Returns runs of the outputs, then of each target separately, then of all together.
   std::vector<std::pair<std::vector<Fetch>, Feeds>> runs_in(const Graph& graph) const {
     const auto found_feeds = [&](const auto& named) {
       Feeds found;
@@ -52,7 +52,7 @@ struct Named {
   }
 };
 
-/// Plans of all that the program fetches, and what comes out of a run of each.
+/// The plans of all runs of a program, and their results.
 struct Behaviour {
   std::vector<std::string> plans;
   std::vector<Array> values;
@@ -74,7 +74,7 @@ Behaviour run_behaviour(Graph& graph, const Named& program, const ConfigProto& c
   return found;
 }
 
-/// The nodes as the graph has them.
+/// Returns the nodes as they are in the graph.
 std::vector<NodeDef> nodes_of(const Graph& graph) {
   return graph.as_graph_def({.add_shapes = true, .to_look_at = true}).node;
 }

@@ -1,5 +1,5 @@
-// MNIST from files: stopped and continued at random steps, with other numbers of reader threads and
-// a busy machine, a run ends in the files of one that was not stopped.
+// MNIST from files: a run that is stopped and resumed at random steps, with other numbers of reader
+// threads and on a busy machine, ends with the same files as an uninterrupted run.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// Threads that compute at random moments, so that all others are late at random.
+/// Threads that compute at random times and so delay all other threads randomly.
 class Noise {
  public:
   Noise() {
@@ -46,7 +46,7 @@ class Noise {
   std::vector<std::thread> threads_;
 };
 
-/// The first `count` training digits of the sample as a file of their own.
+/// Writes the first `count` training digits of the sample to a file.
 void write_digits(const std::filesystem::path& folder, int count) {
   data::TFRecordReader sample(test::source_root() / "samples/mnist/train.tfrecords.gz");
   data::TFRecordWriter writer(folder / "train.tfrecords");

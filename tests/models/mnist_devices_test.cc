@@ -1,4 +1,4 @@
-// MNIST on towers: what the devices are changes when things happen, never a bit of what happens.
+// MNIST on towers: the kind of the devices changes the timing, but no bit of the results.
 #include <doctest/doctest.h>
 
 #include "models/mnist.h"
@@ -15,7 +15,7 @@ struct Trained {
   RunMetadata last;
 };
 
-/// Three steps of two towers on batches of 4 that lie in variables.
+/// Trains two towers for three steps on batches of 4 that are stored in variables.
 Trained trained_on(const models::DeviceOptions& devices) {
   Graph graph;
   const auto guard = graph.as_default();

@@ -1,4 +1,4 @@
-"""What belongs to one model alone stays small: the rest is shared."""
+"""The code that is specific to one model stays small; the rest is shared."""
 
 import pathlib
 import re

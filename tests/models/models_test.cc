@@ -1,4 +1,4 @@
-// The models as those who train, time and evaluate them have them.
+// The models as the commands train, bench and eval use them.
 #include <doctest/doctest.h>
 
 #include <set>

@@ -1,8 +1,7 @@
-// What each switch of the planner is worth, pinned for three training steps: kernels, copies and
-// waits in a step, and whether its values stay as they are.
+// The effect of each switch of the planner on three training steps: the pinned numbers of kernels,
+// copies and waits in a step, and whether the values stay the same.
 //
-// After a change that is meant to change the counts, the message of the failing check shows the new
-// table.
+// After an intended change of the counts, the message of the failing check shows the new table.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -21,8 +20,8 @@ namespace {
 
 struct Outcome {
   PlanCounts counts;
-  std::size_t copied = 0;  ///< bytes that cross between memories
-  double moved = 0;        ///< bytes that kernels read and write at least
+  std::size_t copied = 0;  ///< bytes copied between memories
+  double moved = 0;        ///< lower bound of the bytes that kernels read and write
   std::vector<Array> values;
 };
 

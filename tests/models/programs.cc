@@ -9,11 +9,12 @@
 namespace towerflow::testing {
 namespace {
 
-/// Numbers between -1 and 1 that are the same in each run.
+/// Returns numbers between -1 and 1 that are the same in each run.
 Array numbers(const Shape& shape) {
   Array array(float32, shape);
   for (std::int64_t i = 0; i < array.elements(); ++i) {
-    // Without a pattern: where sums are nearly equal, rounding decides what a pool lets through.
+    // Hashed, without a pattern: with nearly equal sums, rounding would decide the maximum in a
+    // pool.
     std::uint64_t bits = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15ULL;
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
     bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
@@ -31,7 +32,7 @@ Array labels(const Shape& shape, std::int64_t classes) {
   return array;
 }
 
-/// With pictures that are fed.
+/// Builds the MNIST model with fed images.
 Program mnist() {
   Program program;
   const auto batch = [&] {
@@ -61,14 +62,14 @@ Program three_stage_gan() {
   return program;
 }
 
-/// The gradients that updates behind `op` apply.
+/// Adds the gradients that the updates before `op` apply to `found`.
 void find_gradients(const Operation& op, std::vector<Tensor>& found) {
   if (op.type() == "ApplyGradientDescent") found.push_back(op.input(2));
   for (const Operation& before : op.control_inputs()) find_gradients(before, found);
 }
 
-/// The update gets gradients of its own: TensorFlow lets it run while gradients that nothing gates
-/// still read the variables.
+/// Builds the model; its update is fed with given gradients, since in TensorFlow the update may run
+/// while ungated gradients still read the variables.
 Program collected_towers() {
   Program program;
   const auto built = models::collected_towers::build({.num_gpus = 2});

@@ -1,4 +1,4 @@
-// The models, and programs of ops that they do not use, with what is fed and fetched.
+// The models, and programs with ops that they do not use, with feeds and fetches.
 #pragma once
 
 #include <map>
@@ -14,16 +14,17 @@ namespace towerflow::testing {
 /// A program in the default graph.
 struct Program {
   std::vector<Tensor> outputs;
-  std::vector<Operation> targets;  ///< updates, to be run one after the other
+  std::vector<Operation> targets;  ///< updates, to be run one at a time
   Feeds feeds;
-  Feeds target_feeds{};  ///< besides, where a target runs
-  /// A step of which TensorFlow keeps no order: what variables beside the trainable ones are after
-  /// it depends on timing there.
+  Feeds target_feeds{};  ///< additional feeds for targets
+  /// A step without a defined order in TensorFlow: there the non-trainable variables after it
+  /// depend on timing.
   std::optional<Operation> unordered_step{};
 };
 
-/// By name: mnist, three_stage_gan, collected_towers and update_ops on two towers; slices, each
-/// optimizer's update of a table of which rows are looked up twice; ops.
+/// Returns the functions that build programs, by name: mnist, three_stage_gan, collected_towers and
+/// update_ops on two towers; slices, each optimizer's update of a table with repeated row lookups;
+/// ops.
 const std::map<std::string, Program (*)()>& programs();
 
 }  // namespace towerflow::testing

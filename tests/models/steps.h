@@ -1,4 +1,4 @@
-// Training steps of two towers of three models.
+// Training steps of three models on two towers.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,8 @@ inline Step classifier_step() {
 inline const std::map<std::string, Step (*)()> kSteps = {
     {"classifier", classifier_step}, {"gan", gan_step}, {"mnist", mnist_step}};
 
-/// What two steps of a model give, and the variables behind them; `look` sees the session then.
+/// Returns the results of two steps of a model and the variables after them; then calls `look`
+/// with the session.
 inline std::vector<Array> trained(
     const std::function<Step()>& make, const ConfigProto& config,
     const std::function<void(Session& session, const Step& step)>& look = {}) {
@@ -88,7 +89,7 @@ inline std::vector<Array> trained(
   return values;
 }
 
-/// Relative to what is above 1.
+/// Returns the largest difference of float32 elements, relative to b where |b| is above 1.
 inline double largest_difference(const std::vector<Array>& a, const std::vector<Array>& b) {
   double largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {

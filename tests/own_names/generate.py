@@ -1,10 +1,10 @@
-"""A program that defines a function of its own for every name of the library's, and calls them all.
+"""Generates a program that defines a function for every name of the library and calls them all.
 
   generate.py OUTPUT DEPFILE   writes it
 
-C++ looks for a function that is called without its namespace beside the types of its arguments as
-well. Each function of the program takes any arguments, as the worst match there is: one of the
-library's that is found too, and can be called, is taken instead, and the program does not compile.
+C++ also looks up unqualified function calls in the namespaces of the argument types. Each function
+of the program accepts any arguments, as the worst match. If lookup also finds a viable function of
+the library, that one is called instead, and the program does not compile.
 """
 
 import pathlib
@@ -14,20 +14,20 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import public_api  # noqa: E402
 
-# Inside of the library, though a header names it; or what describes types, and is passed to nothing.
+# Internal to the library, though named in a header; or describing types and never an argument.
 INTERNAL = {"towerflow::attr", "towerflow::AttrConversion", "towerflow::custom"}
-# Names that the standard library has as well, and finds beside types that derive from its own.
+# Names that the standard library also has, found for types that derive from its types.
 STANDARD = {"equal", "fill", "random_shuffle", "reverse", "size"}
-# What is found beside a type on purpose.
+# Customization points, which lookup by argument types is meant to find.
 CUSTOMISED = {"collection_name"}
-# Arguments of one function, which stay beside it.
+# Options of one function, which are in the same namespace as the function.
 OPTIONS = re.compile(r"Options?$")
 ARGUMENTS = ["T", "T, T", "T, float, float"]
 LISTS = ["std::vector<T>", "std::vector<std::vector<T>>"]
 
 
 def read():
-    """The headers, the names of functions, and the types, all with their namespaces."""
+    """Returns the headers and the qualified names of functions and types."""
     api = public_api.read()
     functions = {function.name for function in api.functions
                  if function.member is None and not function.constructor}
@@ -44,7 +44,7 @@ def derives_from_standard(name, types):
 
 
 def checks(what, names, arguments):
-    """A function template that compiles where calls with such arguments find the program's own."""
+    """Returns a template that compiles if calls with `arguments` find the program's functions."""
     found = ['  static_assert(std::is_same_v<decltype(%s(std::declval<Arguments>()...)), Own>, "%s");'
              % (name, name) for name in names]
     calls = ["%s<%s>()" % (what, listed) for listed in arguments]
@@ -71,7 +71,7 @@ def generate(functions, types):
 
 
 def misplaced(functions, types):
-    """What does not keep to the rule of core/graph/types.h."""
+    """Yields violations of the rule in core/graph/types.h."""
     for name in types:
         if "::types::" not in name and not OPTIONS.search(name):
             yield name + ": a type outside of `types`, beside functions"

@@ -1,5 +1,5 @@
-// A ported program that writes out by hand what the library has too, in its own global namespace
-// and called as in Python: its functions are meant.
+// A ported program that defines functions with names of the library in the global namespace and
+// calls them as in Python: its own functions are called.
 #include <towerflow/tf.h>
 
 #include <doctest/doctest.h>

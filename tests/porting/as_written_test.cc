@@ -1,4 +1,4 @@
-// Calls as a porter writes them down from Python: they compile, and do what Python does.
+// Calls written as in Python compile and behave as in Python.
 #include <towerflow/tf.h>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What a gradient that is absent, or slices, says where it cannot be used as it is.
+// The errors of using an absent gradient or slices where a dense gradient is needed.
 #include "tests/porting/gradient_program.h"
 
 using namespace porting;
@@ -66,7 +66,7 @@ TEST_CASE("Python's operators refuse slices beside a number") {
         Numbers{0, 0, 1, 1, 0.5, 0.5, 0, 0});
   const tf::Gradient minus = -slices;
   CHECK_FALSE(minus.is_dense());
-  // What is made of a gradient is still that variable's.
+  // A result of arithmetic on a gradient still belongs to the same variable.
   CHECK_SLICES(__LINE__, minus * 0.1);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("gradients of gradients, and up to them") {
   CHECK_FALSE(tf::gradients(penalty, {program.w}, {.stop_gradients = grads})[0]);
   CHECK_FALSE(tf::gradients(penalty, {program.w}, {.stop_gradients = grads[0]})[0]);
   CHECK_FALSE(tf::gradients(penalty, {program.w}, {.stop_gradients = {*grads[0]}})[0]);
-  // Each variable is constant in the others' gradients, not in its own.
+  // Each variable is a constant in the gradients of the others, but not in its own.
   CHECK(tf::gradients(program.loss, {program.w}, {.stop_gradients = tf::trainable_variables()})[0]);
   const Gradients weighted =
       tf::gradients(std::vector<tf::Tensor>{program.w.value()}, {program.w}, {.grad_ys = grads});

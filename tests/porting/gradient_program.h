@@ -19,7 +19,7 @@ inline std::string location(const std::string& file, unsigned line) {
   return "porting/" + file + ":" + std::to_string(line);
 }
 
-/// A loss in a tower that has a dense gradient of `w`, slices of `table` and none of `unused`.
+/// A loss in a tower with a dense gradient for `w`, slices for `table` and none for `unused`.
 struct Program {
   Program() : guard(graph.as_default()) {
     const auto tower = tf::name_scope("tower_0");
@@ -53,13 +53,13 @@ struct Program {
   std::vector<tf::GradAndVar> pairs;
 };
 
-/// An error about the absent gradient, used in `line`.
+/// Checks for an error about using the absent gradient in `line`.
 #define CHECK_ABSENT(kind, line, ...)                                                              \
   CHECK_SAYS(                                                                                      \
       error_text([&] { static_cast<void>(__VA_ARGS__); }), kind, "'unused:0'", "'tower_0/loss:0'", \
       "name scope 'tower_0'", porting::location("gradient_program.h", program.asked),              \
       "at: ", porting::location("gradient_errors_test.cc", line), "has_value()", "tf::why_none")
-/// An error about the gradient that is slices.
+/// Checks for an error about using the slices in `line`.
 #define CHECK_SLICES(line, ...)                                                                 \
   CHECK_SAYS(error_text([&] { static_cast<void>(__VA_ARGS__); }), "TypeError", "IndexedSlices", \
              "'table:0'", "'tower_0/loss:0'", "name scope 'tower_0'",                           \

@@ -1,5 +1,4 @@
-// What `compute_gradients`, `gradients` and `get_collection` return, used as a porter writes it
-// down from Python.
+// Uses the results of `compute_gradients`, `gradients` and `get_collection` as in Python.
 #include <cmath>
 
 #include "tests/porting/gradient_program.h"

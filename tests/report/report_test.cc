@@ -1,4 +1,4 @@
-// What a program of a user's own learns of its step by one call.
+// The reports that a user's program gets of its step with one call.
 #include <doctest/doctest.h>
 
 #include "towerflow/tf.h"
@@ -7,7 +7,7 @@ using namespace towerflow;
 
 namespace {
 
-/// A product on an accelerator, and a variable that counts the runs.
+/// A matrix product on an accelerator, and a variable that counts the runs.
 struct Program {
   Program() {
     x = tf::placeholder(tf::float32, {.shape = {2, 2}, .name = "x"});

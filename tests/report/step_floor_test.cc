@@ -14,13 +14,13 @@ RunMetadata step_of(std::vector<NodeStats> nodes) {
 }
 
 TEST_CASE("the floor of a step counts the work of every tower") {
-  // One tower had both cores for 3 s; with one core it took 8 s, which would be 4 s on both.
+  // A single tower's product took 3 s on two cores and 8 s on one, which would be 4 s on two.
   const std::vector<AloneSteps> alone{{2, {step_of({product("tower_0/a", "CPU:0", 3)})}},
                                       {1, {step_of({product("tower_0/a", "CPU:0", 8)})}}};
   const RunMetadata one = step_of({product("tower_0/a", "CPU:0", 5)});
   CHECK(step_floor(one, alone, 2, 1e9) == doctest::Approx(3));
-  // Side by side, each product of two towers may have had both cores for a moment: that it took
-  // 2 s says nothing about the step.
+  // With two towers at once, a product may sometimes have had both cores, so its 2 s do not lower
+  // the floor.
   const RunMetadata two =
       step_of({product("tower_0/a", "CPU:0", 2), product("tower_1/a", "CPU:1", 7)});
   CHECK(step_floor(two, alone, 2, 1e9) == doctest::Approx(6));

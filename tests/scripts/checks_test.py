@@ -1,4 +1,4 @@
-"""The checks of names, includes, sizes, wording and links accept a clean tree and find what is planted."""
+"""The checks of names, includes, sizes, wording and links accept a clean tree and find errors."""
 
 import json
 import os
@@ -44,7 +44,7 @@ class Includes(unittest.TestCase):
     HEADER = "#pragma once\n#include <vector>\nint sum(const std::vector<int>& of);\n"
 
     def alone(self, text):
-        """The check of core/b.cc with this text, beside a file that includes everything."""
+        """Checks core/b.cc with this text, next to a file that includes everything."""
         compiler = os.environ.get("CXX", "c++").split()
         groups = [{"language": "cpp", "compiler": compiler, "parameters": ["-std=c++20", "-I..", "-O9"]}]
         targets = [{"name": "towerflow", "target_sources": groups}]
@@ -100,7 +100,7 @@ class OwnNames(unittest.TestCase):
                   "namespace x {\nint sum(int a) { return a; }\n}  // namespace x\n"]:
             code, output = check("unity_names", {"ops/a.cc": a, "core/b.cc": b})
             self.assertEqual(code, 0, output)
-        # Another library is compiled apart.
+        # Different libraries are compiled separately.
         self.assertEqual(check("unity_names", {"ops/a.cc": a, "tools/b.cc": a})[0], 0)
 
     def test_nothing_there(self):
@@ -114,7 +114,7 @@ class Wording(unittest.TestCase):
         self.assertIn("b.md:1:", output)
 
     def test_clean(self):
-        # Parts of a URL and of a relative path are no folders of a machine.
+        # Parts of URLs and of relative paths are not folders of a machine.
         text = "see https://host.example/{}/page, ../{}/x and information; mktemp x.XXXXXX\n"
         text = text.format("home", "work")
         code, output = check("wording", {"a.cc": text})

@@ -1,4 +1,4 @@
-"""The include check accepts what section 3 of the architecture draws and refuses each arrow back."""
+"""The include check accepts the arrows in section 3 of the architecture and refuses the reverse."""
 
 import contextlib
 import importlib.machinery

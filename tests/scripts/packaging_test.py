@@ -1,4 +1,4 @@
-"""The list of headers to install, what including one costs, and what scripts/bench says of itself."""
+"""The list of headers to install, the cost of including one, and the help of scripts/bench."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ def run(*command, cwd=ROOT):
 
 class PublicHeaders(unittest.TestCase):
     def listed(self, files, *start):
-        """What the script lists in a project of these {path: text}."""
+        """Returns the script's list for a project of these {path: text}."""
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for path, text in files.items():

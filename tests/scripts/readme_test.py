@@ -1,4 +1,4 @@
-"""The README's program is the one in samples/towers, and prints and leaves what the README shows.
+"""The README's program equals samples/towers, and its output and files are those the README shows.
 
 $TOWERS_SAMPLE is the executable, $TOWERFLOW_COMMAND the command.
 """
@@ -29,7 +29,7 @@ class Readme(unittest.TestCase):
 
 
 def comparable(text):
-    """Without the time of writing; values, which start at random, to three digits."""
+    """Removes the time of writing and rounds values, which start randomly, to three digits."""
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "", text)
     return re.sub(r"\S+$", lambda word: rounded(word[0]), text, flags=re.M)
 
@@ -48,7 +48,7 @@ def run(command, folder):
 
 
 def command_and_output(block):
-    """Of a block that begins with a command behind "$ ": the command, and what it printed."""
+    """Splits a block that begins with "$ " and a command into the command and its output."""
     command, output = block.split("\n", 1)
     assert command.startswith("$ "), command
     return command[2:], output

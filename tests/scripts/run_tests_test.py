@@ -1,4 +1,4 @@
-"""What counts as passed, failed and skipped in scripts/lib/run_tests.py."""
+"""Which results scripts/lib/run_tests.py counts as passed, failed and skipped."""
 
 import importlib.util
 import pathlib

@@ -9,7 +9,7 @@
 
 namespace towerflow::testing {
 
-/// Checks first and second gradients, the first with shapes known and unknown.
+/// Checks first and second gradients, the first with known and with unknown shapes.
 inline void check_gradient(const Function& f, const std::vector<Array>& xs) {
   CHECK(grad_check(f, xs) == "");
   CHECK(grad_check(f, xs, {.unknown_shapes = true}) == "");

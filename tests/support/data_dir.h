@@ -6,14 +6,14 @@
 
 namespace towerflow::test {
 
-/// The folder that holds the project, wherever the test was started; fixtures and samples are found
-/// from here: `source_root() / "samples/mnist"`.
+/// Returns the project's root folder, wherever the test was started. Fixtures and samples are found
+/// relative to it: `source_root() / "samples/mnist"`.
 std::filesystem::path source_root();
 
-/// The folder or file `name` ("mnist", "cifar10/data_batch_1.bin.xz") of the real data, or nothing
-/// where it is not on this machine. Looked for in $TOWERFLOW_DATA, then in ../shared/data from the
-/// project's root. Throws std::runtime_error where $TOWERFLOW_DATA is set and names no folder: a
-/// mistyped path must not look like a machine without data.
+/// Returns the folder or file `name` ("mnist", "cifar10/data_batch_1.bin.xz") of the real data, or
+/// nullopt if this machine does not have it. Searches $TOWERFLOW_DATA, then ../shared/data from the
+/// project's root. Throws std::runtime_error if $TOWERFLOW_DATA is not a folder, so that a mistyped
+/// path is not taken for a machine without data.
 std::optional<std::filesystem::path> real_data(std::string_view name);
 
 }  // namespace towerflow::test

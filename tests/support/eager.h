@@ -5,16 +5,16 @@
 
 #include "core/runtime/session.h"
 
-/// Small graphs that run at once, for tests of ops.
+/// Functions to run small graphs immediately in tests of ops.
 namespace towerflow::testing {
 
-/// The value of a tensor of a graph that needs no variables.
+/// Returns the value of a tensor that depends on no variables.
 inline Array value_of(const Tensor& tensor, const Feeds& feeds = {}) {
   Session session(tensor.graph());
   return session.run(tensor, feeds);
 }
 
-/// The elements of a numeric or bool Array.
+/// Returns the elements of a numeric or bool Array.
 inline std::vector<double> numbers(const Array& array) {
   std::vector<double> values;
   dispatch_dtype(array.dtype(), [&]<class T>() {
@@ -26,7 +26,7 @@ inline std::vector<double> numbers(const Tensor& tensor, const Feeds& feeds = {}
   return numbers(value_of(tensor, feeds));
 }
 
-/// An Array of `dtype` from numbers.
+/// Returns an Array of `dtype` with these elements.
 inline Array array_of(DType dtype, const Shape& shape, const std::vector<double>& values) {
   Array array(dtype, shape);
   dispatch_dtype(dtype, [&]<class T>() {

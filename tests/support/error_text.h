@@ -9,7 +9,7 @@
 
 namespace towerflow::testing {
 
-/// The whole text of the error that `call` ends in; the test fails where there is none.
+/// Returns the full text of the error that `call` throws, or a text that says that there was none.
 template <class Call>
 std::string error_text(Call&& call) {
   try {
@@ -24,7 +24,7 @@ std::string error_text(Call&& call) {
 
 }  // namespace towerflow::testing
 
-/// That `text`, an error's, holds each of `parts`.
+/// Checks that `text`, usually of an error, contains each of the other arguments.
 #define CHECK_SAYS(text, ...)                                               \
   do {                                                                      \
     const std::string said_text = (text);                                   \

@@ -17,7 +17,7 @@ std::uint64_t splitmix64(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// An array of `dtype` with element i made by `make(h(stream, i))`.
+/// Returns an array of `dtype` whose element i is `make(h(stream, i))`.
 template <class F>
 Array filled(std::uint64_t stream, const Shape& shape, DType dtype, F&& make) {
   Array array(dtype, shape);
@@ -44,7 +44,8 @@ Summary summary_of(const Array& tensor) {
     const std::uint64_t signs = exact_hash(kSignStream, i);
     const auto bits = std::bit_cast<std::uint64_t>(value);
     for (std::size_t k = 0; k < Summary::kProjections; ++k) {
-      // Bit k as the sign, without a branch that nobody could predict: large tensors come by here.
+      // Uses bit k as the sign without a branch, which would be unpredictable; tensors may be
+      // large.
       made.projections[k] += std::bit_cast<double>(bits ^ (signs >> k << 63));
     }
   }

@@ -1,4 +1,4 @@
-// The check values of tests/golden/README.md, and summaries of tests/golden/mnist/towers_1.json.
+// Check values of tests/golden/README.md and summaries of tests/golden/mnist/towers_1.json.
 
 #include "tests/support/exact_array.h"
 
@@ -19,7 +19,7 @@ std::vector<double> first_three(const Array& array) {
 
 TEST_CASE("generated arrays have the stated elements") {
   CHECK(exact_hash(7, 0) == 0xB8B4C2977EABCE45U);
-  // splitmix64(0) twice: stream 0 starts at it, and the index takes it back to 0.
+  // h(0, i) = splitmix64(splitmix64(0) + i); this i makes the sum 0, so h is splitmix64(0).
   CHECK(exact_hash(0, 0 - 0xE220A8397B1DCDAFU) == 0xE220A8397B1DCDAFU);
   CHECK(first_three<float>(exact_array(7, Shape{3})) ==
         std::vector<double>{0.44301629066467285, -0.6882119178771973, 0.748726487159729});

@@ -19,7 +19,7 @@
 namespace towerflow::testing {
 namespace {
 
-/// A function built into a graph of its own, with placeholders for xs.
+/// A function built into a new graph, with placeholders for xs.
 class Built {
  public:
   Built(const Function& function, const std::vector<Array>& xs, const GradCheckOptions& options)
@@ -43,7 +43,7 @@ class Built {
     return session_.run(convert_to_tensor(*gradients_[i]), feeds(xs));
   }
 
-  /// y weighted by its gradient: the number whose derivative is checked.
+  /// Returns the sum of y weighted by its gradient, the scalar whose derivatives are checked.
   double weighted(const std::vector<Array>& xs) {
     const Array value = session_.run(y_, feeds(xs));
     const auto terms = value.flat<double>();
@@ -72,7 +72,7 @@ double norm(const std::vector<double>& values) {
   return std::sqrt(sum);
 }
 
-/// The central difference of every element of x number `index`.
+/// Returns the central differences with respect to the elements of xs[index].
 std::vector<double> differences(Built& built, std::vector<Array> xs, std::size_t index,
                                 double step) {
   std::vector<double> slopes;
@@ -108,10 +108,10 @@ std::string grad_check(const Function& function, const std::vector<Array>& xs,
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       difference.push_back(found.data<double>()[i] - wanted[i]);
     }
-    // Rounding of the differences themselves: about 1e-16 / step of what is differenced.
+    // The differences have rounding errors of about 1e-16 / step relative to y.
     const double floor = 1e-4;
     const double error = norm(difference) / std::max(norm(wanted), floor);
-    if (!(error <= options.tolerance)) {  // a NaN is larger than everything
+    if (!(error <= options.tolerance)) {  // also true for NaN
       return fmt::format("x {}: off by {:g} of {:g}", k, norm(difference), norm(wanted));
     }
   }

@@ -9,34 +9,34 @@
 
 namespace towerflow::testing {
 
-/// A function of tensors, built into the default graph.
+/// A function of tensors that adds its nodes to the default graph.
 using Function = std::function<Tensor(const std::vector<Tensor>& xs)>;
 
 struct GradCheckOptions {
-  double tolerance = 1e-6;      ///< norm of the difference over norm, for each x
+  double tolerance = 1e-6;      ///< of norm(difference) / norm(gradient), for each x
   double step = 1e-5;           ///< of the central difference, times max(1, |x|)
-  bool unknown_shapes = false;  ///< the graph is built without knowing the sizes of xs
+  bool unknown_shapes = false;  ///< build the graph with unknown sizes of xs
   unsigned seed = 1;            ///< of the random gradient of y
 };
 
-/// What is wrong with the gradients of `function` at `xs` (float64 arrays), empty when nothing is:
-/// `tf::gradients` under a random gradient of y against central differences of the function itself.
-/// An absent gradient, a NaN or an infinity on either side is wrong.
+/// Compares `tf::gradients` of `function` at `xs` (float64 arrays), with a random gradient of y,
+/// with central differences. Returns "" or the error found. An absent gradient, a NaN or an
+/// infinity on either side is an error.
 std::string grad_check(const Function& function, const std::vector<Array>& xs,
                        GradCheckOptions options = {});
 
-/// The same for the gradients' own gradients: of the sum of all gradients, each under a random
-/// weight.
+/// Checks second derivatives in the same way: the gradients of the sum of all gradients, each with
+/// a random weight.
 std::string second_grad_check(const Function& function, const std::vector<Array>& xs,
                               GradCheckOptions options = {});
 
-/// The function that `second_grad_check` looks at: the sum of all gradients of `function`, each
-/// under a random weight of the shape of its x.
+/// Returns the function that `second_grad_check` differentiates: the sum of all gradients of
+/// `function`, each with a random weight of the shape of its x.
 Function weighted_gradients(const Function& function, const std::vector<Array>& xs, unsigned seed);
 
-/// Numbers in -1 .. 1 from a fixed seed.
+/// Returns random numbers in -1 .. 1 for a seed.
 Array random_doubles(const Shape& shape, unsigned seed);
-/// Numbers in `low` .. `high` from a fixed seed.
+/// Returns random numbers in `low` .. `high` for a seed.
 Array random_between(const Shape& shape, double low, double high, unsigned seed);
 
 }  // namespace towerflow::testing

@@ -1,4 +1,4 @@
-// The checker itself: gradients that are wrong must be found.
+// The gradient checker must find wrong gradients.
 #include "tests/support/grad_check.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ using testing::grad_check;
 using testing::random_doubles;
 using testing::second_grad_check;
 
-/// A square whose gradient is 2 x dy times `factor`.
+/// Registers a square op whose gradient is 2 x dy times `factor`.
 std::string add_wrong_square(const std::string& name, double factor) {
   if (OpRegistry::global().find(name) != nullptr) return name;
   OpRegistry::global().add(

@@ -9,8 +9,8 @@
 
 namespace towerflow::testing {
 
-/// Runs `body` on a thread of its own, which is left alone when it does not end: a deadlock fails
-/// the test and does not stop it. `body` holds what it uses.
+/// Runs `body` on a new thread and fails if it takes more than 20 seconds. The thread is then
+/// abandoned, so that a deadlock fails the test instead of blocking it. `body` must own its data.
 template <class Body>
 void in_time(Body body) {
   std::packaged_task<void()> task(std::move(body));

@@ -1,6 +1,7 @@
-"""What the public headers declare: functions with their parameters, types, and members of structs.
+"""Reads the declarations of the public headers: functions with their parameters, types, and members
+of structs.
 
-It reads declarations only, in the style of this project's headers, and is no C++ parser."""
+It only understands declarations in the style of this project's headers and is no C++ parser."""
 
 import dataclasses
 import pathlib
@@ -19,8 +20,8 @@ class Parameter:
 
 @dataclasses.dataclass
 class Function:
-    name: str  # "tf::nn::relu"; of a class "tf::Session"
-    member: str | None  # of the class `name`; None for a constructor or a function of a namespace
+    name: str  # "tf::nn::relu"; for members the class, "tf::Session"
+    member: str | None  # member of class `name`; None for constructors and free functions
     constructor: bool
     template: dict  # {parameter: its concept}
     parameters: list
@@ -37,12 +38,12 @@ class Type:
 class Api:
     headers: list
     functions: list = dataclasses.field(default_factory=list)
-    types: dict = dataclasses.field(default_factory=dict)  # {qualified name: Type}, not inside others
+    types: dict = dataclasses.field(default_factory=dict)  # {qualified name: Type}, not nested
     structs: dict = dataclasses.field(default_factory=dict)  # {qualified name: {member: its type}}
 
 
 def split(text, separator=","):
-    """The parts of a list, brackets of all kinds closed in each."""
+    """Splits a list at separators outside brackets of all kinds."""
     parts, depth, start = [], 0, 0
     for i, c in enumerate(text):
         if c in "<({[":
@@ -57,7 +58,7 @@ def split(text, separator=","):
 
 
 def closing(text, start):
-    """The index behind the bracket that closes the one at `start`."""
+    """Returns the index after the bracket that closes the one at `start`."""
     opening, depth = text[start], 0
     close = {"(": ")", "{": "}", "<": ">"}[opening]
     for i in range(start, len(text)):
@@ -78,7 +79,7 @@ def parameter(text):
 
 
 class Reader:
-    """Walks through one header."""
+    """Reads the declarations of one header."""
 
     def __init__(self, api, header, text):
         self.api, self.header = api, header
@@ -121,13 +122,13 @@ class Reader:
                 elif re.match(r"(enum|extern|union)\b", head):
                     at = begun = after
                 elif re.search(r"\)[^()=]*$", head) or re.search(r"\) ?:[^:]", head):
-                    self.declaration(head, scope, owner, public)  # a body
+                    self.declaration(head, scope, owner, public)  # a function with body
                     if re.search(r"\) ?:[^:]", head) and self.text[after:after + 2].strip()[:1] in \
-                            (",", "{"):  # member{value} of an initializer list
+                            (",", "{"):  # member{value} in a constructor's initializer list
                         at = after
                         continue
                     at = begun = after
-                else:  # the default of a member
+                else:  # the default value of a member
                     at = after
             else:
                 label = re.compile(r"(public|private|protected): ?").match(self.text, at)
@@ -181,7 +182,7 @@ class Reader:
 
 
 def read():
-    """The API that towerflow/tf.h gives."""
+    """Returns the API of towerflow/tf.h."""
     api = Api(subprocess.run([ROOT / "packaging/public_headers", ROOT / "towerflow/tf.h"], check=True,
                              stdout=subprocess.PIPE, text=True).stdout.split())
     for header in api.headers:

@@ -2,8 +2,8 @@
 
 namespace towerflow::testing {
 
-/// How many of `all` random cases a test tries: all of them, and one in ten under a sanitizer,
-/// where each takes ten to twenty times as long and what is looked for is the same in many.
+/// Returns how many of `all` random cases a test tries: all, but one in ten under a sanitizer,
+/// where each takes ten to twenty times as long and many would show the same faults.
 constexpr int random_cases(int all) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return all / 10;

@@ -9,8 +9,8 @@
 
 namespace towerflow::test {
 
-/// Prints the line that scripts/test counts as one skipped case, and asserts something, since
-/// tests/main.cc fails a case that asserts nothing. One call a test case, outside of subcases.
+/// Prints the line that scripts/test counts as one skipped case, and makes an assertion, since
+/// tests/main.cc fails cases without assertions. Call it once per test case, outside subcases.
 inline void report_skip(const std::string& why) {
   std::printf("\nSKIPPED: %s\n", why.c_str());
   std::fflush(stdout);
@@ -19,15 +19,15 @@ inline void report_skip(const std::string& why) {
 
 }  // namespace towerflow::test
 
-/// Ends the test case as skipped: `if (!machine_has_it) TOWERFLOW_SKIP("needs it");`
+/// Skips the rest of the test case: `if (!machine_has_it) TOWERFLOW_SKIP("needs it");`
 #define TOWERFLOW_SKIP(why)              \
   do {                                   \
     ::towerflow::test::report_skip(why); \
     return;                              \
   } while (false)
 
-/// Declares `variable` (std::filesystem::path) as the folder or file `name` of the real data, or
-/// ends the test case as skipped: `TOWERFLOW_NEED_DATA(mnist, "mnist");`
+/// Declares `variable` (std::filesystem::path) as the folder or file `name` of the real data; skips
+/// the test case if the data is missing: `TOWERFLOW_NEED_DATA(mnist, "mnist");`
 #define TOWERFLOW_NEED_DATA(variable, name)                             \
   const auto variable##_if_there = ::towerflow::test::real_data(name);  \
   if (!variable##_if_there) {                                           \

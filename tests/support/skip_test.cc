@@ -9,7 +9,7 @@ using towerflow::test::source_root;
 
 namespace {
 
-/// Sets TOWERFLOW_DATA for one test and gives it back afterwards.
+/// Sets TOWERFLOW_DATA for one test and restores it afterwards.
 class DataSetting {
  public:
   explicit DataSetting(const std::string& value) {

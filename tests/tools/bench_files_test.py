@@ -1,4 +1,4 @@
-"""`towerflow bench records` and `bench save`: figures of small files, nothing left behind.
+"""`towerflow bench records` and `bench save`: results for small files, and no files left behind.
 
 $TOWERFLOW_COMMAND is the executable.
 """

@@ -1,4 +1,4 @@
-"""The towerflow command as a user meets it: help, mistakes, converting, progress on a terminal.
+"""The towerflow command from a user's view: help, mistakes, converting, progress on a terminal.
 
 $TOWERFLOW_COMMAND is the executable.
 """
@@ -28,7 +28,7 @@ def run(*arguments, **options):
 
 
 def write_idx(folder, name, count):
-    """IDX files of `count` blank digits, the labels as gzip."""
+    """Writes IDX files of `count` blank digits, the labels with gzip."""
     images = struct.pack(">iiii", 0x803, count, 28, 28) + bytes(784 * count)
     labels = struct.pack(">ii", 0x801, count) + bytes(i % 10 for i in range(count))
     (folder / f"{name}-images-idx3-ubyte").write_bytes(images)
@@ -36,7 +36,7 @@ def write_idx(folder, name, count):
 
 
 def count_records(data):
-    """Records in the bytes of a TFRecord file."""
+    """Returns the number of records in the bytes of a TFRecord file."""
     count, at = 0, 0
     while at < len(data):
         (length,) = struct.unpack_from("<Q", data, at)
@@ -54,7 +54,7 @@ class Scratch(unittest.TestCase):
         self.out = self.folder / "out"
 
     def assert_error(self, result, code, *parts):
-        """One message on stderr, nothing on stdout."""
+        """Asserts one message on stderr and nothing on stdout."""
         self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
         self.assertRegex(result.stderr, r"\Atowerflow: [^\n]+\n\Z")
         for part in parts:
@@ -72,9 +72,9 @@ class Usage(Scratch):
         self.assertRegex(run("--version").stdout, r"\Atowerflow \d+\.\d+\.\d+\n")
 
     def test_every_help_teaches(self):
-        """A paragraph on what a command does, and an example whose options it takes."""
+        """Each help has a paragraph on what the command does and an example with its options."""
         commands = [[]]
-        for path in commands:  # grows: subcommands of subcommands
+        for path in commands:  # grows in the loop: subcommands of subcommands
             result = run(*path, "--help")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             _, _, listed = result.stdout.partition("\nSubcommands:\n")
@@ -151,7 +151,7 @@ class ConvertMnist(Scratch):
                          ["test.tfrecords.gz", "train.tfrecords.gz"])
         data = gzip.decompress((self.out / "train.tfrecords.gz").read_bytes())
         self.assertEqual(count_records(data), 3)
-        # Nothing of that would be taken for the next one's.
+        # No old file could be mistaken for one of the next conversion.
         self.assertEqual(self.convert("--validation-size", 10).returncode, 0)
         self.assertEqual(self.records(), {"train.tfrecords": 20, "validation.tfrecords": 10,
                                           "test.tfrecords": 7})
@@ -160,7 +160,7 @@ class ConvertMnist(Scratch):
         self.assert_error(self.convert(), 1, "train-images-idx3-ubyte", str(self.folder))
         write_idx(self.folder, "train", 30)
         write_idx(self.folder, "t10k", 7)
-        self.assert_error(self.convert(), 1, "5000", "30")  # the default validation set
+        self.assert_error(self.convert(), 1, "5000", "30")  # the default size of the validation set
         images = self.folder / "train-images-idx3-ubyte"
         whole = images.read_bytes()
         for damaged in (b"", whole[:10], whole[:-1], b"\xff" * len(whole)):
@@ -184,7 +184,7 @@ class ConvertMnist(Scratch):
         write_idx(self.folder, "t10k", 7)
         try:
             main, side = pty.openpty()
-        except OSError as error:  # a folder that is entered as a root may have no /dev/pts
+        except OSError as error:  # a chroot may have no /dev/pts
             self.skipTest(f"no terminal to be had: {error}")
         shown = []
 
@@ -193,7 +193,7 @@ class ConvertMnist(Scratch):
                 while part := os.read(main, 4096):
                     shown.append(part)
             except OSError:
-                pass  # the other side is closed
+                pass  # the command's side is closed
 
         reader = threading.Thread(target=read)
         reader.start()

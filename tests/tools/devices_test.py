@@ -1,4 +1,4 @@
-"""`towerflow devices` and `--version`: what a session would run on.
+"""`towerflow devices` and `--version`: the devices that a session would use.
 
 $TOWERFLOW_COMMAND is the executable.
 """

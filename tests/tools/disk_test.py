@@ -1,9 +1,9 @@
-"""`towerflow train`, `eval`, `convert` and `inspect` where the disk is full or the folder read-only,
-and where files change while they are read: one error that names the file and the cause, what was
-there before stays, and no half-written file is left.
+"""`towerflow train`, `eval`, `convert` and `inspect` with a full disk, a read-only folder or files
+that change while they are read: one error names the file and the cause, existing files stay, and no
+partially written file is left.
 
-$TOWERFLOW_COMMAND is the executable. Small file systems are mounted in a namespace of their own;
-where that is not permitted those tests are skipped, with the reason.
+$TOWERFLOW_COMMAND is the executable. Small file systems are mounted in a separate namespace; where
+that is not permitted those tests are skipped with the reason.
 """
 
 import json
@@ -24,11 +24,11 @@ from support import COMMAND, LIMIT, run  # noqa: E402
 from train_test import Scratch, first_records, warnings  # noqa: E402
 
 MB = 10**6
-CHECKPOINT = 27 * MB  # of the network: each variable, and its momentum
+CHECKPOINT = 27 * MB  # bytes, for the variables and their momentums
 
 
 class SmallDisk:
-    """A file system in memory, seen through a process whose namespace it is mounted in."""
+    """An in-memory file system, accessed through the process in whose namespace it is mounted."""
 
     def __init__(self, test, megabytes):
         point = tempfile.mkdtemp()
@@ -44,7 +44,7 @@ class SmallDisk:
             test.skipTest("no file system can be mounted in a namespace here: " + said)
 
     def do(self, command):
-        """Runs it in the namespace; what it said, or why it did not succeed."""
+        """Runs a command in the namespace; returns its output, or why it failed."""
         try:
             self.shell.stdin.write(command + " 2>&1 || echo failed\necho done\n")
             self.shell.stdin.flush()
@@ -64,7 +64,7 @@ class SmallDisk:
         try:
             self.shell.stdin.close()
         except BrokenPipeError:
-            pass  # unshare was not permitted, and ended before it read what is still to be written
+            pass  # unshare was not permitted and ended before it read all input
         self.shell.wait()
         self.shell.stdout.close()
 
@@ -96,10 +96,10 @@ class Disk(Scratch):
     def test_full_while_saving(self):
         disk = SmallDisk(self, 2 * CHECKPOINT // MB + 10)
         ballast = disk.folder / "ballast"
-        ballast.write_bytes(bytes(CHECKPOINT))  # now there is room for one
+        ballast.write_bytes(bytes(CHECKPOINT))  # leaves room for one checkpoint
         runs = disk.folder / "runs"
         command = self.arguments(runs, "--save-every", 10)
-        # The second run finds a checkpoint, and no room for its own first one.
+        # The second run finds a checkpoint, but no room for its own first one.
         for _ in range(2):
             self.assert_error(self.run_train(*command), 1, "cannot write to", str(runs / "model.ckpt-20.data"),
                               "No space left on device")
@@ -116,7 +116,7 @@ class Disk(Scratch):
             self.assertEqual((runs / name).read_bytes(), (whole / name).read_bytes())
 
     def test_limit_of_file_size(self):
-        """As `ulimit -f` sets it: no file may be as large as a checkpoint."""
+        """A limit as by `ulimit -f`, smaller than a checkpoint."""
         runs = self.folder / "runs"
         self.train(*self.arguments(runs, end=("--max-steps", 3)))
         limit = (CHECKPOINT // 2, CHECKPOINT // 2)
@@ -189,8 +189,8 @@ class Disk(Scratch):
 
 
 class ChangingFiles(Scratch):
-    """A file that changes when the first step has been done: more records are unread than the
-    input's queue holds."""
+    """A file that changes after the first step, when more records are unread than the input's
+    queue holds."""
 
     def setUp(self):
         super().setUp()
@@ -217,7 +217,7 @@ class ChangingFiles(Scratch):
     def test_truncated(self):
         result = self.train_while(lambda: os.truncate(self.file, self.each[3000] + 100))
         self.assert_error(result, 1, self.place("truncated", 3000))
-        # Between two records it is a file of fewer.
+        # Truncated between two records, it is a valid file with fewer records.
         result = self.train_while(lambda: os.truncate(self.file, self.each[3000]))
         self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
         self.assertIn("Done training for 1 epochs, 46 steps.", result.stdout)
@@ -234,19 +234,19 @@ class ChangingFiles(Scratch):
         other = self.folder / "other"
         other.write_bytes(b"no record at all" * 1000)
         result = self.train_while(lambda: other.rename(self.file))
-        # The file that was opened is read to its end.
+        # The opened file is read to its end.
         self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
         self.assertIn("Done training for 1 epochs, 62 steps.", result.stdout)
 
 
 class ChangingCheckpoint(Scratch):
     def answer(self, result):
-        """The file's name says the step, whatever the network in it."""
+        """Returns the number of correct digits; the step only shows the file's name."""
         return json.loads(result.stdout.splitlines()[-1])["correct"]
 
     def test_replaced(self):
-        """Whatever half of it was read when the other was replaced: one of two networks, or an
-        error that names it."""
+        """Either file may be replaced between reading the two: the result is that of one of the two
+        networks, or an error that names the checkpoint."""
         self.file.write_bytes(first_records(200))
         (self.folder / "test.tfrecords").write_bytes(first_records(40, "test"))
         evaluate = ("eval", "mnist", "--data-dir", self.folder, "--train-dir")

@@ -1,4 +1,4 @@
-"""`towerflow inspect`: files of every kind, whole and damaged, told by their content.
+"""`towerflow inspect`: files of every kind, valid and damaged, recognized by their contents.
 
 $TOWERFLOW_COMMAND is the executable.
 """
@@ -26,13 +26,13 @@ GOLDEN = ROOT / "tests" / "train" / "checkpoint" / "golden"
 
 
 def field(number, content):
-    """A field of a protocol buffer, of less than 128 bytes."""
+    """Returns a length-delimited protobuf field of fewer than 128 bytes."""
     assert len(content) < 128
     return bytes([number << 3 | 2, len(content)]) + content
 
 
 def example(**features):
-    """A tf.train.Example of int64 features."""
+    """Returns a tf.train.Example with int64 features."""
     entries = [field(1, field(1, name.encode()) + field(2, field(3, field(1, bytes(values)))))
                for name, values in features.items()]
     return field(1, b"".join(entries))
@@ -50,14 +50,14 @@ class Scratch(unittest.TestCase):
         self.file = self.folder / "anything"
 
     def inspect(self, path, *more):
-        """What is printed, and the JSON of its last line."""
+        """Returns the output without its last line, and the JSON in its last line."""
         result = run("inspect", path, "--json", *more)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         *lines, last = result.stdout.splitlines()
         return "\n".join(lines), json.loads(last)
 
     def assert_error(self, result, *parts):
-        """Exit code 1, and one message on stderr."""
+        """Asserts exit code 1 and one message on stderr."""
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertRegex(result.stderr, r"\Atowerflow: [^\n]+\n\Z")
         for part in parts:
@@ -301,7 +301,7 @@ class Others(Scratch):
         self.assertIn("FILE is required", result.stderr)
 
     def test_changed_bytes_end_in_a_report_or_an_error(self):
-        """Bytes changed at random: no crash, no end without a message."""
+        """Randomly changed bytes cause no crash and no exit without a message."""
         numbers = random.Random(7)
         index = GOLDEN / "all.ckpt.index"
         shutil.copy(GOLDEN / "all.ckpt.data-00000-of-00001", self.folder)

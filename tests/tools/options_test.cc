@@ -10,13 +10,13 @@
 namespace towerflow::tools {
 namespace {
 
-/// The error of an option that `add(app)` adds when it is given `value`; "" when it is taken.
+/// Returns the error of giving `value` to the option that `add(app)` adds, "" if it is accepted.
 template <class F>
 std::string option_error(F&& add, const std::string& value) {
   CLI::App app;
   add(app);
   try {
-    app.parse(std::vector<std::string>{value, "--x"});  // CLI11 wants them last first
+    app.parse(std::vector<std::string>{value, "--x"});  // CLI11 expects reverse order
   } catch (const CLI::ParseError& error) {
     return error.what();
   }

@@ -1,4 +1,4 @@
-"""Variables and slots lie in locked pages; where that is forbidden the command says so and goes on."""
+"""Variables and slots are in locked pages; if that is forbidden, the command warns and goes on."""
 
 import ctypes
 import os
@@ -7,14 +7,14 @@ import subprocess
 import unittest
 
 COMMAND = os.environ["TOWERFLOW_COMMAND"]
-# What the MNIST step keeps: each trainable variable and its momentum.
+# Number of elements of the trainable variables of MNIST; each also has a momentum.
 PARAMETERS = (5 * 5 * 32 + 32 + 5 * 5 * 32 * 64 + 64 + 3136 * 1024 + 1024 + 1024 * 10 + 10 +
               10 * 10 + 10)
 STEP = [COMMAND, "bench", "mnist", "--batch-size", "1", "--serve"]
 
 
 def forbid_locks():
-    """No right to lock more than a page, whoever runs the test."""
+    """Forbids locking more than a page, whichever user runs the test."""
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (4096, 4096))
     cap_ipc_lock, pr_capbset_drop = 14, 24
     ctypes.CDLL(None).prctl(pr_capbset_drop, cap_ipc_lock, 0, 0, 0)

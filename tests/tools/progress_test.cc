@@ -57,7 +57,7 @@ TEST_CASE("it is drawn at most ten times a second and erased at the end") {
   for (std::size_t at = text.find("work"); at != std::string::npos; at = text.find("work", at + 1))
     ++drawings;
   CHECK(drawings >= 2);
-  CHECK(drawings <= 20);  // were every call drawn, these were 1010
+  CHECK(drawings <= 20);  // would be 1010 if every call drew
   CHECK(text.find("75 %") != std::string::npos);
   CHECK(text.ends_with("\r\033[K"));
 }
@@ -72,7 +72,7 @@ TEST_CASE("where it cannot be drawn, as on a terminal that is gone, the work goe
   std::this_thread::sleep_for(std::chrono::milliseconds(120));
   CHECK_NOTHROW(progress.update(2, 4));
   CHECK_NOTHROW(progress.finish());
-  CHECK(std::ferror(full.get()) == 0);  // it was not tried again
+  CHECK(std::ferror(full.get()) == 0);  // did not try to write again
 }
 
 }  // namespace

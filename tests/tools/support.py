@@ -1,4 +1,4 @@
-"""What the tests of the command share: running it, and TFRecords made by hand.
+"""Shared by the tests of the command: running it, and making TFRecords.
 
 $TOWERFLOW_COMMAND is the executable.
 """
@@ -19,7 +19,7 @@ def run(*arguments, **options):
 
 
 def default_signals():
-    """For Popen's preexec_fn: whoever runs the tests may have had these ignored."""
+    """For Popen's preexec_fn, since these signals may be ignored where the tests run."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -35,7 +35,7 @@ def masked_crc32c(data):
 
 
 def record(content):
-    """A TFRecord with its checksums."""
+    """Returns a TFRecord with its checksums."""
     length = struct.pack("<Q", len(content))
     return (length + struct.pack("<I", masked_crc32c(length)) + content +
             struct.pack("<I", masked_crc32c(content)))

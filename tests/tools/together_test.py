@@ -1,5 +1,5 @@
-"""Trainings into one folder at once: one trains, the others say who has the folder, and nothing in
-it is damaged; and state files that name what lies outside of it.
+"""Several trainings in one folder at once: one trains, the others report which process uses the
+folder, and nothing in it is damaged. Also state files that name files outside the folder.
 
 $TOWERFLOW_COMMAND is the executable, $TOWERFLOW_ROUNDS how often two, three and eight are started.
 """
@@ -41,7 +41,7 @@ class Together(Scratch):
         self.assertEqual(process.returncode, -how if how == signal.SIGKILL else 128 + how)
 
     def assert_whole(self):
-        """All that is listed is there, the newest readable, and nothing else is there."""
+        """Asserts that the folder has exactly the listed checkpoints and the newest is readable."""
         result = run("inspect", self.runs, "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         listed = json.loads(result.stdout.splitlines()[-1])["checkpoints"]
@@ -54,7 +54,7 @@ class Together(Scratch):
 
     def one_round(self, count, how):
         processes = [self.start() for _ in range(count)]
-        # The first line of one that trains; the others end without a word on their output.
+        # The first line of output of the one that trains; the others print nothing to stdout.
         lines = [process.stdout.readline() for process in processes]
         training = [process for process, line in zip(processes, lines) if line]
         if len(training) != 1:
@@ -71,7 +71,7 @@ class Together(Scratch):
                              r"since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \(.*\)\n\Z" %
                              (re.escape(str(self.runs)), training[0].pid))
         self.stop(training[0], how)
-        if how == signal.SIGKILL:  # no obstacle to the next one, which tidies up at its first save
+        if how == signal.SIGKILL:  # does not block the next one, whose first save cleans up
             after = self.start()
             self.assertTrue(after.stdout.readline())
             self.stop(after)
@@ -85,7 +85,7 @@ class Together(Scratch):
             shutil.rmtree(self.runs)
 
     def test_reading_and_restarting(self):
-        """Who only reads is not kept out; who would begin anew is."""
+        """Commands that only read are not refused; a training that would restart is."""
         (self.folder / "test.tfrecords").write_bytes(first_records(20, "test"))
         self.stop_after_first_save()
         training = self.start()
@@ -104,7 +104,8 @@ class Together(Scratch):
         self.stop(process)
 
     def test_what_lies_where_the_lock_is_to_be(self):
-        """A link is not followed, a pipe not waited for; what is no file is named."""
+        """At the lock file's path, links are not followed, pipes do not block, and the error names
+        what is not a file."""
         self.runs.mkdir()
         lock, other = self.runs / "train.lock", self.folder / "other"
         other.write_text("another's")
@@ -136,7 +137,7 @@ class Together(Scratch):
         (self.runs / "checkpoint").write_text(
             'model_checkpoint_path: "../outside/a"\n' +
             "".join('all_model_checkpoint_paths: "%s"\n' % path for path in paths))
-        # The newest is gone on from, as in TensorFlow, if only to find it damaged.
+        # As in TensorFlow, training continues from the newest checkpoint, which is damaged here.
         train = ("train", "mnist", "--data-dir", self.folder, "--train-dir", self.runs,
                  "--batch-size", 4, "--max-steps", 8, "--save-every", 1)
         self.assert_error(run(*train), 1, "outside/a")

@@ -1,5 +1,5 @@
-"""`towerflow train`, `eval` and `bench`: a run from one seed repeats bit for bit, epochs end by
-themselves with what is left over counted, and wrong input ends in one message.
+"""`towerflow train`, `eval` and `bench`: a run with the same seed repeats bit for bit, training
+ends after its epochs and reports left-over examples, and wrong input gives one message.
 
 $TOWERFLOW_COMMAND is the executable.
 """
@@ -25,16 +25,16 @@ sys.dont_write_bytecode = True
 from support import COMMAND, LIMIT, default_signals, record, run  # noqa: E402
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
-KILLS = int(os.environ.get("TOWERFLOW_KILLS", 20))  # of a run that saves
+KILLS = int(os.environ.get("TOWERFLOW_KILLS", 20))  # number of kills of a saving run
 
 
 def warnings(stderr):
-    """What was said on standard error, but for which checkpoint is read."""
+    """Returns the lines on stderr except those about which checkpoint is read."""
     return [line for line in stderr.splitlines() if not line.startswith("Restoring parameters ")]
 
 
 def first_records(count, name="train"):
-    """The first records of the sample as TFRecord bytes."""
+    """Returns the first records of the sample as TFRecord bytes."""
     data, at = gzip.decompress((SAMPLE / f"{name}.tfrecords.gz").read_bytes()), 0
     for _ in range(count):
         at += 16 + struct.unpack_from("<Q", data, at)[0]
@@ -54,7 +54,7 @@ class Scratch(unittest.TestCase):
         return result.stdout
 
     def assert_error(self, result, code, *parts):
-        """One error, last on standard error."""
+        """Asserts one error at the end of stderr."""
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         self.assertRegex(result.stderr, r"(?s)(\A|\n)towerflow: .+\n\Z")
         for part in parts:
@@ -101,7 +101,7 @@ class Training(Scratch):
 
 
 class Stages(Scratch):
-    """The three-stage GAN from the command."""
+    """The three-stage GAN through the command."""
 
     def test_train_evaluate_time_and_explain(self):
         folder = self.folder / "gan"
@@ -129,7 +129,7 @@ class Stages(Scratch):
 
 
 class Continuing(Scratch):
-    """A run that is stopped and started again ends in the files of one that was not."""
+    """A run that is stopped and restarted ends with the same files as an uninterrupted one."""
 
     STEPS = 75  # of two epochs of 300 examples in batches of 8
 
@@ -149,7 +149,7 @@ class Continuing(Scratch):
         self.interrupted("mnist")
 
     def test_interrupted_in_any_stage(self):
-        """A model whose stages are trained one after another, each of which is stopped in."""
+        """A model with consecutive stages is interrupted in each of them."""
         self.interrupted("three_stage_gan", slow=("--save-every", 1))
         self.assertEqual(json.loads((self.folder / "parts/run.json").read_text())["model"],
                          "three_stage_gan")
@@ -201,7 +201,7 @@ class Continuing(Scratch):
         self.assertRegex(result.stdout, r"Continuing from the checkpoint of step \d+\.\n")
 
     def test_a_signal_that_is_to_be_ignored(self):
-        """As nohup has it."""
+        """As under nohup."""
         process = subprocess.Popen(
             [COMMAND, "train", "mnist", *map(str, self.arguments("a"))], stdin=subprocess.DEVNULL,
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -219,7 +219,7 @@ class Continuing(Scratch):
         while kills < KILLS:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            # The first line says that the newest checkpoint was read, with its checksums.
+            # The first line shows that the newest checkpoint and its checksums were read.
             first = process.stdout.readline()
             time.sleep(chance.random() * 0.1)
             process.kill()
@@ -231,7 +231,7 @@ class Continuing(Scratch):
                 shutil.rmtree(self.folder / "killed")
         self.train(*self.arguments("killed"))
         self.assertEqual(self.files("killed"), self.files("whole"))
-        # Half-written files are gone, and whole ones that no state file lists yet or any more.
+        # Partial files and complete files that the state file does not list are gone.
         listed = re.findall(r'(?m)^all_model_checkpoint_paths: ".*/(.+)"$',
                             (self.folder / "killed/checkpoint").read_text())
         self.assertEqual({path.name for path in (self.folder / "killed").iterdir()},
@@ -249,7 +249,7 @@ class Continuing(Scratch):
             self.assertEqual((seen["kind"], seen["graphs"]), ("events", 1))
             for tag in seen["tags"]:
                 points.setdefault((tag["tag"], tag["kind"]), set()).add(tag["first_step"])
-        # One file a run, every 100 steps; the name without a number is the fed rate's.
+        # One file per run, every 100 steps; the name without a number belongs to the fed rate.
         self.assertEqual(points["learning_rate_1", "scalar"], {0, 100})
         self.assertEqual(points["conv1/weights/gradients", "histogram"], {0, 100})
         self.assertTrue([tag for tag, kind in points if "total_loss" in tag and kind == "scalar"])
@@ -278,7 +278,7 @@ class Continuing(Scratch):
         self.assert_error(run("train", "mnist", "--save-every", 5), 2, "--train-dir")
 
     def test_killed_before_it_replaced_anything(self):
-        """Until a run that begins anew saves, the old checkpoint and its record stay together."""
+        """Until a restarted run saves, the old checkpoint and its record stay together."""
         self.train(*self.arguments("a", end=("--max-steps", 5)))
 
         def pair():
@@ -305,7 +305,7 @@ class Continuing(Scratch):
         other.mkdir()
         shutil.copy(self.file, other)
         self.train(*self.arguments("a", end=("--max-steps", 5)))
-        # As a kill between a checkpoint and its record leaves them.
+        # The state after a kill between writing a checkpoint and its record.
         path = self.folder / "a" / "run.json"
         record = json.loads(path.read_text())
         path.write_text(json.dumps(record | {"data_file": str(other / "train.tfrecords")}))
@@ -316,7 +316,7 @@ class Continuing(Scratch):
     def test_another_spelling_of_the_data_folder(self):
         self.train(*self.arguments("a", end=("--max-steps", 5)))
         (self.folder / "link").symlink_to(self.folder)
-        # Without the warning that the input starts over.
+        # train() also checks that there is no warning that the input starts over.
         self.train("--data-dir", f"{self.folder}/link/a/../", *self.arguments("a")[2:])
 
     def test_a_seed_that_cannot_have_been(self):
@@ -402,7 +402,7 @@ class Mistakes(Scratch):
         done = run("train", "mnist", "--data-dir", self.folder, "--batch-size", 8, "--save-every", 1,
                    "--train-dir", folder, "--learning-rate", "1e20", "--num-epochs", 1)
         self.assert_error(done, 1, "Model diverged with loss = NaN", "learning rate below 1e+20")
-        # What its losses were computed from is the last that was kept.
+        # The last checkpoint has the variables from which the NaN loss was computed.
         step = int(re.search(r"at step (\d+)", done.stderr)[1])
         self.assertRegex((folder / "checkpoint").read_text(),
                          fr'\Amodel_checkpoint_path: ".*model\.ckpt-{step}"\n')

@@ -1,5 +1,5 @@
-"""What the compiler says of an option that is misspelt: the first error is at the call and shows the
-option, and is not somewhere in the library's headers."""
+"""The compiler's error for a misspelt option: the first error is at the call and shows the option,
+instead of pointing into the library's headers."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# {call: what else the error names, the options or in clang the option and a nearer one}
+# {call: names of which the messages contain one: the options' type, or in clang the option}
 CALLS = {
     'tf::matmul(x, x, {.nme = "a"})': ("MatMulOptions", "'nme'"),
     'tf::nn::relu(x, {.nme = "a"})': ("ReluOptions", "'nme'"),
@@ -26,7 +26,7 @@ CALLS = {
 
 
 def said_of_lines():
-    """{line: what the compiler says of the call in it}."""
+    """Returns {line: the compiler's messages about the call in it}."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "program.cc")
         source.write_text("#include <towerflow/tf.h>\nvoid f(tf::Tensor x) {\n" +

@@ -5,7 +5,7 @@
 
 #include "towerflow/tf.h"
 
-// What options_first.py fills in.
+// Declarations for the code that options_first.py generates.
 namespace towerflow::options_first {
 
 /// A call with options directly after some of its arguments.
@@ -15,7 +15,7 @@ struct Case {
   bool means_something;
 };
 
-/// What calls are made with, in a graph and a folder of their own.
+/// The arguments of calls, in a new graph and folder.
 struct Given {
   Graph graph;
   DefaultGraphGuard guard = graph.as_default();
@@ -26,24 +26,24 @@ struct Given {
   std::string folder;
 };
 
-/// A call that leaves parameters out before its options, and one that says all.
+/// A call that omits parameters before its options, and the same call with all parameters.
 struct Run {
   const char* text;
   void (*shorter)(const Given&);
   void (*whole)(const Given&);
 };
 
-/// How many functions are in the matrix, and how many are not, by the reason.
+/// Numbers of functions: those that are tried, and those that are not, by reason.
 struct Functions {
   int tried;
   int without_options;
-  int own;  ///< the library alone calls them: they take the line of its caller
+  int own;  ///< only the library calls them, with the site of its caller
   int of_arrays;
 };
 
 extern const Functions kFunctions;
 std::span<const Case> all_calls();
-/// Lists in the place of options.
+/// Returns calls with lists in place of options.
 std::span<const Case> all_lists();
 std::span<const Run> all_runs();
 

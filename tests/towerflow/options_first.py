@@ -1,5 +1,5 @@
-"""Writes what options_first.h declares: each public function that takes options, called with each member of
-its options directly after each number of the arguments before them.
+"""Generates the definitions for options_first.h: calls of each public function that takes options,
+with each member of its options after each number of preceding arguments.
 
 usage: options_first.py OUTPUT DEPFILE"""
 
@@ -10,12 +10,12 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import public_api  # noqa: E402
 
-# Parameters behind the options, which a call leaves to their defaults.
+# Parameters after the options, for which calls use the defaults.
 PLACE = ("Site", "Graph*")
 
 # Functions that may be called without some of the parameters before their options: the arguments of
-# the shorter call, and those of one that says all (`..` stands for the same). A new one has to be
-# added here, or below with the reason why it is not compared.
+# the shorter call and of the full call (`..` stands for those of the shorter call). A new function
+# must be added here, or below with the reason why it is not compared.
 SHORTER = {
     "argmax": ("given.x", ".., 0"),
     "argmin": ("given.x", ".., 0"),
@@ -55,8 +55,8 @@ NOT_COMPARED = {
     "train::start_queue_runners": "the longer call says what a member says",
     "where": "of one argument it is another function",
 }
-# What is given to members in the calls that are compared; `Options::member` where a name has several
-# meanings. A new one has to be added.
+# Values of members in the compared calls; `Options::member` if a name has several meanings. A new
+# member must be added.
 VALUES = {
     "ArgMaxOptions::output_type": "int32",
     "ExponentialMovingAverageOptions::name": '"a"',
@@ -110,13 +110,13 @@ VALUES = {
     "validate_shape": "false",
     "zero_debias": "true",
 }
-# Members that say what a parameter says that the shorter call leaves out.
+# Members with the same meaning as a parameter that the shorter call omits.
 SAME_AS_PARAMETER = ("PlaceholderOptions::shape", "ReduceOptions::axis",
                      "ReduceOptions::reduction_indices", "SaverOptions::var_list",
                      "StackOptions::axis")
-# Without a shape a variable has that of its initial value.
+# Other members that must be given too: a variable without a shape needs an initial value.
 BESIDE = {"GetVariableOptions": "initializer"}
-# How an object shows what it was given.
+# Calls that make the arguments of an object visible in the graph.
 SHOWN = {"train::AdamOptimizer": ".minimize(reduce_sum(given.weight))",
          "train::ExponentialMovingAverage": ".apply({given.weight, given.x})"}
 
@@ -126,19 +126,19 @@ def bare(kind):
 
 
 def plain(name):
-    """As a user writes it: the namespaces `types` are open."""
+    """Returns a name as users write it, without the namespaces `types`."""
     return name.replace("towerflow::", "").replace("types::", "")
 
 
 class Taker:
-    """A function whose last parameter are options."""
+    """A function whose last parameter is its options."""
 
     def __init__(self, function, before, struct):
         self.function, self.before, self.struct = function, before, struct
         self.name = plain(function.name) + (f"::{function.member}" if function.member else "")
 
     def concrete(self, kind):
-        """The type with the parameters of the template replaced by what they stand for."""
+        """Returns the type with template parameters replaced by concrete types."""
         for name, concept in self.function.template.items():
             stands_for = re.search(r"same_as<(\w+)>|(Gradient)Like", concept)
             by = "Tensor (*)(Tensor)" if name == "F" else "Tensor"
@@ -167,9 +167,9 @@ class Taker:
 
 
 def values(struct, member, kind):
-    """Expressions of all types that may well stand for the member."""
+    """Yields expressions of all types that are plausible values of the member."""
     inner = re.sub(r"^std::optional<(.*)>$", r"\1", kind)
-    # Nobody has a variable for an optional number.
+    # Optional numbers are usually given as literals, not as variables.
     if inner not in ("Operand", "float", "double") or kind == inner and inner != "Operand":
         yield f"of<X, decltype({struct}::{member})>()"
     if inner == "std::string":
@@ -197,14 +197,14 @@ class Matrix:
             self.families.setdefault(taker.name, []).append(taker)
 
     def sort(self, function):
-        """Lists the function, or counts it among those that have no place in the matrix."""
+        """Adds the function to the matrix or counts it as excluded."""
         parameters = [p for p in function.parameters if bare(p.type) not in PLACE]
         stands_for = re.findall(r"same_as<(\w+Options)>", " ".join(function.template.values()))
         last = stands_for[0] if stands_for else bare(parameters[-1].type) if parameters else ""
         if not re.search(r"Options?$|ConfigProto$|ErrorDetail$", last):
             self.without += 1
         elif any(not p.default for p in function.parameters if bare(p.type) in PLACE):
-            self.own += 1  # the library's own: it passes the line of its caller on
+            self.own += 1  # internal to the library: gets its caller's site
         elif any("(&)" in p.type or "..." in p.type for p in parameters):
             self.arrays.add(function.name)
         elif last not in self.structs:
@@ -214,11 +214,11 @@ class Matrix:
             self.takers.append(Taker(function, parameters[:-1], last))
 
     def cases(self):
-        """{(function, types before, member, value): (code, whether it shall compile, before)}."""
+        """Returns {(function, types before, member, value): (code, shall compile, number before)}."""
         found = {}
         for taker in self.takers:
             full, members = self.structs[taker.struct]
-            # g++ ends with an error, even in a requires-expression, where a name meets an array.
+            # g++ fails, even in a requires-expression, if a member's name meets an array.
             least = int(taker.function.name in self.arrays)
             for member, kind in members.items():
                 for value in values(full, member, kind):
@@ -234,19 +234,19 @@ class Matrix:
         return found
 
     def shorter(self):
-        """Families in which parameters before the options may be left out."""
+        """Yields the families of overloads that may omit parameters before the options."""
         for name, takers in sorted(self.families.items()):
             if len({len(taker.before) for taker in takers}) > 1:
                 yield name, sorted(takers, key=lambda taker: len(taker.before))
 
     def in_place_of_a_parameter(self):
-        """Options that stand where a longer call has a parameter which takes braces."""
+        """Returns options in whose place a longer overload has a parameter that accepts braces."""
         return sorted({takers[0].struct for _, takers in self.shorter()
                        if not re.search(r"\b(Graph|Coordinator) ?&",
                                         takers[-1].before[len(takers[0].before)].type)})
 
     def runs(self):
-        """(text, the shorter call, the one that says all)."""
+        """Yields (text, the shorter call, the full call)."""
         for name, takers in self.shorter():
             if name in NOT_COMPARED:
                 continue
@@ -272,13 +272,13 @@ class Matrix:
 
 
 def listed(cases):
-    """The rows of kCalls."""
+    """Yields the rows of kCalls."""
     for (name, types, _, _), (code, means, k) in cases.items():
         text = re.sub(r"of<X, (\w+::)*(\w+)[^()]*>\(\)", r"\2", code)
         text = re.sub(r"of<X, decltype\(.*?\)>\(\)", "..", text)
         text = plain(re.sub(r"of<X>\((.*?)\)", r"\1", text)).replace('"', "'")
         row = f'  {{"{text}", requires {{ {code}; }}, {str(means).lower()}}},'
-        # clang answers only where something besides the options depends on X.
+        # clang gives an answer only if something besides the options depends on X.
         if k == 0 and name.split("::")[-1][0].islower() and "ref<X" not in code:
             row = f"#ifndef __clang__\n{row}\n#endif"
         yield row

@@ -6,8 +6,8 @@
 #include "tests/data/support.h"
 #include "tests/towerflow/options_first.h"
 
-// Options in braces mean options, whichever parameters before them a call leaves out, or the call
-// does not compile: see core/graph/arguments.h.
+// Options in braces are taken as options, whichever parameters before them a call omits, or the
+// call does not compile: see core/graph/arguments.h.
 namespace towerflow::options_first {
 
 Variable renaming(const VariableGetter& getter, const std::string& name,
@@ -17,7 +17,7 @@ Variable renaming(const VariableGetter& getter, const std::string& name,
 
 namespace {
 
-/// What a call left in the graph and the folder that it was given.
+/// The nodes and files that a call made in its graph and folder.
 struct Outcome {
   testing::ScratchFolder folder;
   Given given;
@@ -41,7 +41,7 @@ struct Outcome {
   }
 };
 
-/// Counts what compiles, and compares it with what shall.
+/// Counts which calls compile and compares that with which should.
 struct Counts {
   int compile = 0, refused = 0, silently_wrong = 0, missing = 0;
 
@@ -87,7 +87,7 @@ TEST_CASE("a call that leaves parameters out does what the one does that says al
     for (std::size_t i = 0; i < ops.size(); ++i) CHECK(ops[i].attrs() == other_ops[i].attrs());
   }
   MESSAGE(all_runs().size(), " calls compared");
-  CHECK(raised == 2);  // of a partitioner without a shape, as in TensorFlow
+  CHECK(raised == 2);  // by a partitioner without a shape, as in TensorFlow
   CHECK(all_runs().size() > 80);
 }
 
