@@ -59,7 +59,7 @@ AttrValue changed(AttrValue value, Random& random) {
   return value;
 }
 
-/// Changes an input, attribute or op of a node, which changes of the bytes hardly ever do validly.
+/// Changes an input, attribute or op of a node. Byte mutations rarely give a valid change of these.
 void mutate_graph(GraphDef& def, Random& random) {
   NodeDef& node = def.node[random() % def.node.size()];
   const NodeDef& other = def.node[random() % def.node.size()];

@@ -17,8 +17,8 @@ using Random = std::mt19937_64;
 /// plain_mutation.
 using Mutate = std::function<void(std::string& bytes, std::size_t most)>;
 
-/// One kind of external input: its reader, and a mutation below its checksums and compression,
-/// which changes of the bytes hardly ever get past.
+/// One kind of external input: its reader, and a mutation of its contents below checksums and
+/// compression, which byte mutations rarely get past.
 struct Target {
   const char* name;  ///< name of its folders in corpus/ and regressions/
   /// Reads the input as the library's users would. Throws a towerflow::Error for bad input and
@@ -33,7 +33,7 @@ extern const Target kTFRecord, kExample, kIdx, kCifar10, kCheckpoint, kState, kE
 /// Returns all targets.
 std::span<const Target* const> targets();
 
-/// The error that an input violates a promise of the library.
+/// Thrown if an input shows that the library breaks a promise.
 class Broken : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -55,8 +55,8 @@ def batch(step, tower, variant):
 
 
 class Trainer:
-    """Trains one case in one dtype. Gradients are averaged in the graph and fetched, then fed to the
-    update: in a single run TensorFlow may update a variable that another gradient still reads."""
+    """Trains one case in one dtype. Gradients are averaged in the graph, fetched, then fed to the
+    update: in one run TensorFlow may update a variable that another gradient still reads."""
 
     def __init__(self, case, dtype):
         import tensorflow.compat.v1 as tf

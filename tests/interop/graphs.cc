@@ -115,7 +115,7 @@ void graphs(const Arguments& arguments) {
     set_random_seed(1);
     write_program(folder / "programs" / name, build());
   }
-  // With unknown sizes gradients have the most nodes that TensorFlow's do not have.
+  // Sizes are unknown where possible, since gradients then have the most nodes.
   for (const testing::OpCase& one : testing::op_cases()) {
     DType dtype = one.python_dtype;
     if (dtype == DType::invalid) dtype = testing::has_float64(one) ? float64 : one.dtypes.front();

@@ -13,8 +13,7 @@ namespace {
 Array numbers(const Shape& shape) {
   Array array(float32, shape);
   for (std::int64_t i = 0; i < array.elements(); ++i) {
-    // Hashed, without a pattern: with nearly equal sums, rounding would decide the maximum in a
-    // pool.
+    // Hashed, without a pattern: rounding would decide the maximum of nearly equal sums in a pool.
     std::uint64_t bits = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15ULL;
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
     bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;

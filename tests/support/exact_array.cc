@@ -44,8 +44,7 @@ Summary summary_of(const Array& tensor) {
     const std::uint64_t signs = exact_hash(kSignStream, i);
     const auto bits = std::bit_cast<std::uint64_t>(value);
     for (std::size_t k = 0; k < Summary::kProjections; ++k) {
-      // Uses bit k as the sign without a branch, which would be unpredictable; tensors may be
-      // large.
+      // Uses bit k as the sign without an unpredictable branch, since tensors may be large.
       made.projections[k] += std::bit_cast<double>(bits ^ (signs >> k << 63));
     }
   }

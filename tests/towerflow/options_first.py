@@ -214,7 +214,7 @@ class Matrix:
             self.takers.append(Taker(function, parameters[:-1], last))
 
     def cases(self):
-        """Returns {(function, types before, member, value): (code, shall compile, number before)}."""
+        """Returns {(function, types before, member, value): (code, shall compile, count)}."""
         found = {}
         for taker in self.takers:
             full, members = self.structs[taker.struct]

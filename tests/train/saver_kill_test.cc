@@ -21,7 +21,7 @@ using namespace towerflow::testing;
 
 namespace {
 
-/// The process kills itself at this many calls of the functions below; 0: never.
+/// If n > 0, the process kills itself right before the nth call of the functions below.
 std::atomic<int> calls_to_live{0};
 std::atomic<unsigned> most_delay{0};  ///< upper bound of the delay of a rename, in microseconds
 

@@ -285,7 +285,7 @@ TEST_CASE("a capacity of -1 sets no limit, as in TensorFlow") {
     tf::train::Coordinator coord;
     auto threads = tf::train::start_queue_runners(sess, {.coord = &coord});
     REQUIRE(threads.size() == 4);
-    threads[2].join();  // fills the queue of the batches
+    threads[2].join();  // the thread that fills the batch queue
     CHECK(sess.run(size).item<std::int32_t>() == 50);
     CHECK(testing::numbers(sess.run(batch)) == std::vector<double>{0, 1, 2});
     coord.request_stop();

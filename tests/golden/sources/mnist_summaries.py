@@ -1,5 +1,5 @@
-"""The MNIST tower program with its summaries (`FLAGS.tb_logging`), and with the summaries of averaged
-gradients and variables of the multi-GPU CIFAR-10 program that it follows: built, not run."""
+"""The MNIST tower program with its summaries (`FLAGS.tb_logging`), and with those of averaged
+gradients and variables in the multi-GPU CIFAR-10 program that it follows: built, not run."""
 
 from . import mnist
 

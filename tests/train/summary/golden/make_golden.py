@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def varied_values(count, dtype):
-    """Returns values exact in float32, so different in magnitude that a sum depends on its order."""
+    """Returns exact float32 values, so different in magnitude that a sum depends on its order."""
     i = np.arange(count)
     return (((37 * i + 11) % 251 - 125) * 2.0 ** ((7 * i) % 60 - 40)).astype(dtype)
 
