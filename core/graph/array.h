@@ -16,15 +16,17 @@ namespace towerflow::types {
 /// A concrete tensor value on the host: dtype, fully known shape, reference-counted buffer.
 ///
 /// Copies share the buffer. Data is row-major, dense and aligned to 64 bytes. A default-constructed
-/// Array is empty: dtype invalid, no data; it stands for the result of an operation without output.
+/// Array is empty (dtype invalid, no data) and represents the result of an operation without
+/// outputs.
 class Array {
  public:
   static constexpr std::size_t kAlignment = 64;  ///< bytes
 
   Array() = default;
-  /// Uninitialised numbers, empty strings. Throws ValueError for a shape that is not fully known.
+  /// Allocates uninitialized numbers or empty strings. Throws ValueError for a shape that is not
+  /// fully known.
   Array(DType dtype, Shape shape);
-  /// Wraps memory that `owner` keeps alive; used for results that live in a frame.
+  /// Wraps memory that `owner` points to and keeps alive; used for results stored in a frame.
   Array(DType dtype, Shape shape, std::shared_ptr<void> owner);
 
   template <class T>
@@ -33,7 +35,7 @@ class Array {
     array.data<T>()[0] = std::move(value);
     return array;
   }
-  /// Throws ValueError when the number of values is not the shape's number of elements.
+  /// Copies `values`. Throws ValueError if their number is not the shape's number of elements.
   template <class T>
   static Array of(Shape shape, std::span<const T> values) {
     Array array(dtype_of<T>(), std::move(shape));
@@ -55,7 +57,7 @@ class Array {
 
   void* raw() { return data_.get(); }
   const void* raw() const { return data_.get(); }
-  /// The elements; throws TypeError when T is not the element type.
+  /// Returns the elements. Throws TypeError if T is not the element type.
   template <class T>
   T* data() {
     check_dtype(dtype_of<T>());
@@ -66,15 +68,15 @@ class Array {
     check_dtype(dtype_of<T>());
     return static_cast<const T*>(data_.get());
   }
-  /// The elements, for as long as this Array lives: `for (float x : sess.run(y).flat<float>())`
-  /// would read those of one that is gone, and does not compile.
+  /// Returns the elements, valid as long as this Array. Deleted for temporaries:
+  /// `for (float x : sess.run(y).flat<float>())` would read freed memory.
   template <class T>
   std::span<const T> flat() const& {
     return {data<T>(), static_cast<std::size_t>(elements())};
   }
   template <class T>
   std::span<const T> flat() const&& = delete;
-  /// The only element; throws ValueError when there is not exactly one.
+  /// Returns the only element. Throws ValueError if there is not exactly one.
   template <class T>
   T item() const {
     check_count(1);
@@ -82,13 +84,13 @@ class Array {
   }
 
   Array reshaped(Shape shape) const;  ///< shares the buffer
-  Array copy() const;                 ///< a buffer of its own
+  Array copy() const;                 ///< has its own buffer
   const std::shared_ptr<void>& owner() const { return data_; }
 
-  /// Same dtype and shape, and the same bits (strings: the same characters).
+  /// Returns whether dtype, shape and bits (for strings, the characters) are the same.
   bool operator==(const Array& other) const;
 
-  /// "float32 (2, 3) [1, 2, 3, ...]", for messages; at most `limit` elements.
+  /// Returns a text for messages, "float32 (2, 3) [1, 2, 3, ...]", with at most `limit` elements.
   std::string text(std::size_t limit = 8) const;
 
  private:
@@ -97,11 +99,12 @@ class Array {
 
   DType dtype_ = DType::invalid;
   Shape shape_;
-  std::int64_t elements_ = 0;  ///< of the shape; counted once, as loops ask for it each time
+  std::int64_t elements_ = 0;  ///< of the shape; cached, since loop conditions use it
   std::shared_ptr<void> data_;
 };
 
-/// The values as NumPy prints them: rows in brackets, columns aligned, "..." in what is long.
+/// Prints the values as NumPy does: rows in brackets, columns aligned, long arrays abbreviated with
+/// "...".
 std::ostream& operator<<(std::ostream& out, const Array& array);
 
 }  // namespace towerflow::types

@@ -1,5 +1,5 @@
-// NumPy's array2string, with its defaults: 8 digits, lines of 75 characters, and of more than 1000
-// elements only the first and last three of each dimension.
+// NumPy's array2string with its defaults: 8 digits, lines of 75 characters, and only the first and
+// last three elements of each dimension if there are more than 1000 elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +57,8 @@ Words words_of(const std::vector<T>& values) {
   const bool exponents =
       largest > 0 && (largest >= T(1e8) || smallest < T(1e-4) || largest / smallest > T(1000));
   const auto format = exponents ? std::chars_format::scientific : std::chars_format::fixed;
-  // Before the point as wide as the widest, behind it filled up: by zeros where exponents follow.
+  // Align the decimal points: pad fractions on the right, with zeros if exponents follow and with
+  // spaces otherwise, then pad all words on the left.
   Words words;
   std::size_t behind = 0, exponent = 0;
   for (const T value : values) {
@@ -95,7 +96,7 @@ Words words_of(const std::vector<T>& values) {
   return words;
 }
 
-/// Puts words in rows, and rows in brackets.
+/// Arranges words in rows, and rows in brackets.
 class Printer {
  public:
   Printer(const Shape& shape, bool summarised, const Words& words)
@@ -167,7 +168,7 @@ std::ostream& types::operator<<(std::ostream& out, const Array& array) {
   }
   if (array.shape().rank() > 0)
     return out << Printer(array.shape(), summarised, words).rows(0, kLine);
-  // A number by itself: 1.0, 1e+20.
+  // A scalar is not aligned: 1.0, 1e+20.
   std::string word = words[0];
   if (word.back() == '.') word += '0';
   if (const std::size_t bare = word.find(".e"); bare != std::string::npos) word.erase(bare, 1);

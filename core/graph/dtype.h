@@ -9,7 +9,7 @@
 
 namespace towerflow::types {
 
-/// Element types, numbered as TensorFlow's DataType so that files can carry the number.
+/// Element types, with the numbers of TensorFlow's DataType, which files store.
 enum class DType : std::uint8_t {
   invalid = 0,
   float32 = 1,
@@ -51,25 +51,26 @@ inline constexpr DType resource = DType::resource;
 
 namespace towerflow {
 
-/// TensorFlow's name: "float32", "bool", "string".
+/// Returns TensorFlow's name: "float32", "bool", "string".
 const char* dtype_name(DType dtype) noexcept;
 
-/// Bytes of one element; sizeof(std::string) for string, sizeof(void*) for resource, 0 for invalid.
+/// Returns the bytes of one element: sizeof(std::string) for string, sizeof(void*) for resource, 0
+/// for invalid.
 std::size_t dtype_size(DType dtype) noexcept;
 
 bool is_floating(DType dtype) noexcept;  ///< float16, bfloat16, float32, float64
 bool is_integer(DType dtype) noexcept;   ///< signed and unsigned integers, not bool
 bool is_complex(DType dtype) noexcept;
-/// What sizes, axes and indices may be.
+/// Returns whether sizes, axes and indices may have this dtype: int32 or int64.
 inline bool is_index(DType dtype) noexcept {
   return dtype == DType::int32 || dtype == DType::int64;
 }
-/// Whether a gradient can flow through a value of this type.
+/// Returns whether a gradient can flow through a value of this type.
 inline bool is_differentiable(DType dtype) noexcept {
   return is_floating(dtype) || is_complex(dtype);
 }
 
-/// The DType of a C++ element type.
+/// Returns the DType of a C++ element type.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>)
@@ -103,8 +104,8 @@ constexpr DType dtype_of() {
   }
 }
 
-/// Calls `f.template operator()<T>()` with the C++ type of a numeric or bool `dtype`; returns false
-/// without a call for a dtype that has no C++ type (string, resource, half and complex types).
+/// Calls `f.template operator()<T>()` with the C++ type of an integer, float32, float64 or bool
+/// `dtype`; returns false without calling it for any other dtype.
 template <class F>
 bool dispatch_dtype(DType dtype, F&& f) {
   switch (dtype) {

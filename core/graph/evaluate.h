@@ -5,11 +5,10 @@
 
 namespace towerflow {
 
-/// The value of a tensor that is computed from constants by pure operations, some dozens of them at
-/// most; an empty Array for any other, or where the computation fails. Nothing of the graph
-/// changes. Shape rules fall back on it for inputs whose value no ConstantRule tells; defined above
-/// this folder, in core/runtime/evaluate.cc. (EvaluateConstantTensor of TensorFlow's shape
-/// inference)
+/// Returns the value of a tensor that is computed from constants by a few dozen pure operations at
+/// most; an empty Array for any other tensor, or if the computation fails. Leaves the graph
+/// unchanged. Shape rules use it for inputs whose value no ConstantRule gives. Defined above this
+/// folder, in core/runtime/evaluate.cc. (EvaluateConstantTensor of TensorFlow's shape inference)
 Array evaluate_constant(const Tensor& tensor);
 
 }  // namespace towerflow

@@ -9,8 +9,8 @@
 
 namespace towerflow::types {
 
-/// What `Session::run` computes: a tensor's value, or an operation's effect; what an operation
-/// waits for, or a group consists of.
+/// Something `Session::run` computes: a tensor's value, or an operation's effect. Also what control
+/// dependencies wait for and what a group consists of.
 class Fetch {
  public:
   Fetch(Tensor tensor) : tensor_(tensor), operation_(tensor.op()) {}  // NOLINT: sess.run(loss)
@@ -20,14 +20,15 @@ class Fetch {
   Fetch(const T& gradient, Site site = Site::current())  // NOLINT: sess.run(grads[0])
       : Fetch(Given(), gradient, site) {}
 
-  /// Absent for an operation. Throws TypeError for slices: they are no array.
+  /// Returns the tensor, absent for an operation. Throws TypeError for slices, which are not one
+  /// array.
   const std::optional<Tensor>& tensor() const {
     if (slices_ != nullptr) throw_slices();
     return tensor_;
   }
-  /// Of slices that of their values.
+  /// Returns the operation; for slices, that of their values.
   Operation operation() const { return operation_; }
-  /// nullptr for what is not slices.
+  /// Returns the slices, or nullptr if this is something else.
   const IndexedSlices* slices() const;
 
  private:
@@ -44,7 +45,7 @@ class Fetch {
   std::shared_ptr<const Slices> slices_;
 };
 
-/// What a list may hold whose members are fetched, grouped or waited for; a Fetch itself is none.
+/// An element of a list to fetch, group or wait for, other than a Fetch itself.
 template <class T>
 concept FetchLike = !std::same_as<T, Fetch> &&
                     (std::convertible_to<const T&, Fetch> || std::convertible_to<const T&, Tensor>);
@@ -53,7 +54,7 @@ concept FetchLike = !std::same_as<T, Fetch> &&
 
 namespace towerflow {
 
-/// `item`, given at `site`.
+/// Converts `item`, given at `site`, to a Fetch.
 template <class T>
 Fetch to_fetch(const T& item, Site site) {
   if constexpr (GradientLike<T>)

@@ -8,13 +8,13 @@
 namespace towerflow {
 namespace {
 
-/// "of 'tower_0/loss:0' with respect to 'w:0' ", "" where nobody knows.
+/// Returns "of 'tower_0/loss:0' with respect to 'w:0' ", or "" if the origin is not known.
 std::string subject_of(const GradientOrigin* origin) {
   if (origin == nullptr) return "";
   return fmt::format("of '{}' with respect to '{}' ", origin->y.name(), origin->x.name());
 }
 
-/// Of an error about a gradient that is used at `site`.
+/// Returns the detail of an error about a gradient that is used at `site`.
 ErrorDetail detail_of(const GradientOrigin* origin, Site site, const std::string& advice) {
   if (origin == nullptr) return {.site = site, .hint = advice};
   std::string asked = "it was requested ";

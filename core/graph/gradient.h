@@ -12,14 +12,14 @@
 
 namespace towerflow::types {
 
-/// A tensor that is zero but for some slices of its first dimension: the gradient of `gather`.
+/// A tensor that is zero except in some slices of its first dimension: the gradient of `gather`.
 ///
-/// values [n, d1, ...] stand at rows `indices` [n] of a tensor of shape dense_shape; rows may
-/// repeat, then they add up.
+/// values [n, d1, ...] are the rows `indices` [n] of a tensor of shape dense_shape; rows that occur
+/// several times add up.
 struct IndexedSlices {
   Tensor values;
   Tensor indices;
-  std::optional<Tensor> dense_shape;  ///< int vector, as TensorFlow keeps it
+  std::optional<Tensor> dense_shape;  ///< integer vector, as in TensorFlow
 
   const std::string& device() const { return values.device(); }
   std::string name() const { return values.name(); }
@@ -27,11 +27,11 @@ struct IndexedSlices {
   bool operator==(const IndexedSlices&) const = default;
 };
 
-/// Which gradient it is, and who asked for it: what an error about it tells.
+/// What a gradient is of and where it was requested, for errors about it.
 struct GradientOrigin {
-  Tensor y;           ///< the loss; of several the first
+  Tensor y;           ///< the loss; the first of several
   Tensor x;           ///< a variable's storage, or any tensor
-  std::string scope;  ///< the name scope that was open, a tower's
+  std::string scope;  ///< the name scope open at the call, such as a tower's
   Site site;          ///< of the call of `gradients` or `compute_gradients`
 };
 
@@ -42,19 +42,20 @@ class Gradient {
   Gradient(IndexedSlices slices) : value_(slices) {}  // NOLINT: and so are slices
 
   bool is_dense() const { return std::holds_alternative<Tensor>(value_); }
-  /// Throws TypeError for slices, naming the variable; `convert_to_tensor` densifies.
+  /// Returns the dense tensor. Throws TypeError for slices, naming the variable;
+  /// `convert_to_tensor` densifies.
   Tensor dense(Site site = Site::current()) const;
   const IndexedSlices& slices(Site site = Site::current()) const;
   std::string name() const { return representative().name(); }
   DType dtype() const { return representative().dtype(); }
   Operation op() const { return representative().op(); }
   const std::string& device() const { return representative().device(); }
-  /// The dense tensor or the slices' values.
+  /// Returns the dense tensor or the slices' values.
   Tensor representative() const;
-  /// The same gradient with other values, at the same rows where it is slices: what is done to a
-  /// gradient by clipping or scaling it.
+  /// Returns the gradient with other values, at the same rows if it is slices; for clipping or
+  /// scaling.
   Gradient with_values(Tensor values) const;
-  /// What `function` makes of its tensor, or of the slices' values, indices and shape.
+  /// Returns the gradient with `function` applied to its tensor, or to each tensor of its slices.
   template <class Function>
   Gradient mapped(const Function& function) const {
     if (is_dense()) return with_values(function(dense()));
@@ -63,7 +64,8 @@ class Gradient {
     if (own.dense_shape) made.dense_shape = function(*own.dense_shape);
     return made;
   }
-  /// Throws TypeError: slices are `problem`; the hint says how to make them dense, and `also`.
+  /// Throws TypeError: the gradient is IndexedSlices, `problem`. The hint says how to make it
+  /// dense, then `also`.
   [[noreturn]] void throw_slices(const std::string& problem, const char* also, Site site) const;
   bool operator==(const Gradient& other) const { return value_ == other.value_; }
 
@@ -74,8 +76,8 @@ class Gradient {
   std::shared_ptr<const GradientOrigin> origin_;
 };
 
-/// A gradient or, where no path leads to what was asked for, nothing: a std::optional, but to look
-/// into one that is absent throws ValueError, naming the variable and the tower.
+/// A gradient, or nothing if no path leads from y to x. Like std::optional, but access to an absent
+/// gradient throws ValueError, naming the variable and the tower.
 class OptionalGradient : public std::optional<Gradient> {
  public:
   using std::optional<Gradient>::optional;
@@ -84,13 +86,13 @@ class OptionalGradient : public std::optional<Gradient> {
 
   const Gradient& operator*() const { return value({}); }
   const Gradient* operator->() const { return &value({}); }
-  /// The same for a caller who has a line to name.
+  /// Returns the gradient; an error names `site`.
   const Gradient& value(Site site = Site::current()) const;
 
-  /// What it is of; nullptr where nobody has said.
+  /// Returns what the gradient is of, or nullptr if that is not known.
   const std::shared_ptr<const GradientOrigin>& origin() const;
-  /// The same gradient, or absence, of what `origin` says: for what changes gradients and hands
-  /// them on, as clipping does.
+  /// Returns the same gradient, or absence, with another origin; for functions that combine
+  /// gradients, as averaging does.
   OptionalGradient with_origin(std::shared_ptr<const GradientOrigin> origin) const;
   bool operator==(const OptionalGradient& other) const { return base() == other.base(); }
   bool operator==(std::nullopt_t) const { return !has_value(); }
@@ -98,21 +100,21 @@ class OptionalGradient : public std::optional<Gradient> {
  private:
   const std::optional<Gradient>& base() const { return *this; }
 
-  std::shared_ptr<const GradientOrigin> origin_;  // of one that is absent
+  std::shared_ptr<const GradientOrigin> origin_;  // of an absent gradient
 };
 
-/// A gradient in any of its forms. What takes a tensor takes one as well: slices become dense where
-/// an op converts them, an absent gradient is an error that names it.
+/// A gradient in any of its forms. Functions that take a tensor accept it too: an op converts
+/// slices to a dense tensor, and an absent gradient is an error that names it.
 template <class T>
 concept GradientLike = std::same_as<T, Gradient> || std::same_as<T, OptionalGradient> ||
     std::same_as<T, IndexedSlices>;
 
-/// What stands for a tensor in an expression: a tensor, a variable, a gradient.
+/// Anything usable as a tensor in an expression: a tensor, a variable or a gradient.
 template <class T>
 concept TensorLike = std::convertible_to<const T&, Tensor> || GradientLike<T>;
 
-/// A gradient that is there, with the line where it was written: the operand of an operator that
-/// leaves slices as they are. ValueError for one that is absent.
+/// A present gradient and the line of the call: the operand of operators that leave slices as they
+/// are. Throws ValueError for an absent gradient.
 class PresentGradient {
  public:
   template <GradientLike T>
@@ -152,7 +154,8 @@ struct GradientList : std::vector<OptionalGradient> {
 
 namespace towerflow {
 
-/// The tensor that `value` is; an error that names the gradient where it is slices or absent.
+/// Returns the tensor of `value`. Throws an error that names the gradient if it is slices or
+/// absent.
 template <TensorLike T>
 Tensor tensor_of(const T& value, Site site) {
   if constexpr (GradientLike<T>)

@@ -11,7 +11,7 @@
 namespace towerflow {
 namespace {
 
-/// Whether the op of this name says what its gradient is.
+/// Returns whether the op of this name defines its gradient, or declares that it has none.
 bool op_has_gradient(const std::string& name) {
   const OpDef* def = OpRegistry::global().find(name);
   if (def == nullptr) return false;

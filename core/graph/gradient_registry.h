@@ -9,17 +9,18 @@
 
 namespace towerflow::types {
 
-/// Gradients that programs register by name, for `gradient_override_map`. The names of ops are
-/// taken: an op brings its gradient in its OpDef. Safe from any thread.
+/// Gradients that programs register by name, for `gradient_override_map`. The name of an op is
+/// taken if its OpDef specifies a gradient. Safe from any thread.
 class GradientRegistry {
  public:
   GradientRegistry();
   ~GradientRegistry();
   static GradientRegistry& global();
 
-  /// Throws KeyError when the name is taken, by an op or an earlier registration, and says where.
+  /// Adds a gradient. Throws KeyError if an op or an earlier registration, whose site it names, has
+  /// the name.
   void add(const std::string& name, OpGradient gradient, Site site);
-  /// Entries are never removed; nullptr when there is none.
+  /// Returns a gradient, nullptr if there is none. Entries are never removed.
   const OpGradient* find(const std::string& name) const;
   std::vector<std::string> names() const;
 
@@ -28,8 +29,8 @@ class GradientRegistry {
   const std::unique_ptr<State> state_;
 };
 
-/// Registers a gradient under a name when it is made: a statement, or an object at namespace scope.
-/// The name of an op without a gradient of its own may be given too.
+/// Registers a gradient under a name: used as a statement, or as an object at namespace scope. The
+/// name may be that of an op without a gradient.
 ///
 ///   const tf::RegisterGradient clipped("ClippedRelu", [](const tf::Operation& op, const auto& dys)
 ///   {
@@ -44,7 +45,7 @@ class RegisterGradient {
                             Site site = Site::current());
 };
 
-/// Gradients that live with one graph: those of `custom_gradient`, whose rules hold its tensors.
+/// Gradients owned by one graph: those of `custom_gradient`, whose rules hold its tensors.
 struct GraphGradients {
   std::map<std::string, OpGradient> by_name;
 };
@@ -53,15 +54,15 @@ struct GraphGradients {
 
 namespace towerflow {
 
-/// Registers a name whose gradient is absent. (tf.no_gradient, tf.NotDifferentiable)
-/// Throws KeyError when the name is taken.
+/// Registers a name as not differentiable: its gradient is absent. (tf.no_gradient,
+/// tf.NotDifferentiable) Throws KeyError if the name is taken.
 void NotDifferentiable(const std::string& op_type, Site site = Site::current());
 
-/// The gradient of a node, found by the name it was given or by its op; nullptr where the name is
-/// unknown. A node without inputs has none to give. (ops.get_gradient_function)
+/// Returns the gradient of a node, found by its override name or else its op; nullptr if there is
+/// none. For a node without inputs it is a NoGradient. (ops.get_gradient_function)
 const OpGradient* gradient_function(const Node& node);
 
-/// The LookupError for a node whose gradient nobody has defined.
+/// Throws the LookupError for a node whose gradient is not defined.
 [[noreturn]] void throw_no_gradient_defined(const Node& node, Site site);
 
 }  // namespace towerflow

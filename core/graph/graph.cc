@@ -55,10 +55,10 @@ ScopeState& Graph::scopes() {
     std::unique_ptr<ScopeState> state;
   };
   thread_local std::vector<Entry> entries;
-  for (std::size_t i = entries.size(); i-- > 0;) {  // the newest graph is asked most
+  for (std::size_t i = entries.size(); i-- > 0;) {  // the newest graph is used most
     if (entries[i].uid == uid_) return *entries[i].state;
   }
-  // A graph that is gone leaves its entry behind.
+  // Drop the entries of destroyed graphs.
   std::erase_if(entries, [](const Entry& entry) { return entry.graph.expired(); });
   entries.push_back({uid_, alive_, std::make_unique<ScopeState>()});
   return *entries.back().state;
@@ -68,7 +68,7 @@ std::string Graph::unique_name(const std::string& name, bool mark_as_used) {
   const std::string& scope = scopes().name;
   std::lock_guard lock(*mutex_);
   std::string full;
-  full.reserve(scope.size() + name.size() + 10);  // with a suffix
+  full.reserve(scope.size() + name.size() + 10);  // room for '/' and a suffix
   if (!scope.empty()) full.append(scope).push_back('/');
   full += name;
   return names_.unique(std::move(full), mark_as_used);
@@ -146,7 +146,7 @@ Operation Graph::add(NodeSpec spec) {
   node.role = state.role;
   infer(node);
 
-  // What writes a variable belongs beside it, whatever devices are asked for around it.
+  // An op that writes a variable is colocated with it, whatever device scopes are open.
   std::optional<ColocationScope> beside;
   if (!def.written.empty()) beside.emplace(*this, nullptr, false);
   for (const int written : def.written) {
@@ -182,8 +182,9 @@ Operation Graph::add(NodeSpec spec) {
       std::unique(node.colocation_groups.begin(), node.colocation_groups.end()),
       node.colocation_groups.end());
 
-  // A published node is seen by sessions of other threads, so its device is written before; a
-  // device function looks at the finished operation, which is published when it has.
+  // Sessions of other threads see published nodes, so the device must be set before. A device
+  // function sees the finished operation, which is therefore published only after the function has
+  // returned.
   const bool asks_function =
       std::any_of(state.devices.begin(), state.devices.end(),
                   [](const auto& level) { return std::holds_alternative<DeviceFunction>(level); });

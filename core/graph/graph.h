@@ -31,12 +31,12 @@ class DefaultGraphGuard;
 class GradientOverrideScope;
 class UnpublishedNodes;
 
-/// What a new node is made of; the graph adds its name, devices, control inputs and shapes.
+/// Specification of a node to add; the graph completes its name, device, control inputs and shapes.
 struct NodeSpec {
   std::string op;    ///< a registered op
-  std::string name;  ///< made unique; taken as it stands when it ends with '/'
+  std::string name;  ///< made unique, or used as is if it ends with '/'
   std::vector<Tensor> inputs{};
-  std::vector<Node*> control_inputs{};  ///< besides those of the open control_dependencies
+  std::vector<Node*> control_inputs{};  ///< in addition to those of the open control_dependencies
   Attrs attrs{};
   Site site{};
 };
@@ -44,13 +44,14 @@ struct NodeSpec {
 struct GraphDef;
 
 struct AsGraphDefOptions {
-  bool add_shapes = false;  ///< attribute `_output_shapes`
-  /// The nodes as the graph has them, to be looked at and not to be imported: ops that do not list
-  /// their arguments lack attributes, and those that TensorFlow lacks are not written as its own.
+  bool add_shapes = false;  ///< adds the attribute `_output_shapes`
+  /// Writes the nodes as the graph has them, for viewing rather than importing: ops that do not
+  /// list their arguments lack attributes, and ops that TensorFlow lacks are not replaced by
+  /// equivalents.
   bool to_look_at = false;
 };
 
-/// A program on tape: nodes in the order of their creation, names, collections.
+/// A program recorded on a tape: nodes in order of creation, names and collections.
 ///
 /// Handles (Tensor, Operation, Variable) point into the graph and are valid as long as it is. One
 /// thread at a time may add nodes; sessions may run at the same time.
@@ -61,40 +62,43 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// Makes this the graph that calls on this thread add to, until the guard ends.
+  /// Makes this the default graph of this thread while the guard lives.
   [[nodiscard]] DefaultGraphGuard as_default();
 
-  /// Ops made while the guard lives take their gradient from another name: one given to
-  /// `RegisterGradient`, or another op's type. The name is looked up when a gradient is asked for.
-  /// (tf.Graph.gradient_override_map)
+  /// Makes ops of these types that are created while the guard lives use the gradient of another
+  /// name: one given to `RegisterGradient`, or another op's type. The name is looked up when
+  /// gradients are computed. (tf.Graph.gradient_override_map)
   [[nodiscard]] GradientOverrideScope gradient_override_map(
       const std::map<std::string, std::string>& op_type_map);
 
-  /// Appends a node. Throws ValueError or TypeError of the op's shape rule, with node and site.
+  /// Appends a node. Throws RuntimeError if the graph is finalized, and the ValueError or TypeError
+  /// of the op's shape rule with node and site added.
   Operation add(NodeSpec spec);
 
-  /// The name that the next node called `name` gets in the current name scope, "a/w_1".
-  /// (tf.Graph.unique_name)
+  /// Returns the unique name for a node called `name` in the current name scope, "a/w_1", and marks
+  /// it as used if `mark_as_used`. (tf.Graph.unique_name)
   std::string unique_name(const std::string& name, bool mark_as_used = true);
   bool name_in_use(const std::string& full_name) const;
-  /// The open name scope without its trailing '/', "" at the root. (tf.Graph.get_name_scope)
+  /// Returns the open name scope without its trailing '/', "" at the root.
+  /// (tf.Graph.get_name_scope)
   const std::string& get_name_scope() { return scopes().name; }
 
   std::size_t size() const;
-  /// How many of them sessions may look at: not those of a trial, nor one whose device is still
-  /// being asked for.
+  /// Returns how many of the nodes sessions may see: not those of a trial, nor one whose device
+  /// function is still running.
   std::size_t published() const;
   Operation operation(std::size_t id) const;
   std::vector<Operation> get_operations() const;
-  /// Throws KeyError with the nearest name, ValueError for a tensor's name.
+  /// Throws KeyError with the nearest names if there is none, ValueError for a tensor's name.
   Operation get_operation_by_name(const std::string& name, Site site = Site::current()) const;
-  /// All nodes with all attributes; for an op that TensorFlow lacks the nodes that compute the same
-  /// there, which become one again when they are imported. Throws UnimplementedError for an op that
-  /// does not list its arguments. (tf.Graph.as_graph_def)
+  /// Returns all nodes with all attributes. An op that TensorFlow lacks is written as nodes that
+  /// compute the same there, which an import turns back into one. Throws UnimplementedError for an
+  /// op that does not list its arguments. (tf.Graph.as_graph_def)
   GraphDef as_graph_def(AsGraphDefOptions options = {}) const;
-  /// "name:index"; throws ValueError for another form, KeyError when it does not exist.
+  /// Returns the tensor "name:index". Throws ValueError for another form, KeyError if it does not
+  /// exist.
   Tensor get_tensor_by_name(const std::string& name, Site site = Site::current()) const;
-  /// The node of that name among those that sessions may look at; nullptr when there is none.
+  /// Returns the node with this name if sessions may see it, else nullptr.
   const Node* find_published(const std::string& name) const;
 
   Collections& collections() { return collections_; }
@@ -102,26 +106,27 @@ class Graph {
 
   /// The graph-level random seed. (tf.set_random_seed)
   std::optional<std::int64_t> seed;
-  /// The default op seed: how many ops have drawn one so far.
+  /// The next default op seed: how many ops have drawn one so far.
   std::int64_t next_op_seed = 0;
 
-  /// No more nodes may be added; a later call raises RuntimeError. (tf.Graph.finalize)
+  /// Forbids adding nodes: a later attempt throws RuntimeError. (tf.Graph.finalize)
   void finalize() { finalized_ = true; }
   bool finalized() const { return finalized_; }
 
-  /// Every operation with its scopes, device, collections and the line that made it.
+  /// Describes every operation: its scopes, device, collections and the line that made it.
   GraphDescription describe() const;
-  /// Notes that a variable was found at `site`; only the first time counts.
+  /// Records that a variable was reused at `site`; only the first call for a variable counts.
   void note_reuse(const Node& variable, Site site);
   std::optional<Site> first_reuse(const Node& variable) const;
 
-  /// A copy of `text` that lives as long as the graph; equal texts share it.
+  /// Returns a copy of `text` that lives as long as the graph; equal texts share one.
   const std::string* interned(const std::string& text);
 
-  /// This thread's open scopes in this graph.
+  /// Returns this thread's open scopes in this graph.
   ScopeState& scopes();
 
-  /// Data that a part above keeps with the graph, made on first use: variable stores, say.
+  /// Returns data that a higher layer keeps with the graph, such as variable stores; created on
+  /// first use.
   template <class T>
   T& extension() {
     std::any& slot = extensions_[std::type_index(typeid(T))];
@@ -131,8 +136,8 @@ class Graph {
 
   std::uint64_t uid() const { return uid_; }
 
-  /// Held while nodes are added and while shapes are refined: by sessions, which run on other
-  /// threads, while they read shapes.
+  /// Held while nodes are added and while shapes are refined, and by sessions on other threads
+  /// while they read shapes.
   GraphMutex& mutex() const { return *mutex_; }
 
  private:
@@ -141,16 +146,16 @@ class Graph {
 
   std::string node_name(const std::string& name, Site site);
   void infer(Node& node) const;
-  Node* find(const std::string& name) const;  // nullptr where no node has it
+  Node* find(const std::string& name) const;  // nullptr if there is none
   std::string nearest_operation(const std::string& name) const;
 
   const std::uint64_t uid_;
-  const std::shared_ptr<const int> alive_;   // ends with the graph
+  const std::shared_ptr<const int> alive_;   // expires with the graph
   const std::unique_ptr<GraphMutex> mutex_;  // guards the next four, which sessions read
   std::deque<Node> nodes_;
   NameTable names_;
   std::size_t published_ = 0;
-  int unpublished_scopes_ = 0;  // how many UnpublishedNodes there are
+  int unpublished_scopes_ = 0;  // number of live UnpublishedNodes
   Collections collections_;
   std::unordered_map<std::type_index, std::any> extensions_;
   std::set<std::string> texts_;
@@ -158,7 +163,7 @@ class Graph {
   bool finalized_ = false;
 };
 
-/// Restores the former default graph when it ends.
+/// Restores the previous default graph when it ends.
 class [[nodiscard]] DefaultGraphGuard {
  public:
   explicit DefaultGraphGuard(Graph& graph);
@@ -170,7 +175,7 @@ class [[nodiscard]] DefaultGraphGuard {
   Graph* graph_;
 };
 
-/// Restores the former gradient names when it ends.
+/// Restores the previous gradient overrides when it ends.
 class [[nodiscard]] GradientOverrideScope {
  public:
   GradientOverrideScope(Graph& graph, const std::map<std::string, std::string>& op_type_map);
@@ -183,7 +188,7 @@ class [[nodiscard]] GradientOverrideScope {
   std::map<std::string, std::string> before_;
 };
 
-/// What is added while this lives is published when it ends.
+/// Hides nodes added while it lives from sessions, until the last such guard ends.
 class [[nodiscard]] UnpublishedNodes {
  public:
   explicit UnpublishedNodes(Graph& graph);
@@ -199,12 +204,12 @@ class [[nodiscard]] UnpublishedNodes {
 
 namespace towerflow {
 
-/// The graph calls on this thread add to. (tf.get_default_graph)
+/// Returns the graph to which calls on this thread add nodes. (tf.get_default_graph)
 Graph& get_default_graph();
-/// Drops this thread's global default graph; throws RuntimeError inside an `as_default`.
+/// Deletes this thread's global default graph. Throws RuntimeError inside an `as_default` block.
 void reset_default_graph();
 
-/// The value of a tensor that is known without running the graph; an empty Array otherwise.
+/// Returns the value of a tensor if it is known without running the graph, else an empty Array.
 /// (tensor_util.constant_value)
 Array constant_value(const Tensor& tensor);
 

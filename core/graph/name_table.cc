@@ -7,7 +7,7 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kSuffixRoom = 8;  // "_123456" without another allocation
+constexpr std::size_t kSuffixRoom = 8;  // for "_123456" without another allocation
 
 std::string lower_key(const std::string& text, std::size_t room = 0) {
   std::string key;
@@ -85,7 +85,7 @@ std::string NameTable::unique(std::string full, bool mark) {
   }
   full.append(key, stem);
   if (mark) {
-    asked->count = count + 1;  // whoever asks next need not look at these again
+    asked->count = count + 1;  // the next call need not try these again
     find_or_insert(std::move(key)).count = 1;
   }
   return full;

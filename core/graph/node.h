@@ -14,7 +14,7 @@ struct OpDef;
 
 namespace towerflow::types {
 
-/// What is known of one output of a node before anything runs.
+/// What is known statically about one output of a node.
 struct OutputSpec {
   DType dtype = DType::invalid;
   Shape shape = Shape::unknown();
@@ -26,25 +26,25 @@ struct OutputSpec {
 /// Which part of a program a node belongs to.
 enum class NodeRole {
   program,   ///< what the program itself builds
-  gradient,  ///< made by `gradients` and what averages them
+  gradient,  ///< made by `gradients` or by averaging gradients
   update,    ///< made by an optimizer's `apply_gradients`
 };
 
-/// One record on the tape. It never holds a value, a kernel or an address, and does not change once
-/// it is made, but for an output shape made more precise by `Tensor::set_shape`.
+/// One record on the tape. It holds no computed value, kernel or address, and does not change after
+/// its creation, except that `Tensor::set_shape` refines the shapes of its outputs.
 struct Node {
   Graph* graph = nullptr;
-  int id = -1;  ///< place on the tape; inputs and control inputs have smaller ones
+  int id = -1;  ///< place on the tape; those of inputs and control inputs are smaller
   const OpDef* op = nullptr;
   std::string name;
   std::vector<Tensor> inputs;
   std::vector<Node*> control_inputs;
   Attrs attrs;
   std::string device;                          ///< as requested, in canonical spelling
-  std::vector<std::string> colocation_groups;  ///< names of the nodes it must be placed with
+  std::vector<std::string> colocation_groups;  ///< "loc:@w" for each node w it is placed with
   std::vector<OutputSpec> outputs;
-  const std::string* variable_scope = nullptr;  ///< open when it was made; nullptr at the root
-  /// The name under which its gradient is looked up, where `gradient_override_map` gave it one.
+  const std::string* variable_scope = nullptr;  ///< open at its creation; nullptr at the root
+  /// The name under which its gradient is looked up, if set by `gradient_override_map`; else empty.
   std::string gradient_op_type;
   NodeRole role = NodeRole::program;
   Site site;

@@ -42,7 +42,7 @@ const std::vector<DeviceLevel>* ScopeState::innermost_remembered_devices() const
 }
 
 std::string ScopeState::device_of(const Operation& made) const {
-  // Innermost first; an outer level only fills in what is still open, a function decides anew.
+  // Innermost first: an outer spec fills in only the missing parts, a function replaces the device.
   Node& node = made.node();
   for (auto level = devices.rbegin(); level != devices.rend(); ++level) {
     if (std::holds_alternative<std::monostate>(*level)) break;
@@ -50,7 +50,7 @@ std::string ScopeState::device_of(const Operation& made) const {
       node.device =
           node.device.empty() ? spec->text() : spec->merged(DeviceSpec::parse(node.device)).text();
     } else {
-      // As the function spells it, unless an outer level is merged with it.
+      // Kept as the function spells it, unless an outer level is merged with it.
       std::string chosen = std::get<DeviceFunction>(*level)(made);
       DeviceSpec::parse(chosen);  // throws for an unknown spelling
       node.device = std::move(chosen);

@@ -26,7 +26,7 @@ std::vector<Node*> nodes_of(std::span<const Fetch> inputs) {
 
 }  // namespace
 
-// A guard that gets no memory leaves all as it was: what may throw comes before the first change.
+// A guard whose constructor throws changes nothing: all that may throw precedes the first change.
 
 NameScope::NameScope(Graph& graph, std::optional<std::string> name, Site site,
                      std::unique_ptr<DefaultGraphGuard> default_graph)
@@ -195,7 +195,7 @@ ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector
   }
   ControlLevel made;
   for (Node* input : *inputs) {
-    // What an outer block waits for already is no input of this one.
+    // Inputs that an outer block already waits for are not inputs of this one.
     const bool outside =
         std::any_of(control.begin(), control.end(),
                     [&](const ControlLevel& level) { return level.inputs.contains(input); });

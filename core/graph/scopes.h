@@ -12,7 +12,7 @@
 
 namespace towerflow::types {
 
-/// An open name scope; the scope ends with the guard.
+/// An open name scope, closed when the guard ends.
 class [[nodiscard]] NameScope {
  public:
   NameScope(Graph& graph, std::optional<std::string> name, Site site,
@@ -21,7 +21,7 @@ class [[nodiscard]] NameScope {
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
 
-  /// The scope with its trailing '/', "tower_0/", as TensorFlow's `as scope` gives it.
+  /// Returns the scope with a trailing '/', "tower_0/", as TensorFlow's `as scope` does.
   const std::string& name() const { return name_; }
   operator const std::string&() const { return name_; }  // NOLINT: get_collection(key, scope)
 
@@ -33,12 +33,12 @@ class [[nodiscard]] NameScope {
 };
 
 struct NameScopeOptions {
-  std::optional<std::string> default_name{};  ///< where no name is given
-  /// What the block works on: they choose the graph, which becomes the default one.
+  std::optional<std::string> default_name{};  ///< used if no name is given
+  /// Inputs of the block; their graph becomes the default graph.
   std::optional<std::vector<Tensor>> values{};
 };
 
-/// An open device scope; ends with the guard.
+/// An open device scope, closed when the guard ends.
 class [[nodiscard]] DeviceScope {
  public:
   DeviceScope(Graph& graph, DeviceLevel level, Site site = {});
@@ -51,7 +51,7 @@ class [[nodiscard]] DeviceScope {
   std::size_t depth_;
 };
 
-/// An open colocation scope; ends with the guard.
+/// An open colocation scope, closed when the guard ends.
 class [[nodiscard]] ColocationScope {
  public:
   ColocationScope(Graph& graph, Node* with, bool ignore_existing, Site site = {});
@@ -65,7 +65,7 @@ class [[nodiscard]] ColocationScope {
   std::vector<Node*> colocation_;
 };
 
-/// An open block of control dependencies; ends with the guard.
+/// An open block of control dependencies, closed when the guard ends.
 class [[nodiscard]] ControlDependencies {
  public:
   ControlDependencies(Graph& graph, std::optional<std::vector<Node*>> inputs, Site site = {});
@@ -79,7 +79,7 @@ class [[nodiscard]] ControlDependencies {
   bool cleared_;
 };
 
-/// Says which part of the program the nodes made while the guard lives belong to.
+/// Sets the role of nodes made while the guard lives.
 class [[nodiscard]] RoleScope {
  public:
   RoleScope(Graph& graph, NodeRole role);
@@ -92,9 +92,10 @@ class [[nodiscard]] RoleScope {
   NodeRole before_;
 };
 
-/// Where variables are made: without control dependencies, and where an open colocation hides the
-/// device scopes around it and there are none inside, with those that stood when the innermost
-/// variable scope or InitScope was opened, or at the root. (init_scope)
+/// Scope in which variables are created: without control dependencies. If a colocation scope hides
+/// the device scopes around it and none is open inside it, restores those that were open when the
+/// innermost variable scope, `as_default` block or InitScope was entered, or those of the root.
+/// (init_scope)
 class [[nodiscard]] InitScope {
  public:
   explicit InitScope(Graph& graph);
@@ -104,7 +105,7 @@ class [[nodiscard]] InitScope {
 
  private:
   Graph& graph_;
-  std::vector<DeviceLevel> devices_;  ///< hidden by those that were brought back
+  std::vector<DeviceLevel> devices_;  ///< the device scopes replaced by the restored ones
   bool brought_back_ = false;
   ControlDependencies outside_;
 };
@@ -113,14 +114,14 @@ class [[nodiscard]] InitScope {
 
 namespace towerflow {
 
-/// Prefixes the names of the nodes made while the guard lives: unique within the outer scope, taken
-/// as it stands when it ends with '/', the root when it is empty or absent. (tf.name_scope)
-/// Throws ValueError for a name that no node may have, and where `values` are given but no name.
+/// Prefixes the names of nodes made while the guard lives. The scope is made unique within the
+/// outer one, used as is if it ends with '/', and is the root if empty or absent. (tf.name_scope)
+/// Throws ValueError for an invalid name, and if `values` are given without a name.
 NameScope name_scope(std::optional<std::string> name, NameScopeOptions options = {},
                      Site site = Site::current());
 
-/// Asks for a device for the nodes made while the guard lives; inner scopes take precedence part by
-/// part, `nullopt` forgets the outer ones. (tf.device) Throws ValueError for an unknown spelling.
+/// Requests a device for nodes made while the guard lives. Inner scopes take precedence part by
+/// part; `nullopt` ignores the outer ones. (tf.device) Throws ValueError for an unknown spelling.
 DeviceScope device(const std::string& spec, Site site = Site::current());
 inline DeviceScope device(const char* spec, Site site = Site::current()) {
   return device(std::string(spec), site);
@@ -128,21 +129,21 @@ inline DeviceScope device(const char* spec, Site site = Site::current()) {
 DeviceScope device(std::nullopt_t, Site site = Site::current());
 DeviceScope device(DeviceFunction function, Site site = Site::current());
 
-/// What a device scope of this spelling or function holds.
+/// Returns the level that a device scope with this spelling or function opens.
 DeviceLevel device_level(const DeviceOrFunction& device, Site site);
 
-/// The graph that all of these belong to, the default one where there are none. Throws ValueError
-/// naming two that differ.
+/// Returns the graph that all values belong to, the default one if there are none. Throws
+/// ValueError naming two values of different graphs.
 Graph& graph_of(const std::vector<Tensor>& values, Site site);
 
-/// Places the nodes made while the guard lives beside `op`, whatever device scopes are open.
+/// Colocates nodes made while the guard lives with `op`, whatever device scopes are open.
 /// (tf.colocate_with)
 ColocationScope colocate_with(const Operation& op, bool ignore_existing = false,
                               Site site = Site::current());
-/// Forgets the outer colocation scopes, and devices. Throws ValueError without `ignore_existing`.
+/// Ignores outer colocation and device scopes. Throws ValueError without `ignore_existing`.
 ColocationScope colocate_with(std::nullopt_t, bool ignore_existing, Site site = Site::current());
 
-/// The nodes made while the guard lives run after all of `inputs`. (tf.control_dependencies)
+/// Makes nodes created while the guard lives run after all of `inputs`. (tf.control_dependencies)
 ControlDependencies control_dependencies(std::span<const Fetch> inputs,
                                          Site site = Site::current());
 inline ControlDependencies control_dependencies(std::initializer_list<Fetch> inputs,
@@ -154,7 +155,7 @@ ControlDependencies control_dependencies(const std::vector<T>& inputs,
                                          Site site = Site::current()) {
   return control_dependencies(std::span<const Fetch>(to_fetches(inputs, site)), site);
 }
-/// Forgets the outer blocks.
+/// Ignores the outer blocks.
 ControlDependencies control_dependencies(std::nullopt_t, Site site = Site::current());
 
 /// Runs `body(scope)` while `scope` is open and returns what it returns:
@@ -164,28 +165,28 @@ auto with(Scope&& scope, Body&& body) {
   return body(scope);
 }
 
-/// Adds to the collection `key` of the default graph. (tf.add_to_collection)
+/// Adds an object to the collection `key` of the default graph. (tf.add_to_collection)
 template <class T>
 void add_to_collection(const std::string& key, const T& object) {
   get_default_graph().collections().add(key, CollectionItem::of(object));
 }
 
-/// Adds to each of several collections once, however often it is named. (tf.add_to_collections)
+/// Adds an object once to each of several collections. (tf.add_to_collections)
 template <class T>
 void add_to_collections(const std::set<std::string>& keys, const T& object) {
   for (const std::string& key : keys) add_to_collection(key, object);
 }
 
-/// The entries under `key` of the default graph themselves, made when there are none: what is added
-/// or removed here is so for everybody. (tf.get_collection_ref)
+/// Returns a reference to the entries under `key` of the default graph, created if there are none;
+/// changing the list changes the collection. (tf.get_collection_ref)
 inline std::vector<CollectionItem>& get_collection_ref(const std::string& key) {
   return get_default_graph().collections().ref(key);
 }
 
-/// What is in the collection `key` of the default graph, in order, with duplicates; filtered by
-/// `scope` as TensorFlow does: names that match it at their start. (tf.get_collection)
-/// Throws TypeError naming an entry that is not a T. A Fetch stands for tensors, variables and
-/// operations alike.
+/// Returns the entries of the collection `key` of the default graph in order, with duplicates. As
+/// in TensorFlow, `scope` selects the names whose beginning it matches. (tf.get_collection) Throws
+/// TypeError naming an entry that is not a T. Tensors, variables and operations all convert to a
+/// Fetch.
 template <class T = Tensor>
 Collected<T> get_collection(const std::string& key,
                             const std::optional<std::string>& scope = std::nullopt) {

@@ -24,7 +24,7 @@ class Dim {
   constexpr Dim(std::nullopt_t) : size_(kUnknown) {}                 // NOLINT: {None, 784}
 
   constexpr bool known() const { return size_ != kUnknown; }
-  /// The size; -1 when unknown.
+  /// Returns the size, -1 if unknown.
   constexpr std::int64_t size() const { return size_; }
   bool operator==(const Dim&) const = default;
   template <std::integral T>
@@ -32,12 +32,13 @@ class Dim {
     return *this == Dim(size);
   }
 
-  /// `int n = x.shape()[0]`: the size; throws TypeError when it is unknown, as int(None) does.
+  /// Returns the size, as in `int n = x.shape()[0]`. Throws TypeError if it is unknown, as
+  /// int(None) does.
   operator std::int64_t() const {  // NOLINT: a dimension is a number
     if (!known()) throw_unknown();
     return size_;
   }
-  /// Whether a dimension is known is asked with `known`, whether it is empty with `== 0`.
+  /// Deleted: `known()` tells whether a dimension is known, `== 0` whether it is empty.
   template <std::same_as<bool> T>
   operator T() const = delete;
 
@@ -50,51 +51,52 @@ class Dim {
 
 /// Row-major shape of a tensor, possibly with unknown dimensions or unknown rank.
 ///
-/// Images are NHWC and filters HWIO, as in TensorFlow. Two shapes are equal when they are the same
-/// description; whether an unknown could be equal is asked with `compatible`.
+/// Images are NHWC and filters HWIO, as in TensorFlow. `==` compares descriptions, unknown
+/// dimensions included; `compatible` tells whether two shapes could be the same.
 class Shape {
  public:
   Shape() = default;  ///< the shape of a scalar, `[]`
   Shape(std::initializer_list<Dim> dims) : dims_(dims) {}
   explicit Shape(std::vector<Dim> dims) : dims_(std::move(dims)) {}
-  /// From known sizes; -1 is an unknown one.
+  /// Constructs a shape from sizes; -1 is an unknown dimension.
   explicit Shape(std::span<const std::int64_t> sizes);
   static Shape unknown();                  ///< nothing known, not even the rank
   static Shape of_rank(std::size_t rank);  ///< `rank` unknown dimensions
 
   bool has_rank() const { return has_rank_; }
-  /// Number of dimensions; 0 when the rank is unknown.
+  /// Returns the number of dimensions, 0 if the rank is unknown.
   std::size_t rank() const { return dims_.size(); }
   const std::vector<Dim>& dims() const { return dims_; }
-  /// A negative `axis` counts from the end; unknown where the rank is. Throws ValueError for an
-  /// axis that is not there.
+  /// Returns one dimension, an unknown one if the rank is unknown. A negative `axis` counts from
+  /// the end. Throws ValueError if `axis` is out of range.
   template <std::integral T>
   Dim operator[](T axis) const {
     const auto index = static_cast<std::size_t>(axis);
     return index < dims_.size() ? dims_[index] : dim_from_end(static_cast<std::int64_t>(axis));
   }
-  /// The size of `axis`, -1 when unknown.
+  /// Returns the size of `axis`, -1 if unknown.
   template <std::integral T>
   std::int64_t size(T axis) const {
     return (*this)[axis].size();
   }
   std::vector<std::int64_t> sizes() const;
 
-  /// Rank and every dimension known.
+  /// Returns whether the rank and every dimension are known.
   bool fully_known() const;
-  /// Product of the dimensions: 1 for a scalar, -1 when not fully known. Throws
-  /// ValueError where 64 bits do not hold it, also beside a size of 0: whatever part of the
-  /// dimensions a kernel multiplies then fits too.
+  /// Returns the product of the dimensions: 1 for a scalar, -1 if not fully known. Throws
+  /// ValueError if the product of the nonzero dimensions overflows 64 bits, even if another one is
+  /// 0, so that kernels can multiply any of the dimensions without overflow.
   std::int64_t elements() const;
-  /// Of elements of `of_one` bytes each. Throws ValueError as `elements`.
+  /// Returns the size in bytes of a fully known shape, for elements of `of_one` bytes. Throws
+  /// ValueError as `elements` does.
   std::size_t bytes(std::size_t of_one) const;
 
   bool compatible(const Shape& other) const;
-  /// The more precise of both, or nothing when they contradict each other.
+  /// Returns the shape that combines what both know, or nullopt if they contradict each other.
   std::optional<Shape> merged(const Shape& other) const;
   Shape concatenated(const Shape& other) const;
 
-  /// "(64, 28, ?, 1)", "()" for a scalar, "<unknown>": TensorFlow's text.
+  /// Returns TensorFlow's text: "(64, 28, ?, 1)", "()" for a scalar, "<unknown>".
   std::string text() const;
 
   bool operator==(const Shape&) const = default;
@@ -113,17 +115,17 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
 namespace towerflow {
 
-/// The sizes multiplied: 0 beside a 0, nothing where one is unknown. Throws ValueError where
-/// 64 bits do not hold the product of all that are not 0.
+/// Returns the product of the sizes, or nullopt if one is unknown. Throws ValueError if the product
+/// of the nonzero sizes overflows 64 bits, even if another one is 0.
 std::optional<std::int64_t> product(std::span<const Dim> sizes);
 
-/// NumPy's broadcast of two shapes, or nothing when they do not broadcast.
+/// Returns the shape to which NumPy broadcasts two shapes, or nullopt if they do not broadcast.
 std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
 
-/// An axis of -rank .. rank-1 made non-negative, or nothing when it is out of range.
+/// Returns an axis of -rank .. rank-1 as a non-negative one, or nullopt if it is out of range.
 std::optional<std::size_t> normalized_axis(std::int64_t axis, std::size_t rank);
 
-/// The rank that a tensor with dimension `axis` has at least: 3 for 2 and for -3.
+/// Returns the lowest rank of a tensor that has dimension `axis`: 3 for 2 and for -3.
 constexpr std::uint64_t least_rank(std::int64_t axis) {
   const auto bits = static_cast<std::uint64_t>(axis);
   return axis < 0 ? 0 - bits : bits + 1;

@@ -9,9 +9,10 @@ namespace towerflow::types {
 
 /// The place in the user's program that made a node or raised an error.
 ///
-/// Taken by a defaulted last parameter, `Site site = Site::current()`, so that the compiler fills
-/// in the caller. Strings are literals of the program: a Site is three words and never allocates.
-/// Where the caller is the standard library (`emplace`, `make_unique`) the place is not known.
+/// Passed as a defaulted last parameter, `Site site = Site::current()`, so that the compiler fills
+/// in the caller. The strings are literals of the program: a Site is three words and never
+/// allocates. The place is unknown if the caller is the standard library (`emplace`,
+/// `make_unique`).
 struct Site {
   const char* file = nullptr;
   const char* function = nullptr;
@@ -25,13 +26,13 @@ struct Site {
 
   constexpr bool known() const { return file != nullptr; }
 
-  /// "path/model.cc:41", or "unknown place".
+  /// Returns "path/model.cc:41", or "unknown place".
   std::string text() const;
 
   bool operator==(const Site&) const = default;
 
  private:
-  /// ".../include/c++/12/optional"; a built-in, so that the optimiser answers it.
+  /// Matches ".../include/c++/12/optional"; uses a built-in, which the optimizer can evaluate.
   static constexpr bool in_standard_library(const char* file) {
     return !std::is_constant_evaluated() && __builtin_strstr(file, "/include/c++/") != nullptr;
   }

@@ -25,7 +25,7 @@ class Operation {
 
   const std::string& name() const;    ///< "tower_0/conv1/Conv2D"
   const std::string& type() const;    ///< "Conv2D"
-  const std::string& device() const;  ///< what was requested: "/device:GPU:0", "" for nothing
+  const std::string& device() const;  ///< as requested: "/device:GPU:0", "" if none was
   Graph& graph() const;
   const Attrs& attrs() const;
   Site site() const;
@@ -38,7 +38,7 @@ class Operation {
   std::vector<Tensor> outputs() const;
   std::vector<Operation> control_inputs() const;
 
-  /// The node; throws ValueError for a default-constructed handle.
+  /// Returns the node. Throws ValueError for a default-constructed handle.
   Node& node() const;
   bool operator==(const Operation&) const = default;
 
@@ -48,7 +48,7 @@ class Operation {
 
 /// Handle of one output of a node: TensorFlow's symbolic Tensor. Valid as long as its Graph.
 ///
-/// A default-constructed Tensor may be assigned later; every other use of it is a ValueError.
+/// A default-constructed Tensor may be assigned later; any other use of it throws ValueError.
 class Tensor {
  public:
   Tensor() = default;
@@ -65,8 +65,8 @@ class Tensor {
   const std::string& device() const;
   Graph& graph() const;
 
-  /// Adds what the caller knows about the shape; throws ValueError when it contradicts what is
-  /// known already. (tf.Tensor.set_shape)
+  /// Merges `shape` into the static shape. Throws ValueError if they contradict each other.
+  /// (tf.Tensor.set_shape)
   void set_shape(const Shape& shape, Site site = Site::current());
 
   Node& node() const;

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Where types live. C++ looks for a function that is called without its namespace also beside the
-/// types of its arguments. The library's types therefore have namespaces of their own, with nothing
-/// beside them but their operators and `collection_name`: a program's own `average_gradients` or
-/// `relu` is the only one that such a call finds. The directives make `tf::Tensor` and
-/// `tf::train::Saver` of what is declared in `tf::types` and `tf::train::types`.
+/// Namespaces of the library's types. Argument-dependent lookup searches the namespaces of the
+/// types of a call's arguments. The types are therefore in namespaces that contain nothing else but
+/// their operators and `collection_name`, so that an unqualified call of a program's own
+/// `average_gradients` or `relu` finds only that function. The using-directives make types declared
+/// in `tf::types` and `tf::train::types` available as `tf::Tensor` and `tf::train::Saver`.
 namespace towerflow {
 
 namespace types {}

@@ -2,10 +2,10 @@
 
 namespace towerflow::types {
 
-/// Where the value of a variable lies, and so where its updates run.
+/// Where the value of a variable is stored, and therefore where its updates run.
 enum class VariableHome {
-  host,    ///< in the host's memory, where towers share it, whatever device the variable asks for
-  device,  ///< in the memory of the device that the variable asks for
+  host,    ///< in host memory, shared by towers, whatever device the variable requests
+  device,  ///< in the memory of the device that the variable requests
 };
 
 }  // namespace towerflow::types
