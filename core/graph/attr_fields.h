@@ -14,9 +14,9 @@
 
 namespace towerflow {
 
-/// How a field of an attribute struct becomes a value that TensorFlow has, and is read from one.
-/// A type of its own, an enumeration say, has a specialization beside it: `Value`, the alternative
-/// of AttrValue; `to`; and `from`, where nodes are made from what a file says.
+/// Converts a field of an attribute struct to and from a value that TensorFlow has. Another type,
+/// such as an enumeration, has a specialization next to it: `Value`, an alternative of AttrValue;
+/// `to`; and `from`, if nodes can be made from files.
 template <class T>
 struct AttrConversion {
   using Value = T;
@@ -34,7 +34,7 @@ requires(!std::same_as<T, bool> && !std::same_as<T, std::int64_t>) struct AttrCo
   }
 };
 
-/// TensorFlow's names of the values of an enumeration, in their order: specialized beside it.
+/// TensorFlow's names of an enumeration's values, in order; specialized next to the enumeration.
 template <class E>
 inline constexpr std::array<const char*, 0> kAttrNames{};
 
@@ -49,7 +49,7 @@ requires(std::is_enum_v<E> && !std::same_as<E, DType>) struct AttrConversion<E> 
   }
 };
 
-/// Whether a type can be made from a value; what only a rewrite makes need not be.
+/// A conversion that can read a value; types of attributes that only rewrites make need none.
 template <class Conversion>
 concept ReadsValue = requires(const typename Conversion::Value& value) {
   Conversion::from(value);
@@ -91,22 +91,22 @@ struct AttrConversion<std::array<T, kSize>> {
   }
 };
 
-/// An attribute struct says once what it holds, under TensorFlow's names:
+/// An attribute struct declares its fields once, under TensorFlow's names:
 ///
 ///     struct CumsumAttrs {
 ///       bool exclusive = false;
 ///       bool reverse = false;
-///       static constexpr auto fields = std::tuple{attr::field("exclusive",
-///       &CumsumAttrs::exclusive),
-///                                                 attr::field("reverse", &CumsumAttrs::reverse)};
+///       static constexpr auto fields =
+///           std::tuple{attr::field("exclusive", &CumsumAttrs::exclusive),
+///                      attr::field("reverse", &CumsumAttrs::reverse)};
 ///     };
 ///
-/// From this come equality, hash and text, and what a NodeDef says of the node. A member that is
-/// not listed is none of the node's attributes. Names that begin with '_' are the library's own:
-/// TensorFlow passes over them.
+/// Equality, hash, text and the attributes in a NodeDef follow from this. A member that is not
+/// listed is not an attribute of the node. Names that begin with '_' are private to the library:
+/// TensorFlow ignores them.
 namespace attr {
 
-/// A field; one that is not required has the default that its member has.
+/// A field; if it is not required, its default is that of the member.
 template <class S, class T>
 struct Field {
   const char* name;
@@ -114,7 +114,7 @@ struct Field {
   bool required;
 };
 
-/// A struct in the struct: its fields count as those of the outer one.
+/// A nested struct, whose fields count as those of the outer one.
 template <class S, class T>
 struct Included {
   T S::*member;
@@ -122,13 +122,13 @@ struct Included {
 
 inline constexpr int kOwnName = -1;
 
-/// A name that the graph gave: what it says goes without saying in a NodeDef, and a copy under
-/// another name gets another one.
+/// A name that the graph assigned. A NodeDef does not contain it, since the node implies it, and a
+/// copy of the node under another name gets another one.
 template <class S>
 struct NameOf {
   const char* name;
   std::string S::*member;
-  int input;  ///< whose producer's name it is; kOwnName for the node's own
+  int input;  ///< the input whose producer has this name; kOwnName for the node's own
 };
 
 template <class S, class T>
@@ -157,23 +157,23 @@ concept HasFields = requires {
   T::fields;
 };
 
-/// What is done with members of one type, whichever struct they are in.
+/// Operations on members of one type, independent of the struct.
 struct MemberType {
   const char* (*name)();  ///< of the AttrValue: "int"
   bool (*equal)(const void* a, const void* b);
   AttrValue (*value)(const void* member);
-  /// False where the value does not fit.
+  /// Returns false if the value does not fit.
   bool (*assign)(const AttrValue& value, void* member);
 };
 
-/// A field as code sees it that knows nothing of the struct. Lists of these keep the work with
-/// attributes out of templates: a struct compiles to its list, whatever is done with it.
+/// A field without the type of its struct. Lists of these keep the handling of attributes out of
+/// templates: a struct compiles only to its list, however it is used.
 struct FieldInfo {
   const char* name;
   std::ptrdiff_t offset;
   const MemberType* type;
   bool required;
-  bool is_name;  ///< `NameOf`: a name that the graph gave
+  bool is_name;  ///< `NameOf`: a name that the graph assigned
   int input;     ///< of a NameOf
 
   const void* address_in(const void* attributes) const {
@@ -191,7 +191,7 @@ bool assign_member(const AttrValue& given, void* member) {
     const Value* value = given.get_if<Value>();
     if constexpr (requires(Value list) { list.clear(); }) {
       static const Value kNone{};
-      if (value == nullptr && given.is_empty_list()) value = &kNone;  // its type is not written
+      if (value == nullptr && given.is_empty_list()) value = &kNone;  // its type is not stored
     }
     if (value == nullptr) return false;
     std::optional<T> converted = Conversion::from(*value);
@@ -236,7 +236,7 @@ void add_field(FieldList& list, const S& sample, const D& described) {
   }
 }
 
-/// The fields of a struct in their order, with those of included structs in place.
+/// Returns the fields of a struct in order, with those of included structs in place.
 template <class S>
 const FieldList& fields_of() {
   static const FieldList list = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {

@@ -28,10 +28,10 @@ inline constexpr bool kIsAlternative<T, std::variant<Alternatives...>> =
 template <class T>
 concept AttrType = kIsAlternative<T, AttrVariant>;
 
-/// The value of an attribute, of the types that TensorFlow's AttrValue has (functions aside).
+/// The value of an attribute, of one of the types of TensorFlow's AttrValue (except functions).
 ///
-/// A class of its own, not the variant's bare name, so that the code which makes, copies, compares
-/// and destroys fourteen alternatives is compiled once and not wherever an op is registered.
+/// A class rather than an alias of the variant, so that the code to create, copy, compare and
+/// destroy fourteen alternatives is compiled only once, not wherever an op is registered.
 class AttrValue {
  public:
   AttrValue();
@@ -46,12 +46,12 @@ class AttrValue {
   AttrValue& operator=(AttrValue&& other) noexcept;
   ~AttrValue();
 
-  /// nullptr where the value is of another type.
+  /// Returns the value, nullptr if it has another type.
   template <AttrType T>
   const T* get_if() const;
   template <AttrType T>
   T* get_if();
-  /// A file does not say what an empty list is of.
+  /// Returns whether this is an empty list. A file does not record the element type of one.
   bool is_empty_list() const;
   /// For std::visit.
   const AttrVariant& held() const { return held_; }
@@ -68,13 +68,14 @@ using AttrMap = std::map<std::string, AttrValue, std::less<>>;
 
 namespace towerflow {
 
-/// TensorFlow's name of the type that a value has: "int", "list(type)".
+/// Returns TensorFlow's name of the type of a value: "int", "list(type)".
 const char* attr_type(const AttrValue& value);
 
-/// "0.2", "\"SAME\"", "[1, 2, 2, 1]", "int64", "(?, 784)". A number is read back as it was.
+/// Returns the value as text: "0.2", "\"SAME\"", "[1, 2, 2, 1]", "int64", "(?, 784)". Numbers can
+/// be read back exactly.
 std::string attr_text(const AttrValue& value);
 
-/// Equal values have equal hashes. Of a tensor no more than its first MiB counts.
+/// Equal values have equal hashes. Only about the first MiB of a tensor is hashed.
 std::size_t attr_hash(const AttrValue& value);
 
 }  // namespace towerflow

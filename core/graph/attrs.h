@@ -9,9 +9,9 @@
 
 namespace towerflow::types {
 
-/// The attributes of a node: one struct of the op's own, which lists its fields (`attr::field`).
+/// The attributes of a node: one struct specific to the op, which lists its fields (`attr::field`).
 ///
-/// An op without attributes leaves it empty. Copies share the struct, which never changes.
+/// Empty for an op without attributes. Copies share the struct, which never changes.
 class Attrs {
  public:
   Attrs() = default;
@@ -22,7 +22,7 @@ class Attrs {
 
   bool empty() const { return holder_ == nullptr; }
 
-  /// The struct; throws std::bad_cast when the attributes are of another type.
+  /// Returns the struct. Throws std::bad_cast if the attributes have another type.
   template <class T>
   const T& as() const {
     const auto* holder = dynamic_cast<const Holder<T>*>(holder_.get());
@@ -35,13 +35,13 @@ class Attrs {
     return holder == nullptr ? nullptr : &holder->value;
   }
 
-  /// Whether all fields are the same.
+  /// Returns whether the struct types and all fields are the same.
   bool operator==(const Attrs& other) const;
   std::size_t hash() const;
-  /// "{exclusive=true, reverse=false}"
+  /// Returns "{exclusive=true, reverse=false}".
   std::string text() const;
 
-  /// Each field under the name that its struct gives it.
+  /// Calls `visit` for each field, with the name that its struct declares.
   void for_each(const std::function<void(const char* name, const AttrValue& value)>& visit) const;
 
  private:

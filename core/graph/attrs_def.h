@@ -15,13 +15,13 @@ namespace towerflow {
 struct AttrDef {
   std::string name;
   std::string type;                          ///< "int", "list(type)"
-  std::optional<AttrValue> default_value{};  ///< none where a node must give it
-  /// The only value that the library computes; TensorFlow knows others.
+  std::optional<AttrValue> default_value{};  ///< none if a node must specify it
+  /// The default is the only value that the library supports; TensorFlow has others.
   bool fixed = false;
-  std::string field{};  ///< of the attribute struct
+  std::string field{};  ///< name in the attribute struct
 };
 
-/// The fields of a struct that is being made from a NodeDef.
+/// Reads the fields of an attribute struct from a NodeDef.
 class AttrReader {
  public:
   AttrReader(const std::string& op, const AttrMap& values, const std::string& node,
@@ -43,13 +43,13 @@ class AttrReader {
   std::span<const Tensor> inputs_;
 };
 
-/// The attributes of an op: what its struct lists, and what TensorFlow's op has besides. Dtypes and
-/// counts of arguments are none of them: the signature tells those.
+/// The attributes of an op: those its struct lists, and others that TensorFlow's op has. Dtypes and
+/// counts of arguments are not among them: they follow from the signature.
 class AttrsDef {
  public:
   using Make = Attrs (*)(const AttrReader& reader);
 
-  // Defined in attrs_def.cc: each registration of an op would compile them anew.
+  // Not inline: else each registration of an op would compile them again.
   AttrsDef();
   AttrsDef(const attr::FieldList& fields, const void* defaults, Make maker);
   AttrsDef(const AttrsDef& other);
@@ -58,23 +58,23 @@ class AttrsDef {
   AttrsDef& operator=(AttrsDef&& other) noexcept;
   ~AttrsDef();
 
-  /// An attribute of which the library does one value.
+  /// Adds an attribute for which the library supports only one value.
   AttrsDef fixed(std::string name, AttrValue value) &&;
-  /// A field that another op with the same struct has.
+  /// Removes a field that only another op with the same struct has.
   AttrsDef without(std::string_view name) &&;
   AttrsDef renamed(std::string_view field, std::string name) &&;
   AttrsDef defaults_to(std::string_view name, AttrValue value) &&;
 
   const std::vector<AttrDef>& list() const { return list_; }
   const AttrDef* find(std::string_view name) const;
-  /// The attribute that a field of the struct is; nullptr where the op has none.
+  /// Returns the attribute for a field of the struct, nullptr if the op has none.
   const AttrDef* find_field(std::string_view field) const;
   bool has_struct() const { return make_ != nullptr; }
 
-  /// The struct of a node that leaves all to their defaults; empty when one must be given.
+  /// Returns the struct with all defaults; empty if a node must specify something.
   const Attrs& defaults() const { return defaults_; }
-  /// The struct of what a NodeDef says. Throws ValueError with op and attribute for one that is
-  /// missing or of another type.
+  /// Returns the struct for the attributes of a NodeDef. Throws ValueError with op and attribute
+  /// for one that is missing or of another type.
   Attrs make(const std::string& op, const AttrMap& values, const std::string& node,
              std::span<const Tensor> inputs) const;
 
@@ -84,11 +84,11 @@ class AttrsDef {
 
   std::vector<AttrDef> list_;
   Make make_ = nullptr;
-  bool names_ = false;  // the struct holds names that the graph gave
+  bool names_ = false;  // the struct has names that the graph assigned
   Attrs defaults_;
 };
 
-/// The attributes that a struct lists; of no struct, those that `fixed` adds.
+/// Returns the attributes that a struct lists; without a struct, those that `fixed` adds.
 template <class T = void>
 AttrsDef attributes() {
   if constexpr (std::is_void_v<T>) {

@@ -38,7 +38,8 @@ bool name_matches(const pcre2_code* pattern, const std::string& name) {
                      data.get(), nullptr) >= 0;
 }
 
-/// Whether an entry is a variable, which stands for the read of a storage of its name.
+/// Returns whether an entry is a variable. Variables are listed by the name of their storage, not
+/// of the read.
 bool is_variable(const CollectionItem& item) {
   if (!item.tensor) return false;
   const std::vector<Tensor>& inputs = item.tensor->node().inputs;
@@ -50,7 +51,7 @@ std::string without_trailing_slashes(std::string scope) {
   return scope;
 }
 
-/// Name scopes, or names, of the entries, outer ones first, each once.
+/// Returns the distinct name scopes, or names without a scope, of the entries; outer scopes first.
 std::vector<std::string> name_scopes_of(const std::vector<CollectionItem>& items) {
   std::vector<std::string> scopes;
   std::set<std::string> seen;
@@ -58,7 +59,7 @@ std::vector<std::string> name_scopes_of(const std::vector<CollectionItem>& items
     if (!item.name) continue;
     const std::string name = item.name->substr(0, item.name->find(':'));
     for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {
-      // A name without a scope is what a filter for it would be.
+      // A name without a scope can itself be a filter.
       if (end == std::string::npos && name.find('/') != std::string::npos) break;
       if (seen.insert(name.substr(0, end)).second) scopes.push_back(name.substr(0, end));
       if (end == std::string::npos) break;
@@ -121,7 +122,7 @@ std::vector<const CollectionItem*> Collections::matching(
   const bool literal = scope && scope->find_first_of(".^$*+?{}[]\\|()") == std::string::npos;
   const Pattern pattern = scope && !literal ? compile(*scope) : Pattern(nullptr, pcre2_code_free);
   for (const CollectionItem& item : all(key)) {
-    // An empty scope is a filter too: what has no name does not pass it.
+    // An empty scope is a filter too: it excludes entries without a name.
     if (scope) {
       if (!item.name) continue;
       if (literal ? !item.name->starts_with(*scope) : !name_matches(pattern.get(), *item.name))
@@ -165,7 +166,8 @@ std::string Collections::explain_empty_result(const std::string& key,
       !near.empty()) {
     text += "; " + near;
   }
-  // What would match: the filter without its outer parts, else the scope that most entries are in.
+  // Suggest a filter that matches: this one without its outer parts, else the scope with most
+  // entries.
   const auto count = [&](const std::string& filter) {
     return filter.empty() ? 0 : matching(key, filter).size();
   };
@@ -190,7 +192,7 @@ std::string Collections::explain_empty_result(const std::string& key,
   return text;
 }
 
-/// "; nearest existing: 'losses' (2 entries)", or "".
+/// Returns "; nearest existing: 'losses' (2 entries)", or "".
 std::string Collections::nearest_keys_hint(const std::string& key) const {
   std::vector<std::string> filled;
   for (const auto& [known, items] : items_) {

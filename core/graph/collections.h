@@ -48,19 +48,19 @@ struct GraphKeys {
   static constexpr const char* WHILE_CONTEXT = "while_context";
 };
 
-/// The name of an object in a collection is what this overload, found beside its type, returns;
-/// an object without one is passed over when a collection is read with a scope.
+/// Returns the name of an object in a collection. Found by argument-dependent lookup; a collection
+/// read with a scope skips objects without an overload.
 inline std::string collection_name(const Tensor& tensor) { return tensor.name(); }
 inline std::string collection_name(const Operation& operation) { return operation.name(); }
 inline std::string collection_name(const Gradient& gradient) { return gradient.name(); }
 
-/// One entry: any object, its name if it has one, and the tensor it stands for if there is one.
+/// An entry: any object, with its name and the tensor it stands for, if any.
 struct CollectionItem {
   std::any value;
   std::optional<std::string> name;
   std::optional<Tensor> tensor;
 
-  /// Strings, however they are written, are kept as std::string.
+  /// Makes an entry of an object; strings of any type are stored as std::string.
   template <class T>
   static CollectionItem of(const T& object) {
     if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -79,28 +79,28 @@ struct CollectionItem {
     return item;
   }
 
-  /// What a run computes or an operation waits for; absent where the object is no such thing.
+  /// Returns the entry as something to run or to wait for; nullopt if it is nothing of that kind.
   std::optional<Fetch> fetch() const;
 };
 
 class Collections;
 
-/// Which entries of which collection: what is said of a list in which something is missing.
+/// The key and scope of a list of entries, to explain why something is missing in it.
 struct CollectionQuery {
   std::string key;
   std::optional<std::string> scope;
-  std::size_t total = 0;  ///< entries under the key, whatever the scope
+  std::size_t total = 0;  ///< entries under the key, regardless of the scope
   const Collections* collections = nullptr;
 
-  /// Why there are no more of them, for the hint of an error; "" of a list made by hand.
+  /// Explains why there are no more entries, for the hint of an error; "" for a list made by hand.
   std::string explain() const;
-  /// Throws ValueError: there is no element number `index` in a list of `size`.
+  /// Throws ValueError: a list of `size` has no element `index`.
   [[noreturn]] void throw_no_element(std::size_t index, std::size_t size, Site site) const;
 };
 
-/// Objects, with the key and scope that found them: what `get_collection` returns, and what is
-/// taken where a filter that found nothing is worth explaining. A list made by hand has no key.
-/// Taking an element that is not there throws ValueError with that explanation.
+/// Objects, with the key and scope that found them: the result of `get_collection`, and the
+/// parameter of functions that explain an empty list. A list made by hand has no key. Accessing an
+/// element that does not exist throws ValueError with that explanation.
 template <class T>
 struct Collected : std::vector<T>, CollectionQuery {
   Collected() = default;
@@ -130,8 +130,8 @@ struct Collected : std::vector<T>, CollectionQuery {
   }
 };
 
-/// All collections of a graph; entries keep their order and their duplicates. They belong to the
-/// thread that builds the graph; `nodes` alone may be called from any.
+/// All collections of a graph; entries keep their order and their duplicates. Only `nodes` may be
+/// called from any thread, the rest only from the thread that builds the graph.
 class Collections {
  public:
   Collections() = default;
@@ -139,10 +139,11 @@ class Collections {
   Collections& operator=(Collections&& other);
 
   void add(const std::string& key, CollectionItem item);
-  /// Entries under `key`; empty when there is none.
+  /// Returns the entries under `key`, empty if there are none.
   const std::vector<CollectionItem>& all(const std::string& key) const;
-  /// Entries whose name matches `scope` at its start: literally, or as a regular expression when it
-  /// holds a metacharacter. Throws ValueError for a pattern that does not compile.
+  /// Returns the entries whose name matches `scope` at its beginning: literally, or as a regular
+  /// expression if `scope` has a metacharacter. Throws ValueError for a pattern that does not
+  /// compile.
   std::vector<const CollectionItem*> matching(const std::string& key,
                                               const std::optional<std::string>& scope) const;
   std::vector<CollectionItem>& ref(const std::string& key);
@@ -152,7 +153,7 @@ class Collections {
   std::string explain_empty_result(const std::string& key,
                                    const std::optional<std::string>& scope) const;
   std::vector<std::string> keys() const;
-  /// The nodes of the tensors and operations under `key`.
+  /// Returns the nodes of the tensors and operations under `key`.
   std::vector<const Node*> nodes(const std::string& key) const;
   void clear(const std::string& key);
 
@@ -182,7 +183,7 @@ class Collections {
   [[noreturn]] static void throw_wrong_type(const std::string& key, const CollectionItem& item);
 
   std::map<std::string, std::vector<CollectionItem>> items_;
-  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // of changes, and `nodes`
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();  // for changes and `nodes`
 };
 
 }  // namespace towerflow::types

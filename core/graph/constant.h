@@ -16,7 +16,7 @@ struct ConstAttrs {
 /// Appends a Const node; `name` follows the rules of NodeSpec::name.
 Tensor make_constant(Graph& graph, Array value, const std::string& name, Site site);
 
-/// The OpDef of Const: part of the vocabulary, since every literal in a program becomes one.
+/// Returns the OpDef of Const, which is defined here since every literal in a program becomes one.
 OpDef const_op();
 
 }  // namespace towerflow

@@ -30,7 +30,7 @@ std::string without_slash(std::string scope) {
   return scope;
 }
 
-/// Keys by the name of an operation; a tensor's or variable's index is left out.
+/// Returns the collection keys by name of operation, without the index of tensors and variables.
 std::map<std::string, std::vector<std::string>> listings_of(const Graph& graph) {
   std::map<std::string, std::vector<std::string>> found;
   for (const std::string& key : graph.collections().keys()) {
@@ -68,7 +68,7 @@ std::string dot_quoted(const std::string& text) {
   return '"' + escaped + '"';
 }
 
-/// A colour for each device, in the order of their names; without one, white.
+/// Returns a colour for each device, in the order of device names; white for none.
 std::map<std::string, std::string> colours(const std::vector<const OpDescription*>& ops) {
   static const char* const kPalette[] = {"#cfe2f3", "#d9ead3", "#fce5cd", "#ead1dc",
                                          "#fff2cc", "#d9d2e9", "#d0e0e3", "#f4cccc"};
@@ -263,7 +263,7 @@ ScopeDifference GraphDescription::difference(const std::string& a, const std::st
   for (const auto& [name, op] : in_b) {
     if (!in_a.contains(name)) result.only_b.push_back(name);
   }
-  // What all of them share is said once: towers differ in their device by design.
+  // A device difference of most operations is reported only once: towers differ in it by design.
   for (const auto& [what, count] : how_often) {
     if (what.starts_with("device: ") && count > 1 && 2 * count > result.in_both) {
       result.everywhere.push_back(what);

@@ -28,7 +28,7 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-/// Any integer, as in TensorFlow: a run says which of them exist.
+/// Parses any integer, as TensorFlow does; a run checks whether the device exists.
 int number_of(std::string_view digits, std::string_view text, Site site) {
   int value = 0;
   std::string_view bare = digits;
@@ -41,12 +41,12 @@ int number_of(std::string_view digits, std::string_view text, Site site) {
   return value;
 }
 
-/// The types that may stand without "device:".
+/// Returns whether a device type may be written without "device:".
 bool known_type(std::string_view type) {
   return type == "CPU" || type == "GPU" || type == "TPU" || type == "CUSTOM" || type == "EPU";
 }
 
-/// The index of a device part; "*" leaves it open.
+/// Parses the index of a device part; "*" means any.
 std::optional<int> device_index(std::string_view digits, std::string_view text, Site site) {
   if (digits == "*") return std::nullopt;
   return number_of(digits, text, site);

@@ -8,7 +8,7 @@
 
 namespace towerflow::types {
 
-/// A device as a user asks for it, each part optional: /job:worker/replica:0/task:1/device:GPU:0.
+/// A requested device, each part optional: /job:worker/replica:0/task:1/device:GPU:0.
 struct DeviceSpec {
   std::optional<std::string> job;
   std::optional<int> replica;
@@ -16,13 +16,13 @@ struct DeviceSpec {
   std::optional<std::string> type;  ///< "CPU", "GPU"
   std::optional<int> index;
 
-  /// Parses every spelling TensorFlow takes: "cpu:0", "/cpu:0", "/device:GPU:1", "/job:a/task:2".
-  /// Throws ValueError for a part it does not know.
+  /// Parses every spelling TensorFlow accepts: "cpu:0", "/cpu:0", "/device:GPU:1", "/job:a/task:2".
+  /// Throws ValueError for an unknown part.
   static DeviceSpec parse(std::string_view text, Site site = Site::current());
 
-  /// This spec with the parts of `inner` taking precedence.
+  /// Returns this spec with the parts of `inner` taking precedence.
   DeviceSpec merged(const DeviceSpec& inner) const;
-  /// Canonical spelling: "/device:GPU:0"; "" when nothing is given.
+  /// Returns the canonical spelling: "/device:GPU:0"; "" if no part is given.
   std::string text() const;
   bool operator==(const DeviceSpec&) const = default;
 };

@@ -9,8 +9,8 @@
 
 namespace towerflow::types {
 
-/// Values in the order in which they were first added, each once. A few are compared with one
-/// another, as that is what most lists hold; many are hashed.
+/// Distinct values in the order in which they were first added. Short lists, which are the common
+/// case, are searched linearly, long ones are hashed.
 template <class T>
 class Distinct {
  public:
@@ -28,7 +28,7 @@ class Distinct {
     }
   }
   const std::vector<T>& values() const { return values_; }
-  /// The values, after which there are none left.
+  /// Returns the values and clears the list.
   std::vector<T> take() {
     hashed_.clear();
     return std::exchange(values_, {});
@@ -38,7 +38,7 @@ class Distinct {
   static constexpr std::size_t kFew = 16;
 
   std::vector<T> values_;
-  std::unordered_set<T> hashed_;  // the same, once they are many
+  std::unordered_set<T> hashed_;  // the same values, if there are more than kFew
 };
 
 }  // namespace towerflow::types

@@ -17,15 +17,15 @@ struct ErrorDetail {
   std::string hint{};    ///< what to do about it, one sentence
 };
 
-/// Root of everything the library throws.
+/// Base class of everything the library throws.
 ///
 /// `what()` is the whole text: class, message, node, device, place, hint, in that order.
-/// `message()` is the first sentence alone; for an error that TensorFlow has, it has its meaning.
+/// `message()` is only the first sentence; if TensorFlow has the error, the meaning is the same.
 class Error : public std::runtime_error {
  public:
   Error(const char* kind, std::string_view message, const ErrorDetail& detail = {});
 
-  /// Name of the class: "ValueError", "OutOfRangeError".
+  /// Returns the name of the class: "ValueError", "OutOfRangeError".
   const char* kind() const noexcept { return kind_; }
   const std::string& message() const noexcept { return message_; }
   const ErrorDetail& detail() const noexcept { return detail_; }
@@ -48,7 +48,7 @@ class TypeError : public Error {
   explicit TypeError(std::string_view message, const ErrorDetail& detail = {});
 };
 
-/// Python's KeyError: a name that the graph does not hold.
+/// Python's KeyError: a name that the graph does not have.
 class KeyError : public Error {
  public:
   explicit KeyError(std::string_view message, const ErrorDetail& detail = {});
@@ -60,7 +60,7 @@ class LookupError : public Error {
   explicit LookupError(std::string_view message, const ErrorDetail& detail = {});
 };
 
-/// Python's NotImplementedError: something the object does not do.
+/// Python's NotImplementedError: something the object does not support.
 class NotImplementedError : public Error {
  public:
   explicit NotImplementedError(std::string_view message, const ErrorDetail& detail = {});
@@ -101,7 +101,7 @@ enum class Code {
 
 namespace towerflow::errors {
 
-/// "OutOfRangeError" for Code::out_of_range.
+/// Returns "OutOfRangeError" for Code::out_of_range.
 const char* class_name(Code code) noexcept;
 
 }  // namespace towerflow::errors
@@ -152,16 +152,17 @@ namespace towerflow::errors {
 
 namespace towerflow {
 
-/// `tf::OpError` and `tf::OutOfRangeError` as well: who writes `catch (tf::OutOfRangeError&)` means
-/// these, whatever module TensorFlow keeps them in.
+/// Makes `tf::OpError` and `tf::OutOfRangeError` available too, for programs that write
+/// `catch (tf::OutOfRangeError&)`, whatever module TensorFlow keeps them in.
 using namespace errors::types;
 
-/// Throws again the error being handled with `detail` filled in where it was still empty; an
-/// exception from outside the library becomes an InternalError. Call it inside a catch block only.
+/// Rethrows the current exception with `detail` in the fields that are empty; std::bad_alloc
+/// becomes a ResourceExhaustedError, another exception from outside the library an InternalError.
+/// Call it only in a catch block.
 [[noreturn]] void rethrow_with(const ErrorDetail& detail);
 
-/// Throws the error being handled as one of a run: what a call that builds a graph would refuse
-/// (ValueError, TypeError) is an errors::InvalidArgumentError there.
+/// Rethrows the current exception as an error of a run: a ValueError or TypeError, as graph
+/// building throws, becomes an errors::InvalidArgumentError. Call it only in a catch block.
 [[noreturn]] void rethrow_from_run();
 
 }  // namespace towerflow

@@ -83,22 +83,22 @@ std::vector<NodeDef> FormWriter::take() {
 
 namespace {
 
-// What the last node of a form says, besides each attribute of the node it stands for.
+// Attributes of the last node of a form, besides each attribute of the node it stands for.
 constexpr const char* kOriginalOp = "_original_op";
-constexpr const char* kOriginalInputs =
-    "_original_inputs";                                    // where: "Sum:0", of the last node ":1"
-constexpr const char* kOriginalParts = "_original_parts";  // the other nodes, "Sum"
+// Where the form reads each input: "Sum:0", or ":1" in the last node.
+constexpr const char* kOriginalInputs = "_original_inputs";
+constexpr const char* kOriginalParts = "_original_parts";  // the other nodes: "Sum"
 constexpr std::string_view kOriginalAttr = "_original_attr_";
 
 bool is_data(const std::string& input) { return !input.starts_with('^'); }
 
-/// "Sum:1" -> "Sum"; of a control input what is behind '^'.
+/// Returns the node of an input: "Sum" for "Sum:1" and "^Sum".
 std::string node_of(const std::string& input) {
   const std::string name = is_data(input) ? input : input.substr(1);
   return name.substr(0, name.rfind(':'));
 }
 
-/// One part under the names of the graph.
+/// Returns a part under the names of the graph.
 NodeDef placed_part(NodeDef part, const NodeDef& whole,
                     const std::map<std::string, std::string>& names) {
   part.name = names.at(part.name);
@@ -120,7 +120,7 @@ NodeDef placed_part(NodeDef part, const NodeDef& whole,
   return part;
 }
 
-/// Where each input of the node stands in its form.
+/// Returns where the form reads each input of the node: "Sum:0".
 std::vector<std::string> places_of_inputs(const std::vector<NodeDef>& parts, const Node& node) {
   std::vector<std::string> places(node.inputs.size());
   for (const NodeDef& part : parts) {
@@ -153,7 +153,7 @@ std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
   }
   const std::vector<std::string> places = places_of_inputs(parts, node);
   std::vector<std::string> inputs, inner;
-  const auto local = [&](const std::string& part) {  // as it is called below the node's name
+  const auto local = [&](const std::string& part) {  // its name relative to the node's
     return part.empty() ? part : names.at(part).substr(node.name.size() + 1);
   };
   for (const std::string& place : places) {
@@ -175,7 +175,7 @@ std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
       attributes.emplace(std::string(kOriginalAttr) + name, value);
   }
   const auto shapes = attributes.find("_output_shapes");
-  if (shapes != attributes.end()) {  // TensorFlow wants one for each result
+  if (shapes != attributes.end()) {  // TensorFlow requires one per result
     shapes->second.get_if<std::vector<Shape>>()->resize(writer.num_results(), Shape::unknown());
   }
   return parts;
@@ -183,9 +183,9 @@ std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
 
 namespace {
 
-/// One form of a GraphDef, while it is looked at.
+/// A form found in a GraphDef.
 struct FormInFile {
-  NodeDef whole;                   // what takes its place
+  NodeDef whole;                   // the node that replaces it
   std::vector<std::string> parts;  // full names of its other nodes
 };
 
@@ -232,7 +232,7 @@ class FormReader {
     return at == nodes_.end() ? nullptr : at->second;
   }
 
-  /// The input at "Sum:0".
+  /// Returns the input at "Sum:0", nullptr if there is none.
   const std::string* input_at(const NodeDef& last, const std::string& place) const {
     const std::size_t colon = place.rfind(':');
     if (colon == std::string::npos) return nullptr;
@@ -245,7 +245,8 @@ class FormReader {
                                                                      : nullptr;
   }
 
-  /// Nothing for a node that stands for no other, or does not say rightly for which.
+  /// Returns the form that ends with `last`; nullopt if it ends none, or if its attributes are
+  /// invalid.
   std::optional<FormInFile> form_of(const NodeDef& last) const {
     const auto named = last.attr.find(kOriginalOp);
     const auto* name = named == last.attr.end() ? nullptr : named->second.get_if<std::string>();
@@ -310,8 +311,8 @@ class FormReader {
 
   const GraphDef& def_;
   std::map<std::string, const NodeDef*> nodes_;
-  std::map<std::string, FormInFile> forms_;    // by the name of its last node
-  std::map<std::string, std::string> owners_;  // the last node by part
+  std::map<std::string, FormInFile> forms_;    // by the name of the last node
+  std::map<std::string, std::string> owners_;  // name of the last node, by part
 };
 
 }  // namespace

@@ -15,13 +15,13 @@ namespace towerflow {
 /// A tensor in a form.
 struct FormTensor {
   std::string name;  ///< "%1" of input 1 of the node, else "Sum" or "Switch:1"
-  OutputSpec spec;   ///< its shape is open
+  OutputSpec spec;   ///< its shape is unknown
 
   DType dtype() const { return spec.dtype; }
 };
 
-/// Writes nodes of TensorFlow's ops that compute what one node of the library computes. The last
-/// one written takes the node's name, and its results are the node's.
+/// Writes a form: nodes of TensorFlow's ops that compute what one node of the library computes. The
+/// last one written gets the node's name, and its results are the node's.
 class FormWriter {
  public:
   explicit FormWriter(const Node& node) : node_(node) {}
@@ -29,23 +29,24 @@ class FormWriter {
   const Node& node() const { return node_; }
   std::size_t num_inputs() const { return node_.inputs.size(); }
   FormTensor input(std::size_t index) const;
-  /// The input for an argument of the op that is one tensor.
+  /// Returns the input for an argument of the op that is one tensor.
   FormTensor input(std::string_view argument) const;
 
-  /// The first result of an op that TensorFlow and the library have; dtypes and numbers follow from
-  /// the inputs, other attributes have their defaults. `after` are control inputs.
+  /// Adds an op that both TensorFlow and the library have and returns its first result. Dtypes and
+  /// counts follow from the inputs, other attributes have their defaults. `after` are control
+  /// inputs.
   FormTensor add(const std::string& op, const std::vector<FormTensor>& inputs, AttrMap attrs = {},
                  const std::vector<FormTensor>& after = {});
-  /// The results of an op that the library lacks: each argument and result is one tensor, or all
-  /// tensors are one argument "values: N * T".
+  /// Adds an op that the library lacks and returns its results. Each argument and result is one
+  /// tensor, or all tensors are one argument "values: N * T".
   std::vector<FormTensor> add_foreign(const std::string& op, const ArgTexts& arguments,
                                       const ArgTexts& results,
                                       const std::vector<FormTensor>& inputs);
   FormTensor constant(Array value);
 
-  /// Their names and inputs are still those of FormTensor; the last one has no name.
+  /// Returns the nodes, with names and inputs as in FormTensor; the last one has no name.
   std::vector<NodeDef> take();
-  /// How many results the last one has.
+  /// Returns how many results the last node has.
   std::size_t num_results() const { return num_results_; }
 
  private:
@@ -58,14 +59,14 @@ class FormWriter {
   std::size_t num_results_ = 0;
 };
 
-/// The form of a node whose op has one. `whole` is the node as the library has it: device,
-/// colocation and control inputs are those of each part. The last NodeDef says, in attributes that
-/// TensorFlow keeps and passes over, what the form stands for; `read_forms` takes it back.
+/// Returns the form of a node whose op has one. `whole` is the NodeDef of the node itself, whose
+/// device, colocation and control inputs each part gets. Attributes of the last part, which
+/// TensorFlow keeps and ignores, record what the form stands for; `read_forms` reverses this.
 std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
                                 const std::function<bool(const std::string&)>& is_taken);
 
-/// The GraphDef with one node for each form in it; nothing where it has none. A form of which a
-/// part is missing, is in `kept` or has readers outside stays as it is: its nodes compute the same.
+/// Returns the GraphDef with one node in place of each form, or nullopt if it has none. A form of
+/// which a part is missing, is in `kept` or is read from outside stays: its nodes compute the same.
 std::optional<GraphDef> read_forms(const GraphDef& def, const std::set<std::string>& kept);
 
 }  // namespace towerflow

@@ -12,7 +12,7 @@
 
 namespace towerflow::types {
 
-/// A node as TensorFlow's files tell of it.
+/// A node in TensorFlow's file format. (tf.NodeDef)
 struct NodeDef {
   std::string name;
   std::string op;
@@ -23,12 +23,12 @@ struct NodeDef {
   bool operator==(const NodeDef&) const = default;
 };
 
-/// A graph as TensorFlow's files tell of it. (tf.GraphDef)
+/// A graph in TensorFlow's file format. (tf.GraphDef)
 struct GraphDef {
   std::vector<NodeDef> node;
 
-  /// Throws DataLossError for bytes that are none, ResourceExhaustedError for more than 2^20 nodes
-  /// and for a tensor of which a few values stand for more than 256 MiB.
+  /// Throws DataLossError for bytes that are not a GraphDef, ResourceExhaustedError for more than
+  /// 2^20 nodes and for a tensor of more than 256 MiB that is given by a few values.
   static GraphDef FromString(std::string_view bytes);
   /// Throws InvalidArgumentError for 2 GiB or more.
   std::string SerializeToString() const;
@@ -37,29 +37,29 @@ struct GraphDef {
 };
 
 struct ImportGraphDefOptions {
-  /// Inputs that nodes get from this graph in place of those in the GraphDef: "x", "x:1".
+  /// Tensors that nodes get in place of inputs in the GraphDef, which are the keys: "x", "x:1".
   std::map<std::string, Tensor> input_map{};
-  /// What is returned: "x:0" for a tensor, "x" for an operation.
+  /// The elements to return: "x:0" for a tensor, "x" for an operation.
   std::vector<std::string> return_elements{};
-  std::optional<std::string> name{};  ///< of the scope, "import"; "" is the root
+  std::optional<std::string> name{};  ///< name scope, by default "import"; "" for the root
 };
 
 }  // namespace towerflow::types
 
 namespace towerflow {
 
-/// Adds the nodes of a GraphDef to the default graph, all or none, under a name scope of their own.
-/// Open device scopes count where a node asks for nothing, and control dependencies for all.
+/// Adds the nodes of a GraphDef to the default graph, all or none, in their own name scope. Open
+/// device scopes complete the requests of the nodes; open control dependencies apply to all nodes.
 ///
 /// errors   ValueError: names, inputs, attributes, shapes and dtypes that do not fit, a cycle;
 ///          NotFoundError: an op that is not registered; UnimplementedError: a value of an
-///          attribute that the library does not compute
+///          attribute that the library does not support
 /// source   tf.import_graph_def
 std::vector<Fetch> import_graph_def(const GraphDef& graph_def, ImportGraphDefOptions options = {},
                                     Site site = Site::current());
 
-/// The NodeDef of a node, without `_output_shapes`. Throws UnimplementedError for an op that does
-/// not list its arguments and attributes, unless it may lack them.
+/// Returns the NodeDef of a node, without `_output_shapes`. Throws UnimplementedError for an op
+/// that does not list its arguments and attributes, unless `may_lack_attributes`.
 NodeDef node_def(const Node& node, bool may_lack_attributes = false);
 
 }  // namespace towerflow

@@ -4,7 +4,7 @@
 
 namespace towerflow {
 
-/// The mutex of a Graph, apart: its standard header costs every program that includes graph.h time.
+/// The mutex of a Graph, which graph.h only forward-declares.
 struct GraphMutex : std::mutex {};
 
 }  // namespace towerflow

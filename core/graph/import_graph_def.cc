@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBeside = "loc:@";
 
-/// "x", "x:1" or "^x".
+/// The name of an input: "x", "x:1" or "^x".
 struct InputName {
   std::string node;
   std::size_t output = 0;
@@ -33,7 +33,8 @@ InputName parse_input(std::string_view text) {
   return name;
 }
 
-/// What the scopes around the call say, put aside while nodes are made that have it all already.
+/// Suspends open scopes while nodes are imported: control inputs are added explicitly, colocation
+/// and gradient overrides come from the NodeDefs.
 class ClosedScopes {
  public:
   explicit ClosedScopes(Graph& graph) : state_(graph.scopes()) { exchange(); }
@@ -75,7 +76,7 @@ class Importer {
     }
   }
 
-  /// Makes the nodes in the open name scope, after `control`.
+  /// Adds the nodes in the open name scope, with the control inputs `control`.
   void build(const std::vector<Node*>& control) {
     made_.assign(def_.node.size(), {});
     names_.clear();
@@ -121,7 +122,7 @@ class Importer {
                      {.site = site_, .node = node.name, .op = node.op});
   }
 
-  /// What stands for an input in this graph; nullptr where the GraphDef has it.
+  /// Returns the tensor mapped to an input, nullptr if there is none.
   const Tensor* mapped(const std::string& text) {
     for (const std::string& name : {text, text + ":0"}) {
       const auto at = options_.input_map.find(name);
@@ -151,7 +152,7 @@ class Importer {
     }
   }
 
-  /// The order of the GraphDef where it can stay.
+  /// Sorts the nodes topologically, keeping the order of the GraphDef where possible.
   void sort() {
     const std::size_t count = def_.node.size();
     std::vector<std::vector<std::size_t>> readers(count);
@@ -223,7 +224,7 @@ class Importer {
       return made;
     } catch (const errors::OpError&) {
       throw;
-    } catch (const Error& error) {  // TypeErrors too: the GraphDef is what is wrong
+    } catch (const Error& error) {  // TypeErrors too: the GraphDef is at fault
       ErrorDetail detail = error.detail();
       detail.site = site_;
       detail.node = node.name;
@@ -232,7 +233,7 @@ class Importer {
     }
   }
 
-  /// The groups that a NodeDef names, under the names that their nodes have here.
+  /// Returns the groups that a NodeDef names, under the names that their nodes have here.
   std::vector<std::string> colocation_groups(const NodeDef& node) const {
     const auto at = node.attr.find("_class");
     if (at == node.attr.end()) return {};
@@ -274,7 +275,7 @@ class Importer {
 
   static bool is_same(const AttrValue& given, const AttrValue& made) {
     if (given == made) return true;
-    return given.is_empty_list() && made.is_empty_list();  // of lists without a type
+    return given.is_empty_list() && made.is_empty_list();  // their types are not stored
   }
 
   template <class T>
@@ -287,15 +288,15 @@ class Importer {
   const GraphDef& def_;
   const ImportGraphDefOptions& options_;
   Site site_;
-  std::unordered_map<std::string, std::size_t> places_;  // of nodes in the GraphDef
-  std::set<std::string> unused_;                         // keys of input_map
+  std::unordered_map<std::string, std::size_t> places_;  // indices of nodes in the GraphDef
+  std::set<std::string> unused_;                         // keys of input_map not found yet
   std::vector<std::vector<InputName>> inputs_;
   std::vector<std::size_t> order_;
-  std::unordered_map<std::string, std::string> names_;  // of nodes in the graph
-  std::vector<Operation> made_;                         // by place
+  std::unordered_map<std::string, std::string> names_;  // in the graph, by name in the GraphDef
+  std::vector<Operation> made_;                         // by index in the GraphDef
 };
 
-/// The nodes that the options name.
+/// Returns the nodes that the options name.
 std::set<std::string> named_nodes(const ImportGraphDefOptions& options) {
   std::set<std::string> names;
   for (const std::string& element : options.return_elements) {
@@ -313,7 +314,7 @@ std::vector<Fetch> import_graph_def(const GraphDef& graph_def, ImportGraphDefOpt
   const std::optional<GraphDef> read = read_forms(graph_def, named_nodes(options));
   Importer importer(graph, read ? *read : graph_def, options, site);
   {
-    const GraphTrial trial(graph);  // nodes that are wrong are found before one stays
+    const GraphTrial trial(graph);  // finds errors before anything is added
     const NameScope scope(graph, "import", site);
     importer.build({});
     importer.returned();

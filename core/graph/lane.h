@@ -4,8 +4,8 @@
 
 namespace towerflow::types {
 
-/// The engines of a device that work side by side, each in its own order. Devices that share the
-/// host's memory have the first alone.
+/// The engines of a device that work concurrently, each in its own order. Devices that share the
+/// host's memory have only the first.
 enum class Lane {
   compute,   ///< kernels
   upload,    ///< copies into the device's memory
@@ -16,7 +16,7 @@ enum class Lane {
 
 namespace towerflow {
 
-/// "compute", "upload", "download".
+/// Returns "compute", "upload" or "download".
 inline const char* lane_name(Lane lane) {
   return lane == Lane::compute ? "compute" : lane == Lane::upload ? "upload" : "download";
 }

@@ -20,11 +20,12 @@ void write_line(LogLevel level, std::string_view text) {
 struct Sink {
   std::recursive_mutex mutex;  // a sink may log, or set another sink
   bool called = false;         // by the thread that holds the mutex
-  // nullptr: lines to stderr. The one that is called lives until it returns, whatever it sets.
+  // nullptr: lines to stderr. Shared, so that a sink lives until it returns even if it sets
+  // another.
   std::shared_ptr<const LogSink> sink;
 };
 
-/// Never destroyed: threads that end late may log when static objects are gone.
+/// Never destroyed: threads that end late may log after static objects are destroyed.
 Sink& global_sink() {
   alignas(Sink) static std::byte memory[sizeof(Sink)];
   static auto* sink = new (memory) Sink;

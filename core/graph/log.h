@@ -7,7 +7,7 @@
 
 namespace towerflow::types {
 
-/// How serious a message is that is not an error.
+/// Severity of a message that is not an error.
 enum class LogLevel { info, warning };
 
 using LogSink = std::function<void(LogLevel, std::string_view)>;
@@ -16,17 +16,17 @@ using LogSink = std::function<void(LogLevel, std::string_view)>;
 
 namespace towerflow {
 
-/// Where warnings, the placement log and explanations go; the default writes lines to stderr.
-/// Returns the sink that was set before, which is called no more unless this is called from inside
-/// it. Safe from any thread; the calls of sinks come one at a time.
+/// Sets the sink of warnings, the placement log and explanations; the default one writes lines to
+/// stderr. Returns the previous sink, which no thread calls any more unless this is called from
+/// inside it. Safe from any thread; sinks are called one at a time.
 LogSink set_log_sink(LogSink sink);
 
-/// Hands a message to the sink. Never an error of the program: what the sink throws is dropped and
-/// the message written to stderr, where that of a sink which itself logs goes, too.
+/// Passes a message to the sink. Never throws: if the sink does, the exception is dropped and the
+/// message goes to stderr, as do messages that a sink itself logs.
 void log_message(LogLevel level, std::string_view text) noexcept;
 
-/// Warns of the exception that is being handled, "<what>: <its text>", where it can go no further:
-/// in a destructor, or at the end of a thread. Needs no memory.
+/// Logs the current exception as a warning, "what: message", where it cannot propagate: in a
+/// destructor, or at the end of a thread. Does not allocate.
 void log_exception(std::string_view what) noexcept;
 
 }  // namespace towerflow

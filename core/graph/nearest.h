@@ -6,12 +6,12 @@
 
 namespace towerflow {
 
-/// The names closest to `wanted` by edit distance over path parts, best first, at most `count`;
-/// none that shares nothing with it.
+/// Returns at most `count` of the names closest to `wanted` by edit distance, best first, leaving
+/// out those at two thirds of the longer name's length or more.
 std::vector<std::string> nearest_names(const std::string& wanted,
                                        std::span<const std::string> names, std::size_t count = 3);
 
-/// "nearest existing: 'a/b', 'a/c'", or "" when nothing is near.
+/// Returns "nearest existing: 'a/b', 'a/c'", or "" if nothing is near.
 std::string nearest_hint(const std::string& wanted, std::span<const std::string> names);
 
 }  // namespace towerflow

@@ -31,8 +31,8 @@ const char* missing_from_op_def(const Node& node) {
   return nullptr;
 }
 
-/// Returns the value unchanged, except an empty list: a file does not tell its element type, so it
-/// gets the type that the op declares.
+/// Returns the value unchanged, but gives an empty list, whose element type a file does not record,
+/// the type that the op declares.
 AttrValue with_list_type(const OpDef& op, const AttrDef* listed, const std::string& name,
                          const AttrValue& value) {
   if (!value.is_empty_list()) return value;
@@ -47,7 +47,8 @@ AttrValue with_list_type(const OpDef& op, const AttrDef* listed, const std::stri
   return value;
 }
 
-/// A file of a few bytes may ask for any number of results.
+/// Throws ValueError for a number of results that is negative or huge, which a small file may
+/// contain.
 void check_results(const OpDef& op, const AttrMap& known) {
   constexpr std::int64_t kMostResults = std::int64_t{1} << 20;
   for (const ArgDef& result : op.signature.outputs) {
@@ -79,7 +80,7 @@ AttrMap node_attributes(const Node& node) {
   try {
     match_arguments(op.signature.inputs, specs_of(node.inputs), values);
     match_arguments(op.signature.outputs, node.outputs, values);
-  } catch (const ValueError& error) {  // the op lists other arguments than it takes
+  } catch (const ValueError& error) {  // the op lists arguments other than it takes
     throw ValueError(error.message(), {.site = node.site, .node = node.name, .op = op.name});
   }
   return values;

@@ -98,8 +98,8 @@ OpBuilder& OpBuilder::index_input(const Operand& operand, const char* argument) 
   const bool value = nested != nullptr && !nested->holds_tensor();
   const Array array = value ? to_array(*nested) : Array();
   const bool index = is_index(array.dtype());
-  // What is no index is tried a second time: TensorFlow's two constants, of which the first is left
-  // over. An empty list is float32 first and int32 then, bools become int32.
+  // TensorFlow tries again if the value is not an index and leaves the first constant in the graph.
+  // An empty list is float32 at first, then int32; bools become int32; anything else is an error.
   if (value && !index) {
     convert_operand(*graph_, operand, argument, std::nullopt);
     if (array.elements() > 0 && array.dtype() != DType::bool_) {

@@ -9,7 +9,7 @@
 
 namespace towerflow {
 
-/// An imported node may have fewer inputs than a rule looks at: a list of none.
+/// Throws ValueError for an input that the node lacks: an imported node may have an empty list.
 static void check_input(const InferenceContext& context, std::size_t input) {
   if (input >= context.num_inputs()) {
     context.fail(fmt::format("the op takes more than {} inputs", context.num_inputs()));

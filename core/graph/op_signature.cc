@@ -17,7 +17,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-/// The text between `open` and a closing bracket at the end; nothing without them.
+/// Returns the text between `open` and a closing bracket at the end, or nullopt without them.
 std::optional<std::string_view> inside(std::string_view text, std::string_view open) {
   if (!text.starts_with(open) || !text.ends_with(')')) return std::nullopt;
   return text.substr(open.size(), text.size() - open.size() - 1);
@@ -31,7 +31,7 @@ DType named_dtype(std::string_view name) {
   return DType::invalid;
 }
 
-/// What an attribute that is a number or dtypes says, if it is known.
+/// Returns the value of an attribute that is a count or dtypes, nullptr if it is not known.
 template <class T>
 const T* known_value(const AttrMap& known, const std::string& name) {
   const auto at = known.find(name);
@@ -46,7 +46,8 @@ void set_known(AttrMap& known, const std::string& name, const T& value, const Ar
                                argument.text(), name, attr_text(value), attr_text(at->second)));
 }
 
-/// How many tensors belong to each argument; where a number is not known, what the others leave.
+/// Returns how many tensors belong to each argument; those of unknown count share what others
+/// leave.
 std::vector<std::size_t> sizes_of(std::span<const ArgDef> arguments, std::size_t total,
                                   const AttrMap& known) {
   std::vector<std::optional<std::size_t>> sizes;

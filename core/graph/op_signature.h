@@ -11,11 +11,12 @@
 
 namespace towerflow {
 
-/// An argument or a result of an op. Its dtype is fixed, or an attribute; it is one tensor, or as
-/// many of one dtype as an attribute says, or a list of tensors of the dtypes in an attribute.
+/// An argument or a result of an op. It is one tensor, or N tensors of one dtype, N being an
+/// attribute, or a list of tensors whose dtypes are an attribute. A single dtype is fixed or an
+/// attribute.
 struct ArgDef {
   std::string name;
-  DType dtype = DType::invalid;  ///< where it is fixed
+  DType dtype = DType::invalid;  ///< if it is fixed
   std::string type_attr{};       ///< "T"
   std::string number_attr{};     ///< "N"
   std::string type_list_attr{};  ///< "Tcomponents"
@@ -23,17 +24,18 @@ struct ArgDef {
   bool is_index = false;         ///< an axis, a size or an index: int32 or int64
 
   bool is_list() const { return !number_attr.empty() || !type_list_attr.empty(); }
-  /// "values: N * T", as it is written in an OpDef.
+  /// Returns "values: N * T", as in an OpDef.
   std::string text() const;
 };
 
-/// Reads "x: T", "axis: int32", "values: N * T", "ref: Ref(T)" and "components: list(Tcomponents)":
-/// what TensorFlow's REGISTER_OP takes, where a list of dtypes is an attribute's type. Also reads
-/// "axis: Index(Tidx)", whose attribute may be int32 or int64. Throws ValueError with op and text.
+/// Parses "x: T", "axis: int32", "values: N * T", "ref: Ref(T)" and
+/// "components: list(Tcomponents)", the syntax of TensorFlow's REGISTER_OP, in which a list of
+/// dtypes is an attribute's type. Also parses "axis: Index(Tidx)", whose attribute may be int32 or
+/// int64. Throws ValueError with op and text.
 ArgDef parse_argument(const std::string& op, const std::string& text);
 
-/// Arguments as an op lists them. The list is written as views: nothing has to be destroyed where
-/// an op is registered, which keeps hundreds of registrations quick to compile.
+/// Arguments as an op lists them. Made from string views, which need no destructors, so that
+/// hundreds of op registrations compile quickly.
 class ArgTexts {
  public:
   ArgTexts();
@@ -62,13 +64,13 @@ struct OpSignature {
 
   std::vector<ArgDef> inputs, outputs;
 
-  /// Whether a dtype or a number in it is called so.
+  /// Returns whether a dtype or a count in it is an attribute with this name.
   bool has_attribute(std::string_view name) const;
 };
 
-/// Adds the dtypes and numbers that tensors tell of the arguments they are given for; what `known`
-/// holds already stays. Throws ValueError for tensors that do not fit: too many, too few, of
-/// another dtype than `known` or another argument says, an index that is no int32 or int64.
+/// Adds to `known` the dtypes and counts that the given tensors imply for the arguments; existing
+/// entries stay. Throws ValueError for tensors that do not fit: too many, too few, of another dtype
+/// than `known` or another argument requires, an index that is neither int32 nor int64.
 void match_arguments(std::span<const ArgDef> arguments, std::span<const OutputSpec> tensors,
                      AttrMap& known);
 

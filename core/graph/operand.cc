@@ -106,7 +106,7 @@ template <class To, class From>
 To cast_element(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
                 !std::is_same_v<To, bool>) {
-    // What does not fit becomes the lowest integer, as the hardware has it.
+    // Values out of range become the lowest integer, as in hardware conversions.
     const auto lowest = static_cast<double>(std::numeric_limits<To>::min());
     const auto beyond = 2.0 * (static_cast<double>(std::numeric_limits<To>::max() / 2) + 1.0);
     const auto wide = std::trunc(static_cast<double>(value));

@@ -16,10 +16,10 @@
 
 namespace towerflow::types {
 
-/// A value written in the program: a number, a string, a tensor, or nested braces of these.
+/// A literal in the program: a number, a string, a tensor, or nested braces of these.
 ///
-/// Integers become int32 (int64 when they do not fit), floating-point numbers float32, as Python's
-/// do in TensorFlow, unless the place where they stand asks for a dtype.
+/// As in TensorFlow, integers become int32 (int64 if they do not fit) and floating-point numbers
+/// float32, unless the context requires another dtype.
 class Nested {
  public:
   template <class T>
@@ -30,7 +30,7 @@ class Nested {
   template <std::convertible_to<Tensor> T>
   Nested(const T& tensor)  // NOLINT: {x, y}
       : Nested(Literal(), static_cast<Tensor>(tensor)) {}
-  /// Throws for one that is absent, and for slices: as in TensorFlow, only dense ones are packed.
+  /// Throws for an absent gradient and for slices: as in TensorFlow, only dense ones are packed.
   template <GradientLike T>
   Nested(const T& gradient, Site site = Site::current())  // NOLINT: {grads[0], grads[1]}
       : Nested(Literal(), tensor_of(gradient, site)) {}
@@ -39,7 +39,7 @@ class Nested {
   template <class T>
   requires std::constructible_from<Nested, const T&> Nested(const std::vector<T>& items)  // NOLINT
       : Nested(std::vector<Nested>(items.begin(), items.end())) {}
-  // Not inline, as with Operand: each file that includes this would compile the variant's anew.
+  // Not inline, like Operand's: else each file that includes this would compile copies of them.
   Nested(const Nested& other);
   Nested(Nested&& other) noexcept;
   Nested& operator=(const Nested& other);
@@ -70,11 +70,11 @@ class Nested {
 
 namespace towerflow {
 
-/// The Array that nested values make: of `wanted` if given, else as Nested says.
-/// Throws ValueError for ragged braces, TypeError where a value does not fit the dtype.
+/// Converts nested values to an Array of dtype `wanted` if given, else of the dtype described at
+/// Nested. Throws ValueError for ragged braces, TypeError if a value does not fit the dtype.
 Array to_array(const Nested& nested, std::optional<DType> wanted = std::nullopt);
 
-/// The sizes of a fully known shape as an int32 vector, int64 where one does not fit. Throws
+/// Returns the sizes of a fully known shape as an int32 vector, int64 if one does not fit. Throws
 /// ValueError for any other shape.
 Array shape_to_array(const Shape& shape);
 
@@ -92,14 +92,14 @@ inline constexpr bool kNestableItems<std::vector<T>> = std::constructible_from<N
 /// A number or a tensor.
 template <class T>
 concept ScalarValue = std::is_arithmetic_v<T> || std::convertible_to<const T&, Tensor>;
-/// What converts to an Operand, besides Arrays and lists in braces.
+/// A type that converts to an Operand, besides Arrays and lists in braces.
 template <class T>
 concept OperandValue = ScalarValue<T> || GradientLike<T> || std::same_as<T, Shape> ||
     std::convertible_to<const T&, std::string> || kNestableItems<T>;
 
 /// An argument of an op: a tensor, or something TensorFlow would convert to one, with the line
-/// where it was written. Conversion happens inside the op, so that the constant gets its name, and
-/// slices become dense there. An absent gradient is a ValueError at once.
+/// where it was written. The op converts it, so that a constant is named in the op's scope and
+/// slices become dense there. An absent gradient throws ValueError immediately.
 class Operand {
  public:
   template <OperandValue T>
@@ -107,7 +107,7 @@ class Operand {
       : Operand(Held(), held(value), site) {
     is_variable_ = std::convertible_to<const T&, Tensor> && !std::same_as<T, Tensor>;
   }
-  /// Keeps its dtype, unless another one is asked for: then it is cast, as NumPy's arrays are.
+  /// Keeps the array's dtype unless the op requires another one; then it is cast, as in NumPy.
   template <std::same_as<Array> T>
   Operand(T array, Site site = Site::current())  // NOLINT
       : Operand(Held(), std::move(array), site) {}
@@ -119,7 +119,7 @@ class Operand {
           Site site = Site::current())  // NOLINT: {1, 2}
       : Operand(Held(), Nested(items), site) {}
 
-  // The twins, which keep options from being taken for an operand: see arguments.h.
+  // The twins, which keep options from being taken for an operand; see arguments.h.
   explicit Operand(bool value, Site site = Site::current());
   explicit Operand(int value, Site site = Site::current());
   explicit Operand(std::int64_t value, Site site = Site::current());
@@ -133,9 +133,9 @@ class Operand {
   template <class Item = Nested>
   Operand(const TwinList<Item>& items, Site site = Site::current()) = delete;
 
-  // For lists that are written out, `Operand({1, 2})`. The second is for values of one type: it is
-  // better than a value's twin, so that `Operand({1})` is a list too. Its pack, always empty, makes
-  // it no constructor for lists in the sense of the language.
+  // For explicit lists, `Operand({1, 2})`. The second takes values of one type and is a better
+  // match than a value's twin, so that `Operand({1})` is a list too. Its pack, always empty, keeps
+  // it from being an initializer-list constructor as the language defines it.
   template <class Item = Nested>
   explicit Operand(TwinList<Item>&& items, Site site = Site::current())
       : Operand(Held(), Nested(items), site) {}
@@ -151,18 +151,19 @@ class Operand {
   ~Operand();
 
   Site site() const { return site_; }
-  /// The same, written elsewhere: where a conversion could not see the caller.
+  /// Returns the operand with another site, for conversions that could not see the caller.
   Operand at(Site site) const;
-  /// The tensor, where the operand is one already.
+  /// Returns the tensor if the operand is one already, else nullptr.
   const Tensor* tensor() const { return std::get_if<Tensor>(&value_); }
-  /// Whether that tensor is what a variable was read as.
+  /// Returns whether that tensor was given as a variable.
   bool is_variable() const { return is_variable_; }
-  /// A tensor inside, which tells the graph to add to; nullptr when there is none. Of slices it is
-  /// their values.
+  /// Returns a tensor in the operand (for slices, their values), whose graph is the one to add to;
+  /// nullptr if there is none.
   const Tensor* any_tensor() const;
   const Nested* nested() const { return std::get_if<Nested>(&value_); }
   const Array* array() const { return std::get_if<Array>(&value_); }
-  /// A gradient that is slices; a dense one is a tensor.
+  /// Returns the gradient if the operand is slices, else nullptr. A dense gradient is kept as a
+  /// tensor.
   const Gradient* slices() const {
     const auto* slices = std::get_if<std::shared_ptr<const Gradient>>(&value_);
     return slices == nullptr ? nullptr : slices->get();
@@ -175,7 +176,7 @@ class Operand {
   Operand(Held, Nested nested, Site site);
   Operand(Held, const OptionalGradient& gradient, Site site);
 
-  /// What is kept of a value: a Tensor, an Array, something Nested or a gradient.
+  /// Converts a value to what is stored: a Tensor, an Array, a Nested or a gradient.
   template <class T>
   static auto held(const T& value) {
     if constexpr (std::convertible_to<const T&, Tensor>)
@@ -183,7 +184,7 @@ class Operand {
     else if constexpr (GradientLike<T>)
       return OptionalGradient(value);
     else if constexpr (std::same_as<T, Shape>)
-      return shape_to_array(value);  // int32, int64 where one does not fit; ValueError for unknowns
+      return shape_to_array(value);
     else if constexpr (std::convertible_to<const T&, std::string>)
       return Nested(std::string(value));
     else if constexpr (std::is_arithmetic_v<T>)
@@ -197,8 +198,8 @@ class Operand {
   bool is_variable_ = false;
 };
 
-/// An operand that is one number or tensor and no list: an axis, a rate. `{0}` is refused as a
-/// list, and `{.name = "a"}` can only be the options that follow.
+/// An operand that is one number or tensor, not a list: an axis, a rate. `{0}` does not compile,
+/// and `{.name = "a"}` can only mean the options that follow.
 class ScalarOperand : public Operand {
  public:
   template <ScalarValue T>
@@ -216,8 +217,8 @@ class ScalarOperand : public Operand {
   explicit ScalarOperand(Tensor value, Site site = Site::current()) : Operand(value, site) {}
 };
 
-/// Tensors, by name, that stand for a thing to build: each use as an operand builds it again. Kept
-/// with the graph.
+/// Builders of tensors, by tensor name, that are rebuilt each time they are used as an operand.
+/// Stored as an extension of the graph.
 struct RebuiltTensors {
   std::map<std::string, std::function<Tensor()>> builders;
 };
@@ -226,17 +227,18 @@ struct RebuiltTensors {
 
 namespace towerflow {
 
-/// The numbers of `array` in another dtype, as NumPy casts them. Throws TypeError for strings.
+/// Returns `array` in another dtype, cast as NumPy does. Throws TypeError for strings.
 Array cast_elements(const Array& array, DType wanted);
 
-/// The operand as a tensor of `graph`: itself, or a node called `name`, which is a Const, a Pack
-/// for a list with tensors inside, an UnsortedSegmentSum for slices. Without a name it has
-/// TensorFlow's for it: "Const", "packed", "UnsortedSegmentSum". Throws TypeError when it is not of
-/// the `wanted` dtype and cannot become so. (tf.convert_to_tensor)
+/// Converts an operand to a tensor of `graph`: a tensor stays as it is; otherwise adds a node
+/// called `name`, which is a Const, a Pack for a list that contains tensors, or an
+/// UnsortedSegmentSum for slices. An empty name means TensorFlow's: "Const", "packed",
+/// "UnsortedSegmentSum". Throws ValueError for a tensor of another dtype than `wanted`, TypeError
+/// for a value that does not fit it. (tf.convert_to_tensor)
 Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& name,
                        std::optional<DType> wanted);
 
-/// The same of slices; defined above this folder, in ops/array/indexed_slices.cc.
+/// Converts slices likewise; defined above this folder, in ops/array/indexed_slices.cc.
 Tensor densify(const IndexedSlices& slices, const std::string& name, std::optional<DType> wanted,
                Site site);
 

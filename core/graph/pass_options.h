@@ -7,17 +7,16 @@
 
 namespace towerflow::types {
 
-/// Which passes run; each can be switched off to see what it is worth. Values stay equal bit for
-/// bit, but for the rewrites of layers and `choose_winograd` (within 1e-5).
+/// Which passes run; each can be switched off to measure its effect. Results stay the same bit for
+/// bit, except for the rewrites of layers and `choose_winograd` (within 1e-5).
 struct PassOptions {
   bool drop_unread = true;
   bool fold_constants = true;
   bool share_subexpressions = true;
-  /// Rewrites that are left out, by the kind ("layers", "updates", "elementwise" or a program's
-  /// own) or the name of their rules.
+  /// Rewrites to skip, by kind ("layers", "updates", "elementwise" or a program's own) or by name.
   std::set<std::string> skipped_rewrites{};
   bool reuse_buffers = true;
-  bool choose_winograd = true;  ///< kernels that multiply convolutions at points; no pass
+  bool choose_winograd = true;  ///< Winograd kernels for convolutions; not a pass
 };
 
 }  // namespace towerflow::types

@@ -13,7 +13,7 @@
 namespace towerflow {
 namespace {
 
-/// The stand-in for a fed tensor; it is never run.
+/// The op of nodes that stand for fed tensors; never run.
 const OpDef& feed_op() {
   static const OpDef def{.name = "_Feed", .shape = {}, .gradient = NoGradient{"a fed value"}};
   return def;
@@ -21,7 +21,8 @@ const OpDef& feed_op() {
 
 using FedTensors = std::map<std::pair<const Node*, int>, int>;
 
-/// A placeholder that is fed: to wait for it means nothing, and it must not run.
+/// Returns whether a node is a source, such as a placeholder, all of whose outputs are fed. It must
+/// not run, so control inputs on it are dropped.
 bool is_fed_source(const Node& node, const FedTensors& fed) {
   const bool source = node.op->effect == Effect::pure || node.op->effect == Effect::io;
   if (!source || !node.inputs.empty() || node.outputs.empty()) return false;
@@ -31,15 +32,15 @@ bool is_fed_source(const Node& node, const FedTensors& fed) {
   return true;
 }
 
-/// Whether the node is the read that a variable is made with. What else reads the variable,
-/// `read_value` among it, means the value at its own place.
+/// Returns whether the node is the read that a variable is created with. Other reads of the
+/// variable, such as `read_value`, have the value at their own place in the order.
 bool is_own_read(const Node& node) {
   if (node.inputs.size() != 1 || !node.control_inputs.empty()) return false;
   const Node& variable = node.inputs[0].node();
   return variable.op->effect == Effect::variable && node.name == variable.name + "/read";
 }
 
-/// Nodes needed for the fetches, in tape order; the walk stops at fed tensors.
+/// Returns the nodes needed for the fetches, in tape order; the walk stops at fed tensors.
 std::vector<const Node*> needed_nodes(std::span<const Fetch> fetches, const FedTensors& fed) {
   std::vector<const Node*> stack, found;
   std::unordered_map<const Node*, bool> seen;
@@ -97,8 +98,7 @@ bool PlanGraph::replace(std::vector<Replacement> replacements) {
 void PlanGraph::index_reads(int node) {
   index->update(*this, node);
   find_variable(nodes[static_cast<std::size_t>(node)]);
-  // A node that now looks through to a variable, or no longer does, tells those who look through
-  // it.
+  // The node may now be a view of a variable, or no longer be one: update the views of it.
   std::vector<int> changed{node};
   while (!changed.empty()) {
     const int at = changed.back();
@@ -204,7 +204,7 @@ void infer_plan_node(PlanGraph& graph, PlanNode& node) {
     node.op->shape(context);
     std::vector<OutputSpec> outputs = context.take_outputs();
     for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
-      // What set_shape promised on the tape holds too, where the rule still leaves it open.
+      // A shape promised by set_shape on the tape holds too, where the rule leaves it open.
       if (const auto merged = outputs[i].shape.merged(node.outputs[i].shape)) {
         outputs[i].shape = *merged;
       }
@@ -252,7 +252,7 @@ PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedS
     made.op = node->op;
     made.attrs = node->attrs;
     {
-      const std::lock_guard lock(node->graph->mutex());  // set_shape
+      const std::lock_guard lock(node->graph->mutex());  // set_shape may write them
       made.outputs = node->outputs;
     }
     made.origin = node;

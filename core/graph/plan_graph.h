@@ -15,31 +15,31 @@
 
 namespace towerflow {
 
-/// A node on its way into a plan: copied from the tape, or put there by a rewrite.
+/// A node of a plan in the making: copied from the tape, or added by a pass.
 struct PlanNode {
   const OpDef* op = nullptr;
   Attrs attrs;
   std::vector<ValueId> inputs;
-  std::vector<int> control;         ///< nodes that must have run
-  std::vector<OutputSpec> outputs;  ///< as precise as feeds and constants make them
-  std::vector<Array> values;        ///< outputs that are known already; empty Arrays otherwise
-  const Node* origin = nullptr;     ///< whose name, site and state it has
+  std::vector<int> control;         ///< nodes that must run before
+  std::vector<OutputSpec> outputs;  ///< refined by feeds and constants
+  std::vector<Array> values;        ///< of the outputs that are known; empty Arrays for the others
+  const Node* origin = nullptr;     ///< the node of the tape whose name, site and state it has
   int device = 0;                   ///< index into DeviceSet
-  int feed = -1;                    ///< the feed it stands for
+  int feed = -1;                    ///< index of the feed it stands for
   int looked_into = -1;             ///< the variable behind input 0; see variable_behind
-  Lane lane = Lane::compute;        ///< a copy of input 0 to other memory, unless `compute`
-  bool replica = false;             ///< its output is the copy of a variable that other memory has
-  bool may_be_unset = false;  ///< of a replica: who reads it expects that there may be no value
-  bool own_read = false;      ///< `w/read`: the variable's value at the place of each reader
-  bool fed_behind = false;    ///< what the tape computed is fed behind it: its shape may differ
-  bool dead = false;          ///< replaced, or no longer needed
+  Lane lane = Lane::compute;        ///< other than `compute`: copies input 0 to other memory
+  bool replica = false;             ///< its output is a variable's replica in other memory
+  bool may_be_unset = false;        ///< of a replica: its readers accept an uninitialized variable
+  bool own_read = false;            ///< `w/read`: each consumer sees the value at its own turn
+  bool fed_behind = false;          ///< depends on a fed value that need not have the static shape
+  bool dead = false;                ///< replaced, or no longer needed
 
   bool is_known(std::size_t output) const {
     return output < values.size() && !values[output].empty();
   }
 };
 
-/// What a rewrite makes of a node, which keeps its name, its device and what it waits for.
+/// What a rewrite replaces a node by; the node keeps its name, device and control inputs.
 struct Replacement {
   int node = -1;
   std::string op;
@@ -47,70 +47,71 @@ struct Replacement {
   std::vector<ValueId> inputs;
 };
 
-/// The part of the tape that one run needs, in tape order: what passes work on.
+/// The part of the tape that one run needs, in tape order; passes transform it.
 struct PlanGraph {
-  std::vector<PlanNode> nodes;     ///< an input stands before its consumer
+  std::vector<PlanNode> nodes;     ///< inputs come before their consumers
   std::vector<ValueId> fetches;    ///< node -1 for a fetched operation
-  std::vector<int> targets;        ///< nodes that must run though nobody reads them
+  std::vector<int> targets;        ///< nodes that must run even if nothing reads them
   bool winograd = true;            ///< PassOptions::choose_winograd
-  std::optional<PlanIndex> index;  ///< who reads what, while that is indexed
+  std::optional<PlanIndex> index;  ///< who reads what, while rewrites need it
 
   const PlanNode& node(ValueId value) const { return nodes[static_cast<std::size_t>(value.node)]; }
   PlanNode& node(ValueId value) { return nodes[static_cast<std::size_t>(value.node)]; }
   const OutputSpec& spec(ValueId value) const {
     return node(value).outputs[static_cast<std::size_t>(value.output)];
   }
-  /// While rules are applied: whether the device of a node has a kernel for it.
+  /// Set while rules are applied: returns whether the device of a node has a kernel for it.
   std::function<bool(const PlanNode&)> has_kernel;
 
-  /// Puts other ops in the place of nodes: all of them, or none where a device has no kernel for
-  /// what its node would be. Returns whether it did. Outputs and who reads what follow.
+  /// Replaces the ops and inputs of nodes: of all, or of none if a device has no kernel for its new
+  /// node. Returns whether it did. Updates outputs and the index.
   bool replace(std::vector<Replacement> replacements);
   bool replace(int node, std::string op, Attrs attrs, std::vector<ValueId> inputs) {
     return replace({{node, std::move(op), std::move(attrs), std::move(inputs)}});
   }
-  /// Indexes who reads what, until `index` is reset: rewrites ask for it at every node.
+  /// Indexes who reads what, until `index` is reset; rewrites query it at every node.
   void index_readers() { index.emplace(*this); }
-  /// Notes what a node reads after it has changed.
+  /// Updates the index after a node has changed.
   void index_reads(int node);
-  /// While readers are indexed: whether the value is fetched.
+  /// Returns whether the value is fetched. Requires the index.
   bool is_fetched(ValueId value) const { return index->is_fetched(value); }
-  /// While readers are indexed: how many inputs of living nodes and fetches read the value.
+  /// Returns how many inputs of living nodes and fetches read the value. Requires the index.
   int uses(ValueId value) const { return index->uses(value); }
-  /// Takes a node out that nobody needs any more.
+  /// Removes a node that nothing needs any more.
   void remove(int node);
-  /// The node of the variable whose storage `value` is or looks into, -1 for none.
+  /// Returns the node of the variable whose storage `value` is or views, -1 for none.
   int variable_behind(ValueId value) const;
-  /// Notes the variable behind the first input of a node.
+  /// Sets `looked_into` of a node to the variable behind its first input.
   void find_variable(PlanNode& node) const;
-  /// Puts the nodes into another order, given by their numbers, in which an input stands before its
-  /// consumer. While readers are not indexed.
+  /// Reorders the nodes: `order` lists their numbers, inputs before consumers. Must not be called
+  /// while there is an index.
   void reorder(const std::vector<int>& order);
-  /// Marks nodes dead that no fetch, target or effect needs.
+  /// Removes nodes that no fetch or target needs, except feeds.
   void remove_unneeded();
-  /// Throws InternalError, naming `pass` and the node, when a living node reads or waits for a dead
-  /// one, or reads what the index of readers does not know that it reads.
+  /// Throws InternalError, naming `pass` and the node, if a living node reads or waits for a dead
+  /// one, or if the index or `looked_into` of a node is out of date.
   void verify(const std::string& pass) const;
 };
 
-/// What a run asks for, tensors first: the key under which its plan is kept.
+/// A fed tensor with the dtype and shape of its value.
 struct FeedSpec {
   Tensor tensor;
   DType dtype;
   Shape shape;
 };
 
-/// What each pass did, in words, for `plan_report`.
+/// What each pass did, as text for `plan_report`.
 struct PassLog {
   std::vector<std::string> lines;
   void add(std::string line) { lines.push_back(std::move(line)); }
 };
 
-/// Pass 1: the nodes that `fetches` need, feeds put in, shapes made concrete.
+/// Pass 1: returns the nodes that `fetches` need, with feeds in place of fed tensors and shapes
+/// refined.
 PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedSpec> feeds,
                            PassLog& log);
 
-/// Runs the shape rule of `node` again with what is known of its inputs now.
+/// Runs the shape rule of `node` again with what is now known about its inputs.
 void infer_plan_node(PlanGraph& graph, PlanNode& node);
 
 }  // namespace towerflow

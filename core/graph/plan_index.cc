@@ -7,7 +7,7 @@
 namespace towerflow {
 namespace {
 
-/// The variables that a node writes.
+/// Returns the variables that a node writes.
 std::vector<int> variables_written_by(const PlanGraph& graph, const PlanNode& node) {
   std::vector<int> variables;
   for (const int written : node.op->written) {

@@ -17,24 +17,24 @@ struct ValueId {
   auto operator<=>(const ValueId&) const = default;
 };
 
-/// Who reads, awaits and writes what in a PlanGraph. Rewrites ask this at every node while they
-/// change the graph, so each answer takes the same time however many readers a value has, and a
-/// changed node costs what it reads.
+/// The readers, waiting nodes and writers in a PlanGraph. Rewrites query this at every node while
+/// they change the graph, so the time of a query does not depend on the number of readers, and that
+/// of an update only on the inputs of the node.
 class PlanIndex {
  public:
   explicit PlanIndex(const PlanGraph& graph);
 
-  /// Takes note of what a node reads now; of nothing if it is dead.
+  /// Records what a node reads now; nothing if it is dead.
   void update(const PlanGraph& graph, int node);
-  /// Whether what is noted of a node is what it reads.
+  /// Returns whether the record of a node is up to date.
   bool is_current(const PlanGraph& graph, int node) const;
 
   bool is_fetched(ValueId value) const;
-  /// How many inputs and fetches read the value.
+  /// Returns how many inputs and fetches read the value.
   int uses(ValueId value) const;
-  /// Whether the node is a target, or others wait for it.
+  /// Returns whether the node is a target or a control input of others.
   bool is_awaited(int node) const { return awaited_[static_cast<std::size_t>(node)] > 0; }
-  /// The node that alone reads the value, however often; -1 where none or several do.
+  /// Returns the only node that reads the value, once or more; -1 if none or several do.
   int only_reader(ValueId value) const;
   /// Calls `visit(reader)` for each input that reads an output of `node`.
   template <class Visit>
@@ -45,25 +45,25 @@ class PlanIndex {
       }
     }
   }
-  /// Whether a node between `first` and `last`, neither included, writes the variable.
+  /// Returns whether a node between `first` and `last`, both excluded, writes the variable.
   bool written_between(int variable, int first, int last) const;
 
  private:
-  /// Of one value: its count, and the head of the list of its reads.
+  /// The uses of one value: their counts, and the head of the list of its reads.
   struct Uses {
     int count = 0;
     int fetches = 0;
     int first = -1;
   };
-  /// One input of one node, in the list of its value.
+  /// One input of one node; linked into the list of its value.
   struct Read {
     ValueId value;
     int reader = -1;
     int before = -1, next = -1;
   };
-  /// What is noted of one node.
+  /// The record of one node.
   struct Noted {
-    int first_read = 0, reads = 0;  // its place in `reads_`
+    int first_read = 0, reads = 0;  // its range in `reads_`
     std::vector<int> control, written;
   };
 
@@ -72,11 +72,11 @@ class PlanIndex {
   void add_node(const PlanGraph& graph, int node);
   void remove_node(int node);
 
-  std::vector<std::vector<Uses>> uses_;  // of each node, by output
+  std::vector<std::vector<Uses>> uses_;  // by node and output
   std::vector<Read> reads_;
   std::vector<Noted> noted_;
-  std::vector<int> awaited_;               // of each node, how often
-  std::set<std::pair<int, int>> writers_;  // variable and node
+  std::vector<int> awaited_;               // by node: how often others wait for it
+  std::set<std::pair<int, int>> writers_;  // pairs of variable and node
 };
 
 }  // namespace towerflow

@@ -10,26 +10,26 @@ namespace towerflow {
 
 /// Replaces a pattern of nodes by a faster one with the same values.
 ///
-/// `apply` is called with living nodes in turn as the last of its pattern; it changes nodes
-/// through `PlanGraph::replace` alone, which asks their devices for kernels, leaves the others of
-/// the pattern to be removed when nobody reads them any more, and returns whether it did anything.
-/// A node may only take over a predecessor whose single use it is.
+/// `apply` is called for each living node as the possible last node of a pattern, and returns
+/// whether it changed anything. It changes nodes only with `PlanGraph::replace`, which checks that
+/// their devices have kernels; other nodes of the pattern are removed when nothing reads them any
+/// more. A node may absorb a predecessor only if it is the predecessor's only use.
 struct RewriteRule {
   std::string name;
-  std::string kind;  ///< by which, or by its name, it is skipped: "layers", "updates", ..
+  std::string kind;  ///< "layers", "updates", ..: PassOptions can skip kinds and names
   std::function<bool(PlanGraph& graph, int node)> apply;
-  /// The ops that may be the last of its pattern: it is tried at nodes of these alone, or at every
-  /// node where none is listed.
+  /// Ops that may end the pattern: the rule is tried only at their nodes, or at every node if
+  /// empty.
   std::vector<std::string> last{};
-  std::vector<std::string> inner{};  ///< other ops of its pattern, for those who look it up
+  std::vector<std::string> inner{};  ///< other ops of its pattern, for documentation
 };
 
-/// The rules as they are now, in the order in which they are tried; those of the library enter
-/// through `register_rewrite_rules`. Safe from any thread.
+/// Returns the current rules in order of registration, the library's, from
+/// `register_rewrite_rules`, first. Safe from any thread.
 std::vector<RewriteRule> rewrite_rules();
 
-/// Adds a program's own rule behind those there are; plans made from then on use it. Rules of the
-/// kind "elementwise" are tried after all others, whenever they were added. Safe from any thread.
+/// Adds a program's own rule after the existing ones; plans made from then on use it. Rules of kind
+/// "elementwise" are tried after all others, whenever they were added. Safe from any thread.
 ///
 /// errors   ValueError: no name, no kind, a name that another rule has, or nothing to apply
 void add_rewrite_rule(RewriteRule rule);

@@ -10,8 +10,9 @@
 
 namespace towerflow {
 
-/// What a graph holds, to be put back: nodes, names, collections, default seeds, this thread's open
-/// scopes. Handles of what was made since are invalid then; sessions never see any of it.
+/// The state of a graph, to be restored: nodes, names, collections, default seeds and this thread's
+/// open scopes. Restoring it invalidates handles of nodes added since; sessions never see these
+/// nodes.
 class GraphSnapshot {
  public:
   explicit GraphSnapshot(Graph& graph);
@@ -37,8 +38,8 @@ class GraphSnapshot {
   ScopeState scopes_;
 };
 
-/// Takes back what is added to a graph while it lives. It is how a question such as "would this
-/// have a gradient" is answered by asking for it.
+/// Undoes what is added to a graph while it lives. It answers questions such as "would this have a
+/// gradient" by computing the gradient.
 ///
 /// Scopes that are open on this thread are closed meanwhile; a finalized graph may be tried too.
 class [[nodiscard]] GraphTrial : private GraphSnapshot {
@@ -50,8 +51,8 @@ class [[nodiscard]] GraphTrial : private GraphSnapshot {
   ~GraphTrial() { restore(); }
 };
 
-/// All or nothing: takes back what was added to a graph if it ends without `keep`, as it does when
-/// something throws. Scopes that are opened meanwhile end before it does.
+/// All or nothing: undoes what was added to a graph if it ends without a call of `keep`, as when
+/// something throws. Scopes opened meanwhile must end before it does.
 class [[nodiscard]] GraphChange : private GraphSnapshot {
  public:
   explicit GraphChange(Graph& graph) : GraphSnapshot(graph) {}
