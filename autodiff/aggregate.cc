@@ -14,9 +14,9 @@
 namespace towerflow {
 namespace {
 
-/// Sums on each device what lies there, then the sums.
+/// Adds up the tensors on each device, then these sums.
 Tensor add_by_device(const std::vector<Tensor>& tensors, Site site) {
-  std::map<std::string, std::vector<Tensor>> by_device;  // sorted, as TensorFlow's
+  std::map<std::string, std::vector<Tensor>> by_device;  // sorted, as in TensorFlow
   for (const Tensor& tensor : tensors) by_device[tensor.device()].push_back(tensor);
   std::vector<Tensor> sums;
   for (const auto& [device, here] : by_device) {

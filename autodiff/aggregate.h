@@ -7,8 +7,8 @@
 
 namespace towerflow {
 
-/// The sum of several gradients of an output of the op called `of`: AddN of dense ones, as `method`
-/// says; slices side by side, which need no addition; a mixture as a dense sum. Needs at least one.
+/// Returns the sum of gradients, at least one, of an output of the op called `of`: dense ones are
+/// added by AddN as `method` specifies, slices are concatenated, a mixture is made dense and added.
 Gradient aggregate_gradients(const std::vector<Gradient>& gradients, const std::string& of,
                              AggregationMethod method, Site site);
 

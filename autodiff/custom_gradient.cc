@@ -21,7 +21,8 @@ std::size_t count_of_variables(Graph& graph) {
          collections.all(GraphKeys::LOCAL_VARIABLES).size();
 }
 
-/// The trainable variables that ys depend on by floating values, not looking behind xs; by name.
+/// Returns the trainable variables that ys depend on through differentiable values, without looking
+/// beyond xs; sorted by name.
 std::vector<Variable> variables_between(const std::vector<Tensor>& xs,
                                         const std::vector<Tensor>& ys) {
   std::unordered_set<const Node*> seen, storage;
@@ -50,14 +51,14 @@ std::vector<Variable> variables_between(const std::vector<Tensor>& xs,
   return variables;
 }
 
-/// The rule of the IdentityN over ys, inputs and variables: nothing for ys, the rest as `gradient`
-/// says.
+/// Returns the gradient rule of the IdentityN over ys, inputs and variables: absent for ys,
+/// otherwise the result of the custom gradient.
 GradientRule custom_rule(const custom::Result& result, std::vector<Variable> variables, Site site) {
   return [gradient = result.gradient, count = result.ys.size(), variables, site](
              const Operation&, const std::vector<OptionalGradient>& dys) {
     std::vector<Tensor> of_ys;
     for (std::size_t i = 0; i < count; ++i) {
-      // An output of integers receives nothing.
+      // An output of integers receives no gradient.
       of_ys.push_back(dys[i] ? dense_gradient(dys[i], site) : Tensor());
     }
     std::vector<OptionalGradient> dxs(count), more, of_variables;
@@ -116,7 +117,7 @@ std::vector<Tensor> custom::call(const std::function<Result(const std::vector<Te
                        {.site = site, .node = y.op().name()});
     }
   }
-  for (const Tensor& y : result.ys) identity(y, {}, site);  // TensorFlow leaves these nodes
+  for (const Tensor& y : result.ys) identity(y, {}, site);  // TensorFlow adds these too
   std::vector<Variable> variables = variables_between(xs, result.ys);
   if (!variables.empty() && !std::holds_alternative<CustomVariableGradient>(result.gradient)) {
     std::vector<std::string> names;

@@ -13,12 +13,12 @@
 
 namespace towerflow {
 
-/// The gradients of the inputs, given those of the outputs (zeros where an output received none):
-/// one entry for each input, absent where nothing flows.
+/// Returns the gradients of the inputs, given those of the outputs (zeros if an output received
+/// none): one entry for each input, absent if it receives none.
 using CustomGradient = std::function<std::vector<OptionalGradient>(const std::vector<Tensor>& dys)>;
 
 /// The same for a function that uses variables which are not among its inputs: the second list has
-/// one entry for each of `variables`, which come sorted by name.
+/// one entry for each of `variables`, which are sorted by name.
 using CustomVariableGradient =
     std::function<std::pair<std::vector<OptionalGradient>, std::vector<OptionalGradient>>(
         const std::vector<Tensor>& dys, const std::vector<Variable>& variables)>;
@@ -30,7 +30,7 @@ struct Result {
   std::variant<CustomGradient, CustomVariableGradient> gradient;
 };
 
-/// Calls `function` on the tensors and ties its results to their gradient with an IdentityN.
+/// Calls `function` on the inputs and attaches the gradient to its results with an IdentityN.
 std::vector<Tensor> call(const std::function<Result(const std::vector<Tensor>&)>& function,
                          const std::vector<Operand>& inputs, Site site);
 
@@ -41,7 +41,7 @@ std::vector<OptionalGradient> as_list(std::vector<OptionalGradient> gradients);
 std::vector<Tensor> all_of(const Tensor& tensor);
 std::vector<Tensor> all_of(std::vector<Tensor> tensors);
 
-/// What a function returned, (y, grad) or (ys, grad), in one form.
+/// Converts what a function returned, (y, grad) or (ys, grad), to a Result.
 template <class Y, class Grad>
 Result result(std::pair<Y, Grad> returned) {
   Grad grad = std::move(returned.second);
@@ -70,7 +70,7 @@ auto apply(const Function& function, const std::vector<Tensor>& xs, std::index_s
   return function(xs[i]...);
 }
 
-/// What `function` returns for as many tensors as there are indices.
+/// The return type of `function` for as many tensors as there are indices.
 template <class Function, class Indices>
 struct Returned {
   using type = decltype(apply(std::declval<const Function&>(),
@@ -79,9 +79,9 @@ struct Returned {
 
 }  // namespace custom
 
-/// A function whose gradient is its own: `function` takes Tensors and returns a pair of its result
-/// (a Tensor or a vector of them) and a callable that turns the gradient of the result (a Tensor,
-/// or a vector of them) into those of the inputs (a Tensor, or a vector of OptionalGradient).
+/// Returns a function with a custom gradient: `function` takes Tensors and returns a pair of its
+/// result (a Tensor or a vector of them) and a callable that maps the gradient of the result (a
+/// Tensor, or a vector of them) to those of the inputs (a Tensor, or a vector of OptionalGradient).
 ///
 ///   auto log1pexp = tf::custom_gradient([](const tf::Tensor& x) {
 ///     auto e = tf::exp(x);
@@ -91,11 +91,12 @@ struct Returned {
 ///   tf::Tensor y = log1pexp(x);
 ///
 /// A callable that also takes `const std::vector<tf::Variable>&` gets the trainable variables that
-/// the function uses besides its inputs, and returns a pair: gradients of inputs, of variables.
+/// the function uses besides its inputs, and returns a pair: gradients of the inputs, and of the
+/// variables.
 ///
-/// grads    what the callable returns, called each time a gradient is asked for
+/// grads    what the callable returns; it is called each time gradients are computed
 /// errors   TypeError: the function makes variables, or uses some and the callable takes none;
-///          ValueError when gradients are asked for: a wrong number of them
+///          ValueError when gradients are computed: the callable returns a wrong number of them
 /// source   tf.custom_gradient (graph mode)
 template <class Function>
 auto custom_gradient(Function function, Site site = Site::current()) {

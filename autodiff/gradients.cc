@@ -9,7 +9,7 @@
 namespace towerflow {
 namespace {
 
-/// The one graph that all tensors of a call are in.
+/// Returns the graph of all tensors of a call. Throws ValueError if they are in several graphs.
 Graph& common_graph(const OperandList& ys, const std::vector<Tensor>& xs,
                     const GradientsOptions& options, Site site) {
   std::vector<Tensor> all;
@@ -73,7 +73,7 @@ std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const G
     result = sweep(sources, targets, options, site);
   }
   if (options.unconnected_gradients == UnconnectedGradients::zero) {
-    // Outside the scope, as TensorFlow makes them: "zeros_like".
+    // Outside the scope, as in TensorFlow: "zeros_like".
     for (std::size_t i = 0; i < result.size(); ++i) {
       if (!result[i]) result[i] = zeros_like(targets[i], {}, site);
     }

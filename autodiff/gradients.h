@@ -13,8 +13,8 @@
 
 namespace towerflow::types {
 
-/// What a gradient is taken with respect to, or stops at: a tensor, a variable's storage, or a
-/// gradient that is there.
+/// What to differentiate with respect to, or where gradients stop: a tensor, a variable's storage,
+/// or a present gradient.
 class GradientTarget {
  public:
   GradientTarget(Tensor tensor) : tensor_(tensor) {}                     // NOLINT: {x, w}
@@ -23,9 +23,9 @@ class GradientTarget {
   GradientTarget(const T& gradient, Site site = Site::current())  // NOLINT: grads[0]
       : GradientTarget(PresentGradient(gradient, site)) {}
 
-  /// Of slices their values: where gradients stop.
+  /// Returns the tensor at which gradients stop; for slices, their values.
   const Tensor& tensor() const { return tensor_; }
-  /// What to differentiate with respect to; TypeError for slices.
+  /// Returns the tensor to differentiate with respect to. Throws TypeError for slices.
   const Tensor& differentiable() const;
 
  private:
@@ -35,7 +35,7 @@ class GradientTarget {
   std::shared_ptr<const PresentGradient> slices_;
 };
 
-/// Several of them, or one.
+/// A list of targets, or a single one.
 struct GradientTargets : std::vector<GradientTarget> {
   GradientTargets() = default;
   GradientTargets(std::initializer_list<GradientTarget> targets)  // NOLINT: {x, w}
@@ -61,26 +61,26 @@ struct GradientTargets : std::vector<GradientTarget> {
 
 /// How the parts of one gradient are added up. (tf.AggregationMethod)
 enum class AggregationMethod {
-  ADD_N = 0,  ///< by one AddN for each device that holds some
+  ADD_N = 0,  ///< one AddN per device, then one AddN of their results
   DEFAULT = ADD_N,
-  EXPERIMENTAL_TREE = 1,          ///< by one AddN after the other, two at a time
+  EXPERIMENTAL_TREE = 1,          ///< a chain of AddN, two tensors at a time
   EXPERIMENTAL_ACCUMULATE_N = 2,  ///< the same
 };
 
-/// What `gradients` returns where no path leads from ys to an x.
+/// What `gradients` returns if no path leads from ys to an x.
 enum class UnconnectedGradients {
   none,  ///< an absent gradient
-  zero,  ///< zeros of the shape of x, of a variable too
+  zero,  ///< zeros of the shape of x, for variables too
 };
 
 struct GradientsOptions {
-  GradientList grad_ys{};  ///< one for each y; ones where absent or not given
+  GradientList grad_ys{};  ///< one for each y; ones if absent or not given
   std::string name = "gradients";
   bool colocate_gradients_with_ops = false;
-  /// The gradients of an op's inputs wait for one another: none is used before all are there.
+  /// No gradient of an op's inputs is used before all of them are computed.
   bool gate_gradients = false;
   AggregationMethod aggregation_method = AggregationMethod::DEFAULT;
-  GradientTargets stop_gradients{};  ///< tensors to take as constants
+  GradientTargets stop_gradients{};  ///< tensors to treat as constants
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
 };
 
@@ -89,10 +89,10 @@ struct GradientsOptions {
 namespace towerflow {
 
 /// Appends the nodes that compute the sum over ys of dy/dx for each x, and returns one entry per x:
-/// absent where no path leads to it; `why_none` says why.
+/// absent if no path leads to it; `why_none` gives the reason.
 ///
 /// shapes   ys [...], xs [...] -> shape of each x
-/// dtypes   floating; paths through integers carry no gradient, but an integer y has one of itself
+/// dtypes   floating; no gradient flows through integers, except from an integer y to itself
 /// grads    the result consists of ordinary nodes and can be differentiated again
 /// errors   ValueError: wrong number or shape of grad_ys, tensors of several graphs; TypeError: a y
 ///          or a grad_y that is not a number, a y or x that is slices; LookupError: an op whose
@@ -107,7 +107,7 @@ inline std::vector<OptionalGradient> gradients(const OperandList& ys,
   return gradients(ys, std::span(xs.begin(), xs.size()), std::move(options), site);
 }
 /// With respect to a list of tensors or variables, `gradients(loss, trainable_variables())`, or to
-/// one alone.
+/// a single one.
 template <class X>
 requires std::constructible_from<GradientTargets, const X&, Site> std::vector<OptionalGradient>
 gradients(const OperandList& ys, const X& xs, GradientsOptions options = {},

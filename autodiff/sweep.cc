@@ -22,7 +22,7 @@ using TensorKey = std::pair<Node*, int>;
 
 TensorKey key(const Tensor& tensor) { return {&tensor.node(), tensor.index()}; }
 
-/// Adds `node` and what it is computed from, as far as `wanted` says so.
+/// Adds `node` and its ancestors to `order`, as far as `wanted` holds for them.
 template <class Wanted>
 void add_ancestors(Node* node, std::unordered_set<const Node*>& seen, std::vector<Node*>& order,
                    const Wanted& wanted) {
@@ -141,7 +141,7 @@ class Sweep {
       throw_no_gradient_defined(node, site_);
     }
     const auto* rule = std::get_if<GradientRule>(gradient);
-    if (rule == nullptr) return;  // its reason is what why_none tells
+    if (rule == nullptr) return;  // why_none reports the reason
     fill_in_zeros(node, gradient != &node.op->gradient, dys);
     for (std::size_t i = 0; i < dys.size(); ++i) check_fits(node, i, dys[i]);
     const NameScope scope(*node.graph, node.name + "_grad", site_);
@@ -161,7 +161,7 @@ class Sweep {
     }
   }
 
-  /// The rule may be the program's: what it throws is told as a kernel's errors are.
+  /// Calls a rule, which may be the program's: its exceptions are reported like those of kernels.
   std::vector<OptionalGradient> call(const GradientRule& rule, Node& node,
                                      const std::vector<OptionalGradient>& dys) const {
     try {
@@ -177,7 +177,8 @@ class Sweep {
     }
   }
 
-  /// A gradient that could be neither repeated nor reshaped to the output's shape fits no rule.
+  /// Throws ValueError for a gradient that can be neither broadcast nor reshaped to the output's
+  /// shape.
   void check_fits(const Node& node, std::size_t i, const OptionalGradient& dy) const {
     if (!dy || !dy->is_dense()) return;
     const Shape& given = dy->dense().shape();
@@ -193,8 +194,8 @@ class Sweep {
          .hint = "each tensor in grad_ys must have the shape of its y"});
   }
 
-  /// Where an output has received nothing while another has, TensorFlow says zeros: to the rule,
-  /// which matters to those that the op did not bring, and to an x that is this output.
+  /// Fills in zeros, as TensorFlow does, for outputs that received nothing although another output
+  /// did: if the rule is not the op's own (`foreign`), or if the output is one of the xs.
   void fill_in_zeros(Node& node, bool foreign, std::vector<OptionalGradient>& dys) {
     for (std::size_t i = 0; i < dys.size(); ++i) {
       const Tensor output(&node, static_cast<int>(i));
@@ -227,7 +228,7 @@ class Sweep {
     }
   }
 
-  /// What a tensor has received, added up; the sum replaces its parts.
+  /// Returns the sum of what a tensor has received; the sum replaces its parts.
   OptionalGradient aggregated(const Tensor& tensor) {
     const auto it = received_.find(key(tensor));
     if (it == received_.end()) return std::nullopt;
@@ -243,7 +244,7 @@ class Sweep {
   FlowRecord* record_;
   Between between_;
   std::set<TensorKey> asked_;              // the xs
-  std::unordered_set<const Node*> ends_;   // xs behind which nothing is asked for
+  std::unordered_set<const Node*> ends_;   // nodes of xs behind which there is no other x
   std::unordered_set<const Node*> stops_;  // the call's stop_gradients
   std::map<TensorKey, std::vector<Gradient>> received_;
 };
@@ -266,7 +267,7 @@ Between::Between(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs) {
       reached.insert(node);
     }
   }
-  // Of the reached ones those count from which a y is reached through reached nodes.
+  // Keep the reached nodes from which a y is reached through reached nodes.
   for (const Tensor& y : ys) {
     add_ancestors(&y.node(), between_, order_,
                   [&](const Node* node) { return reached.contains(node); });

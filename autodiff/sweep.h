@@ -9,14 +9,14 @@
 
 namespace towerflow {
 
-/// The nodes that gradients pass on their way from ys to xs: ancestors of ys that xs reach through
-/// tensors that can be differentiated.
+/// The nodes through which gradients flow from ys to xs: ancestors of ys that are reached from xs
+/// through differentiable tensors.
 class Between {
  public:
   Between(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs);
 
   bool contains(const Node* node) const { return between_.contains(node); }
-  /// Consumers before their inputs.
+  /// Returns the nodes, consumers before their inputs.
   const std::vector<Node*>& nodes_in_reverse() const { return order_; }
 
  private:
@@ -28,17 +28,17 @@ class Between {
 struct FlowRecord {
   struct Step {
     bool stopped = false;      ///< among the call's stop_gradients
-    bool undefined = false;    ///< nobody has defined its gradient
+    bool undefined = false;    ///< its gradient is not defined
     std::vector<bool> gave{};  ///< for each input, whether a gradient was passed on to it
   };
   std::unordered_map<const Node*, Step> steps;
 };
 
-/// Walks the tape from ys back to xs once and appends the nodes of the gradients, in the open name
-/// scope. Absent gradients stay absent; the caller knows what to do about them.
+/// Walks the tape once from ys back to xs and appends the nodes of the gradients, in the open name
+/// scope. Gradients that do not exist are absent in the result.
 ///
-/// With a `record` it is filled in, and an op without a defined gradient ends its path where
-/// otherwise it is a LookupError.
+/// Fills in `record` if given; an op without a defined gradient then ends its path instead of
+/// throwing LookupError.
 std::vector<OptionalGradient> sweep(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
                                     const GradientsOptions& options, Site site,
                                     FlowRecord* record = nullptr);

@@ -13,8 +13,8 @@ namespace {
 
 Operation handle(const Node* node) { return Operation(const_cast<Node*>(node)); }
 
-/// Returns the last node on the tape that is computed from `node`. Nodes of the training do not
-/// count unless `node` is one.
+/// Returns the last node on the tape that is computed from `node`. Training nodes do not count
+/// unless `node` is one.
 const Node* last_descendant(const Node& node) {
   const std::unordered_set<const Node*> training = training_nodes(*node.graph);
   const bool whole = training.contains(&node);
@@ -33,7 +33,8 @@ const Node* last_descendant(const Node& node) {
   return last;
 }
 
-/// Without a data path: the twin, the detour, or nothing at all.
+/// Explains the lack of a data path: a counterpart in another tower, a detour, or no connection at
+/// all.
 WhyNone without_path(const Tensor& y, const Tensor& x, const Paths& paths) {
   WhyNone why;
   why.node = x.op();
@@ -62,7 +63,7 @@ WhyNone without_path(const Tensor& y, const Tensor& x, const Paths& paths) {
     why.towards_y = handle(*variable);
     return why;
   }
-  // What a program puts in, rather than the axes and numbers that its ops take.
+  // Prefer what a program puts in over constants, such as axes, that its ops take.
   const auto last_source = [&](bool constants) {
     return std::find_if(ancestors.rbegin(), ancestors.rend(), [&](const Node* node) {
       return node->inputs.empty() && (constants || node->op->name != std::string_view("Const"));

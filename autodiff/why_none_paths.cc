@@ -31,7 +31,7 @@ std::optional<Cut> break_of_op(const Node& node) {
   NoneCause cause = NoneCause::no_gradient_op;
   if (op.name == "StopGradient") cause = NoneCause::stop_gradient;
   if (op.effect == Effect::writes_variable) cause = NoneCause::assignment;
-  // An integer that is known without running anything tells of shapes alone.
+  // An integer that is known without running anything depends only on shapes.
   if (op.constant && carries_no_gradient(node)) cause = NoneCause::indices_or_shape;
   return Cut{cause, &node, nullptr, none->reason};
 }
@@ -52,7 +52,7 @@ std::unordered_set<const Node*> training_nodes(const Graph& graph) {
 }
 
 Paths::Paths(const Tensor& y, const Tensor& x) : y_(y), x_(x) {
-  // Ids grow along the tape: first down to what y is made of, then up again from x.
+  // Ids grow along the tape: first down from y to its ancestors, then up again from x.
   std::unordered_set<const Node*> seen;
   std::deque<const Node*> queue{&y.node()};
   seen.insert(&y.node());
@@ -84,7 +84,7 @@ const Node* Paths::consumer(const Node* node) const {
 
 Cut Paths::find_break(const FlowRecord& record, const WhyNoneOptions& options) const {
   if (!is_differentiable(x_.dtype())) return break_of_integer();
-  std::unordered_set<const Node*> open;  // from which a gradient would come back to x
+  std::unordered_set<const Node*> open;  // from which a gradient would flow back to x
   std::optional<Cut> best;
   for (const Node* node : ancestors_) {
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
@@ -105,7 +105,7 @@ Cut Paths::find_break(const FlowRecord& record, const WhyNoneOptions& options) c
 std::optional<Cut> Paths::break_at(const Node& node, std::size_t input, const FlowRecord& record,
                                    const WhyNoneOptions& options) const {
   const Tensor& from = node.inputs[input];
-  if (!is_differentiable(from.dtype())) {  // the op that made integers of its inputs is named
+  if (!is_differentiable(from.dtype())) {  // name the op that makes the integers
     Cut made{NoneCause::integer, &from.node(), nullptr};
     for (const Tensor& before : from.node().inputs) {
       if (depends_on_x(before, on_path_)) made.towards_x = &before.node();
@@ -125,7 +125,7 @@ std::optional<Cut> Paths::break_at(const Node& node, std::size_t input, const Fl
              "its gradient gives nothing for input " + std::to_string(input)};
 }
 
-/// x holds integers or bools: the place where these enter what carries gradients.
+/// For an x of integers or bools: returns where these enter values that carry gradients.
 Cut Paths::break_of_integer() const {
   std::unordered_set<const Node*> integers;
   const Node* first = nullptr;
@@ -153,7 +153,7 @@ Detour::Detour(const Tensor& y, const Tensor& x, const std::vector<const Node*>&
   while (!queue.empty()) {
     const Node* at = queue.front();
     queue.pop_front();
-    // x's op is reached by its effects; by data only where x itself, not its sibling, is used.
+    // Control inputs and assignments reach x's op by any of its outputs, data only by x itself.
     const auto visit = [&](const Node* next, Edge edge) {
       if (next == &x.node() && edge != Edge::data) return true;
       if (came_from_.try_emplace(next, Step{at, edge}).second) queue.push_back(next);
@@ -195,7 +195,7 @@ void Detour::find_writers(const Graph& graph, const std::vector<const Node*>& an
   }
 }
 
-/// The last crossing on the way from x, whose first step is given, to y.
+/// Records the last crossing on the path to y that starts at x with the step `first`.
 void Detour::name(const Node* x, Step first) {
   const Node* before = x;
   Step step = first;

@@ -19,18 +19,19 @@ struct Cut {
   std::string reason{};
 };
 
-/// The data paths from x to y, and what stands in them.
+/// The data paths from x to y, and where gradients stop on them.
 class Paths {
  public:
   Paths(const Tensor& y, const Tensor& x);
 
   bool exist() const { return y_ == x_ || on_path_.contains(&y_.node()); }
-  /// What y is computed from, in tape order, y's node last.
+  /// Returns the nodes that y is computed from, in tape order, y's node last.
   const std::vector<const Node*>& ancestors() const { return ancestors_; }
-  /// A node that takes an output of `node` on the way to y, the first on the tape; nullptr for y's.
+  /// Returns the first node on the tape that takes an output of `node` on the way to y; nullptr for
+  /// y's.
   const Node* consumer(const Node* node) const;
-  /// Finds the most informative place where the gradient stops: the first cause in NoneCause's
-  /// order, the first on the tape. There must be a path without a gradient.
+  /// Returns the most informative place where the gradient stops: the first cause in NoneCause's
+  /// order, and the first place on the tape. Requires a path without a gradient.
   Cut find_break(const FlowRecord& record, const WhyNoneOptions& options) const;
 
  private:
@@ -43,20 +44,20 @@ class Paths {
 
   const Tensor y_, x_;
   std::vector<const Node*> ancestors_;
-  std::unordered_set<const Node*> on_path_;  // behind x
+  std::unordered_set<const Node*> on_path_;  // descendants of x
 };
 
-/// Gradients, updates, and all that is computed from them: a hand-written update as well as an
-/// optimizer's. On the way from x they lead to other losses' nodes.
+/// Returns gradients, updates, and all that is computed from them, including hand-written updates.
+/// From x they would lead to the nodes of other losses.
 std::unordered_set<const Node*> training_nodes(const Graph& graph);
 
-/// The way from x to y when what is assigned to variables counts, and, if wanted, control inputs.
-/// Assignments of training nodes do not, unless y is computed from them.
+/// A path from x to y through assignments to variables and, if `control`, through control inputs.
+/// Assignments of training nodes do not count unless y is computed from them.
 class Detour {
  public:
   Detour(const Tensor& y, const Tensor& x, const std::vector<const Node*>& ancestors, bool control);
 
-  /// Whether there is one; then the crossing nearest to y is:
+  /// Returns whether there is one; the members below then describe the crossing nearest to y.
   bool found() const { return node != nullptr; }
   const Node* node = nullptr;       ///< the assignment, or the op that has the control input
   const Node* towards_x = nullptr;  ///< what is assigned, or the control input

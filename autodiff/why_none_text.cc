@@ -21,7 +21,7 @@ std::vector<std::string_view> name_parts(std::string_view name) {
   }
 }
 
-/// "tower" of "tower", "tower_1" and "tower1".
+/// Returns "tower" for "tower", "tower_1" and "tower1".
 std::string_view without_tower_number(std::string_view part) {
   while (!part.empty() && part.back() >= '0' && part.back() <= '9') part.remove_suffix(1);
   while (!part.empty() && part.back() == '_') part.remove_suffix(1);
@@ -47,7 +47,7 @@ bool differ_by_tower(std::string_view a, std::string_view b, std::string_view in
                     place.begin());
 }
 
-/// "'a/Cast' (model.cc:41)"
+/// Returns "'a/Cast' (model.cc:41)".
 std::string place_of(const Operation& op) {
   std::string text = fmt::format("'{}'", op.name());
   if (op.site().known()) text += fmt::format(" ({})", op.site().text());
