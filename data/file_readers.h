@@ -35,7 +35,7 @@ struct TextLineReaderOptions {
 
 /// Reads lines, without "\n" or "\r\n". Keys are "path:line number", from 1.
 ///
-/// errors   ValueError: skip_header_lines below 0; in a run ResourceExhaustedError: a line of more
+/// errors   ValueError: skip_header_lines below 0; at run time ResourceExhaustedError: a line of more
 ///          than 2^30 bytes; and those of `TFRecordReader`
 /// source   tf.TextLineReader
 class TextLineReader : public ReaderBase {
@@ -49,7 +49,7 @@ struct WholeFileReaderOptions {
 
 /// Reads whole files. Keys are their paths.
 ///
-/// errors   in a run ResourceExhaustedError: a file of more than 2^30 bytes; and those of
+/// errors   at run time ResourceExhaustedError: a file of more than 2^30 bytes; and those of
 ///          `TFRecordReader`
 /// source   tf.WholeFileReader
 class WholeFileReader : public ReaderBase {

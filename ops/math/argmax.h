@@ -19,7 +19,7 @@ struct ArgMaxOptions {
 /// shapes   input [.., n, ..], axis [] -> without that dimension
 /// dtypes   all numbers -> int64 or int32
 /// grads    none: an index is an integer
-/// errors   ValueError: axis out of range; in a run InvalidArgumentError: n is 0
+/// errors   ValueError: axis out of range; at run time InvalidArgumentError: n is 0
 /// source   tf.argmax
 Tensor argmax(const Operand& input, const ScalarOperand& axis = 0, ArgMaxOptions options = {},
               Site site = Site::current());

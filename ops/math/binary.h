@@ -14,7 +14,7 @@ namespace towerflow {
 /// grads    x, y: summed over the broadcast dimensions; comparisons, logical ops and floordiv have
 ///          none
 /// errors   ValueError: shapes that do not broadcast; TypeError: dtypes that differ or that the op
-///          does not take; in a run InvalidArgumentError: integer division by zero, negative
+///          does not take; at run time InvalidArgumentError: integer division by zero, negative
 ///          integer power
 /// source   tf.add, tf.subtract, ..; the operators below are Python's
 

@@ -19,7 +19,7 @@ struct CumsumOptions {
 /// shapes   x [..], axis [] -> as x
 /// dtypes   x all numbers (float32, float64 rows; others reference); axis int32, int64
 /// grads    x: the running sums of dy in the opposite direction; axis: none
-/// errors   TypeError: a dtype that is not a number; in a run InvalidArgumentError: axis out of
+/// errors   TypeError: a dtype that is not a number; at run time InvalidArgumentError: axis out of
 ///          range
 /// source   tf.cumsum
 Tensor cumsum(const Operand& x, const ScalarOperand& axis = 0, CumsumOptions options = {},

@@ -62,7 +62,7 @@ namespace towerflow {
 ///          the lowest and highest), all true, any false
 /// grads    input; for a maximum or minimum, equal shares for all elements that equal it
 /// errors   ValueError: an axis out of range, an option given under its older name too; TypeError:
-///          an axis that is not an integer; in a run InvalidArgumentError: an axis given twice
+///          an axis that is not an integer; at run time InvalidArgumentError: an axis given twice
 /// source   tf.reduce_sum and so on
 ///
 /// reduce_mean({a, b}, 0) packs the list of tensors. The order of a sum depends only on the shape.

@@ -17,7 +17,7 @@ struct SegmentOptions {
 ///          -> [num_segments, d1, ..]
 /// dtypes   data all numbers; ids int32, int64
 /// grads    data: the rows of dy by id; segment_ids, num_segments: none
-/// errors   ValueError: shapes that do not fit; in a run InvalidArgumentError: an id too large
+/// errors   ValueError: shapes that do not fit; at run time InvalidArgumentError: an id too large
 /// source   tf.unsorted_segment_sum
 Tensor unsorted_segment_sum(const Operand& data, const Operand& segment_ids,
                             const Operand& num_segments, SegmentOptions options = {},

@@ -17,7 +17,7 @@ struct EmbeddingLookupOptions {
 /// shapes   params [n, ..], ids [i0, ..] -> [i0, .., ..]
 /// dtypes   params all (with max_norm floating); ids int32, int64
 /// grads    params: IndexedSlices of the rows that were looked up; ids: none
-/// errors   in a run InvalidArgumentError: an id not in [0, n)
+/// errors   at run time InvalidArgumentError: an id not in [0, n)
 /// source   tf.nn.embedding_lookup of a single table
 Tensor embedding_lookup(const Operand& params, const Operand& ids,
                         EmbeddingLookupOptions options = {}, Site site = Site::current());

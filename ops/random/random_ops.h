@@ -30,7 +30,7 @@ struct RandomUniformOptions {
 /// dtypes   float32, float64, int32, int64
 /// grads    minval, maxval: through the scaling of floats; shape: none
 /// errors   ValueError: a dtype that cannot be drawn, an integer dtype without maxval, a shape with
-///          a negative size; in a run InvalidArgumentError: minval >= maxval (integers), a size of
+///          a negative size; at run time InvalidArgumentError: minval >= maxval (integers), a size of
 ///          -1
 /// source   tf.random_uniform. Integers are drawn by remainder, with TensorFlow's slight bias.
 Tensor random_uniform(const Operand& shape, RandomUniformOptions options = {},
@@ -71,7 +71,7 @@ struct RandomShuffleOptions {
 ///
 /// shapes   value [rows, ...] -> [rows, ...]; a scalar stays as it is     dtypes  all
 /// grads    none, as in TensorFlow
-/// errors   in a run InvalidArgumentError: 2^32 rows or more
+/// errors   at run time InvalidArgumentError: 2^32 rows or more
 /// source   tf.random_shuffle
 Tensor random_shuffle(const Operand& value, RandomShuffleOptions options = {},
                       Site site = Site::current());

@@ -32,7 +32,7 @@ struct BatchOptions {
 ///          dimension is unknown with allow_smaller_final_batch
 /// errors   ValueError: no tensors, shapes that are not fully known (with dynamic_pad, of unknown
 ///          rank), a batch_size or num_threads below 1, a capacity that is neither positive nor -1;
-///          in a run OutOfRangeError: the input has ended and no full batch is left
+///          at run time OutOfRangeError: the input has ended and no full batch is left
 /// source   tf.train.batch
 Components batch(const Collected<Tensor>& tensors, BatchOptions options,
                  Site site = Site::current());

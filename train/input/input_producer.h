@@ -94,7 +94,7 @@ struct SliceInputProducerOptions {
 /// as lists of files and their labels. The row numbers come through a queue.
 ///
 /// shapes   each [n, ...] -> [...]     dtypes  all
-/// errors   ValueError: no tensors; in a run InvalidArgumentError: a tensor with fewer rows than
+/// errors   ValueError: no tensors; at run time InvalidArgumentError: a tensor with fewer rows than
 ///          the first, OutOfRangeError: the last epoch is over
 /// source   tf.train.slice_input_producer
 Components slice_input_producer(const OperandList& tensor_list,

@@ -21,7 +21,7 @@ struct HistogramOptions {
 /// shapes   values [...] -> []
 /// dtypes   float32, float64, integers -> string; bool only as literals
 /// grads    none: the result is a message
-/// errors   TypeError: values of another dtype; in a run InvalidArgumentError: a NaN or infinity
+/// errors   TypeError: values of another dtype; at run time InvalidArgumentError: a NaN or infinity
 /// source   tf.summary.histogram
 Tensor histogram(const std::string& name, const Operand& values, HistogramOptions options = {},
                  Site site = Site::current());

@@ -20,7 +20,7 @@ struct MergeOptions {
 ///
 /// shapes   inputs [...] -> []     dtypes  string
 /// grads    none: the result is a message
-/// errors   ValueError: no inputs; in a run InvalidArgumentError: a repeated tag, an invalid
+/// errors   ValueError: no inputs; at run time InvalidArgumentError: a repeated tag, an invalid
 ///          message
 /// source   tf.summary.merge
 Tensor merge(const Collected<Tensor>& inputs, MergeOptions options = {},
