@@ -56,25 +56,26 @@ std::vector<Variable> variables_between(const std::vector<Tensor>& xs,
 GradientRule custom_rule(const custom::Result& result, std::vector<Variable> variables, Site site) {
   return [gradient = result.gradient, count = result.ys.size(), variables, site](
              const Operation&, const std::vector<OptionalGradient>& dys) {
-    std::vector<Tensor> of_ys;
+    std::vector<Tensor> y_gradients;
     for (std::size_t i = 0; i < count; ++i) {
       // An output of integers receives no gradient.
-      of_ys.push_back(dys[i] ? dense_gradient(dys[i], site) : Tensor());
+      y_gradients.push_back(dys[i] ? dense_gradient(dys[i], site) : Tensor());
     }
-    std::vector<OptionalGradient> dxs(count), more, of_variables;
+    std::vector<OptionalGradient> dxs(count), more, variable_gradients;
     if (const auto* plain = std::get_if<CustomGradient>(&gradient)) {
-      more = (*plain)(of_ys);
+      more = (*plain)(y_gradients);
     } else {
-      std::tie(more, of_variables) = std::get<CustomVariableGradient>(gradient)(of_ys, variables);
-      if (of_variables.size() != variables.size()) {
+      std::tie(more, variable_gradients) =
+          std::get<CustomVariableGradient>(gradient)(y_gradients, variables);
+      if (variable_gradients.size() != variables.size()) {
         throw ValueError(fmt::format("Must return gradient for each variable from custom_gradient "
                                      "grad_fn: {} for {} variables",
-                                     of_variables.size(), variables.size()),
+                                     variable_gradients.size(), variables.size()),
                          {.site = site});
       }
     }
     dxs.insert(dxs.end(), more.begin(), more.end());
-    dxs.insert(dxs.end(), of_variables.begin(), of_variables.end());
+    dxs.insert(dxs.end(), variable_gradients.begin(), variable_gradients.end());
     return dxs;
   };
 }

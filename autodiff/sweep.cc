@@ -46,7 +46,7 @@ class Sweep {
         const GradientsOptions& options, Site site, FlowRecord* record)
       : ys_(ys), xs_(xs), options_(options), site_(site), record_(record), between_(ys, xs) {
     for (const Tensor& x : xs) {
-      asked_.insert(key(x));
+      xs_keys_.insert(key(x));
       const auto& inputs = x.node().inputs;
       if (std::none_of(inputs.begin(), inputs.end(),
                        [&](const Tensor& input) { return between_.contains(&input.node()); })) {
@@ -154,7 +154,7 @@ class Sweep {
     }
     if (options_.gate_gradients) gate(*node.graph, dxs);
     for (std::size_t i = 0; i < dxs.size(); ++i) {
-      seen.gave.push_back(dxs[i].has_value());
+      seen.passed_gradient.push_back(dxs[i].has_value());
       if (!dxs[i]) continue;
       if (dxs[i]->is_dense()) take_shape(dxs[i]->dense(), node, i);
       received_[key(node.inputs[i])].push_back(*dxs[i]);
@@ -200,7 +200,7 @@ class Sweep {
     for (std::size_t i = 0; i < dys.size(); ++i) {
       const Tensor output(&node, static_cast<int>(i));
       if (dys[i] || !is_differentiable(output.dtype())) continue;
-      const bool asked = asked_.contains(key(output));
+      const bool asked = xs_keys_.contains(key(output));
       if (!foreign && !asked) continue;
       dys[i] = zeros_like(output, {}, site_);
       if (asked) received_[key(output)] = {*dys[i]};
@@ -242,8 +242,8 @@ class Sweep {
   const GradientsOptions& options_;
   Site site_;
   FlowRecord* record_;
-  Between between_;
-  std::set<TensorKey> asked_;              // the xs
+  NodesBetween between_;
+  std::set<TensorKey> xs_keys_;            // the xs
   std::unordered_set<const Node*> ends_;   // nodes of xs behind which there is no other x
   std::unordered_set<const Node*> stops_;  // the call's stop_gradients
   std::map<TensorKey, std::vector<Gradient>> received_;
@@ -251,7 +251,7 @@ class Sweep {
 
 }  // namespace
 
-Between::Between(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs) {
+NodesBetween::NodesBetween(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs) {
   std::unordered_set<const Node*> seen, reached;
   std::vector<Node*> ancestors;
   for (const Tensor& y : ys) {

@@ -11,9 +11,9 @@ namespace towerflow {
 
 /// The nodes through which gradients flow from ys to xs: ancestors of ys that are reached from xs
 /// through differentiable tensors.
-class Between {
+class NodesBetween {
  public:
-  Between(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs);
+  NodesBetween(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs);
 
   bool contains(const Node* node) const { return between_.contains(node); }
   /// Returns the nodes, consumers before their inputs.
@@ -27,9 +27,10 @@ class Between {
 /// What a sweep saw at each node that a gradient reached.
 struct FlowRecord {
   struct Step {
-    bool stopped = false;      ///< among the call's stop_gradients
-    bool undefined = false;    ///< its gradient is not defined
-    std::vector<bool> gave{};  ///< for each input, whether a gradient was passed on to it
+    bool stopped = false;    ///< among the call's stop_gradients
+    bool undefined = false;  ///< its gradient is not defined
+    std::vector<bool>
+        passed_gradient{};  ///< for each input, whether a gradient was passed on to it
   };
   std::unordered_map<const Node*, Step> steps;
 };

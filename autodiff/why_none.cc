@@ -38,7 +38,7 @@ const Node* last_descendant(const Node& node) {
 WhyNone without_path(const Tensor& y, const Tensor& x, const Paths& paths) {
   WhyNone why;
   why.node = x.op();
-  if (const Node* twin = tower_twin(x.node(), y.node(), paths.ancestors())) {
+  if (const Node* twin = tower_counterpart(x.node(), y.node(), paths.ancestors())) {
     why.cause = NoneCause::other_tower;
     why.towards_x = handle(last_descendant(x.node()));
     why.towards_y = handle(twin);

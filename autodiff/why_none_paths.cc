@@ -119,7 +119,7 @@ std::optional<Cut> Paths::break_at(const Node& node, std::size_t input, const Fl
   }
   if (auto by_op = break_of_op(node)) return by_op;
   const auto step = record.steps.find(&node);
-  if (step == record.steps.end() || step->second.gave.at(input)) return std::nullopt;
+  if (step == record.steps.end() || step->second.passed_gradient.at(input)) return std::nullopt;
   if (carries_no_gradient(node)) return Cut{NoneCause::integer, &node, nullptr};
   return Cut{NoneCause::no_gradient_op, &node, nullptr,
              "its gradient gives nothing for input " + std::to_string(input)};

@@ -158,8 +158,8 @@ const char* cause_name(NoneCause cause) {
   return "";
 }
 
-const Node* tower_twin(const Node& node, const Node& y,
-                       const std::vector<const Node*>& candidates) {
+const Node* tower_counterpart(const Node& node, const Node& y,
+                              const std::vector<const Node*>& candidates) {
   for (const Node* candidate : candidates) {
     if (candidate != &y && candidate->op == node.op &&
         differ_by_tower(node.name, candidate->name, y.name))

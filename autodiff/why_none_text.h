@@ -11,7 +11,8 @@ namespace towerflow {
 /// Returns the counterpart of `node` in y's tower: the candidate with the same op and the same name
 /// except for the number of one scope that y is in, "tower_0/x" for "tower_1/x" if y is
 /// "tower_0/loss". nullptr if there is none.
-const Node* tower_twin(const Node& node, const Node& y, const std::vector<const Node*>& candidates);
+const Node* tower_counterpart(const Node& node, const Node& y,
+                              const std::vector<const Node*>& candidates);
 
 /// Returns the explanation as text.
 std::string why_none_text(const WhyNone& why, const Tensor& y, const Tensor& x,

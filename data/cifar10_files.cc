@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kImageSide = 32, kPlane = kImageSide * kImageSide, kColours = 3;
 constexpr std::size_t kImageBytes = kColours * kPlane;
-constexpr std::uint64_t kMostRecords = 1'000'000;
+constexpr std::uint64_t kMaxRecords = 1'000'000;
 
 /// Returns the decompressed records of one file.
 std::string read_records(const std::filesystem::path& path) {
@@ -23,10 +23,10 @@ std::string read_records(const std::filesystem::path& path) {
   // No record begins with gzip's magic number: its first byte is not a valid label.
   if (has_gzip_magic(input.peek_stored(4))) input.set_compression(Compression::gzip);
   std::string bytes;
-  constexpr std::uint64_t kMost = kMostRecords * kCifar10RecordBytes;
+  constexpr std::uint64_t kMost = kMaxRecords * kCifar10RecordBytes;
   if (input.append_to(bytes, kMost + 1) > kMost) {
     throw errors::ResourceExhaustedError(
-        fmt::format("{} holds more than {} records", path.string(), kMostRecords));
+        fmt::format("{} holds more than {} records", path.string(), kMaxRecords));
   }
   if (bytes.empty() || bytes.size() % kCifar10RecordBytes != 0) {
     throw errors::DataLossError(

@@ -140,7 +140,7 @@ class Summarizer {
     const std::string_view tag = value.tag.substr(0, kTextBytes);
     auto found = by_tag_.find(tag);
     if (found == by_tag_.end()) {
-      if (by_tag_.size() == kMostTags) {
+      if (by_tag_.size() == kMaxTags) {
         ++summary.tags_left_out;
         return;
       }

@@ -30,13 +30,13 @@ struct EventSummary {
   std::uint64_t bytes = 0;   ///< occupied by these events
   std::uint64_t graphs = 0;  ///< events with a graph
   double first_time = 0, last_time = 0;   ///< seconds since 1970, in file order
-  std::vector<TagSummary> tags;           ///< sorted by tag, at most kMostTags
-  std::uint64_t tags_left_out = 0;        ///< points of the tags beyond kMostTags
+  std::vector<TagSummary> tags;           ///< sorted by tag, at most kMaxTags
+  std::uint64_t tags_left_out = 0;        ///< points of the tags beyond kMaxTags
   std::optional<errors::OpError> damage;  ///< why reading stopped early: record and byte
 };
 
 /// The number of tags that are summarized; the points of further tags are only counted.
-inline constexpr std::size_t kMostTags = 1000;
+inline constexpr std::size_t kMaxTags = 1000;
 
 /// Returns whether a record is the event with which every event file begins: the one with the
 /// file's version, "brain.Event:2".
@@ -45,7 +45,7 @@ bool is_version_event(std::string_view record);
 /// Reads an event file to its end and summarizes it. Damage, which includes a record that is not an
 /// event, ends the reading and is reported in the result. `progress` is as for `summarize_records`.
 ///
-/// Memory: one record (1 GiB at most) and kMostTags summaries, whatever the file's size. Throws
+/// Memory: one record (1 GiB at most) and kMaxTags summaries, whatever the file's size. Throws
 /// only the errors of opening the file.
 EventSummary summarize_events(const std::filesystem::path& path,
                               const std::function<void(std::uint64_t)>& progress = {});

@@ -20,7 +20,7 @@ namespace {
 
 using wire::Kind;
 
-struct Found {
+struct FoundFeature {
   bool present = false;
   std::string_view feature;  // the serialized Feature
 };
@@ -46,7 +46,8 @@ struct Origin {
 };
 
 template <class Features>
-bool find_features(std::string_view example, const Features& wanted, std::vector<Found>& found) {
+bool find_features(std::string_view example, const Features& wanted,
+                   std::vector<FoundFeature>& found) {
   found.assign(wanted.size(), {});
   return wire::for_each_feature(example, [&](std::string_view key, std::string_view feature) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -91,7 +92,7 @@ std::string bracketed(const Shape& shape) {
 }
 
 // Fills row `row` of `out` with a feature's values or its default.
-void decode(const Found& found, const std::pair<std::string, FixedLenFeature>& wanted,
+void decode(const FoundFeature& found, const std::pair<std::string, FixedLenFeature>& wanted,
             std::int64_t elements, std::int64_t row, void* out, const Origin& origin) {
   const auto& [key, spec] = wanted;
   Kind kind = Kind::none;
@@ -148,17 +149,17 @@ std::string printable_prefix(std::string_view bytes) {
       bytes.size() > kShown ? fmt::format("... ({} bytes)", bytes.size()) : std::string());
 }
 
-[[noreturn]] void fail_message(std::string_view serialized) {
+[[noreturn]] void fail_unparsable(std::string_view serialized) {
   throw errors::InvalidArgumentError("Could not parse example input, value: " +
                                      printable_prefix(serialized));
 }
 
 void parse_row(std::string_view serialized, const FixedLenFeatures& features,
                const std::vector<std::int64_t>& elements, std::int64_t row, void* const* out,
-               std::vector<Found>& found, const Origin& origin) {
+               std::vector<FoundFeature>& found, const Origin& origin) {
   if (serialized.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !find_features(serialized, features, found))
-    fail_message(serialized);
+    fail_unparsable(serialized);
   for (std::size_t i = 0; i < features.size(); ++i)
     decode(found[i], features[i], elements[i], row, out[i], origin);
 }
@@ -221,10 +222,10 @@ std::string describe_example(std::string_view serialized, const std::string& wan
 void parse_variable(std::string_view serialized, const VariableFeatures& features,
                     const AllocateValues& allocate) {
   const Origin origin{serialized};
-  std::vector<Found> found;
+  std::vector<FoundFeature> found;
   if (serialized.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !find_features(serialized, features, found))
-    fail_message(serialized);
+    fail_unparsable(serialized);
   for (std::size_t i = 0; i < features.size(); ++i) {
     const auto& [key, spec] = features[i];
     Kind kind = Kind::none;
@@ -282,7 +283,7 @@ std::vector<Array> ExampleParser::parse_single(std::string_view serialized) cons
 }
 
 void ExampleParser::parse_single_into(std::string_view serialized, void* const* out) const {
-  std::vector<Found> found;
+  std::vector<FoundFeature> found;
   parse_row(serialized, features_, elements_, 0, out, found, {serialized});
 }
 
@@ -298,7 +299,7 @@ std::vector<Array> ExampleParser::parse(std::span<const std::string> serialized,
   for (const auto& [key, spec] : features_)
     out.emplace_back(spec.dtype, batch.concatenated(spec.shape));
   const std::vector<void*> memory = addresses(out);
-  std::vector<Found> found;
+  std::vector<FoundFeature> found;
   for (std::size_t i = 0; i < serialized.size(); ++i)
     parse_row(
         serialized[i], features_, elements_, static_cast<std::int64_t>(i), memory.data(), found,

@@ -262,12 +262,12 @@ void delete_file(const std::filesystem::path& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) raise_file_error(errno, "remove", path);
 }
 
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  struct Closes {
+std::vector<std::string> list_folder(const std::filesystem::path& folder) {
+  struct CloseFolder {
     void operator()(DIR* open) const { ::closedir(open); }
   };
   check_path(folder);
-  const std::unique_ptr<DIR, Closes> open(::opendir(folder.c_str()));
+  const std::unique_ptr<DIR, CloseFolder> open(::opendir(folder.c_str()));
   if (open == nullptr) raise_file_error(errno, "read folder", folder);
   std::vector<std::string> names;
   errno = 0;
@@ -282,7 +282,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
 
 void remove_abandoned_files(const std::filesystem::path& folder) noexcept {
   try {
-    for (const std::string& name : names_in(folder)) {
+    for (const std::string& name : list_folder(folder)) {
       // A process locks the file that it writes. A file that can be locked here is therefore
       // abandoned, and the LockFile's destructor deletes it.
       if (is_temporary_name(name)) LockFile::adopt(folder / name);

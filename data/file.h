@@ -81,7 +81,7 @@ void delete_file(const std::filesystem::path& path);
 /// Returns the names of a folder's entries. Throws NotFoundError, PermissionDeniedError, ... (Used
 /// instead of libstdc++ 12's directory iterator, which terminates the process if it gets no
 /// memory.)
-std::vector<std::string> names_in(const std::filesystem::path& folder);
+std::vector<std::string> list_folder(const std::filesystem::path& folder);
 
 /// Deletes the temporary files that killed processes left in `folder`, but not those that a process
 /// is still writing. Ignores files that cannot be deleted.

@@ -19,7 +19,7 @@ struct TextLineAttrs {
       std::tuple{attr::field("skip_header_lines", &TextLineAttrs::skip_header_lines)};
 };
 
-std::uint64_t not_negative(const char* op, const char* name, std::int64_t value, Site site) {
+std::uint64_t checked_unsigned(const char* op, const char* name, std::int64_t value, Site site) {
   if (value < 0) {
     throw ValueError(fmt::format("{} must be >= 0 not {}", name, value), {.site = site, .op = op});
   }
@@ -37,10 +37,10 @@ data::Compression compression_of(const std::string& encoding, Site site) {
 data::FixedLength layout_of(std::int64_t record_bytes,
                             const FixedLengthRecordReaderOptions& options, Site site) {
   data::FixedLength layout;
-  layout.record_bytes = not_negative(kFixed, "record_bytes", record_bytes, site);
-  layout.header_bytes = not_negative(kFixed, "header_bytes", options.header_bytes, site);
-  layout.footer_bytes = not_negative(kFixed, "footer_bytes", options.footer_bytes, site);
-  layout.hop_bytes = not_negative(kFixed, "hop_bytes", options.hop_bytes, site);
+  layout.record_bytes = checked_unsigned(kFixed, "record_bytes", record_bytes, site);
+  layout.header_bytes = checked_unsigned(kFixed, "header_bytes", options.header_bytes, site);
+  layout.footer_bytes = checked_unsigned(kFixed, "footer_bytes", options.footer_bytes, site);
+  layout.hop_bytes = checked_unsigned(kFixed, "hop_bytes", options.hop_bytes, site);
   layout.compression = compression_of(options.encoding, site);
   if (layout.record_bytes == 0 || layout.record_bytes > data::kMaxRecordBytes ||
       layout.footer_bytes > data::kMaxRecordBytes) {
@@ -102,8 +102,8 @@ FixedLengthRecordReader::FixedLengthRecordReader(std::int64_t record_bytes,
 
 TextLineReader::TextLineReader(TextLineReaderOptions options, Site site)
     : ReaderBase(OpBuilder(kLines, options.name, site)
-                     .attrs(TextLineAttrs{not_negative(kLines, "skip_header_lines",
-                                                       options.skip_header_lines, site)})
+                     .attrs(TextLineAttrs{checked_unsigned(kLines, "skip_header_lines",
+                                                           options.skip_header_lines, site)})
                      .output()) {}
 
 WholeFileReader::WholeFileReader(WholeFileReaderOptions options, Site site)

@@ -82,8 +82,8 @@ void swap_bytes(std::string& data, std::size_t element) {
     std::reverse(at, at + static_cast<std::ptrdiff_t>(element));
 }
 
-[[noreturn]] void wrong_size(const DecodingInput& input, const Header& header,
-                             const std::string& found) {
+[[noreturn]] void throw_wrong_size(const DecodingInput& input, const Header& header,
+                                   const std::string& found) {
   throw errors::DataLossError(fmt::format("{} holds {} bytes of data, but its header says {} {}",
                                           input.path().string(), found, header.data_bytes,
                                           header.shape().text()));
@@ -94,13 +94,13 @@ Header open_idx(DecodingInput& input) {
   if (has_gzip_magic(input.peek_stored(4))) input.set_compression(Compression::gzip);
   const Header header = read_header(input);
   if (const auto left = input.remaining(); left && *left != header.data_bytes)
-    wrong_size(input, header, std::to_string(*left));
+    throw_wrong_size(input, header, std::to_string(*left));
   return header;
 }
 
 void check_end(DecodingInput& input, const Header& header) {
   if (std::byte more; input.read({&more, 1}) > 0)
-    wrong_size(input, header, fmt::format("more than {}", header.data_bytes));
+    throw_wrong_size(input, header, fmt::format("more than {}", header.data_bytes));
 }
 
 /// Adds elements, given in the file's byte order, to the summary.
@@ -128,7 +128,7 @@ Array read_idx(const std::filesystem::path& path) {
   const Header header = open_idx(input);
   std::string data;
   const std::uint64_t count = input.append_to(data, header.data_bytes);
-  if (count < header.data_bytes) wrong_size(input, header, std::to_string(count));
+  if (count < header.data_bytes) throw_wrong_size(input, header, std::to_string(count));
   check_end(input, header);
   swap_bytes(data, dtype_size(header.dtype));
   Array array(header.dtype, header.shape());
@@ -150,7 +150,7 @@ IdxSummary summarize_idx(
     piece.clear();
     const std::uint64_t found = input.append_to(piece, wanted);
     done += found;
-    if (found < wanted) wrong_size(input, header, std::to_string(done));
+    if (found < wanted) throw_wrong_size(input, header, std::to_string(done));
     add_values(piece, summary);
     if (progress) progress(done, header.data_bytes);
   }

@@ -57,7 +57,7 @@ int open_existing(const std::filesystem::path& path) noexcept {
   return descriptor < 0 && errno == EACCES ? ::open(path.c_str(), O_RDONLY | kFlags) : descriptor;
 }
 
-bool is_file(int descriptor) noexcept {
+bool is_regular_file_descriptor(int descriptor) noexcept {
   struct stat status {};
   return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
@@ -98,7 +98,7 @@ LockFile LockFile::make(const std::filesystem::path& path, std::string_view cont
     const Descriptor there(open_existing(path));
     if (there.get() < 0 && errno == ENOENT) continue;
     if (there.get() < 0) raise_file_error(errno, "open", path);
-    if (!is_file(there.get()))
+    if (!is_regular_file_descriptor(there.get()))
       throw errors::FailedPreconditionError(
           fmt::format("cannot lock {}: it is not a file", path.string()), {.hint = "remove it"});
     const int error = lock(there.get(), others == Others::wait);
@@ -110,9 +110,9 @@ LockFile LockFile::make(const std::filesystem::path& path, std::string_view cont
     struct stat status {};
     ::fstat(there.get(), &status);
     std::string holder = content_of(there.get());
-    constexpr int kMostLooks = 100;  // for an owner that was stopped before it wrote the content
+    constexpr int kMaxAttempts = 100;  // for an owner that was stopped before it wrote the content
     if (std::exchange(seen, status.st_ino) == status.st_ino &&
-        (!holder.empty() || looks > kMostLooks))
+        (!holder.empty() || looks > kMaxAttempts))
       return {path, -1, State::taken, std::move(holder)};
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -121,7 +121,8 @@ LockFile LockFile::make(const std::filesystem::path& path, std::string_view cont
 LockFile LockFile::adopt(const std::filesystem::path& path) {
   check_path(path);
   Descriptor there(open_existing(path));
-  if (there.get() < 0 || !is_file(there.get())) return {path, -1, State::taken, {}};
+  if (there.get() < 0 || !is_regular_file_descriptor(there.get()))
+    return {path, -1, State::taken, {}};
   const int error = lock(there.get(), false);
   if (error != 0) return {path, -1, error == EWOULDBLOCK ? State::taken : State::unsupported, {}};
   if (!is_named(there.get(), path)) return {path, -1, State::taken, {}};

@@ -36,7 +36,7 @@ class LockFile {
   /// The file's content, at most 256 bytes.
   const std::string& content() const { return content_; }
   /// Sets whether the file stays when the lock is released.
-  void set_kept(bool kept) { kept_ = kept; }
+  void set_keep_file(bool kept) { kept_ = kept; }
 
  private:
   LockFile(std::filesystem::path path, int descriptor, State state, std::string content)

@@ -50,16 +50,16 @@ ReaderResource::Turn::~Turn() {
 Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller, std::string& key,
                             std::string& value) {
   const Turn turn(*this, caller);
-  if (!again_.empty()) {
-    if (fetched_.empty()) fetch_again(caller);
-    RecordPlace place = std::move(again_.front());
-    again_.pop_front();
+  if (!replayed_.empty()) {
+    if (replayed_values_.empty()) read_replayed_records(caller);
+    RecordPlace place = std::move(replayed_.front());
+    replayed_.pop_front();
     // A record may occur twice: a queue can hold it from two epochs.
-    value = fetched_.at({*place.file, place.begin});
-    if (again_.empty()) fetched_.clear();
+    value = replayed_values_.at({*place.file, place.begin});
+    if (replayed_.empty()) replayed_values_.clear();
     return issue(std::move(place), std::nullopt, value, key);
   }
-  if (behind_.file != nullptr) resume_after(std::exchange(behind_, {}), caller);
+  if (resume_place_.file != nullptr) resume_after(std::exchange(resume_place_, {}), caller);
   while (true) {
     if (file_ == nullptr) open_next(names, caller);
     const std::uint64_t begin = file_->position();
@@ -98,10 +98,10 @@ void ReaderResource::resume_after(const RecordPlace& place, const QueueCaller& c
   records_ = advance(*file_, *name_, place.end, caller);
 }
 
-/// Reads the records of `again_`, each file once from its beginning.
-void ReaderResource::fetch_again(const QueueCaller& caller) {
+/// Reads the records of `replayed_`, each file once from its beginning.
+void ReaderResource::read_replayed_records(const QueueCaller& caller) {
   std::map<std::string, std::set<std::uint64_t>> wanted;
-  for (const RecordPlace& place : again_) wanted[*place.file].insert(place.begin);
+  for (const RecordPlace& place : replayed_) wanted[*place.file].insert(place.begin);
   std::map<Key, std::string> found;
   for (const auto& [name, begins] : wanted) {
     const auto file = format_.open(name);
@@ -119,17 +119,17 @@ void ReaderResource::fetch_again(const QueueCaller& caller) {
       found[{name, begin}] = std::move(value);
     }
   }
-  fetched_ = std::move(found);
+  replayed_values_ = std::move(found);
 }
 
 /// `place` may also be the end of the file.
 std::uint64_t ReaderResource::advance(data::RecordFile& file, const std::string& name,
                                       std::uint64_t place, const QueueCaller& caller) const {
-  constexpr std::uint64_t kBetweenLooks = 1024;
+  constexpr std::uint64_t kRecordsPerCancellationCheck = 1024;
   std::string passed;
   std::uint64_t count = 0;
   for (; file.position() < place; ++count) {
-    if (count % kBetweenLooks == 0) check_cancelled(caller);
+    if (count % kRecordsPerCancellationCheck == 0) check_cancelled(caller);
     if (!file.next(passed)) break;
   }
   if (file.position() == place) return count;
@@ -142,18 +142,18 @@ std::uint64_t ReaderResource::advance(data::RecordFile& file, const std::string&
 void ReaderResource::resume(std::vector<RecordPlace> records, RecordPlace last,
                             const QueueCaller& caller) {
   const Turn turn(*this, caller);
-  if (files_ > 0 || !again_.empty()) {
+  if (files_ > 0 || !replayed_.empty()) {
     throw errors::FailedPreconditionError(
         "the reader has already read: its position can no longer be set",
         {.hint = "restore before start_queue_runners, once in a session"});
   }
-  again_.assign(records.begin(), records.end());
+  replayed_.assign(records.begin(), records.end());
   files_ = last.files;
-  behind_ = std::move(last);
+  resume_place_ = std::move(last);
 }
 
 std::string ReaderResource::origin_text(std::string_view record) {
-  std::vector<RecordTrail::Place> places;
+  std::vector<RecentRecords::Place> places;
   {
     std::lock_guard lock(mutex_);
     places = trail_.find(record);

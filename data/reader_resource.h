@@ -55,7 +55,7 @@ class ReaderResource final : public Resource {
                std::string& key);
   void open_next(QueueResource& names, const QueueCaller& caller);
   void resume_after(const RecordPlace& place, const QueueCaller& caller);
-  void fetch_again(const QueueCaller& caller);
+  void read_replayed_records(const QueueCaller& caller);
   /// Skips to the record at `place`; returns how many records were skipped.
   std::uint64_t advance(data::RecordFile& file, const std::string& name, std::uint64_t place,
                         const QueueCaller& caller) const;
@@ -65,7 +65,7 @@ class ReaderResource final : public Resource {
   std::condition_variable changed_;
   bool busy_ = false;
   bool shut_down_ = false;
-  RecordTrail trail_;
+  RecentRecords trail_;
   // Used only by the holder of the turn.
   std::shared_ptr<const std::string> name_;
   std::uint64_t files_ = 0;  // file names dequeued so far
@@ -73,9 +73,9 @@ class ReaderResource final : public Resource {
   std::uint64_t records_ = 0;  // records read from it
   std::shared_ptr<TicketLine> line_ = std::make_shared<TicketLine>();
   // After `resume`, until all of it has been delivered:
-  std::deque<RecordPlace> again_;
-  std::map<Key, std::string> fetched_;  // the records of `again_`, read on first use
-  RecordPlace behind_;
+  std::deque<RecordPlace> replayed_;
+  std::map<Key, std::string> replayed_values_;  // the records of `replayed_`, read on first use
+  RecordPlace resume_place_;
 };
 
 /// Returns where the readers of a session read `record`: "read from .."; "" if none read it

@@ -21,7 +21,7 @@ struct ReaderAttrs {
 
 class ReadKernel final : public PreparedKernel {
  public:
-  explicit ReadKernel(const KernelRequest& request) : place_(SourcePlace::name_of(request.node)) {}
+  explicit ReadKernel(const KernelRequest& request) : place_(NodeTurns::name_of(request.node)) {}
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     auto* reader = dynamic_cast<ReaderResource*>(*args.input<Resource*>(0));
     if (reader == nullptr) throw errors::InvalidArgumentError("the resource is not a reader");
@@ -39,7 +39,7 @@ class ReadKernel final : public PreparedKernel {
   }
 
  private:
-  std::string place_;  // the name of its SourcePlace
+  std::string place_;  // the name of its NodeTurns
 };
 
 constexpr const char* kNotComputed = "records are input data";

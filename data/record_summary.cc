@@ -109,7 +109,7 @@ class Features {
     name = name.substr(0, kNameBytes);
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return &found->second;
-    if (by_name_.size() == kMostFeatures) {
+    if (by_name_.size() == kMaxFeatures) {
       ++omitted_;
       return nullptr;
     }

@@ -50,18 +50,18 @@ struct RecordSummary {
   std::uint64_t bytes = 0;            ///< occupied by these records, decompressed
   Range<std::uint64_t> record_bytes;  ///< size of one record's data
   std::uint64_t examples = 0;  ///< records that are a tf.train.Example with at least one feature
-  std::vector<FeatureSummary> features;   ///< sorted by name, at most kMostFeatures
+  std::vector<FeatureSummary> features;   ///< sorted by name, at most kMaxFeatures
   std::uint64_t features_left_out = 0;    ///< features beyond these, counted once per Example
   std::optional<errors::OpError> damage;  ///< why reading stopped early: record and byte
 };
 
 /// The number of feature names that are summarized; features with further names are only counted.
-inline constexpr std::size_t kMostFeatures = 1000;
+inline constexpr std::size_t kMaxFeatures = 1000;
 
 /// Reads a TFRecord file to its end and summarizes it; damage ends the reading and is reported in
 /// the result. `progress`, if given, is called after each record with the stored bytes read so far.
 ///
-/// Memory: one record (1 GiB at most) and kMostFeatures summaries, whatever the file's size. Throws
+/// Memory: one record (1 GiB at most) and kMaxFeatures summaries, whatever the file's size. Throws
 /// only the errors of opening the file.
 RecordSummary summarize_records(const std::filesystem::path& path, Compression compression,
                                 const std::function<void(std::uint64_t)>& progress = {});

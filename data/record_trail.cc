@@ -31,7 +31,7 @@ std::uint64_t fingerprint(std::string_view record) {
 
 }  // namespace
 
-void RecordTrail::add(std::string_view record, Place place) {
+void RecentRecords::add(std::string_view record, Place place) {
   const Entry entry{fingerprint(record), std::move(place)};
   if (entries_.size() < kKept) {
     entries_.push_back(entry);
@@ -41,7 +41,7 @@ void RecordTrail::add(std::string_view record, Place place) {
   }
 }
 
-std::vector<RecordTrail::Place> RecordTrail::find(std::string_view record) const {
+std::vector<RecentRecords::Place> RecentRecords::find(std::string_view record) const {
   const std::uint64_t mark = fingerprint(record);
   std::vector<Place> found;
   for (std::size_t i = entries_.size(); i-- > 0;) {

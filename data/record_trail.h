@@ -11,7 +11,7 @@ namespace towerflow {
 
 /// The places of the latest records of a reader, looked up by the records' bytes. An error message
 /// can thus say where a record came from even if queues separate the reader from the failing op.
-class RecordTrail {
+class RecentRecords {
  public:
   struct Place {
     std::shared_ptr<const std::string> file;

@@ -147,7 +147,7 @@ constexpr std::int64_t kHoleSize = 2;
 
 /// Returns digits of 28 x 28 pixels as images of 8 x 8, each pixel the mean of 4 x 4 pixels of the
 /// padded image, and a mask that is 0 in a square in the middle.
-Input shrunken(const Batch& batch) {
+Input downscaled_input(const Batch& batch) {
   const Tensor images = tf::reshape(batch.images + 0.5, {-1, 28, 28, 1});
   const Tensor framed = tf::pad(images, {{0, 0}, {2, 2}, {2, 2}, {0, 0}});
   constexpr std::int64_t kAround = (kImageSize - kHoleSize) / 2;
@@ -158,9 +158,10 @@ Input shrunken(const Batch& batch) {
 }
 
 TrainingGraph build(const BuildOptions& options, const BatchFunction& next_batch) {
-  const Towers towers = build_towers({.num_gpus = options.num_towers,
-                                      .learning_rate = options.learning_rate,
-                                      .next_input = [&] { return shrunken(next_batch()); }});
+  const Towers towers = build_towers(
+      {.num_gpus = options.num_towers, .learning_rate = options.learning_rate, .next_input = [&] {
+         return downscaled_input(next_batch());
+       }});
   const auto stage = [&](const Stage& of, Tensor Losses::*loss) {
     StageOps ops{of.train_op, {}};
     for (const Tower& tower : towers.towers) ops.losses.push_back(tower.losses.*loss);
@@ -174,7 +175,7 @@ TrainingGraph build(const BuildOptions& options, const BatchFunction& next_batch
 }
 
 EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
-  const Input input = shrunken(batch);
+  const Input input = downscaled_input(batch);
   const Tensor masked = input.images * input.mask, hole = 1.0 - input.mask;
   const Tensor generated =
       tf::with(tf::variable_scope("generator"), [&](auto&) { return build_generator(masked); });

@@ -44,7 +44,7 @@ std::int64_t count_records(const std::string& file) {
   return reader.records_read();
 }
 
-std::int64_t any_seed() { return std::random_device()() & 0x7FFFFFFFU; }
+std::int64_t draw_seed() { return std::random_device()() & 0x7FFFFFFFU; }
 
 /// Checks that the options match the training that is continued, and takes its seed. Throws
 /// ValueError if they differ.
@@ -112,10 +112,10 @@ class Stages {
 };
 
 /// Watches a loss only during its stage: in other stages, fetching it would compute it needlessly.
-class NanHookOfStage : public tf::train::NanTensorHook {
+class StageNanHook : public tf::train::NanTensorHook {
  public:
-  NanHookOfStage(const Stages& stages, std::size_t stage, const Tensor& loss,
-                 tf::train::NanTensorOptions options)
+  StageNanHook(const Stages& stages, std::size_t stage, const Tensor& loss,
+               tf::train::NanTensorOptions options)
       : NanTensorHook(loss, std::move(options)), stages_(stages), stage_(stage) {}
   tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
     watches_ = stages_.at(context.global_step()) == stage_;
@@ -197,15 +197,15 @@ std::vector<Tensor> summaries_of(const TrainingGraph& graph) {
   return summaries;
 }
 
-/// Returns the hooks that end the training or write summaries, and then `told`, so that it is not
-/// called for a step that an earlier hook rejects.
+/// Returns the hooks that end the training or write summaries, and then `step_hook`, so that it is
+/// not called for a step that an earlier hook rejects.
 Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGraph& graph,
                const Stages& stages, const Tensor& rate, double learning_rate,
-               const std::shared_ptr<StepHook>& told) {
+               const std::shared_ptr<StepHook>& step_hook) {
   Hooks hooks;
   for (std::size_t stage = 0; stage < graph.stages.size(); ++stage) {
     for (int i = 0; i < options.num_towers; ++i) {
-      hooks.push_back(std::make_shared<NanHookOfStage>(
+      hooks.push_back(std::make_shared<StageNanHook>(
           stages, stage, graph.stages[stage].losses[static_cast<std::size_t>(i)],
           tf::train::NanTensorOptions{
               .what = fmt::format("{}_{}", model.tower, i),
@@ -218,13 +218,13 @@ Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGr
         .save_steps = kSummaryEvery,
         .output_dir = options.train_dir,
         .summary_op = merged_summaries(summaries_of(graph), graph.grads, {.learning_rate = rate}),
-        .count_before = true}));
+        .use_step_before_run = true}));
   }
   if (options.max_steps) {
     hooks.push_back(std::make_shared<tf::train::StopAtStepHook>(
         tf::train::StopAtStepOptions{.last_step = options.max_steps}));
   }
-  hooks.push_back(told);
+  hooks.push_back(step_hook);
   return hooks;
 }
 
@@ -270,8 +270,8 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   tf::train::TrainingFolder folder;
   if (!options.train_dir.empty()) {
     folder = {options.train_dir, {.restart = options.restart}};
-    if (!folder.continued_from().empty()) check_same_training(model, options);
-    if (!options.seed) options.seed = any_seed();
+    if (!folder.resumed_from().empty()) check_same_training(model, options);
+    if (!options.seed) options.seed = draw_seed();
   }
 
   Graph graph;
@@ -293,11 +293,11 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                                          .num_threads = options.reader_threads});
                   });
   const double learning_rate = options.learning_rate.value_or(model.learning_rate);
-  const auto told = std::make_shared<StepHook>(stages, built, rate, learning_rate, on_step);
+  const auto step_hook = std::make_shared<StepHook>(stages, built, rate, learning_rate, on_step);
   const auto record = std::make_shared<RunRecorder>(model, options, file);
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,
-       .hooks = hooks_of(model, options, built, stages, rate, learning_rate, told),
+       .hooks = hooks_of(model, options, built, stages, rate, learning_rate, step_hook),
        .save_checkpoint_steps = options.save_every,
        .saver_listeners = {record},
        .save_summaries_steps = 0,
@@ -307,8 +307,8 @@ TrainResult train(const Model& model, const TrainOptions& asked,
        .input_files = {file}});
   result.first_step = sess.global_step();
   if (folder) {
-    result.continued_from = folder.continued_from();
-    if (result.continued_from.empty() && !folder.replaces()) record->write(result.first_step);
+    result.resumed_from = folder.resumed_from();
+    if (result.resumed_from.empty() && !folder.replaces()) record->write(result.first_step);
   }
   // Ends at the latest when a tower has read all its epochs.
   tf::with(sess, [&](auto&) {
@@ -316,13 +316,13 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   });
 
   result.steps = sess.global_step();
-  result.stopped = told->stopped;
-  result.loss = told->loss;
+  result.stopped = step_hook->stopped;
+  result.loss = step_hook->loss;
   if (folder) result.checkpoint = folder.checkpoint();
-  if (told->runs > 1) {
+  if (step_hook->runs > 1) {
     result.examples_per_second =
-        static_cast<double>((told->runs - 1) * options.batch_size * options.num_towers) /
-        told->seconds;
+        static_cast<double>((step_hook->runs - 1) * options.batch_size * options.num_towers) /
+        step_hook->seconds;
   }
   result.left_over = queued_examples(sess.raw_session(), model, options.num_towers);
   return result;

@@ -52,7 +52,7 @@ struct StepReport {
 struct TrainResult {
   std::int64_t steps = 0;       ///< total, including earlier runs
   std::int64_t first_step = 0;  ///< of this run
-  std::string continued_from;   ///< path prefix of a checkpoint; empty if started from scratch
+  std::string resumed_from;     ///< path prefix of a checkpoint; empty if started from scratch
   bool stopped = false;         ///< by `on_step`
   std::int64_t examples_per_epoch = 0;
   std::vector<std::int64_t> left_over;  ///< per tower: examples left over, too few for a batch

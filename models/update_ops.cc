@@ -5,7 +5,7 @@
 namespace towerflow::models::update_ops {
 namespace {
 
-Variable moving(const std::string& name, std::int64_t size, Initializer initializer) {
+Variable moving_statistic(const std::string& name, std::int64_t size, Initializer initializer) {
   return tf::get_variable(
       name, Shape{size},
       {.initializer = std::move(initializer),
@@ -46,8 +46,9 @@ Tensor batch_norm(const Tensor& x) {
       tf::get_variable("beta", Shape{channels}, {.initializer = tf::zeros_initializer()});
   const Variable gamma =
       tf::get_variable("gamma", Shape{channels}, {.initializer = tf::ones_initializer()});
-  const Variable moving_mean = moving("moving_mean", channels, tf::zeros_initializer());
-  const Variable moving_variance = moving("moving_variance", channels, tf::ones_initializer());
+  const Variable moving_mean = moving_statistic("moving_mean", channels, tf::zeros_initializer());
+  const Variable moving_variance =
+      moving_statistic("moving_variance", channels, tf::ones_initializer());
   const auto [mean, variance] = tf::nn::moments(x, {0, 1, 2});
   tf::add_to_collection(
       tf::GraphKeys::UPDATE_OPS,

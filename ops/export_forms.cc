@@ -33,7 +33,7 @@ FormTensor vector_of(FormWriter& form, const FormTensor& scalar) {
 }
 
 /// Returns the axes of a tensor of rank `rank` as a vector, with negative axes made non-negative.
-FormTensor counted_from_front(FormWriter& form, const FormTensor& axes, const FormTensor& rank) {
+FormTensor nonnegative_axes(FormWriter& form, const FormTensor& axes, const FormTensor& rank) {
   return form.add("FloorMod", {form.add("Reshape", {axes, integers(form, {-1})}),
                                to_dtype(form, rank, axes.dtype())});
 }
@@ -41,13 +41,13 @@ FormTensor counted_from_front(FormWriter& form, const FormTensor& axes, const Fo
 /// Returns a vector of bools: for each dimension, whether it is one of the axes.
 FormTensor mask_of(FormWriter& form, const FormTensor& axes, const FormTensor& rank) {
   const FormTensor rows =
-      form.add("OneHot", {counted_from_front(form, axes, rank), rank,
+      form.add("OneHot", {nonnegative_axes(form, axes, rank), rank,
                           form.constant(Array::scalar(true)), form.constant(Array::scalar(false))});
   return form.add("Any", {rows, integers(form, {0})});
 }
 
 /// Returns the indices at which a vector of bools is true, as a vector.
-FormTensor places_of(FormWriter& form, const FormTensor& mask) {
+FormTensor true_indices(FormWriter& form, const FormTensor& mask) {
   return form.add("Reshape", {form.add("Where", {mask}), integers(form, {-1})});
 }
 
@@ -110,8 +110,8 @@ namespace {
 /// Returns the products of all but one of the elements along the last axis. With factors, computes
 /// what ProductOfOthers does: the sum, over the other elements, of the first factor's element times
 /// this function of the remaining factors, with that element left out too.
-FormTensor others(FormWriter& form, const FormTensor& x, const Tensors& factors,
-                  const FormTensor& diagonal) {
+FormTensor products_of_others(FormWriter& form, const FormTensor& x, const Tensors& factors,
+                              const FormTensor& diagonal) {
   const auto without_diagonal = [&](const FormTensor& values, double in_its_place) {
     const FormTensor wide = form.add("ExpandDims", {values, integer(form, -2)});
     return form.add("SelectV2", {diagonal, number(form, x, in_its_place), wide});
@@ -122,7 +122,7 @@ FormTensor others(FormWriter& form, const FormTensor& x, const Tensors& factors,
   for (const FormTensor& one : factors) left.push_back(without_diagonal(one, 0));
   const FormTensor first = left.front();
   left.erase(left.begin());
-  const FormTensor terms = form.add("Mul", {first, others(form, rest, left, diagonal)});
+  const FormTensor terms = form.add("Mul", {first, products_of_others(form, rest, left, diagonal)});
   return form.add("Sum", {terms, integers(form, {-1})});
 }
 
@@ -131,8 +131,8 @@ FormTensor others(FormWriter& form, const FormTensor& x, const Tensors& factors,
 void product_of_others(FormWriter& form) {
   const FormTensor x = form.input(0), sizes = form.add("Shape", {x});
   const FormTensor reduced = mask_of(form, form.input(1), form.add("Size", {sizes}));
-  const FormTensor kept = places_of(form, form.add("LogicalNot", {reduced}));
-  const FormTensor axes = places_of(form, reduced);
+  const FormTensor kept = true_indices(form, form.add("LogicalNot", {reduced}));
+  const FormTensor axes = true_indices(form, reduced);
   const FormTensor order = form.add("ConcatV2", {kept, axes, integer(form, 0)});
   const auto elements = [&](const FormTensor& dims) {
     const FormTensor of = form.add("GatherV2", {sizes, dims, integer(form, 0)});
@@ -148,7 +148,7 @@ void product_of_others(FormWriter& form) {
   const FormTensor count = form.add("Range", {integer(form, 0), length, integer(form, 1)});
   const FormTensor diagonal =
       form.add("Equal", {form.add("ExpandDims", {count, integer(form, 1)}), count});
-  const FormTensor result = others(form, flat(x), factors, diagonal);
+  const FormTensor result = products_of_others(form, flat(x), factors, diagonal);
   const FormTensor moved_sizes = form.add("GatherV2", {sizes, order, integer(form, 0)});
   form.add("Transpose",
            {form.add("Reshape", {result, moved_sizes}), form.add("InvertPermutation", {order})});
@@ -178,7 +178,7 @@ struct Rows {
   FormTensor values, indices;
 };
 
-Rows rows_named_once(FormWriter& form) {
+Rows deduplicated_rows(FormWriter& form) {
   const FormTensor values = form.input("grad"), indices = form.input("indices");
   const Tensors unique = form.add_foreign("Unique", {"x: T"}, {"y: T", "idx: int32"}, {indices});
   const FormTensor count = form.add("Size", {unique[0]});
@@ -188,7 +188,7 @@ Rows rows_named_once(FormWriter& form) {
 }  // namespace
 
 void sparse_apply(FormWriter& form) {
-  const Rows rows = rows_named_once(form);
+  const Rows rows = deduplicated_rows(form);
   Tensors inputs;
   for (std::size_t i = 0; i < form.num_inputs(); ++i) inputs.push_back(form.input(i));
   for (FormTensor& one : inputs) {
@@ -199,7 +199,7 @@ void sparse_apply(FormWriter& form) {
 }
 
 void sparse_apply_adam(FormWriter& form) {
-  const Rows rows = rows_named_once(form);
+  const Rows rows = deduplicated_rows(form);
   const FormTensor one = number(form, rows.values, 1);
   const auto one_minus = [&](const FormTensor& of) { return form.add("Sub", {one, of}); };
   const AttrMap own = node_attributes(form.node());

@@ -10,18 +10,18 @@ namespace {
 
 template <class Plan>
 class CopyKernel final : public CpuKernel {
-  static constexpr bool kSeesInputs = std::is_same_v<Plan, LaunchCopyPlan>;
+  static constexpr bool kReadsInputs = std::is_same_v<Plan, LaunchCopyPlan>;
 
  public:
   CopyKernel(DType dtype, std::int64_t elements, std::size_t parts, Plan plan)
       : dtype_(dtype), slices_(loop_slices(elements)), parts_(parts), plan_(std::move(plan)) {}
   int slices(int) const override { return slices_; }
-  bool may_fail() const override { return kSeesInputs || dtype_ == DType::string; }
+  bool may_fail() const override { return kReadsInputs || dtype_ == DType::string; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     for (std::size_t part = 0; part < parts_; ++part) {
       StridedCopy copy;
-      if constexpr (kSeesInputs)
+      if constexpr (kReadsInputs)
         plan_(inputs, part, copy);
       else
         plan_(part, copy);

@@ -13,7 +13,7 @@ namespace towerflow {
 ///
 /// kSlots           number of slots besides the variable
 /// kScalars         number of scalar inputs of the op
-/// kBeforeGradient  number of scalar inputs before the op's gradient
+/// kScalarsBeforeGradient  number of scalar inputs before the op's gradient
 
 /// Always inlined, so that each instruction set compiles its own copy.
 [[gnu::always_inline]] inline float square_root(float x) { return __builtin_sqrtf(x); }
@@ -24,7 +24,7 @@ template <class T>
 struct AddRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 0;
-  static constexpr std::size_t kBeforeGradient = 0;
+  static constexpr std::size_t kScalarsBeforeGradient = 0;
   explicit AddRule(const T*) {}
   [[gnu::always_inline]] void operator()(T& variable, T value) const {
     if constexpr (std::is_integral_v<T>) {
@@ -40,7 +40,7 @@ template <class T>
 struct SubtractRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 0;
-  static constexpr std::size_t kBeforeGradient = 0;
+  static constexpr std::size_t kScalarsBeforeGradient = 0;
   explicit SubtractRule(const T*) {}
   [[gnu::always_inline]] void operator()(T& variable, T value) const {
     if constexpr (std::is_integral_v<T>) {
@@ -57,7 +57,7 @@ template <class T>
 struct MovingAverageRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 1;
-  static constexpr std::size_t kBeforeGradient = 1;
+  static constexpr std::size_t kScalarsBeforeGradient = 1;
   explicit MovingAverageRule(const T* s) : rest(s[0]) {}
   [[gnu::always_inline]] void operator()(T& variable, T value) const {
     variable -= (variable - value) * rest;
@@ -70,7 +70,7 @@ template <class T>
 struct GradientDescentRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 1;
-  static constexpr std::size_t kBeforeGradient = 1;
+  static constexpr std::size_t kScalarsBeforeGradient = 1;
   explicit GradientDescentRule(const T* s) : rate(s[0]) {}
   [[gnu::always_inline]] void operator()(T& variable, T gradient) const {
     variable -= rate * gradient;
@@ -83,7 +83,7 @@ template <class T>
 struct MomentumRule {
   static constexpr std::size_t kSlots = 1;
   static constexpr std::size_t kScalars = 2;  // rate, momentum
-  static constexpr std::size_t kBeforeGradient = 1;
+  static constexpr std::size_t kScalarsBeforeGradient = 1;
   explicit MomentumRule(const T* s) : rate(s[0]), momentum(s[1]) {}
   [[gnu::always_inline]] void operator()(T& variable, T& slot, T gradient) const {
     slot = slot * momentum + gradient;
@@ -97,7 +97,7 @@ template <class T>
 struct NesterovRule {
   static constexpr std::size_t kSlots = 1;
   static constexpr std::size_t kScalars = 2;  // rate, momentum
-  static constexpr std::size_t kBeforeGradient = 1;
+  static constexpr std::size_t kScalarsBeforeGradient = 1;
   explicit NesterovRule(const T* s) : rate(s[0]), momentum(s[1]) {}
   [[gnu::always_inline]] void operator()(T& variable, T& slot, T gradient) const {
     slot = slot * momentum + gradient;
@@ -113,7 +113,7 @@ template <class T>
 struct AdamRule {
   static constexpr std::size_t kSlots = 2;
   static constexpr std::size_t kScalars = 6;  // beta1^t, beta2^t, rate, beta1, beta2, epsilon
-  static constexpr std::size_t kBeforeGradient = kScalars;
+  static constexpr std::size_t kScalarsBeforeGradient = kScalars;
   explicit AdamRule(const T* s)
       : alpha(s[2] * std::sqrt(T(1) - s[1]) / (T(1) - s[0])),
         rest1(T(1) - s[3]),
@@ -133,7 +133,7 @@ template <class T>
 struct AdagradRule {
   static constexpr std::size_t kSlots = 1;
   static constexpr std::size_t kScalars = 1;  // rate
-  static constexpr std::size_t kBeforeGradient = kScalars;
+  static constexpr std::size_t kScalarsBeforeGradient = kScalars;
   explicit AdagradRule(const T* s) : rate(s[0]) {}
   [[gnu::always_inline]] void operator()(T& variable, T& accumulator, T gradient) const {
     accumulator += gradient * gradient;
@@ -148,7 +148,7 @@ template <class T>
 struct RmsPropRule {
   static constexpr std::size_t kSlots = 2;
   static constexpr std::size_t kScalars = 4;  // rate, decay, factor, epsilon
-  static constexpr std::size_t kBeforeGradient = kScalars;
+  static constexpr std::size_t kScalarsBeforeGradient = kScalars;
   explicit RmsPropRule(const T* s) : rate(s[0]), rest(T(1) - s[1]), factor(s[2]), epsilon(s[3]) {}
   [[gnu::always_inline]] void operator()(T& variable, T& ms, T& momentum, T gradient) const {
     ms += (gradient * gradient - ms) * rest;
@@ -164,7 +164,7 @@ template <class T>
 struct CenteredRmsPropRule {
   static constexpr std::size_t kSlots = 3;
   static constexpr std::size_t kScalars = 4;  // rate, decay, factor, epsilon
-  static constexpr std::size_t kBeforeGradient = kScalars;
+  static constexpr std::size_t kScalarsBeforeGradient = kScalars;
   explicit CenteredRmsPropRule(const T* s)
       : rate(s[0]), rest(T(1) - s[1]), factor(s[2]), epsilon(s[3]) {}
   [[gnu::always_inline]] void operator()(T& variable, T& mg, T& ms, T& momentum, T gradient) const {

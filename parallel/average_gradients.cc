@@ -21,13 +21,13 @@ namespace {
 using TowerGrads = std::vector<std::vector<GradAndVar>>;
 
 /// The towers that have a gradient of one variable, and these gradients.
-struct Present {
+struct PresentGradients {
   std::vector<std::size_t> towers;
   std::vector<Gradient> gradients;
 };
 
-Present present_of(const TowerGrads& tower_grads, std::size_t variable) {
-  Present present;
+PresentGradients present_gradients(const TowerGrads& tower_grads, std::size_t variable) {
+  PresentGradients present;
   for (std::size_t tower = 0; tower < tower_grads.size(); ++tower) {
     const OptionalGradient& gradient = tower_grads[tower][variable].grad;
     if (!gradient) continue;
@@ -43,7 +43,7 @@ class Averager {
   Averager(const AverageOptions& options, std::size_t towers, Site site)
       : policy_(options.policy), weights_(options.weights), towers_(towers), site_(site) {}
 
-  Gradient average(const Present& present) {
+  Gradient average(const PresentGradients& present) {
     const std::vector<Gradient>& gradients = present.gradients;
     const bool all_slices = std::none_of(gradients.begin(), gradients.end(),
                                          [](const Gradient& g) { return g.is_dense(); });
@@ -56,7 +56,7 @@ class Averager {
     return policy_ == AveragePolicy::mean_over_present || policy_ == AveragePolicy::require_all;
   }
 
-  IndexedSlices average_slices(const Present& present) {
+  IndexedSlices average_slices(const PresentGradients& present) {
     std::vector<Gradient> slices = present.gradients;
     if (weighted()) {
       for (std::size_t i = 0; i < slices.size(); ++i) {
@@ -74,7 +74,7 @@ class Averager {
     return sum;
   }
 
-  Tensor average_dense(const Present& present) {
+  Tensor average_dense(const PresentGradients& present) {
     std::vector<Tensor> expanded;
     for (std::size_t i = 0; i < present.towers.size(); ++i) {
       const Gradient& gradient = present.gradients[i];
@@ -89,7 +89,7 @@ class Averager {
   }
 
   /// Divides a sum as the policy requires.
-  Tensor divided(const Tensor& sum, const Present& present) {
+  Tensor divided(const Tensor& sum, const PresentGradients& present) {
     if (policy_ == AveragePolicy::mean_over_all) {
       return divide(sum, static_cast<int>(towers_), {}, site_);
     }
@@ -186,7 +186,7 @@ void check_weights(const AverageOptions& options, std::size_t towers, Site site)
 void check_complete(const TowerGrads& tower_grads, Site site) {
   std::string absent;
   for (std::size_t i = 0; i < tower_grads[0].size(); ++i) {
-    const Present present = present_of(tower_grads, i);
+    const PresentGradients present = present_gradients(tower_grads, i);
     if (present.towers.empty() || present.towers.size() == tower_grads.size()) continue;
     std::vector<std::string> towers;
     for (std::size_t tower = 0; tower < tower_grads.size(); ++tower) {
@@ -212,7 +212,7 @@ std::vector<GradAndVar> average_gradients(const std::vector<std::vector<GradAndV
   const RoleScope role(tower_grads[0][0].var.graph(), NodeRole::gradient);
   for (std::size_t i = 0; i < tower_grads[0].size(); ++i) {
     OptionalGradient average;
-    const Present present = present_of(tower_grads, i);
+    const PresentGradients present = present_gradients(tower_grads, i);
     if (!present.towers.empty()) average = averager.average(present);
     averages.push_back(
         {average.with_origin(tower_grads[0][i].grad.origin()), tower_grads[0][i].var});

@@ -22,7 +22,7 @@ bool is_product(const NodeStats& stats) {
 
 }  // namespace
 
-double step_floor(const RunMetadata& step, std::span<const AloneSteps> alone, int threads,
+double step_floor(const RunMetadata& step, std::span<const IsolatedSteps> alone, int threads,
                   double bytes_per_second) {
   std::map<Product, double> least;  // seconds on all cores
   const auto update_least = [&](const NodeStats& stats, int on) {
@@ -31,7 +31,7 @@ double step_floor(const RunMetadata& step, std::span<const AloneSteps> alone, in
     const auto [it, added] = least.emplace(product_of(stats), seconds);
     if (!added) it->second = std::min(it->second, seconds);
   };
-  for (const AloneSteps& steps : alone) {
+  for (const IsolatedSteps& steps : alone) {
     for (const RunMetadata& one : steps.steps) {
       for (const NodeStats& stats : one.nodes) update_least(stats, steps.threads);
     }

@@ -26,7 +26,7 @@ std::string megabytes(double bytes) {
 struct Engine {
   std::string name;
   double busy = 0, waits = 0;
-  std::string picture;
+  std::string timeline;
 };
 
 std::vector<Engine> engines(const RunMetadata& step, double seconds, std::size_t width) {
@@ -34,7 +34,7 @@ std::vector<Engine> engines(const RunMetadata& step, double seconds, std::size_t
   std::map<std::string, std::size_t> index;
   for (const NodeStats& stats : step.nodes) {
     const std::string name =
-        device_part(stats.device) +
+        short_device_name(stats.device) +
         (stats.lane == Lane::compute ? std::string() : fmt::format(" {}", lane_name(stats.lane)));
     const auto [it, added] = index.emplace(name, all.size());
     if (added) all.push_back({name, 0, 0, std::string(width, ' ')});
@@ -53,13 +53,14 @@ std::vector<Engine> engines(const RunMetadata& step, double seconds, std::size_t
     };
     if (end <= begin) continue;
     for (std::size_t i = cell(begin); i <= cell(end); ++i) {
-      if (engine.picture[i] == ' ' || engine.picture[i] == '.') engine.picture[i] = mark;
+      if (engine.timeline[i] == ' ' || engine.timeline[i] == '.') engine.timeline[i] = mark;
     }
   }
   return all;
 }
 
-std::string lines_with(const std::string& report, const std::vector<std::string>& beginnings) {
+std::string lines_starting_with(const std::string& report,
+                                const std::vector<std::string>& beginnings) {
   std::string text;
   for (std::size_t at = 0; at < report.size();) {
     const std::size_t end = std::min(report.find('\n', at), report.size());
@@ -74,7 +75,7 @@ std::string lines_with(const std::string& report, const std::vector<std::string>
 
 }  // namespace
 
-std::string device_part(const std::string& name) {
+std::string short_device_name(const std::string& name) {
   const std::size_t at = name.find("/device:");
   return at == std::string::npos ? name : name.substr(at);
 }
@@ -86,7 +87,7 @@ std::string step_timeline(const RunMetadata& step, std::size_t width) {
       seconds * 1e3, step.simulated ? " (simulated: virtual time)" : "");
   for (const Engine& engine : engines(step, seconds, width)) {
     text += fmt::format("  {:<23}|{}| {:3.0f} % busy, waits {:3.0f} %\n", engine.name,
-                        engine.picture, 100 * engine.busy / seconds, 100 * engine.waits / seconds);
+                        engine.timeline, 100 * engine.busy / seconds, 100 * engine.waits / seconds);
   }
   return text;
 }
@@ -107,7 +108,7 @@ std::string holdings_text(Session& session, std::span<const Fetch> fetches, cons
   std::string text;
   for (const DeviceHolding& device : devices) {
     text += fmt::format("  {}: {}\n    {} nodes of the step, {} of memory for its values",
-                        device_part(device.name), device.description, nodes[device.name],
+                        short_device_name(device.name), device.description, nodes[device.name],
                         megabytes(static_cast<double>(device.step_bytes)));
     if (device.variables > 0) {
       text += fmt::format("; {}{} variables and slots, {}", one_home ? "all " : "",
@@ -122,8 +123,8 @@ std::string holdings_text(Session& session, std::span<const Fetch> fetches, cons
   return text;
 }
 
-std::string crossings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds,
-                      std::size_t shown) {
+std::string transfers_text(Session& session, std::span<const Fetch> fetches, const Feeds& feeds,
+                           std::size_t shown) {
   std::vector<Transfer> all = session.transfers(fetches, feeds);
   if (all.empty()) return "  nothing: all devices of this step share the host's memory\n";
   std::stable_sort(all.begin(), all.end(),
@@ -132,14 +133,15 @@ std::string crossings(Session& session, std::span<const Fetch> fetches, const Fe
   std::map<std::pair<std::string, std::string>, std::pair<int, double>> routes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Transfer& transfer = all[i];
-    auto& [count, bytes] = routes[{device_part(transfer.from), device_part(transfer.to)}];
+    auto& [count, bytes] =
+        routes[{short_device_name(transfer.from), short_device_name(transfer.to)}];
     ++count;
     bytes += static_cast<double>(transfer.bytes);
     if (i >= shown) continue;
-    text +=
-        fmt::format("  {:>10}  {} -> {}  {}{}\n", megabytes(static_cast<double>(transfer.bytes)),
-                    device_part(transfer.from), device_part(transfer.to), transfer.value,
-                    transfer.replica ? " (a variable: again when it has changed)" : "");
+    text += fmt::format(
+        "  {:>10}  {} -> {}  {}{}\n", megabytes(static_cast<double>(transfer.bytes)),
+        short_device_name(transfer.from), short_device_name(transfer.to), transfer.value,
+        transfer.replica ? " (a variable: again when it has changed)" : "");
   }
   if (all.size() > shown) text += fmt::format("  and {} smaller ones\n", all.size() - shown);
   for (const auto& [route, sum] : routes) {
@@ -149,7 +151,7 @@ std::string crossings(Session& session, std::span<const Fetch> fetches, const Fe
   return text;
 }
 
-std::string first_departure(const RunMetadata& step) {
+std::string first_gradient_text(const RunMetadata& step) {
   double leaves = -1;
   std::string what, device;
   for (const NodeStats& stats : step.nodes) {
@@ -175,7 +177,7 @@ std::string first_departure(const RunMetadata& step) {
     before += std::max(0.0, std::min(end, leaves) - begin);
   }
   return fmt::format("  The first gradient, of {}, left {} after {:.0f} % of its backward pass.\n",
-                     what, device_part(device), all > 0 ? 100 * before / all : 0);
+                     what, short_device_name(device), all > 0 ? 100 * before / all : 0);
 }
 
 void write_trace(const RunMetadata& step, const std::string& path) {
@@ -188,12 +190,12 @@ std::string explanation(Session& session, std::span<const Fetch> fetches, const 
                         const RunMetadata& step) {
   const std::string plan = session.plan_report(fetches, feeds);
   return fmt::format("Who holds what\n{}", holdings_text(session, fetches, feeds)) +
-         fmt::format("\nWhat crosses in a step\n{}", crossings(session, fetches, feeds)) +
+         fmt::format("\nWhat crosses in a step\n{}", transfers_text(session, fetches, feeds)) +
          fmt::format("\nWho works and who waits\n{}{}", step_timeline(step),
-                     first_departure(step)) +
-         fmt::format(
-             "\nWhat the planner did\n{}",
-             lines_with(plan, {"prune:", "unread:", "fold:", "share:", "rewrite:", "copy:"}));
+                     first_gradient_text(step)) +
+         fmt::format("\nWhat the planner did\n{}",
+                     lines_starting_with(
+                         plan, {"prune:", "unread:", "fold:", "share:", "rewrite:", "copy:"}));
 }
 
 }  // namespace towerflow::report

@@ -15,7 +15,7 @@ namespace towerflow::report {
 std::string step_table(std::span<const RunMetadata> steps);
 
 /// Steps without concurrent products, each of which ran on `threads` threads.
-struct AloneSteps {
+struct IsolatedSteps {
   int threads = 1;
   std::vector<RunMetadata> steps;
 };
@@ -23,7 +23,7 @@ struct AloneSteps {
 /// Returns a lower bound on a step's time on `threads` cores, in seconds: for each product of every
 /// tower, the shortest time of any kernel for a product of its size in `alone`, scaled as if it
 /// could use all cores without loss, plus the time of passes and updates at `bytes_per_second`.
-double step_floor(const RunMetadata& step, std::span<const AloneSteps> alone, int threads,
+double step_floor(const RunMetadata& step, std::span<const IsolatedSteps> alone, int threads,
                   double bytes_per_second);
 
 /// Returns the last line of `step_table`: the floor and its share of the mean of `steps`.
@@ -40,19 +40,19 @@ std::string holdings_text(Session& session, std::span<const Fetch> fetches,
                           const Feeds& feeds = {});
 
 /// Lists what is copied between memories in a step: the largest values, and sums per route.
-std::string crossings(Session& session, std::span<const Fetch> fetches, const Feeds& feeds = {},
-                      std::size_t shown = 12);
+std::string transfers_text(Session& session, std::span<const Fetch> fetches,
+                           const Feeds& feeds = {}, std::size_t shown = 12);
 
 /// Describes how much of the backward pass was done when the first gradient left its device; "" if
 /// no gradient leaves.
-std::string first_departure(const RunMetadata& step);
+std::string first_gradient_text(const RunMetadata& step);
 
 /// Returns all of the above for one step, with headings, and what the planner did.
 std::string explanation(Session& session, std::span<const Fetch> fetches, const Feeds& feeds,
                         const RunMetadata& step);
 
 /// Returns the "/device:SIM:0" part of a device's full name.
-std::string device_part(const std::string& name);
+std::string short_device_name(const std::string& name);
 
 /// Writes a step in the trace format of chrome://tracing and Perfetto.
 void write_trace(const RunMetadata& step, const std::string& path);

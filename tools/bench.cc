@@ -71,11 +71,11 @@ double stream_rate(int threads) {
 }
 
 /// Times steps of one tower with both choices of kernels, on one thread and on all threads.
-std::vector<report::AloneSteps> single_tower_steps(const models::Model& model,
-                                                   models::StepBenchOptions options, int threads,
-                                                   std::int64_t steps) {
+std::vector<report::IsolatedSteps> single_tower_steps(const models::Model& model,
+                                                      models::StepBenchOptions options, int threads,
+                                                      std::int64_t steps) {
   options.num_towers = 1;
-  std::vector<report::AloneSteps> alone;
+  std::vector<report::IsolatedSteps> alone;
   for (const int on : {1, threads}) {
     if (on == 1 && threads == 1 && !alone.empty()) break;
     for (const bool winograd : {true, false}) {
@@ -153,17 +153,17 @@ void add_bench_model(CLI::App& parent, const models::Model& model) {
                      bench_help(model));
   const auto arguments = std::make_shared<BenchArguments>();
   arguments->model = &model;
-  add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
-            {.least = 1, .most = 1024});
-  add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
+  add_integer(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
+              {.least = 1, .most = 1024});
+  add_integer(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_text(app, "--data-dir", arguments->options.data_dir,
            "folder with train.tfrecords[.gz]; digits in memory when not given", {.type = "DIR"});
   add_threads(app, arguments->threads);
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
-  add_whole(app, "--windows", arguments->windows, "timed windows of --steps steps");
-  add_whole(app, "--steps", arguments->steps, "steps a window");
-  add_whole(app, "--warm-up", arguments->warm_up, "steps before the first window", {.least = 0});
+  add_integer(app, "--windows", arguments->windows, "timed windows of --steps steps");
+  add_integer(app, "--steps", arguments->steps, "steps a window");
+  add_integer(app, "--warm-up", arguments->warm_up, "steps before the first window", {.least = 0});
   add_model_options(app, model, arguments->options.values, /*all=*/true);
   add_flag(app, "--plan", arguments->plan, "print what the planner makes of the step");
   add_flag(app, "--explain", arguments->explain,

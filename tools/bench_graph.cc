@@ -103,10 +103,10 @@ void add_bench_graph(CLI::App& parent) {
   CLI::App& app =
       add_subcommand(parent, "graph", "the recording of a graph, not its running", kGraphHelp);
   const auto arguments = std::make_shared<GraphArguments>();
-  add_whole(app, "--layers", arguments->layers, "fully connected layers of each tower",
-            {.least = 1});
-  add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 1024});
-  add_whole(app, "--windows", arguments->windows, "graphs to record");
+  add_integer(app, "--layers", arguments->layers, "fully connected layers of each tower",
+              {.least = 1});
+  add_integer(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 1024});
+  add_integer(app, "--windows", arguments->windows, "graphs to record");
   add_flag(app, "--serve", arguments->serve,
            "record when told to on standard input: a number of layers a line");
   add_json(app, arguments->json);

@@ -77,7 +77,7 @@ Tensor varied_op(const Tensor& x, int i) {
   }
 }
 
-std::vector<Tensor> readers_of(const Tensor& x, int n) {
+std::vector<Tensor> consumers_of(const Tensor& x, int n) {
   std::vector<Tensor> made;
   for (int i = 0; i < n; ++i) made.push_back(i % 2 == 0 ? nn::relu(x) : cumsum(x));
   return made;
@@ -85,7 +85,7 @@ std::vector<Tensor> readers_of(const Tensor& x, int n) {
 
 Program fan_of_fetches(int n) {
   const Tensor x = input();
-  const std::vector<Tensor> made = readers_of(x, n);
+  const std::vector<Tensor> made = consumers_of(x, n);
   return fed(x, {made.begin(), made.end()});
 }
 
@@ -93,7 +93,7 @@ Program fan_of_fetches(int n) {
 Build build_fan(std::function<Fetch(const std::vector<Tensor>&)> taker) {
   return [taker](int n) {
     const Tensor x = input();
-    return fed(x, {taker(readers_of(x, n))});
+    return fed(x, {taker(consumers_of(x, n))});
   };
 }
 
@@ -184,7 +184,7 @@ Program gradient_of_chain(int n) {
 
 Program gradient_of_fan(int n) {
   const Tensor x = input();
-  return fed(x, {gradients({add_n(readers_of(x, n))}, {x})[0]->dense()});
+  return fed(x, {gradients({add_n(consumers_of(x, n))}, {x})[0]->dense()});
 }
 
 Program gradients_of_many(int n) {
@@ -342,9 +342,10 @@ void add_bench_growth(CLI::App& parent) {
   CLI::App& app =
       add_subcommand(parent, "growth", "recording and planning of ever larger graphs", kGrowthHelp);
   const auto arguments = std::make_shared<GrowthArguments>();
-  add_whole(app, "--smallest", arguments->smallest, "pieces of the first graph", {.least = 2});
-  add_whole(app, "--largest", arguments->largest, "no graph has more; each has ten times as many");
-  add_whole(app, "--patience", arguments->patience, "seconds after which a shape stops growing");
+  add_integer(app, "--smallest", arguments->smallest, "pieces of the first graph", {.least = 2});
+  add_integer(app, "--largest", arguments->largest,
+              "no graph has more; each has ten times as many");
+  add_integer(app, "--patience", arguments->patience, "seconds after which a shape stops growing");
   std::vector<std::string> names{"all"};
   for (const GrowthShape& shape : growth_shapes()) names.emplace_back(shape.name);
   add_choice(app, "--shape", arguments->shape, "which graphs", std::move(names));

@@ -115,11 +115,11 @@ void add_bench_records(CLI::App& parent) {
       parent, "records", "reading and parsing of TFRecords through the graph", kRecordsHelp);
   const auto arguments = std::make_shared<RecordsArguments>();
   add_text(app, "--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]");
-  add_whole(app, "--batch-size", arguments->batch_size, "examples of a batch");
-  add_whole(app, "--reader-threads", arguments->reader_threads, "threads that read and parse",
-            {.least = 1, .most = 64});
-  add_whole(app, "--windows", arguments->windows, "timed windows");
-  add_whole(app, "--batches", arguments->batches, "batches a window");
+  add_integer(app, "--batch-size", arguments->batch_size, "examples of a batch");
+  add_integer(app, "--reader-threads", arguments->reader_threads, "threads that read and parse",
+              {.least = 1, .most = 64});
+  add_integer(app, "--windows", arguments->windows, "timed windows");
+  add_integer(app, "--batches", arguments->batches, "batches a window");
   add_flag(app, "--serve", arguments->serve,
            "time a window when told to on standard input: a number of batches a line");
   add_json(app, arguments->json);

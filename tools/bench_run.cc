@@ -85,9 +85,9 @@ void bench_run(const RunArguments& arguments) {
 void add_bench_run(CLI::App& parent) {
   CLI::App& app = add_subcommand(parent, "run", "what a run costs besides its kernels", kRunHelp);
   const auto arguments = std::make_shared<RunArguments>();
-  add_whole(app, "--ops", arguments->ops, "operations of the chain", {.least = 2});
-  add_whole(app, "--windows", arguments->windows, "timed windows");
-  add_whole(app, "--calls", arguments->calls, "calls a window");
+  add_integer(app, "--ops", arguments->ops, "operations of the chain", {.least = 2});
+  add_integer(app, "--windows", arguments->windows, "timed windows");
+  add_integer(app, "--calls", arguments->calls, "calls a window");
   add_json(app, arguments->json);
   set_action(app, [arguments] { bench_run(*arguments); });
 }

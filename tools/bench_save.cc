@@ -151,11 +151,11 @@ void add_bench_save(CLI::App& parent) {
   const auto arguments = std::make_shared<SaveArguments>();
   add_text(app, "--dir", arguments->dir, "folder on the disk to be measured, made where absent",
            {.type = "DIR"});
-  add_whole(app, "--megabytes", arguments->megabytes, "size of the variables",
-            {.least = 1, .most = 100000});
-  add_whole(app, "--variables", arguments->variables, "number of variables, all of the same size",
-            {.least = 1, .most = 100000});
-  add_whole(app, "--windows", arguments->windows, "timed saves");
+  add_integer(app, "--megabytes", arguments->megabytes, "size of the variables",
+              {.least = 1, .most = 100000});
+  add_integer(app, "--variables", arguments->variables, "number of variables, all of the same size",
+              {.least = 1, .most = 100000});
+  add_integer(app, "--windows", arguments->windows, "timed saves");
   add_flag(app, "--serve", arguments->serve,
            "save when told to on standard input: a number of saves a line");
   add_json(app, arguments->json);

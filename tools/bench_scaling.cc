@@ -93,8 +93,8 @@ void add_bench_scaling(CLI::App& parent) {
   const auto arguments = std::make_shared<ScalingArguments>();
   add_list(app, "--counts", arguments->devices, "numbers of devices", 1, 64);
   add_list(app, "--bandwidths", arguments->bandwidths, "GB/s of each copy engine", 1e-3, 1e6);
-  add_whole(app, "--batch-size", arguments->batch_size, "examples a step for each tower");
-  add_whole(app, "--steps", arguments->steps, "steps of which the median counts");
+  add_integer(app, "--batch-size", arguments->batch_size, "examples a step for each tower");
+  add_integer(app, "--steps", arguments->steps, "steps of which the median counts");
   add_json(app, arguments->json);
   set_action(app, [arguments] { bench_scaling(*arguments); });
 }

@@ -193,15 +193,16 @@ void add_bench_update(CLI::App& parent) {
       parent, "update", "averaging towers' gradients and updating the variables, on the host",
       kUpdateHelp);
   const auto arguments = std::make_shared<UpdateArguments>();
-  add_whole(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 4});
-  add_whole(app, "--parameters", arguments->parameters, "parameters of the model");
-  add_whole(app, "--variables", arguments->variables, "number of variables, all of the same size");
+  add_integer(app, "--num-towers", arguments->towers, "towers", {.least = 1, .most = 4});
+  add_integer(app, "--parameters", arguments->parameters, "parameters of the model");
+  add_integer(app, "--variables", arguments->variables,
+              "number of variables, all of the same size");
   std::vector<std::string> names;
   for (const UpdateKind& kind : kUpdateKinds) names.emplace_back(kind.name);
   add_choice(app, "--optimizer", arguments->optimizer, "whose update", names);
   add_threads(app, arguments->threads);
-  add_whole(app, "--windows", arguments->windows, "timed windows");
-  add_whole(app, "--steps", arguments->steps, "steps a window");
+  add_integer(app, "--windows", arguments->windows, "timed windows");
+  add_integer(app, "--steps", arguments->steps, "steps a window");
   add_flag(app, "--plan", arguments->plan, "print what the planner makes of the step");
   add_flag(app, "--serve", arguments->serve,
            "time a window when told to on standard input: a number of steps a line");

@@ -71,12 +71,13 @@ void add_convert_mnist(CLI::App& convert) {
   add_choice(app, "--compression", arguments->compression,
              "none, gzip (adds .gz to the names) or zlib", {"none", "gzip", "zlib"});
   data::MnistConvertOptions& options = arguments->options;
-  add_whole(app, "--validation-size", options.validation_size,
-            "digits of the training set that become the validation set", {.least = 0});
-  add_whole(app, "--max-train", options.max_train, "write at most N training digits", {.least = 0});
-  add_whole(app, "--max-validation", options.max_validation, "write at most N validation digits",
-            {.least = 0});
-  add_whole(app, "--max-test", options.max_test, "write at most N test digits", {.least = 0});
+  add_integer(app, "--validation-size", options.validation_size,
+              "digits of the training set that become the validation set", {.least = 0});
+  add_integer(app, "--max-train", options.max_train, "write at most N training digits",
+              {.least = 0});
+  add_integer(app, "--max-validation", options.max_validation, "write at most N validation digits",
+              {.least = 0});
+  add_integer(app, "--max-test", options.max_test, "write at most N test digits", {.least = 0});
   add_flag(app, "--without-geometry", arguments->without_geometry,
            "leave height, width and depth out of the records");
   add_json(app, arguments->json);

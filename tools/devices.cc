@@ -111,7 +111,7 @@ void list_devices(const DevicesArguments& arguments) {
   for (const DeviceHolding& device : devices) names.add({device.name, device.description});
   placed.add({"asked", "given", "why"});
   for (const Placement& one : asked)
-    placed.add({one.asked, report::device_part(one.given), one.why});
+    placed.add({one.asked, report::short_device_name(one.given), one.why});
   fmt::print("Devices of a session\n{}\nWhere a request goes, with soft placement\n{}",
              names.text(), placed.text());
   print_machine(machine, threads);
@@ -120,7 +120,7 @@ void list_devices(const DevicesArguments& arguments) {
   ordered_json line;
   line["devices"] = ordered_json::array();
   for (const DeviceHolding& device : devices) {
-    const bool simulated = report::device_part(device.name).starts_with("/device:SIM:");
+    const bool simulated = report::short_device_name(device.name).starts_with("/device:SIM:");
     line["devices"].push_back(
         {{"name", device.name},
          {"type", simulated ? "SIM" : "CPU"},

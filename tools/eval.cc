@@ -60,7 +60,7 @@ void add_eval_model(CLI::App& eval, const models::Model& model) {
            {.type = "DIR", .required = true});
   add_text(app, "--data-dir", arguments->options.data_dir, "folder with test.tfrecords[.gz]",
            {.type = "DIR"});
-  add_whole(app, "--batch-size", arguments->options.batch_size, "examples a run");
+  add_integer(app, "--batch-size", arguments->options.batch_size, "examples a run");
   add_trained_options(app, model, arguments->options.values);
   add_json(app, arguments->json);
   set_action(app, [arguments] { eval_model(*arguments); });

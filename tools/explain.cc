@@ -62,9 +62,9 @@ void add_explain_model(CLI::App& parent, const models::Model& model) {
                                  explain_help(model));
   const auto arguments = std::make_shared<ExplainArguments>();
   arguments->model = &model;
-  add_whole(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
-            {.least = 1, .most = 64});
-  add_whole(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
+  add_integer(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
+              {.least = 1, .most = 64});
+  add_integer(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
   add_model_options(app, model, arguments->options.values, /*all=*/false);

@@ -81,6 +81,6 @@ nlohmann::ordered_json statistics_json(const data::Statistics& statistics, DType
 inline constexpr std::size_t kShownRows = 100;
 
 /// Returns "... and 20 more (--all shows them)", or "".
-std::string more_text(std::size_t rows, const InspectOptions& options);
+std::string omitted_rows_text(std::size_t rows, const InspectOptions& options);
 
 }  // namespace towerflow::tools

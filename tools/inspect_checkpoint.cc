@@ -67,7 +67,7 @@ void describe_small(const Array& array, Value& value) {
 }
 
 /// Adds the position of the damaged value in its file to an error.
-errors::OpError placed(const errors::OpError& error, const TensorInfo& info) {
+errors::OpError with_position(const errors::OpError& error, const TensorInfo& info) {
   if (error.code() != errors::Code::data_loss) return error;
   return {error.code(),
           fmt::format("{} (its {} begin at byte {})", error.message(), size_text(info.bytes),
@@ -90,7 +90,7 @@ Value value_of(const TensorBundleReader& reader, const TensorInfo& info, bool wa
       value.text = statistics_text(*value.statistics, info.dtype);
     }
   } catch (const errors::OpError& error) {
-    value.problem = placed(error, info);
+    value.problem = with_position(error, info);
     value.text = "not readable";
   }
   return value;
@@ -139,8 +139,8 @@ void print_tensors(const TensorBundleReader& reader, const InspectOptions& optio
     }
   }
   progress.finish();
-  fmt::print("{}{}", table.text(), more_text(tensors.size(), options));
-  if (unreadable > 0) fmt::print("Damaged: {} not readable.\n", counted(unreadable, "tensor"));
+  fmt::print("{}{}", table.text(), omitted_rows_text(tensors.size(), options));
+  if (unreadable > 0) fmt::print("Damaged: {} not readable.\n", count_text(unreadable, "tensor"));
 }
 
 /// Prints one checkpoint: its header and its tensors.
@@ -153,8 +153,8 @@ Findings print_bundle(const fs::path& prefix, const InspectOptions& options) {
     bytes += info.bytes;
   }
   fmt::print("{}: checkpoint, {}, {} in {}\n", prefix.string(),
-             counted(reader.tensors().size(), "tensor"), size_text(bytes),
-             counted(static_cast<std::uint64_t>(reader.shards()), "data file"));
+             count_text(reader.tensors().size(), "tensor"), size_text(bytes),
+             count_text(static_cast<std::uint64_t>(reader.shards()), "data file"));
   Findings findings;
   findings.json["file"] = prefix.string();
   findings.json["kind"] = "checkpoint";
@@ -218,7 +218,7 @@ std::optional<fs::path> prefix_of(const Subject& subject, std::string& why_not) 
 }
 
 /// A checkpoint that a training folder has or had.
-struct Kept {
+struct ListedCheckpoint {
   fs::path prefix;
   double time = 0;  ///< seconds since 1970, 0 if unknown
   bool exists = false;
@@ -232,24 +232,24 @@ double time_of(const fs::path& file) {
   return std::chrono::duration<double>(since).count();
 }
 
-Kept kept_checkpoint(const fs::path& prefix) {
+ListedCheckpoint kept_checkpoint(const fs::path& prefix) {
   return {
       .prefix = prefix, .time = time_of(bundle_index_path(prefix)), .exists = has_index(prefix)};
 }
 
 /// Returns the checkpoints in the state file, the newest last; if it is missing or damaged, the
 /// folder's checkpoints, sorted by time.
-std::vector<Kept> checkpoints_of(const fs::path& folder, const std::string& state_name,
-                                 bool& has_state) {
+std::vector<ListedCheckpoint> checkpoints_of(const fs::path& folder, const std::string& state_name,
+                                             bool& has_state) {
   constexpr std::size_t kMost = 10000;
-  std::vector<Kept> found;
+  std::vector<ListedCheckpoint> found;
   const auto state = train::get_checkpoint_state(folder, state_name);
   has_state = state.has_value();
   if (state) {
     for (const std::string& prefix : state->all_model_checkpoint_paths)
       found.push_back(kept_checkpoint(prefix));
     const auto newest =
-        std::ranges::find(found, fs::path(state->model_checkpoint_path), &Kept::prefix);
+        std::ranges::find(found, fs::path(state->model_checkpoint_path), &ListedCheckpoint::prefix);
     if (newest == found.end())
       found.push_back(kept_checkpoint(state->model_checkpoint_path));
     else
@@ -262,12 +262,12 @@ std::vector<Kept> checkpoints_of(const fs::path& folder, const std::string& stat
     if (entry->path().extension() == ".index")
       found.push_back(kept_checkpoint(fs::path(entry->path()).replace_extension()));
   }
-  std::ranges::stable_sort(found, {},
-                           [](const Kept& one) { return std::pair(one.time, one.prefix); });
+  std::ranges::stable_sort(
+      found, {}, [](const ListedCheckpoint& one) { return std::pair(one.time, one.prefix); });
   return found;
 }
 
-ordered_json kept_json(const Kept& one, bool newest) {
+ordered_json kept_json(const ListedCheckpoint& one, bool newest) {
   ordered_json json;
   json["prefix"] = one.prefix.string();
   json["exists"] = one.exists;
@@ -276,10 +276,10 @@ ordered_json kept_json(const Kept& one, bool newest) {
   return json;
 }
 
-void print_list(const std::vector<Kept>& all) {
+void print_list(const std::vector<ListedCheckpoint>& all) {
   TextTable table("lll");
   table.add({"checkpoint", "written", "state"});
-  for (const Kept& one : all) {
+  for (const ListedCheckpoint& one : all) {
     const bool newest = &one == &all.back();
     table.add({printable(one.prefix.string(), kNameBytes), one.time > 0 ? time_text(one.time) : "",
                one.exists ? newest ? "newest" : "" : "gone"});
@@ -325,15 +325,15 @@ std::string why_not_train_dir(const Subject& subject) {
 Findings print_train_dir(const Subject& subject, const InspectOptions& options) {
   const auto [folder, state_name] = folder_and_state_file(subject);
   bool has_state = false;
-  const std::vector<Kept> all = checkpoints_of(folder, state_name, has_state);
-  fmt::print("{}: training folder, {}{}\n", folder.string(), counted(all.size(), "checkpoint"),
+  const std::vector<ListedCheckpoint> all = checkpoints_of(folder, state_name, has_state);
+  fmt::print("{}: training folder, {}{}\n", folder.string(), count_text(all.size(), "checkpoint"),
              has_state ? "" : ", no readable state file: the newest by its time");
   Findings findings;
   findings.json["file"] = subject.path.string();
   findings.json["kind"] = "training folder";
   findings.json["state_file"] = has_state;
   findings.json["checkpoints"] = ordered_json::array();
-  for (const Kept& one : all)
+  for (const ListedCheckpoint& one : all)
     findings.json["checkpoints"].push_back(kept_json(one, &one == &all.back()));
   if (all.empty()) {
     findings.damage = errors::NotFoundError(

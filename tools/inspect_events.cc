@@ -41,9 +41,9 @@ void print_tags(const EventSummary& summary, const InspectOptions& options) {
     }
     table.add({printable(tag.tag, 80), tag.kind, std::to_string(tag.points), steps, values, range});
   }
-  fmt::print("{}{}", table.text(), more_text(summary.tags.size(), options));
+  fmt::print("{}{}", table.text(), omitted_rows_text(summary.tags.size(), options));
   if (summary.tags_left_out > 0)
-    fmt::print("  and more than {} tags: further ones are not told apart\n", data::kMostTags);
+    fmt::print("  and more than {} tags: further ones are not told apart\n", data::kMaxTags);
 }
 
 ordered_json tag_json(const TagSummary& tag) {
@@ -105,9 +105,9 @@ Findings print_events(const Subject& subject, const InspectOptions& options) {
   progress.finish();
   fmt::print("{}: events, {}, {}\n{}, written {}{}\n", subject.path.string(),
              printable(summary.version, 40), size_text(subject.bytes),
-             counted(summary.events, "event"),
+             count_text(summary.events, "event"),
              from_to(time_text(summary.first_time), time_text(summary.last_time)),
-             summary.graphs > 0 ? ", with " + counted(summary.graphs, "graph") : "");
+             summary.graphs > 0 ? ", with " + count_text(summary.graphs, "graph") : "");
   if (!summary.tags.empty()) print_tags(summary, options);
   if (summary.damage) {
     fmt::print("Damaged: reading stops at record {} at byte {}.\n", summary.events, summary.bytes);

@@ -159,7 +159,7 @@ nlohmann::ordered_json statistics_json(const data::Statistics& statistics, DType
   return json;
 }
 
-std::string more_text(std::size_t rows, const InspectOptions& options) {
+std::string omitted_rows_text(std::size_t rows, const InspectOptions& options) {
   if (options.all || rows <= kShownRows) return "";
   return fmt::format("  ... and {} more (--all shows them)\n", rows - kShownRows);
 }

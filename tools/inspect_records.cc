@@ -58,7 +58,7 @@ std::string values_text(const FeatureSummary& feature) {
     if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
   };
   append_part(range_text(feature.floats, "{:.6g}"));
-  if (feature.nan > 0) append_part(counted(feature.nan, "NaN"));
+  if (feature.nan > 0) append_part(count_text(feature.nan, "NaN"));
   if (!feature.bytes.empty()) append_part(range_text(feature.bytes) + " bytes each");
   return text;
 }
@@ -80,9 +80,9 @@ void print_features(const RecordSummary& summary, const InspectOptions& options)
                everywhere ? "" : fmt::format("{} Examples", feature.examples),
                range_text(feature.values), values_text(feature), first_text(feature)});
   }
-  fmt::print("{}{}", table.text(), more_text(summary.features.size(), options));
+  fmt::print("{}{}", table.text(), omitted_rows_text(summary.features.size(), options));
   if (summary.features_left_out > 0) {
-    fmt::print("  and more than {} names: further ones are not told apart\n", data::kMostFeatures);
+    fmt::print("  and more than {} names: further ones are not told apart\n", data::kMaxFeatures);
   }
 }
 
@@ -98,7 +98,7 @@ void print_summary(const Subject& subject, const RecordSummary& summary,
   if (summary.records == 0) {
     fmt::print("no record{}\n", summary.damage ? " is whole" : "");
   } else {
-    fmt::print("{} of {} bytes, {}\n", counted(summary.records, "record"),
+    fmt::print("{} of {} bytes, {}\n", count_text(summary.records, "record"),
                range_text(summary.record_bytes), examples_text(summary));
   }
   if (!summary.features.empty()) print_features(summary, options);

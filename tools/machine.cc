@@ -32,14 +32,15 @@ std::optional<std::uint64_t> number_in(const char* path, std::string_view key, i
 }
 
 /// Returns whether the process has CAP_IPC_LOCK, which allows it to lock any amount of memory.
-bool may_lock_all() {
+bool has_lock_capability() {
   constexpr unsigned kCapIpcLock = 14;
   return (number_in("/proc/self/status", "CapEff:", 16).value_or(0) >> kCapIpcLock & 1) != 0;
 }
 
 std::optional<std::uint64_t> lock_limit() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || may_lock_all())
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      has_lock_capability())
     return std::nullopt;
   return limit.rlim_cur;
 }

@@ -19,7 +19,7 @@ void add_model_options(CLI::App& app, const models::Model& model, models::Option
     models::OptionValue& value = values[option.name] = option.value;
     const std::string name = "--" + option.name;
     if (auto* number = std::get_if<std::int64_t>(&value)) {
-      add_whole(app, name, *number, option.about, {.least = 1, .most = option.most});
+      add_integer(app, name, *number, option.about, {.least = 1, .most = option.most});
     } else if (auto* text = std::get_if<std::string>(&value)) {
       add_text(app, name, *text, option.about);
     } else {

@@ -23,13 +23,13 @@ std::optional<T> parsed(const std::string& text) {
   return value;
 }
 
-std::string requirement_text(Whole range) {
-  return range.most < Whole{}.most
+std::string requirement_text(IntegerRange range) {
+  return range.most < IntegerRange{}.most
              ? fmt::format("must be a whole number from {} to {}", range.least, range.most)
              : fmt::format("must be a whole number of at least {}", range.least);
 }
 
-CLI::Validator whole_number(Whole range) {
+CLI::Validator whole_number(IntegerRange range) {
   return CLI::Validator(
       [range](std::string& text) -> std::string {
         const auto value = parsed<std::int64_t>(text);
@@ -101,16 +101,16 @@ void add_list(CLI::App& app, const std::string& name, std::vector<double>& value
   add_numbers(app, name, values, about, least, most);
 }
 
-void add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
-               const std::string& about, Whole range) {
+void add_integer(CLI::App& app, const std::string& name, std::int64_t& value,
+                 const std::string& about, IntegerRange range) {
   app.add_option(name, value, about)
       ->check(whole_number(range))
       ->type_name("N")
       ->capture_default_str();
 }
 
-void add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
-               const std::string& about, Whole range) {
+void add_integer(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
+                 const std::string& about, IntegerRange range) {
   app.add_option(name, value, about)->check(whole_number(range))->type_name("N");
 }
 
@@ -128,11 +128,11 @@ void add_devices(CLI::App& app, const std::string& name, int& cpus, SimulatedDev
       }
     }
     const auto value = count(text);
-    if (value && *value >= 1 && *value <= kMostDevices) return "";
+    if (value && *value >= 1 && *value <= kMaxDevices) return "";
     return fmt::format(
         "must be cpu:N with N from 1 to {}, or sim:N[,bandwidth=16GB/s][,latency=10us][,slow=I:X]"
         "[,memory=2GiB][,jitter=1ms][,fault=I:LANE:N], got '{}'",
-        kMostDevices, text);
+        kMaxDevices, text);
   };
   const auto take = [count, &cpus, &simulated](const std::string& text) {
     if (text.starts_with("sim:"))
@@ -188,8 +188,8 @@ void add_choice(CLI::App& app, const std::string& name, std::string& value,
 }
 
 void add_threads(CLI::App& app, std::optional<std::int64_t>& threads) {
-  add_whole(app, "--threads", threads, "compute threads; one a core when not given",
-            {.least = 1, .most = 1024});
+  add_integer(app, "--threads", threads, "compute threads; one a core when not given",
+              {.least = 1, .most = 1024});
 }
 
 void add_json(CLI::App& app, bool& json) {

@@ -53,18 +53,18 @@ void add_list(CLI::App& app, const std::string& name, std::vector<double>& value
 /// command with a message that has the option's name, what it accepts and what it got.
 
 /// The range of an integer option.
-struct Whole {
+struct IntegerRange {
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<std::int32_t>::max();
 };
 
 /// Adds an integer option: `--batch-size N`. The help shows the current value of `value` as the
 /// default.
-void add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
-               const std::string& about, Whole range = {});
+void add_integer(CLI::App& app, const std::string& name, std::int64_t& value,
+                 const std::string& about, IntegerRange range = {});
 /// The same for an option whose absence has a meaning.
-void add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
-               const std::string& about, Whole range = {});
+void add_integer(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
+                 const std::string& about, IntegerRange range = {});
 
 /// Adds the option for devices: `--devices cpu:2` sets `cpus` to 2, `--devices
 /// sim:2,bandwidth=8GB/s` requests simulated accelerators; both stay unchanged if it is not given.

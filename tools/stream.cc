@@ -88,7 +88,7 @@ Pass choose_pass(int written, std::size_t read) {
 
 }  // namespace
 
-void Stream::Freed::operator()(float* memory) const { std::free(memory); }
+void Stream::FreeMemory::operator()(float* memory) const { std::free(memory); }
 
 Stream::Stream(std::int64_t elements, int written, int read, int threads)
     : elements_(elements), written_(written), threads_(threads) {

@@ -22,12 +22,12 @@ class Stream {
   std::int64_t bytes() const;
 
  private:
-  struct Freed {
+  struct FreeMemory {
     void operator()(float* memory) const;
   };
   std::int64_t elements_;
   int written_, threads_;
-  std::vector<std::unique_ptr<float[], Freed>> arrays_;
+  std::vector<std::unique_ptr<float[], FreeMemory>> arrays_;
 };
 
 }  // namespace towerflow::tools

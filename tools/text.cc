@@ -11,7 +11,7 @@ namespace towerflow::tools {
 
 std::string size_text(std::uint64_t bytes) {
   static constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return counted(bytes, "byte");
+  if (bytes < 1024) return count_text(bytes, "byte");
   double size = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
   while (size >= 1024 && unit + 1 < kUnits.size()) {
@@ -21,7 +21,7 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.{}f} {}", size, size < 10 ? 2 : size < 100 ? 1 : 0, kUnits[unit]);
 }
 
-std::string counted(std::uint64_t count, std::string_view one) {
+std::string count_text(std::uint64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 

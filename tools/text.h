@@ -11,7 +11,7 @@ namespace towerflow::tools {
 std::string size_text(std::uint64_t bytes);
 
 /// Returns "1 record", "5 records".
-std::string counted(std::uint64_t count, std::string_view one);
+std::string count_text(std::uint64_t count, std::string_view one);
 
 /// Returns `bytes` in a form safe for any terminal: one line, with bytes other than printable ASCII
 /// as \xNN, at most `limit` bytes and then "...".

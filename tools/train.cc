@@ -194,28 +194,28 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   models::TrainOptions& options = arguments->options;
   add_text(app, "--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]",
            {.type = "DIR"});
-  add_whole(app, "--num-towers,--num-gpus", arguments->num_towers,
-            "towers, each a replica of the network", {.least = 1, .most = 1024});
-  add_whole(app, "--batch-size", options.batch_size, "examples a step for each tower");
-  add_whole(app, "--num-epochs", arguments->epochs_given,
-            "how often each tower reads the data; 5 when not given");
-  add_whole(app, "--max-steps", arguments->max_steps, "end after N steps instead");
+  add_integer(app, "--num-towers,--num-gpus", arguments->num_towers,
+              "towers, each a replica of the network", {.least = 1, .most = 1024});
+  add_integer(app, "--batch-size", options.batch_size, "examples a step for each tower");
+  add_integer(app, "--num-epochs", arguments->epochs_given,
+              "how often each tower reads the data; 5 when not given");
+  add_integer(app, "--max-steps", arguments->max_steps, "end after N steps instead");
   add_positive(app, "--learning-rate", arguments->learning_rate, rate_text(model));
   add_text(app, "--train-dir", arguments->train_dir,
            "folder for checkpoints, from which a stopped run continues; none when not given",
            {.type = "DIR"});
-  add_whole(app, "--save-every", options.save_every,
-            "steps between checkpoints, of which the newest 5 are kept; 0: only at the end",
-            {.least = 0});
+  add_integer(app, "--save-every", options.save_every,
+              "steps between checkpoints, of which the newest 5 are kept; 0: only at the end",
+              {.least = 0});
   add_flag(app, "--restart", options.restart, "start over even if --train-dir has a checkpoint");
   add_flag(app, "--tb-logging", options.tb_logging,
            "write summaries to --train-dir every 100 steps, for TensorBoard");
-  add_whole(app, "--seed", arguments->seed, "makes the run repeat bit for bit",
-            {.least = 0, .most = std::numeric_limits<std::int32_t>::max()});
+  add_integer(app, "--seed", arguments->seed, "makes the run repeat bit for bit",
+              {.least = 0, .most = std::numeric_limits<std::int32_t>::max()});
   add_model_options(app, model, options.values, /*all=*/false);
-  add_whole(app, "--reader-threads", arguments->reader_threads,
-            "input threads a tower; the order of examples does not depend on it",
-            {.least = 1, .most = 64});
+  add_integer(app, "--reader-threads", arguments->reader_threads,
+              "input threads a tower; the order of examples does not depend on it",
+              {.least = 1, .most = 64});
   add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
   add_gpus(app, "--gpus", options.devices.visible);
   add_threads(app, arguments->threads);

@@ -150,17 +150,17 @@ StepCounterHook::StepCounterHook(StepCounterOptions options)
       timer_("StepCounterHook", options_.every_n_steps, options_.every_n_secs) {}
 
 void StepCounterHook::after_create_session(SessionRunContext& context, Coordinator&) {
-  seen_ = counted_from_ = context.global_step();
-  since_ = std::chrono::steady_clock::now();
+  seen_ = interval_start_step_ = context.global_step();
+  interval_start_time_ = std::chrono::steady_clock::now();
 }
 
 void StepCounterHook::after_run(SessionRunContext& context, const SessionRunValues&) {
   const std::int64_t step = context.global_step();
   if (!timer_.is_due(std::exchange(seen_, step), step)) return;
   const auto now = std::chrono::steady_clock::now();
-  const double rate =
-      static_cast<double>(step - std::exchange(counted_from_, step)) / seconds_between(since_, now);
-  since_ = now;
+  const double rate = static_cast<double>(step - std::exchange(interval_start_step_, step)) /
+                      seconds_between(interval_start_time_, now);
+  interval_start_time_ = now;
   log_message(LogLevel::info, fmt::format("global_step/sec: {:g}", rate));
   if (options_.summary_writer) {
     options_.summary_writer->add_event(
@@ -232,8 +232,8 @@ SessionRunArgs SummarySaverHook::before_run(SessionRunContext& context) {
 
 void SummarySaverHook::after_run(SessionRunContext& context, const SessionRunValues& values) {
   if (!due_) return;
-  options_.summary_writer->add_summary(values.results[0],
-                                       options_.count_before ? *seen_ : context.global_step());
+  options_.summary_writer->add_summary(
+      values.results[0], options_.use_step_before_run ? *seen_ : context.global_step());
 }
 
 void SummarySaverHook::end(SessionRunContext&) {

@@ -127,8 +127,8 @@ class StepCounterHook : public SessionRunHook {
  private:
   StepCounterOptions options_;
   HookTimer timer_;
-  std::int64_t seen_ = 0, counted_from_ = 0;
-  std::chrono::steady_clock::time_point since_{};
+  std::int64_t seen_ = 0, interval_start_step_ = 0;
+  std::chrono::steady_clock::time_point interval_start_time_{};
 };
 
 struct CheckpointSaverOptions {
@@ -166,7 +166,7 @@ struct SummarySaverOptions {
   std::optional<Tensor> summary_op{};                     ///< by default all summaries of the graph
   /// Numbers a summary with the step count before its run, as programs with their own counter do;
   /// TensorFlow's hook uses the count after the run.
-  bool count_before = false;
+  bool use_step_before_run = false;
 };
 
 /// Writes summaries that are computed as part of the steps. (tf.train.SummarySaverHook)

@@ -14,7 +14,7 @@ namespace towerflow::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kLook = 0.01;  // seconds between checks whether all threads have ended
+constexpr double kPollSeconds = 0.01;  // seconds between checks whether all threads have ended
 
 bool any_alive(const std::vector<Thread>& threads) {
   return std::any_of(threads.begin(), threads.end(),
@@ -82,7 +82,7 @@ bool Coordinator::wait_for_stop(std::optional<double> timeout) const {
   std::unique_lock lock(state_->mutex);
   const auto stopped = [this] { return state_->stop; };
   if (timeout) {
-    return state_->stop_changed.wait_for(lock, waiting_time(*timeout), stopped);
+    return state_->stop_changed.wait_for(lock, wait_duration(*timeout), stopped);
   }
   state_->stop_changed.wait(lock, stopped);
   return true;
@@ -108,9 +108,9 @@ void Coordinator::join(std::span<const Thread> threads, JoinOptions options) {
       if (std::find(all.begin(), all.end(), thread) == all.end()) all.push_back(thread);
     }
   }
-  while (any_alive(all) && !wait_for_stop(kLook)) {
+  while (any_alive(all) && !wait_for_stop(kPollSeconds)) {
   }
-  const auto deadline = Clock::now() + waiting_time(options.stop_grace_period_secs);
+  const auto deadline = Clock::now() + wait_duration(options.stop_grace_period_secs);
   std::vector<Thread> stragglers;
   for (Thread& thread : all) {
     if (!thread.join_for(deadline - Clock::now())) stragglers.push_back(thread);

@@ -56,7 +56,7 @@ EnqueueTurns make_enqueue_turns(ResourceStore& resources,
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const bool own = sources[i].size() == 1 && users[sources[i][0]] == 1;
     const Node* node = own ? sources[i][0] : operations[i];
-    SourcePlace::of(resources, node->name).assign({made.turns, i});
+    NodeTurns::of(resources, node->name).assign({made.turns, i});
   }
   return made;
 }

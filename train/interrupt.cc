@@ -9,7 +9,7 @@ namespace towerflow::train {
 namespace {
 
 std::atomic<int> first_signal{0};
-std::atomic<bool> over{false};
+std::atomic<bool> shutting_down{false};
 
 bool is_ignored(int signal) {
   struct sigaction action {};
@@ -22,7 +22,7 @@ namespace types {
 
 Interrupt::Interrupt() {
   first_signal = 0;
-  over = false;
+  shutting_down = false;
   sigemptyset(&signals_);
   sigaddset(&signals_, SIGTERM);
   // An ignored signal must not be blocked: sigwait would return it.
@@ -34,7 +34,7 @@ Interrupt::Interrupt() {
 }
 
 Interrupt::~Interrupt() {
-  over = true;
+  shutting_down = true;
   pthread_kill(waiter_.native_handle(), SIGTERM);
   waiter_.join();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -44,7 +44,7 @@ void Interrupt::wait() const {
   while (true) {
     int signal = 0;
     sigwait(&signals_, &signal);
-    if (over) return;
+    if (shutting_down) return;
     int none = 0;
     if (first_signal.compare_exchange_strong(none, signal) || signal == SIGHUP) continue;
     std::signal(signal, SIG_DFL);

@@ -46,7 +46,7 @@ Hooks begin_hooks(Hooks hooks) {
   return hooks;
 }
 
-std::optional<Variable> step_counter(const MonitoredTrainingSessionOptions& options) {
+std::optional<Variable> checked_global_step(const MonitoredTrainingSessionOptions& options) {
   const auto counter = options.global_step ? options.global_step : get_global_step();
   if (options.checkpoint_dir && !counter) {
     throw RuntimeError(
@@ -71,12 +71,12 @@ class MonitoredSessionState {
  public:
   explicit MonitoredSessionState(MonitoredTrainingSessionOptions options)
       : hooks_(begin_hooks(all_hooks(options))),
-        counter_(step_counter(options)),
-        grace_(options.stop_grace_period_secs),
+        counter_(checked_global_step(options)),
+        stop_grace_period_secs_(options.stop_grace_period_secs),
         init_(options.init_op ? *options.init_op : initializers()),
         session_(options.config) {
     session_.run(init_);
-    if (options.checkpoint_dir && !options.checkpoint_dir.continued_from().empty()) {
+    if (options.checkpoint_dir && !options.checkpoint_dir.resumed_from().empty()) {
       options.checkpoint_dir.restore(session_, options.input_files);
     }
     read_step();
@@ -90,7 +90,7 @@ class MonitoredSessionState {
     if (stopped_) return;
     coord_.request_stop();
     try {
-      coord_.join(threads_, {.stop_grace_period_secs = grace_});
+      coord_.join(threads_, {.stop_grace_period_secs = stop_grace_period_secs_});
     } catch (...) {
       if (!failed_) log_exception("a training that was not stopped");  // else already known
     }
@@ -128,7 +128,7 @@ class MonitoredSessionState {
       }
     }
     coord_.request_stop();
-    coord_.join(threads_, {.stop_grace_period_secs = grace_});
+    coord_.join(threads_, {.stop_grace_period_secs = stop_grace_period_secs_});
     if (error != nullptr) std::rethrow_exception(error);
   }
 
@@ -157,10 +157,10 @@ class MonitoredSessionState {
     original_ = fetches;
     std::vector<Fetch> all(fetches.begin(), fetches.end());
     Feeds fed = feeds;
-    std::vector<std::vector<std::size_t>> places;  // indices of each hook's fetches in `all`
+    std::vector<std::vector<std::size_t>> fetch_indices;  // indices of each hook's fetches in `all`
     for (const auto& hook : hooks_) {
       const SessionRunArgs args = hook->before_run(context_);
-      std::vector<std::size_t>& own = places.emplace_back();
+      std::vector<std::size_t>& own = fetch_indices.emplace_back();
       for (const Fetch& fetch : args.fetches) {
         const auto known = std::find_if(
             all.begin(), all.end(), [&](const Fetch& one) { return is_same_fetch(one, fetch); });
@@ -176,7 +176,7 @@ class MonitoredSessionState {
     read_step();
     for (std::size_t i = 0; i < hooks_.size(); ++i) {
       SessionRunValues own{{}, seconds.count()};
-      for (const std::size_t place : places[i]) own.results.push_back(values[place]);
+      for (const std::size_t place : fetch_indices[i]) own.results.push_back(values[place]);
       hooks_[i]->after_run(context_, own);
     }
     original_ = {};
@@ -186,7 +186,7 @@ class MonitoredSessionState {
 
   Hooks hooks_;
   std::optional<Variable> counter_;
-  double grace_;
+  double stop_grace_period_secs_;
   Operation init_;
   Session session_;
   Coordinator coord_;

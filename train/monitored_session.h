@@ -53,7 +53,7 @@ struct MonitoredTrainingSessionOptions {
 /// errors   those of TrainingFolder, Session and Saver; ValueError: an option out of range;
 ///          RuntimeError: a checkpoint_dir without a global step; DataLossError: a damaged
 ///          checkpoint, or input that has changed since
-class MonitoredTrainingSession : public RunForms<MonitoredTrainingSession> {
+class MonitoredTrainingSession : public RunOverloads<MonitoredTrainingSession> {
  public:
   explicit MonitoredTrainingSession(MonitoredTrainingSessionOptions options = {});
   ~MonitoredTrainingSession();
@@ -67,7 +67,7 @@ class MonitoredTrainingSession : public RunForms<MonitoredTrainingSession> {
   /// Runs a step like `Session::run`, in any of its forms, with the hooks around it. Throws
   /// OutOfRangeError at the end of the input, and RuntimeError if the training has already ended.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
-  using RunForms<MonitoredTrainingSession>::run;
+  using RunOverloads<MonitoredTrainingSession>::run;
 
   /// Returns the current step count; without a global step, the number of runs of this session.
   std::int64_t global_step() const;

@@ -25,7 +25,7 @@ std::string without_output_number(const std::string& name) {
 }
 
 /// Returns 1 - decay, as a number if `decay` is one.
-Operand remaining(const Operand& decay, Site site) {
+Operand one_minus_decay(const Operand& decay, Site site) {
   if (const Nested* nested = decay.nested()) {
     if (const auto* number = std::get_if<double>(&nested->value()))
       return Operand(1.0 - *number, site);
@@ -50,7 +50,8 @@ std::string free_name(const std::string& name) {
 }
 
 /// Creates a variable for the bookkeeping of zero_debias, colocated with `average`.
-Variable helper(const Variable& average, const std::string& name, const Shape& shape, Site site) {
+Variable debias_variable(const Variable& average, const std::string& name, const Shape& shape,
+                         Site site) {
   const ColocationScope beside(average.graph(), &average.op().node(), false);
   return get_variable(
       free_name(name), shape,
@@ -59,21 +60,22 @@ Variable helper(const Variable& average, const std::string& name, const Shape& s
 
 /// Updates `average` with the correction of Kingma and Ba 2015, section 3: after t updates from
 /// zero, the average of a constant c with decay b is c (1 - b^t), so it is divided by that factor.
-/// `rest` is 1 - b.
-Tensor assign_debiased(const Variable& average, const Operand& value, const Tensor& rest,
-                       SlotReuse reuse, const std::string& scope_name, Site site) {
+/// `decay_complement` is 1 - b.
+Tensor assign_debiased(const Variable& average, const Operand& value,
+                       const Tensor& decay_complement, SlotReuse reuse,
+                       const std::string& scope_name, Site site) {
   Variable biased, local_step;
   {
     const auto scope = variable_scope(without_output_number(average.name()), {}, site);
-    if (reuse == SlotReuse::find_or_make) scope->allow_new_variables();
-    biased = helper(average, "biased", average.shape(), site);
-    local_step = helper(average, "local_step", Shape{}, site);
+    if (reuse == SlotReuse::find_or_create) scope->allow_new_variables();
+    biased = debias_variable(average, "biased", average.shape(), site);
+    local_step = debias_variable(average, "local_step", Shape{}, site);
   }
   const Tensor distance = Operand(biased, site) - value;
-  const Tensor step = Operand(distance, site) * rest;
+  const Tensor step = Operand(distance, site) * decay_complement;
   const Tensor new_biased = assign_sub(biased, step, {}, site);
   const Tensor steps = assign_add(local_step, Operand(1, site), {}, site);
-  const Tensor decay = Operand(1.0, site) - rest;
+  const Tensor decay = Operand(1.0, site) - decay_complement;
   const Tensor left = pow(decay, steps, {}, site);
   const Tensor factor = Operand(1, site) - left;
   const Tensor corrected = Operand(new_biased, site) / factor;
@@ -84,13 +86,13 @@ Tensor assign_average(const Variable& variable, const Operand& value, const Oper
                       const AssignMovingAverageOptions& options, SlotReuse reuse, Site site) {
   Graph& graph = variable.graph();
   const NameScope scope(graph, options.name.empty() ? "AssignMovingAvg" : options.name, site);
-  const Tensor given = convert_operand(graph, remaining(decay, site), "decay", std::nullopt);
-  const Tensor rest = cast(given, variable.dtype(), {}, site);
+  const Tensor given = convert_operand(graph, one_minus_decay(decay, site), "decay", std::nullopt);
+  const Tensor decay_complement = cast(given, variable.dtype(), {}, site);
   if (options.zero_debias) {
-    return assign_debiased(variable, value, rest, reuse, scope.name(), site);
+    return assign_debiased(variable, value, decay_complement, reuse, scope.name(), site);
   }
   const Tensor distance = Operand(variable, site) - value;
-  const Tensor step = Operand(distance, site) * rest;
+  const Tensor step = Operand(distance, site) * decay_complement;
   return assign_sub(variable, step, {.name = scope.name()}, site);
 }
 
@@ -117,7 +119,7 @@ ExponentialMovingAverage::ExponentialMovingAverage(ScalarOperand decay,
       options_(std::move(options)) {}
 
 Variable ExponentialMovingAverage::make_shadow(const Averaged& var, Site site) {
-  const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_make;
+  const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_create;
   Graph& graph = var.op().graph();
   const InitScope outside(graph);
   if (var.variable()) {
@@ -175,7 +177,7 @@ Operation ExponentialMovingAverage::apply(const AveragedList& var_list, Site sit
   std::vector<Operation> updates;
   for (const Averaged& var : averaged) {
     const AssignMovingAverageOptions options{.zero_debias = debiased.contains(key_of(var))};
-    const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_make;
+    const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_create;
     updates.push_back(assign_average(averages_.at(key_of(var)), Operand(var.value(), site), decay,
                                      options, reuse, site)
                           .op());

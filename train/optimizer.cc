@@ -40,13 +40,13 @@ std::string why_no_variables(const OptionalVariables& var_list) {
 /// Returns the explanations of why_none for the first variables.
 std::string why_no_gradients(const Tensor& loss, const std::vector<GradAndVar>& pairs,
                              const OptionalVariables& var_list, Site site) {
-  constexpr std::size_t kTold = 3;
+  constexpr std::size_t kMaxReasons = 3;
   std::string text;
-  for (std::size_t i = 0; i < pairs.size() && i < kTold; ++i) {
+  for (std::size_t i = 0; i < pairs.size() && i < kMaxReasons; ++i) {
     if (i > 0) text += "; ";
     text += why_none(loss, pairs[i].var, {.var_list = var_list}, site).text;
   }
-  if (pairs.size() > kTold) text += fmt::format("; and {} more", pairs.size() - kTold);
+  if (pairs.size() > kMaxReasons) text += fmt::format("; and {} more", pairs.size() - kMaxReasons);
   return text;
 }
 
@@ -69,7 +69,7 @@ bool none_present(const std::vector<GradAndVar>& pairs) {
 }
 
 /// Adds the assignment that applies the variable's constraint to its value after `update`.
-Operation constrained(const Variable& variable, const Operation& update, Site site) {
+Operation apply_constraint(const Variable& variable, const Operation& update, Site site) {
   const ControlDependencies after(variable.graph(), std::vector<Node*>{&update.node()});
   return assign(variable, variable.constraint()(variable), {}, site).op();
 }
@@ -168,7 +168,7 @@ Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_va
     const Operation update = gradient->is_dense()
                                  ? apply_dense(gradient->dense(), variable, site)
                                  : apply_sparse(gradient->slices(), variable, site);
-    updates.push_back(variable.constraint() ? constrained(variable, update, site) : update);
+    updates.push_back(variable.constraint() ? apply_constraint(variable, update, site) : update);
   }
   Operation train_op;
   if (!options.global_step) {
@@ -242,7 +242,7 @@ Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
   const Key key{variable.graph().uid(), variable.name()};
   const auto existing = slots.find(key);
   if (existing != slots.end()) return existing->second;
-  const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_make;
+  const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_create;
   const Variable made = create_slot(variable.op(), name_, initializer, variable.shape(),
                                     variable.dtype(), true, reuse, site);
   slots.emplace(key, made);

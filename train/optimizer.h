@@ -169,7 +169,7 @@ class MomentumOptimizer final : public Optimizer {
 
   Operand learning_rate_, momentum_;
   bool use_nesterov_;
-  Tensor rate_, factor_;
+  Tensor rate_, momentum_tensor_;
 };
 
 }  // namespace towerflow::train::types

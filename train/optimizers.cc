@@ -43,13 +43,13 @@ void MomentumOptimizer::create_slots(const std::vector<Variable>& variables, Sit
 
 void MomentumOptimizer::prepare(Graph& graph, Site) {
   rate_ = convert_operand(graph, learning_rate_, "learning_rate", std::nullopt);
-  factor_ = convert_operand(graph, momentum_, "momentum", std::nullopt);
+  momentum_tensor_ = convert_operand(graph, momentum_, "momentum", std::nullopt);
 }
 
 Operation MomentumOptimizer::apply_dense(const Tensor& gradient, const Variable& variable,
                                          Site site) {
   const Tensor rate = cast(rate_, variable.dtype(), {}, site);
-  const Tensor factor = cast(factor_, variable.dtype(), {}, site);
+  const Tensor factor = cast(momentum_tensor_, variable.dtype(), {}, site);
   return apply_momentum(variable, *get_slot(variable, "momentum"), rate, gradient, factor, "",
                         {.use_locking = use_locking(), .use_nesterov = use_nesterov_}, site);
 }
@@ -57,7 +57,7 @@ Operation MomentumOptimizer::apply_dense(const Tensor& gradient, const Variable&
 Operation MomentumOptimizer::apply_sparse(const IndexedSlices& gradient, const Variable& variable,
                                           Site site) {
   const Tensor rate = cast(rate_, variable.dtype(), {}, site);
-  const Tensor factor = cast(factor_, variable.dtype(), {}, site);
+  const Tensor factor = cast(momentum_tensor_, variable.dtype(), {}, site);
   return sparse_apply_momentum(variable, *get_slot(variable, "momentum"), rate, gradient.values,
                                gradient.indices, factor, "",
                                {.use_locking = use_locking(), .use_nesterov = use_nesterov_}, site);

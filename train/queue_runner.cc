@@ -77,9 +77,9 @@ class QueueRunner::Membership {
 ///
 /// Everything needed is prepared when the threads are created. Later there may be no memory or a
 /// graph that can no longer be planned, but threads waiting in the queue must still be woken.
-class QueueRunner::End {
+class QueueRunner::QueueCloser {
  public:
-  End(Session& session, const QueueRunner& runner)
+  QueueCloser(Session& session, const QueueRunner& runner)
       : resources_(session.shared_resources()),
         close_(session.make_callable({runner.close_op()})),
         cancel_(session.make_callable({runner.cancel_op()})) {
@@ -121,7 +121,7 @@ class QueueRunner::End {
 struct QueueRunner::Job {
   std::shared_ptr<State> state;
   std::shared_ptr<Membership> member;
-  std::shared_ptr<End> end;
+  std::shared_ptr<QueueCloser> end;
   Callable enqueue{};
   Coordinator* coord = nullptr;
   std::shared_ptr<Cancellation> interrupted = std::make_shared<Cancellation>();
@@ -141,14 +141,14 @@ struct QueueRunner::Job {
 
  private:
   /// Removes this thread from the turns when it ends for any reason, so that the others go on.
-  class LeavesTurns {
+  class TurnsRemover {
    public:
-    explicit LeavesTurns(const Job& job) : job_(job) {}
-    ~LeavesTurns() {
+    explicit TurnsRemover(const Job& job) : job_(job) {}
+    ~TurnsRemover() {
       if (job_.turns != nullptr) job_.turns->remove_thread(job_.turn);
     }
-    LeavesTurns(const LeavesTurns&) = delete;
-    LeavesTurns& operator=(const LeavesTurns&) = delete;
+    TurnsRemover(const TurnsRemover&) = delete;
+    TurnsRemover& operator=(const TurnsRemover&) = delete;
 
    private:
     const Job& job_;
@@ -161,7 +161,7 @@ struct QueueRunner::Job {
   /// Runs the enqueue operation until the input ends (returns true) or a stop is requested (returns
   /// false). Throws any other error.
   bool fill() const {
-    const LeavesTurns leaves(*this);
+    const TurnsRemover leaves(*this);
     while (!should_stop()) {
       try {
         enqueue();
@@ -234,7 +234,7 @@ std::vector<Thread> QueueRunner::create_threads(Session& session, CreateThreadsO
   const auto resources = session.shared_resources();
   const auto members = join(resources);
   if (members.empty()) return {};
-  const auto end = std::make_shared<End>(session, *this);
+  const auto end = std::make_shared<QueueCloser>(session, *this);
   const EnqueueTurns turns = make_enqueue_turns(*resources, state_->enqueue_ops);
   std::vector<Thread> threads;
   try {

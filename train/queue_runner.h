@@ -59,7 +59,7 @@ class QueueRunner {
  private:
   struct State;
   class Membership;
-  class End;
+  class QueueCloser;
   struct Job;
   /// Returns a membership per thread to create; none if threads of the session still run.
   std::vector<std::shared_ptr<Membership>> join(const std::shared_ptr<ResourceStore>& session);

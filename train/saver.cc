@@ -31,7 +31,7 @@ double unix_seconds() {
 }
 
 /// Returns an identity of `filename`, colocated with it, that runs after `save`.
-Tensor after_save(const Operation& save, const Tensor& filename, Site site) {
+Tensor filename_after_save(const Operation& save, const Tensor& filename, Site site) {
   Graph& graph = filename.graph();
   const NameScope scope(graph, "control_dependency", site);
   const ColocationScope beside(graph, &filename.node(), false);
@@ -48,7 +48,7 @@ Tensor add_save(const Tensor& filename, const std::vector<Saveable>& saveables, 
       tensors.push_back(spec.tensor);
     }
   }
-  return after_save(save_v2(filename, names, tensors, {}, site), filename, site);
+  return filename_after_save(save_v2(filename, names, tensors, {}, site), filename, site);
 }
 
 Operation add_restore(const Tensor& filename, const std::vector<Saveable>& saveables, Site site) {
@@ -93,8 +93,8 @@ void check_names(const std::string& save_path, const SaverSaveOptions& options) 
 struct Saver::State {
   struct KeptCheckpoint {
     std::string path;
-    double saved = 0;  // seconds since 1970
-    bool own = true;   // saved by this Saver, not recovered from a list
+    double saved = 0;        // seconds since 1970
+    bool saved_here = true;  // saved by this Saver, not recovered from a list
   };
 
   SaverOptions options;
@@ -104,9 +104,9 @@ struct Saver::State {
   SaverDef def;
   std::vector<KeptCheckpoint> kept;  // oldest first
   std::vector<KeptCheckpoint> to_be_deleted;
-  double next_preserved = 0;  // a checkpoint saved after this time is kept
-  bool tidied = false;        // whether leftovers of killed processes were deleted
-  bool warned = false;        // whether the warning about checkpoints outside the folder was logged
+  double next_checkpoint_time = 0;  // a checkpoint saved after this time is kept
+  bool leftovers_removed = false;   // whether leftovers of killed processes were deleted
+  bool warned = false;  // whether the warning about checkpoints outside the folder was logged
 
   void build(const std::vector<Saveable>& saveables, Site site);
   std::string checkpoint_path(Session& session, const std::string& save_path,
@@ -156,9 +156,9 @@ void Saver::State::record(const std::string& path) {
 std::optional<std::string> Saver::State::next_to_delete(const std::string& folder) {
   if (to_be_deleted.empty()) return std::nullopt;
   const KeptCheckpoint& oldest = to_be_deleted.front();
-  if (oldest.saved > next_preserved) {
-    next_preserved += options.keep_checkpoint_every_n_hours * 3600;
-  } else if (oldest.own) {
+  if (oldest.saved > next_checkpoint_time) {
+    next_checkpoint_time += options.keep_checkpoint_every_n_hours * 3600;
+  } else if (oldest.saved_here) {
     return oldest.path;
   } else if (is_in_folder(oldest.path, folder)) {
     // Built from `folder`, so that no link in the recorded path can redirect the deletion.
@@ -188,7 +188,8 @@ std::int64_t GlobalStep::value(Session& session) const {
 Saver::Saver(SaverOptions options, Site site) : state_(std::make_shared<State>()) {
   const VarList list = options.var_list ? *options.var_list : VarList::all();
   state_->options = std::move(options);
-  state_->next_preserved = unix_seconds() + state_->options.keep_checkpoint_every_n_hours * 3600;
+  state_->next_checkpoint_time =
+      unix_seconds() + state_->options.keep_checkpoint_every_n_hours * 3600;
   state_->empty = list.empty();
   if (!state_->empty)
     state_->build(list.saveables(), site);
@@ -200,7 +201,8 @@ Saver Saver::from_nodes(const Tensor& filename, const Tensor& saved, const Opera
                         SaverOptions options) {
   auto state = std::make_shared<State>();
   state->options = std::move(options);
-  state->next_preserved = unix_seconds() + state->options.keep_checkpoint_every_n_hours * 3600;
+  state->next_checkpoint_time =
+      unix_seconds() + state->options.keep_checkpoint_every_n_hours * 3600;
   state->filename = filename;
   state->saved = saved;
   state->restored = restored;
@@ -236,7 +238,7 @@ std::string Saver::save_values(Session& session, const std::string& save_path,
   const std::string folder = parent_of(save_path);
   std::error_code ignored;
   fs::create_directory(folder, ignored);  // creates only the last level, as TensorFlow does
-  if (!std::exchange(state_->tidied, true)) remove_unlisted_checkpoints(folder);
+  if (!std::exchange(state_->leftovers_removed, true)) remove_unlisted_checkpoints(folder);
   auto mark = mark_unlisted(path, options.write_state ? options.latest_filename : "",
                             LockFile::Others::wait);
   try {
@@ -255,11 +257,11 @@ std::string Saver::save_values(Session& session, const std::string& save_path,
   const std::optional<std::string> old = state_->next_to_delete(folder);
   const std::optional<LockFile> old_mark =
       old ? mark_unlisted(*old, options.latest_filename, LockFile::Others::refuse) : std::nullopt;
-  if (mark) mark->set_kept(true);  // so that it stays if the state file cannot be written
+  if (mark) mark->set_keep_file(true);  // so that it stays if the state file cannot be written
   update_checkpoint_state(fs::path(save_path).parent_path(), path, last_checkpoints(),
                           {.latest_filename = options.latest_filename,
                            .save_relative_paths = state_->options.save_relative_paths});
-  if (mark) mark->set_kept(false);
+  if (mark) mark->set_keep_file(false);
   // A checkpoint that another process is using is left for that process to delete.
   if (old && !(old_mark && old_mark->state() == LockFile::State::taken)) remove_checkpoint(*old);
   if (old) state_->to_be_deleted.erase(state_->to_be_deleted.begin());

@@ -16,7 +16,7 @@
 namespace towerflow::train {
 namespace {
 
-Tensor as_initial(Graph& graph, const Operand& learning_rate) {
+Tensor convert_learning_rate(Graph& graph, const Operand& learning_rate) {
   return convert_operand(graph, learning_rate, "initial_learning_rate", std::nullopt);
 }
 
@@ -33,7 +33,7 @@ struct Decay {
 
 Decay decay_of(Graph& graph, const Operand& learning_rate, const Operand& global_step,
                const Operand& decay_steps, const Operand& decay_rate, bool staircase, Site site) {
-  const Tensor initial = as_initial(graph, learning_rate);
+  const Tensor initial = convert_learning_rate(graph, learning_rate);
   const Tensor steps = cast(decay_steps, initial.dtype(), {}, site);
   const Tensor rate = cast(decay_rate, initial.dtype(), {}, site);
   const Tensor now = cast(global_step, initial.dtype(), {}, site);
@@ -51,7 +51,7 @@ std::vector<Tensor> as_tensors(Graph& graph, const OperandList& list) {
 
 /// Returns `boundary` in the dtype of `x`. Throws ValueError unless it has that dtype or is an
 /// int32 to cast to int64.
-Tensor comparable(const Tensor& boundary, const Tensor& x, Site site) {
+Tensor cast_boundary(const Tensor& boundary, const Tensor& x, Site site) {
   if (boundary.dtype() == x.dtype()) return boundary;
   if (boundary.dtype() == DType::int32 && x.dtype() == DType::int64) {
     return cast(boundary, x.dtype(), {}, site);
@@ -107,7 +107,7 @@ Tensor polynomial_decay(const Operand& learning_rate, const Operand& global_step
                         const Operand& decay_steps, PolynomialDecayOptions options, Site site) {
   Graph& graph = graph_of(learning_rate, global_step);
   const NameScope scope(graph, name_or_default(options.name, "PolynomialDecay"), site);
-  const Tensor initial = as_initial(graph, learning_rate);
+  const Tensor initial = convert_learning_rate(graph, learning_rate);
   const Tensor end = cast(options.end_learning_rate, initial.dtype(), {}, site);
   const Tensor power = cast(options.power, initial.dtype(), {}, site);
   Tensor now = cast(global_step, initial.dtype(), {}, site);
@@ -130,7 +130,7 @@ Tensor cosine_decay(const Operand& learning_rate, const Operand& global_step,
                     const Operand& decay_steps, CosineDecayOptions options, Site site) {
   Graph& graph = graph_of(learning_rate, global_step);
   const NameScope scope(graph, name_or_default(options.name, "CosineDecay"), site);
-  const Tensor initial = as_initial(graph, learning_rate);
+  const Tensor initial = convert_learning_rate(graph, learning_rate);
   const Tensor steps = cast(decay_steps, initial.dtype(), {}, site);
   Tensor now = cast(global_step, initial.dtype(), {}, site);
   now = minimum(now, steps, {}, site);
@@ -156,7 +156,7 @@ Tensor piecewise_constant(const Operand& x, const OperandList& boundaries,
   std::vector<Tensor> limits = as_tensors(graph, boundaries);
   const std::vector<Tensor> picks = as_tensors(graph, values);
   const Tensor at = convert_operand(graph, x, "", std::nullopt);
-  for (Tensor& limit : limits) limit = comparable(limit, at, site);
+  for (Tensor& limit : limits) limit = cast_boundary(limit, at, site);
   require_one_dtype(picks, site);
   const NameScope scope(graph, name_or_default(options.name, "PiecewiseConstant"), site);
   Tensor picked = picks.back();

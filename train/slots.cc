@@ -28,7 +28,7 @@ Variable create_slot(const Operation& primary, const std::string& name, const In
                      const Shape& shape, DType dtype, bool colocate, SlotReuse reuse, Site site) {
   const auto scope =
       variable_scope(std::nullopt, {.default_name = primary.name() + "/" + name}, site);
-  if (reuse == SlotReuse::find_or_make) scope->allow_new_variables();
+  if (reuse == SlotReuse::find_or_create) scope->allow_new_variables();
   scope->set_partitioner({});  // a slot is whole, or belongs to one part of its variable
   std::optional<ColocationScope> beside;
   if (colocate) beside.emplace(primary.graph(), &primary.node(), false);

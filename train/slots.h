@@ -11,7 +11,7 @@ namespace towerflow::train {
 ///
 /// By default existing slots are used, as in TensorFlow, and missing ones are created; with
 /// `strict`, a missing slot is an error, as in TensorFlow.
-enum class SlotReuse { find_or_make, strict };
+enum class SlotReuse { find_or_create, strict };
 
 /// Creates or finds a non-trainable variable that belongs to `primary`, a variable or other
 /// operation. It is named after both in the open variable scope: `w/Momentum`. All slots of

@@ -16,7 +16,7 @@ namespace towerflow::train {
 
 struct Thread::State {
   std::string name;
-  std::string ended_with;  // error prefix, made early: there may be no memory at the end
+  std::string error_prefix;  // error prefix, made early: there may be no memory at the end
   std::function<void()> body;
   std::function<void()> interrupt;
   std::mutex mutex;
@@ -35,7 +35,7 @@ struct Thread::State {
     try {
       body();
     } catch (...) {
-      log_exception(ended_with);
+      log_exception(error_prefix);
     }
     std::lock_guard lock(mutex);
     ended = true;
@@ -45,7 +45,7 @@ struct Thread::State {
 
 Thread::Thread(std::string name, std::function<void()> body, std::function<void()> interrupt)
     : state_(std::make_shared<State>()) {
-  state_->ended_with = fmt::format("thread {} ended with", name);
+  state_->error_prefix = fmt::format("thread {} ended with", name);
   state_->name = std::move(name);
   state_->body = std::move(body);
   state_->interrupt = std::move(interrupt);
@@ -77,7 +77,7 @@ void Thread::join() {
 bool Thread::join_for(double seconds) {
   std::unique_lock lock(state_->mutex);
   if (!state_->started) return true;
-  return state_->ended_changed.wait_for(lock, waiting_time(seconds),
+  return state_->ended_changed.wait_for(lock, wait_duration(seconds),
                                         [this] { return state_->ended; });
 }
 

@@ -43,8 +43,8 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 /// Returns whether all input positions in a checkpoint are in `files`.
-bool reads(const TensorBundleReader& reader, const std::vector<Saveable>& saveables,
-           std::span<const std::string> files) {
+bool input_positions_in(const TensorBundleReader& reader, const std::vector<Saveable>& saveables,
+                        std::span<const std::string> files) {
   for (const auto& saveable : saveables) {
     const std::string next = saveable->name() + "/next";  // "file:byte" of a position
     if (!next.starts_with("_input/")) continue;
@@ -59,7 +59,7 @@ bool reads(const TensorBundleReader& reader, const std::vector<Saveable>& saveab
   return true;
 }
 
-FolderLock locked(const std::string& path) {
+FolderLock make_and_lock_folder(const std::string& path) {
   make_folder(path);
   return FolderLock(path);
 }
@@ -70,15 +70,15 @@ namespace types {
 
 struct TrainingFolder::State {
   State(std::string folder, const TrainingFolderOptions& options)
-      : path(std::move(folder)), lock(locked(path)) {
+      : path(std::move(folder)), lock(make_and_lock_folder(path)) {
     const auto found = latest_checkpoint(path);
     replaces = found && options.restart;
-    if (found && !replaces) continued_from = *found;
+    if (found && !replaces) resumed_from = *found;
   }
 
   std::string path;
   FolderLock lock;  // taken before reading anything that another run may change
-  std::string continued_from, checkpoint;
+  std::string resumed_from, checkpoint;
   bool replaces = false;
   std::optional<Saver> saver;
 };
@@ -89,7 +89,7 @@ TrainingFolder::TrainingFolder(const Text& path, TrainingFolderOptions options)
     : state_(path.str().empty() ? nullptr : std::make_shared<State>(path.str(), options)) {}
 
 const std::string& TrainingFolder::path() const { return state_->path; }
-const std::string& TrainingFolder::continued_from() const { return state_->continued_from; }
+const std::string& TrainingFolder::resumed_from() const { return state_->resumed_from; }
 bool TrainingFolder::replaces() const { return state_->replaces; }
 const std::string& TrainingFolder::checkpoint() const { return state_->checkpoint; }
 
@@ -112,7 +112,7 @@ void TrainingFolder::use(std::optional<Saver> saver) {
 }
 
 void TrainingFolder::restore(Session& session, std::span<const std::string> input_files) {
-  const std::string& checkpoint = state_->checkpoint = state_->continued_from;
+  const std::string& checkpoint = state_->checkpoint = state_->resumed_from;
   const TensorBundleReader reader(checkpoint);
   const auto is_in_checkpoint = [&](const Saveable& saveable) {
     const auto& specs = saveable->specs();
@@ -121,7 +121,7 @@ void TrainingFolder::restore(Session& session, std::span<const std::string> inpu
   };
   const auto saveables = VarList::all().saveables();
   const bool complete = std::all_of(saveables.begin(), saveables.end(), is_in_checkpoint);
-  if (complete && (input_files.empty() || reads(reader, saveables, input_files))) {
+  if (complete && (input_files.empty() || input_positions_in(reader, saveables, input_files))) {
     state_->saver->restore(session, checkpoint);
     return;
   }

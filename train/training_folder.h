@@ -41,7 +41,7 @@ class TrainingFolder {
   explicit operator bool() const { return state_ != nullptr; }
   const std::string& path() const;
   /// Path prefix of the checkpoint that the training resumes from; empty if it starts over.
-  const std::string& continued_from() const;
+  const std::string& resumed_from() const;
   /// Returns whether there is a checkpoint that is not resumed from; false after the first save.
   bool replaces() const;
   /// Path prefix of the checkpoint restored or saved last; empty before that.
@@ -51,7 +51,7 @@ class TrainingFolder {
   /// global variables of the default graph and its input positions. Calls after the first do
   /// nothing.
   void use(std::optional<Saver> saver = std::nullopt);
-  /// Restores variables and input positions from `continued_from`. If that checkpoint lacks the
+  /// Restores variables and input positions from `resumed_from`. If that checkpoint lacks the
   /// position of a queue, or has positions in files other than `input_files` (unless that is
   /// empty), restores only the variables and logs a warning that the input starts over.
   void restore(Session& session, std::span<const std::string> input_files = {});

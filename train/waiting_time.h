@@ -7,7 +7,7 @@ namespace towerflow::train {
 
 /// Converts `seconds` to a duration that can be waited for: at least zero, and at most about 30
 /// years, since longer ones overflow the clock.
-inline std::chrono::duration<double> waiting_time(double seconds) {
+inline std::chrono::duration<double> wait_duration(double seconds) {
   return std::chrono::duration<double>(std::min(std::max(0.0, seconds), 1e9));
 }
 

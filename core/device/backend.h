@@ -13,7 +13,7 @@
 namespace towerflow {
 
 /// Maximum number of devices of one kind in a session; a larger number is taken for a typo.
-inline constexpr int kMostDevices = 1024;
+inline constexpr int kMaxDevices = 1024;
 
 /// A kind of device: its memory, queues, events and kernels. It knows nothing of graphs.
 class Backend {
@@ -23,7 +23,7 @@ class Backend {
   /// Describes one of its devices with an article: "a simulated accelerator".
   virtual const char* kind() const = 0;
   /// Returns whether its devices replace devices of type `wanted` if there are none.
-  virtual bool stands_in_for(const std::string& wanted) const {
+  virtual bool replaces_type(const std::string& wanted) const {
     static_cast<void>(wanted);
     return false;
   }

@@ -50,7 +50,7 @@ class Event {
 };
 
 /// One use of an event. It stays valid when the event is reused: the work has ended then.
-struct Moment {
+struct EventUse {
   std::shared_ptr<Event> event;
   std::uint64_t use = 0;
   const Queue* queue = nullptr;  ///< the queue that recorded it

@@ -6,7 +6,7 @@
 
 namespace towerflow {
 
-Shape found_shape(const Shape& found, const Shape& said) {
+Shape merge_declared_shape(const Shape& found, const Shape& said) {
   if (auto both = found.merged(said)) return *std::move(both);
   throw errors::InvalidArgumentError(
       fmt::format("the result has the shape {}, but the graph expects {}", found.text(),

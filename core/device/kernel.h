@@ -37,7 +37,7 @@ class LateOutputs {
 
 /// Merges the shape that a run found with the one the graph declares. Throws InvalidArgumentError
 /// if they contradict each other, as after a wrong set_shape.
-Shape found_shape(const Shape& found, const Shape& said);
+Shape merge_declared_shape(const Shape& found, const Shape& said);
 
 /// The arguments of one launch.
 struct LaunchArgs {
@@ -50,9 +50,9 @@ struct LaunchArgs {
 
   /// Returns the memory for output `index`, whose shape the kernel has found; `said` is the shape
   /// that the graph declares.
-  void* memory_for(std::size_t index, const Shape& found, const Shape& said) const {
+  void* output_memory(std::size_t index, const Shape& found, const Shape& said) const {
     if (outputs[index] != nullptr && found == said) return outputs[index];
-    const Shape shape = found_shape(found, said);
+    const Shape shape = merge_declared_shape(found, said);
     return outputs[index] != nullptr ? outputs[index] : late->allocate(index, shape);
   }
   template <class T>

@@ -35,7 +35,7 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
 /// Returns the offset at which a large block begins in its pages. An update reads and writes a
 /// variable, its slots and its gradients side by side. If they all began at the same offset of a
 /// page, the processor would take each load to depend on a preceding store (4 KiB aliasing).
-std::size_t next_skew() {
+std::size_t next_page_offset() {
   constexpr std::size_t kStep = 4096 + 5 * kAlignment, kPlaces = 31;
   static std::atomic<std::size_t> blocks{0};
   return blocks.fetch_add(1, std::memory_order_relaxed) % kPlaces * kStep;
@@ -147,7 +147,7 @@ std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
   static auto* slabs = new Slabs;  // blocks may outlive every static object
   const std::size_t wanted = rounded_up(std::max<std::size_t>(bytes, 1), kAlignment);
   if (wanted <= kSmall) return slabs->take(wanted);
-  const std::size_t skew = next_skew();
+  const std::size_t skew = next_page_offset();
   auto pages = std::make_shared<Pages>(wanted + skew);
   std::byte* start = pages->start() + skew;
   return {std::move(pages), start};

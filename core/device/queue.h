@@ -43,7 +43,7 @@ class Queue {
   /// does nothing more and CancelledError is thrown here or reported by `synchronize`.
   virtual void wait(Event& event, Cancellation& cancellation) = 0;
   /// Does the same for an event use recorded by another run.
-  virtual void wait(const Moment& moment, Cancellation& cancellation) = 0;
+  virtual void wait(const EventUse& moment, Cancellation& cancellation) = 0;
   /// Returns whether `synchronize` would report an error, so that enqueueing more is pointless.
   virtual bool failed() const { return false; }
   /// Waits until everything enqueued so far has ended and returns its first error.

@@ -19,16 +19,16 @@ double thread_cpu_seconds() {
 
 void QueueClock::begin(Span* span) {
   span_ = span;
-  computes_ = true;
+  is_computation_ = true;
   if (span != nullptr) {
     span->begin = wall_clock_seconds();
     span->virtual_begin = now_;
   }
-  computed_ = thread_cpu_seconds();
+  cpu_time_at_begin_ = thread_cpu_seconds();
 }
 
 void QueueClock::end() {
-  if (computes_) now_ += (thread_cpu_seconds() - computed_) * pace_.slowdown;
+  if (is_computation_) now_ += (thread_cpu_seconds() - cpu_time_at_begin_) * pace_.slowdown;
   if (span_ != nullptr) {
     span_->end = wall_clock_seconds();
     span_->virtual_end = now_;

@@ -36,12 +36,12 @@ class QueueClock {
   void begin(Span* span);
   void copied(std::size_t bytes) {
     now_ += pace_.copy_seconds(bytes);
-    computes_ = false;
+    is_computation_ = false;
   }
   /// Advances to the virtual time at which an awaited event was recorded.
   void waited(double time) {
     if (time > now_) now_ = time;
-    computes_ = false;
+    is_computation_ = false;
   }
   void end();
   /// Returns the time of the virtual clock.
@@ -51,8 +51,8 @@ class QueueClock {
   Pace pace_;
   double now_ = 0;
   Span* span_ = nullptr;
-  double computed_ = 0;  // CPU time of this thread when the instruction began
-  bool computes_ = true;
+  double cpu_time_at_begin_ = 0;  // CPU time of this thread when the instruction began
+  bool is_computation_ = true;
 };
 
 }  // namespace towerflow

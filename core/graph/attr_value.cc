@@ -59,7 +59,7 @@ template <class T>
 inline constexpr bool kIsList<std::vector<T>> = true;
 
 template <class T>
-std::string one_text(const T& value) {
+std::string element_text(const T& value) {
   if constexpr (std::is_same_v<T, DType>)
     return dtype_name(value);
   else if constexpr (std::is_same_v<T, Shape> || std::is_same_v<T, Array>)
@@ -74,15 +74,16 @@ std::size_t hash_combine(std::size_t seed, std::size_t hash) {
   return seed ^ (hash + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
 }
 
-std::size_t one_hash(const Shape& shape) {
+std::size_t element_hash(const Shape& shape) {
   std::size_t hash = shape.has_rank() ? shape.rank() + 1 : 0;
   for (const Dim& dim : shape.dims())
     hash = hash_combine(hash, std::hash<std::int64_t>{}(dim.size()));
   return hash;
 }
 
-std::size_t one_hash(const Array& array) {
-  std::size_t hash = hash_combine(static_cast<std::size_t>(array.dtype()), one_hash(array.shape()));
+std::size_t element_hash(const Array& array) {
+  std::size_t hash =
+      hash_combine(static_cast<std::size_t>(array.dtype()), element_hash(array.shape()));
   if (array.dtype() == DType::string) {
     const auto count = std::min<std::int64_t>(array.elements(), kHashedBytes / 64);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -97,7 +98,7 @@ std::size_t one_hash(const Array& array) {
 }
 
 template <class T>
-std::size_t one_hash(const T& value) {
+std::size_t element_hash(const T& value) {
   return std::hash<T>{}(value);
 }
 
@@ -129,11 +130,11 @@ std::string attr_text(const AttrValue& value) {
         if constexpr (kIsList<T>) {
           std::string text = "[";
           for (const typename T::value_type& item : held) {
-            text += (text.size() > 1 ? ", " : "") + one_text(item);
+            text += (text.size() > 1 ? ", " : "") + element_text(item);
           }
           return text + "]";
         } else {
-          return one_text(held);
+          return element_text(held);
         }
       },
       value.held());
@@ -144,10 +145,11 @@ std::size_t attr_hash(const AttrValue& value) {
       []<class T>(const T& held) {
         if constexpr (kIsList<T>) {
           std::size_t all = held.size();
-          for (const typename T::value_type& item : held) all = hash_combine(all, one_hash(item));
+          for (const typename T::value_type& item : held)
+            all = hash_combine(all, element_hash(item));
           return all;
         } else {
-          return one_hash(held);
+          return element_hash(held);
         }
       },
       value.held());

@@ -31,7 +31,7 @@ std::string without_slash(std::string scope) {
 }
 
 /// Returns the collection keys by name of operation, without the index of tensors and variables.
-std::map<std::string, std::vector<std::string>> listings_of(const Graph& graph) {
+std::map<std::string, std::vector<std::string>> collection_keys_by_op(const Graph& graph) {
   std::map<std::string, std::vector<std::string>> found;
   for (const std::string& key : graph.collections().keys()) {
     for (const CollectionItem& item : graph.collections().all(key)) {
@@ -95,7 +95,7 @@ std::vector<std::string> strip_scopes(const std::vector<std::string>& names,
 }  // namespace
 
 GraphDescription::GraphDescription(const Graph& graph) {
-  const auto listings = listings_of(graph);
+  const auto listings = collection_keys_by_op(graph);
   for (const Operation& operation : graph.get_operations()) {
     const Node& node = operation.node();
     OpDescription op{.name = node.name,
@@ -266,11 +266,11 @@ ScopeDifference GraphDescription::difference(const std::string& a, const std::st
   // A device difference of most operations is reported only once: towers differ in it by design.
   for (const auto& [what, count] : how_often) {
     if (what.starts_with("device: ") && count > 1 && 2 * count > result.in_both) {
-      result.everywhere.push_back(what);
+      result.common_device_changes.push_back(what);
     }
   }
   for (auto& one : changed) {
-    const auto& all = result.everywhere;
+    const auto& all = result.common_device_changes;
     if (std::find(all.begin(), all.end(), one.what) == all.end()) {
       result.changed.push_back(std::move(one));
     }
@@ -287,7 +287,7 @@ std::string ScopeDifference::text() const {
   if (same_structure()) text += ", which are the same";
   if (left_out > 0) text += fmt::format("; {} of gradients and updates left out", left_out);
   text += "\n";
-  for (const std::string& what : everywhere) text += fmt::format("  most: {}\n", what);
+  for (const std::string& what : common_device_changes) text += fmt::format("  most: {}\n", what);
   for (const std::string& name : only_a) text += fmt::format("  only in '{}': {}\n", a, name);
   for (const std::string& name : only_b) text += fmt::format("  only in '{}': {}\n", b, name);
   for (const Changed& one : changed) text += fmt::format("  {}: {}\n", one.name, one.what);

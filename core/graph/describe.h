@@ -44,7 +44,7 @@ struct ScopeDifference {
   std::vector<std::string> only_a, only_b;  ///< names without the scope
   std::vector<Changed> changed;
   /// Device differences that most operations share: "device: /device:GPU:0 against /device:GPU:1".
-  std::vector<std::string> everywhere;
+  std::vector<std::string> common_device_changes;
 
   bool same_structure() const;
   std::string text() const;

@@ -23,7 +23,7 @@ class Distinct {
     values_.push_back(value);
     if (!hashed_.empty()) {
       hashed_.insert(value);
-    } else if (values_.size() > kFew) {
+    } else if (values_.size() > kMaxLinear) {
       hashed_.insert(values_.begin(), values_.end());
     }
   }
@@ -35,10 +35,10 @@ class Distinct {
   }
 
  private:
-  static constexpr std::size_t kFew = 16;
+  static constexpr std::size_t kMaxLinear = 16;
 
   std::vector<T> values_;
-  std::unordered_set<T> hashed_;  // the same values, if there are more than kFew
+  std::unordered_set<T> hashed_;  // the same values, if there are more than kMaxLinear
 };
 
 }  // namespace towerflow::types

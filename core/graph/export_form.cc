@@ -99,8 +99,8 @@ std::string node_of(const std::string& input) {
 }
 
 /// Returns a part under the names of the graph.
-NodeDef placed_part(NodeDef part, const NodeDef& whole,
-                    const std::map<std::string, std::string>& names) {
+NodeDef renamed_part(NodeDef part, const NodeDef& whole,
+                     const std::map<std::string, std::string>& names) {
   part.name = names.at(part.name);
   for (std::string& input : part.input) {
     if (input.starts_with('%')) {
@@ -121,7 +121,7 @@ NodeDef placed_part(NodeDef part, const NodeDef& whole,
 }
 
 /// Returns where the form reads each input of the node: "Sum:0".
-std::vector<std::string> places_of_inputs(const std::vector<NodeDef>& parts, const Node& node) {
+std::vector<std::string> input_places(const std::vector<NodeDef>& parts, const Node& node) {
   std::vector<std::string> places(node.inputs.size());
   for (const NodeDef& part : parts) {
     for (std::size_t k = 0; k < part.input.size(); ++k) {
@@ -151,7 +151,7 @@ std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
     for (int i = 1; is_taken(full); ++i) full = fmt::format("{}/{}_{}", node.name, part.name, i);
     names[part.name] = full;
   }
-  const std::vector<std::string> places = places_of_inputs(parts, node);
+  const std::vector<std::string> places = input_places(parts, node);
   std::vector<std::string> inputs, inner;
   const auto local = [&](const std::string& part) {  // its name relative to the node's
     return part.empty() ? part : names.at(part).substr(node.name.size() + 1);
@@ -162,7 +162,7 @@ std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
   }
   for (NodeDef& part : parts) {
     if (!part.name.empty()) inner.push_back(local(part.name));
-    part = placed_part(std::move(part), whole, names);
+    part = renamed_part(std::move(part), whole, names);
   }
   AttrMap& attributes = parts.back().attr;
   attributes[kOriginalOp] = node.op->name;
@@ -184,7 +184,7 @@ std::vector<NodeDef> write_form(const Node& node, const NodeDef& whole,
 namespace {
 
 /// A form found in a GraphDef.
-struct FormInFile {
+struct ParsedForm {
   NodeDef whole;                   // the node that replaces it
   std::vector<std::string> parts;  // full names of its other nodes
 };
@@ -247,7 +247,7 @@ class FormReader {
 
   /// Returns the form that ends with `last`; nullopt if it ends none, or if its attributes are
   /// invalid.
-  std::optional<FormInFile> form_of(const NodeDef& last) const {
+  std::optional<ParsedForm> form_of(const NodeDef& last) const {
     const auto named = last.attr.find(kOriginalOp);
     const auto* name = named == last.attr.end() ? nullptr : named->second.get_if<std::string>();
     const OpDef* op = name == nullptr ? nullptr : OpRegistry::global().find(*name);
@@ -255,7 +255,7 @@ class FormReader {
     if (op == nullptr || op->export_form == nullptr || places == nullptr || parts == nullptr) {
       return std::nullopt;
     }
-    FormInFile form{{last.name, op->name, {}, last.device, {}}, {}};
+    ParsedForm form{{last.name, op->name, {}, last.device, {}}, {}};
     std::set<std::string> inner;
     for (const std::string& one : *parts) {
       const NodeDef* node = one.empty() ? nullptr : part(last, one);
@@ -281,7 +281,7 @@ class FormReader {
     return form;
   }
 
-  void add(const std::string& name, FormInFile form) {
+  void add(const std::string& name, ParsedForm form) {
     for (const std::string& part : form.parts) {
       const bool shared = !owners_.emplace(part, name).second;
       if (shared) return release(name, form);
@@ -289,7 +289,7 @@ class FormReader {
     forms_.emplace(name, std::move(form));
   }
 
-  void release(const std::string& name, const FormInFile& form) {
+  void release(const std::string& name, const ParsedForm& form) {
     for (const std::string& part : form.parts) {
       const auto owner = owners_.find(part);
       if (owner != owners_.end() && owner->second == name) owners_.erase(owner);
@@ -311,7 +311,7 @@ class FormReader {
 
   const GraphDef& def_;
   std::map<std::string, const NodeDef*> nodes_;
-  std::map<std::string, FormInFile> forms_;    // by the name of the last node
+  std::map<std::string, ParsedForm> forms_;    // by the name of the last node
   std::map<std::string, std::string> owners_;  // name of the last node, by part
 };
 

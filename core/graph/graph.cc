@@ -76,14 +76,14 @@ std::string Graph::unique_name(const std::string& name, bool mark_as_used) {
 
 GraphDescription Graph::describe() const { return GraphDescription(*this); }
 
-void Graph::note_reuse(const Node& variable, Site site) { first_reuse_.emplace(&variable, site); }
+void Graph::record_reuse(const Node& variable, Site site) { first_reuse_.emplace(&variable, site); }
 
 std::optional<Site> Graph::first_reuse(const Node& variable) const {
   const auto found = first_reuse_.find(&variable);
   return found == first_reuse_.end() ? std::nullopt : std::optional(found->second);
 }
 
-const std::string* Graph::interned(const std::string& text) {
+const std::string* Graph::intern(const std::string& text) {
   std::lock_guard lock(*mutex_);
   return &*texts_.insert(text).first;
 }
@@ -163,8 +163,8 @@ Operation Graph::add(NodeSpec spec) {
     }
     node.control_inputs = control_inputs.take();
   }
-  if (state.colocation.empty() && state.future_variable) {
-    node.colocation_groups.push_back("loc:@" + *state.future_variable);
+  if (state.colocation.empty() && state.pending_variable) {
+    node.colocation_groups.push_back("loc:@" + *state.pending_variable);
   }
   if (!state.gradient_overrides.empty()) {
     const auto other = state.gradient_overrides.find(def.name);
@@ -185,12 +185,12 @@ Operation Graph::add(NodeSpec spec) {
   // Sessions of other threads see published nodes, so the device must be set before. A device
   // function sees the finished operation, which is therefore published only after the function has
   // returned.
-  const bool asks_function =
+  const bool has_device_function =
       std::any_of(state.devices.begin(), state.devices.end(),
                   [](const auto& level) { return std::holds_alternative<DeviceFunction>(level); });
-  if (!asks_function) state.device_of(Operation(&node));
+  if (!has_device_function) state.device_of(Operation(&node));
   std::optional<UnpublishedNodes> unpublished;
-  if (asks_function) unpublished.emplace(*this);
+  if (has_device_function) unpublished.emplace(*this);
   Node* made = nullptr;
   {
     std::lock_guard lock(*mutex_);
@@ -199,7 +199,7 @@ Operation Graph::add(NodeSpec spec) {
     names_.add(made);
     if (unpublished_scopes_ == 0) published_ = nodes_.size();
   }
-  if (asks_function) state.device_of(Operation(made));
+  if (has_device_function) state.device_of(Operation(made));
   for (ControlLevel& level : state.control) level.made_inside.insert(made);
   return Operation(made);
 }
@@ -258,7 +258,7 @@ Node* Graph::find(const std::string& name) const {
   return names_.find(name);
 }
 
-std::string Graph::nearest_operation(const std::string& name) const {
+std::string Graph::nearest_operation_hint(const std::string& name) const {
   std::vector<std::string> names;
   {
     std::lock_guard lock(*mutex_);
@@ -277,7 +277,7 @@ Operation Graph::get_operation_by_name(const std::string& name, Site site) const
          .hint = fmt::format("write '{}', or ask get_tensor_by_name", name.substr(0, colon))});
   }
   throw KeyError(fmt::format("The name '{}' refers to an Operation not in the graph.", name),
-                 {.site = site, .hint = nearest_operation(name)});
+                 {.site = site, .hint = nearest_operation_hint(name)});
 }
 
 Tensor Graph::get_tensor_by_name(const std::string& name, Site site) const {
@@ -295,7 +295,7 @@ Tensor Graph::get_tensor_by_name(const std::string& name, Site site) const {
     throw ValueError(
         fmt::format("The name '{}' looks like an (invalid) Operation name, not a Tensor. {}", name,
                     kForm),
-        {.site = site, .hint = nearest_operation(name)});
+        {.site = site, .hint = nearest_operation_hint(name)});
   }
   int index = -1;
   const char* end = name.data() + name.size();
@@ -314,7 +314,7 @@ Tensor Graph::get_tensor_by_name(const std::string& name, Site site) const {
                   name, op_name);
   if (node == nullptr) {
     throw KeyError(missing + "does not exist in the graph.",
-                   {.site = site, .hint = nearest_operation(op_name)});
+                   {.site = site, .hint = nearest_operation_hint(op_name)});
   }
   if (static_cast<std::size_t>(index) >= node->outputs.size()) {
     throw KeyError(missing + fmt::format("exists but only has {} outputs.", node->outputs.size()),

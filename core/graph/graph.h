@@ -48,7 +48,7 @@ struct AsGraphDefOptions {
   /// Writes the nodes as the graph has them, for viewing rather than importing: ops that do not
   /// list their arguments lack attributes, and ops that TensorFlow lacks are not replaced by
   /// equivalents.
-  bool to_look_at = false;
+  bool for_display = false;
 };
 
 /// A program recorded on a tape: nodes in order of creation, names and collections.
@@ -116,11 +116,11 @@ class Graph {
   /// Describes every operation: its scopes, device, collections and the line that made it.
   GraphDescription describe() const;
   /// Records that a variable was reused at `site`; only the first call for a variable counts.
-  void note_reuse(const Node& variable, Site site);
+  void record_reuse(const Node& variable, Site site);
   std::optional<Site> first_reuse(const Node& variable) const;
 
   /// Returns a copy of `text` that lives as long as the graph; equal texts share one.
-  const std::string* interned(const std::string& text);
+  const std::string* intern(const std::string& text);
 
   /// Returns this thread's open scopes in this graph.
   ScopeState& scopes();
@@ -147,7 +147,7 @@ class Graph {
   std::string node_name(const std::string& name, Site site);
   void infer(Node& node) const;
   Node* find(const std::string& name) const;  // nullptr if there is none
-  std::string nearest_operation(const std::string& name) const;
+  std::string nearest_operation_hint(const std::string& name) const;
 
   const std::uint64_t uid_;
   const std::shared_ptr<const int> alive_;   // expires with the graph

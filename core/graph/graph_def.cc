@@ -30,13 +30,13 @@ GraphDef Graph::as_graph_def(AsGraphDefOptions options) const {
   const auto is_taken = [&](const std::string& name) { return find(name) != nullptr; };
   for (const Operation& op : get_operations()) {
     const Node& node = op.node();
-    NodeDef made = node_def(node, options.to_look_at);
+    NodeDef made = node_def(node, options.for_display);
     if (options.add_shapes && !node.outputs.empty()) {
       std::vector<Shape> shapes;
       for (const OutputSpec& output : node.outputs) shapes.push_back(output.shape);
       made.attr.emplace("_output_shapes", std::move(shapes));
     }
-    if (node.op->export_form == nullptr || options.to_look_at) {
+    if (node.op->export_form == nullptr || options.for_display) {
       def.node.push_back(std::move(made));
       continue;
     }

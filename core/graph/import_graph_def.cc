@@ -13,7 +13,7 @@
 namespace towerflow {
 namespace {
 
-constexpr std::string_view kBeside = "loc:@";
+constexpr std::string_view kColocationPrefix = "loc:@";
 
 /// The name of an input: "x", "x:1" or "^x".
 struct InputName {
@@ -35,19 +35,19 @@ InputName parse_input(std::string_view text) {
 
 /// Suspends open scopes while nodes are imported: control inputs are added explicitly, colocation
 /// and gradient overrides come from the NodeDefs.
-class ClosedScopes {
+class SuspendedScopes {
  public:
-  explicit ClosedScopes(Graph& graph) : state_(graph.scopes()) { exchange(); }
-  ~ClosedScopes() { exchange(); }
-  ClosedScopes(const ClosedScopes&) = delete;
-  ClosedScopes& operator=(const ClosedScopes&) = delete;
+  explicit SuspendedScopes(Graph& graph) : state_(graph.scopes()) { exchange(); }
+  ~SuspendedScopes() { exchange(); }
+  SuspendedScopes(const SuspendedScopes&) = delete;
+  SuspendedScopes& operator=(const SuspendedScopes&) = delete;
 
  private:
   void exchange() {
     std::swap(state_.control, control_);
     std::swap(state_.colocation, colocation_);
     std::swap(state_.gradient_overrides, overrides_);
-    std::swap(state_.future_variable, variable_);
+    std::swap(state_.pending_variable, variable_);
   }
 
   ScopeState& state_;
@@ -241,13 +241,13 @@ class Importer {
     if (given == nullptr) fail(node, "has an attribute '_class' that is not a list of strings");
     std::vector<std::string> groups;
     for (const std::string& group : *given) {
-      if (!group.starts_with(kBeside)) continue;
-      const auto beside = names_.find(group.substr(kBeside.size()));
+      if (!group.starts_with(kColocationPrefix)) continue;
+      const auto beside = names_.find(group.substr(kColocationPrefix.size()));
       if (beside == names_.end()) {
         fail(node, fmt::format("expects to be colocated with unknown node '{}'",
-                               group.substr(kBeside.size())));
+                               group.substr(kColocationPrefix.size())));
       }
-      groups.push_back(std::string(kBeside) + beside->second);
+      groups.push_back(std::string(kColocationPrefix) + beside->second);
     }
     return groups;
   }
@@ -322,7 +322,7 @@ std::vector<Fetch> import_graph_def(const GraphDef& graph_def, ImportGraphDefOpt
   const std::string name = options.name.value_or("import");
   const NameScope scope(graph, name.empty() ? std::nullopt : std::optional(name), site);
   const std::vector<Node*> control = graph.scopes().control_inputs_for({}).take();
-  const ClosedScopes closed(graph);
+  const SuspendedScopes closed(graph);
   const UnpublishedNodes unpublished(graph);
   importer.build(control);
   return importer.returned();

@@ -50,11 +50,11 @@ AttrValue with_list_type(const OpDef& op, const AttrDef* listed, const std::stri
 /// Throws ValueError for a number of results that is negative or huge, which a small file may
 /// contain.
 void check_results(const OpDef& op, const AttrMap& known) {
-  constexpr std::int64_t kMostResults = std::int64_t{1} << 20;
+  constexpr std::int64_t kMaxResults = std::int64_t{1} << 20;
   for (const ArgDef& result : op.signature.outputs) {
     const auto at = known.find(result.number_attr);
     const auto* number = at == known.end() ? nullptr : at->second.get_if<std::int64_t>();
-    if (number == nullptr || (*number >= 0 && *number <= kMostResults)) continue;
+    if (number == nullptr || (*number >= 0 && *number <= kMaxResults)) continue;
     throw ValueError(
         fmt::format("attribute '{}' of op '{}' cannot be {}: it is a number of results",
                     result.number_attr, op.name, *number));

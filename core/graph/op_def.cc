@@ -26,8 +26,8 @@ const OutputSpec& InferenceContext::spec(std::size_t input) const {
 const Array* InferenceContext::constant(std::size_t input) const {
   check_input(*this, input);
   if (node_ == nullptr) return constants_[input];
-  if (asked_.empty()) asked_.resize(node_->inputs.size());
-  std::optional<Array>& value = asked_[input];
+  if (evaluated_constants_.empty()) evaluated_constants_.resize(node_->inputs.size());
+  std::optional<Array>& value = evaluated_constants_[input];
   if (!value) {
     value = constant_value(node_->inputs[input]);
     if (value->empty()) value = evaluate_constant(node_->inputs[input]);
@@ -35,7 +35,7 @@ const Array* InferenceContext::constant(std::size_t input) const {
   return value->empty() ? nullptr : &*value;
 }
 
-bool lists_input(const std::vector<int>& inputs, std::size_t input) {
+bool contains_input(const std::vector<int>& inputs, std::size_t input) {
   return std::find(inputs.begin(), inputs.end(), static_cast<int>(input)) != inputs.end();
 }
 

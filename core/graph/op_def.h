@@ -67,7 +67,8 @@ class InferenceContext {
   const Node* node_ = nullptr;
   std::span<const OutputSpec> inputs_;
   std::span<const Array* const> constants_;
-  mutable std::vector<std::optional<Array>> asked_;  // constants asked for; empty if unknown
+  mutable std::vector<std::optional<Array>>
+      evaluated_constants_;  // constants asked for; empty if unknown
   std::vector<OutputSpec> outputs_;
 };
 
@@ -110,10 +111,10 @@ struct OpDef {
   std::vector<int> written{};  ///< inputs whose variables a writes_variable op changes
   bool overwrites = false;     ///< the variables it writes may be uninitialized before
   /// Inputs whose variables may be uninitialized when it runs.
-  std::vector<int> maybe_unset{};
+  std::vector<int> maybe_uninitialized{};
   /// Inputs of which it uses only the variable's name, to ask the session about it: they are not
   /// copied to its device, and it runs on the host.
-  std::vector<int> only_named{};
+  std::vector<int> name_only_inputs{};
   /// Inputs whose values kernels are prepared with, such as axes.
   std::vector<int> static_inputs{};
   ConstantRule constant{};  ///< optional
@@ -123,7 +124,7 @@ struct OpDef {
   bool plan_only = false;                 ///< only made by rewrites, never on a tape
   ElementwiseRule elementwise = nullptr;  ///< set if the op may be a step of a chain
   /// The binary op whose left fold over the inputs gives the same result: AddV2 for AddN.
-  std::string folds_by{};
+  std::string fold_op{};
   /// Writes the nodes that stand for this one in a GraphDef, for an op that TensorFlow lacks or
   /// defines differently.
   void (*export_form)(FormWriter& writer) = nullptr;
@@ -131,7 +132,7 @@ struct OpDef {
 };
 
 /// Returns whether a list of inputs in an OpDef, such as `written`, contains `input`.
-bool lists_input(const std::vector<int>& inputs, std::size_t input);
+bool contains_input(const std::vector<int>& inputs, std::size_t input);
 
 /// Returns the cost of a node. An op without a cost rule, and a node with an unknown shape, counts
 /// no flops and the bytes of inputs and outputs with known shapes.

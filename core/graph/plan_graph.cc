@@ -91,13 +91,13 @@ bool PlanGraph::replace(std::vector<Replacement> replacements) {
     }
     return false;
   }
-  for (const Replacement& made : replacements) index_reads(made.node);
+  for (const Replacement& made : replacements) update_index(made.node);
   return true;
 }
 
-void PlanGraph::index_reads(int node) {
+void PlanGraph::update_index(int node) {
   index->update(*this, node);
-  find_variable(nodes[static_cast<std::size_t>(node)]);
+  update_input_variable(nodes[static_cast<std::size_t>(node)]);
   // The node may now be a view of a variable, or no longer be one: update the views of it.
   std::vector<int> changed{node};
   while (!changed.empty()) {
@@ -105,9 +105,9 @@ void PlanGraph::index_reads(int node) {
     changed.pop_back();
     index->for_each_reader(at, [&](int reader) {
       PlanNode& reading = nodes[static_cast<std::size_t>(reader)];
-      const int before = reading.looked_into;
-      find_variable(reading);
-      if (reading.looked_into != before) changed.push_back(reader);
+      const int before = reading.input_variable;
+      update_input_variable(reading);
+      if (reading.input_variable != before) changed.push_back(reader);
     });
   }
 }
@@ -117,15 +117,15 @@ void PlanGraph::remove(int node) {
   if (index) index->update(*this, node);
 }
 
-int PlanGraph::variable_behind(ValueId value) const {
+int PlanGraph::root_variable(ValueId value) const {
   const PlanNode& at = node(value);
   if (at.op->effect == Effect::variable) return value.node;
   const bool passes_on = at.op->view || at.replica || spec(value).is_ref;
-  return passes_on && !at.is_known(0) ? at.looked_into : -1;
+  return passes_on && !at.is_known(0) ? at.input_variable : -1;
 }
 
-void PlanGraph::find_variable(PlanNode& node) const {
-  node.looked_into = node.inputs.empty() ? -1 : variable_behind(node.inputs[0]);
+void PlanGraph::update_input_variable(PlanNode& node) const {
+  node.input_variable = node.inputs.empty() ? -1 : root_variable(node.inputs[0]);
 }
 
 void PlanGraph::reorder(const std::vector<int>& order) {
@@ -143,7 +143,7 @@ void PlanGraph::reorder(const std::vector<int>& order) {
   for (PlanNode& node : nodes) {
     for (ValueId& input : node.inputs) renumber(input.node);
     for (int& awaited : node.control) renumber(awaited);
-    renumber(node.looked_into);
+    renumber(node.input_variable);
   }
   for (ValueId& fetch : fetches) renumber(fetch.node);
   for (int& target : targets) renumber(target);
@@ -184,8 +184,9 @@ void PlanGraph::verify(const std::string& pass) const {
           reading);
     PlanNode anew;
     anew.inputs = reading.inputs;
-    find_variable(anew);
-    check(anew.looked_into == reading.looked_into, "a node knows the variable behind it", reading);
+    update_input_variable(anew);
+    check(anew.input_variable == reading.input_variable, "a node knows the variable behind it",
+          reading);
   }
 }
 
@@ -198,7 +199,7 @@ void infer_plan_node(PlanGraph& graph, PlanNode& node) {
     inputs.push_back(producer.outputs[output]);
     constants.push_back(producer.is_known(output) ? &producer.values[output] : nullptr);
   }
-  graph.find_variable(node);
+  graph.update_input_variable(node);
   InferenceContext context(node.attrs, inputs, constants);
   try {
     node.op->shape(context);
@@ -237,7 +238,7 @@ PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedS
     node.values.resize(1);
     node.origin = &feed.tensor.node();
     node.feed = static_cast<int>(i);
-    node.fed_behind = feed.tensor.op().type() != "Placeholder";
+    node.depends_on_feed = feed.tensor.op().type() != "Placeholder";
     graph.nodes.push_back(std::move(node));
   }
 
@@ -261,9 +262,10 @@ PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedS
       if (!is_fed_source(*control, fed)) made.control.push_back(index.at(control));
     }
     made.own_read = is_own_read(*node);
-    made.fed_behind = std::any_of(made.inputs.begin(), made.inputs.end(),
-                                  [&](ValueId input) { return graph.node(input).fed_behind; });
-    if (made.fed_behind) {
+    made.depends_on_feed = std::any_of(made.inputs.begin(), made.inputs.end(), [&](ValueId input) {
+      return graph.node(input).depends_on_feed;
+    });
+    if (made.depends_on_feed) {
       for (OutputSpec& output : made.outputs) output.shape = Shape::unknown();
     }
     infer_plan_node(graph, made);

@@ -26,13 +26,14 @@ struct PlanNode {
   const Node* origin = nullptr;     ///< the node of the tape whose name, site and state it has
   int device = 0;                   ///< index into DeviceSet
   int feed = -1;                    ///< index of the feed it stands for
-  int looked_into = -1;             ///< the variable behind input 0; see variable_behind
+  int input_variable = -1;          ///< the variable behind input 0; see root_variable
   Lane lane = Lane::compute;        ///< other than `compute`: copies input 0 to other memory
   bool replica = false;             ///< its output is a variable's replica in other memory
-  bool may_be_unset = false;        ///< of a replica: its readers accept an uninitialized variable
-  bool own_read = false;            ///< `w/read`: each consumer sees the value at its own turn
-  bool fed_behind = false;          ///< depends on a fed value that need not have the static shape
-  bool dead = false;                ///< replaced, or no longer needed
+  bool allows_uninitialized =
+      false;                     ///< of a replica: its readers accept an uninitialized variable
+  bool own_read = false;         ///< `w/read`: each consumer sees the value at its own turn
+  bool depends_on_feed = false;  ///< depends on a fed value that need not have the static shape
+  bool dead = false;             ///< replaced, or no longer needed
 
   bool is_known(std::size_t output) const {
     return output < values.size() && !values[output].empty();
@@ -70,9 +71,9 @@ struct PlanGraph {
     return replace({{node, std::move(op), std::move(attrs), std::move(inputs)}});
   }
   /// Indexes who reads what, until `index` is reset; rewrites query it at every node.
-  void index_readers() { index.emplace(*this); }
+  void build_index() { index.emplace(*this); }
   /// Updates the index after a node has changed.
-  void index_reads(int node);
+  void update_index(int node);
   /// Returns whether the value is fetched. Requires the index.
   bool is_fetched(ValueId value) const { return index->is_fetched(value); }
   /// Returns how many inputs of living nodes and fetches read the value. Requires the index.
@@ -80,16 +81,16 @@ struct PlanGraph {
   /// Removes a node that nothing needs any more.
   void remove(int node);
   /// Returns the node of the variable whose storage `value` is or views, -1 for none.
-  int variable_behind(ValueId value) const;
-  /// Sets `looked_into` of a node to the variable behind its first input.
-  void find_variable(PlanNode& node) const;
+  int root_variable(ValueId value) const;
+  /// Sets `input_variable` of a node to the variable behind its first input.
+  void update_input_variable(PlanNode& node) const;
   /// Reorders the nodes: `order` lists their numbers, inputs before consumers. Must not be called
   /// while there is an index.
   void reorder(const std::vector<int>& order);
   /// Removes nodes that no fetch or target needs, except feeds.
   void remove_unneeded();
   /// Throws InternalError, naming `pass` and the node, if a living node reads or waits for a dead
-  /// one, or if the index or `looked_into` of a node is out of date.
+  /// one, or if the index or `input_variable` of a node is out of date.
   void verify(const std::string& pass) const;
 };
 

@@ -11,7 +11,7 @@ namespace {
 std::vector<int> variables_written_by(const PlanGraph& graph, const PlanNode& node) {
   std::vector<int> variables;
   for (const int written : node.op->written) {
-    variables.push_back(graph.variable_behind(node.inputs[static_cast<std::size_t>(written)]));
+    variables.push_back(graph.root_variable(node.inputs[static_cast<std::size_t>(written)]));
   }
   return variables;
 }
@@ -19,7 +19,9 @@ std::vector<int> variables_written_by(const PlanGraph& graph, const PlanNode& no
 }  // namespace
 
 PlanIndex::PlanIndex(const PlanGraph& graph)
-    : uses_(graph.nodes.size()), noted_(graph.nodes.size()), awaited_(graph.nodes.size(), 0) {
+    : uses_(graph.nodes.size()),
+      node_records_(graph.nodes.size()),
+      awaited_(graph.nodes.size(), 0) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     uses_[i].resize(graph.nodes[i].outputs.size());
     if (!graph.nodes[i].dead) add_node(graph, static_cast<int>(i));
@@ -39,7 +41,7 @@ void PlanIndex::update(const PlanGraph& graph, int node) {
 
 bool PlanIndex::is_current(const PlanGraph& graph, int node) const {
   const PlanNode& reading = graph.nodes[static_cast<std::size_t>(node)];
-  const Noted& noted = noted_[static_cast<std::size_t>(node)];
+  const NodeRecord& noted = node_records_[static_cast<std::size_t>(node)];
   const auto first = reads_.begin() + noted.first_read;
   return std::equal(reading.inputs.begin(), reading.inputs.end(), first, first + noted.reads,
                     [](ValueId input, const Read& read) { return input == read.value; }) &&
@@ -86,7 +88,7 @@ const PlanIndex::Uses* PlanIndex::known(ValueId value) const {
 
 void PlanIndex::add_node(const PlanGraph& graph, int node) {
   const PlanNode& reading = graph.nodes[static_cast<std::size_t>(node)];
-  Noted& noted = noted_[static_cast<std::size_t>(node)];
+  NodeRecord& noted = node_records_[static_cast<std::size_t>(node)];
   noted.first_read = static_cast<int>(reads_.size());
   noted.reads = static_cast<int>(reading.inputs.size());
   for (const ValueId input : reading.inputs) {
@@ -104,7 +106,7 @@ void PlanIndex::add_node(const PlanGraph& graph, int node) {
 }
 
 void PlanIndex::remove_node(int node) {
-  Noted& noted = noted_[static_cast<std::size_t>(node)];
+  NodeRecord& noted = node_records_[static_cast<std::size_t>(node)];
   for (int at = noted.first_read; at < noted.first_read + noted.reads; ++at) {
     const Read read = reads_[static_cast<std::size_t>(at)];
     Uses& uses = uses_of(read.value);

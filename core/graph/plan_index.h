@@ -62,7 +62,7 @@ class PlanIndex {
     int before = -1, next = -1;
   };
   /// The record of one node.
-  struct Noted {
+  struct NodeRecord {
     int first_read = 0, reads = 0;  // its range in `reads_`
     std::vector<int> control, written;
   };
@@ -74,7 +74,7 @@ class PlanIndex {
 
   std::vector<std::vector<Uses>> uses_;  // by node and output
   std::vector<Read> reads_;
-  std::vector<Noted> noted_;
+  std::vector<NodeRecord> node_records_;
   std::vector<int> awaited_;               // by node: how often others wait for it
   std::set<std::pair<int, int>> writers_;  // pairs of variable and node
 };

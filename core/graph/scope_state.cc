@@ -11,8 +11,8 @@
 namespace towerflow {
 
 void ScopeState::check_nesting() {
-  if (!misplaced_) return;
-  const auto [outer, inner] = *std::exchange(misplaced_, std::nullopt);
+  if (!improper_nesting_) return;
+  const auto [outer, inner] = *std::exchange(improper_nesting_, std::nullopt);
   throw RuntimeError(
       fmt::format("Improper nesting of scopes: the {} opened at {} was closed while the {} opened "
                   "at {} was still open inside it.",
@@ -29,7 +29,7 @@ bool ScopeState::closed(const void* guard) noexcept {
   const auto it = std::find_if(open_.rbegin(), open_.rend(),
                                [&](const OpenGuard& open) { return open.guard == guard; });
   if (it == open_.rend()) return false;
-  if (it != open_.rbegin() && !misplaced_) misplaced_ = {*it, open_.back()};
+  if (it != open_.rbegin() && !improper_nesting_) improper_nesting_ = {*it, open_.back()};
   open_.erase(std::next(it).base());
   return true;
 }

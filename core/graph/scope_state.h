@@ -53,7 +53,7 @@ struct ScopeState {
   std::vector<Node*> colocation;  ///< outermost first
   /// Name of a variable about to be created, with which the nodes of its initial value are
   /// colocated.
-  std::optional<std::string> future_variable;
+  std::optional<std::string> pending_variable;
   std::vector<ControlLevel> control;                      ///< outermost first
   std::map<std::string, std::string> gradient_overrides;  ///< op type -> name of its gradient
   /// Name of the open variable scope, owned by the graph; nullptr at the root.
@@ -89,7 +89,7 @@ struct ScopeState {
   std::any extension_;
   std::vector<OpenGuard> open_;
   /// A guard closed too early, and one that was still open inside it.
-  std::optional<std::pair<OpenGuard, OpenGuard>> misplaced_;
+  std::optional<std::pair<OpenGuard, OpenGuard>> improper_nesting_;
 };
 
 }  // namespace towerflow::types

@@ -152,7 +152,7 @@ InitScope::InitScope(Graph& graph) : graph_(graph), outside_(graph, std::nullopt
   state.hidden_devices.reserve(hidden + 1);
   state.remembered_devices.push_back(hidden);
   if (found == nullptr) return;
-  brought_back_ = true;
+  restored_ = true;
   devices_ = std::exchange(state.devices, std::move(devices));
   state.hidden_devices.push_back(&devices_);
 }
@@ -160,7 +160,7 @@ InitScope::InitScope(Graph& graph) : graph_(graph), outside_(graph, std::nullopt
 InitScope::~InitScope() {
   ScopeState& state = graph_.scopes();
   if (!state.remembered_devices.empty()) state.remembered_devices.pop_back();
-  if (!brought_back_) return;
+  if (!restored_) return;
   std::erase(state.hidden_devices, &devices_);
   state.devices = std::move(devices_);
 }

@@ -106,7 +106,7 @@ class [[nodiscard]] InitScope {
  private:
   Graph& graph_;
   std::vector<DeviceLevel> devices_;  ///< the device scopes replaced by the restored ones
-  bool brought_back_ = false;
+  bool restored_ = false;
   ControlDependencies outside_;
 };
 

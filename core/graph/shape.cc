@@ -60,9 +60,9 @@ bool Shape::fully_known() const {
 
 std::int64_t Shape::elements() const { return has_rank_ ? product(dims_).value_or(-1) : -1; }
 
-std::size_t Shape::bytes(std::size_t of_one) const {
+std::size_t Shape::bytes(std::size_t bytes_per_element) const {
   std::int64_t all = 0;
-  if (__builtin_mul_overflow(elements(), of_one, &all)) throw too_large(*this);
+  if (__builtin_mul_overflow(elements(), bytes_per_element, &all)) throw too_large(*this);
   return static_cast<std::size_t>(all);
 }
 

@@ -87,9 +87,9 @@ class Shape {
   /// ValueError if the product of the nonzero dimensions overflows 64 bits, even if another one is
   /// 0, so that kernels can multiply any of the dimensions without overflow.
   std::int64_t elements() const;
-  /// Returns the size in bytes of a fully known shape, for elements of `of_one` bytes. Throws
-  /// ValueError as `elements` does.
-  std::size_t bytes(std::size_t of_one) const;
+  /// Returns the size in bytes of a fully known shape, for elements of `bytes_per_element` bytes.
+  /// Throws ValueError as `elements` does.
+  std::size_t bytes(std::size_t bytes_per_element) const;
 
   bool compatible(const Shape& other) const;
   /// Returns the shape that combines what both know, or nullopt if they contradict each other.

@@ -5,7 +5,7 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kMostFree = 8;  // maximum number of free blocks per kind
+constexpr std::size_t kMaxFreeBlocks = 8;  // maximum number of free blocks per kind
 
 bool smaller(const ArenaPool::Block& a, const ArenaPool::Block& b) { return a.bytes < b.bytes; }
 
@@ -15,7 +15,7 @@ void ArenaPool::take(const Plan& plan, std::vector<Block>& blocks) {
   blocks.resize(plan.arenas.size());
   for (std::size_t i = 0; i < plan.arenas.size(); ++i) {
     try {
-      blocks[i] = take_one(plan.arenas[i]);
+      blocks[i] = take_block(plan.arenas[i]);
     } catch (const Error& error) {
       const std::string map = plan.memory_map(i);
       release(blocks);
@@ -26,7 +26,7 @@ void ArenaPool::take(const Plan& plan, std::vector<Block>& blocks) {
   }
 }
 
-ArenaPool::Block ArenaPool::take_one(const Arena& arena) {
+ArenaPool::Block ArenaPool::take_block(const Arena& arena) {
   std::lock_guard lock(mutex_);
   auto& free = free_[{arena.device, arena.staging}];
   auto best = free.end();
@@ -43,7 +43,8 @@ ArenaPool::Block ArenaPool::allocate(const Arena& arena, std::vector<Block>& fre
   // Every free block is too small. Device memory is scarce, so all free blocks are released first;
   // in host memory only the smallest is, if there are too many.
   if (arena.space != kHostSpace) free.clear();
-  if (free.size() >= kMostFree) free.erase(std::min_element(free.begin(), free.end(), smaller));
+  if (free.size() >= kMaxFreeBlocks)
+    free.erase(std::min_element(free.begin(), free.end(), smaller));
   const std::size_t bytes = std::max<std::size_t>(arena.bytes, Array::kAlignment);
   const Device& device = devices_[arena.device];
   auto memory = arena.staging >= 0 ? devices_[arena.staging].backend->allocate_staging(bytes)
@@ -64,7 +65,7 @@ void ArenaPool::release(std::vector<Block>& blocks) noexcept {
   }
 }
 
-bool ArenaPool::drop_idle() {
+bool ArenaPool::free_idle_blocks() {
   std::lock_guard lock(mutex_);
   const bool any = std::any_of(free_.begin(), free_.end(),
                                [](const auto& blocks) { return !blocks.second.empty(); });

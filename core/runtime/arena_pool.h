@@ -27,10 +27,10 @@ class ArenaPool {
   /// Returns blocks to the pool. Never fails, since a finished run must not.
   void release(std::vector<Block>& blocks) noexcept;
   /// Frees all blocks that no run uses; returns false if there were none.
-  bool drop_idle();
+  bool free_idle_blocks();
 
  private:
-  Block take_one(const Arena& arena);
+  Block take_block(const Arena& arena);
   Block allocate(const Arena& arena, std::vector<Block>& free);
 
   const DeviceSet& devices_;

@@ -50,7 +50,7 @@ struct Callable::State {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i].dtype() == dtypes[i]) continue;
       if (kept.empty()) kept.assign(values.begin(), values.end());
-      kept[i] = fed_array(kept[i], dtypes[i]);
+      kept[i] = cast_fed_value(kept[i], dtypes[i]);
       values = kept;
     }
     return values;

@@ -11,7 +11,7 @@ namespace {
 
 /// Merges `given` into `part`; returns false if both are set and differ.
 template <typename T>
-bool take_over(std::optional<T>& part, const std::optional<T>& given) {
+bool merge_field(std::optional<T>& part, const std::optional<T>& given) {
   if (!given) return true;
   if (part && *part != *given) return false;
   part = given;
@@ -69,14 +69,14 @@ void ColocationGroups::merge(int index, const std::string& name, const DeviceSpe
          .hint = "colocated operations run on one device: leave tf::device out, or set "
                  "allow_soft_placement"});
   };
-  if (!take_over(spec.job, asked.job)) refuse("jobs");
-  if (!take_over(spec.replica, asked.replica)) refuse("replicas");
-  if (!take_over(spec.task, asked.task)) refuse("tasks");
-  if (!take_over(spec.type, asked.type)) {
+  if (!merge_field(spec.job, asked.job)) refuse("jobs");
+  if (!merge_field(spec.replica, asked.replica)) refuse("replicas");
+  if (!merge_field(spec.task, asked.task)) refuse("tasks");
+  if (!merge_field(spec.type, asked.type)) {
     if (!soft) refuse("types");
     spec.type.reset();
     spec.index.reset();
-  } else if (!take_over(spec.index, asked.index)) {
+  } else if (!merge_field(spec.index, asked.index)) {
     if (!soft) refuse("ids");
     spec.index.reset();
   }

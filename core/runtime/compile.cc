@@ -84,7 +84,8 @@ void verify_plan(const Plan& plan) {
                instruction.entry->reads_on_host(static_cast<int>(operand));
       };
       const auto named = [&](const std::vector<int>& operands, std::size_t operand) {
-        return &operands == &instruction.inputs && lists_input(instruction.op->only_named, operand);
+        return &operands == &instruction.inputs &&
+               contains_input(instruction.op->name_only_inputs, operand);
       };
       for (const auto* operands : {&instruction.inputs, &instruction.outputs}) {
         for (std::size_t operand = 0; operand < operands->size(); ++operand) {

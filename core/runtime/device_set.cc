@@ -42,7 +42,7 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
       stand_in = nullptr;
       break;
     }
-    if (stand_in == nullptr && device.backend->stands_in_for(*spec.type)) stand_in = &device;
+    if (stand_in == nullptr && device.backend->replaces_type(*spec.type)) stand_in = &device;
   }
   const std::string wanted_type = spec.type.value_or("");
   if (stand_in != nullptr) spec.type = stand_in->spec.type;
@@ -97,7 +97,7 @@ int DeviceSet::host() const {
   return static_cast<int>(it - devices_.begin());
 }
 
-int DeviceSet::first_of(const Backend& backend) const {
+int DeviceSet::first_device_of(const Backend& backend) const {
   const auto it = std::find_if(devices_.begin(), devices_.end(),
                                [&](const Device& device) { return device.backend == &backend; });
   return static_cast<int>(it - devices_.begin());

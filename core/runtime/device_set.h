@@ -44,7 +44,7 @@ class DeviceSet {
   /// Returns the first device that uses host memory.
   int host() const;
   /// Returns the first device of a backend.
-  int first_of(const Backend& backend) const;
+  int first_device_of(const Backend& backend) const;
   /// Lists the devices in the format of TensorFlow's placement log, one per line.
   std::string mapping() const;
 

@@ -10,7 +10,7 @@
 namespace towerflow {
 namespace {
 
-constexpr int kMostNodes = 32;  // limits the cost in a deep graph
+constexpr int kMaxNodes = 32;  // limits the cost in a deep graph
 
 /// Collects the nodes that a tensor depends on in a PlanGraph, inputs before their consumers.
 class Expression {
@@ -19,7 +19,7 @@ class Expression {
   bool add(const Tensor& tensor) {
     const Node* node = &tensor.node();
     if (places_.contains(node)) return true;
-    if (++looked_at_ > kMostNodes) return false;
+    if (++visited_count_ > kMaxNodes) return false;
     PlanNode made{.op = node->op, .attrs = node->attrs, .outputs = node->outputs, .origin = node};
     Array value = node->outputs.size() == 1 ? constant_value(tensor) : Array();
     if (!value.empty()) {
@@ -56,7 +56,7 @@ class Expression {
 
   PlanGraph graph_;
   std::map<const Node*, int> places_;
-  int looked_at_ = 0;
+  int visited_count_ = 0;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ bool is_current(const VariableStorage& replica, const VariableStorage& source) {
              source.version.load(std::memory_order_relaxed);
 }
 
-void mark_holding(VariableStorage& replica, const VariableStorage& source) {
+void mark_current(VariableStorage& replica, const VariableStorage& source) {
   replica.version.store(source.version.load(std::memory_order_relaxed), std::memory_order_relaxed);
   replica.initialized.store(true, std::memory_order_release);
 }
@@ -77,7 +77,7 @@ class VariableLocks {
   void add_pending(const Queue& queue, const std::shared_ptr<Event>& access, bool fills) const {
     for (const VariableUse& use : uses_) {
       VariableStorage& storage = frame_.variable(use.variable);
-      const Moment moment{access, access->use(), &queue};
+      const EventUse moment{access, access->use(), &queue};
       if (!use.writes)
         storage.pending.add_read(moment);
       else
@@ -96,7 +96,7 @@ class VariableLocks {
   bool is_stale() const {
     return source().initialized.load(std::memory_order_acquire) && !is_current(filled(), source());
   }
-  void mark_filled() const { mark_holding(filled(), source()); }
+  void mark_filled() const { mark_current(filled(), source()); }
 
  private:
   VariableStorage& filled() const {
@@ -239,7 +239,8 @@ class QueueRun {
         if (!use.writes) continue;
         VariableStorage& storage = frame_.variable(use.variable);
         const std::lock_guard lock(storage.mutex);
-        if (const auto valid = storage.pending.forget_failed()) storage.initialized.store(*valid);
+        if (const auto valid = storage.pending.drop_failed_writes())
+          storage.initialized.store(*valid);
       }
     }
   }
@@ -358,7 +359,7 @@ class QueueRun {
     copy_now(devices_[write.device], Lane::upload, master.value.raw(), here.value.raw(),
              master.value.bytes());
     mark_changed(master);
-    mark_holding(here, master);
+    mark_current(here, master);
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void rethrow_for(const Instruction& instruction) const {
@@ -410,7 +411,7 @@ class QueueRun {
     std::vector<const Array*> constants;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       const TensorDesc& desc = request.inputs[i];
-      specs.push_back({desc.dtype, desc.shape, lists_input(instruction.op->written, i)});
+      specs.push_back({desc.dtype, desc.shape, contains_input(instruction.op->written, i)});
       const bool may_be_shape = desc.dtype == DType::int32 || desc.dtype == DType::int64;
       values.push_back(may_be_shape ? value_at(instruction, static_cast<int>(i), request)
                                     : Array());
@@ -422,7 +423,8 @@ class QueueRun {
     const auto found = context.take_outputs();
     for (std::size_t i = 0; i < found.size(); ++i) {
       const Shape declared = frame_.declared(instruction.outputs[i]).shape;
-      outputs.push_back({found[i].dtype, found_shape(found[i].shape, declared), kHostSpace});
+      outputs.push_back(
+          {found[i].dtype, merge_declared_shape(found[i].shape, declared), kHostSpace});
     }
     return outputs;
   }

@@ -51,7 +51,7 @@ class Lowering {
 
   /// Returns whether a node writes the host's replica of a variable input stored elsewhere.
   bool writes_replica(const PlanNode& node, std::size_t input) const {
-    return lists_input(node.op->written, input) && graph_.node(node.inputs[input]).replica;
+    return contains_input(node.op->written, input) && graph_.node(node.inputs[input]).replica;
   }
 
   /// Finds the storage of each node: its own, else the one behind its first input.
@@ -63,11 +63,11 @@ class Lowering {
       if (node.op->effect == Effect::variable) {
         storage = static_cast<int>(i);
       } else if (node.replica && !node.dead) {
-        const std::pair key(graph_.variable_behind(node.inputs[0]), space_of(node));
+        const std::pair key(graph_.root_variable(node.inputs[0]), space_of(node));
         storage = replicas.emplace(key, static_cast<int>(i)).first->second;
       } else if (!node.inputs.empty()) {
         // An op that writes a replica still refers to the variable itself.
-        storage = writes_replica(node, 0) ? graph_.variable_behind(node.inputs[0])
+        storage = writes_replica(node, 0) ? graph_.root_variable(node.inputs[0])
                                           : storage_of(node.inputs[0]);
       }
       storages_.push_back(storage);
@@ -93,7 +93,7 @@ class Lowering {
         const ValueId ref = node.inputs[static_cast<std::size_t>(input)];
         writers_[storage_of(ref)].push_back(static_cast<int>(i));
         if (writes_replica(node, static_cast<std::size_t>(input))) {
-          writers_[graph_.variable_behind(ref)].push_back(static_cast<int>(i));
+          writers_[graph_.root_variable(ref)].push_back(static_cast<int>(i));
         }
       }
       if (node.replica) writers_[storages_[i]].push_back(static_cast<int>(i));
@@ -158,7 +158,7 @@ class Lowering {
     const auto it = variables_.find(root);
     if (it != variables_.end()) return it->second;
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(root)];
-    const int named = graph_.variable_behind({root, 0});
+    const int named = graph_.root_variable({root, 0});
     const bool on_host = node.replica && space_of(node) == kHostSpace;
     plan_.variables.push_back({.name = graph_.nodes[static_cast<std::size_t>(named)].origin->name,
                                .dtype = node.outputs[0].dtype,
@@ -194,16 +194,16 @@ class Lowering {
                                    [](const Array& value) { return !value.empty(); });
     const bool only_order = node.outputs.empty() && node.op->effect == Effect::pure;
     if (known || only_order) {
-      inherit_order(id);
+      forward_dependencies(id);
       return;
     }
-    if (node.op->view && can_look_through(id)) {
+    if (node.op->view && can_alias_input(id)) {
       const int seen = slot_of(node.inputs[0], space_of(node));
       Slot slot = plan_.slots[static_cast<std::size_t>(seen)];
       slot.desc.shape = node.outputs[0].shape;
       view_of_[static_cast<int>(plan_.slots.size())] = memory_of(seen);
       set_slot({id, 0}, add_slot(std::move(slot)));
-      inherit_order(id);
+      forward_dependencies(id);
       // A fetched read of a variable has the variable's value here, even if others read it later.
       if (fetched_.contains({id, 0}) && storage_of({id, 0}) >= 0) {
         fetched_reads_[id] = copy_for_fetch({id, 0}, slot_of({id, 0}));
@@ -213,7 +213,7 @@ class Lowering {
     emit_launch(id);
   }
 
-  bool can_look_through(int id) {
+  bool can_alias_input(int id) {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     const OutputSpec& input = graph_.spec(node.inputs[0]);
     if (!node.outputs[0].shape.fully_known() || !input.shape.fully_known()) return false;
@@ -248,7 +248,7 @@ class Lowering {
 
   /// Passes the dependencies of a node without an instruction on to its consumers. Several
   /// dependencies are combined in one join, so that they are not repeated for each consumer.
-  void inherit_order(int id) {
+  void forward_dependencies(int id) {
     std::vector<int> before = dependencies_of(graph_.nodes[static_cast<std::size_t>(id)]);
     int& after = after_[static_cast<std::size_t>(id)];
     if (before.size() <= 1) {
@@ -298,7 +298,7 @@ class Lowering {
     copy.cost.bytes = static_cast<double>(out.bytes());
     std::map<int, VariableUse> uses;
     if (const int root = storage_of(node.inputs[0]); root >= 0) {
-      uses[variable_index(root)] = {variable_index(root), false, !node.may_be_unset};
+      uses[variable_index(root)] = {variable_index(root), false, !node.allows_uninitialized};
     }
     if (node.replica) {
       const int root = variable_index(storage_of({id, 0}));
@@ -428,7 +428,7 @@ class Lowering {
     const int written = slot_of(node.inputs[0]);
     const bool elsewhere = writes_replica(node, 0);
     set_slot({id, output},
-             elsewhere ? slot_of({graph_.variable_behind(node.inputs[0]), 0}) : written);
+             elsewhere ? slot_of({graph_.root_variable(node.inputs[0]), 0}) : written);
     return written;
   }
 
@@ -439,14 +439,14 @@ class Lowering {
       if (root < 0) continue;
       VariableUse& use = uses[variable_index(root)];
       use.variable = variable_index(root);
-      const bool writes = lists_input(node.op->written, i);
+      const bool writes = contains_input(node.op->written, i);
       use.writes = use.writes || writes;
-      if ((writes && node.op->overwrites) || lists_input(node.op->maybe_unset, i)) {
+      if ((writes && node.op->overwrites) || contains_input(node.op->maybe_uninitialized, i)) {
         use.needs_value = false;
       }
       if (!writes_replica(node, i)) continue;
       use.needs_value = false;  // filled or overwritten under the lock
-      const int home = graph_.variable_behind(node.inputs[i]), master = variable_index(home);
+      const int home = graph_.root_variable(node.inputs[i]), master = variable_index(home);
       uses[master] = {master, true, !node.op->overwrites};
       made.through.push_back(
           {master, use.variable, graph_.nodes[static_cast<std::size_t>(home)].device});

@@ -74,11 +74,11 @@ class Region {
 
 struct Lifetime {
   int queue = -1;
-  int first = -1;          // the first instruction that writes it
-  int last = -1;           // the last instruction of the same queue that reads it
-  bool crosses = false;    // another queue uses it: never released
-  bool passed_on = false;  // its memory was reused in place by another slot
-  bool ended = false;      // its memory was released
+  int first = -1;                // the first instruction that writes it
+  int last = -1;                 // the last instruction of the same queue that reads it
+  bool crosses = false;          // another queue uses it: never released
+  bool reused_in_place = false;  // its memory was reused in place by another slot
+  bool ended = false;            // its memory was released
 };
 
 class MemoryPlanner {
@@ -113,7 +113,7 @@ class MemoryPlanner {
     plan_.arenas = {{.device = devices_.host()}};
     for (QueueProgram& queue : plan_.queues) {
       const Device& device = devices_[queue.device];
-      if (!device.on_host()) plan_.arenas[0].staging = devices_.first_of(*device.backend);
+      if (!device.on_host()) plan_.arenas[0].staging = devices_.first_device_of(*device.backend);
       const MemorySpace space = queue.lane == Lane::download ? kHostSpace : device.space();
       const auto same = std::find_if(plan_.arenas.begin(), plan_.arenas.end(),
                                      [&](const Arena& arena) { return arena.space == space; });
@@ -195,7 +195,7 @@ class MemoryPlanner {
       return;
     }
     memory.offset = memory_slot(input).offset;
-    lifetime(input).passed_on = true;
+    lifetime(input).reused_in_place = true;
   }
 
   /// Returns the first input of an instruction whose memory the output can reuse; -1 for none.
@@ -206,7 +206,7 @@ class MemoryPlanner {
       if (instruction.outputs[static_cast<std::size_t>(pair.output)] != output) continue;
       const int input = instruction.inputs[static_cast<std::size_t>(pair.input)];
       const Lifetime& from = lifetime(input);
-      if (memory_slot(input).kind != Slot::Kind::arena || from.crosses || from.passed_on ||
+      if (memory_slot(input).kind != Slot::Kind::arena || from.crosses || from.reused_in_place ||
           from.last != index || from.queue != lifetime(output).queue ||
           memory_slot(input).desc.bytes() != bytes) {
         continue;
@@ -224,7 +224,7 @@ class MemoryPlanner {
     const auto end = [&](int slot) {
       Lifetime& life = lifetime(slot);
       const Slot& memory = memory_slot(slot);
-      if (memory.kind != Slot::Kind::arena || life.crosses || life.passed_on || life.ended ||
+      if (memory.kind != Slot::Kind::arena || life.crosses || life.reused_in_place || life.ended ||
           life.last != index) {
         return;
       }

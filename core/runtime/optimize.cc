@@ -71,9 +71,9 @@ const OpDef& join_op() {
 /// ops with an effect that it depends on through inputs and control inputs. Lists are sorted and
 /// shared by nodes that have the same effects behind them. A long list is replaced by a join, so
 /// that it is not repeated for each node that depends on it.
-class EffectsBehind {
+class EffectDependencies {
  public:
-  explicit EffectsBehind(PlanGraph& graph) : graph_(graph), found_(graph.nodes.size()) {
+  explicit EffectDependencies(PlanGraph& graph) : graph_(graph), found_(graph.nodes.size()) {
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const PlanNode& node = graph.nodes[i];
       if (node.dead || node.feed >= 0 || node.op->effect == Effect::variable) continue;
@@ -113,7 +113,7 @@ class EffectsBehind {
     int node = -1;           ///< its position at the end of the graph
   };
 
-  static constexpr std::size_t kMostListed = 16;
+  static constexpr std::size_t kMaxListed = 16;
 
   /// Returns the effects behind a node's control inputs and, with `inputs`, its data inputs;
   /// nullptr for none.
@@ -144,7 +144,7 @@ class EffectsBehind {
     if (many.empty()) return all;
     std::sort(many.begin(), many.end());
     many.erase(std::unique(many.begin(), many.end()), many.end());
-    if (many.size() > kMostListed) many = {join(asking, std::move(many))};
+    if (many.size() > kMaxListed) many = {join(asking, std::move(many))};
     return std::make_shared<const std::vector<int>>(std::move(many));
   }
 
@@ -185,7 +185,7 @@ void drop_unread(PlanGraph& graph, PassLog& log) {
                          [](const PlanNode& node) { return !node.dead && node.op != &join_op(); });
   };
   const auto all = count_live();
-  EffectsBehind effects(graph);
+  EffectDependencies effects(graph);
   for (std::size_t i = 0, size = graph.nodes.size(); i < size; ++i) {
     const PlanNode& node = graph.nodes[i];
     if (!node.dead && node.op != &join_op() && !node.control.empty())
@@ -222,7 +222,7 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
     ++folded;
   }
   // Removes the inputs of nodes with known values, but keeps the effects that must run before them.
-  EffectsBehind effects(graph);
+  EffectDependencies effects(graph);
   for (std::size_t i = 0; i < found.size(); ++i) {
     const PlanNode& node = graph.nodes[i];
     if (!node.dead && node.op->effect == Effect::pure && !node.values.empty() &&
@@ -230,7 +230,7 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
                     [](const Array& value) { return !value.empty(); })) {
       effects.set_control_inputs(i, true);
       graph.nodes[i].inputs.clear();
-      graph.find_variable(graph.nodes[i]);
+      graph.update_input_variable(graph.nodes[i]);
     }
   }
   effects.place_joins();
@@ -316,7 +316,7 @@ bool can_end_at(const RewriteRule& rule, const PlanNode& node) {
 void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOptions& options,
                     PassLog& log) {
   std::map<std::string, int> counts;
-  graph.index_readers();
+  graph.build_index();
   graph.has_kernel = [&](const PlanNode& node) {
     const Device& device = devices[node.device];
     return device.backend->find_kernel(kernel_request(graph, node, device)) != nullptr;

@@ -18,13 +18,13 @@ bool has_device_home(const PlanNode& node) {
 
 /// Returns the variable whose storage an input refers to; nullptr if it refers to none.
 const PlanNode* referenced_variable(const PlanGraph& graph, ValueId input) {
-  const int variable = graph.spec(input).is_ref ? graph.variable_behind(input) : -1;
+  const int variable = graph.spec(input).is_ref ? graph.root_variable(input) : -1;
   return variable < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(variable)];
 }
 
 /// Returns whether an op uses the storage that an input refers to, rather than its value.
 bool takes_storage(const OpDef& op, std::size_t input) {
-  if (lists_input(op.written, input)) return true;
+  if (contains_input(op.written, input)) return true;
   const auto& arguments = op.signature.inputs;
   for (std::size_t i = 0; i <= input && i < arguments.size(); ++i) {
     if (arguments[i].is_list()) return false;
@@ -140,7 +140,7 @@ void ensure_kernel(const PlanGraph& graph, PlanNode& node, const DeviceSet& devi
 /// stored in several memories.
 void ensure_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& devices, bool soft,
                        std::string& why) {
-  if (!node.op->only_named.empty() && !devices[node.device].on_host()) {
+  if (!node.op->name_only_inputs.empty() && !devices[node.device].on_host()) {
     node.device = devices.host();
     why = "it asks the session, not the device";
     return;

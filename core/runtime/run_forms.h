@@ -15,7 +15,7 @@ namespace towerflow {
 /// Casts the numbers of `value` to the dtype of the fed tensor. Values that cannot be cast, such as
 /// strings for a numeric tensor, are returned unchanged; the run rejects them with the tensor's
 /// name.
-Array fed_array(Array value, DType dtype);
+Array cast_fed_value(Array value, DType dtype);
 
 }  // namespace towerflow
 
@@ -28,7 +28,7 @@ class Feed {
   template <std::convertible_to<Tensor> T>
   Feed(const T& tensor, Array value)  // NOLINT: {{x, v}}
       : tensor_(static_cast<Tensor>(tensor)),
-        value_(fed_array(std::move(value), tensor_.dtype())) {}
+        value_(cast_fed_value(std::move(value), tensor_.dtype())) {}
   template <std::convertible_to<Tensor> T, class V>
   requires std::constructible_from<Nested, const V&> Feed(const T& tensor,
                                                           const std::vector<V>& values)  // NOLINT
@@ -61,7 +61,7 @@ struct IndexedSlicesValue {
 /// The overloads of `run` of a session. `Self` provides the basic one, `run(std::span<const Fetch>,
 /// const Feeds&)`, and documents what it throws.
 template <class Self>
-class RunForms {
+class RunOverloads {
  public:
   /// Runs a list of fetches in braces and returns as many Arrays.
   template <std::size_t N>
@@ -117,7 +117,7 @@ class RunForms {
 
  private:
   friend Self;
-  RunForms() = default;
+  RunOverloads() = default;
   std::vector<Array> run_all(std::span<const Fetch> fetches, const Feeds& feeds) {
     return static_cast<Self*>(this)->run(fetches, feeds);
   }

@@ -72,7 +72,7 @@ class ListScheduler {
         priority_(priority),
         queues_(queues),
         before_(drafts.size()),
-        missing_(drafts.size(), 0),
+        unfinished_dependencies_(drafts.size(), 0),
         ready_at_(drafts.size(), 0) {}
 
   /// Returns all drafts in the order in which they start. A join starts when the last draft that it
@@ -81,9 +81,9 @@ class ListScheduler {
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
       for (const int needed : drafts_[i].after) {
         before_[static_cast<std::size_t>(needed)].push_back(static_cast<int>(i));
-        ++missing_[i];
+        ++unfinished_dependencies_[i];
       }
-      if (missing_[i] == 0) enqueue(static_cast<int>(i), 0);
+      if (unfinished_dependencies_[i] == 0) enqueue(static_cast<int>(i), 0);
     }
     while (order_.size() < drafts_.size()) {
       const auto [queue, start] = next_queue();
@@ -115,7 +115,7 @@ class ListScheduler {
       for (const int waiting : before_[static_cast<std::size_t>(last)]) {
         const auto at = static_cast<std::size_t>(waiting);
         ready_at_[at] = std::max(ready_at_[at], end);
-        if (--missing_[at] > 0) continue;
+        if (--unfinished_dependencies_[at] > 0) continue;
         if (drafts_[at].joins)
           ended.emplace_back(ready_at_[at], waiting);
         else
@@ -163,8 +163,8 @@ class ListScheduler {
   const std::vector<int>& queue_of_;
   const std::vector<int>& priority_;
   std::vector<QueueState> queues_;
-  std::vector<std::vector<int>> before_;  // per draft: the drafts that wait for it
-  std::vector<int> missing_;              // per draft: number of drafts that it still waits for
+  std::vector<std::vector<int>> before_;      // per draft: the drafts that wait for it
+  std::vector<int> unfinished_dependencies_;  // per draft: number of drafts that it still waits for
   std::vector<double> ready_at_;
   std::vector<int> order_;
 };

@@ -6,7 +6,7 @@
 
 namespace towerflow {
 
-Array fed_array(Array value, DType dtype) {
+Array cast_fed_value(Array value, DType dtype) {
   const auto is_number_dtype = [](DType of) {
     return of != DType::string && of != DType::resource && of != DType::invalid;
   };

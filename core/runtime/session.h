@@ -51,7 +51,7 @@ struct DeviceHolding {
 ///
 /// `run` may be called from several threads. A run behaves as if its nodes ran one after another in
 /// tape order. The session remains usable after an error. Destruction closes it.
-class Session : public RunForms<Session> {
+class Session : public RunOverloads<Session> {
  public:
   explicit Session(ConfigProto config = {});
   explicit Session(Graph& graph, ConfigProto config = {});
@@ -59,11 +59,11 @@ class Session : public RunForms<Session> {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Computes `fetches`; an Operation yields an empty Array. RunForms adds overloads for single
+  /// Computes `fetches`; an Operation yields an empty Array. RunOverloads adds overloads for single
   /// values, lists, lists in braces, slices and pairs. Throws what the kernels throw; ValueError
   /// for a tensor of another graph or an invalid feed; RuntimeError after `close`.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds = {});
-  using RunForms<Session>::run;
+  using RunOverloads<Session>::run;
   /// Does the same and, with FULL_TRACE, stores the times of each instruction in `metadata`.
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds,
                          const RunOptions& options, RunMetadata* metadata);

@@ -14,8 +14,8 @@
 namespace towerflow {
 namespace {
 
-constexpr std::size_t kMaxPlans = 128;  // beyond that, the least recently used plan is dropped
-constexpr int kManyPlans = 16;          // plans for one list of fetches that cause a warning
+constexpr std::size_t kMaxPlans = 128;   // beyond that, the least recently used plan is dropped
+constexpr int kPlansBeforeWarning = 16;  // plans for one list of fetches that cause a warning
 
 std::pair<const Node*, int> key_of(const Fetch& fetch) {
   return {&fetch.operation().node(), fetch.tensor() ? fetch.tensor()->index() : -1};
@@ -171,11 +171,11 @@ std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetch
     plans_.splice(plans_.begin(), plans_, it);
     return plans_.front();
   }
-  if (same_fetches + 1 == kManyPlans) {
+  if (same_fetches + 1 == kPlansBeforeWarning) {
     log_message(LogLevel::warning,
                 fmt::format("this is the {}th plan for one list of fetches: each new shape of a "
                             "fed value needs another plan; pad or bucket the feeds",
-                            kManyPlans));
+                            kPlansBeforeWarning));
   }
   plans_.push_front(compile(fetches, feeds));
   if (plans_.size() > kMaxPlans) plans_.pop_back();
@@ -308,7 +308,7 @@ std::unique_ptr<Frame> SessionImpl::lease_frame(CompiledRun& compiled) {
     return make();
   } catch (const errors::ResourceExhaustedError&) {
     // Idle arenas may fill the memory that replicas and constants need on a small device.
-    if (!arenas_.drop_idle()) throw;
+    if (!arenas_.free_idle_blocks()) throw;
   }
   return make();
 }

@@ -29,12 +29,12 @@ class CopyInserter {
     find_reads_by_writers();
     for (const ValueId fetch : graph_.fetches) fetched_.insert(fetch.node);
     old_ = std::exchange(graph_.nodes, {});
-    place_of_.assign(old_.size(), -1);
+    new_index_of_.assign(old_.size(), -1);
     for (std::size_t i = 0; i < old_.size(); ++i) move(static_cast<int>(i));
     for (ValueId& fetch : graph_.fetches) {
       if (fetch.node >= 0) fetch = fetched_value(renumbered(fetch));
     }
-    for (int& target : graph_.targets) target = place_of_[static_cast<std::size_t>(target)];
+    for (int& target : graph_.targets) target = new_index_of_[static_cast<std::size_t>(target)];
     return std::move(transfers_);
   }
 
@@ -51,9 +51,9 @@ class CopyInserter {
     for (const PlanNode& node : graph_.nodes) {
       if (node.dead) continue;
       for (const int written : node.op->written) {
-        const int variable = graph_.variable_behind(node.inputs[static_cast<std::size_t>(written)]);
+        const int variable = graph_.root_variable(node.inputs[static_cast<std::size_t>(written)]);
         for (const ValueId input : node.inputs) {
-          if (input.node != variable && graph_.variable_behind(input) == variable) {
+          if (input.node != variable && graph_.root_variable(input) == variable) {
             read_by_writers_.insert(input.node);
           }
         }
@@ -62,28 +62,28 @@ class CopyInserter {
   }
 
   ValueId renumbered(ValueId value) const {
-    return {place_of_[static_cast<std::size_t>(value.node)], value.output};
+    return {new_index_of_[static_cast<std::size_t>(value.node)], value.output};
   }
 
   void move(int index) {
     PlanNode node = old_[static_cast<std::size_t>(index)];
-    for (int& control : node.control) control = place_of_[static_cast<std::size_t>(control)];
+    for (int& control : node.control) control = new_index_of_[static_cast<std::size_t>(control)];
     for (ValueId& input : node.inputs) input = renumbered(input);
     if (!node.dead) copy_inputs_to_device(node);
-    graph_.find_variable(node);
+    graph_.update_input_variable(node);
     std::vector<int> written;
     for (const int input : node.op->written) {
       if (!node.dead) {
-        written.push_back(graph_.variable_behind(node.inputs[static_cast<std::size_t>(input)]));
+        written.push_back(graph_.root_variable(node.inputs[static_cast<std::size_t>(input)]));
       }
     }
-    place_of_[static_cast<std::size_t>(index)] = to_int(graph_.nodes.size());
+    new_index_of_[static_cast<std::size_t>(index)] = to_int(graph_.nodes.size());
     if (read_by_writers_.contains(index))
-      values_of_their_place_.insert(to_int(graph_.nodes.size()));
+      reads_at_own_position_.insert(to_int(graph_.nodes.size()));
     const bool own_read = node.own_read && !node.dead;
     graph_.nodes.push_back(std::move(node));
     if (own_read && fetched_.contains(index)) {
-      copy_fetched_read(place_of_[static_cast<std::size_t>(index)]);
+      copy_fetched_read(new_index_of_[static_cast<std::size_t>(index)]);
     }
     for (const int variable : written) refresh(variable);
   }
@@ -101,7 +101,7 @@ class CopyInserter {
   ValueId fetched_value(ValueId fetch) {
     const auto copied = copies_.find({fetch, devices_.host()});
     if (copied == copies_.end() || !graph_.node(fetch).own_read) {
-      return in_memory_of(fetch, devices_.host(), kFetched);
+      return value_in_memory_of(fetch, devices_.host(), kFetched);
     }
     note_reader(copied->second, kFetched);
     return {copied->second.node, 0};
@@ -116,20 +116,20 @@ class CopyInserter {
     if (!device.on_host())
       entry = device.backend->find_kernel(kernel_request(graph_, node, device));
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (lists_input(node.op->only_named, i)) continue;
+      if (contains_input(node.op->name_only_inputs, i)) continue;
       const bool on_host = entry != nullptr && entry->reads_on_host(static_cast<int>(i));
-      const bool writes = lists_input(node.op->written, i);
-      const bool may_be_unset = writes || lists_input(node.op->maybe_unset, i);
+      const bool writes = contains_input(node.op->written, i);
+      const bool allows_uninitialized = writes || contains_input(node.op->maybe_uninitialized, i);
       if (writes) note_write(node.inputs[i], node);
-      node.inputs[i] = in_memory_of(node.inputs[i], on_host ? devices_.host() : node.device,
-                                    name_of(node), may_be_unset);
+      node.inputs[i] = value_in_memory_of(node.inputs[i], on_host ? devices_.host() : node.device,
+                                          name_of(node), allows_uninitialized);
     }
   }
 
   /// Notes the transfer of a write by the host of a variable stored elsewhere: the host's replica
   /// is written, then copied to the variable's home.
   void note_write(ValueId ref, const PlanNode& writer) {
-    const int variable = graph_.variable_behind(ref);
+    const int variable = graph_.root_variable(ref);
     if (variable < 0) return;
     const Device &home = devices_[device_of_variable(variable)], &host = devices_[writer.device];
     if (home.space() == host.space()) return;
@@ -146,7 +146,7 @@ class CopyInserter {
     const PlanNode& node = graph_.node(value);
     if (node.is_known(static_cast<std::size_t>(value.output))) return -1;
     if (node.lane == Lane::download) return devices_.host();
-    const int variable = graph_.spec(value).is_ref ? graph_.variable_behind(value) : -1;
+    const int variable = graph_.spec(value).is_ref ? graph_.root_variable(value) : -1;
     return variable < 0 ? node.device : device_of_variable(variable);
   }
 
@@ -154,16 +154,16 @@ class CopyInserter {
     return graph_.nodes[static_cast<std::size_t>(variable)].device;
   }
 
-  ValueId in_memory_of(ValueId value, int device, const std::string& reader,
-                       bool may_be_unset = false) {
+  ValueId value_in_memory_of(ValueId value, int device, const std::string& reader,
+                             bool allows_uninitialized = false) {
     const int from = device_of(value);
     if (from < 0 || devices_[from].space() == devices_[device].space()) return value;
-    const int variable = graph_.variable_behind(value);
+    const int variable = graph_.root_variable(value);
     if (variable >= 0 && is_plain_read(value)) {
-      return replica_of(variable, value, device, reader, may_be_unset);
+      return replica_of(variable, value, device, reader, allows_uninitialized);
     }
-    if (passes_host(from, device)) {
-      return in_memory_of(in_memory_of(value, devices_.host(), reader), device, reader);
+    if (goes_through_host(from, device)) {
+      return value_in_memory_of(value_in_memory_of(value, devices_.host(), reader), device, reader);
     }
     const std::pair key(value, device);
     auto found = copies_.find(key);
@@ -177,7 +177,7 @@ class CopyInserter {
   /// Returns what a device reads of the variable that `value` reads: the variable itself if its
   /// home is in the same memory, else a replica.
   ValueId replica_of(int variable, ValueId value, int device, const std::string& reader,
-                     bool may_be_unset) {
+                     bool allows_uninitialized) {
     const int home = device_of_variable(variable);
     const ValueId master{variable, 0};
     if (devices_[device].on_host()) device = devices_.host();
@@ -186,21 +186,21 @@ class CopyInserter {
     if (found == copies_.end()) {
       if (device_of(value) != home) value = master;
       int from = home;
-      if (passes_host(home, device)) {
+      if (goes_through_host(home, device)) {
         from = devices_.host();
-        value = replica_of(variable, value, from, reader, may_be_unset);
+        value = replica_of(variable, value, from, reader, allows_uninitialized);
       }
       found = copies_.emplace(std::pair(master, device), add_copy(value, from, device, true)).first;
     }
-    if (may_be_unset)
-      graph_.nodes[static_cast<std::size_t>(found->second.node)].may_be_unset = true;
+    if (allows_uninitialized)
+      graph_.nodes[static_cast<std::size_t>(found->second.node)].allows_uninitialized = true;
     note_reader(found->second, reader);
     return {found->second.node, 0};
   }
 
   /// Returns whether a copy must go through the host: copy engines reach only the host and devices
   /// of their own backend.
-  bool passes_host(int from, int to) const {
+  bool goes_through_host(int from, int to) const {
     const Device &source = devices_[from], &target = devices_[to];
     return !source.on_host() && !target.on_host() && source.backend != target.backend;
   }
@@ -215,7 +215,7 @@ class CopyInserter {
   /// of its readers writes the variable.
   bool is_plain_read(ValueId value) const {
     return graph_.spec(value).is_ref ||
-           (graph_.node(value).own_read && !values_of_their_place_.contains(value.node));
+           (graph_.node(value).own_read && !reads_at_own_position_.contains(value.node));
   }
 
   Copy add_copy(ValueId value, int from, int device, bool replica) {
@@ -224,7 +224,7 @@ class CopyInserter {
     PlanNode copy;
     copy.op = &copy_op();
     copy.inputs = {value};
-    graph_.find_variable(copy);
+    graph_.update_input_variable(copy);
     copy.outputs = {{spec.dtype, spec.shape, false}};
     copy.values.resize(1);
     copy.origin = producer.origin;
@@ -234,7 +234,7 @@ class CopyInserter {
     copy.lane = down ? Lane::download : Lane::upload;
     copy.replica = replica;
     const auto bytes = static_cast<std::size_t>(spec.shape.elements()) * dtype_size(spec.dtype);
-    const int variable = graph_.variable_behind(value);
+    const int variable = graph_.root_variable(value);
     const PlanNode& named = replica ? graph_.nodes[static_cast<std::size_t>(variable)] : producer;
     transfers_.push_back(
         {named.origin->name, devices_[from].name, devices_[device].name, {}, bytes, replica});
@@ -249,9 +249,9 @@ class CopyInserter {
     const auto fill = [&](int device, Copy& copy) {
       PlanNode again = graph_.nodes[static_cast<std::size_t>(copy.node)];
       if (!again.replica) return;
-      const bool from_host = passes_host(device_of_variable(variable), device);
+      const bool from_host = goes_through_host(device_of_variable(variable), device);
       again.inputs = {from_host ? ValueId{copies_.at({master, devices_.host()}).node, 0} : master};
-      graph_.find_variable(again);
+      graph_.update_input_variable(again);
       copy.node = to_int(graph_.nodes.size());
       graph_.nodes.push_back(std::move(again));
     };
@@ -267,10 +267,10 @@ class CopyInserter {
   PlanGraph& graph_;
   const DeviceSet& devices_;
   std::vector<PlanNode> old_;
-  std::vector<int> place_of_;                       // old node -> new node
+  std::vector<int> new_index_of_;                   // old node -> new node
   std::set<int> read_by_writers_;                   // old nodes
   std::set<int> fetched_;                           // old nodes
-  std::set<int> values_of_their_place_;             // new nodes of read_by_writers_
+  std::set<int> reads_at_own_position_;             // new nodes of read_by_writers_
   std::map<std::pair<ValueId, int>, Copy> copies_;  // by value and device
   std::vector<Transfer> transfers_;
 };

@@ -11,8 +11,8 @@
 namespace towerflow {
 namespace {
 
-constexpr int kPatience = 10;      // training steps before the warning
-constexpr std::size_t kNamed = 3;  // maximum number of operations named in the warning
+constexpr int kStepsBeforeWarning = 10;  // training steps before the warning
+constexpr std::size_t kMaxNamed = 3;     // maximum number of operations named in the warning
 
 }  // namespace
 
@@ -34,16 +34,16 @@ bool UpdateWatch::trains(const PlanGraph& plan, const Collections& collections) 
 }
 
 void UpdateWatch::count_step() {
-  if (steps_.load(std::memory_order_relaxed) >= kPatience) return;
-  if (steps_.fetch_add(1, std::memory_order_relaxed) + 1 != kPatience) return;
+  if (steps_.load(std::memory_order_relaxed) >= kStepsBeforeWarning) return;
+  if (steps_.fetch_add(1, std::memory_order_relaxed) + 1 != kStepsBeforeWarning) return;
   const std::lock_guard lock(mutex_);
   if (reached_ || unreached_.empty()) return;
   const std::size_t count = unreached_.size();
   std::string names;
-  for (std::size_t i = 0; i < std::min(count, kNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(count, kMaxNamed); ++i) {
     names += fmt::format("{}'{}'", i == 0 ? "" : ", ", unreached_[i]);
   }
-  if (count > kNamed) names += fmt::format(" and {} more", count - kNamed);
+  if (count > kMaxNamed) names += fmt::format(" and {} more", count - kMaxNamed);
   log_message(
       LogLevel::warning,
       fmt::format("after {} training steps, none of the {} operations in UPDATE_OPS has run: {}. "
@@ -51,7 +51,7 @@ void UpdateWatch::count_step() {
                   "normalization, do not change. Create the training operation inside "
                   "tf::control_dependencies(tf::get_collection<tf::Fetch>(tf::GraphKeys::"
                   "UPDATE_OPS)), or fetch them with it",
-                  kPatience, count, names));
+                  kStepsBeforeWarning, count, names));
 }
 
 }  // namespace towerflow

@@ -31,14 +31,14 @@ void where_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> where_kernel(const KernelRequest& request) {
   const std::vector<std::int64_t> sizes = request.inputs[0].shape.sizes();
   const std::int64_t elements = request.inputs[0].shape.elements();
-  const Shape said = request.outputs[0].shape;
+  const Shape declared_shape = request.outputs[0].shape;
   std::unique_ptr<PreparedKernel> kernel;
   dispatch_dtype(request.inputs[0].dtype, [&]<class T>() {
-    kernel = function_kernel([sizes, elements, said](const LaunchArgs& args) {
+    kernel = function_kernel([sizes, elements, declared_shape](const LaunchArgs& args) {
       const T* condition = args.input<T>(0);
       const std::int64_t found = elements - std::count(condition, condition + elements, T{});
       const Shape shape{found, static_cast<std::int64_t>(sizes.size())};
-      auto* place = static_cast<std::int64_t*>(args.memory_for(0, shape, said));
+      auto* place = static_cast<std::int64_t*>(args.output_memory(0, shape, declared_shape));
       for (std::int64_t i = 0; i < elements; ++i) {
         if (condition[i] == T{}) continue;
         std::int64_t rest = i;

@@ -87,7 +87,7 @@ Tensor broadcast_to(const Operand& input, const Operand& shape, BroadcastOptions
                           .input(input, "input")
                           .index_input(shape, "shape")
                           .output();
-  return with_described_shape(made, made.op().input(1), site);
+  return with_shape_from_sizes(made, made.op().input(1), site);
 }
 
 }  // namespace towerflow

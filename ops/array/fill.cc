@@ -100,7 +100,7 @@ Tensor fill_of(Graph& graph, const NameScope& scope, const Tensor& dims, const A
   const Tensor made =
       graph.add({.op = "Fill", .name = scope.name(), .inputs = {dims, constant}, .site = site})
           .output(0);
-  return with_described_shape(made, dims, site);
+  return with_shape_from_sizes(made, dims, site);
 }
 
 /// Makes a constant with the scope's name. If the name is already taken, TensorFlow falls back to a
@@ -177,7 +177,7 @@ Tensor fill(const Operand& dims, const Operand& value, FillOptions options, Site
                           .index_input(dims, "dims")
                           .input(value, "value")
                           .output();
-  return with_described_shape(made, made.op().input(0), site);
+  return with_shape_from_sizes(made, made.op().input(0), site);
 }
 
 Tensor zeros(const Shape& shape, ZerosOptions options, Site site) {

@@ -18,7 +18,7 @@ namespace towerflow {
 namespace {
 
 /// Throws unless `indices` may index into a tensor of shape `params`.
-void check_places(const InferenceContext& context, const Shape& indices, const Shape& params) {
+void check_index_rows(const InferenceContext& context, const Shape& indices, const Shape& params) {
   if (!indices.has_rank()) return;
   if (indices.rank() == 0) context.fail("Shape must be at least rank 1 but is rank 0: indices");
   const Dim length = indices[indices.rank() - 1];
@@ -34,7 +34,7 @@ void check_places(const InferenceContext& context, const Shape& indices, const S
 void gather_nd_shape(InferenceContext& context) {
   const Shape& params = context.shape(0);
   const Shape& indices = context.shape(1);
-  check_places(context, indices, params);
+  check_index_rows(context, indices, params);
   if (!params.has_rank() || !indices.has_rank() || !indices[indices.rank() - 1].known()) {
     return context.add_output(context.dtype(0), Shape::unknown());
   }
@@ -58,7 +58,7 @@ void scatter_nd_shape(InferenceContext& context) {
   } else if (context.shape(2).fully_known()) {
     shape = Shape::of_rank(static_cast<std::size_t>(context.shape(2).elements()));
   }
-  check_places(context, indices, shape);
+  check_index_rows(context, indices, shape);
   if (shape.has_rank() && indices.has_rank() && updates.has_rank() &&
       indices[indices.rank() - 1].known()) {
     std::vector<Dim> dims(indices.dims().begin(), indices.dims().end() - 1);
@@ -92,9 +92,9 @@ std::vector<OptionalGradient> scatter_nd_gradient(const Operation& op,
 }
 
 /// Rows of numbers, each of which is the index of a slice of a tensor.
-class Places {
+class SliceIndices {
  public:
-  Places(const TensorDesc& indices, const Shape& shape)
+  SliceIndices(const TensorDesc& indices, const Shape& shape)
       : dtype_(indices.dtype),
         length_(indices.shape.size(indices.shape.rank() - 1)),
         shape_(shape) {
@@ -149,14 +149,14 @@ class GatherNdKernel final : public CpuKernel {
   }
 
  private:
-  Places places_;
+  SliceIndices places_;
   DType dtype_;
 };
 
 /// Adds rows in order, since rounding depends on it.
 std::unique_ptr<PreparedKernel> scatter_nd_kernel(const KernelRequest& request) {
   const Shape& shape = request.outputs[0].shape;
-  const Places places(request.inputs[0], shape);
+  const SliceIndices places(request.inputs[0], shape);
   return function_kernel([places, elements = shape.elements(),
                           dtype = request.inputs[1].dtype](const LaunchArgs& args) {
     dispatch_dtype(dtype, [&]<class T>() {

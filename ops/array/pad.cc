@@ -133,8 +133,8 @@ std::unique_ptr<PreparedKernel> pad_kernel(const KernelRequest& request) {
 
 /// Returns, for each dimension and position in the large tensor, the mirrored position in the small
 /// one.
-std::vector<std::vector<std::int64_t>> mirrored_places(const KernelRequest& request,
-                                                       const Shape& small) {
+std::vector<std::vector<std::int64_t>> mirrored_indices(const KernelRequest& request,
+                                                        const Shape& small) {
   check_kernel_rank(request);
   const bool at_border = request.attributes<MirrorAttrs>().mode == MirrorMode::symmetric;
   const auto pairs = paddings_of(request.values.at(1));
@@ -180,7 +180,7 @@ std::unique_ptr<PreparedKernel> mirror_kernel(const KernelRequest& request) {
   const Shape small = request.inputs[0].shape;
   const DType dtype = request.outputs[0].dtype;
   return function_kernel(
-      [=, places = mirrored_places(request, small)](const LaunchArgs& args) {
+      [=, places = mirrored_indices(request, small)](const LaunchArgs& args) {
         dispatch_copyable(dtype, [&]<class T>() {
           visit_mirrored(places, small,
                          [from = args.input<T>(0), to = args.output<T>(0)](
@@ -194,7 +194,7 @@ std::unique_ptr<PreparedKernel> mirror_grad_kernel(const KernelRequest& request)
   const Shape small = request.outputs[0].shape;
   const DType dtype = request.outputs[0].dtype;
   return function_kernel(
-      [=, places = mirrored_places(request, small)](const LaunchArgs& args) {
+      [=, places = mirrored_indices(request, small)](const LaunchArgs& args) {
         dispatch_dtype(dtype, [&]<class T>() {
           if constexpr (std::is_floating_point_v<T>) {
             std::fill_n(args.output<T>(0), small.elements(), T(0));

@@ -29,20 +29,21 @@ void placeholder_with_default_shape(InferenceContext& context) {
 }
 
 std::unique_ptr<PreparedKernel> default_kernel(const KernelRequest& request) {
-  const Shape said = request.outputs[0].shape;
+  const Shape declared_shape = request.outputs[0].shape;
   const Shape shape = request.inputs[0].shape;
   if (request.inputs[0].dtype == DType::string) {
-    return function_kernel([count = shape.elements(), said, shape](const LaunchArgs& args) {
-      void* to = args.memory_for(0, shape, said);
-      std::copy_n(args.input<std::string>(0), count, static_cast<std::string*>(to));
-    });
+    return function_kernel(
+        [count = shape.elements(), declared_shape, shape](const LaunchArgs& args) {
+          void* to = args.output_memory(0, shape, declared_shape);
+          std::copy_n(args.input<std::string>(0), count, static_cast<std::string*>(to));
+        });
   }
   return function_kernel(
-      [bytes = request.inputs[0].bytes(), said, shape](const LaunchArgs& args) {
-        void* to = args.memory_for(0, shape, said);
+      [bytes = request.inputs[0].bytes(), declared_shape, shape](const LaunchArgs& args) {
+        void* to = args.output_memory(0, shape, declared_shape);
         if (bytes > 0) std::memcpy(to, args.inputs[0], bytes);
       },
-      {.may_fail = shape != said});
+      {.may_fail = shape != declared_shape});
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ namespace {
 
 /// Opens the op's scope, converts a value in it, and makes a constant if `known` returns a value.
 template <class Known>
-Tensor add_counting(const char* op, const std::string& given, const Operand& input, Attrs attrs,
-                    Site site, Known known) {
+Tensor add_shape_query(const char* op, const std::string& given, const Operand& input, Attrs attrs,
+                       Site site, Known known) {
   Graph& graph = graph_of(input);
   const NameScope scope(graph, given.empty() ? op : given, site);
   const Tensor tensor = convert_operand(graph, input, "", std::nullopt);
@@ -98,13 +98,13 @@ Tensor add_counting(const char* op, const std::string& given, const Operand& inp
 }  // namespace
 
 Tensor rank(const Operand& input, RankOptions options, Site site) {
-  return add_counting("Rank", options.name, input, {}, site, [](const Shape& shape) {
+  return add_shape_query("Rank", options.name, input, {}, site, [](const Shape& shape) {
     return shape.has_rank() ? integer(static_cast<std::int64_t>(shape.rank()), DType::int32)
                             : Array();
   });
 }
 
-Tensor rank_in_run(const Tensor& input, RankOptions options, Site site) {
+Tensor runtime_rank(const Tensor& input, RankOptions options, Site site) {
   const Operand operand(input, site);
   return OpBuilder("Rank", options.name, site, {&operand})
       .input(operand, "input")
@@ -113,7 +113,7 @@ Tensor rank_in_run(const Tensor& input, RankOptions options, Site site) {
 }
 
 Tensor size(const Operand& input, SizeOptions options, Site site) {
-  return add_counting(
+  return add_shape_query(
       "Size", options.name, input, SizeAttrs{options.out_type}, site, [&](const Shape& shape) {
         return shape.fully_known() ? integer(shape.elements(), options.out_type) : Array();
       });

@@ -13,7 +13,7 @@ struct RankOptions {
 Tensor rank(const Operand& input, RankOptions options = {}, Site site = Site::current());
 /// As `rank`, but never a constant: fetching it waits for the input and fails if the input fails.
 /// (array_ops.rank_internal with optimize=False)
-Tensor rank_in_run(const Tensor& input, RankOptions options = {}, Site site = Site::current());
+Tensor runtime_rank(const Tensor& input, RankOptions options = {}, Site site = Site::current());
 
 struct SizeOptions {
   std::string name{};

@@ -14,19 +14,19 @@ namespace {
 
 /// Returns for each dimension whether it is reversed. Throws InvalidArgumentError for bad axes.
 std::vector<bool> reversed_axes(const Array& axes, std::size_t rank) {
-  std::vector<bool> turned(rank, false);
+  std::vector<bool> is_reversed(rank, false);
   for (const std::int64_t axis : integers_of(axes)) {
     const auto at = normalized_axis(axis, rank);
     if (!at) {
       throw errors::InvalidArgumentError(
           fmt::format("'axis' of a reverse: {} is out of valid range [-{}, {})", axis, rank, rank));
     }
-    if (turned[*at]) {
+    if (is_reversed[*at]) {
       throw errors::InvalidArgumentError(fmt::format("axis {} specified more than once.", *at));
     }
-    turned[*at] = true;
+    is_reversed[*at] = true;
   }
-  return turned;
+  return is_reversed;
 }
 
 void reverse_shape(InferenceContext& context) {
@@ -53,12 +53,12 @@ std::vector<OptionalGradient> reverse_gradient(const Operation& op,
 std::unique_ptr<PreparedKernel> reverse_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
   const Shape shape = request.inputs[0].shape;
-  const std::vector<bool> turned = reversed_axes(request.values.at(1), shape.rank());
+  const std::vector<bool> is_reversed = reversed_axes(request.values.at(1), shape.rank());
   const std::vector<std::int64_t> strides = dense_strides(shape);
   return strided_copy_kernel(request, 1, [=](std::size_t, StridedCopy& copy) {
     for (std::size_t i = 0; i < shape.rank(); ++i) {
-      if (turned[i]) copy.from_offset += (shape.size(i) - 1) * strides[i];
-      copy.add(shape.size(i), turned[i] ? -strides[i] : strides[i], strides[i]);
+      if (is_reversed[i]) copy.from_offset += (shape.size(i) - 1) * strides[i];
+      copy.add(shape.size(i), is_reversed[i] ? -strides[i] : strides[i], strides[i]);
     }
   });
 }

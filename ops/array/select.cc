@@ -51,7 +51,8 @@ void select_shape(InferenceContext& context) {
 }
 
 /// Returns whether the condition chooses elements: a vector of conditions chooses whole rows.
-bool chooses_elements(const Attrs&, std::span<const OutputSpec> inputs, const OutputSpec& output) {
+bool selects_elementwise(const Attrs&, std::span<const OutputSpec> inputs,
+                         const OutputSpec& output) {
   return inputs[0].shape.rank() == 0 || inputs[0].shape == output.shape;
 }
 
@@ -111,7 +112,7 @@ class SelectKernel final : public CpuKernel {
       columns = slice_range(width_, slices(0), slice, 64);
     else
       part = slice_range(rows, slices(0), slice);
-    const SelectSteps step = steps();
+    const SelectStrides step = steps();
     for (std::int64_t row = part.begin; row < part.end; ++row) {
       std::int64_t at[3];
       find_row(row, at);
@@ -121,7 +122,7 @@ class SelectKernel final : public CpuKernel {
     }
   }
 
-  SelectSteps steps() const {
+  SelectStrides steps() const {
     if (out_.rank() == 0) return {};
     return {strides_[0].back(), strides_[1].back(), strides_[2].back()};
   }
@@ -197,7 +198,7 @@ static void register_select_ops(OpRegistry& registry) {
                 .outputs = {"output: T"},
                 .shape = select_shape,
                 .gradient = select_gradient<where, true>,
-                .elementwise = chooses_elements});
+                .elementwise = selects_elementwise});
   registry.add({.name = "SelectV2",
                 .inputs = {"condition: bool", "t: T", "e: T"},
                 .outputs = {"output: T"},

@@ -9,14 +9,14 @@
 namespace towerflow {
 
 /// Distances between consecutive elements of the condition and of the two values.
-struct SelectSteps {
+struct SelectStrides {
   std::int64_t condition = 1, x = 1, y = 1;
 };
 
 /// out[i] = condition[i] ? x[i] : y[i].
 template <class T>
 void select_elements(const bool* condition, const T* x, const T* y, T* out, std::int64_t n,
-                     SelectSteps step = {}) {
+                     SelectStrides step = {}) {
   if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) == 4) {
     const auto& loops = simd::loops();
     const auto loop = step.x == 1 ? (step.y == 1 ? loops.select : loops.select_one_right)

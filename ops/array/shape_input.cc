@@ -64,7 +64,7 @@ Shape shape_from_input(const InferenceContext& context, std::size_t input) {
   return Shape(std::move(dims));
 }
 
-Shape static_shape_value(const Tensor& sizes) {
+Shape constant_value_as_shape(const Tensor& sizes) {
   const Operation op = sizes.op();
   if (op.type() == "Shape") return op.input(0).shape();
   if (op.type() == "Pack" && sizes.shape().rank() == 1) {
@@ -72,11 +72,11 @@ Shape static_shape_value(const Tensor& sizes) {
     for (const Tensor& element : op.inputs()) dims.push_back(scalar_size(element));
     return Shape(std::move(dims));
   }
-  if (op.type() == "Cast") return static_shape_value(op.input(0));
+  if (op.type() == "Cast") return constant_value_as_shape(op.input(0));
   if (op.type() == "ConcatV2") {
     Shape whole;
     for (std::size_t i = 0; i + 1 < op.num_inputs(); ++i) {
-      const Shape part = static_shape_value(op.input(i));
+      const Shape part = constant_value_as_shape(op.input(i));
       if (!part.has_rank()) return Shape::unknown();
       whole = whole.concatenated(part);
     }
@@ -98,11 +98,11 @@ Shape static_shape(const Operand& operand) {
   if (operand.tensor() != nullptr) return operand.tensor()->shape();
   const Gradient* slices = operand.slices();
   if (slices == nullptr || !slices->slices().dense_shape) return Shape::unknown();
-  return static_shape_value(*slices->slices().dense_shape);
+  return constant_value_as_shape(*slices->slices().dense_shape);
 }
 
-Tensor with_described_shape(Tensor made, const Tensor& sizes, Site site) {
-  if (!made.shape().fully_known()) made.set_shape(static_shape_value(sizes), site);
+Tensor with_shape_from_sizes(Tensor made, const Tensor& sizes, Site site) {
+  if (!made.shape().fully_known()) made.set_shape(constant_value_as_shape(sizes), site);
   return made;
 }
 

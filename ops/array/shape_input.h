@@ -16,7 +16,7 @@ Shape shape_from_input(const InferenceContext& context, std::size_t input);
 /// Returns what is known of the shape that `sizes` describes without running the graph, even if
 /// only some elements are known: `shape(x)` of a partly known x, or a list of numbers and tensors.
 /// (tensor_util.constant_value_as_shape)
-Shape static_shape_value(const Tensor& sizes);
+Shape constant_value_as_shape(const Tensor& sizes);
 
 /// Returns what is known of the shape of a tensor, or of the dense shape of slices, without
 /// converting the operand to a tensor; unknown for a value.
@@ -24,6 +24,6 @@ Shape static_shape(const Operand& operand);
 
 /// Sets the shape of `made` to what is known of it from its operand `sizes`. The op's shape
 /// function cannot do this, since it sees only values that are known as a whole.
-Tensor with_described_shape(Tensor made, const Tensor& sizes, Site site);
+Tensor with_shape_from_sizes(Tensor made, const Tensor& sizes, Site site);
 
 }  // namespace towerflow

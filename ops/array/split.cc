@@ -66,12 +66,12 @@ void split_shape(InferenceContext& context) {
 }
 
 /// Returns the sizes with -1 replaced by the rest of `whole`, if that is known.
-std::vector<Dim> piece_sizes(InferenceContext& context, const std::vector<std::int64_t>& said,
-                             Dim whole) {
+std::vector<Dim> piece_sizes(InferenceContext& context,
+                             const std::vector<std::int64_t>& requested_sizes, Dim whole) {
   std::vector<Dim> sizes;
   std::int64_t sum = 0;
   std::optional<std::size_t> rest;
-  for (const std::int64_t size : said) {
+  for (const std::int64_t size : requested_sizes) {
     if (size == -1) {
       if (rest) context.fail("size_splits can only have one -1");
       rest = sizes.size();
@@ -86,7 +86,7 @@ std::vector<Dim> piece_sizes(InferenceContext& context, const std::vector<std::i
   if (!whole.known()) return sizes;
   if (rest ? sum > whole.size() : sum != whole.size()) {
     context.fail(fmt::format("can't split axis of size {} into pieces of size [{}]", whole.size(),
-                             fmt::join(said, ",")));
+                             fmt::join(requested_sizes, ",")));
   }
   if (rest) sizes[*rest] = Dim(whole.size() - sum);
   return sizes;
@@ -154,8 +154,8 @@ std::unique_ptr<PreparedKernel> split_v_kernel(const KernelRequest& request) {
   return pieces_kernel(request, 0, 2);
 }
 
-Tensor joined_pieces(const Operation& op, const std::vector<OptionalGradient>& dys,
-                     std::size_t axis) {
+Tensor concat_gradients(const Operation& op, const std::vector<OptionalGradient>& dys,
+                        std::size_t axis) {
   std::vector<Operand> pieces;
   for (std::size_t i = 0; i < dys.size(); ++i) {
     pieces.emplace_back(
@@ -167,11 +167,11 @@ Tensor joined_pieces(const Operation& op, const std::vector<OptionalGradient>& d
 
 std::vector<OptionalGradient> split_gradient(const Operation& op,
                                              const std::vector<OptionalGradient>& dys) {
-  return {std::nullopt, joined_pieces(op, dys, 0)};
+  return {std::nullopt, concat_gradients(op, dys, 0)};
 }
 std::vector<OptionalGradient> split_v_gradient(const Operation& op,
                                                const std::vector<OptionalGradient>& dys) {
-  return {joined_pieces(op, dys, 2), std::nullopt, std::nullopt};
+  return {concat_gradients(op, dys, 2), std::nullopt, std::nullopt};
 }
 
 /// Returns the number of a literal; nothing for lists and tensors.

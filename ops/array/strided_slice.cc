@@ -26,7 +26,7 @@ struct StridedSliceAttrs {
 };
 
 /// The elements taken along one dimension; `begin` is non-negative.
-struct Picked {
+struct ResolvedSlice {
   std::int64_t begin = 0;
   std::int64_t stride = 1;
   std::int64_t count = 0;
@@ -34,7 +34,7 @@ struct Picked {
 };
 
 /// Returns what is wrong with a stride, or nullptr.
-const char* wrong_stride(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t stride) {
+const char* stride_error(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t stride) {
   if (stride == 0) return "strides must not be zero";
   const bool shrinks = axis < 31 && (attrs.shrink_axis_mask & (1 << axis)) != 0;
   return shrinks && stride < 0 ? "only stride 1 allowed on non-range indexing." : nullptr;
@@ -44,9 +44,9 @@ const char* wrong_stride(const StridedSliceAttrs& attrs, std::size_t axis, std::
 /// `picked`. Returns an error message, or nullptr.
 const char* resolve_slice(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t begin,
                           std::int64_t end, std::int64_t stride, std::int64_t size,
-                          Picked& picked) {
+                          ResolvedSlice& picked) {
   const int bit = axis < 31 ? 1 << axis : 0;
-  if (const char* wrong = wrong_stride(attrs, axis, stride)) return wrong;
+  if (const char* wrong = stride_error(attrs, axis, stride)) return wrong;
   if (attrs.shrink_axis_mask & bit) {
     const std::int64_t at = begin < 0 ? begin + size : begin;
     if (at < 0 || at >= size) return "slice index is out of bounds";
@@ -91,12 +91,12 @@ std::optional<Dim> sliced_dim(InferenceContext& context, std::size_t axis, const
   const int bit = axis < 31 ? 1 << axis : 0;
   const bool shrinks = (attrs.shrink_axis_mask & bit) != 0;
   // TensorFlow checks the sign only if it knows the size.
-  const char* wrong = stride == 0 || size.known() ? wrong_stride(attrs, axis, stride) : nullptr;
+  const char* wrong = stride == 0 || size.known() ? stride_error(attrs, axis, stride) : nullptr;
   const bool whole = (attrs.begin_mask & attrs.end_mask & bit) != 0;
   const bool placed = size.known() && (bounds || (whole && !shrinks));
   const std::int64_t begin = bounds ? bounds->first[axis] : 0;
   const std::int64_t end = bounds ? bounds->second[axis] : 0;
-  Picked picked;
+  ResolvedSlice picked;
   if (wrong == nullptr && placed) {
     wrong = resolve_slice(attrs, axis, begin, end, stride, size.size(), picked);
   }
@@ -146,7 +146,7 @@ void set_copy_dims(const StridedSliceAttrs& attrs, const Shape& whole, const Sha
   for (std::size_t i = 0; i < whole.rank(); ++i) {
     const std::int64_t size = whole.size(i);
     whole_stride = size == 0 ? 0 : whole_stride / size;
-    Picked picked{0, 1, size, false};
+    ResolvedSlice picked{0, 1, size, false};
     const auto at = static_cast<std::int64_t>(i);
     if (at < given) {
       const auto value = [&](std::size_t k) {

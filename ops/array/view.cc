@@ -88,7 +88,7 @@ void reshape_shape(InferenceContext& context) {
     context.fail(fmt::format("Cannot reshape a tensor with {} elements to shape [{}] ({} elements)",
                              elements, fmt::join(sizes, ","), known));
   }
-  // If another size is 0, only the run can infer the open one; see `reshape_found`.
+  // If another size is 0, only the run can infer the open one; see `resolve_reshape`.
   if (open.size() == 1 && elements >= 0 && known > 0) dims[open[0]] = Dim(elements / known);
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
@@ -146,7 +146,7 @@ void copy_viewed(const TensorDesc& from, const void* in, void* out) {
   }
 }
 
-[[noreturn]] void refuse_reshape(const Shape& from, const std::string& to) {
+[[noreturn]] void throw_bad_reshape(const Shape& from, const std::string& to) {
   throw errors::InvalidArgumentError(
       fmt::format("Input has the shape {}, which cannot become {}", from.text(), to),
       {.hint = "only one size of a reshape may be -1"});
@@ -157,7 +157,7 @@ std::unique_ptr<PreparedKernel> copy_viewed_kernel(const KernelRequest& request)
   const TensorDesc from = request.inputs[0];
   const Shape& out = request.outputs[0].shape;
   if (!out.fully_known() || out.elements() != from.shape.elements())
-    refuse_reshape(from.shape, out.text());
+    throw_bad_reshape(from.shape, out.text());
   return function_kernel(
       [from](const LaunchArgs& args) { copy_viewed(from, args.inputs[0], args.outputs[0]); },
       {.may_fail = from.dtype == DType::string});
@@ -178,7 +178,7 @@ struct ReshapeSizes {
 };
 
 /// Returns whether the sizes are those of `shape`; one of them may be -1.
-bool reshape_gives(const ReshapeSizes& sizes, const Shape& shape) {
+bool sizes_match_shape(const ReshapeSizes& sizes, const Shape& shape) {
   if (sizes.rank != static_cast<std::int64_t>(shape.rank())) return false;
   int open = 0;
   for (std::int64_t i = 0; i < sizes.rank; ++i) {
@@ -193,13 +193,13 @@ bool reshape_gives(const ReshapeSizes& sizes, const Shape& shape) {
 
 /// Returns the shape that the sizes give to a tensor of shape `from`. A -1 next to a size of 0 is
 /// inferred from the nonzero sizes: [0, 4] reshaped to [0, 2, -1] is [0, 2, 2].
-Shape reshape_found(const Shape& from, const ReshapeSizes& sizes) {
+Shape resolve_reshape(const Shape& from, const ReshapeSizes& sizes) {
   std::vector<std::int64_t> found;
   std::int64_t open = -1, known = 1, given = 1;
   bool has_zero = false, overflows = false;
   for (std::int64_t i = 0; i < sizes.rank; ++i) {
     found.push_back(sizes[i]);
-    if (sizes[i] < -1 || (sizes[i] == -1 && open >= 0)) refuse_reshape(from, sizes.text());
+    if (sizes[i] < -1 || (sizes[i] == -1 && open >= 0)) throw_bad_reshape(from, sizes.text());
     if (sizes[i] == -1) open = i;
     has_zero = has_zero || sizes[i] == 0;
     if (sizes[i] > 0) overflows |= __builtin_mul_overflow(known, sizes[i], &known);
@@ -207,10 +207,10 @@ Shape reshape_found(const Shape& from, const ReshapeSizes& sizes) {
   for (const std::int64_t size : from.sizes()) {
     if (size != 0 || !has_zero) overflows |= __builtin_mul_overflow(given, size, &given);
   }
-  if (overflows) refuse_reshape(from, sizes.text());
+  if (overflows) throw_bad_reshape(from, sizes.text());
   if (open >= 0) found[static_cast<std::size_t>(open)] = given / known;
   const Shape shape{std::span<const std::int64_t>(found)};
-  if (shape.elements() != from.elements()) refuse_reshape(from, sizes.text());
+  if (shape.elements() != from.elements()) throw_bad_reshape(from, sizes.text());
   return shape;
 }
 
@@ -218,14 +218,16 @@ Shape reshape_found(const Shape& from, const ReshapeSizes& sizes) {
 /// shape if it is not fully known.
 std::unique_ptr<PreparedKernel> reshape_kernel(const KernelRequest& request) {
   const TensorDesc from = request.inputs[0], numbers = request.inputs[1];
-  const Shape said = request.outputs[0].shape;
-  const bool known = said.fully_known();
-  if (known && said.elements() != from.shape.elements()) refuse_reshape(from.shape, said.text());
+  const Shape declared_shape = request.outputs[0].shape;
+  const bool known = declared_shape.fully_known();
+  if (known && declared_shape.elements() != from.shape.elements())
+    throw_bad_reshape(from.shape, declared_shape.text());
   return function_kernel([=](const LaunchArgs& args) {
     const ReshapeSizes sizes{args.inputs[1], numbers.dtype, numbers.shape.elements()};
-    if (known && !reshape_gives(sizes, said)) refuse_reshape(from.shape, sizes.text());
-    void* out =
-        known ? args.outputs[0] : args.memory_for(0, reshape_found(from.shape, sizes), said);
+    if (known && !sizes_match_shape(sizes, declared_shape))
+      throw_bad_reshape(from.shape, sizes.text());
+    void* out = known ? args.outputs[0]
+                      : args.output_memory(0, resolve_reshape(from.shape, sizes), declared_shape);
     copy_viewed(from, args.inputs[0], out);
   });
 }
@@ -311,7 +313,7 @@ Tensor reshape(const Operand& tensor, const Operand& shape, NameOption options, 
                           .input(tensor, "tensor")
                           .index_input(shape, "shape")
                           .output();
-  return with_inferred_size(with_described_shape(made, made.op().input(1), site), site);
+  return with_inferred_size(with_shape_from_sizes(made, made.op().input(1), site), site);
 }
 
 Tensor expand_dims(const Operand& input, const Operand& axis, NameOption options, Site site) {

@@ -37,7 +37,7 @@ std::unique_ptr<QueueResource> make_queue_resource(const std::string& op, const 
   return std::make_unique<QueueResource>(std::move(spec), std::move(order));
 }
 
-void check_held_back(const QueueAttrs& attrs) {
+void check_min_after_dequeue(const QueueAttrs& attrs) {
   if (attrs.min_after_dequeue < 0) {
     throw errors::InvalidArgumentError(
         fmt::format("min_after_dequeue {} must be >= 0", attrs.min_after_dequeue));
@@ -54,7 +54,7 @@ class HandleKernel final : public PreparedKernel {
  public:
   explicit HandleKernel(const KernelRequest& request)
       : op_(request.op->name), attrs_(request.attributes<QueueAttrs>()), node_(request.node) {
-    check_held_back(attrs_);
+    check_min_after_dequeue(attrs_);
   }
   void enqueue(towerflow::Queue&, const LaunchArgs& args) const override {
     const std::string& key = attrs_.shared_name.empty() ? node_ : attrs_.shared_name;
@@ -85,7 +85,7 @@ class EnqueueKernel final : public PreparedKernel {
   EnqueueKernel(const KernelRequest& request, bool many)
       : descs_(request.inputs.begin() + 1, request.inputs.end()),
         many_(many),
-        place_(SourcePlace::name_of(request.node)) {}
+        place_(NodeTurns::name_of(request.node)) {}
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     QueueResource& target = queue_of(args, 0);
     const QueueCaller caller = caller_of(queue, args);
@@ -107,14 +107,14 @@ class EnqueueKernel final : public PreparedKernel {
  private:
   std::vector<TensorDesc> descs_;
   bool many_;
-  std::string place_;  // name of its SourcePlace
+  std::string place_;  // name of its NodeTurns
 };
 
 class DequeueKernel final : public PreparedKernel {
  public:
   enum class Kind { one, many, up_to };
   DequeueKernel(const KernelRequest& request, Kind kind)
-      : kind_(kind), outputs_(request.outputs), place_(SourcePlace::name_of(request.node)) {}
+      : kind_(kind), outputs_(request.outputs), place_(NodeTurns::name_of(request.node)) {}
 
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     QueueResource& source = queue_of(args, 0);
@@ -166,7 +166,7 @@ class DequeueKernel final : public PreparedKernel {
 
   Kind kind_;
   std::vector<TensorDesc> outputs_;
-  std::string place_;  // name of its SourcePlace
+  std::string place_;  // name of its NodeTurns
 };
 
 template <class F>

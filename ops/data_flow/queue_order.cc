@@ -59,7 +59,7 @@ void ShuffleOrder::admit(QueueElement element) {
   else if (window_.size() <= min_after_dequeue_)
     window_.push_back(std::move(element));
   else
-    behind_.push_back(std::move(element));
+    beyond_window_.push_back(std::move(element));
 }
 
 QueueOrder::Drawn ShuffleOrder::draw(bool ended) {
@@ -78,11 +78,11 @@ QueueOrder::Drawn ShuffleOrder::draw(bool ended) {
   const std::size_t place = random_word(drawn_++) % window_.size();
   drawn.element = std::move(window_[place]);
   drawn.place = vacated_ = place;
-  if (behind_.empty()) {
+  if (beyond_window_.empty()) {
     hole_ = place;
   } else {
-    window_[place] = std::move(behind_.front());
-    behind_.pop_front();
+    window_[place] = std::move(beyond_window_.front());
+    beyond_window_.pop_front();
   }
   return drawn;
 }
@@ -92,7 +92,7 @@ void ShuffleOrder::undo(Drawn drawn) {
   if (hole_ == drawn.place)
     hole_ = kNone;
   else
-    behind_.push_front(std::move(window_[drawn.place]));
+    beyond_window_.push_front(std::move(window_[drawn.place]));
   window_[drawn.place] = std::move(drawn.element);
   vacated_ = drawn.hole_before;
   last_ = std::move(drawn.last_before);

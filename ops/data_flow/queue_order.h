@@ -86,7 +86,7 @@ class ShuffleOrder final : public QueueOrder {
   ShuffleOrder(std::size_t min_after_dequeue, const random::Philox& stream)
       : min_after_dequeue_(min_after_dequeue), stream_(stream) {}
   std::size_t size() const override {
-    return window_.size() - (has_gap() ? 1 : 0) + behind_.size();
+    return window_.size() - (has_gap() ? 1 : 0) + beyond_window_.size();
   }
   std::size_t min_after_dequeue() const override { return min_after_dequeue_; }
   void admit(QueueElement element) override;
@@ -114,7 +114,7 @@ class ShuffleOrder final : public QueueOrder {
   std::vector<QueueElement> window_;
   std::size_t hole_ = kNone;
   std::size_t pending_hole_ = kNone;  // of `resume`, until the elements around it are back
-  std::deque<QueueElement> behind_;
+  std::deque<QueueElement> beyond_window_;
   // The place of the latest draw, whether or not it has been filled again.
   std::size_t vacated_ = kNone;
   RecordPlace last_{};

@@ -158,7 +158,7 @@ void QueueResource::warn_of_runner(const LaunchArgs& launch) const {
 void QueueResource::enqueue(const QueueValues& values, const QueueCaller& caller,
                             const RecordPlace& record) {
   check(values, false);
-  QueueElement element = filled(values, 0, false);
+  QueueElement element = make_element(values, 0, false);
   element->record = record;
   serve(
       enqueuers_, caller, "Enqueue", nullptr,
@@ -181,7 +181,7 @@ void QueueResource::enqueue_many(const QueueValues& values, const QueueCaller& c
       [&] {
         check_open();
         while (row < rows && order_->size() < spec_.capacity) {
-          admit(filled(values, row, true));
+          admit(make_element(values, row, true));
           ++row;
         }
         wake_dequeuer();
@@ -194,12 +194,12 @@ std::vector<QueueElement> QueueResource::dequeue(std::size_t count, bool fewer,
                                                  const QueueCaller& caller) {
   std::vector<QueueElement> elements;
   if (count == 0) return elements;
-  Dequeue attempt{count, fewer, needed(count)};
+  Dequeue attempt{count, fewer, required_size(count)};
   serve(
       dequeuers_, caller, "Dequeue", &attempt.needs,
       [&] {
         if (!try_dequeue(attempt)) return false;
-        in_hand_ -= attempt.taken.size();
+        taken_count_ -= attempt.taken.size();
         return true;
       },
       [&] { undo_dequeue(attempt); });
@@ -210,7 +210,7 @@ std::vector<QueueElement> QueueResource::dequeue(std::size_t count, bool fewer,
 
 /// Returns how many elements must be in the queue for a dequeue of `count` to make progress: all of
 /// them, unless the queue cannot hold that many at once.
-std::size_t QueueResource::needed(std::size_t count) const {
+std::size_t QueueResource::required_size(std::size_t count) const {
   const std::size_t kept = order_->min_after_dequeue();
   return count < spec_.capacity - kept ? count + kept : spec_.capacity;
 }
@@ -230,16 +230,16 @@ bool QueueResource::try_dequeue(Dequeue& attempt) {
   reserve_more(attempt.taken, there);  // before anything is drawn, which a failure would lose
   for (; there > 0; --there) {
     attempt.taken.push_back(order_->draw(closed_));
-    ++in_hand_;
+    ++taken_count_;
   }
-  attempt.needs = needed(attempt.count - attempt.taken.size());
+  attempt.needs = required_size(attempt.count - attempt.taken.size());
   wake_enqueuer();
   return attempt.taken.size() == attempt.count;
 }
 
 /// Restores the queue as if the dequeue had not begun.
 void QueueResource::undo_dequeue(Dequeue& attempt) {
-  in_hand_ -= attempt.taken.size();
+  taken_count_ -= attempt.taken.size();
   while (!attempt.taken.empty()) {
     order_->undo(std::move(attempt.taken.back()));
     attempt.taken.pop_back();
@@ -298,10 +298,10 @@ void QueueResource::drop_skipped() {
 
 QueueOrder::Position QueueResource::position() const {
   std::lock_guard lock(mutex_);
-  if (in_hand_ > 0) {
+  if (taken_count_ > 0) {
     throw errors::FailedPreconditionError(
         fmt::format("queue '{}' has no position while a waiting dequeue holds {} of its elements",
-                    spec_.name, in_hand_),
+                    spec_.name, taken_count_),
         {.hint = "save between steps, or give the queue a larger capacity"});
   }
   QueueOrder::Position position = order_->position();
@@ -409,7 +409,7 @@ void QueueResource::check(const QueueValues& values, bool many) const {
   }
 }
 
-QueueElement QueueResource::filled(const QueueValues& values, std::size_t row, bool many) {
+QueueElement QueueResource::make_element(const QueueValues& values, std::size_t row, bool many) {
   QueueElement element;
   {
     std::lock_guard lock(spare_mutex_);

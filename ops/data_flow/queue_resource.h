@@ -115,11 +115,11 @@ class QueueResource final : public Resource {
   void warn_of_runner(const LaunchArgs& launch) const;
   void check(const QueueValues& values, bool many) const;
   void check_open() const;
-  QueueElement filled(const QueueValues& values, std::size_t row, bool many);
+  QueueElement make_element(const QueueValues& values, std::size_t row, bool many);
   void admit(QueueElement element);
   void drop_skipped();
   void check_unused() const;
-  std::size_t needed(std::size_t count) const;
+  std::size_t required_size(std::size_t count) const;
   bool try_dequeue(Dequeue& attempt);
   void undo_dequeue(Dequeue& attempt);
   [[noreturn]] void throw_ended(std::size_t count) const;
@@ -136,7 +136,7 @@ class QueueResource final : public Resource {
   bool may_fill_ = false;  // something was enqueued, or a runner started
   std::exception_ptr cause_;
   bool raise_cause_ = false;
-  std::size_t in_hand_ = 0;                      // taken by dequeues that wait for more
+  std::size_t taken_count_ = 0;                  // taken by dequeues that wait for more
   std::uint64_t to_skip_ = 0;                    // elements to drop before the first dequeue
   std::optional<QueueOrder::Position> resumed_;  // reported until something is dequeued
 

@@ -85,19 +85,18 @@ Ticket SourceTurns::Turn::finish() {
   return ticket;
 }
 
-SourcePlace& SourcePlace::of(ResourceStore& resources, const std::string& node) {
-  return resources.resource<SourcePlace>(name_of(node),
-                                         [] { return std::make_unique<SourcePlace>(); });
+NodeTurns& NodeTurns::of(ResourceStore& resources, const std::string& node) {
+  return resources.resource<NodeTurns>(name_of(node), [] { return std::make_unique<NodeTurns>(); });
 }
 
-SourcePlace::Assigned SourcePlace::find(ResourceStore& resources, const std::string& place) {
-  auto* found = resources.find_resource<SourcePlace>(place);
+NodeTurns::Assigned NodeTurns::find(ResourceStore& resources, const std::string& place) {
+  auto* found = resources.find_resource<NodeTurns>(place);
   if (found == nullptr) return {};
   std::lock_guard lock(found->mutex_);
   return found->assigned_;
 }
 
-void SourcePlace::assign(Assigned assigned) {
+void NodeTurns::assign(Assigned assigned) {
   std::lock_guard lock(mutex_);
   if (assigned_.turns != nullptr && assigned_.turns != assigned.turns && assigned_.turns->live()) {
     assigned_.turns->dissolve();

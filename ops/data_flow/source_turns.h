@@ -62,7 +62,7 @@ class SourceTurns {
 };
 
 /// The resource of a node in a session that holds the turns its runs take.
-class SourcePlace final : public Resource {
+class NodeTurns final : public Resource {
  public:
   struct Assigned {
     std::shared_ptr<SourceTurns> turns;
@@ -71,7 +71,7 @@ class SourcePlace final : public Resource {
   /// Returns the name of a node's place; kernels make it once, so that runs do not allocate.
   static std::string name_of(const std::string& node) { return "_turn/" + node; }
   /// Returns the place of node `node`, creating it if needed.
-  static SourcePlace& of(ResourceStore& resources, const std::string& node);
+  static NodeTurns& of(ResourceStore& resources, const std::string& node);
   /// Returns what was assigned to the node of this place; without turns if nothing was.
   static Assigned find(ResourceStore& resources, const std::string& place);
 
@@ -89,7 +89,7 @@ class SourcePlace final : public Resource {
 template <class Take>
 void run_in_turn(const LaunchArgs& args, const std::string& place, const QueueCaller& caller,
                  Take&& take) {
-  const SourcePlace::Assigned assigned = SourcePlace::find(args.run->resources, place);
+  const NodeTurns::Assigned assigned = NodeTurns::find(args.run->resources, place);
   if (assigned.turns == nullptr) return take();
   SourceTurns::Turn turn(*assigned.turns, assigned.member, caller);
   take();

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kPieceElements = 1024;
 
 /// The location of an operand or result of a step.
-struct Place {
+struct OperandLocation {
   enum class Kind { input, number, buffer };
   Kind kind = Kind::input;
   std::size_t index = 0;   // of the input or the buffer
@@ -26,8 +26,8 @@ struct Place {
 
 struct PreparedStep {
   StepLoop loop;
-  std::vector<Place> operands;
-  Place out;  // kind input: the output of the op
+  std::vector<OperandLocation> operands;
+  OperandLocation out;  // kind input: the output of the op
 };
 
 /// An input that is expanded to the output's shape, piece by piece.
@@ -35,7 +35,7 @@ struct Expansion {
   std::size_t input = 0;
   std::size_t buffer = 0;
   std::int64_t bytes = 0;
-  RepeatedOperand repeated;
+  BroadcastOperand repeated;
 };
 
 class ProgramKernel final : public CpuKernel {
@@ -72,12 +72,13 @@ class ProgramKernel final : public CpuKernel {
       }
       for (const PreparedStep& step : steps_) {
         const auto operand = [&](std::size_t i) -> const void* {
-          const Place& place = step.operands[i];
-          if (place.kind == Place::Kind::buffer) return buffers + place.index * buffer_bytes();
+          const OperandLocation& place = step.operands[i];
+          if (place.kind == OperandLocation::Kind::buffer)
+            return buffers + place.index * buffer_bytes();
           const auto* input = static_cast<const std::byte*>(inputs[place.index]);
-          return place.kind == Place::Kind::number ? input : input + at * place.bytes;
+          return place.kind == OperandLocation::Kind::number ? input : input + at * place.bytes;
         };
-        void* out = step.out.kind == Place::Kind::buffer
+        void* out = step.out.kind == OperandLocation::Kind::buffer
                         ? buffers + step.out.index * buffer_bytes()
                         : static_cast<std::byte*>(outputs[0]) + at * step.out.bytes;
         if (const auto* unary = std::get_if<UnaryLoop>(&step.loop)) {
@@ -114,8 +115,8 @@ class ProgramKernel final : public CpuKernel {
   static std::int64_t size_of(DType dtype) { return static_cast<std::int64_t>(dtype_size(dtype)); }
 
   static BinaryLoops::Loop loop_for(const BinaryLoops& loops, const PreparedStep& step) {
-    if (step.operands[0].kind == Place::Kind::number) return loops.scalar_left;
-    if (step.operands[1].kind == Place::Kind::number) return loops.scalar_right;
+    if (step.operands[0].kind == OperandLocation::Kind::number) return loops.scalar_left;
+    if (step.operands[1].kind == OperandLocation::Kind::number) return loops.scalar_right;
     return loops.both;
   }
 
@@ -139,20 +140,22 @@ class ProgramKernel final : public CpuKernel {
       const auto i = static_cast<std::size_t>(operand.index);
       dtypes.push_back(operand.is_step ? program_.steps[i].dtype : inputs_[i].dtype);
       if (operand.is_step) {
-        made.operands.push_back({Place::Kind::buffer, buffer_of_[i], size_of(dtypes.back())});
+        made.operands.push_back(
+            {OperandLocation::Kind::buffer, buffer_of_[i], size_of(dtypes.back())});
       } else if (is_full(i)) {
-        made.operands.push_back({Place::Kind::input, i, size_of(dtypes.back())});
+        made.operands.push_back({OperandLocation::Kind::input, i, size_of(dtypes.back())});
       } else if (inputs_[i].shape.elements() == 1 && step.operands.size() == 2 && !one_number) {
         one_number = true;
-        made.operands.push_back({Place::Kind::number, i, size_of(dtypes.back())});
+        made.operands.push_back({OperandLocation::Kind::number, i, size_of(dtypes.back())});
       } else {
-        made.operands.push_back({Place::Kind::buffer, expansion_buffer(i), size_of(dtypes.back())});
+        made.operands.push_back(
+            {OperandLocation::Kind::buffer, expansion_buffer(i), size_of(dtypes.back())});
       }
     }
     made.loop = step_loop(step.op, dtypes, step.dtype).value();
     const bool last = index + 1 == program_.steps.size();
-    made.out = {last ? Place::Kind::input : Place::Kind::buffer, last ? 0 : free_buffer(),
-                size_of(step.dtype)};
+    made.out = {last ? OperandLocation::Kind::input : OperandLocation::Kind::buffer,
+                last ? 0 : free_buffer(), size_of(step.dtype)};
     buffer_of_.push_back(made.out.index);
     for (const ElementwiseOperand operand : step.operands) release(operand, index);
     steps_.push_back(std::move(made));
@@ -179,7 +182,7 @@ class ProgramKernel final : public CpuKernel {
     }
     // Has its own buffer, since its content is kept from piece to piece.
     expansions_.push_back({input, buffers_++, size_of(inputs_[input].dtype),
-                           RepeatedOperand(inputs_[input].shape, program_.shape)});
+                           BroadcastOperand(inputs_[input].shape, program_.shape)});
     return expansions_.back().buffer;
   }
 

@@ -28,9 +28,9 @@ bool is_elementwise(const PlanGraph& graph, const PlanNode& node) {
     inputs.push_back(graph.spec(input));
     dtypes.push_back(inputs.back().dtype);
   }
-  const bool folds = !op.folds_by.empty() && dtypes.size() > 1;
+  const bool folds = !op.fold_op.empty() && dtypes.size() > 1;
   if (folds) dtypes = {output.dtype, output.dtype};
-  return step_loop(folds ? op.folds_by : op.name, dtypes, output.dtype).has_value() &&
+  return step_loop(folds ? op.fold_op : op.name, dtypes, output.dtype).has_value() &&
          known_shapes(graph, node) && op.elementwise(node.attrs, inputs, output);
 }
 

@@ -2,7 +2,7 @@
 
 namespace towerflow {
 
-RepeatedOperand::RepeatedOperand(const Shape& operand, const Shape& out) {
+BroadcastOperand::BroadcastOperand(const Shape& operand, const Shape& out) {
   std::vector<std::int64_t> strides(out.rank(), 0);
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < operand.rank(); ++i) {
@@ -18,7 +18,7 @@ RepeatedOperand::RepeatedOperand(const Shape& operand, const Shape& out) {
   for (std::size_t i = strides_.front() == 0 ? 1 : 0; i < sizes_.size(); ++i) period_ *= sizes_[i];
 }
 
-void RepeatedOperand::add(std::int64_t size, std::int64_t stride) {
+void BroadcastOperand::add(std::int64_t size, std::int64_t stride) {
   if (size == 1) return;
   if (!sizes_.empty() && strides_.back() == size * stride) {
     sizes_.back() *= size;

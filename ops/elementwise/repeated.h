@@ -10,10 +10,10 @@ namespace towerflow {
 
 /// An operand that broadcasts to a larger shape, read as if it had that shape: its sizes and
 /// strides, with dimensions merged where possible.
-class RepeatedOperand {
+class BroadcastOperand {
  public:
   /// `operand` must broadcast to `out`, which must not be empty.
-  RepeatedOperand(const Shape& operand, const Shape& out);
+  BroadcastOperand(const Shape& operand, const Shape& out);
 
   /// Returns the number of elements after which the content repeats.
   std::int64_t period() const { return period_; }

@@ -79,7 +79,7 @@ class Chain {
     } else if (folds(node)) {  // a left fold over its inputs
       ElementwiseOperand sum = operands[0];
       for (std::size_t i = 1; i < operands.size(); ++i) {
-        steps.push_back({node.op->folds_by, dtype, {sum, operands[i]}});
+        steps.push_back({node.op->fold_op, dtype, {sum, operands[i]}});
         sum = {true, static_cast<int>(steps.size()) - 1};
       }
     } else {
@@ -88,7 +88,7 @@ class Chain {
   }
 
   static bool folds(const PlanNode& node) {
-    return !node.op->folds_by.empty() && node.inputs.size() > 1;
+    return !node.op->fold_op.empty() && node.inputs.size() > 1;
   }
 
   static std::size_t steps_of(const PlanNode& node) {
@@ -104,7 +104,7 @@ class Chain {
   bool fits(int id) const {
     const PlanNode& node = node_at(graph_, id);
     return steps_ + steps_of(node) <= kMostSteps && count_arrays_with(node) <= kMostArrays &&
-           can_wait(graph_, id, last_);
+           can_defer(graph_, id, last_);
   }
 
   /// Counts the arrays in memory that a piece would read if `node` were a member too.

@@ -67,8 +67,8 @@ class AddNKernel final : public CpuKernel {
   void add(const void* const* inputs, T* out, std::int64_t begin, std::int64_t end) const {
     const auto at = [&](std::size_t i) { return static_cast<const T*>(inputs[i]) + begin; };
     if constexpr (std::is_same_v<T, float>) {
-      if (count_ <= kTogether) {
-        const float* all[kTogether];
+      if (count_ <= kMaxSimdInputs) {
+        const float* all[kMaxSimdInputs];
         for (std::size_t i = 0; i < count_; ++i) all[i] = at(i);
         simd::loops().sum_arrays(all, static_cast<int>(count_), 1.0f, out + begin, end - begin);
         return;
@@ -83,7 +83,7 @@ class AddNKernel final : public CpuKernel {
     std::copy_n(sums, end - begin, out + begin);
   }
 
-  static constexpr std::size_t kTogether = 16;
+  static constexpr std::size_t kMaxSimdInputs = 16;
   DType dtype_;
   std::size_t count_;
   std::int64_t elements_;
@@ -98,7 +98,7 @@ static void register_add_n_ops(OpRegistry& registry) {
                 .shape = add_n_shape,
                 .gradient = add_n_gradient,
                 .elementwise = elementwise_always,
-                .folds_by = "AddV2"});
+                .fold_op = "AddV2"});
 }
 
 static void register_add_n_kernels(KernelTable& table) {

@@ -11,7 +11,7 @@ namespace towerflow {
 namespace {
 
 ShapeRule binary_shape(const BinaryRow& row) {
-  return [accepts = row.accepts, gives_bool = row.gives_bool](InferenceContext& context) {
+  return [accepts = row.accepts, returns_bool = row.returns_bool](InferenceContext& context) {
     const DType dtype = context.dtype(0);
     if (dtype != context.dtype(1)) {
       context.fail_type(
@@ -29,7 +29,7 @@ ShapeRule binary_shape(const BinaryRow& row) {
           fmt::format("Dimensions must be equal, but the shapes {} and {} do not broadcast",
                       context.shape(0).text(), context.shape(1).text()));
     }
-    context.add_output(gives_bool ? DType::bool_ : dtype, *shape);
+    context.add_output(returns_bool ? DType::bool_ : dtype, *shape);
   };
 }
 
@@ -56,7 +56,7 @@ void check_operand_dtype(std::string_view op, DType dtype) {
 
 /// Converts the operands and adds the op. As in Python, `+` converts both operands before the op
 /// checks their dtype.
-Tensor built(OpBuilder& builder, std::string_view op, const Operand& x, const Operand& y) {
+Tensor build_binary(OpBuilder& builder, std::string_view op, const Operand& x, const Operand& y) {
   builder.input(x, "x", "T");
   if (op != "AddV2")
     check_operand_dtype(op, builder.tensors()[0].dtype());  // before y becomes a constant
@@ -68,7 +68,7 @@ Tensor built(OpBuilder& builder, std::string_view op, const Operand& x, const Op
 Tensor add_binary(const char* op, const char* default_name, const Operand& x, const Operand& y,
                   const BinaryOptions& options, Site site) {
   OpBuilder builder(op, options.name, default_name, site, {&x, &y});
-  return built(builder, op, x, y);
+  return build_binary(builder, op, x, y);
 }
 
 /// Throws if one operand is IndexedSlices and neither is a tensor: Python's operators densify
@@ -82,24 +82,24 @@ void check_slices(const char* sign, const Operand& x, const Operand& y) {
 
 /// Adds the op of a Python operator. A value on the left takes the dtype of the tensor on the
 /// right.
-Tensor call_operator(const char* sign, const char* op, const char* name, const Operand& x,
-                     const Operand& y) {
+Tensor add_operator(const char* sign, const char* op, const char* name, const Operand& x,
+                    const Operand& y) {
   check_slices(sign, x, y);
   OpBuilder builder(op, "", name, x.site(), {&x, &y});
   if (x.any_tensor() == nullptr && y.tensor() != nullptr) {
     const Tensor left = convert_operand(builder.graph(), x, "x", y.tensor()->dtype());
-    return built(builder, op, left, y);
+    return build_binary(builder, op, left, y);
   }
-  return built(builder, op, x, y);
+  return build_binary(builder, op, x, y);
 }
 
 /// Returns whether `x` is a tensor of bools, which changes the meaning of Python's `*`.
-bool is_truth(const Operand& x) {
+bool is_bool_tensor(const Operand& x) {
   return x.tensor() != nullptr && x.tensor()->dtype() == DType::bool_;
 }
 
 /// Computes `x * y` if an operand is bool: true where both are nonzero.
-Tensor truth_product(const Operand& x, const Operand& y) {
+Tensor multiply_bools(const Operand& x, const Operand& y) {
   OpBuilder builder("Mul", "", "mul", x.site(), {&x, &y});
   Operand left = x;
   if (x.any_tensor() == nullptr) left = convert_operand(builder.graph(), x, "x", DType::bool_);
@@ -118,8 +118,8 @@ DType quotient_dtype(DType dtype) {
 
 /// Adds a RealDiv or DivNoNan op; integers are cast to floating point first. `left`, if present, is
 /// the dtype that x is converted to.
-Tensor real_quotient(const char* op, const char* default_name, const Operand& x, const Operand& y,
-                     const BinaryOptions& options, std::optional<DType> left, Site site) {
+Tensor add_division(const char* op, const char* default_name, const Operand& x, const Operand& y,
+                    const BinaryOptions& options, std::optional<DType> left, Site site) {
   OpBuilder builder(op, options.name, default_name, site, {&x, &y});
   if (left)
     builder.input(convert_operand(builder.graph(), x, "x", *left), "x", "T");
@@ -135,9 +135,9 @@ Tensor real_quotient(const char* op, const char* default_name, const Operand& x,
   return OpBuilder(op, builder.scope(), site, {}).input(a, "x", "T").input(b, "y", "T").output();
 }
 
-Tensor true_quotient(const Operand& x, const Operand& y, const BinaryOptions& options,
-                     std::optional<DType> left, Site site) {
-  return real_quotient("RealDiv", "truediv", x, y, options, left, site);
+Tensor add_truediv(const Operand& x, const Operand& y, const BinaryOptions& options,
+                   std::optional<DType> left, Site site) {
+  return add_division("RealDiv", "truediv", x, y, options, left, site);
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ static void register_binary_ops(OpRegistry& registry) {
   for (const BinaryRow& row : binary_rows()) {
     registry.add({.name = row.op,
                   .inputs = {argument_text(row, row.x), argument_text(row, row.y)},
-                  .outputs = {row.gives_bool ? "z: bool" : "z: T"},
+                  .outputs = {row.returns_bool ? "z: bool" : "z: T"},
                   .attrs = attributes_of(row),
                   .shape = binary_shape(row),
                   .gradient = row.gradient,
@@ -205,50 +205,50 @@ TOWERFLOW_BINARY(logical_or, "LogicalOr", "LogicalOr")
 #undef TOWERFLOW_BINARY
 
 Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
-  return true_quotient(x, y, options, std::nullopt, site);
+  return add_truediv(x, y, options, std::nullopt, site);
 }
 Tensor div_no_nan(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
   const bool value_left = x.any_tensor() == nullptr && y.tensor() != nullptr;
-  return real_quotient("DivNoNan", "div_no_nan", x, y, options,
-                       value_left ? std::optional(y.tensor()->dtype()) : std::nullopt, site);
+  return add_division("DivNoNan", "div_no_nan", x, y, options,
+                      value_left ? std::optional(y.tensor()->dtype()) : std::nullopt, site);
 }
 Tensor divide(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
   if (x.any_tensor() != nullptr || !options.name.empty()) {
-    return true_quotient(x, y, options, std::nullopt, site);
+    return add_truediv(x, y, options, std::nullopt, site);
   }
   // tf.divide makes x a tensor before it evaluates Python's x / y.
   const auto dtype = y.tensor() != nullptr ? std::optional(y.tensor()->dtype()) : std::nullopt;
   const Tensor left = convert_operand(get_default_graph(), x, "", dtype);
-  return true_quotient(left, y, options, std::nullopt, site);
+  return add_truediv(left, y, options, std::nullopt, site);
 }
 
 Tensor types::operator/(const Operand& x, const Operand& y) {
   check_slices("/", x, y);
   const bool value_left = x.any_tensor() == nullptr && y.tensor() != nullptr;
-  return true_quotient(x, y, {}, value_left ? std::optional(y.tensor()->dtype()) : std::nullopt,
-                       x.site());
+  return add_truediv(x, y, {}, value_left ? std::optional(y.tensor()->dtype()) : std::nullopt,
+                     x.site());
 }
 Tensor types::operator+(const Operand& x, const Operand& y) {
-  return call_operator("+", "AddV2", "add", x, y);
+  return add_operator("+", "AddV2", "add", x, y);
 }
 Tensor types::operator-(const Operand& x, const Operand& y) {
-  return call_operator("-", "Sub", "sub", x, y);
+  return add_operator("-", "Sub", "sub", x, y);
 }
 Tensor types::operator*(const Operand& x, const Operand& y) {
-  if (is_truth(x) || (is_truth(y) && !y.is_variable())) return truth_product(x, y);
-  return call_operator("*", "Mul", "mul", x, y);
+  if (is_bool_tensor(x) || (is_bool_tensor(y) && !y.is_variable())) return multiply_bools(x, y);
+  return add_operator("*", "Mul", "mul", x, y);
 }
 Tensor types::operator%(const Operand& x, const Operand& y) {
-  return call_operator("%", "FloorMod", "mod", x, y);
+  return add_operator("%", "FloorMod", "mod", x, y);
 }
 
 /// Python evaluates `0 < x` as the reflected comparison `x > 0`, since only x is a tensor.
 static Tensor compare(const char* sign, const char* op, const char* turned, const Operand& x,
                       const Operand& y) {
   if (x.tensor() == nullptr && y.any_tensor() != nullptr) {
-    return call_operator(sign, turned, turned, y, x);
+    return add_operator(sign, turned, turned, y, x);
   }
-  return call_operator(sign, op, op, x, y);
+  return add_operator(sign, op, op, x, y);
 }
 Tensor types::operator>(const Operand& x, const Operand& y) {
   return compare(">", "Greater", "Less", x, y);

@@ -11,38 +11,38 @@ namespace towerflow::functors {
 
 /// The unsigned type in which integers of type T are computed, so that overflow wraps around.
 template <class T>
-using Wrapping = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<T>>;
+using WrappingType = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<T>>;
 
 template <class T, class F>
-T wrapped(T a, T b, F f) {
+T apply_wrapping(T a, T b, F f) {
   if constexpr (std::is_floating_point_v<T>) {
     return f(a, b);
   } else {
-    return static_cast<T>(f(static_cast<Wrapping<T>>(a), static_cast<Wrapping<T>>(b)));
+    return static_cast<T>(f(static_cast<WrappingType<T>>(a), static_cast<WrappingType<T>>(b)));
   }
 }
 
 template <class T>
 struct Add {
   T operator()(T a, T b) const {
-    return wrapped(a, b, [](auto x, auto y) { return x + y; });
+    return apply_wrapping(a, b, [](auto x, auto y) { return x + y; });
   }
 };
 template <class T>
 struct Sub {
   T operator()(T a, T b) const {
-    return wrapped(a, b, [](auto x, auto y) { return x - y; });
+    return apply_wrapping(a, b, [](auto x, auto y) { return x - y; });
   }
 };
 template <class T>
 struct Mul {
   T operator()(T a, T b) const {
-    return wrapped(a, b, [](auto x, auto y) { return x * y; });
+    return apply_wrapping(a, b, [](auto x, auto y) { return x * y; });
   }
 };
 template <class T>
 struct FloorDiv {
-  static constexpr bool kRefuses = !std::is_floating_point_v<T>;
+  static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::floor(a / b);
@@ -59,7 +59,7 @@ struct FloorDiv {
 };
 template <class T>
 struct FloorMod {
-  static constexpr bool kRefuses = !std::is_floating_point_v<T>;
+  static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       const T rest = std::fmod(a, b);
@@ -77,7 +77,7 @@ struct FloorMod {
 };
 template <class T>
 struct RealDiv {
-  static constexpr bool kRefuses = !std::is_floating_point_v<T>;
+  static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return a / b;
@@ -104,7 +104,7 @@ struct Minimum {
 };
 template <class T>
 struct Pow {
-  static constexpr bool kRefuses = !std::is_floating_point_v<T>;
+  static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::pow(a, b);

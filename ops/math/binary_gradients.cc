@@ -21,8 +21,8 @@ bool is_not_broadcast(const Shape& x, const Shape& y) {
 }
 
 /// The inputs of a gradient rule.
-struct Parts {
-  explicit Parts(const Operation& op, const Gradients& dys)
+struct RuleInputs {
+  explicit RuleInputs(const Operation& op, const Gradients& dys)
       : site(op.site()), x(op.input(0)), y(op.input(1)), dy(dense_gradient(dys[0], site)) {}
   /// Returns the gradients of both operands, summed over the broadcast dimensions.
   Gradients reduced_gradients(const Tensor& dx, const Tensor& dz) const {
@@ -53,7 +53,7 @@ Gradients slices_gradients(const Operation& op, const IndexedSlices& dx, const I
 
 Gradients add(const Operation& op, const Gradients& dys) {
   if (!dys[0]->is_dense()) return slices_gradients(op, dys[0]->slices(), dys[0]->slices());
-  const Parts p(op, dys);
+  const RuleInputs p(op, dys);
   return p.reduced_gradients(p.dy, p.dy);
 }
 
@@ -63,53 +63,53 @@ Gradients sub(const Operation& op, const Gradients& dys) {
     minus.values = negative(minus.values, {}, op.site());
     return slices_gradients(op, dys[0]->slices(), minus);
   }
-  const Parts p(op, dys);
+  const RuleInputs p(op, dys);
   return p.reduced_gradients(p.dy, negative(p.dy, {}, p.site));
 }
 
 Gradients mul(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);
+  const RuleInputs p(op, dys);
   return p.reduced_gradients(p.times(p.dy, p.y), p.times(p.x, p.dy));
 }
 
 Gradients real_div(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);
+  const RuleInputs p(op, dys);
   const Tensor minus = truediv(negative(p.x, {}, p.site), p.y, {}, p.site);
   return p.reduced_gradients(truediv(p.dy, p.y, {}, p.site),
                              p.times(p.dy, truediv(minus, p.y, {}, p.site)));
 }
 
 Gradients div_no_nan(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);
+  const RuleInputs p(op, dys);
   const auto quotient = [&](const Tensor& a) { return towerflow::div_no_nan(a, p.y, {}, p.site); };
   const Tensor minus = quotient(negative(p.x, {}, p.site));
   return p.reduced_gradients(quotient(p.dy), p.times(p.dy, quotient(minus)));
 }
 
 Gradients floor_mod(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);
+  const RuleInputs p(op, dys);
   const Tensor steps = negative(floordiv(p.x, p.y, {}, p.site), {}, p.site);
   return p.reduced_gradients(p.dy, p.times(p.dy, steps));
 }
 
-static Gradients choice_gradients(const Parts& p, const Tensor& first) {
+static Gradients select_gradients(const RuleInputs& p, const Tensor& first) {
   const Tensor zero = p.number(0);
   return p.reduced_gradients(where_v2(first, p.dy, zero, {}, p.site),
                              where_v2(first, zero, p.dy, {}, p.site));
 }
 
 Gradients maximum(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);
-  return choice_gradients(p, greater_equal(p.x, p.y, {}, p.site));
+  const RuleInputs p(op, dys);
+  return select_gradients(p, greater_equal(p.x, p.y, {}, p.site));
 }
 
 Gradients minimum(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);
-  return choice_gradients(p, less_equal(p.x, p.y, {}, p.site));
+  const RuleInputs p(op, dys);
+  return select_gradients(p, less_equal(p.x, p.y, {}, p.site));
 }
 
 Gradients pow(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);
+  const RuleInputs p(op, dys);
   const Tensor z = op.output(0);
   const Tensor lower = towerflow::pow(p.x, subtract(p.y, p.number(1), {}, p.site), {}, p.site);
   const Tensor dx = p.times(p.times(p.dy, p.y), lower);
@@ -121,7 +121,7 @@ Gradients pow(const Operation& op, const Gradients& dys) {
 }
 
 Gradients squared_difference(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);
+  const RuleInputs p(op, dys);
   const Tensor dx = p.times(p.times(p.number(2), p.dy), subtract(p.x, p.y, {}, p.site));
   return {sum_to_shape_of(dx, p.x, p.site), sum_to_shape_of(negative(dx, {}, p.site), p.y, p.site)};
 }
@@ -130,28 +130,28 @@ Gradients squared_difference(const Operation& op, const Gradients& dys) {
 // d is the output.
 
 Gradients sigmoid_grad(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);  // d = g y (1 - y)
+  const RuleInputs p(op, dys);  // d = g y (1 - y)
   const Tensor slope = subtract(p.number(1), p.times(p.number(2), p.x), {}, p.site);
   const Tensor inner = p.times(p.x, subtract(p.number(1), p.x, {}, p.site));
   return {p.times(p.times(p.dy, p.y), slope), p.times(p.dy, inner)};
 }
 
 Gradients tanh_grad(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);  // d = g (1 - y^2)
+  const RuleInputs p(op, dys);  // d = g (1 - y^2)
   const Tensor slope = p.times(p.number(-2), p.times(p.y, p.x));
   const Tensor inner = subtract(p.number(1), p.times(p.x, p.x), {}, p.site);
   return {p.times(p.dy, slope), p.times(p.dy, inner)};
 }
 
 Gradients sqrt_grad(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);  // d = g / (2 y)
+  const RuleInputs p(op, dys);  // d = g / (2 y)
   const Tensor half = p.times(p.dy, p.number(0.5));
   const Tensor by_y = truediv(half, p.x, {}, p.site);
   return {negative(truediv(p.times(by_y, p.y), p.x, {}, p.site), {}, p.site), by_y};
 }
 
 Gradients rsqrt_grad(const Operation& op, const Gradients& dys) {
-  const Parts p(op, dys);  // d = -g y^3 / 2
+  const RuleInputs p(op, dys);  // d = -g y^3 / 2
   const Tensor square = p.times(p.x, p.x);
   return {p.times(p.times(p.number(-1.5), p.dy), p.times(p.y, square)),
           p.times(p.times(p.number(-0.5), p.dy), p.times(square, p.x))};

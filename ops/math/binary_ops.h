@@ -9,7 +9,7 @@ namespace towerflow {
 struct BinaryRow {
   const char* op;
   bool (*accepts)(DType);  ///< dtypes of the operands
-  bool gives_bool;         ///< else the result has the operands' dtype
+  bool returns_bool;       ///< else the result has the operands' dtype
   std::variant<NoGradient, GradientRule> gradient;
   BinaryLoops (*loops)(DType);  ///< reference loops for every accepted dtype
   BinaryLoops (*fast)();        ///< float32 loops, or null

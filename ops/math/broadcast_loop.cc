@@ -6,7 +6,7 @@ namespace towerflow {
 namespace {
 
 /// Returns the strides of an operand along the dimensions of the result: 0 where it is repeated.
-std::vector<std::int64_t> strides_within(const Shape& operand, const Shape& out) {
+std::vector<std::int64_t> broadcast_strides(const Shape& operand, const Shape& out) {
   std::vector<std::int64_t> strides(out.rank(), 0);
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < operand.rank(); ++i) {
@@ -72,7 +72,7 @@ class UnaryKernel final : public CpuKernel {
 };
 
 /// Returns the inputs whose memory the output may reuse: those of the same shape and element size.
-std::vector<InPlacePair> same_memory(const KernelRequest& request) {
+std::vector<InPlacePair> in_place_pairs(const KernelRequest& request) {
   std::vector<InPlacePair> pairs;
   const TensorDesc& out = request.outputs[0];
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
@@ -87,8 +87,8 @@ std::vector<InPlacePair> same_memory(const KernelRequest& request) {
 }  // namespace
 
 BroadcastRows::BroadcastRows(const Shape& a, const Shape& b, const Shape& out) {
-  const std::vector<std::int64_t> a_strides = strides_within(a, out);
-  const std::vector<std::int64_t> b_strides = strides_within(b, out);
+  const std::vector<std::int64_t> a_strides = broadcast_strides(a, out);
+  const std::vector<std::int64_t> b_strides = broadcast_strides(b, out);
   for (std::size_t i = 0; i < out.rank(); ++i) add(out.size(i), a_strides[i], b_strides[i]);
   if (rank_ == 0) return;
   --rank_;  // the innermost dimension is the row
@@ -114,11 +114,11 @@ void BroadcastRows::add(std::int64_t size, std::int64_t a, std::int64_t b) {
 
 std::unique_ptr<PreparedKernel> broadcast_kernel(const KernelRequest& request, BinaryLoops loops) {
   check_kernel_rank(request);
-  return sliced_kernel(std::make_unique<BroadcastKernel>(request, loops), same_memory(request));
+  return sliced_kernel(std::make_unique<BroadcastKernel>(request, loops), in_place_pairs(request));
 }
 
 std::unique_ptr<PreparedKernel> unary_kernel(const KernelRequest& request, UnaryLoop loop) {
-  return sliced_kernel(std::make_unique<UnaryKernel>(request, loop), same_memory(request));
+  return sliced_kernel(std::make_unique<UnaryKernel>(request, loop), in_place_pairs(request));
 }
 
 }  // namespace towerflow

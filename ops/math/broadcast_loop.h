@@ -78,11 +78,11 @@ struct BinaryLoops {
 };
 
 /// Returns the three loops of a functor `R operator()(T, T) const`. A functor that throws for some
-/// elements sets `kRefuses`.
+/// elements sets `kMayThrow`.
 template <class T, class R, class F>
 BinaryLoops binary_loops() {
   constexpr bool refuses = [] {
-    if constexpr (requires { F::kRefuses; }) return F::kRefuses;
+    if constexpr (requires { F::kMayThrow; }) return F::kMayThrow;
     return false;
   }();
   return {[](const void* a, const void* b, void* out, std::int64_t n) {

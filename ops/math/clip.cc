@@ -18,21 +18,21 @@ namespace towerflow {
 namespace {
 
 /// Returns the graph of the first gradient that is present, or the default graph if none is.
-Graph& gradients_graph(const std::vector<OptionalGradient>& list) {
+Graph& graph_of_gradients(const std::vector<OptionalGradient>& list) {
   for (const OptionalGradient& gradient : list) {
     if (gradient) return gradient->representative().graph();
   }
   return get_default_graph();
 }
 
-void check_kept(const Tensor& values, const Tensor& clipped, const char* op, Site site) {
+void check_same_shape_kept(const Tensor& values, const Tensor& clipped, const char* op, Site site) {
   if (values.shape().compatible(clipped.shape())) return;
   throw ValueError(fmt::format("Dimensions of {} and {} are not compatible", values.shape().text(),
                                clipped.shape().text()),
                    {.site = site, .op = op, .hint = "a bound may not be larger than the tensor"});
 }
 
-bool negative_number(const Operand& operand) {
+bool is_negative_literal(const Operand& operand) {
   if (operand.nested() == nullptr) return false;
   const auto* real = std::get_if<double>(&operand.nested()->value());
   const auto* integer = std::get_if<std::int64_t>(&operand.nested()->value());
@@ -47,9 +47,9 @@ Tensor clip_by_value(const Operand& t, const Operand& clip_value_min, const Oper
   const NameScope scope(graph, options.name.empty() ? "clip_by_value" : options.name, site);
   const Tensor values = convert_operand(graph, t, "t", std::nullopt);
   const Tensor below = minimum(values, clip_value_max, {}, site);
-  check_kept(values, below, "clip_by_value", site);
+  check_same_shape_kept(values, below, "clip_by_value", site);
   const Tensor clipped = maximum(below, clip_value_min, {.name = scope.name()}, site);
-  check_kept(values, clipped, "clip_by_value", site);
+  check_same_shape_kept(values, clipped, "clip_by_value", site);
   return clipped;
 }
 
@@ -58,7 +58,7 @@ Tensor clip_by_norm(const Operand& t, const Operand& clip_norm, ClipByNormOption
   Graph& graph = graph_of(t);
   const NameScope scope(graph, options.name.empty() ? "clip_by_norm" : options.name, site);
   const Tensor values = convert_operand(graph, t, "t", std::nullopt);
-  Operand limit = negative_number(clip_norm) ? Operand(0, site) : clip_norm;
+  Operand limit = is_negative_literal(clip_norm) ? Operand(0, site) : clip_norm;
   if (clip_norm.tensor() != nullptr) {
     limit = Operand(cast(maximum(clip_norm, 0, {}, site), values.dtype(), {}, site), site);
   }
@@ -70,13 +70,13 @@ Tensor clip_by_norm(const Operand& t, const Operand& clip_norm, ClipByNormOption
   const Tensor safe = where(positive, sum, ones_like(sum, {}, site), {}, site);
   const Tensor norm = where(positive, sqrt(safe, {}, site), sum, {}, site);
   const Tensor scaled = kept * limit;
-  check_kept(values, scaled, "clip_by_norm", site);
+  check_same_shape_kept(values, scaled, "clip_by_norm", site);
   const Tensor longest = maximum(norm, limit, {}, site);
   return identity(Operand(scaled, site) / longest, {.name = scope.name()}, site);
 }
 
 Tensor global_norm(const GradientList& t_list, GlobalNormOptions options, Site site) {
-  Graph& graph = gradients_graph(t_list);
+  Graph& graph = graph_of_gradients(t_list);
   const NameScope scope(graph, options.name.empty() ? "global_norm" : options.name, site);
   std::vector<Tensor> halves;
   for (const OptionalGradient& gradient : t_list) {

@@ -21,7 +21,7 @@ struct CumsumAttrs {
                                             attr::field("reverse", &CumsumAttrs::reverse)};
 };
 
-void need_numbers(DType dtype, Site site = {}) {
+void require_numeric(DType dtype, Site site = {}) {
   if (dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {})) return;
   throw TypeError(fmt::format("Value passed to parameter 'x' has DataType {}, which the op does "
                               "not take",
@@ -30,7 +30,7 @@ void need_numbers(DType dtype, Site site = {}) {
 }
 
 void cumsum_shape(InferenceContext& context) {
-  need_numbers(context.dtype(0));
+  require_numeric(context.dtype(0));
   context.add_output(context.dtype(0), context.shape(0));
 }
 
@@ -38,7 +38,7 @@ Operation add_cumsum(const Operand& x, const ScalarOperand& axis, CumsumAttrs at
                      const std::string& name, Site site) {
   OpBuilder builder("Cumsum", name, site, {&x, &axis});
   builder.input(x, "x");
-  need_numbers(builder.tensors()[0].dtype(), site);  // before the axis becomes a constant
+  require_numeric(builder.tensors()[0].dtype(), site);  // before the axis becomes a constant
   return builder.index_input(axis, "axis").attrs(attrs).build();
 }
 

@@ -16,7 +16,7 @@ namespace {
 using Gradients = std::vector<OptionalGradient>;
 
 /// Each derivative of a product adds one factor; four factors suffice for the fifth derivative.
-constexpr std::size_t kMostFactors = 4;
+constexpr std::size_t kMaxFactors = 4;
 
 /// Computes for each element the product of the elements before it times that of those after it.
 template <class T>
@@ -43,11 +43,12 @@ void products(const ReductionDims& dims, const T* x, T* out) {
 /// For each subset of the factors (a bit mask): the sum, over all ways to let each factor of the
 /// subset replace a different element of a range, of the product of the range.
 template <class T>
-using BySet = std::array<T, std::size_t{1} << kMostFactors>;
+using SubsetSums = std::array<T, std::size_t{1} << kMaxFactors>;
 
 /// Appends an element `x`, whose offset is `at`, to a range.
 template <class T>
-void append_element(BySet<T>& range, unsigned sets, T x, const T* const* factors, std::int64_t at) {
+void append_element(SubsetSums<T>& range, unsigned sets, T x, const T* const* factors,
+                    std::int64_t at) {
   for (unsigned set = sets; set-- > 0;) {  // larger sets first: they read old sums of subsets
     T sum = static_cast<T>(range[set] * x);
     for (unsigned a = 0; (1u << a) < sets; ++a) {
@@ -62,11 +63,11 @@ void append_element(BySet<T>& range, unsigned sets, T x, const T* const* factors
 /// sums of the range before each element.
 template <class T>
 void products_with_factors(const ReductionDims& dims, const T* x, const T* const* factors,
-                           unsigned sets, BySet<T>* before, T* out) {
+                           unsigned sets, SubsetSums<T>* before, T* out) {
   const std::int64_t count = dims.count(true);
   for (std::int64_t i = 0; i < dims.count(false); ++i) {
     const std::int64_t base = dims.offset(i, false, dims.rank);
-    BySet<T> range{T(1)};
+    SubsetSums<T> range{T(1)};
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t at = base + dims.offset(k, true, dims.rank);
       before[k] = range;
@@ -102,20 +103,21 @@ std::unique_ptr<PreparedKernel> kernel(const KernelRequest& request) {
           [dims, factors, empty = shape.elements() == 0](const LaunchArgs& args) {
             if (empty) return;
             if (factors == 0) return products(dims, args.input<T>(0), args.output<T>(0));
-            const T* given[kMostFactors] = {};
+            const T* given[kMaxFactors] = {};
             for (std::size_t a = 0; a < factors; ++a) given[a] = args.input<T>(2 + a);
             products_with_factors(dims, args.input<T>(0), given, 1u << factors,
-                                  reinterpret_cast<BySet<T>*>(args.workspace), args.output<T>(0));
+                                  reinterpret_cast<SubsetSums<T>*>(args.workspace),
+                                  args.output<T>(0));
           },
-          {.may_fail = false, .workspace_bytes = ranges * sizeof(BySet<T>)});
+          {.may_fail = false, .workspace_bytes = ranges * sizeof(SubsetSums<T>)});
     }
   });
   return made;
 }
 
 void others_shape(InferenceContext& context) {
-  if (context.num_inputs() > 2 + kMostFactors) {
-    context.fail("a product over axes has no more than " + std::to_string(kMostFactors + 1) +
+  if (context.num_inputs() > 2 + kMaxFactors) {
+    context.fail("a product over axes has no more than " + std::to_string(kMaxFactors + 1) +
                  " derivatives");
   }
   context.add_output(context.dtype(0), context.shape(0));

@@ -12,7 +12,7 @@
 namespace towerflow {
 namespace {
 
-constexpr std::int64_t kLongest = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 40;
 
 /// Returns the number of elements, or -1 for an invalid range.
 template <class T>
@@ -22,7 +22,7 @@ std::int64_t length(T start, T limit, T delta) {
   if constexpr (std::is_floating_point_v<T>) {
     const double n = std::ceil(std::abs((static_cast<double>(limit) - static_cast<double>(start)) /
                                         static_cast<double>(delta)));
-    return n > static_cast<double>(kLongest) ? -1 : static_cast<std::int64_t>(n);
+    return n > static_cast<double>(kMaxLength) ? -1 : static_cast<std::int64_t>(n);
   } else {
     const auto span = delta > 0
                           ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(start)
@@ -30,7 +30,7 @@ std::int64_t length(T start, T limit, T delta) {
     const auto step = delta > 0 ? static_cast<std::uint64_t>(delta)
                                 : std::uint64_t{0} - static_cast<std::uint64_t>(delta);
     const std::uint64_t n = span / step + (span % step != 0);
-    return n > static_cast<std::uint64_t>(kLongest) ? -1 : static_cast<std::int64_t>(n);
+    return n > static_cast<std::uint64_t>(kMaxLength) ? -1 : static_cast<std::int64_t>(n);
   }
 }
 

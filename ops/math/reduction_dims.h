@@ -36,7 +36,7 @@ struct ReductionDims {
     return product;
   }
   /// Returns whether at most one dimension is reduced, after merging.
-  bool single_run() const { return rank <= 2 || (rank == 3 && reduced[1]); }
+  bool has_single_run() const { return rank <= 2 || (rank == 3 && reduced[1]); }
   /// Returns the offset of the `index`-th combination of those of the first `end` dimensions that
   /// are reduced, or kept.
   std::int64_t offset(std::int64_t index, bool of_reduced, std::size_t end) const {

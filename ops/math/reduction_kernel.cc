@@ -56,13 +56,13 @@ class ReductionKernel final : public CpuKernel {
     if (phase == 1) {
       Total total = R::start();
       for (int i = 0; i < slices_; ++i) total = R::join(total, partials[i]);
-      out[0] = finished(total, in_.elements());
+      out[0] = finish_total(total, in_.elements());
       return;
     }
     const T* x = static_cast<const T*>(inputs[0]);
     if (outputs_ == 1) return reduce_all(x, slice, partials, out);
     const ReductionDims dims(in_, reduced_);
-    if (dims.single_run())
+    if (dims.has_single_run())
       reduce_run(dims, x, slice, out, reinterpret_cast<Total*>(workspace + scratch_));
     else
       dims.reduced[dims.rank - 1]
@@ -71,7 +71,7 @@ class ReductionKernel final : public CpuKernel {
   }
 
  private:
-  T finished(Total value, std::int64_t count) const {
+  T finish_total(Total value, std::int64_t count) const {
     if (!mean_) return static_cast<T>(value);
     if constexpr (std::is_floating_point_v<T>) {
       return value / static_cast<T>(count);
@@ -84,7 +84,7 @@ class ReductionKernel final : public CpuKernel {
     const SliceRange part = slice_range(in_.elements(), slices_, slice, 4096);
     const Total value = reductions::reduce_row<T, R>(x + part.begin, part.size());
     if (slices_ == 1)
-      out[0] = finished(value, in_.elements());
+      out[0] = finish_total(value, in_.elements());
     else
       partials[slice] = value;
   }
@@ -100,14 +100,14 @@ class ReductionKernel final : public CpuKernel {
     if (run == 1) {  // one element per result: only joined with the start value
       const SliceRange part = slice_range(outer * inner, slices_, slice, 16);
       for (std::int64_t i = part.begin; i < part.end; ++i) {
-        out[i] = finished(R::join(R::start(), x[i]), 1);
+        out[i] = finish_total(R::join(R::start(), x[i]), 1);
       }
       return;
     }
     if (inner == 1) {
       const SliceRange part = slice_range(outer, slices_, slice);
       for (std::int64_t i = part.begin; i < part.end; ++i) {
-        out[i] = finished(reductions::reduce_row<T, R>(x + i * run, run), run);
+        out[i] = finish_total(reductions::reduce_row<T, R>(x + i * run, run), run);
       }
       return;
     }
@@ -120,7 +120,7 @@ class ReductionKernel final : public CpuKernel {
       const std::int64_t first = i * inner + columns.begin;
       const Total* sums = reduce_block(x + i * run * inner + columns.begin, run, inner,
                                        columns.size(), out + first, scratch + first);
-      for (std::int64_t j = 0; j < columns.size(); ++j) out[first + j] = finished(sums[j], run);
+      for (std::int64_t j = 0; j < columns.size(); ++j) out[first + j] = finish_total(sums[j], run);
     }
   }
 
@@ -145,7 +145,7 @@ class ReductionKernel final : public CpuKernel {
         const T* run = base + dims.offset(k, true, dims.rank - 1);
         total = R::join(total, reductions::reduce_row<T, R>(run, width));
       }
-      out[i] = finished(total, count);
+      out[i] = finish_total(total, count);
     }
   }
 
@@ -164,7 +164,7 @@ class ReductionKernel final : public CpuKernel {
       for (std::int64_t k = 0; k < count; ++k) {
         reductions::join_rows<T, R>(totals, base + dims.offset(k, true, dims.rank), width);
       }
-      for (std::int64_t j = 0; j < width; ++j) out[first + j] = finished(totals[j], count);
+      for (std::int64_t j = 0; j < width; ++j) out[first + j] = finish_total(totals[j], count);
     }
   }
 

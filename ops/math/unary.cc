@@ -21,15 +21,15 @@
 namespace towerflow {
 namespace {
 
-enum class Takes { floating, signed_number, number, boolean };
+enum class AcceptedDTypes { floating, signed_number, number, boolean };
 
 /// Returns dx from x, y and dy.
 using Derivative = Tensor (*)(const Tensor& x, const Tensor& y, const Tensor& dy, Site site);
 
 struct UnaryRow {
   const char* op;
-  Takes takes;
-  bool gives_bool;
+  AcceptedDTypes takes;
+  bool returns_bool;
   std::variant<NoGradient, Derivative> derivative;
   UnaryLoop (*loops)(DType);
   UnaryLoop fast = nullptr;  ///< float32 loop, or null
@@ -37,11 +37,11 @@ struct UnaryRow {
   const char* y = "y";
 };
 
-bool accepts(Takes takes, DType dtype) {
-  if (takes == Takes::boolean) return dtype == DType::bool_;
+bool accepts(AcceptedDTypes takes, DType dtype) {
+  if (takes == AcceptedDTypes::boolean) return dtype == DType::bool_;
   const bool floating = dtype == DType::float32 || dtype == DType::float64;
-  if (takes == Takes::floating) return floating;
-  if (takes == Takes::number && dtype == DType::uint8) return true;
+  if (takes == AcceptedDTypes::floating) return floating;
+  if (takes == AcceptedDTypes::number && dtype == DType::uint8) return true;
   return floating || dtype == DType::int8 || dtype == DType::int16 || dtype == DType::int32 ||
          dtype == DType::int64;
 }
@@ -68,7 +68,7 @@ UnaryLoop number_loop(DType dtype) {
 }
 
 template <template <class> class F>
-UnaryLoop test_loop(DType dtype) {
+UnaryLoop predicate_loop(DType dtype) {
   return dtype == DType::float32 ? unary_loop<float, bool, F<float>>()
                                  : unary_loop<double, bool, F<double>>();
 }
@@ -156,51 +156,56 @@ const std::vector<UnaryRow>& unary_rows() {
   static const NoGradient bools{"the result has dtype bool"};
   static const NoGradient tests{"the result has dtype bool", false};
   static const std::vector<UnaryRow> rows = {
-      {"Neg", Takes::signed_number, false, d_negative, signed_loop<f::Neg>,
+      {"Neg", AcceptedDTypes::signed_number, false, d_negative, signed_loop<f::Neg>,
        simd_loop<&simd::Loops::neg>},
-      {"Abs", Takes::signed_number, false, d_abs, signed_loop<f::Abs>,
+      {"Abs", AcceptedDTypes::signed_number, false, d_abs, signed_loop<f::Abs>,
        simd_loop<&simd::Loops::abs>},
-      {"Square", Takes::number, false, d_square, number_loop<f::Square>,
+      {"Square", AcceptedDTypes::number, false, d_square, number_loop<f::Square>,
        simd_loop<&simd::Loops::square>},
-      {"Sqrt", Takes::floating, false, from_result<kSqrtGrad>, floating_loop<f::Sqrt>,
+      {"Sqrt", AcceptedDTypes::floating, false, from_result<kSqrtGrad>, floating_loop<f::Sqrt>,
        simd_loop<&simd::Loops::sqrt>},
-      {"Rsqrt", Takes::floating, false, from_result<kRsqrtGrad>, floating_loop<f::Rsqrt>,
+      {"Rsqrt", AcceptedDTypes::floating, false, from_result<kRsqrtGrad>, floating_loop<f::Rsqrt>,
        simd_loop<&simd::Loops::rsqrt>},
-      {"Reciprocal", Takes::signed_number, false, d_reciprocal, signed_loop<f::Reciprocal>},
-      {"Exp", Takes::floating, false, d_exp, floating_loop<f::Exp>, simd_loop<&simd::Loops::exp>},
-      {"Expm1", Takes::floating, false, d_expm1, floating_loop<f::Expm1>,
+      {"Reciprocal", AcceptedDTypes::signed_number, false, d_reciprocal,
+       signed_loop<f::Reciprocal>},
+      {"Exp", AcceptedDTypes::floating, false, d_exp, floating_loop<f::Exp>,
+       simd_loop<&simd::Loops::exp>},
+      {"Expm1", AcceptedDTypes::floating, false, d_expm1, floating_loop<f::Expm1>,
        simd_loop<&simd::Loops::expm1>},
-      {"Log", Takes::floating, false, d_log, floating_loop<f::Log>, simd_loop<&simd::Loops::log>},
-      {"Log1p", Takes::floating, false, d_log1p, floating_loop<f::Log1p>,
+      {"Log", AcceptedDTypes::floating, false, d_log, floating_loop<f::Log>,
+       simd_loop<&simd::Loops::log>},
+      {"Log1p", AcceptedDTypes::floating, false, d_log1p, floating_loop<f::Log1p>,
        simd_loop<&simd::Loops::log1p>},
-      {"Sigmoid", Takes::floating, false, from_result<kSigmoidGrad>, floating_loop<f::Sigmoid>,
-       simd_loop<&simd::Loops::sigmoid>},
-      {"Tanh", Takes::floating, false, from_result<kTanhGrad>, floating_loop<f::Tanh>,
+      {"Sigmoid", AcceptedDTypes::floating, false, from_result<kSigmoidGrad>,
+       floating_loop<f::Sigmoid>, simd_loop<&simd::Loops::sigmoid>},
+      {"Tanh", AcceptedDTypes::floating, false, from_result<kTanhGrad>, floating_loop<f::Tanh>,
        simd_loop<&simd::Loops::tanh>},
-      {"Softplus", Takes::floating, false, d_softplus, floating_loop<f::Softplus>,
+      {"Softplus", AcceptedDTypes::floating, false, d_softplus, floating_loop<f::Softplus>,
        simd_loop<&simd::Loops::softplus>, "features", "activations"},
-      {"Softsign", Takes::floating, false, d_softsign, floating_loop<f::Softsign>, nullptr,
+      {"Softsign", AcceptedDTypes::floating, false, d_softsign, floating_loop<f::Softsign>, nullptr,
        "features", "activations"},
-      {"Elu", Takes::floating, false, d_elu, floating_loop<f::Elu>, simd_loop<&simd::Loops::elu>,
-       "features", "activations"},
-      {"Selu", Takes::floating, false, d_selu, floating_loop<f::Selu>,
+      {"Elu", AcceptedDTypes::floating, false, d_elu, floating_loop<f::Elu>,
+       simd_loop<&simd::Loops::elu>, "features", "activations"},
+      {"Selu", AcceptedDTypes::floating, false, d_selu, floating_loop<f::Selu>,
        simd_loop<&simd::Loops::selu>, "features", "activations"},
-      {"Relu6", Takes::number, false, d_relu6, number_loop<f::Relu6>,
+      {"Relu6", AcceptedDTypes::number, false, d_relu6, number_loop<f::Relu6>,
        simd_loop<&simd::Loops::relu6>, "features", "activations"},
-      {"Sin", Takes::floating, false, d_sin, floating_loop<f::Sin>, simd_loop<&simd::Loops::sin>},
-      {"Cos", Takes::floating, false, d_cos, floating_loop<f::Cos>, simd_loop<&simd::Loops::cos>},
-      {"Sign", Takes::signed_number, false, d_sign, signed_loop<f::Sign>,
+      {"Sin", AcceptedDTypes::floating, false, d_sin, floating_loop<f::Sin>,
+       simd_loop<&simd::Loops::sin>},
+      {"Cos", AcceptedDTypes::floating, false, d_cos, floating_loop<f::Cos>,
+       simd_loop<&simd::Loops::cos>},
+      {"Sign", AcceptedDTypes::signed_number, false, d_sign, signed_loop<f::Sign>,
        simd_loop<&simd::Loops::sign>},
-      {"Floor", Takes::floating, false, steps, floating_loop<f::Floor>,
+      {"Floor", AcceptedDTypes::floating, false, steps, floating_loop<f::Floor>,
        simd_loop<&simd::Loops::floor>},
-      {"Ceil", Takes::floating, false, steps, floating_loop<f::Ceil>,
+      {"Ceil", AcceptedDTypes::floating, false, steps, floating_loop<f::Ceil>,
        simd_loop<&simd::Loops::ceil>},
-      {"Round", Takes::floating, false, steps, floating_loop<f::Round>,
+      {"Round", AcceptedDTypes::floating, false, steps, floating_loop<f::Round>,
        simd_loop<&simd::Loops::round>},
-      {"IsNan", Takes::floating, true, tests, test_loop<f::IsNan>},
-      {"IsInf", Takes::floating, true, tests, test_loop<f::IsInf>},
-      {"IsFinite", Takes::floating, true, tests, test_loop<f::IsFinite>},
-      {"LogicalNot", Takes::boolean, true, bools, not_loop},
+      {"IsNan", AcceptedDTypes::floating, true, tests, predicate_loop<f::IsNan>},
+      {"IsInf", AcceptedDTypes::floating, true, tests, predicate_loop<f::IsInf>},
+      {"IsFinite", AcceptedDTypes::floating, true, tests, predicate_loop<f::IsFinite>},
+      {"LogicalNot", AcceptedDTypes::boolean, true, bools, not_loop},
   };
   return rows;
 }
@@ -237,23 +242,24 @@ UnaryLoop unary_loop_of(std::string_view op, DType dtype) {
 
 static void register_unary_ops(OpRegistry& registry) {
   for (const UnaryRow& row : unary_rows()) {
-    const char* type = row.takes == Takes::boolean ? "bool" : "T";
-    registry.add({.name = row.op,
-                  .inputs = {fmt::format("{}: {}", row.x, type)},
-                  .outputs = {fmt::format("{}: {}", row.y, row.gives_bool ? "bool" : type)},
-                  .shape =
-                      [takes = row.takes, gives_bool = row.gives_bool](InferenceContext& context) {
-                        const DType dtype = context.dtype(0);
-                        if (!accepts(takes, dtype)) {
-                          context.fail_type(
-                              fmt::format("Value passed to parameter 'x' has "
-                                          "DataType {}, which the op does not take",
-                                          dtype_name(dtype)));
-                        }
-                        context.add_output(gives_bool ? DType::bool_ : dtype, context.shape(0));
-                      },
-                  .gradient = gradient_of(row),
-                  .elementwise = elementwise_always});
+    const char* type = row.takes == AcceptedDTypes::boolean ? "bool" : "T";
+    registry.add(
+        {.name = row.op,
+         .inputs = {fmt::format("{}: {}", row.x, type)},
+         .outputs = {fmt::format("{}: {}", row.y, row.returns_bool ? "bool" : type)},
+         .shape =
+             [takes = row.takes, returns_bool = row.returns_bool](InferenceContext& context) {
+               const DType dtype = context.dtype(0);
+               if (!accepts(takes, dtype)) {
+                 context.fail_type(
+                     fmt::format("Value passed to parameter 'x' has "
+                                 "DataType {}, which the op does not take",
+                                 dtype_name(dtype)));
+               }
+               context.add_output(returns_bool ? DType::bool_ : dtype, context.shape(0));
+             },
+         .gradient = gradient_of(row),
+         .elementwise = elementwise_always});
   }
 }
 

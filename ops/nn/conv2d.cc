@@ -266,7 +266,7 @@ Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
       .input(filter, "filter", "T")
       .input(out_backprop, "out_backprop", "T");
   const Tensor made = builder.attrs(make_attrs(op, steps, padding, options, site)).output();
-  return with_described_shape(made, made.op().input(0), site);
+  return with_shape_from_sizes(made, made.op().input(0), site);
 }
 
 Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Operand& output_shape,

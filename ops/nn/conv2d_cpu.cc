@@ -31,7 +31,7 @@ ConvGeometry conv_geometry_of(Part part, const KernelRequest& request) {
 // Returns a kernel for the op. In the gradient ops, `kernel` gets all inputs but the vector of
 // sizes.
 template <Part kPart>
-std::unique_ptr<PreparedKernel> with_operands(std::unique_ptr<CpuKernel> kernel) {
+std::unique_ptr<PreparedKernel> conv_kernel(std::unique_ptr<CpuKernel> kernel) {
   if constexpr (kPart == Part::forward) return sliced_kernel(std::move(kernel));
   using Picked = std::initializer_list<std::size_t>;
   constexpr std::size_t kFirst = kPart == Part::input ? 1 : 0;
@@ -42,31 +42,31 @@ template <Part kPart>
 std::unique_ptr<PreparedKernel> onednn_kernel(const KernelRequest& request) {
   const ConvGeometry geometry = conv_geometry_of(kPart, request);
   if constexpr (kPart == Part::forward)
-    return with_operands<kPart>(onednn::make_conv2d(geometry));
+    return conv_kernel<kPart>(onednn::make_conv2d(geometry));
   else if constexpr (kPart == Part::input)
-    return with_operands<kPart>(onednn::make_conv2d_backprop_input(geometry));
+    return conv_kernel<kPart>(onednn::make_conv2d_backprop_input(geometry));
   else
-    return with_operands<kPart>(onednn::make_conv2d_backprop_filter(geometry));
+    return conv_kernel<kPart>(onednn::make_conv2d_backprop_filter(geometry));
 }
 
 bool winograd_takes(const KernelRequest& request, const ConvGeometry& geometry) {
   // With few results, or very many channels, transforming the filter costs more than Winograd
   // saves. Measured on two cores with images of 7 x 7 to 56 x 56.
-  constexpr std::int64_t kFewest = 512, kMostPairs = 256 * 256;
+  constexpr std::int64_t kMinResults = 512, kMaxChannelPairs = 256 * 256;
   return request.winograd && simd::winograd_takes(geometry) &&
-         geometry.in_channels * geometry.out_channels <= kMostPairs &&
-         geometry.batch * geometry.rows.output * geometry.columns.output >= kFewest;
+         geometry.in_channels * geometry.out_channels <= kMaxChannelPairs &&
+         geometry.batch * geometry.rows.output * geometry.columns.output >= kMinResults;
 }
 
 template <Part kPart>
 std::unique_ptr<PreparedKernel> winograd_kernel(const KernelRequest& request) {
   const ConvGeometry geometry = conv_geometry_of(kPart, request);
   if constexpr (kPart == Part::forward)
-    return with_operands<kPart>(simd::make_winograd_conv2d(geometry));
+    return conv_kernel<kPart>(simd::make_winograd_conv2d(geometry));
   else if constexpr (kPart == Part::input)
-    return with_operands<kPart>(simd::make_winograd_conv2d_backprop_input(geometry));
+    return conv_kernel<kPart>(simd::make_winograd_conv2d_backprop_input(geometry));
   else
-    return with_operands<kPart>(simd::make_winograd_conv2d_backprop_filter(geometry));
+    return conv_kernel<kPart>(simd::make_winograd_conv2d_backprop_filter(geometry));
 }
 
 template <Part kPart, class T>

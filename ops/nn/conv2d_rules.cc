@@ -10,7 +10,7 @@ namespace {
 /// BiasAdd(Conv2D(x, filter), bias) -> _FusedConv2D(x, filter, bias)
 bool fuse_conv2d_bias(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  const PlanNode* conv = only_for(graph, node.inputs[0], id, "Conv2D");
+  const PlanNode* conv = fusible_producer(graph, node.inputs[0], id, "Conv2D");
   if (conv == nullptr || !is_float32(graph, node.inputs[0])) return false;
   const auto attrs = conv->attrs.as<Conv2DAttrs>();
   if (attrs.format != DataFormat::nhwc || node.attrs.as<BiasAddAttrs>().format != attrs.format)
@@ -22,7 +22,7 @@ bool fuse_conv2d_bias(PlanGraph& graph, int id) {
 /// Relu(_FusedConv2D) -> _FusedConv2D with relu
 bool fuse_conv2d_relu(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  const PlanNode* conv = only_for(graph, node.inputs[0], id, "_FusedConv2D");
+  const PlanNode* conv = fusible_producer(graph, node.inputs[0], id, "_FusedConv2D");
   if (conv == nullptr) return false;
   auto attrs = conv->attrs.as<FusedConv2DAttrs>();
   if (attrs.relu) return false;

@@ -58,7 +58,7 @@ void scaled_shape(InferenceContext& context) {
 /// CrossEntropy(logits, Cast(labels)) from int32 to int64 -> CrossEntropy(logits, labels)
 bool drop_label_cast(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  const PlanNode* cast = only_for(graph, node.inputs[1], id, "Cast");
+  const PlanNode* cast = fusible_producer(graph, node.inputs[1], id, "Cast");
   const bool widens = cast != nullptr && graph.spec(node.inputs[1]).dtype == DType::int64 &&
                       graph.spec(cast->inputs[0]).dtype == DType::int32;
   if (!widens) return false;

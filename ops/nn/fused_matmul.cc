@@ -37,7 +37,7 @@ std::unique_ptr<PreparedKernel> fused_matmul_kernel(const KernelRequest& request
 bool fuse_matmul_bias(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (!is_float32(graph, node.inputs[0])) return false;
-  const PlanNode* product = only_for(graph, node.inputs[0], id, "MatMul");
+  const PlanNode* product = fusible_producer(graph, node.inputs[0], id, "MatMul");
   if (product == nullptr) return false;
   const Shape& row = graph.spec(node.inputs[1]).shape;
   const Shape& made = graph.spec(node.inputs[0]).shape;
@@ -50,7 +50,7 @@ bool fuse_matmul_bias(PlanGraph& graph, int id) {
 /// Relu(_FusedMatMul) -> _FusedMatMul with relu
 bool fuse_matmul_relu(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  const PlanNode* product = only_for(graph, node.inputs[0], id, "_FusedMatMul");
+  const PlanNode* product = fusible_producer(graph, node.inputs[0], id, "_FusedMatMul");
   if (product == nullptr) return false;
   auto attrs = product->attrs.as<FusedMatMulAttrs>();
   if (attrs.relu) return false;

@@ -22,13 +22,13 @@ class PickedInputs final : public KernelDecorator {
   }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
-    const void* operands[kMost] = {};
+    const void* operands[kMaxInputs] = {};
     for (std::size_t i = 0; i < picked_.size(); ++i) operands[i] = inputs[picked_[i]];
     KernelDecorator::run(phase, slice, operands, outputs, workspace);
   }
 
  private:
-  static constexpr std::size_t kMost = 4;
+  static constexpr std::size_t kMaxInputs = 4;
   std::vector<std::size_t> picked_;
 };
 

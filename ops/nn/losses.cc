@@ -23,8 +23,8 @@ Operand with_site(const Tensor& tensor, Site site) { return Operand(tensor, site
 
 /// Opens the scope of a loss, in the graph of its operands.
 template <class Options>
-NameScope opened(const char* default_name, const Options& options, const Operand& predictions,
-                 const Operand& labels, Site site) {
+NameScope open_loss_scope(const char* default_name, const Options& options,
+                          const Operand& predictions, const Operand& labels, Site site) {
   std::vector<Tensor> values;
   const Operand& weights = options.weights;
   for (const Operand* operand : {&predictions, &labels, &weights}) {
@@ -35,7 +35,8 @@ NameScope opened(const char* default_name, const Options& options, const Operand
 
 /// Weights and reduces the losses in the scope of the loss.
 template <class Options>
-Tensor weighted(const Tensor& losses, const Options& options, const NameScope& scope, Site site) {
+Tensor reduce_weighted(const Tensor& losses, const Options& options, const NameScope& scope,
+                       Site site) {
   return compute_weighted_loss(losses,
                                {.weights = options.weights,
                                 .scope = scope.name(),
@@ -107,42 +108,45 @@ Pair remove_squeezable_dimensions(const Operand& logits, const Operand& labels, 
 
 Tensor absolute_difference(const Operand& labels, const Operand& predictions, LossOptions options,
                            Site site) {
-  const NameScope scope = opened("absolute_difference", options, predictions, labels, site);
+  const NameScope scope =
+      open_loss_scope("absolute_difference", options, predictions, labels, site);
   const Pair p = as_floats(predictions, labels, site);
   const Tensor losses = abs(subtract(p.predictions, p.labels, {}, site), {}, site);
-  return weighted(losses, options, scope, site);
+  return reduce_weighted(losses, options, scope, site);
 }
 
 Tensor mean_squared_error(const Operand& labels, const Operand& predictions, LossOptions options,
                           Site site) {
-  const NameScope scope = opened("mean_squared_error", options, predictions, labels, site);
+  const NameScope scope = open_loss_scope("mean_squared_error", options, predictions, labels, site);
   const Pair p = as_floats(predictions, labels, site);
-  return weighted(squared_difference(p.predictions, p.labels, {}, site), options, scope, site);
+  return reduce_weighted(squared_difference(p.predictions, p.labels, {}, site), options, scope,
+                         site);
 }
 
 Tensor cosine_distance(const Operand& labels, const Operand& predictions, int axis,
                        LossOptions options, Site site) {
-  const NameScope scope = opened("cosine_distance_loss", options, predictions, labels, site);
+  const NameScope scope =
+      open_loss_scope("cosine_distance_loss", options, predictions, labels, site);
   const Pair p = as_floats(predictions, labels, site);
   const Tensor products = multiply(p.predictions, p.labels, {}, site);
   const Tensor sums = reduce_sum(products, {axis}, {.keepdims = true}, site);
-  return weighted(Operand(1, site) - with_site(sums, site), options, scope, site);
+  return reduce_weighted(Operand(1, site) - with_site(sums, site), options, scope, site);
 }
 
 Tensor hinge_loss(const Operand& labels, const Operand& logits, LossOptions options, Site site) {
-  const NameScope scope = opened("hinge_loss", options, logits, labels, site);
+  const NameScope scope = open_loss_scope("hinge_loss", options, logits, labels, site);
   const Pair p = as_floats(logits, labels, site);
   const Tensor ones = ones_like(p.labels, {}, site);
   const Tensor doubled = Operand(2, site) * with_site(p.labels, site);
   const Tensor signs = subtract(doubled, ones, {}, site);
   const Tensor margins = multiply(signs, p.predictions, {}, site);
   const Tensor losses = nn::relu(subtract(ones, margins, {}, site), {}, site);
-  return weighted(losses, options, scope, site);
+  return reduce_weighted(losses, options, scope, site);
 }
 
 Tensor huber_loss(const Operand& labels, const Operand& predictions, HuberLossOptions options,
                   Site site) {
-  const NameScope scope = opened("huber_loss", options, predictions, labels, site);
+  const NameScope scope = open_loss_scope("huber_loss", options, predictions, labels, site);
   const Pair p = as_floats(predictions, labels, site);
   const Tensor error = abs(subtract(p.predictions, p.labels, {}, site), {}, site);
   const Tensor quadratic = minimum(error, options.delta, {}, site);
@@ -151,12 +155,12 @@ Tensor huber_loss(const Operand& labels, const Operand& predictions, HuberLossOp
   const Tensor square = multiply(quadratic, quadratic, {}, site);
   const Tensor near = multiply(half, square, {}, site);
   const Tensor far = multiply(options.delta, linear, {}, site);
-  return weighted(add(near, far, {}, site), options, scope, site);
+  return reduce_weighted(add(near, far, {}, site), options, scope, site);
 }
 
 Tensor log_loss(const Operand& labels, const Operand& predictions, LogLossOptions options,
                 Site site) {
-  const NameScope scope = opened("log_loss", options, predictions, labels, site);
+  const NameScope scope = open_loss_scope("log_loss", options, predictions, labels, site);
   const Pair p = as_floats(predictions, labels, site);
   const Operand epsilon(options.epsilon, site), one(1, site);
   const Tensor log_true = log(with_site(p.predictions, site) + epsilon, {}, site);
@@ -165,13 +169,14 @@ Tensor log_loss(const Operand& labels, const Operand& predictions, LogLossOption
   const Tensor rest = one - with_site(p.predictions, site);
   const Tensor log_false = log(with_site(rest, site) + epsilon, {}, site);
   const Tensor if_false = multiply(others, log_false, {}, site);
-  return weighted(with_site(if_true, site) - with_site(if_false, site), options, scope, site);
+  return reduce_weighted(with_site(if_true, site) - with_site(if_false, site), options, scope,
+                         site);
 }
 
 Tensor sigmoid_cross_entropy(const Operand& multi_class_labels, const Operand& logits,
                              CrossEntropyLossOptions options, Site site) {
   const NameScope scope =
-      opened("sigmoid_cross_entropy_loss", options, logits, multi_class_labels, site);
+      open_loss_scope("sigmoid_cross_entropy_loss", options, logits, multi_class_labels, site);
   Pair p = as_logits(logits, multi_class_labels, site);
   if (options.label_smoothing > 0) {
     const Tensor kept = with_site(p.labels, site) * Operand(1 - options.label_smoothing, site);
@@ -179,13 +184,13 @@ Tensor sigmoid_cross_entropy(const Operand& multi_class_labels, const Operand& l
   }
   const Tensor losses = nn::sigmoid_cross_entropy_with_logits(
       {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
-  return weighted(losses, options, scope, site);
+  return reduce_weighted(losses, options, scope, site);
 }
 
 Tensor softmax_cross_entropy(const Operand& onehot_labels, const Operand& logits,
                              CrossEntropyLossOptions options, Site site) {
   const NameScope scope =
-      opened("softmax_cross_entropy_loss", options, logits, onehot_labels, site);
+      open_loss_scope("softmax_cross_entropy_loss", options, logits, onehot_labels, site);
   Pair p = as_logits(logits, onehot_labels, site);
   if (options.label_smoothing > 0) {
     const Tensor last = take_index(shape(p.labels, {}, site), -1, site);
@@ -197,13 +202,13 @@ Tensor softmax_cross_entropy(const Operand& onehot_labels, const Operand& logits
   p.labels = stop_gradient(p.labels, {.name = "labels_stop_gradient"}, site);
   const Tensor losses = nn::softmax_cross_entropy_with_logits_v2(
       {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
-  return weighted(losses, options, scope, site);
+  return reduce_weighted(losses, options, scope, site);
 }
 
 Tensor sparse_softmax_cross_entropy(const Operand& labels, const Operand& logits,
                                     LossOptions options, Site site) {
   const NameScope scope =
-      opened("sparse_softmax_cross_entropy_loss", options, logits, labels, site);
+      open_loss_scope("sparse_softmax_cross_entropy_loss", options, logits, labels, site);
   const Pair p = remove_squeezable_dimensions(logits, labels, site);
   Tensor weights = convert_operand(get_default_graph(), options.weights.at(site), "", std::nullopt);
   const Shape& known = weights.shape();
@@ -213,7 +218,7 @@ Tensor sparse_softmax_cross_entropy(const Operand& labels, const Operand& logits
   options.weights = with_site(weights, site);
   const Tensor losses = nn::sparse_softmax_cross_entropy_with_logits(
       {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
-  return weighted(losses, options, scope, site);
+  return reduce_weighted(losses, options, scope, site);
 }
 
 }  // namespace towerflow::losses

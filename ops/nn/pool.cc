@@ -43,7 +43,7 @@ void avg_pool_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), pooled_shape(context, context.shape(0)));
 }
 
-void need_result_shape(const InferenceContext& context, const Shape& images, std::size_t input) {
+void require_result_shape(const InferenceContext& context, const Shape& images, std::size_t input) {
   const Shape expected = pooled_shape(context, images);
   if (expected.compatible(context.shape(input))) return;
   fail_with_shapes(context, fmt::format("input {} must have the shape {} of the result", input,
@@ -53,8 +53,8 @@ void need_result_shape(const InferenceContext& context, const Shape& images, std
 /// Inputs: image, result, gradient of the result.
 void max_pool_grad_shape(InferenceContext& context) {
   require_rank(context, 0, 4);
-  need_result_shape(context, context.shape(0), 1);
-  need_result_shape(context, context.shape(0), 2);
+  require_result_shape(context, context.shape(0), 1);
+  require_result_shape(context, context.shape(0), 2);
   context.add_output(context.dtype(0), context.shape(0));
 }
 
@@ -69,7 +69,7 @@ void max_pool_relu_grad_shape(InferenceContext& context) {
 /// Inputs: image, result, gradient of the image's gradient.
 void max_pool_grad_grad_shape(InferenceContext& context) {
   require_rank(context, 0, 4);
-  need_result_shape(context, context.shape(0), 1);
+  require_result_shape(context, context.shape(0), 1);
   if (!context.shape(2).compatible(context.shape(0))) {
     fail_with_shapes(context, "Shapes must be equal");
   }
@@ -86,7 +86,7 @@ void avg_pool_grad_shape(InferenceContext& context) {
     for (const std::int32_t size : sizes->flat<std::int32_t>()) dims.push_back(std::max(size, 0));
     images = Shape(std::move(dims));
   }
-  need_result_shape(context, images, 1);
+  require_result_shape(context, images, 1);
   context.add_output(context.dtype(1), images);
 }
 

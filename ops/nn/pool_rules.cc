@@ -10,7 +10,7 @@ namespace {
 /// ReluGrad(MaxPoolGrad(y, pooled, dy), y) -> _MaxPoolReluGrad(y, dy), where y is the relu's result
 bool fuse_relu_grad(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
-  const PlanNode* pool = only_for(graph, node.inputs[0], id, "MaxPoolGrad");
+  const PlanNode* pool = fusible_producer(graph, node.inputs[0], id, "MaxPoolGrad");
   if (pool == nullptr || !is_float32(graph, node.inputs[0])) return false;
   const auto attrs = pool->attrs.as<PoolAttrs>();
   if (attrs.format != DataFormat::nhwc || pool->inputs[0] != node.inputs[1]) return false;

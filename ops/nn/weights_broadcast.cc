@@ -27,8 +27,8 @@ std::vector<Tensor> tensors_in(const Operand& a, const Operand& b) {
 }
 
 /// A tensor with its shape and rank as nodes of a scope called `name`.
-struct Measured {
-  Measured(const Operand& operand, const char* name, Site site) {
+struct ShapedTensor {
+  ShapedTensor(const Operand& operand, const char* name, Site site) {
     const NameScope scope(get_default_graph(), name, site);
     // A constant made from a value is named like the scope.
     const std::string& path = scope.name();
@@ -61,7 +61,8 @@ void check_sizes(const Shape& weights, const Shape& values, Site site) {
 
 /// Returns a bool tensor: whether the weights, which have the rank of the values, can be broadcast.
 /// TensorFlow computes it in a conditional of this name.
-Tensor check_shapes_at_run_time(const Measured& weights, const Measured& values, Site site) {
+Tensor check_shapes_at_run_time(const ShapedTensor& weights, const ShapedTensor& values,
+                                Site site) {
   const NameScope scope(weights.tensor.graph(), "is_valid_shape", site);
   const Tensor repeated = equal(weights.sizes, 1, {}, site);
   const Tensor same = equal(weights.sizes, values.sizes, {}, site);
@@ -74,8 +75,8 @@ Operation assert_broadcastable(const Operand& weights, const Operand& values, Si
   const NameScope scope = name_scope(
       std::nullopt, {.default_name = "assert_broadcastable", .values = tensors_in(weights, values)},
       site);
-  const Measured small(weights, "weights", site);
-  const Measured large(values, "values", site);
+  const ShapedTensor small(weights, "weights", site);
+  const ShapedTensor large(values, "values", site);
   if (!small.known().has_rank() || !large.known().has_rank()) {
     throw errors::UnimplementedError(
         fmt::format("Weights of a loss need a known rank, and so does what they weigh: got {} and "

@@ -42,7 +42,7 @@ class BackpropFilter final : public CpuKernel {
 
   bool may_fail() const override {
     return std::any_of(parts_.begin(), parts_.end(),
-                       [](const Part& part) { return part.primitive.takes_memory(); });
+                       [](const Part& part) { return part.primitive.allocates_memory(); });
   }
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {

@@ -15,7 +15,7 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kUnit = 16;  // slice boundaries are multiples of this, in elements
+constexpr std::int64_t kSliceAlignment = 16;  // slice boundaries are multiples of this, in elements
 
 // A rows x columns matrix whose element (r, c) is at r * row_stride + c * column_stride.
 struct Matrix {
@@ -151,7 +151,7 @@ class Direct final : public CpuKernel {
 
  private:
   SliceRange range(int slice) const {
-    return slice_range(by_rows_ ? c_.rows : c_.columns, slices_, slice, kUnit);
+    return slice_range(by_rows_ ? c_.rows : c_.columns, slices_, slice, kSliceAlignment);
   }
 
   MatMulShape shape_;
@@ -169,14 +169,14 @@ class Direct final : public CpuKernel {
 // 64 x 1024 x 1568; oneDNN 2.6.3, AVX-512).
 //
 // Phase 0 writes a' to the workspace; phase 1 computes part of the columns of c and transposes it.
-class Swapped final : public CpuKernel {
+class TransposedProduct final : public CpuKernel {
  public:
   static bool fits(const MatMulShape& s) {
     return s.transpose_b && !s.transpose_a && s.rows >= 16 && s.inner >= 64 &&
            s.columns >= 4 * s.rows && product_slices(s) > 1;
   }
 
-  Swapped(const MatMulShape& s, const MatMulOptions& options)
+  TransposedProduct(const MatMulShape& s, const MatMulOptions& options)
       : shape_(s), options_(options), slices_(product_slices(s)) {
     const Matrix b = dense(s.columns, s.inner, false);
     const Matrix a = dense(s.inner, s.rows, false);
@@ -200,7 +200,7 @@ class Swapped final : public CpuKernel {
            std::byte* workspace) const override {
     float* turned = reinterpret_cast<float*>(workspace);
     if (phase == 0) {
-      const SliceRange part = slice_range(shape_.inner, slices_, slice, kUnit);
+      const SliceRange part = slice_range(shape_.inner, slices_, slice, kSliceAlignment);
       simd::loops().transpose(static_cast<const float*>(inputs[0]) + part.begin, shape_.inner,
                               turned + part.begin * shape_.rows, shape_.rows, shape_.rows,
                               part.size());
@@ -219,7 +219,9 @@ class Swapped final : public CpuKernel {
   static std::size_t floats(std::int64_t count) {
     return whole_lines(static_cast<std::size_t>(count) * sizeof(float));
   }
-  SliceRange range(int slice) const { return slice_range(shape_.columns, slices_, slice, kUnit); }
+  SliceRange range(int slice) const {
+    return slice_range(shape_.columns, slices_, slice, kSliceAlignment);
+  }
 
   MatMulShape shape_;
   MatMulOptions options_;
@@ -255,7 +257,7 @@ std::unique_ptr<CpuKernel> make_matmul(const MatMulShape& shape, const MatMulOpt
           fmt::format("A matrix cannot have a side of {}; the limit is {}.", size, kLimit));
   if (shape.rows == 0 || shape.columns == 0 || shape.inner == 0)
     return std::make_unique<Zeros>(shape, options);
-  if (Swapped::fits(shape)) return std::make_unique<Swapped>(shape, options);
+  if (TransposedProduct::fits(shape)) return std::make_unique<TransposedProduct>(shape, options);
   return std::make_unique<Direct>(shape, options);
 }
 

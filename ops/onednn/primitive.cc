@@ -36,7 +36,7 @@ const OpenMp& open_mp() {
 constexpr std::size_t kRoom = std::size_t{32} << 20;
 constexpr std::size_t kRoomForProducts = std::size_t{160} << 20;
 
-void check_room(const char* what, std::size_t bytes) {
+void check_free_memory(const char* what, std::size_t bytes) {
   void* const room = std::malloc(bytes);
   if (room == nullptr)
     throw errors::ResourceExhaustedError(fmt::format(
@@ -46,7 +46,7 @@ void check_room(const char* what, std::size_t bytes) {
 
 /// Multiplies small matrices, which makes oneDNN generate the code of all products.
 bool multiply_once(const char* what) {
-  check_room(what, kRoomForProducts);
+  check_free_memory(what, kRoomForProducts);
   constexpr int kSide = 16;
   std::array<float, kSide * kSide> a{}, c{};
   return dnnl_sgemm('N', 'N', kSide, kSide, kSide, 1.0f, a.data(), kSide, a.data(), kSide, 0.0f,
@@ -67,11 +67,12 @@ const dnnl::engine& cpu_engine() {
   return engine;
 }
 
-OneThread::OneThread() : before_(open_mp().present() ? open_mp().get_threads() : 1) {
+SingleThreadScope::SingleThreadScope()
+    : before_(open_mp().present() ? open_mp().get_threads() : 1) {
   if (before_ != 1) open_mp().set_threads(1);
 }
 
-OneThread::~OneThread() {
+SingleThreadScope::~SingleThreadScope() {
   if (before_ != 1) open_mp().set_threads(before_);
 }
 
@@ -83,7 +84,7 @@ dnnl::primitive_attr caller_scratchpad() {
 
 void make_ready(const char* what) {
   static const bool ready = multiply_once(what);
-  check_room(what, kRoom);
+  check_free_memory(what, kRoom);
   if (!ready)
     throw errors::ResourceExhaustedError(
         fmt::format("oneDNN could not prepare {}: it had no memory for its code.", what));
@@ -105,7 +106,7 @@ Primitive::Primitive(dnnl::primitive primitive, const dnnl::memory::desc& scratc
     : state_(std::make_unique<State>()) {
   state_->scratch_bytes = is_empty(scratchpad) ? 0 : scratchpad.get_size();
   if (state_->scratch_bytes > 0) operands.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
-  state_->takes_memory = implementation(primitive).find("gemm") != std::string_view::npos;
+  state_->allocates_memory = implementation(primitive).find("gemm") != std::string_view::npos;
   state_->primitive = std::move(primitive);
   state_->operands = std::move(operands);
   // Towers share kernels, so every core may run this one at the same time.
@@ -135,7 +136,7 @@ Primitive::MemorySet& Primitive::add_set() const {
   return *made.release();
 }
 
-bool Primitive::takes_memory() const { return state_ && state_->takes_memory; }
+bool Primitive::allocates_memory() const { return state_ && state_->allocates_memory; }
 
 void Primitive::run(std::span<void* const> pointers, std::byte* scratch) const {
   if (!try_run(pointers, scratch))
@@ -152,7 +153,7 @@ bool Primitive::try_run(std::span<void* const> pointers, std::byte* scratch) con
 }
 
 bool Primitive::execute(MemorySet& set, std::span<void* const> pointers, std::byte* scratch) const {
-  const OneThread one;
+  const SingleThreadScope one;
   std::array<dnnl_exec_arg_t, kMaxOperands + 1> arguments;
   const std::size_t count = state_->operands.size();
   for (std::size_t i = 0; i < count; ++i) {

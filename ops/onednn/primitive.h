@@ -17,12 +17,12 @@ const dnnl::engine& cpu_engine();
 /// While it exists, oneDNN prepares and runs everything on the calling thread only. It changes an
 /// OpenMP setting of the thread and restores it at the end. Does nothing if oneDNN was built
 /// without OpenMP.
-class OneThread {
+class SingleThreadScope {
  public:
-  OneThread();
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-  ~OneThread();
+  SingleThreadScope();
+  SingleThreadScope(const SingleThreadScope&) = delete;
+  SingleThreadScope& operator=(const SingleThreadScope&) = delete;
+  ~SingleThreadScope();
 
  private:
   int before_;
@@ -46,7 +46,7 @@ void make_ready(const char* what);
 /// Calls `make` on one thread, turning errors of oneDNN as `rethrow_dnnl` does.
 template <class Make>
 auto prepare(const char* what, Make make) {
-  const OneThread one;
+  const SingleThreadScope one;
   make_ready(what);
   try {
     return make();
@@ -79,10 +79,10 @@ class Primitive {
 
   /// Returns whether a run allocates memory besides `scratch`. oneDNN's matrix products do, and so
   /// do the convolutions that it implements by them.
-  bool takes_memory() const;
+  bool allocates_memory() const;
 
   /// Runs on the calling thread. `pointers` are in the order of the operands. Throws
-  /// ResourceExhaustedError if there is no memory for the run, see `takes_memory`.
+  /// ResourceExhaustedError if there is no memory for the run, see `allocates_memory`.
   void run(std::span<void* const> pointers, std::byte* scratch) const;
   /// Like `run`, but returns false if there is no memory; the outputs are then undefined.
   [[nodiscard]] bool try_run(std::span<void* const> pointers, std::byte* scratch) const;
@@ -103,7 +103,7 @@ class Primitive {
     dnnl::primitive primitive;
     std::vector<Operand> operands;  // the scratchpad, if there is one, is the last
     std::size_t scratch_bytes = 0;
-    bool takes_memory = false;
+    bool allocates_memory = false;
     std::atomic<MemorySet*> sets{nullptr};  // a list that only grows
   };
   /// Adds a new set, already lent, at the head of the list.

@@ -52,7 +52,7 @@ bool is_literal(const Operand& operand, std::int64_t value) {
 Tensor add_draw(Graph& graph, const char* type, const std::string& name, std::vector<Tensor> inputs,
                 DType dtype, std::optional<std::int64_t> seed, Site site) {
   const random::Seeds seeds = random::get_seed(graph.seed, seed, graph.next_op_seed);
-  const Shape known = static_shape_value(inputs[0]);
+  const Shape known = constant_value_as_shape(inputs[0]);
   Tensor made = graph
                     .add({.op = type,
                           .name = name,

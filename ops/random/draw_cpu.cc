@@ -23,7 +23,7 @@ class DrawKernel final : public PreparedKernel {
   DrawKernel(std::string node, random::Seeds seeds, std::int64_t count)
       : node_(std::move(node)), seeds_(seeds), count_(count) {}
 
-  bool may_fail() const override { return Fill::kRefuses; }
+  bool may_fail() const override { return Fill::kMayThrow; }
   void enqueue(Queue& queue, const LaunchArgs& args) const override {
     if (count_ == 0) return;
     Fill::check(args);
@@ -45,7 +45,7 @@ class DrawKernel final : public PreparedKernel {
 
 template <class T>
 struct Uniform {
-  static constexpr bool kRefuses = false;
+  static constexpr bool kMayThrow = false;
   static void check(const LaunchArgs&) {}
   static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
                    random::GroupRange range) {
@@ -55,7 +55,7 @@ struct Uniform {
 
 template <class T>
 struct Normal {
-  static constexpr bool kRefuses = false;
+  static constexpr bool kMayThrow = false;
   static void check(const LaunchArgs&) {}
   static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
                    random::GroupRange range) {
@@ -65,7 +65,7 @@ struct Normal {
 
 template <class T>
 struct Truncated {
-  static constexpr bool kRefuses = false;
+  static constexpr bool kMayThrow = false;
   static void check(const LaunchArgs&) {}
   static void fill(const LaunchArgs&, const random::Philox& base, std::span<T> out,
                    random::GroupRange range) {
@@ -75,7 +75,7 @@ struct Truncated {
 
 template <class T>
 struct Integers {
-  static constexpr bool kRefuses = true;
+  static constexpr bool kMayThrow = true;
   static void check(const LaunchArgs& args) {
     const T low = *args.input<T>(1), high = *args.input<T>(2);
     if (low < high) return;

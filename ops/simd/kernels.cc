@@ -10,7 +10,7 @@
 namespace towerflow::simd {
 namespace {
 
-constexpr std::int64_t kUnit = 16;  // slice boundaries are multiples of this, in elements
+constexpr std::int64_t kSliceAlignment = 16;  // slice boundaries are multiples of this, in elements
 
 class Sum final : public CpuKernel {
  public:
@@ -26,7 +26,7 @@ class Sum final : public CpuKernel {
            std::byte* workspace) const override {
     float* parts = reinterpret_cast<float*>(workspace);
     if (phase == 0) {
-      const SliceRange part = slice_range(n_, slices_, slice, kUnit);
+      const SliceRange part = slice_range(n_, slices_, slice, kSliceAlignment);
       parts[slice] = loops().sum(static_cast<const float*>(inputs[0]) + part.begin, part.size());
       return;
     }

@@ -54,7 +54,7 @@ const Loops* loops_of(Level level) {
 #endif
 }
 
-bool is_quads(const PoolGeometry& g) {
+bool is_disjoint_2x2(const PoolGeometry& g) {
   const auto is_halved = [](const WindowAxis& axis) {
     return axis.window == 2 && axis.stride == 2 && axis.pad_before == 0 &&
            axis.input == 2 * axis.output;

@@ -101,7 +101,7 @@ struct Loops {
   /// comes first keeps its place (as in TensorFlow). Overlapping windows add in row-major order.
   /// `after_relu`: x is the input of the relu and dx its gradient. If `sums` is given, the rows of
   /// dx, [images x height x width, channels], are added to it in order. dx may be x if
-  /// `is_quads(g)`.
+  /// `is_disjoint_2x2(g)`.
   void (*max_pool_grad)(const PoolGeometry& g, ImageRange images, bool after_relu, const float* x,
                         const float* dy, float* dx, ColumnSums* sums);
 
@@ -125,7 +125,7 @@ struct Loops {
 
 /// Returns whether the windows of `g` are 2 x 2 and cover the image without overlap or border, and
 /// the channels are a multiple of 16 ("quads"). Then a pooling gradient writes every element once.
-bool is_quads(const PoolGeometry& g);
+bool is_disjoint_2x2(const PoolGeometry& g);
 
 /// Returns the loops for this processor, chosen at the first call.
 const Loops& loops();

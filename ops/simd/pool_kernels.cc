@@ -79,7 +79,7 @@ class MaxPoolGrad final : public CpuKernel {
 
   std::size_t workspace_bytes() const override { return with_sums_ ? sums_.workspace_bytes() : 0; }
   bool may_overwrite(int input, int output) const override {
-    return input == 0 && output == 0 && is_quads(geometry_);
+    return input == 0 && output == 0 && is_disjoint_2x2(geometry_);
   }
   int phases() const override { return with_sums_ ? 2 : 1; }
   int slices(int phase) const override { return phase == 0 ? slices_ : 1; }

@@ -22,7 +22,7 @@ float* part(std::byte* workspace, std::size_t offset) {
 }
 // Returns the number of slices of a loop over input channels of the filter.
 int filter_slices(const ConvGeometry& g) {
-  return slice_count(point_elements(g), 4 * kLoopGrain, kMostPartialSlices);
+  return slice_count(point_elements(g), 4 * kLoopGrain, kMaxPartialSlices);
 }
 
 // y = conv2d(x, filter). With the filter turned and its channels exchanged, this also computes the

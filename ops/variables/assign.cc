@@ -114,8 +114,8 @@ class ScatterKernel final : public CpuKernel {
   explicit ScatterKernel(const SliceRows& rows) : rows_(rows) {
     // Scanning an index is cheap compared with updating this many elements of a row.
     constexpr std::int64_t kElementsOfIndex = 64;
-    const int most = std::min(slice_count(rows.width, kElementsOfIndex, kMostPartialSlices),
-                              slice_count(rows.rows, 1, kMostPartialSlices));
+    const int most = std::min(slice_count(rows.width, kElementsOfIndex, kMaxPartialSlices),
+                              slice_count(rows.rows, 1, kMaxPartialSlices));
     slices_ = slice_count(rows.slices * rows.width, kLoopGrain, most);
   }
 

@@ -11,7 +11,7 @@
 namespace towerflow {
 
 /// Largest number of towers whose gradients one op can take; sums over more are not fused.
-inline constexpr std::size_t kMostTowers = 128;
+inline constexpr std::size_t kMaxTowers = 128;
 
 /// How an op combines the gradients of several towers into one. Its inputs are the gradients, then
 /// the weights of a weighted sum (scalars), then the divisor if that is an input.
@@ -38,8 +38,8 @@ struct GradientForm {
 
 /// The scalars among the inputs of a form: weights and divisor.
 template <class T>
-struct FormNumbers {
-  FormNumbers(const GradientForm& form, const void* const* inputs) {
+struct FormScalars {
+  FormScalars(const GradientForm& form, const void* const* inputs) {
     const auto towers = static_cast<std::size_t>(form.towers);
     const auto number = [&](std::size_t i) { return *static_cast<const T*>(inputs[i]); };
     if (form.weighted) {
@@ -47,7 +47,7 @@ struct FormNumbers {
     }
     divisor = form.divided ? number(form.inputs() - 1) : static_cast<T>(form.divisor);
   }
-  std::array<T, kMostTowers> weights;
+  std::array<T, kMaxTowers> weights;
   T divisor;
 };
 
@@ -75,7 +75,7 @@ class TowerInputs {
  private:
   /// Sums to one element in lanes, as a reduction along a row does: the order affects rounding.
   void sum_one_element() {
-    std::array<T, kMostTowers> row;
+    std::array<T, kMaxTowers> row;
     const auto towers = static_cast<std::size_t>(sum_.towers);
     for (std::size_t i = 0; i < towers; ++i) {
       row[i] = sum_.weights != nullptr ? *gradients_[i] * sum_.weights[i] : *gradients_[i];
@@ -85,8 +85,8 @@ class TowerInputs {
     sum_ = {gradients_.data(), nullptr, 1, -T(0), sum_.divisor};
   }
 
-  FormNumbers<T> numbers_;
-  std::array<const T*, kMostTowers> gradients_;
+  FormScalars<T> numbers_;
+  std::array<const T*, kMaxTowers> gradients_;
   T one_ = T(0);
   simd::GradientSumOf<T> sum_;
 };

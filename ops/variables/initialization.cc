@@ -103,7 +103,7 @@ Tensor is_initialized(const Tensor& ref, const std::string& name, Site site) {
 
 /// Returns whether a tensor depends on a variable. Most initial values do not, so this is checked
 /// first. Uses no recursion, since chains of nodes may be long.
-bool touches_variable(const Tensor& value) {
+bool depends_on_variable(const Tensor& value) {
   std::vector<const Node*> open{&value.node()};
   std::unordered_map<const Node*, bool> seen;
   while (!open.empty()) {
@@ -117,9 +117,9 @@ bool touches_variable(const Tensor& value) {
 }
 
 /// Replaces variables that an initial value depends on by their `initialized_value`.
-class Guard {
+class InitialValueRewriter {
  public:
-  Guard(Graph& graph, std::string scope, Site site)
+  InitialValueRewriter(Graph& graph, std::string scope, Site site)
       : graph_(graph), scope_(std::move(scope)), site_(site) {
     for (const char* key : {GraphKeys::GLOBAL_VARIABLES, GraphKeys::LOCAL_VARIABLES}) {
       for (const CollectionItem& item : graph.collections().all(key)) {
@@ -198,14 +198,14 @@ static void register_initialization_ops(OpRegistry& registry) {
                       context.add_output(DType::bool_, Shape{});
                     },
                 .gradient = NoGradient{"the result has dtype bool"},
-                .maybe_unset = {0},
-                .only_named = {0}});
+                .maybe_uninitialized = {0},
+                .name_only_inputs = {0}});
   registry.add({.name = kInitializedValue,
                 .inputs = {"is_initialized: bool", "initial_value: T", "ref: T"},
                 .outputs = {"output: T"},
                 .shape = initialized_value_shape,
                 .gradient = NoGradient{"an initial value has no gradient"},
-                .maybe_unset = {2},
+                .maybe_uninitialized = {2},
                 .export_form = export_forms::initialized_value});
 }
 
@@ -270,7 +270,7 @@ std::optional<Tensor> assert_variables_initialized(
   std::vector<Tensor> ranks;
   for (const Storage& storage : watched) {
     const ColocationScope beside(storage.ref.graph(), &storage.ref.node(), false);
-    ranks.push_back(rank_in_run(storage.value, {}, site));
+    ranks.push_back(runtime_rank(storage.value, {}, site));
   }
   if (ranks.empty()) return std::nullopt;
   if (ranks.size() == 1) return ranks[0];
@@ -289,8 +289,8 @@ Operation initialize_all_variables(Site site) { return global_variables_initiali
 Operation initialize_local_variables(Site site) { return local_variables_initializer(site); }
 
 Tensor guarded_initial_value(const Tensor& initial_value, const std::string& scope, Site site) {
-  if (!touches_variable(initial_value)) return initial_value;
-  return Guard(initial_value.graph(), scope, site).value(initial_value);
+  if (!depends_on_variable(initial_value)) return initial_value;
+  return InitialValueRewriter(initial_value.graph(), scope, site).value(initial_value);
 }
 
 }  // namespace towerflow

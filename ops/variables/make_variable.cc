@@ -20,7 +20,7 @@ namespace {
 class FutureColocation {
  public:
   FutureColocation(Graph& graph, const std::string& name)
-      : place_(graph.scopes().future_variable), before_(std::exchange(place_, name)) {}
+      : place_(graph.scopes().pending_variable), before_(std::exchange(place_, name)) {}
   ~FutureColocation() { place_ = before_; }
   FutureColocation(const FutureColocation&) = delete;
   FutureColocation& operator=(const FutureColocation&) = delete;

@@ -70,7 +70,7 @@ template <template <class> class Rule, template <class> class Nesterov = Rule,
           bool kEveryRow = false>
 constexpr FusedUpdate fused(const char* name) {
   using Any = Rule<float>;
-  return {{name, Any::kSlots, Any::kScalars, Any::kBeforeGradient, true},
+  return {{name, Any::kSlots, Any::kScalars, Any::kScalarsBeforeGradient, true},
           fused_kernel<Rule, Nesterov>,
           fused_rows_kernel<Rule, Nesterov, kEveryRow>};
 }

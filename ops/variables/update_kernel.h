@@ -24,7 +24,7 @@ enum class UpdateInputs { apply, apply_rows, fused };
 template <class Rule>
 constexpr std::size_t first_gradient(UpdateInputs layout) {
   return 1 + Rule::kSlots +
-         (layout == UpdateInputs::fused ? Rule::kScalars : Rule::kBeforeGradient);
+         (layout == UpdateInputs::fused ? Rule::kScalars : Rule::kScalarsBeforeGradient);
 }
 
 /// Returns the rule made from the scalars among the inputs.
@@ -35,7 +35,7 @@ Rule rule_of(UpdateInputs layout, const void* const* inputs) {
                                                            : 2;
   std::array<T, Rule::kScalars> scalars;
   for (std::size_t i = 0; i < Rule::kScalars; ++i) {
-    const std::size_t at = 1 + Rule::kSlots + i + (i < Rule::kBeforeGradient ? 0 : skip);
+    const std::size_t at = 1 + Rule::kSlots + i + (i < Rule::kScalarsBeforeGradient ? 0 : skip);
     scalars[i] = *static_cast<const T*>(inputs[at]);
   }
   return Rule(scalars.data());
@@ -43,7 +43,7 @@ Rule rule_of(UpdateInputs layout, const void* const* inputs) {
 
 /// Returns pointers to element `begin` of the variable and its slots, the first inputs.
 template <class T, class Rule>
-std::array<T*, 1 + Rule::kSlots> written_by(const void* const* inputs, std::int64_t begin) {
+std::array<T*, 1 + Rule::kSlots> written_pointers(const void* const* inputs, std::int64_t begin) {
   std::array<T*, 1 + Rule::kSlots> written;
   for (std::size_t i = 0; i <= Rule::kSlots; ++i) {
     written[i] = static_cast<T*>(const_cast<void*>(inputs[i])) + begin;
@@ -68,7 +68,7 @@ void update_each(const Rule& rule, const std::array<T*, 1 + Rule::kSlots>& writt
 template <class T, class Rule>
 void update_elements(const Rule& rule, const void* const* inputs, std::int64_t begin,
                      const simd::GradientSumOf<T>& gradient, std::int64_t n) {
-  const auto written = written_by<T, Rule>(inputs, begin);
+  const auto written = written_pointers<T, Rule>(inputs, begin);
   if constexpr (std::is_same_v<T, float>) {
     simd::loops().update.of<Rule>()(rule, written.data(), gradient, n);
   } else {
@@ -86,7 +86,8 @@ void update_elements(const Rule& rule, const void* const* inputs, std::int64_t b
                        simd::GradientSumOf<T>{&gradient, nullptr, 1, -T(0), T(1)}, n);
   } else {
     update_each<T>(
-        rule, written_by<T, Rule>(inputs, begin), [&](std::int64_t i) { return gradient[i]; }, n);
+        rule, written_pointers<T, Rule>(inputs, begin), [&](std::int64_t i) { return gradient[i]; },
+        n);
   }
 }
 

@@ -57,7 +57,7 @@ bool is_zero_axis(const PlanGraph& graph, ValueId value) {
 std::optional<ValueId> expand_dims_input(const PlanGraph& graph, ValueId value, int reader) {
   const PlanNode& expand = graph.node(value);
   const bool fits = !expand.dead && expand.op->name == "ExpandDims" && !expand.inputs.empty() &&
-                    is_zero_axis(graph, expand.inputs[1]) && can_wait(graph, value.node, reader);
+                    is_zero_axis(graph, expand.inputs[1]) && can_defer(graph, value.node, reader);
   if (!fits) return std::nullopt;
   return expand.inputs[0];
 }
@@ -65,8 +65,9 @@ std::optional<ValueId> expand_dims_input(const PlanGraph& graph, ValueId value, 
 /// Returns the tensors that `value` concatenates along axis 0, if only node `reader` reads it; none
 /// otherwise. A concat of one tensor is an Identity.
 Values concat_parts(const PlanGraph& graph, ValueId value, int reader) {
-  if (const PlanNode* one = only_for(graph, value, reader, "Identity")) return {one->inputs[0]};
-  const PlanNode* concat = only_for(graph, value, reader, "ConcatV2");
+  if (const PlanNode* one = fusible_producer(graph, value, reader, "Identity"))
+    return {one->inputs[0]};
+  const PlanNode* concat = fusible_producer(graph, value, reader, "ConcatV2");
   if (concat == nullptr || !is_zero_axis(graph, concat->inputs.back())) return {};
   return {concat->inputs.begin(), concat->inputs.end() - 1};
 }
@@ -74,7 +75,7 @@ Values concat_parts(const PlanGraph& graph, ValueId value, int reader) {
 /// Returns the tensors that are the rows of `value`, a stack or a concat of expanded tensors, if
 /// only node `reader` reads it; none otherwise.
 Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
-  if (const PlanNode* pack = only_for(graph, value, reader, "Pack")) {
+  if (const PlanNode* pack = fusible_producer(graph, value, reader, "Pack")) {
     const auto* attrs = pack->attrs.get_if<PackAttrs>();
     return attrs == nullptr || attrs->axis == 0 ? pack->inputs : Values{};
   }
@@ -92,7 +93,7 @@ Values rows_of(const PlanGraph& graph, ValueId value, int reader) {
 void take_weights(const PlanGraph& graph, int reader, Average& average) {
   Values gradients, weights;
   for (const ValueId value : average.gradients) {
-    const PlanNode* product = only_for(graph, value, reader, "Mul");
+    const PlanNode* product = fusible_producer(graph, value, reader, "Mul");
     if (product == nullptr) return;
     ValueId gradient = product->inputs[0], weight = product->inputs[1];
     if (!is_scalar(graph, weight)) std::swap(gradient, weight);
@@ -109,7 +110,7 @@ void take_weights(const PlanGraph& graph, int reader, Average& average) {
 /// fused ops support; nullopt otherwise.
 std::optional<Average> sum_of(const PlanGraph& graph, Values gradients, int reader,
                               bool from_zero) {
-  if (gradients.empty() || gradients.size() > kMostTowers) return std::nullopt;
+  if (gradients.empty() || gradients.size() > kMaxTowers) return std::nullopt;
   const Shape& shape = graph.spec(gradients[0]).shape;
   if (!shape.fully_known() || !is_float_or_double(graph, gradients[0])) return std::nullopt;
   for (const ValueId gradient : gradients) {
@@ -125,7 +126,7 @@ std::optional<Average> sum_of(const PlanGraph& graph, Values gradients, int read
 
 /// Returns the sum or average that makes `value`, if only node `reader` reads it.
 std::optional<Average> average_of(const PlanGraph& graph, ValueId value, int reader) {
-  if (const PlanNode* mean = only_for(graph, value, reader, "_MeanOfN")) {
+  if (const PlanNode* mean = fusible_producer(graph, value, reader, "_MeanOfN")) {
     Average average;
     average.form = mean->attrs.as<GradientForm>();
     const auto towers = static_cast<std::ptrdiff_t>(average.form.towers);
@@ -135,7 +136,7 @@ std::optional<Average> average_of(const PlanGraph& graph, ValueId value, int rea
     if (average.form.divided) average.divisor = mean->inputs.back();
     return average;
   }
-  if (const PlanNode* sum = only_for(graph, value, reader, "AddN")) {
+  if (const PlanNode* sum = fusible_producer(graph, value, reader, "AddN")) {
     return sum_of(graph, sum->inputs, reader, false);
   }
   return std::nullopt;
@@ -203,16 +204,16 @@ bool fuse_apply(PlanGraph& graph, int id) {
 bool fuse_moving_average(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (!is_float_or_double(graph, node.inputs[0])) return false;
-  const PlanNode* step = only_for(graph, node.inputs[1], id, "Mul");
+  const PlanNode* step = fusible_producer(graph, node.inputs[1], id, "Mul");
   if (step == nullptr || !is_scalar(graph, step->inputs[1])) return false;
-  const PlanNode* distance = only_for(graph, step->inputs[0], id, "Sub");
+  const PlanNode* distance = fusible_producer(graph, step->inputs[0], id, "Sub");
   if (distance == nullptr) return false;
   const Shape& shape = graph.spec(node.inputs[0]).shape;
   for (const ValueId side : distance->inputs) {
     if (!shape.fully_known() || graph.spec(side).shape != shape) return false;
   }
-  const int variable = graph.variable_behind(node.inputs[0]);
-  if (variable < 0 || graph.variable_behind(distance->inputs[0]) != variable) return false;
+  const int variable = graph.root_variable(node.inputs[0]);
+  if (variable < 0 || graph.root_variable(distance->inputs[0]) != variable) return false;
   return graph.replace(id, "_MovingAverage", {},
                        {node.inputs[0], step->inputs[1], distance->inputs[1]});
 }
@@ -235,7 +236,7 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
   const std::size_t at = 1 + family->slots + family->before_gradient;
   Average average;
   ValueId values = node.inputs[at];
-  if (const PlanNode* quotient = only_for(graph, values, id, "RealDiv")) {
+  if (const PlanNode* quotient = fusible_producer(graph, values, id, "RealDiv")) {
     if (!is_scalar(graph, quotient->inputs[1])) return false;
     average.form.divided = true;
     average.divisor = quotient->inputs[1];
@@ -243,7 +244,7 @@ bool fuse_apply_rows(PlanGraph& graph, int id) {
   }
   average.gradients = concat_parts(graph, values, id);
   const std::size_t towers = average.gradients.size();
-  if (towers < 2 || towers > kMostTowers) return false;
+  if (towers < 2 || towers > kMaxTowers) return false;
   take_weights(graph, id, average);
   const ValueId indices = node.inputs[at + 1];
   const bool known = graph.spec(indices).shape.fully_known();

@@ -113,7 +113,7 @@ class UpdateRowsKernel final : public CpuKernel {
     const UpdateRowsKernel& kernel_;
     const void* const* inputs_;
     Rule rule_;
-    FormNumbers<T> numbers_;
+    FormScalars<T> numbers_;
   };
 
   void sort(const void* indices, Entry* entries) const {

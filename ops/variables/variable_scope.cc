@@ -150,12 +150,12 @@ VariableScopeGuard::VariableScopeGuard(std::optional<std::string> name,
   inside_ = scope_->name() + "/";
   // Of the following only `opened` may throw, before anything has changed.
   ScopeState& state = graph_.scopes();
-  const std::string* interned = graph_.interned(scope_->name());
+  const std::string* intern = graph_.intern(scope_->name());
   remembered_devices_ = state.remembered_devices.size();
   state.remembered_devices.reserve(remembered_devices_ + 1);
   state.opened(this, "variable_scope", site);
   scopes_of(graph_).current = scope_;
-  state.variable_scope = interned;
+  state.variable_scope = intern;
   state.remembered_devices.push_back(state.hidden_devices.size());
 }
 
@@ -206,10 +206,10 @@ VariableScopeGuard variable_scope(std::nullopt_t, VariableScopeOptions options, 
   return VariableScopeGuard(std::nullopt, nullptr, options, site);
 }
 
-VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stands,
+VariableScopeHandle make_variable_scope(const std::string& name, bool exact_name,
                                         CustomGetter custom_getter, Site site) {
   Graph& graph = get_default_graph();
-  const std::string own = as_it_stands ? name : unique_default_name(graph, name);
+  const std::string own = exact_name ? name : unique_default_name(graph, name);
   // Entering a scope again would reset the name scope, so stay in the open one.
   const VariableScopeGuard scope(
       own, nullptr,

@@ -20,8 +20,8 @@ class VariableScopeHandle;
 namespace towerflow {
 
 /// Makes a scope called `name`, made unique among the scopes inside the current one unless
-/// `as_it_stands`. It opens no name scope and is not entered, but can be later.
-VariableScopeHandle make_variable_scope(const std::string& name, bool as_it_stands,
+/// `exact_name`. It opens no name scope and is not entered, but can be later.
+VariableScopeHandle make_variable_scope(const std::string& name, bool exact_name,
                                         CustomGetter custom_getter, Site site);
 
 }  // namespace towerflow

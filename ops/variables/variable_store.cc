@@ -97,10 +97,10 @@ Variable VariableStore::reuse_existing(const Variable& variable, const std::stri
   }
   if (variable.partitioned()) {
     for (const Variable& part : variable.parts()) {
-      part.graph().note_reuse(part.op().node(), site);
+      part.graph().record_reuse(part.op().node(), site);
     }
   } else {
-    variable.graph().note_reuse(variable.op().node(), site);
+    variable.graph().record_reuse(variable.op().node(), site);
   }
   return variable;
 }

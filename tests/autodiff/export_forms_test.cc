@@ -68,7 +68,7 @@ std::set<std::string> check_case(const OpCase& one) {
     Graph again;
     const auto inner = again.as_default();
     tf::import_graph_def(def, {.name = ""});
-    const tf::AsGraphDefOptions as_it_is{.add_shapes = true, .to_look_at = true};
+    const tf::AsGraphDefOptions as_it_is{.add_shapes = true, .for_display = true};
     CHECK(again.as_graph_def(as_it_is) == built.graph().as_graph_def(as_it_is));
   }
   Graph spelled_out;
@@ -93,7 +93,7 @@ std::set<std::string> check_case(const OpCase& one) {
 
 }  // namespace
 
-TEST_CASE("export forms: every op that TensorFlow lacks has one, and who updates a row once") {
+TEST_CASE("export forms: every op that TensorFlow lacks has one, and so has SparseApply") {
   const std::set<std::string> theirs = ops_of_tensorflow();
   for (const OpDef* op : OpRegistry::global().all()) {
     CAPTURE(op->name);

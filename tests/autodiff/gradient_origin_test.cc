@@ -89,7 +89,7 @@ TEST_CASE("a gradient of slices used as a dense one names variable, tower and li
              line(line_3));
 }
 
-TEST_CASE("what gates, clips or averages gradients keeps what they are of") {
+TEST_CASE("gating, clipping and averaging keep the origin of gradients") {
   const Towers gated(train::GATE_GRAPH);
   CHECK_SAYS(error_text([&] { *gated.of(0, "unused").grad; }), "unused:0", "'tower_1'",
              line(gated.asked));

@@ -117,12 +117,12 @@ TEST_CASE("event summary: cut at every byte, flipped, and records that are no ev
 TEST_CASE("event summary: memory does not grow with tags") {
   const ScratchFolder folder;
   std::vector<std::string> records{version_event()};
-  for (std::size_t i = 0; i < kMostTags + 7; ++i)
+  for (std::size_t i = 0; i < kMaxTags + 7; ++i)
     records.push_back(scalar(fmt::format("t{:05}", i), 1, 1));
   records.push_back(scalar("t00000", 2, 1));
   write_records(folder / "f", records);
   const EventSummary summary = summarize_events(folder / "f");
-  CHECK(summary.tags.size() == kMostTags);
+  CHECK(summary.tags.size() == kMaxTags);
   CHECK(summary.tags_left_out == 7);
   CHECK(summary.tags[0].points == 2);
   CHECK(thrown([&] { summarize_events(folder / "absent"); }).find("NotFound") == 0);

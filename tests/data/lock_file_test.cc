@@ -37,7 +37,7 @@ TEST_CASE("LockFile: one holds it, others read whose it is, and it goes with its
   CHECK(LockFile::adopt(path).state() == State::taken);
   {
     LockFile kept = LockFile::make(path, "kept", Others::refuse);
-    kept.set_kept(true);
+    kept.set_keep_file(true);
   }
   CHECK(read_raw(path) == "kept");
   CHECK(LockFile::adopt(path).content() == "kept");
@@ -96,7 +96,7 @@ TEST_CASE("LockFile: of many at once one has it at a time, whoever tidies up mea
           continue;
         }
         most = std::max<int>(most, ++inside);
-        file.set_kept(round % 2 == 0);  // as a killed process leaves it
+        file.set_keep_file(round % 2 == 0);  // as a killed process leaves it
         std::this_thread::yield();
         --inside;
       }

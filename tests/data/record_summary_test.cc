@@ -121,13 +121,13 @@ TEST_CASE("record summary: a record that is not wholly an Example leaves no trac
 
 TEST_CASE("record summary: memory does not grow with names") {
   ExampleBuilder builder;
-  for (std::size_t i = 0; i < kMostFeatures + 500; ++i) builder.int64(fmt::format("n{:05}", i), 1);
+  for (std::size_t i = 0; i < kMaxFeatures + 500; ++i) builder.int64(fmt::format("n{:05}", i), 1);
   const std::string many = builder.serialize();
   builder.clear();
   const std::string wide = builder.int64(std::string(100000, 'w'), 1).serialize();
   const RecordSummary summary = summary_of({wide, many, many});
   CHECK(summary.examples == 3);
-  CHECK(summary.features.size() == kMostFeatures);
+  CHECK(summary.features.size() == kMaxFeatures);
   CHECK(summary.features_left_out == 2 * 501);
   CHECK(summary.features.back().name == std::string(256, 'w'));
 }

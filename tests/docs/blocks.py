@@ -10,7 +10,7 @@ functions of tensorflow_errors.py named after its heading.
   blocks.py generate PAGE          the C++ tests of a page
   blocks.py fill PAGE [--said FILE] [--tensorflow]
                                    writes what the programs said into the page: FILE is what the
-                                   test wrote to $TOWERFLOW_SAID; --tensorflow runs the
+                                   test wrote to $TOWERFLOW_DOCS_OUTPUT; --tensorflow runs the
                                    programs over TensorFlow
 """
 
@@ -74,7 +74,7 @@ def generate(page):
     return "\n".join(out)
 
 
-def tensorflow_says(heading):
+def tensorflow_errors_of(heading):
     """Returns the errors of TensorFlow's programs for a section, in the order of the file."""
     import tensorflow_errors
 
@@ -116,7 +116,7 @@ def fill(page, said, ask_tensorflow):
         if block.language == "cpp" and str(block.line) in said:
             lines[first:end] = said[str(block.line)].split("\n")
         elif block.language == "tensorflow" and ask_tensorflow:
-            lines[first:end] = tensorflow_says(block.heading)
+            lines[first:end] = tensorflow_errors_of(block.heading)
     write(page, "\n".join(lines))
 
 

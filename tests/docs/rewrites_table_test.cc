@@ -37,7 +37,7 @@ struct Step {
     return session.plan_report(fetches);
   }
   int launches(const PassOptions& passes) {
-    return testing::Ran{{}, report(passes), 0}.times(" [");
+    return testing::RunResult{{}, report(passes), 0}.times(" [");
   }
 
   int num_towers;

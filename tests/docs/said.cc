@@ -18,7 +18,7 @@ std::string output_or_error(int line, const std::function<std::string()>& progra
       text = error.what();
     }
   }
-  if (const char* file = std::getenv("TOWERFLOW_SAID")) {
+  if (const char* file = std::getenv("TOWERFLOW_DOCS_OUTPUT")) {
     std::ofstream(file, std::ios::app)
         << nlohmann::json::array({std::to_string(line), text}).dump() << "\n";
   }

@@ -11,7 +11,7 @@
 namespace towerflow {
 
 /// Runs a program of a page in a new graph and returns its result or the text of its error. If
-/// $TOWERFLOW_SAID is set, also appends the text with `line` to that file.
+/// $TOWERFLOW_DOCS_OUTPUT is set, also appends the text with `line` to that file.
 std::string output_or_error(int line, const std::function<std::string()>& program);
 
 /// Same for a program that returns nothing; the result is "" if it succeeds.

@@ -83,7 +83,7 @@ bool find_self_gate(tf::PlanGraph& graph, int id) {
   const tf::PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   for (const std::size_t side : {0u, 1u}) {
     const tf::ValueId x = node.inputs[1 - side];
-    const tf::PlanNode* gate = tf::only_for(graph, node.inputs[side], id, "Sigmoid");
+    const tf::PlanNode* gate = tf::fusible_producer(graph, node.inputs[side], id, "Sigmoid");
     if (gate == nullptr || gate->inputs[0] != x || !tf::is_float32(graph, x)) continue;
     return graph.replace(id, "SelfGate", {}, {x});
   }

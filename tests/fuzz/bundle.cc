@@ -18,7 +18,7 @@ namespace towerflow::fuzz {
 namespace {
 
 constexpr std::string_view kMagic = "CKPT";
-constexpr std::size_t kBefore = 8;  // the magic and the length
+constexpr std::size_t kPrefixBytes = 8;  // the magic and the length
 constexpr std::size_t kFooterBytes = 48;
 constexpr std::size_t kTrailerBytes = 5;  // after each block
 
@@ -139,8 +139,8 @@ void mutate_entry(std::string& record, Random& random) {
   entry.SerializeToString(&record);
 }
 
-void mutate_records_of(IndexRecords& records, std::size_t most, Random& random,
-                       const Mutate& plain) {
+void mutate_index_records(IndexRecords& records, std::size_t most, Random& random,
+                          const Mutate& plain) {
   auto it = std::next(records.begin(), static_cast<std::ptrdiff_t>(random() % records.size()));
   std::string key = it->first, value = it->second;
   switch (random() % 6) {
@@ -163,20 +163,20 @@ void mutate_records_of(IndexRecords& records, std::size_t most, Random& random,
 }  // namespace
 
 bool is_bundle(std::string_view bytes) {
-  return bytes.size() >= kBefore && bytes.starts_with(kMagic);
+  return bytes.size() >= kPrefixBytes && bytes.starts_with(kMagic);
 }
 
 Bundle split_bundle(std::string_view bytes) {
   if (!is_bundle(bytes)) return {std::string(bytes), {}};
   const auto length = data::load_little<std::uint32_t>(bytes_of(bytes.substr(kMagic.size())));
-  const std::string_view rest = bytes.substr(kBefore);
+  const std::string_view rest = bytes.substr(kPrefixBytes);
   const std::size_t size = std::min<std::size_t>(length, rest.size());
   return {std::string(rest.substr(0, size)), std::string(rest.substr(size))};
 }
 
 std::string join_bundle(const Bundle& bundle) {
   std::string bytes(kMagic);
-  bytes.resize(kBefore);
+  bytes.resize(kPrefixBytes);
   put32(bytes, kMagic.size(), static_cast<std::uint32_t>(bundle.index.size()));
   return bytes + bundle.index + bundle.data;
 }
@@ -259,7 +259,7 @@ void mutate_bundle(std::string& bytes, std::size_t most, Random& random, const M
     plain(bundle.index, most);
   } else {
     if (choice < 6)
-      mutate_records_of(records, most, random, plain);
+      mutate_index_records(records, most, random, plain);
     else
       plain(bundle.data, most);
     if (random() % 4 != 0) fix_tensor_checksums(records, bundle.data);

@@ -21,7 +21,7 @@ void read(std::string_view bytes) {
     }
   });
   const data::EventSummary seen = data::summarize_events(path);
-  require(seen.tags.size() <= data::kMostTags, "tags are bounded");
+  require(seen.tags.size() <= data::kMaxTags, "tags are bounded");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace towerflow::fuzz {
 namespace {
 
-constexpr std::size_t kMostUnpacked = 64 * 1024;
+constexpr std::size_t kMaxUnpackedBytes = 64 * 1024;
 constexpr std::size_t kAround = data::kRecordHeaderBytes + data::kRecordFooterBytes;
 
 Bytef* zlib_bytes(const char* bytes) { return reinterpret_cast<Bytef*>(const_cast<char*>(bytes)); }
@@ -66,7 +66,7 @@ void mutate_plain_records(std::string& bytes, std::size_t most, Random& random,
 
 }  // namespace
 
-data::Compression packing_of(std::string_view bytes) {
+data::Compression compression_of_bytes(std::string_view bytes) {
   if (data::has_gzip_magic(bytes_of(bytes))) return data::Compression::gzip;
   const bool zlib = bytes.starts_with('\x78') && bytes.size() > 1 &&
                     (0x7800 | static_cast<unsigned char>(bytes[1])) % 31 == 0;
@@ -77,7 +77,7 @@ std::optional<std::string> unpacked(std::string_view bytes) {
   z_stream stream{};
   constexpr int kEither = 15 + 32;  // gzip or zlib, by the header
   if (::inflateInit2(&stream, kEither) != Z_OK) return std::nullopt;
-  std::string text(kMostUnpacked, '\0');
+  std::string text(kMaxUnpackedBytes, '\0');
   stream.next_in = zlib_bytes(bytes.data());
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = zlib_bytes(text.data());
@@ -135,12 +135,12 @@ std::string join_records(const std::vector<std::string>& records) {
 
 void mutate_unpacked(std::string& bytes, std::size_t most, Random& random, const Mutate& plain,
                      const Mutate& inner) {
-  const data::Compression compression = packing_of(bytes);
+  const data::Compression compression = compression_of_bytes(bytes);
   if (compression == data::Compression::none) return inner(bytes, most);
   std::optional<std::string> text;
   if (random() % 4 != 0) text = unpacked(bytes);
   if (!text) return plain(bytes, most);
-  inner(*text, kMostUnpacked);
+  inner(*text, kMaxUnpackedBytes);
   bytes = packed(*text, compression);
 }
 

@@ -11,7 +11,7 @@
 namespace towerflow::fuzz {
 
 /// Returns the compression that the first bytes indicate; zlib only with its usual first byte.
-data::Compression packing_of(std::string_view bytes);
+data::Compression compression_of_bytes(std::string_view bytes);
 /// Returns the decompressed bytes, or nullopt if they are damaged or more than 64 KiB.
 std::optional<std::string> unpacked(std::string_view bytes);
 std::string packed(std::string_view bytes, data::Compression compression);

@@ -112,7 +112,7 @@ TEST_CASE("fuzz: errors of bad input are swallowed, all else is a find") {
   CHECK_THROWS_AS(run({"find", [](std::string_view) { throw std::bad_alloc(); }, plain}, ""),
                   std::bad_alloc);
   CHECK_THROWS_AS(run({"find", [](std::string_view) { require(false, "promise"); }, plain}, ""),
-                  Broken);
+                  BrokenPromise);
 }
 
 TEST_CASE("fuzz: packing, records and bundles come back as they were") {
@@ -120,7 +120,7 @@ TEST_CASE("fuzz: packing, records and bundles come back as they were") {
   CHECK(split_records(records) == std::vector<std::string>{"one", "", "three"});
   for (const auto compression : {data::Compression::gzip, data::Compression::zlib}) {
     const std::string bytes = packed(records, compression);
-    CHECK(packing_of(bytes) == compression);
+    CHECK(compression_of_bytes(bytes) == compression);
     CHECK(unpacked(bytes) == records);
   }
   const Bundle bundle = split_bundle(join_bundle({"index", "data"}));

@@ -19,7 +19,7 @@ std::span<const Target* const> targets() {
 }
 
 void require(bool holds, const char* promise) {
-  if (!holds) throw Broken(promise);
+  if (!holds) throw BrokenPromise(promise);
 }
 
 bool succeeds(const std::function<void()>& read) {

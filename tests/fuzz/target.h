@@ -34,7 +34,7 @@ extern const Target kTFRecord, kExample, kIdx, kCifar10, kCheckpoint, kState, kE
 std::span<const Target* const> targets();
 
 /// Thrown if an input shows that the library breaks a promise.
-class Broken : public std::logic_error {
+class BrokenPromise : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };

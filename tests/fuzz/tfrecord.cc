@@ -62,7 +62,7 @@ void read_as(const data::RecordFormat& format, const std::filesystem::path& path
 
 void read(std::string_view bytes) {
   const std::filesystem::path path = scratch_file("records", bytes);
-  const Compression packing = packing_of(bytes);
+  const Compression packing = compression_of_bytes(bytes);
   const Reading reading = read_all(path, std::nullopt);
   compare_with_skipping(path, reading);
   if (packing != reading.compression) compare_with_skipping(path, read_all(path, packing));

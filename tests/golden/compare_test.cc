@@ -34,7 +34,7 @@ Json program() {
 }
 
 /// Returns the number of disagreements after replacing the value at `path` of the program.
-std::size_t found_with(const char* path, const Json& value) {
+std::size_t count_disagreements_with(const char* path, const Json& value) {
   Json changed = program();
   changed[Json::json_pointer(path)] = value;
   return check_program(changed).size();
@@ -42,60 +42,60 @@ std::size_t found_with(const char* path, const Json& value) {
 
 TEST_CASE("a program that agrees, and each part of it changed") {
   for (const Disagreement& wrong : check_program(program())) CHECK_MESSAGE(false, wrong.message());
-  CHECK(found_with("/calls/1/expect/nodes/0/name", "b") == 1);
-  CHECK(found_with("/calls/1/expect/nodes/0/op", "Constant") == 1);
-  CHECK(found_with("/calls/1/expect/nodes/0/outputs/0/0", "float64") == 1);
-  CHECK(found_with("/calls/1/expect/nodes/0/outputs/0/0", "float32_ref") == 1);
-  CHECK(found_with("/calls/1/expect/nodes/0/outputs/0/1/0", nullptr) == 1);
-  CHECK(found_with("/calls/1/expect/nodes/0/device", "/device:GPU:0") == 1);
-  CHECK(found_with("/calls/1/expect/nodes/0/colocated", {"n"}) == 1);
-  CHECK(found_with("/calls/1/expect/nodes", Json::array()) == 1);
-  CHECK(found_with("/calls/1/expect/result/tensor", "b:0") == 1);
-  CHECK(found_with("/calls/3/expect/nodes/1", {{"name", "m"}, {"op", "NoOp"}}) == 1);
-  CHECK(found_with("/calls/5/expect/nodes/0/inputs/0", "a:1") == 1);
-  CHECK(found_with("/calls/5/expect/nodes/0/control_inputs", Json::array()) == 1);
-  CHECK(found_with("/calls/7/expect/error", "ValueError") == 1);
-  CHECK(found_with("/calls/7/expect", Json::object()) == 1);
-  CHECK(found_with("/calls/8/expect", Json::object()) == 1);
-  CHECK(found_with("/calls/10/expect/values/0/values/1", 2.0001) == 1);
-  CHECK(found_with("/calls/10/expect/values/0/values/1", 2.000001) == 0);
-  CHECK(found_with("/calls/10/expect/values/0/values/1", "nan") == 1);
-  CHECK(found_with("/calls/10/expect/values/0/dtype", "float64") == 1);
-  CHECK(found_with("/calls/10/expect/values/0/shape/0", 1) == 1);
-  CHECK(found_with("/calls/10/expect/values/1", program()["calls"][10]["expect"]["values"][0]) ==
-        1);
-  CHECK(found_with("/final/collections/k/0", "b:0") == 1);
-  CHECK(found_with("/final/collections/l", {"a:0"}) == 1);
-  CHECK(found_with("/final/listings/global_variables", {"a:0"}) == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/nodes/0/name", "b") == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/nodes/0/op", "Constant") == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/nodes/0/outputs/0/0", "float64") == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/nodes/0/outputs/0/0", "float32_ref") == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/nodes/0/outputs/0/1/0", nullptr) == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/nodes/0/device", "/device:GPU:0") == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/nodes/0/colocated", {"n"}) == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/nodes", Json::array()) == 1);
+  CHECK(count_disagreements_with("/calls/1/expect/result/tensor", "b:0") == 1);
+  CHECK(count_disagreements_with("/calls/3/expect/nodes/1", {{"name", "m"}, {"op", "NoOp"}}) == 1);
+  CHECK(count_disagreements_with("/calls/5/expect/nodes/0/inputs/0", "a:1") == 1);
+  CHECK(count_disagreements_with("/calls/5/expect/nodes/0/control_inputs", Json::array()) == 1);
+  CHECK(count_disagreements_with("/calls/7/expect/error", "ValueError") == 1);
+  CHECK(count_disagreements_with("/calls/7/expect", Json::object()) == 1);
+  CHECK(count_disagreements_with("/calls/8/expect", Json::object()) == 1);
+  CHECK(count_disagreements_with("/calls/10/expect/values/0/values/1", 2.0001) == 1);
+  CHECK(count_disagreements_with("/calls/10/expect/values/0/values/1", 2.000001) == 0);
+  CHECK(count_disagreements_with("/calls/10/expect/values/0/values/1", "nan") == 1);
+  CHECK(count_disagreements_with("/calls/10/expect/values/0/dtype", "float64") == 1);
+  CHECK(count_disagreements_with("/calls/10/expect/values/0/shape/0", 1) == 1);
+  CHECK(count_disagreements_with("/calls/10/expect/values/1",
+                                 program()["calls"][10]["expect"]["values"][0]) == 1);
+  CHECK(count_disagreements_with("/final/collections/k/0", "b:0") == 1);
+  CHECK(count_disagreements_with("/final/collections/l", {"a:0"}) == 1);
+  CHECK(count_disagreements_with("/final/listings/global_variables", {"a:0"}) == 1);
 }
 
 TEST_CASE("what the C++ side does not know is a disagreement") {
-  CHECK(found_with("/calls/3/op", "no_such_op") == 1);
-  CHECK(found_with("/calls/3/args/such", 1) == 1);
-  CHECK(found_with("/calls/3/args/name", {{"form", 1}}) == 1);
-  CHECK(found_with("/calls/10/args/compare", "loosely") == 1);
+  CHECK(count_disagreements_with("/calls/3/op", "no_such_op") == 1);
+  CHECK(count_disagreements_with("/calls/3/args/such", 1) == 1);
+  CHECK(count_disagreements_with("/calls/3/args/name", {{"form", 1}}) == 1);
+  CHECK(count_disagreements_with("/calls/10/args/compare", "loosely") == 1);
   CHECK_THROWS_AS(read_programs("{"), BadProgram);
   CHECK_THROWS_AS(read_programs(R"({"format": 2, "programs": []})"), BadProgram);
 }
 
 TEST_CASE("ways to compare values") {
-  const auto is_refused = [](const Json& expected, const Json& got, const char* mode) {
+  const auto reports_difference = [](const Json& expected, const Json& got, const char* mode) {
     const auto array = [](const Json& values) {
       return Json{{"dtype", "float32"}, {"shape", {values.size()}}, {"values", values}};
     };
     return !compare_arrays(array(expected), array(got), mode).empty();
   };
-  CHECK_FALSE(is_refused({0.1}, {0.10000000149011612}, "exact"));  // the same float
-  CHECK(is_refused({0.1}, {0.10000001}, "exact"));
-  CHECK(is_refused({0.0}, {-0.0}, "exact"));
-  CHECK_FALSE(is_refused({1.0}, {1.0000002384185791}, "ulp2"));
-  CHECK(is_refused({1.0}, {1.0000003576278687}, "ulp2"));
-  CHECK_FALSE(is_refused({1e-45}, {-1e-45}, "ulp2"));  // the floats next to zero
-  CHECK(is_refused({0.0, 0.0}, {0.0, 1e-20}, "close"));
-  CHECK_FALSE(is_refused({1000.0, 0.0}, {1000.0, 0.001}, "close"));
-  CHECK_FALSE(is_refused({"inf", "nan"}, {"inf", "nan"}, "close"));
-  CHECK(is_refused({"inf"}, {"-inf"}, "close"));
-  CHECK(is_refused({1.0}, {"nan"}, "close"));
+  CHECK_FALSE(reports_difference({0.1}, {0.10000000149011612}, "exact"));  // the same float
+  CHECK(reports_difference({0.1}, {0.10000001}, "exact"));
+  CHECK(reports_difference({0.0}, {-0.0}, "exact"));
+  CHECK_FALSE(reports_difference({1.0}, {1.0000002384185791}, "ulp2"));
+  CHECK(reports_difference({1.0}, {1.0000003576278687}, "ulp2"));
+  CHECK_FALSE(reports_difference({1e-45}, {-1e-45}, "ulp2"));  // the floats next to zero
+  CHECK(reports_difference({0.0, 0.0}, {0.0, 1e-20}, "close"));
+  CHECK_FALSE(reports_difference({1000.0, 0.0}, {1000.0, 0.001}, "close"));
+  CHECK_FALSE(reports_difference({"inf", "nan"}, {"inf", "nan"}, "close"));
+  CHECK(reports_difference({"inf"}, {"-inf"}, "close"));
+  CHECK(reports_difference({1.0}, {"nan"}, "close"));
 }
 
 TEST_CASE("below gradients and optimizers only variables count") {

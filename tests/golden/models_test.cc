@@ -26,10 +26,10 @@ Json recorded(const std::string& file, const std::string& name) {
 }
 
 /// A new default graph with the seed of the recorded programs.
-struct Seeded {
+struct SeededGraph {
   Graph graph;
   DefaultGraphGuard guard = graph.as_default();
-  Seeded() { tf::set_random_seed(1); }
+  SeededGraph() { tf::set_random_seed(1); }
 };
 
 void check_steps(Graph& graph, const Json& program) {
@@ -60,7 +60,7 @@ TEST_CASE("towers found again through collections") {
                {"towers_3_packed", {.num_gpus = 3, .packed = true}}};
   for (const auto& one : cases) {
     CAPTURE(one.name);
-    Seeded program;
+    SeededGraph program;
     m::build(one.options);
     check_steps(program.graph, recorded("collected_towers", one.name));
   }
@@ -68,7 +68,7 @@ TEST_CASE("towers found again through collections") {
 
 TEST_CASE("a tower that forgot to reuse fails as in TensorFlow") {
   namespace m = models::collected_towers;
-  Seeded program;
+  SeededGraph program;
   std::string text;
   CHECK(error_of([] { m::build({.num_gpus = 2, .reuse = false}); }, &text) ==
         golden::first_error(recorded("collected_towers", "forgotten_reuse")));
@@ -78,7 +78,7 @@ TEST_CASE("a tower that forgot to reuse fails as in TensorFlow") {
 
 TEST_CASE("slices cannot be packed, and can be expanded") {
   namespace m = models::collected_towers;
-  Seeded program;
+  SeededGraph program;
   const Variable w = tf::get_variable("w", Shape{5, 2});
   std::vector<std::vector<OptionalGradient>> gradients;
   for (int i = 0; i < 2; ++i) {
@@ -92,7 +92,7 @@ TEST_CASE("slices cannot be packed, and can be expanded") {
 
 TEST_CASE("models in a collection are fed one by one, losses fetched by scope") {
   namespace m = models::collected_towers;
-  Seeded seeded;
+  SeededGraph seeded;
   const m::Program program = m::build({.num_gpus = 2});
   Session session({.allow_soft_placement = true});
   session.run(tf::global_variables_initializer());
@@ -127,7 +127,7 @@ TEST_CASE("updates of batch normalisation, collected in four ways") {
   };
   for (const auto& one : cases) {
     CAPTURE(one.name);
-    Seeded program;
+    SeededGraph program;
     const m::Towers towers = m::build_towers(one.options);
     CHECK(towers.updates.size() == one.updates);
     std::set<std::string> names;
@@ -144,7 +144,7 @@ TEST_CASE("updates of batch normalisation, collected in four ways") {
 
 TEST_CASE("one run updates variables, averages and moving averages") {
   namespace m = models::update_ops;
-  Seeded program;
+  SeededGraph program;
   const m::Towers towers = m::build_towers({});
   Session session({.allow_soft_placement = true});
   session.run(tf::global_variables_initializer());
@@ -166,7 +166,7 @@ TEST_CASE("one run updates variables, averages and moving averages") {
 
 TEST_CASE("a network in three stages") {
   namespace m = models::three_stage_gan;
-  Seeded program;
+  SeededGraph program;
   const m::Towers towers = m::build_towers({});
   const Json expected = recorded("three_stage_gan", "stages_2");
   check_steps(program.graph, expected);
@@ -183,7 +183,7 @@ TEST_CASE("a network in three stages") {
 TEST_CASE("the mistakes of the source texts fail with TensorFlow's errors") {
   namespace m = models::three_stage_gan;
   {
-    Seeded program;
+    SeededGraph program;
     std::string text;
     CHECK(error_of([] { m::build_towers({.separate_scopes = true}); }, &text) ==
           golden::first_error(recorded("three_stage_gan", "separate_scopes")));
@@ -192,11 +192,11 @@ TEST_CASE("the mistakes of the source texts fail with TensorFlow's errors") {
     CHECK(text.find("discriminator/real_discriminator/conv1/weights") != std::string::npos);
   }
   {
-    Seeded program;
+    SeededGraph program;
     CHECK(error_of([] { m::build_towers({.leave_reuse_on = true, .strict_slots = true}); }) ==
           golden::first_error(recorded("three_stage_gan", "root_in_reuse")));
   }
-  Seeded program;
+  SeededGraph program;
   CHECK(error_of([] { m::build_towers({.leave_reuse_on = true}); }) == "");
 }
 

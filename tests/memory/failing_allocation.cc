@@ -17,11 +17,11 @@ extern "C" void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
 namespace {
 
-using towerflow::testing::Taken;
+using towerflow::testing::ResourceKind;
 
 std::atomic<long> counted[3];
 std::atomic<long> refused{-1};  // -1: no counting
-std::atomic<Taken> refused_kind{Taken::object};
+std::atomic<ResourceKind> refused_kind{ResourceKind::object};
 
 const void* program() {
   static const void* base = [] {
@@ -51,7 +51,7 @@ bool is_called_by_program(const void* caller) {
 }
 
 /// Counts a request and returns whether to refuse it.
-bool refuses(Taken kind, const void* caller) {
+bool refuses(ResourceKind kind, const void* caller) {
   if (refused.load(std::memory_order_relaxed) < 0) return false;
   thread_local bool inside = false;  // dladdr and backtrace may allocate
   if (inside) return false;
@@ -66,7 +66,7 @@ bool refuses(Taken kind, const void* caller) {
 }
 
 void* object(std::size_t bytes, std::size_t alignment, const void* caller) {
-  if (refuses(Taken::object, caller)) return nullptr;
+  if (refuses(ResourceKind::object, caller)) return nullptr;
   return alignment == 0 ? std::malloc(bytes == 0 ? 1 : bytes) : __libc_memalign(alignment, bytes);
 }
 
@@ -80,7 +80,7 @@ void* object_or_throw(std::size_t bytes, std::size_t alignment, const void* call
 
 namespace towerflow::testing {
 
-void fail_allocation(Taken kind, long number) {
+void fail_allocation(ResourceKind kind, long number) {
   void* frames[4];
   backtrace(frames, 4);  // loads its libraries now
   program();
@@ -90,7 +90,7 @@ void fail_allocation(Taken kind, long number) {
   refused_kind = kind;
   refused = number;
 }
-long allocation_count(Taken kind) { return counted[static_cast<int>(kind)]; }
+long allocation_count(ResourceKind kind) { return counted[static_cast<int>(kind)]; }
 
 }  // namespace towerflow::testing
 
@@ -122,13 +122,13 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { s
 extern "C" {
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  if (!refuses(Taken::block, CALLER)) return __libc_memalign(alignment, bytes);
+  if (!refuses(ResourceKind::block, CALLER)) return __libc_memalign(alignment, bytes);
   errno = ENOMEM;
   return nullptr;
 }
 
 void* mmap(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) {
-  if (refuses(Taken::block, CALLER)) {
+  if (refuses(ResourceKind::block, CALLER)) {
     errno = ENOMEM;
     return MAP_FAILED;
   }
@@ -140,7 +140,8 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                    void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  return refuses(Taken::thread, CALLER) ? EAGAIN : create(thread, attributes, body, argument);
+  return refuses(ResourceKind::thread, CALLER) ? EAGAIN
+                                               : create(thread, attributes, body, argument);
 }
 
 }  // extern "C"

@@ -3,7 +3,7 @@
 namespace towerflow::testing {
 
 /// A resource that a program takes from the system.
-enum class Taken {
+enum class ResourceKind {
   object,  ///< operator new
   block,   ///< values and arenas: aligned_alloc, mmap
   thread,  ///< a thread
@@ -14,8 +14,8 @@ enum class Taken {
 ///
 /// Requests of other libraries (oneDNN, OpenMP, protobuf, ..) are neither counted nor refused: some
 /// of them end the process if they get no memory, which this project cannot change.
-void fail_allocation(Taken kind, long number);
+void fail_allocation(ResourceKind kind, long number);
 /// Returns the number of counted requests of this kind.
-long allocation_count(Taken kind);
+long allocation_count(ResourceKind kind);
 
 }  // namespace towerflow::testing

@@ -99,7 +99,7 @@ bool train_or_clean_up(const std::string& folder, const char* when) {
   } catch (const std::exception& error) {
     std::printf("error%s: %s\n", when, error.what());
   }
-  fail_allocation(Taken::object, -1);
+  fail_allocation(ResourceKind::object, -1);
   if (!has_no_open_scopes(graph)) std::printf("left open%s\n", when);
   return has_no_open_scopes(graph) && (finished || *when == '\0');
 }
@@ -108,7 +108,7 @@ bool try_to_train(const std::string& folder, const char* when) {
   try {
     return train_or_clean_up(folder, when);
   } catch (const std::exception& error) {  // there is no graph yet
-    fail_allocation(Taken::object, -1);
+    fail_allocation(ResourceKind::object, -1);
     std::printf("error%s: %s\n", when, error.what());
     return *when == '\0';
   }
@@ -121,13 +121,13 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   if (argc == 2) return try_to_train(folder, "") ? 0 : 3;
   const std::string kind = argv[2];
-  fail_allocation(kind == "object"  ? Taken::object
-                  : kind == "block" ? Taken::block
-                                    : Taken::thread,
+  fail_allocation(kind == "object"  ? ResourceKind::object
+                  : kind == "block" ? ResourceKind::block
+                                    : ResourceKind::thread,
                   std::atol(argv[3]));
   const bool clean = try_to_train(folder, "");
-  std::printf("taken: %ld %ld %ld\n", allocation_count(Taken::object),
-              allocation_count(Taken::block), allocation_count(Taken::thread));
+  std::printf("taken: %ld %ld %ld\n", allocation_count(ResourceKind::object),
+              allocation_count(ResourceKind::block), allocation_count(ResourceKind::thread));
   std::fflush(stdout);
   return try_to_train(folder + "/again", " afterwards") && clean ? 0 : 3;
 }

@@ -15,7 +15,7 @@ using testing::Step;
 namespace {
 
 /// Ops without a kernel on the backend, besides those that only rewrites make.
-std::set<std::string> lacking;
+std::set<std::string> unsupported_ops;
 
 /// An accelerator with kernels for single ops, but none for fused ops.
 class PlainBackend final : public SimBackend {
@@ -25,7 +25,8 @@ class PlainBackend final : public SimBackend {
   const char* kind() const override { return "a plain accelerator"; }
   const KernelEntry* find_kernel(const KernelRequest& request) const override {
     const std::string& op = request.op->name;
-    return op.starts_with("_") || lacking.contains(op) ? nullptr : SimBackend::find_kernel(request);
+    return op.starts_with("_") || unsupported_ops.contains(op) ? nullptr
+                                                               : SimBackend::find_kernel(request);
   }
 };
 
@@ -74,7 +75,7 @@ TEST_CASE("a backend without fused kernels runs every model") {
     const std::string& name = model.first;
     const auto make = model.second;
     CAPTURE(name);
-    lacking.clear();
+    unsupported_ops.clear();
     const Outcome expected = run(make, {.allow_soft_placement = true});
     const Outcome ran = run(make, plain_config());
     CHECK(largest_difference(ran.values, expected.values) < 1e-5);
@@ -95,14 +96,14 @@ TEST_CASE(
     for (const char* op : {"MatMul", "Relu", "Mul", "Sum"}) {
       CAPTURE(name);
       CAPTURE(op);
-      lacking = {op};
+      unsupported_ops = {op};
       const Outcome expected = run(make, {.allow_soft_placement = true});
       const Outcome ran = run(make, plain_config());
       CHECK(largest_difference(ran.values, expected.values) < 1e-5);
       CHECK(placed_on(ran.placements, op, "PLAIN") == 0);
     }
   }
-  lacking = {"Tanh"};
+  unsupported_ops = {"Tanh"};
   Graph graph;
   const auto guard = graph.as_default();
   Tensor y;
@@ -117,7 +118,7 @@ TEST_CASE(
                        errors::InvalidArgumentError);
   CHECK_THROWS_WITH(strict.run(y, {{graph.get_tensor_by_name("x:0"), 2.0F}}),
                     doctest::Contains("node: missing"));
-  lacking.clear();
+  unsupported_ops.clear();
 }
 
 TEST_CASE("a backend is registered once, with what it needs") {

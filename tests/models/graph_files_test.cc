@@ -16,11 +16,11 @@ using testing::Program;
 namespace {
 
 /// A program with feeds and fetches by name.
-struct Named {
+struct NamedProgram {
   std::vector<std::string> outputs, targets;
   std::vector<std::pair<std::string, Array>> feeds, target_feeds;
 
-  explicit Named(const Program& program) {
+  explicit NamedProgram(const Program& program) {
     for (const Tensor& output : program.outputs) outputs.push_back(output.name());
     for (const Operation& target : program.targets) targets.push_back(target.name());
     if (program.unordered_step) targets.push_back(program.unordered_step->name());
@@ -58,7 +58,7 @@ struct Behaviour {
   std::vector<Array> values;
 };
 
-Behaviour run_behaviour(Graph& graph, const Named& program, const ConfigProto& config) {
+Behaviour run_behaviour(Graph& graph, const NamedProgram& program, const ConfigProto& config) {
   Behaviour found;
   Session session(graph, config);
   session.run(graph.get_operation_by_name("init"));
@@ -76,7 +76,7 @@ Behaviour run_behaviour(Graph& graph, const Named& program, const ConfigProto& c
 
 /// Returns the nodes as they are in the graph.
 std::vector<NodeDef> nodes_of(const Graph& graph) {
-  return graph.as_graph_def({.add_shapes = true, .to_look_at = true}).node;
+  return graph.as_graph_def({.add_shapes = true, .for_display = true}).node;
 }
 
 std::vector<ConfigProto> configs() {
@@ -86,8 +86,9 @@ std::vector<ConfigProto> configs() {
   return {cpus, accelerators};
 }
 
-void check_same(const Graph& graph, const Named& named, const std::vector<Behaviour>& before,
-                const std::function<void()>& import) {
+void check_imported_graph(const Graph& graph, const NamedProgram& named,
+                          const std::vector<Behaviour>& before,
+                          const std::function<void()>& import) {
   Graph again;
   const auto guard = again.as_default();
   import();
@@ -114,7 +115,7 @@ TEST_CASE("graph files: what is imported again has the same plans and the same b
     Graph graph;
     const auto guard = graph.as_default();
     tf::set_random_seed(1);
-    const Named named(program.second());
+    const NamedProgram named(program.second());
     tf::global_variables_initializer();
     tf::train::ExportMetaGraphOptions options;
     if (!tf::global_variables().empty()) options.saver_def = tf::train::Saver().as_saver_def();
@@ -124,10 +125,10 @@ TEST_CASE("graph files: what is imported again has the same plans and the same b
     }
     CHECK(before[0].plans.at(0).find("queue /job:") != std::string::npos);
     const std::string bytes = graph.as_graph_def({.add_shapes = true}).SerializeToString();
-    check_same(graph, named, before,
-               [&] { tf::import_graph_def(GraphDef::FromString(bytes), {.name = ""}); });
+    check_imported_graph(graph, named, before,
+                         [&] { tf::import_graph_def(GraphDef::FromString(bytes), {.name = ""}); });
     const std::string meta_bytes = tf::train::export_meta_graph(options).SerializeToString();
-    check_same(graph, named, before, [&] {
+    check_imported_graph(graph, named, before, [&] {
       tf::train::import_meta_graph(tf::train::MetaGraphDef::FromString(meta_bytes));
     });
   }

@@ -16,7 +16,7 @@ struct Trained {
 };
 
 /// Trains two towers for three steps on batches of 4 that are stored in variables.
-Trained trained_on(const models::DeviceOptions& devices) {
+Trained train_on_devices(const models::DeviceOptions& devices) {
   Graph graph;
   const auto guard = graph.as_default();
   tf::set_random_seed(7);
@@ -45,9 +45,9 @@ Trained trained_on(const models::DeviceOptions& devices) {
 }  // namespace
 
 TEST_CASE("mnist: two simulated accelerators give the bits of two logical CPUs and of one") {
-  const Trained cpus = trained_on({.cpus = 2});
-  const Trained one = trained_on({.cpus = 1});
-  const Trained simulated = trained_on({.simulated = {.count = 2, .jitter = 100e-6}});
+  const Trained cpus = train_on_devices({.cpus = 2});
+  const Trained one = train_on_devices({.cpus = 1});
+  const Trained simulated = train_on_devices({.simulated = {.count = 2, .jitter = 100e-6}});
   CHECK(cpus.variables == one.variables);
   CHECK(cpus.losses == one.losses);
   CHECK(cpus.variables == simulated.variables);
@@ -55,7 +55,7 @@ TEST_CASE("mnist: two simulated accelerators give the bits of two logical CPUs a
 }
 
 TEST_CASE("mnist: the first gradient leaves before half of backward has run") {
-  const RunMetadata step = trained_on({.simulated = {.count = 2}}).last;
+  const RunMetadata step = train_on_devices({.simulated = {.count = 2}}).last;
   CHECK(step.simulated);
   CHECK(step.virtual_seconds > 0);
   for (const char* device : {"SIM:0", "SIM:1"}) {

@@ -35,7 +35,7 @@ constexpr std::int64_t kNumbers[] = {kSmallest,
                                      kLargest - 1};
 
 /// Returns whether a run is cheap: the number is small, or so large that it is refused at once.
-bool may_run(std::int64_t number) { return number <= 4 || number >= std::int64_t{1} << 61; }
+bool is_cheap_to_run(std::int64_t number) { return number <= 4 || number >= std::int64_t{1} << 61; }
 
 using Results = std::vector<Tensor>;
 
@@ -211,7 +211,8 @@ Results with_gradient(Results results, const Tensor& x) {
   return results;
 }
 
-void call_hostile(const Call& call, std::int64_t number, bool fed, DType dtype, Counts& counts) {
+void call_with_number(const Call& call, std::int64_t number, bool fed, DType dtype,
+                      Counts& counts) {
   Graph graph;
   const auto guard = graph.as_default();
   const Array value = cast_elements(Array::scalar(number), dtype);
@@ -230,7 +231,7 @@ void call_hostile(const Call& call, std::int64_t number, bool fed, DType dtype, 
     ++counts.refused;
     return;
   }
-  if (!may_run(number)) return;
+  if (!is_cheap_to_run(number)) return;
   Session session(graph, {.intra_op_parallelism_threads = 1});
   for (const Tensor& result : results) {
     try {
@@ -246,7 +247,7 @@ void call_hostile(const Call& call, std::int64_t number, bool fed, DType dtype, 
 
 }  // namespace
 
-TEST_CASE("numbers that no program means end in an error or in a result") {
+TEST_CASE("absurd numbers end in an error or in a result") {
   Counts counts;
   for (const DType dtype : {DType::int64, DType::int32}) {
     for (const std::int64_t number : kNumbers) {
@@ -255,13 +256,13 @@ TEST_CASE("numbers that no program means end in an error or in a result") {
       for (const Call& call : calls()) {
         CAPTURE(call.name);
         for (const bool fed : {false, true}) {
-          CHECK_NOTHROW(call_hostile(call, number, fed, dtype, counts));
+          CHECK_NOTHROW(call_with_number(call, number, fed, dtype, counts));
         }
       }
       if (number != static_cast<std::int32_t>(number)) continue;
       for (const Call& call : calls_of_ints()) {
         CAPTURE(call.name);
-        CHECK_NOTHROW(call_hostile(call, number, false, DType::int64, counts));
+        CHECK_NOTHROW(call_with_number(call, number, false, DType::int64, counts));
       }
     }
   }

@@ -16,7 +16,7 @@
 namespace towerflow::testing {
 
 /// The values of a run, the report of its plan, and the number of instructions it launches.
-struct Ran {
+struct RunResult {
   std::vector<Array> values;
   std::string report;
   int launches = 0;
@@ -34,16 +34,17 @@ struct Ran {
   }
 };
 
-inline Ran run_fetches(Session& session, const std::vector<Fetch>& fetches,
-                       const Feeds& feeds = {}) {
-  Ran ran{session.run(fetches, feeds), session.plan_report(fetches, feeds), 0};
+inline RunResult run_fetches(Session& session, const std::vector<Fetch>& fetches,
+                             const Feeds& feeds = {}) {
+  RunResult ran{session.run(fetches, feeds), session.plan_report(fetches, feeds), 0};
   ran.launches = ran.times(" [");
   return ran;
 }
 
 /// Runs `fetches` in a new session with `devices` CPU devices, after `init` if there is one.
-inline Ran run_with(Graph& graph, const std::vector<Fetch>& fetches, const PassOptions& passes,
-                    const Operation* init = nullptr, const Feeds& feeds = {}, int devices = 1) {
+inline RunResult run_with(Graph& graph, const std::vector<Fetch>& fetches,
+                          const PassOptions& passes, const Operation* init = nullptr,
+                          const Feeds& feeds = {}, int devices = 1) {
   ConfigProto config;
   config.device_count = {{"CPU", devices}};
   config.passes = passes;
@@ -94,7 +95,7 @@ inline bool same_bits(const Array& a, const Array& b) {
   return false;
 }
 
-inline bool same_bits(const Ran& a, const Ran& b) {
+inline bool same_bits(const RunResult& a, const RunResult& b) {
   if (a.values.size() != b.values.size()) return false;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     if (!same_bits(a.values[i], b.values[i])) return false;

@@ -15,8 +15,8 @@ RunMetadata step_of(std::vector<NodeStats> nodes) {
 
 TEST_CASE("the floor of a step counts the work of every tower") {
   // A single tower's product took 3 s on two cores and 8 s on one, which would be 4 s on two.
-  const std::vector<AloneSteps> alone{{2, {step_of({product("tower_0/a", "CPU:0", 3)})}},
-                                      {1, {step_of({product("tower_0/a", "CPU:0", 8)})}}};
+  const std::vector<IsolatedSteps> alone{{2, {step_of({product("tower_0/a", "CPU:0", 3)})}},
+                                         {1, {step_of({product("tower_0/a", "CPU:0", 8)})}}};
   const RunMetadata one = step_of({product("tower_0/a", "CPU:0", 5)});
   CHECK(step_floor(one, alone, 2, 1e9) == doctest::Approx(3));
   // With two towers at once, a product may sometimes have had both cores, so its 2 s do not lower

@@ -12,7 +12,7 @@ namespace towerflow::testing {
 /// Runs `body` on a new thread and fails if it takes more than 20 seconds. The thread is then
 /// abandoned, so that a deadlock fails the test instead of blocking it. `body` must own its data.
 template <class Body>
-void in_time(Body body) {
+void run_with_timeout(Body body) {
   std::packaged_task<void()> task(std::move(body));
   std::future<void> ended = task.get_future();
   std::thread(std::move(task)).detach();

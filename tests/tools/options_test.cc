@@ -25,7 +25,7 @@ std::string option_error(F&& add, const std::string& value) {
 
 TEST_CASE("whole numbers are checked against their range and nothing else is taken") {
   std::int64_t value = 64;
-  const auto count = [&](CLI::App& app) { add_whole(app, "--x", value, "a count"); };
+  const auto count = [&](CLI::App& app) { add_integer(app, "--x", value, "a count"); };
   CHECK(option_error(count, "1") == "");
   CHECK(value == 1);
   CHECK(option_error(count, "2147483647") == "");
@@ -39,7 +39,7 @@ TEST_CASE("whole numbers are checked against their range and nothing else is tak
   CHECK(option_error(count, "2147483648") == "--x: must be at most 2147483647, got '2147483648'");
 
   const auto from_0_to_3 = [&](CLI::App& app) {
-    add_whole(app, "--x", value, "a level", {.least = 0, .most = 3});
+    add_integer(app, "--x", value, "a level", {.least = 0, .most = 3});
   };
   CHECK(option_error(from_0_to_3, "0") == "");
   CHECK(option_error(from_0_to_3, "-1") == "--x: must be a whole number from 0 to 3, got '-1'");
@@ -48,7 +48,7 @@ TEST_CASE("whole numbers are checked against their range and nothing else is tak
 
 TEST_CASE("an optional number stays absent unless it is given") {
   std::optional<std::int64_t> value;
-  const auto add = [&](CLI::App& app) { add_whole(app, "--x", value, "a limit", {.least = 0}); };
+  const auto add = [&](CLI::App& app) { add_integer(app, "--x", value, "a limit", {.least = 0}); };
   CHECK_FALSE(option_error(add, "-5") == "");
   CHECK_FALSE(value.has_value());
   CHECK(option_error(add, "0") == "");
@@ -113,7 +113,7 @@ TEST_CASE("the help shows what an option wants and what it is without") {
   std::int64_t batch = 64;
   double rate = 0.005;
   bool json = false;
-  add_whole(app, "--batch-size", batch, "examples a tower takes a step");
+  add_integer(app, "--batch-size", batch, "examples a tower takes a step");
   add_positive(app, "--learning-rate", rate, "the first rate");
   add_json(app, json);
   const std::string help = app.help();

@@ -18,8 +18,8 @@ TEST_CASE("sizes and counts as people read them") {
   CHECK(size_text(std::uint64_t{300} << 20) == "300 MiB");
   CHECK(size_text(std::uint64_t{5} << 40) == "5.00 TiB");
   CHECK(size_text(std::uint64_t{5} << 60) == "5242880 TiB");
-  CHECK(counted(1, "record") == "1 record");
-  CHECK(counted(0, "record") == "0 records");
+  CHECK(count_text(1, "record") == "1 record");
+  CHECK(count_text(0, "record") == "0 records");
 }
 
 TEST_CASE("what comes from a file fits on one line of any terminal") {

@@ -103,7 +103,7 @@ class Together(Scratch):
         self.assertTrue(process.stdout.readline())
         self.stop(process)
 
-    def test_what_lies_where_the_lock_is_to_be(self):
+    def test_non_file_at_lock_path(self):
         """At the lock file's path, links are not followed, pipes do not block, and the error names
         what is not a file."""
         self.runs.mkdir()

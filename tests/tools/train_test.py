@@ -319,7 +319,7 @@ class Continuing(Scratch):
         # train() also checks that there is no warning that the input starts over.
         self.train("--data-dir", f"{self.folder}/link/a/../", *self.arguments("a")[2:])
 
-    def test_a_seed_that_cannot_have_been(self):
+    def test_impossible_seed(self):
         self.train(*self.arguments("a", end=("--max-steps", 5)))
         path = self.folder / "a" / "run.json"
         record = json.loads(path.read_text())

@@ -25,7 +25,7 @@ CALLS = {
 }
 
 
-def said_of_lines():
+def messages_by_line():
     """Returns {line: the compiler's messages about the call in it}."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "program.cc")
@@ -46,7 +46,7 @@ def said_of_lines():
 
 class MisspeltOption(unittest.TestCase):
     def test_error_is_at_the_call_and_shows_it(self):
-        said = said_of_lines()
+        said = messages_by_line()
         self.assertEqual(list(said), [3 + i for i in range(len(CALLS))])
         for lines, (call, names) in zip(said.values(), CALLS.items()):
             with self.subTest(call):

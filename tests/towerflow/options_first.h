@@ -12,11 +12,11 @@ namespace towerflow::options_first {
 struct Case {
   const char* text;
   bool compiles;
-  bool means_something;
+  bool should_compile;
 };
 
 /// The arguments of calls, in a new graph and folder.
-struct Given {
+struct CallArguments {
   Graph graph;
   DefaultGraphGuard guard = graph.as_default();
   Tensor x = placeholder(float32, {2, 3});
@@ -29,8 +29,8 @@ struct Given {
 /// A call that omits parameters before its options, and the same call with all parameters.
 struct Run {
   const char* text;
-  void (*shorter)(const Given&);
-  void (*whole)(const Given&);
+  void (*shorter)(const CallArguments&);
+  void (*whole)(const CallArguments&);
 };
 
 /// Numbers of functions: those that are tried, and those that are not, by reason.

@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import public_api  # noqa: E402
 
 # Parameters after the options, for which calls use the defaults.
-PLACE = ("Site", "Graph*")
+TRAILING_TYPES = ("Site", "Graph*")
 
 # Functions that may be called without some of the parameters before their options: the arguments of
 # the shorter call and of the full call (`..` stands for those of the shorter call). A new function
@@ -115,9 +115,9 @@ SAME_AS_PARAMETER = ("PlaceholderOptions::shape", "ReduceOptions::axis",
                      "ReduceOptions::reduction_indices", "SaverOptions::var_list",
                      "StackOptions::axis")
 # Other members that must be given too: a variable without a shape needs an initial value.
-BESIDE = {"GetVariableOptions": "initializer"}
+REQUIRED_WITH = {"GetVariableOptions": "initializer"}
 # Calls that make the arguments of an object visible in the graph.
-SHOWN = {"train::AdamOptimizer": ".minimize(reduce_sum(given.weight))",
+EFFECT_CALLS = {"train::AdamOptimizer": ".minimize(reduce_sum(given.weight))",
          "train::ExponentialMovingAverage": ".apply({given.weight, given.x})"}
 
 
@@ -130,7 +130,7 @@ def plain(name):
     return name.replace("towerflow::", "").replace("types::", "")
 
 
-class Taker:
+class OptionsFunction:
     """A function whose last parameter is its options."""
 
     def __init__(self, function, before, struct):
@@ -198,12 +198,12 @@ class Matrix:
 
     def sort(self, function):
         """Adds the function to the matrix or counts it as excluded."""
-        parameters = [p for p in function.parameters if bare(p.type) not in PLACE]
+        parameters = [p for p in function.parameters if bare(p.type) not in TRAILING_TYPES]
         stands_for = re.findall(r"same_as<(\w+Options)>", " ".join(function.template.values()))
         last = stands_for[0] if stands_for else bare(parameters[-1].type) if parameters else ""
         if not re.search(r"Options?$|ConfigProto$|ErrorDetail$", last):
             self.without += 1
-        elif any(not p.default for p in function.parameters if bare(p.type) in PLACE):
+        elif any(not p.default for p in function.parameters if bare(p.type) in TRAILING_TYPES):
             self.own += 1  # internal to the library: gets its caller's site
         elif any("(&)" in p.type or "..." in p.type for p in parameters):
             self.arrays.add(function.name)
@@ -211,7 +211,7 @@ class Matrix:
             sys.exit(f"{function.header}: {function.name} takes {last}, which is no struct of the "
                      "public headers")
         else:
-            self.takers.append(Taker(function, parameters[:-1], last))
+            self.takers.append(OptionsFunction(function, parameters[:-1], last))
 
     def cases(self):
         """Returns {(function, types before, member, value): (code, shall compile, count)}."""
@@ -239,7 +239,7 @@ class Matrix:
             if len({len(taker.before) for taker in takers}) > 1:
                 yield name, sorted(takers, key=lambda taker: len(taker.before))
 
-    def in_place_of_a_parameter(self):
+    def options_replacing_parameters(self):
         """Returns options in whose place a longer overload has a parameter that accepts braces."""
         return sorted({takers[0].struct for _, takers in self.shorter()
                        if not re.search(r"\b(Graph|Coordinator) ?&",
@@ -261,12 +261,12 @@ class Matrix:
                 if own not in VALUES and member not in VALUES:
                     sys.exit(f"{takers[0].function.header}: say a value of {own} in VALUES")
                 value = {m: VALUES.get(f"{struct}::{m}", VALUES.get(m)) for m in members}
-                said = [m for m in members if m in (member, BESIDE.get(struct))]
+                said = [m for m in members if m in (member, REQUIRED_WITH.get(struct))]
                 options = "{" + ", ".join(f".{m} = {value[m]}" for m in said) + "}"
                 compared = whole, options
                 if own in SAME_AS_PARAMETER:
                     compared = f"{short}, {value[member]}".removeprefix(", "), "{}"
-                calls = [f"{name}({', '.join(filter(None, call))}){SHOWN.get(name, '')}"
+                calls = [f"{name}({', '.join(filter(None, call))}){EFFECT_CALLS.get(name, '')}"
                          for call in ((short, options), compared)]
                 yield calls[0].replace("given.", ""), *calls
 
@@ -319,13 +319,13 @@ def main(output, depfile):
     matrix = Matrix(api)
     lines = [BEGINNING, *listed(matrix.cases()), "};", "", "template <class X>",
              "constexpr Case kLists[] = {"]
-    for struct in matrix.in_place_of_a_parameter():
+    for struct in matrix.options_replacing_parameters():
         for braces in LISTS:
             text = f"{struct} of {braces}".replace('"', "'")
             lines.append(f'  {{"{text}", requires {{ taken<X, {struct}>({braces}); }}, false}},')
     lines += ["};", "", "const Run kRuns[] = {"]
     for text, *calls in matrix.runs():
-        bodies = [f"   []([[maybe_unused]] const Given& given) {{ {call}; }}" for call in calls]
+        bodies = [f"   []([[maybe_unused]] const CallArguments& given) {{ {call}; }}" for call in calls]
         lines.append(f'  {{R"({text})",\n' + ",\n".join(bodies) + "},")
     counts = f"{len(matrix.families)}, {matrix.without}, {matrix.own}, {len(matrix.arrays)}"
     lines += ["};", "", "}  // namespace", "", f"const Functions kFunctions{{{counts}}};",

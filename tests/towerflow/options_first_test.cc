@@ -20,10 +20,10 @@ namespace {
 /// The nodes and files that a call made in its graph and folder.
 struct Outcome {
   testing::ScratchFolder folder;
-  Given given;
+  CallArguments given;
   std::string text;
 
-  explicit Outcome(void (*call)(const Given&)) {
+  explicit Outcome(void (*call)(const CallArguments&)) {
     given.folder = folder.path();
     try {
       call(given);
@@ -43,15 +43,15 @@ struct Outcome {
 
 /// Counts which calls compile and compares that with which should.
 struct Counts {
-  int compile = 0, refused = 0, silently_wrong = 0, missing = 0;
+  int compile = 0, refused = 0, compiles_wrongly = 0, missing = 0;
 
   explicit Counts(std::span<const Case> cases) {
     for (const Case& c : cases) {
-      CHECK_MESSAGE(c.compiles == c.means_something, c.text);
+      CHECK_MESSAGE(c.compiles == c.should_compile, c.text);
       if (c.compiles)
-        ++(c.means_something ? compile : silently_wrong);
+        ++(c.should_compile ? compile : compiles_wrongly);
       else
-        ++(c.means_something ? missing : refused);
+        ++(c.should_compile ? missing : refused);
     }
   }
 };
@@ -59,7 +59,7 @@ struct Counts {
 TEST_CASE("options directly after each number of arguments") {
   const Counts calls(all_calls());
   MESSAGE(kFunctions.tried, " functions: ", calls.compile, " calls compile, ", calls.refused,
-          " are refused, ", calls.silently_wrong, " compile and mean nothing, ", calls.missing,
+          " are refused, ", calls.compiles_wrongly, " compile and mean nothing, ", calls.missing,
           " should compile. Not tried: ", kFunctions.without_options,
           " functions without options, ", kFunctions.own, " that the library alone calls, ",
           kFunctions.of_arrays, " of arrays");

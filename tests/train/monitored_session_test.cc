@@ -31,9 +31,9 @@ struct Program {
 };
 
 /// Records its calls in a text.
-class Diary : public tf::train::SessionRunHook {
+class CallRecorder : public tf::train::SessionRunHook {
  public:
-  explicit Diary(std::string& text) : text_(text) {}
+  explicit CallRecorder(std::string& text) : text_(text) {}
   void begin() override { text_ += "begin "; }
   void after_create_session(tf::train::SessionRunContext& context,
                             tf::train::Coordinator&) override {
@@ -85,12 +85,12 @@ void run_all(const Program& program, tf::train::MonitoredTrainingSession& sessio
   });
 }
 
-float trained_in(const std::string& folder, std::int64_t last_step, std::string* diary = nullptr) {
+float train_until(const std::string& folder, std::int64_t last_step, std::string* diary = nullptr) {
   const Program program;
   std::string text;
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,
-       .hooks = hooks_until(program, last_step, {std::make_shared<Diary>(text)}),
+       .hooks = hooks_until(program, last_step, {std::make_shared<CallRecorder>(text)}),
        .save_checkpoint_steps = 4,
        .log_step_count_steps = 0});
   run_all(program, sess);
@@ -113,7 +113,7 @@ TEST_CASE("hooks are called around each run, and at the ends of the training") {
   const Program program;
   std::string diary;
   tf::train::MonitoredTrainingSession sess(
-      {.hooks = hooks_until(program, 2, {std::make_shared<Diary>(diary)})});
+      {.hooks = hooks_until(program, 2, {std::make_shared<CallRecorder>(diary)})});
   run_all(program, sess);
   CHECK(diary == "begin created@0 0<1 1<2 end");
   CHECK(sess.global_step() == 2);
@@ -123,10 +123,10 @@ TEST_CASE("hooks are called around each run, and at the ends of the training") {
 TEST_CASE("a training that is stopped goes on from its checkpoint") {
   const ScratchFolder folder;
   std::string diary;
-  trained_in((folder / "parts").string(), 3);
-  const float parts = trained_in((folder / "parts").string(), 6, &diary);
+  train_until((folder / "parts").string(), 3);
+  const float parts = train_until((folder / "parts").string(), 6, &diary);
   CHECK(diary == "begin created@3 3<4 4<5 5<6 end");
-  CHECK(parts == trained_in((folder / "whole").string(), 6));
+  CHECK(parts == train_until((folder / "whole").string(), 6));
   // Saved whenever the global step is a multiple of 4, and at the end of each session.
   const auto kept = tf::train::get_checkpoint_state((folder / "parts").string());
   std::string steps;
@@ -135,7 +135,7 @@ TEST_CASE("a training that is stopped goes on from its checkpoint") {
   }
   CHECK(steps == "-3-4-6");
   // With no steps left, training runs no step.
-  trained_in((folder / "parts").string(), 6, &diary);
+  train_until((folder / "parts").string(), 6, &diary);
   CHECK(diary == "begin created@6 end");
 }
 
@@ -148,13 +148,13 @@ TEST_CASE("no other training gets the folder while a session has it") {
                     errors::UnavailableError);
   }
   const tf::train::TrainingFolder again((folder / "a").string(), {});
-  CHECK(again.continued_from().empty());
+  CHECK(again.resumed_from().empty());
 }
 
 TEST_CASE("a training anew keeps the old checkpoint until it saves") {
   const ScratchFolder folder;
   const std::string path = (folder / "a").string();
-  trained_in(path, 3);
+  train_until(path, 3);
   const Program program;
   tf::train::TrainingFolder anew(path, {.restart = true});
   CHECK(anew.replaces());
@@ -181,7 +181,7 @@ TEST_CASE("a loss that is no number ends the training before it is saved") {
                        program.loss, tf::train::NanTensorOptions{.what = "the loss"}),
                    std::make_shared<tf::train::StopAtStepHook>(
                        tf::train::StopAtStepOptions{.last_step = 4}),
-                   std::make_shared<Diary>(diary)},
+                   std::make_shared<CallRecorder>(diary)},
          .save_checkpoint_steps = 1});
     const std::string error = error_of([&] { run_all(program, sess); });
     if (fail) {
@@ -199,7 +199,7 @@ TEST_CASE("an error of the program's own is thrown when the hooks were not ended
   const Program program;
   std::string diary;
   tf::train::MonitoredTrainingSession sess(
-      {.hooks = hooks_until(program, 9, {std::make_shared<Diary>(diary)})});
+      {.hooks = hooks_until(program, 9, {std::make_shared<CallRecorder>(diary)})});
   CHECK(error_of([&] {
           tf::with(sess, [&](auto& session) {
             session.run(program.train_op);

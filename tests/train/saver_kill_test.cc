@@ -22,11 +22,11 @@ using namespace towerflow::testing;
 namespace {
 
 /// If n > 0, the process kills itself right before the nth call of the functions below.
-std::atomic<int> calls_to_live{0};
-std::atomic<unsigned> most_delay{0};  ///< upper bound of the delay of a rename, in microseconds
+std::atomic<int> calls_until_kill{0};
+std::atomic<unsigned> max_delay_us{0};  ///< upper bound of the delay of a rename, in microseconds
 
 void kill_if_due() {
-  if (calls_to_live > 0 && --calls_to_live == 0) ::kill(::getpid(), SIGKILL);
+  if (calls_until_kill > 0 && --calls_until_kill == 0) ::kill(::getpid(), SIGKILL);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ void kill_if_due() {
 extern "C" {
 int rename(const char* from, const char* to) noexcept {
   kill_if_due();
-  if (most_delay > 0) ::usleep(static_cast<useconds_t>(std::random_device()() % most_delay));
+  if (max_delay_us > 0) ::usleep(static_cast<useconds_t>(std::random_device()() % max_delay_us));
   return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 int unlinkat(int folder, const char* path, int flags) noexcept {
@@ -98,7 +98,7 @@ TEST_CASE("a process is killed at each point of a save: the next leaves nothing 
     CAPTURE(calls);
     const ScratchFolder folder;
     const int status = status_of(start([&] {
-      calls_to_live = calls;
+      calls_until_kill = calls;
       save_steps(folder.path(), 1, 2);
     }));
     if (const auto newest = train::latest_checkpoint(folder.path())) {
@@ -125,7 +125,7 @@ TEST_CASE("processes save to the same paths at once: no checkpoint is of two of 
     std::vector<pid_t> children;
     for (int number = 1; number <= 3; ++number) {
       children.push_back(start([&] {
-        most_delay = 5000;
+        max_delay_us = 5000;
         Graph graph;
         const auto guard = graph.as_default();
         const auto size = static_cast<std::size_t>(10 * number);

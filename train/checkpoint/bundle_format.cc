@@ -26,7 +26,7 @@ std::uint32_t extend_crc_by_length(std::uint32_t crc, std::uint64_t length) noex
   return crc32c_extend(crc, std::as_bytes(std::span(&narrow, 1)));
 }
 
-std::string shown_name(std::string_view name) {
+std::string quoted_name(std::string_view name) {
   constexpr std::size_t kLimit = 200;
   std::string text = "'";
   for (const char c : name.substr(0, kLimit)) text += c >= ' ' && c <= '~' ? c : '?';

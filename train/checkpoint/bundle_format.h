@@ -22,6 +22,6 @@ std::uint32_t extend_crc_by_length(std::uint32_t crc, std::uint64_t length) noex
 
 /// Returns a tensor's name quoted for a message: shortened, and with unprintable characters
 /// replaced.
-std::string shown_name(std::string_view name);
+std::string quoted_name(std::string_view name);
 
 }  // namespace towerflow

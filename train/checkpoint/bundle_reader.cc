@@ -115,11 +115,11 @@ void TensorBundleReader::read_header(std::string_view record) {
 void TensorBundleReader::read_entry(std::string_view name, std::string_view record) {
   proto::BundleEntryProto entry;
   if (!parse(entry, record) || entry.dtype() == 0)
-    damaged_index(prefix_, fmt::format("the entry of {} is not readable", shown_name(name)));
+    damaged_index(prefix_, fmt::format("the entry of {} is not readable", quoted_name(name)));
   std::optional<Shape> shape = shape_of(entry.shape());
   if (!shape || entry.shard_id() < 0 || entry.shard_id() >= shards_ || entry.offset() < 0 ||
       entry.size() < 0)
-    damaged_index(prefix_, fmt::format("the entry of {} is impossible", shown_name(name)));
+    damaged_index(prefix_, fmt::format("the entry of {} is impossible", quoted_name(name)));
   tensors_.push_back({.name = std::string(name),
                       .dtype = dtype_of_number(entry.dtype()),
                       .shape = *std::move(shape),
@@ -168,26 +168,26 @@ Array TensorBundleReader::read(std::string_view name) const {
   if (found.sliced)
     throw errors::UnimplementedError(
         fmt::format("tensor {} in the checkpoint {} is stored in slices, which are not read",
-                    shown_name(name), prefix_.string()),
+                    quoted_name(name), prefix_.string()),
         {.hint = "save the variable without a partitioner"});
   if (found.dtype == DType::invalid)
     throw errors::UnimplementedError(
         fmt::format("tensor {} in the checkpoint {} has TensorFlow's dtype number {}, which has no "
                     "counterpart here",
-                    shown_name(name), prefix_.string(), location.dtype));
+                    quoted_name(name), prefix_.string(), location.dtype));
   try {
     return read_value(found, location, shard_file(found.shard));
   } catch (const std::bad_alloc&) {
     throw errors::ResourceExhaustedError(
-        fmt::format("not enough memory for tensor {}", shown_name(name)));
+        fmt::format("not enough memory for tensor {}", quoted_name(name)));
   }
 }
 
 Array TensorBundleReader::read_value(const TensorInfo& info, const Location& location,
                                      const InputFile& file) const {
   const auto throw_damaged = [&](const std::string& what) {
-    throw errors::DataLossError(fmt::format("tensor {} in {} is damaged: {}", shown_name(info.name),
-                                            file.path().string(), what));
+    throw errors::DataLossError(fmt::format("tensor {} in {} is damaged: {}",
+                                            quoted_name(info.name), file.path().string(), what));
   };
   const std::uint64_t file_bytes = file.size().value_or(0);
   if (info.offset > file_bytes || info.bytes > file_bytes - info.offset)

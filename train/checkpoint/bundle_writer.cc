@@ -78,7 +78,7 @@ std::uint32_t TensorBundleWriter::append_strings(std::span<const std::string> st
 void TensorBundleWriter::add(std::string_view name, const Array& value) {
   if (finished_)
     throw errors::FailedPreconditionError(fmt::format(
-        "the checkpoint {} is finished: {} cannot be added", prefix_.string(), shown_name(name)));
+        "the checkpoint {} is finished: {} cannot be added", prefix_.string(), quoted_name(name)));
   if (name.empty())
     throw errors::InvalidArgumentError("a tensor in a checkpoint needs a name, got an empty one");
   // TensorFlow's keys for slices begin with a zero byte.
@@ -86,10 +86,10 @@ void TensorBundleWriter::add(std::string_view name, const Array& value) {
     throw errors::InvalidArgumentError("a tensor's name cannot begin with a zero byte");
   if (records_.contains(name))
     throw errors::InvalidArgumentError(fmt::format("{} was already added to the checkpoint {}",
-                                                   shown_name(name), prefix_.string()));
+                                                   quoted_name(name), prefix_.string()));
   if (value.empty() || value.dtype() == DType::resource)
     throw errors::InvalidArgumentError(
-        fmt::format("{} has no value that a file can hold: its dtype is {}", shown_name(name),
+        fmt::format("{} has no value that a file can hold: its dtype is {}", quoted_name(name),
                     dtype_name(value.dtype())));
 
   proto::BundleEntryProto entry;

@@ -33,12 +33,14 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string text;
 };
 
-fs::path from_root(const fs::path& path) { return (fs::current_path() / path).lexically_normal(); }
+fs::path normalized_absolute(const fs::path& path) {
+  return (fs::current_path() / path).lexically_normal();
+}
 
 /// Returns `path` relative to `folder`, both taken from the working directory. Lexical: links are
 /// not followed.
 std::string relative_path(const fs::path& path, const fs::path& folder) {
-  return from_root(path).lexically_relative(from_root(folder)).string();
+  return normalized_absolute(path).lexically_relative(normalized_absolute(folder)).string();
 }
 
 std::string stored_path(const std::string& path, const fs::path& save_dir, bool relative) {

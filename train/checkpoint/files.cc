@@ -161,11 +161,11 @@ void remove_unlisted_checkpoints(const std::string& path) noexcept {
       if (mark.state() != LockFile::State::held || state.empty() ||
           state.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
         continue;
-      mark.set_kept(true);  // until it has served its purpose
+      mark.set_keep_file(true);  // until it has served its purpose
       const std::optional<bool> listed = is_listed(checkpoint, path, state);
       if (!listed) continue;
       if (!*listed) folder.remove_checkpoint(checkpoint);
-      mark.set_kept(false);
+      mark.set_keep_file(false);
     }
   } catch (const std::exception&) {
     // Leftovers only take up space.

@@ -24,7 +24,7 @@ void check_unsliced(const LaunchArgs& args, std::size_t tensors) {
   const std::string& name = args.input<std::string>(1)[sliced - slices];
   throw errors::UnimplementedError(
       fmt::format("{} is requested in slices ({}), but tensors are saved and restored whole",
-                  shown_name(name), *sliced));
+                  quoted_name(name), *sliced));
 }
 
 std::unique_ptr<PreparedKernel> save_kernel(const KernelRequest& request) {
@@ -43,7 +43,7 @@ std::unique_ptr<PreparedKernel> save_kernel(const KernelRequest& request) {
 }
 
 /// Throws NotFoundError naming all missing tensors. Called before the first value is read.
-void need_names(const TensorBundleReader& reader, std::span<const std::string> names) {
+void check_names_found(const TensorBundleReader& reader, std::span<const std::string> names) {
   std::vector<std::string> missing, known;
   for (const std::string& name : names) {
     if (!reader.contains(name)) missing.push_back(name);
@@ -61,7 +61,8 @@ void need_names(const TensorBundleReader& reader, std::span<const std::string> n
                               {.hint = std::move(hint)});
 }
 
-void need_same(const TensorInfo& found, const TensorDesc& wanted, const std::string& prefix) {
+void check_dtype_and_shape(const TensorInfo& found, const TensorDesc& wanted,
+                           const std::string& prefix) {
   if (found.dtype != wanted.dtype) {
     throw errors::InvalidArgumentError(
         fmt::format("tensor_name = {}; expected dtype {} does not equal original dtype {}",
@@ -90,9 +91,9 @@ std::unique_ptr<PreparedKernel> restore_kernel(const KernelRequest& request) {
     const std::string& prefix = *args.input<std::string>(0);
     const std::span names(args.input<std::string>(1), wanted.size());
     const TensorBundleReader reader(prefix);
-    need_names(reader, names);
+    check_names_found(reader, names);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      need_same(reader.info(names[i]), wanted[i], prefix);
+      check_dtype_and_shape(reader.info(names[i]), wanted[i], prefix);
     }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const Array value = reader.read(names[i]);

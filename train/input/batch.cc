@@ -14,8 +14,8 @@ Graph& checked_tensors(const Collected<Tensor>& tensors, const Options& options,
     throw ValueError(fmt::format("Expected at least one tensor in {}().", what),
                      {.site = site, .hint = tensors.explain()});
   }
-  need_positive("batch_size", options.batch_size, site);
-  need_positive("num_threads", options.num_threads, site);
+  check_positive("batch_size", options.batch_size, site);
+  check_positive("num_threads", options.num_threads, site);
   return tensors[0].graph();
 }
 
@@ -24,15 +24,15 @@ Graph& checked_tensors(const Collected<Tensor>& tensors, const Options& options,
 Components batch(const Collected<Tensor>& tensors, BatchOptions options, Site site) {
   Graph& graph = checked_tensors(tensors, options, "batch", site);
   const NameScope scope(graph, options.name.empty() ? "batch" : options.name, site);
-  make_keep_input(graph, site);
+  add_keep_input_constant(graph, site);
   const TensorLists lists(1, tensors);
   if (options.shapes.empty())
     options.shapes = common_shapes(lists, options.enqueue_many, options.dynamic_pad, site);
   const QueueBase queue =
       make_batch_queue(options.capacity, common_dtypes(lists, site), options.shapes,
                        options.dynamic_pad, options.shared_name, site);
-  fill(queue, lists, options.enqueue_many, options.num_threads, site);
-  add_fullness(queue, options.capacity, site);
+  add_enqueue_runner(queue, lists, options.enqueue_many, options.num_threads, site);
+  add_fullness_summary(queue, options.capacity, site);
   return take_batch(queue, options.batch_size, options.allow_smaller_final_batch, scope, site);
 }
 
@@ -45,15 +45,15 @@ Components shuffle_batch(const Collected<Tensor>& tensors, ShuffleBatchOptions o
                                  options.capacity, kept),
                      {.site = site});
   }
-  make_keep_input(graph, site);
+  add_keep_input_constant(graph, site);
   const TensorLists lists(1, tensors);
   if (options.shapes.empty())
     options.shapes = common_shapes(lists, options.enqueue_many, false, site);
   const RandomShuffleQueue queue(
       options.capacity, kept, common_dtypes(lists, site),
       {.shapes = options.shapes, .seed = options.seed, .shared_name = options.shared_name}, site);
-  fill(queue, lists, options.enqueue_many, options.num_threads, site);
-  add_fullness_above(queue, options.capacity, kept, site);
+  add_enqueue_runner(queue, lists, options.enqueue_many, options.num_threads, site);
+  add_fullness_summary_above(queue, options.capacity, kept, site);
   return take_batch(queue, options.batch_size, options.allow_smaller_final_batch, scope, site);
 }
 

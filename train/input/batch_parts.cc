@@ -51,7 +51,7 @@ void add_summary(const std::string& name, const Tensor& elements, std::int64_t s
 
 }  // namespace
 
-void need_positive(const char* what, std::int64_t value, Site site) {
+void check_positive(const char* what, std::int64_t value, Site site) {
   if (value < 1) {
     throw ValueError(fmt::format("{} must be at least 1, got {}", what, value), {.site = site});
   }
@@ -101,11 +101,12 @@ std::vector<Shape> common_shapes(const TensorLists& lists, bool many, bool padde
   return shapes;
 }
 
-void make_keep_input(Graph& graph, Site site) {
+void add_keep_input_constant(Graph& graph, Site site) {
   make_constant(graph, Array::scalar(true), "Const", site);
 }
 
-void fill(const QueueBase& queue, const TensorLists& lists, bool many, int threads, Site site) {
+void add_enqueue_runner(const QueueBase& queue, const TensorLists& lists, bool many, int threads,
+                        Site site) {
   std::vector<Operation> enqueues;
   for (const auto& list : lists) {
     const OperandList values(operands_of(list, site));
@@ -127,12 +128,12 @@ QueueBase make_batch_queue(std::int64_t capacity, std::vector<DType> dtypes,
                    {.shapes = std::move(shapes), .shared_name = shared_name}, site);
 }
 
-void add_fullness(const QueueBase& queue, std::int64_t capacity, Site site) {
+void add_fullness_summary(const QueueBase& queue, std::int64_t capacity, Site site) {
   add_summary(fmt::format("fraction_of_{}_full", capacity), queue.size({}, site), capacity, site);
 }
 
-void add_fullness_above(const QueueBase& queue, std::int64_t capacity, std::int64_t kept,
-                        Site site) {
+void add_fullness_summary_above(const QueueBase& queue, std::int64_t capacity, std::int64_t kept,
+                                Site site) {
   const std::int64_t share = capacity - kept;
   const Tensor above = Operand(queue.size({}, site), site) - Operand(kept, site);
   add_summary(fmt::format("fraction_over_{}_of_{}_full", kept, share),

@@ -32,7 +32,7 @@ struct FileAndByte {
 };
 
 /// Parses "file:byte" as written by `text_of`.
-FileAndByte parsed(const std::string& text) {
+FileAndByte parse_position(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   FileAndByte place;
   if (colon != std::string::npos && colon > 0) {
@@ -113,10 +113,10 @@ class SetPositionKernel final : public PreparedKernel {
     if (hole >= 0) position.hole = static_cast<std::size_t>(hole);
     const auto* texts = args.input<std::string>(first_ + kRecords);
     for (std::int64_t i = 0; i < records_; ++i) {
-      const auto [file, begin] = parsed(texts[i]);
+      const auto [file, begin] = parse_position(texts[i]);
       position.held.push_back({.file = file, .begin = begin});
     }
-    const auto [file, end] = parsed(next);
+    const auto [file, end] = parse_position(next);
     position.last = {.file = file, .end = end, .files = static_cast<std::uint64_t>(names_taken)};
     reader_of(args, 1).resume(position.held, position.last, caller_of(queue, args));
     queue_of(args, 2).skip(position.last.files);

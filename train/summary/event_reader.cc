@@ -34,7 +34,7 @@ std::optional<Event> EventReader::next() {
 
 std::vector<std::filesystem::path> event_files(const std::filesystem::path& logdir) {
   std::vector<std::filesystem::path> found;
-  for (const std::string& name : names_in(logdir)) {
+  for (const std::string& name : list_folder(logdir)) {
     if (name.find("tfevents") != std::string::npos) found.push_back(logdir / name);
   }
   std::sort(found.begin(), found.end());

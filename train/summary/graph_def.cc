@@ -61,7 +61,7 @@ std::string GraphDef::SerializeToString() const {
 namespace summary {
 
 std::string serialize_graph(const Graph& graph) {
-  return graph.as_graph_def({.add_shapes = true, .to_look_at = true}).SerializeToString();
+  return graph.as_graph_def({.add_shapes = true, .for_display = true}).SerializeToString();
 }
 
 }  // namespace summary

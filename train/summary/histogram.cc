@@ -23,7 +23,7 @@ struct HistogramSummaryAttrs {
   static constexpr auto fields = std::tuple{attr::own_name("_node", &HistogramSummaryAttrs::node)};
 };
 
-bool countable(DType dtype) {
+bool is_histogram_dtype(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype);
 }
 
@@ -31,7 +31,7 @@ bool countable(DType dtype) {
 /// unsupported dtype: float32 for a bool.
 Tensor values_of(Graph& graph, const Operand& values) {
   const Tensor made = convert_operand(graph, values, "values", std::nullopt);
-  if (values.any_tensor() != nullptr || countable(made.dtype())) return made;
+  if (values.any_tensor() != nullptr || is_histogram_dtype(made.dtype())) return made;
   if (made.dtype() != DType::bool_) {
     return convert_operand(graph, values, "values", std::nullopt);
   }
@@ -79,7 +79,7 @@ static void register_histogram_summary_ops(OpRegistry& registry) {
                 .attrs = attributes<HistogramSummaryAttrs>(),
                 .shape =
                     [](InferenceContext& context) {
-                      if (!countable(context.dtype(1))) {
+                      if (!is_histogram_dtype(context.dtype(1))) {
                         context.fail_type(fmt::format("no histogram of values of dtype {}",
                                                       dtype_name(context.dtype(1))));
                       }
@@ -92,7 +92,8 @@ static void register_histogram_summary_kernels(KernelTable& table) {
   table.add(
       {.op = "HistogramSummary",
        .label = "buckets",
-       .accepts = [](const KernelRequest& request) { return countable(request.inputs[1].dtype); },
+       .accepts =
+           [](const KernelRequest& request) { return is_histogram_dtype(request.inputs[1].dtype); },
        .prepare = histogram_kernel});
 }
 
@@ -109,7 +110,7 @@ Tensor histogram(const std::string& name, const Operand& values, HistogramOption
   builder.input(named.tag(builder.scope()), "tag");
   builder.input(values_of(builder.graph(), values), "values");
   builder.attrs(HistogramSummaryAttrs{builder.scope().substr(0, builder.scope().size() - 1)});
-  return collected(builder.output(), options.collections);
+  return add_summary_to_collections(builder.output(), options.collections);
 }
 
 }  // namespace summary

@@ -84,7 +84,7 @@ Tensor merge(const Collected<Tensor>& inputs, MergeOptions options, Site site) {
   const Operand first(inputs[0], site);
   const Tensor made =
       OpBuilder("MergeSummary", name, site, {&first}).inputs(inputs, "inputs").output();
-  return collected(made, options.collections);
+  return add_summary_to_collections(made, options.collections);
 }
 
 std::optional<Tensor> merge_all(MergeAllOptions options, Site site) {

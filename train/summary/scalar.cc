@@ -74,7 +74,7 @@ Tensor scalar(const std::string& name, const Operand& tensor, ScalarOptions opti
   const SummaryName named(name, options.family, site);
   OpBuilder builder("ScalarSummary", named.base, site, {&tensor});
   builder.input(named.tag(builder.scope()), "tags").input(tensor, "values");
-  return collected(builder.output(), options.collections);
+  return add_summary_to_collections(builder.output(), options.collections);
 }
 
 }  // namespace summary

@@ -20,7 +20,8 @@ struct ScalarOptions {
 ///
 /// shapes   tensor [] -> []     dtypes  numbers -> string
 /// grads    none: the result is a message
-/// errors   TypeError: a tensor that is not a number; at run time InvalidArgumentError: not a scalar
+/// errors   TypeError: a tensor that is not a number
+///          at run time InvalidArgumentError: not a scalar
 /// source   tf.summary.scalar
 Tensor scalar(const std::string& name, const Operand& tensor, ScalarOptions options = {},
               Site site = Site::current());

@@ -32,8 +32,8 @@ std::string SummaryName::tag(const std::string& scope) const {
   return family.empty() ? node : family + "/" + node;
 }
 
-Tensor collected(const Tensor& summary,
-                 const std::optional<std::vector<std::string>>& collections) {
+Tensor add_summary_to_collections(const Tensor& summary,
+                                  const std::optional<std::vector<std::string>>& collections) {
   const std::vector<std::string> keys =
       collections.value_or(std::vector<std::string>{GraphKeys::SUMMARIES});
   for (const std::string& key : keys) {

@@ -24,6 +24,7 @@ struct SummaryName {
 };
 
 /// Adds a summary to `collections`, or to SUMMARIES if not given, and returns it.
-Tensor collected(const Tensor& summary, const std::optional<std::vector<std::string>>& collections);
+Tensor add_summary_to_collections(const Tensor& summary,
+                                  const std::optional<std::vector<std::string>>& collections);
 
 }  // namespace towerflow

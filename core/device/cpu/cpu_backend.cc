@@ -79,9 +79,9 @@ const KernelEntry* find_cpu_kernel(const KernelRequest& request) {
 std::shared_ptr<Backend> make_cpu_backend(const ConfigProto& config) {
   const auto it = config.device_count.find("CPU");
   const int count = it == config.device_count.end() ? 1 : it->second;
-  if (count < 1 || count > kMostDevices) {
+  if (count < 1 || count > kMaxDevices) {
     throw ValueError(
-        fmt::format("device_count of CPU must be from 1 to {}, got {}", kMostDevices, count));
+        fmt::format("device_count of CPU must be from 1 to {}, got {}", kMaxDevices, count));
   }
   if (config.intra_op_parallelism_threads < 0) {
     throw ValueError(fmt::format("intra_op_parallelism_threads must not be negative, got {}",
@@ -148,7 +148,7 @@ void CpuQueue::wait(Event& event, Cancellation& cancellation) {
   clock_.waited(event.virtual_time);
 }
 
-void CpuQueue::wait(const Moment& moment, Cancellation& cancellation) {
+void CpuQueue::wait(const EventUse& moment, Cancellation& cancellation) {
   if (!moment.over()) {
     const ThreadPool::Blocked idle(pool_);
     moment.event->await_done(moment.use, &cancellation);

@@ -67,7 +67,7 @@ class CpuQueue final : public Queue {
   void copy(void* to, const void* from, std::size_t bytes) override;
   void record(Event& event) override;
   void wait(Event& event, Cancellation& cancellation) override;
-  void wait(const Moment& moment, Cancellation& cancellation) override;
+  void wait(const EventUse& moment, Cancellation& cancellation) override;
   std::optional<QueueError> synchronize() noexcept override { return std::nullopt; }
   ThreadPool& pool() { return pool_; }
 

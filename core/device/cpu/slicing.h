@@ -9,13 +9,13 @@ namespace towerflow {
 
 /// Minimum elements per slice of a loop; with fewer, a second core costs more than it saves.
 inline constexpr std::int64_t kLoopGrain = 1 << 15;
-inline constexpr int kMostSlices = 64;
+inline constexpr int kMaxSlices = 64;
 /// Maximum number of slices that each have their own memory.
-inline constexpr int kMostPartialSlices = 8;
+inline constexpr int kMaxPartialSlices = 8;
 
 /// Returns the number of slices for `total` elements, images or other indivisible units: each slice
 /// gets at least `grain` of them unless there is only one slice, and there are at most `most`.
-constexpr int slice_count(std::int64_t total, std::int64_t grain, int most = kMostSlices) {
+constexpr int slice_count(std::int64_t total, std::int64_t grain, int most = kMaxSlices) {
   return static_cast<int>(std::clamp<std::int64_t>(total / grain, 1, most));
 }
 
@@ -25,13 +25,13 @@ constexpr int loop_slices(std::int64_t elements) { return slice_count(elements, 
 /// Returns the number of slices of a loop in which each slice has its own buffer or partial sum.
 /// Partial sums are added in slice order, so their number affects the rounding of a sum.
 constexpr int partial_slices(std::int64_t elements) {
-  return slice_count(elements, kLoopGrain, kMostPartialSlices);
+  return slice_count(elements, kLoopGrain, kMaxPartialSlices);
 }
 
 /// Returns the number of slices of a loop over independent rows of `width` elements, which are not
 /// split.
 constexpr int row_slices(std::int64_t rows, std::int64_t width) {
-  const int most = static_cast<int>(std::clamp<std::int64_t>(rows, 1, kMostSlices));
+  const int most = static_cast<int>(std::clamp<std::int64_t>(rows, 1, kMaxSlices));
   return slice_count(rows * width, kLoopGrain, most);
 }
 

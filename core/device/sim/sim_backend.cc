@@ -137,7 +137,7 @@ const KernelEntry* SimBackend::find_kernel(const KernelRequest& request) const {
   const Effect effect = request.op->effect;
   const bool on_operands =
       effect == Effect::pure || effect == Effect::random || effect == Effect::writes_variable;
-  if (!on_operands || !request.op->only_named.empty()) return nullptr;
+  if (!on_operands || !request.op->name_only_inputs.empty()) return nullptr;
   const auto has_plain_elements = [](const TensorDesc& desc) {
     return desc.dtype != DType::string && desc.dtype != DType::resource;
   };

@@ -27,7 +27,7 @@ class SimBackend : public Backend {
 
   const char* type() const override { return "SIM"; }
   const char* kind() const override { return "a simulated accelerator"; }
-  bool stands_in_for(const std::string& wanted) const override { return wanted == "GPU"; }
+  bool replaces_type(const std::string& wanted) const override { return wanted == "GPU"; }
   int device_count() const override { return options_.count; }
   MemorySpace space(int device) const override {
     return kFirstSimSpace + static_cast<MemorySpace>(device);

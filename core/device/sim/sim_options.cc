@@ -90,8 +90,8 @@ void check(const SimulatedDevices& options) {
       throw ValueError(fmt::format("{} of a simulated accelerator, got {}", what, value));
     }
   };
-  static_assert(kMostDevices == 1024, "as the next line says");
-  check_that(options.count >= 0 && options.count <= kMostDevices, "a count from 0 to 1024",
+  static_assert(kMaxDevices == 1024, "as the next line says");
+  check_that(options.count >= 0 && options.count <= kMaxDevices, "a count from 0 to 1024",
              options.count);
   check_that(options.bandwidth > 0, "a positive bandwidth", options.bandwidth);
   check_that(options.latency >= 0 && options.latency <= 1, "a latency from 0 to 1 s",

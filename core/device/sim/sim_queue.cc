@@ -57,14 +57,14 @@ void SimQueue::add(Task task) {
   task.span = span_;
   std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(task));
-  if (std::exchange(served_, true)) {
+  if (std::exchange(has_thread_, true)) {
     changed_.notify_all();
     return;
   }
   try {
     device_.threads.assign_thread(*this);
   } catch (...) {
-    served_ = false;
+    has_thread_ = false;
     tasks_.clear();
     throw;
   }
@@ -98,7 +98,7 @@ void SimQueue::wait(Event& event, Cancellation& cancellation) {
   add({.awaited = &event});
 }
 
-void SimQueue::wait(const Moment& moment, Cancellation&) { add({.moment = moment}); }
+void SimQueue::wait(const EventUse& moment, Cancellation&) { add({.moment = moment}); }
 
 bool SimQueue::failed() const {
   std::lock_guard lock(mutex_);
@@ -109,7 +109,7 @@ std::optional<QueueError> SimQueue::synchronize() noexcept {
   std::unique_lock lock(mutex_);
   draining_ = true;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return !served_; });
+  changed_.wait(lock, [this] { return !has_thread_; });
   draining_ = false;
   return std::exchange(error_, std::nullopt);
 }
@@ -146,7 +146,7 @@ void SimQueue::take_operands(const Task& task) {
 
 void SimQueue::end_service() {
   std::lock_guard lock(mutex_);
-  served_ = false;
+  has_thread_ = false;
   changed_.notify_all();
 }
 
@@ -180,7 +180,7 @@ void SimQueue::inject_faults() {
   const SimulatedDevices& options = device_.options;
   const SimulatedFault& fault = options.fault;
   if (fault.task >= 0 && fault.device == device_.number && fault.lane == lane_ &&
-      device_.until_fault-- == 0) {
+      device_.tasks_until_fault-- == 0) {
     throw errors::InternalError(fmt::format("simulated fault of accelerator {}, {} engine",
                                             device_.number, lane_name(lane_)));
   }

@@ -27,14 +27,14 @@ struct SimDevice {
         memories(all),
         cores(pool),
         threads(workers),
-        until_fault(given.fault.task) {}
+        tasks_until_fault(given.fault.task) {}
 
   const int number;
   const SimulatedDevices& options;
   std::span<const std::shared_ptr<SimMemory>> memories;  // of all simulated devices
   ThreadPool& cores;  // runs the kernels, on one core: that of the calling thread
   SimThreads& threads;
-  std::atomic<int> until_fault;  // tasks left before the injected fault of the faulty engine
+  std::atomic<int> tasks_until_fault;  // tasks left before the injected fault of the faulty engine
 };
 
 /// The number of operands of a kernel, and the inputs that it reads from host memory, in ascending
@@ -59,7 +59,7 @@ class SimQueue final : public Queue {
   void copy(void* to, const void* from, std::size_t bytes) override;
   void record(Event& event) override;
   void wait(Event& event, Cancellation& cancellation) override;
-  void wait(const Moment& moment, Cancellation& cancellation) override;
+  void wait(const EventUse& moment, Cancellation& cancellation) override;
   bool failed() const override;
   std::optional<QueueError> synchronize() noexcept override;
 
@@ -85,7 +85,7 @@ class SimQueue final : public Queue {
     std::size_t bytes = 0;
     HostEvent* recorded = nullptr;
     Event* awaited = nullptr;  // event of this run
-    Moment moment{};           // awaited event use of another run
+    EventUse moment{};         // awaited event use of another run
   };
 
   void add(Task task);
@@ -113,8 +113,8 @@ class SimQueue final : public Queue {
   std::size_t next_ = 0;               // the first task that has not been started
   std::vector<const void*> operands_;  // of all kernels in `tasks_`
   std::optional<QueueError> error_;
-  bool served_ = false;    // whether a thread serves the queue
-  bool draining_ = false;  // whether `synchronize` is waiting for the end
+  bool has_thread_ = false;  // whether a thread serves the queue
+  bool draining_ = false;    // whether `synchronize` is waiting for the end
 
   std::vector<const void*> inputs_;  // of the running kernel
   std::vector<void*> outputs_;

@@ -172,7 +172,7 @@ void grad_images(const PoolGeometry& g, ImageRange images, const float* x, const
                  float* dx, ColumnSums* sums) {
   const Index image = g.rows.input * g.columns.input * g.channels;
   const Index result = g.rows.output * g.columns.output * g.channels;
-  const bool quads = is_quads(g);
+  const bool quads = is_disjoint_2x2(g);
   for (Index n = images.first; n < images.first + images.count; ++n) {
     if (quads) {
       grad_image_quads<kRelu>(g, x + n * image, dy + n * result, dx + n * image, sums);

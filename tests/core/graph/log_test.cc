@@ -17,12 +17,12 @@ using namespace towerflow;
 namespace {
 
 /// Sets a log sink for its lifetime.
-class WithSink {
+class ScopedLogSink {
  public:
-  explicit WithSink(LogSink sink) : before_(set_log_sink(std::move(sink))) {}
-  ~WithSink() { set_log_sink(before_); }
-  WithSink(const WithSink&) = delete;
-  WithSink& operator=(const WithSink&) = delete;
+  explicit ScopedLogSink(LogSink sink) : before_(set_log_sink(std::move(sink))) {}
+  ~ScopedLogSink() { set_log_sink(before_); }
+  ScopedLogSink(const ScopedLogSink&) = delete;
+  ScopedLogSink& operator=(const ScopedLogSink&) = delete;
 
  private:
   LogSink before_;
@@ -32,8 +32,8 @@ class WithSink {
 
 TEST_CASE("a sink may log: what it says goes to stderr") {
   auto seen = std::make_shared<std::vector<std::string>>();
-  testing::in_time([seen] {
-    const WithSink sink([seen](LogLevel, std::string_view text) {
+  testing::run_with_timeout([seen] {
+    const ScopedLogSink sink([seen](LogLevel, std::string_view text) {
       seen->emplace_back(text);
       log_message(LogLevel::info, "the sink's own line");
     });
@@ -45,7 +45,7 @@ TEST_CASE("a sink may log: what it says goes to stderr") {
 
 TEST_CASE("a sink may set another, which takes the next message") {
   auto seen = std::make_shared<std::vector<std::string>>();
-  testing::in_time([seen] {
+  testing::run_with_timeout([seen] {
     const LogSink first = set_log_sink(nullptr);
     const std::string own(100, 'x');  // captures of a replaced sink live until it returns
     set_log_sink([seen, own](LogLevel, std::string_view text) {
@@ -61,7 +61,7 @@ TEST_CASE("a sink may set another, which takes the next message") {
 
 TEST_CASE("what a sink throws is dropped, and the sink is called again") {
   int calls = 0;
-  const WithSink sink([&](LogLevel, std::string_view) {
+  const ScopedLogSink sink([&](LogLevel, std::string_view) {
     ++calls;
     throw std::runtime_error("no room for logs");
   });
@@ -73,7 +73,7 @@ TEST_CASE("what a sink throws is dropped, and the sink is called again") {
 TEST_CASE("the sink that was set before is not called once another is set") {
   std::atomic<int> late = 0;
   for (int round = 0; round < 50; ++round) {
-    const WithSink quiet(nullptr);
+    const ScopedLogSink quiet(nullptr);
     std::atomic<bool> replaced = false;
     std::promise<void> stop;
     auto stopped = stop.get_future();
@@ -83,7 +83,7 @@ TEST_CASE("the sink that was set before is not called once another is set") {
     });
     {
       std::string text;  // not locked, since calls do not overlap
-      const WithSink sink([&](LogLevel, std::string_view said) {
+      const ScopedLogSink sink([&](LogLevel, std::string_view said) {
         if (replaced) ++late;
         text = said;
       });
@@ -98,7 +98,7 @@ TEST_CASE("the sink that was set before is not called once another is set") {
 
 TEST_CASE("an exception that goes no further is a warning with its text, however long") {
   std::string said;
-  const WithSink sink([&](LogLevel, std::string_view text) { said = text; });
+  const ScopedLogSink sink([&](LogLevel, std::string_view text) { said = text; });
   const auto lost = [](const auto& thrown) {
     try {
       throw thrown;

@@ -24,7 +24,8 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 namespace {
 
 std::atomic<bool> counting{false};
-std::atomic<std::size_t> refused_from{SIZE_MAX};  // allocations of oneDNN of this size or more fail
+std::atomic<std::size_t> min_failing_bytes{
+    SIZE_MAX};  // allocations of oneDNN of this size or more fail
 std::atomic<int> ours{0}, library{0};
 
 /// The address range of oneDNN's code in this process.
@@ -44,7 +45,7 @@ int find_dnnl(dl_phdr_info* info, std::size_t, void*) {
 }
 
 /// Counts an allocation by its caller. Returns whether it must fail.
-bool refused(std::size_t bytes) {
+bool must_fail(std::size_t bytes) {
   if (!counting.load(std::memory_order_relaxed)) return false;
   thread_local bool inside = false;  // backtrace may allocate
   if (inside) return false;
@@ -61,27 +62,27 @@ bool refused(std::size_t bytes) {
     backtrace_symbols_fd(frames, depth, STDERR_FILENO);
   }
   inside = false;
-  return in_dnnl && bytes >= refused_from;
+  return in_dnnl && bytes >= min_failing_bytes;
 }
 
 }  // namespace
 
 extern "C" {
-void* malloc(std::size_t bytes) { return refused(bytes) ? nullptr : __libc_malloc(bytes); }
+void* malloc(std::size_t bytes) { return must_fail(bytes) ? nullptr : __libc_malloc(bytes); }
 void* calloc(std::size_t number, std::size_t bytes) {
-  return refused(number * bytes) ? nullptr : __libc_calloc(number, bytes);
+  return must_fail(number * bytes) ? nullptr : __libc_calloc(number, bytes);
 }
 void* realloc(void* memory, std::size_t bytes) {
-  return refused(bytes) ? nullptr : __libc_realloc(memory, bytes);
+  return must_fail(bytes) ? nullptr : __libc_realloc(memory, bytes);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return refused(bytes) ? nullptr : __libc_memalign(alignment, bytes);
+  return must_fail(bytes) ? nullptr : __libc_memalign(alignment, bytes);
 }
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  return refused(bytes) ? nullptr : __libc_memalign(alignment, bytes);
+  return must_fail(bytes) ? nullptr : __libc_memalign(alignment, bytes);
 }
 int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
-  *memory = refused(bytes) ? nullptr : __libc_memalign(alignment, bytes);
+  *memory = must_fail(bytes) ? nullptr : __libc_memalign(alignment, bytes);
   return *memory == nullptr ? ENOMEM : 0;
 }
 }
@@ -195,11 +196,11 @@ TEST_CASE("a product for which oneDNN gets no memory is computed without") {
     // All of its allocations fail, then only those of packing buffers.
     for (const std::size_t from : {1, 512}) {
       library = 0;
-      refused_from = from;
+      min_failing_bytes = from;
       counting = true;
       const Array without = callable(factors)[0];
       counting = false;
-      refused_from = SIZE_MAX;
+      min_failing_bytes = SIZE_MAX;
       CHECK(library > 0);
       CHECK(without == product);
     }

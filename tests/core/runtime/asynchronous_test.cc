@@ -9,18 +9,18 @@
 
 using namespace towerflow;
 using testing::count_changed;
-using testing::Injected;
+using testing::InjectedError;
 using testing::Program;
 using testing::Runtime;
 using testing::simulated;
-using testing::trained;
+using testing::train_three_steps;
 
 namespace {
 
 constexpr VariableHome kHomes[] = {VariableHome::host, VariableHome::device};
 
 /// Returns the variables before each of three steps and after the last, as computed on CPUs.
-std::vector<std::vector<Array>> states_of(Program& program) {
+std::vector<std::vector<Array>> reference_states(Program& program) {
   std::vector<std::vector<Array>> states;
   Session session(program.graph, {.allow_soft_placement = true});
   session.run(program.init);
@@ -56,7 +56,7 @@ class FaultTest {
     for (const Variable& variable : program_.variables) {
       initialized_.push_back(tf::is_variable_initialized(variable));
     }
-    states_ = states_of(program_);
+    states_ = reference_states(program_);
   }
 
   /// Injects a fault into each task of each engine up to the second step.
@@ -137,7 +137,7 @@ TEST_CASE("whatever the delays, the bits are those of CPUs") {
   for (const VariableHome home : kHomes) {
     Program program(home);
     const auto expected =
-        trained(program, {.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
+        train_three_steps(program, {.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
     for (const int count : {1, 2, 4}) {
       for (unsigned seed = 0; seed < 20; ++seed) {
         CAPTURE(home);
@@ -145,7 +145,7 @@ TEST_CASE("whatever the delays, the bits are those of CPUs") {
         CAPTURE(seed);
         const SimulatedDevices devices{
             .count = count, .latency = 0, .jitter = 200e-6, .jitter_seed = seed};
-        CHECK(trained(program, simulated(devices)) == expected);
+        CHECK(train_three_steps(program, simulated(devices)) == expected);
       }
     }
   }
@@ -197,9 +197,9 @@ TEST_CASE(
                           if (number > 0 && list[number - 1].kind == Instruction::Kind::commit) {
                             committed = true;
                           }
-                          if (in == queue && number == at) throw Injected("injected");
+                          if (in == queue && number == at) throw InjectedError("injected");
                         }),
-            Injected);
+            InjectedError);
         const int changed = count_changed(runtime.run(read, {}), before, after);
         if (!committed) CHECK(changed == 0);
         kept += !committed;

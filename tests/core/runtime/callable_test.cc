@@ -20,7 +20,7 @@ TEST_CASE("a callable is fed with what it returned") {
   CHECK(first.data<float>()[1] == 2.0F);
 }
 
-TEST_CASE("a callable whose memory there is not says so each time") {
+TEST_CASE("a callable that cannot get its memory fails in each call") {
   Graph graph;
   const auto guard = graph.as_default();
   const Variable large = tf::get_variable("large", {std::int64_t{1} << 30, 1 << 12},
@@ -30,7 +30,7 @@ TEST_CASE("a callable whose memory there is not says so each time") {
   for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(row(), errors::ResourceExhaustedError);
 }
 
-TEST_CASE("what is fetched of a feed is the caller's own") {
+TEST_CASE("a fetched feed is the caller's own array") {
   Graph graph;
   const auto guard = graph.as_default();
   const Tensor x = tf::placeholder(tf::float32, {.shape = {4}});

@@ -66,7 +66,7 @@ TEST_CASE("lists of tensors, variables and operations") {
   CHECK(session.run(v).data<float>()[0] == 2.0F);
 }
 
-TEST_CASE("a log sink that throws fails no plan: the one that would warn of many shapes") {
+TEST_CASE("a log sink that throws during the warning of many shapes fails no plan") {
   Graph graph;
   const auto guard = graph.as_default();
   const Tensor x = tf::placeholder(tf::float32, {.shape = {None}});

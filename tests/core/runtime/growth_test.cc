@@ -14,7 +14,7 @@ namespace towerflow {
 namespace {
 
 /// Runs `work` on a stack of 256 KiB, which recursion along these graphs would overflow.
-void on_small_stack(std::function<void()> work) {
+void run_on_small_stack(std::function<void()> work) {
   struct Job {
     std::function<void()> work;
     std::exception_ptr error;
@@ -41,7 +41,7 @@ void on_small_stack(std::function<void()> work) {
 /// Runs a chain of `length` nodes on a fed 2.
 float run_chain(int length, const std::function<Tensor(const Tensor&, int)>& next) {
   float result = 0;
-  on_small_stack([&] {
+  run_on_small_stack([&] {
     Graph graph;
     const auto as_default = graph.as_default();
     const Tensor x = placeholder(DType::float32, {.shape = Shape{1}});
@@ -71,7 +71,7 @@ TEST_CASE("a long chain of elementwise ops is fused piece by piece") {
 }
 
 TEST_CASE("a long chain of views of a variable sees the variable") {
-  on_small_stack([] {
+  run_on_small_stack([] {
     Graph graph;
     const auto as_default = graph.as_default();
     const Variable w = get_variable("w", {1}, {.initializer = ones_initializer()});
@@ -89,7 +89,7 @@ TEST_CASE("a long chain of views of a variable sees the variable") {
 }
 
 TEST_CASE("a long chain of control inputs and a long initial value") {
-  on_small_stack([] {
+  run_on_small_stack([] {
     Graph graph;
     const auto as_default = graph.as_default();
     Operation last = no_op();
@@ -109,7 +109,7 @@ TEST_CASE("a long chain of control inputs and a long initial value") {
 }
 
 TEST_CASE("many nodes side by side: sums, groups, gradients, fetches") {
-  on_small_stack([] {
+  run_on_small_stack([] {
     constexpr int kMany = 10000;
     Graph graph;
     const auto as_default = graph.as_default();

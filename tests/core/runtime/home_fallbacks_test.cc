@@ -5,18 +5,18 @@
 #include "tests/core/runtime/two_towers.h"
 
 using namespace towerflow;
-using testing::missing;
+using testing::missing_kernels;
 using testing::numbers;
 using testing::simulated;
-using testing::with_others;
+using testing::with_other_accelerators;
 
 namespace {
 
 constexpr VariableHome kDevice = VariableHome::device;
 
 /// A variable on an accelerator of kind OTHER, updated by an optimizer.
-struct Updated {
-  Updated() {
+struct OptimizedVariable {
+  OptimizedVariable() {
     const auto guard = graph.as_default();
     const auto other = tf::device("/device:OTHER:0");
     w = tf::get_variable("w", {3}, {.initializer = tf::ones_initializer(), .home = kDevice});
@@ -48,12 +48,12 @@ std::string placement_text(Session& session, const Fetch& fetch, const std::stri
 }  // namespace
 
 TEST_CASE("an update that the home has no kernel for runs on the host and is stored at the home") {
-  Updated program;
-  missing = {"ApplyMomentum"};
+  OptimizedVariable program;
+  missing_kernels = {"ApplyMomentum"};
   const auto expected = program.trained({.allow_soft_placement = true});
-  CHECK(program.trained(with_others(1)) == expected);
+  CHECK(program.trained(with_other_accelerators(1)) == expected);
   {
-    Session session(program.graph, with_others(1));
+    Session session(program.graph, with_other_accelerators(1));
     CHECK(placement_text(session, program.train, "w")
               .starts_with("/device:OTHER:0: its device is its home"));
     CHECK(placement_text(session, program.train, "Momentum/update_w/ApplyMomentum") ==
@@ -66,29 +66,30 @@ TEST_CASE("an update that the home has no kernel for runs on the host and is sto
     }
     CHECK(stored == 2);  // the variable and its slot
   }
-  Session strict(program.graph, with_others(1, false));
+  Session strict(program.graph, with_other_accelerators(1, false));
   strict.run(program.init);
   CHECK_THROWS_WITH_AS(strict.run(program.train),
                        doctest::Contains("no supported kernel for OTHER devices"),
                        errors::InvalidArgumentError);
   CHECK_THROWS_WITH(strict.run(program.train),
                     doctest::Contains("node: Momentum/update_w/ApplyMomentum"));
-  missing.clear();
-  CHECK(program.trained(with_others(1, false)) == expected);
+  missing_kernels.clear();
+  CHECK(program.trained(with_other_accelerators(1, false)) == expected);
 }
 
 TEST_CASE("an accelerator that cannot read a variable is no home") {
-  Updated program;
-  missing = {"Identity"};
-  Session session(program.graph, with_others(1));
+  OptimizedVariable program;
+  missing_kernels = {"Identity"};
+  Session session(program.graph, with_other_accelerators(1));
   CHECK(placement_text(session, program.train, "w") ==
         "/device:CPU:0: /device:OTHER:0 has no kernel that reads it: the host's memory is its "
         "home");
-  CHECK(program.trained(with_others(1)) == program.trained({.allow_soft_placement = true}));
-  Session strict(program.graph, with_others(1, false));
+  CHECK(program.trained(with_other_accelerators(1)) ==
+        program.trained({.allow_soft_placement = true}));
+  Session strict(program.graph, with_other_accelerators(1, false));
   CHECK_THROWS_WITH_AS(strict.run(program.init), doctest::Contains("node: w (VariableV2)"),
                        errors::InvalidArgumentError);
-  missing.clear();
+  missing_kernels.clear();
   Graph graph;
   const auto guard = graph.as_default();
   const auto gpu = tf::device("/gpu:0");
@@ -175,7 +176,7 @@ TEST_CASE("accelerators of two kinds read one variable") {
     const auto control = tf::control_dependencies({added});
     after = w * 10.0F;
   }
-  ConfigProto config = with_others(1);
+  ConfigProto config = with_other_accelerators(1);
   config.simulated.count = 1;
   Session session(graph, config);
   session.run(w.initializer());

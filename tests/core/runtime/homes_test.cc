@@ -17,7 +17,8 @@ namespace {
 constexpr VariableHome kDevice = VariableHome::device;
 
 /// Returns the placement of a node and its reason: "SIM:0: its device is its home (as asked)".
-std::string placed(Session& session, const std::vector<Fetch>& fetches, const std::string& node) {
+std::string placement_and_reason(Session& session, const std::vector<Fetch>& fetches,
+                                 const std::string& node) {
   for (const Placement& placement : session.placements(fetches)) {
     if (placement.node == node) {
       return placement.given.substr(placement.given.find("device:") + 7) + ": " + placement.why;
@@ -26,8 +27,9 @@ std::string placed(Session& session, const std::vector<Fetch>& fetches, const st
   return "";
 }
 
-std::string place_of(Session& session, const Variable& variable) {
-  const std::string text = placed(session, {variable.initializer()}, variable.op().name());
+std::string variable_device(Session& session, const Variable& variable) {
+  const std::string text =
+      placement_and_reason(session, {variable.initializer()}, variable.op().name());
   return text.substr(0, text.find(": "));
 }
 
@@ -56,11 +58,12 @@ TEST_CASE("the update of a variable runs at its home, which no step uploads it t
   const std::string report = session.plan_report(program.fetches, feeds);
   CHECK(report.find("_MeanApplyMomentum [simulated, one pass] Momentum/update_w/ApplyMomentum") !=
         std::string::npos);
-  CHECK(placed(session, {program.train}, "w") ==
+  CHECK(placement_and_reason(session, {program.train}, "w") ==
         "SIM:0: its device is its home (a simulated accelerator stands in for the GPU)");
-  CHECK(placed(session, {program.train}, "b/Momentum") ==
+  CHECK(placement_and_reason(session, {program.train}, "b/Momentum") ==
         "SIM:1: its device is its home (a simulated accelerator stands in for the GPU)");
-  CHECK(placed(session, {program.train}, "Momentum/update_b/ApplyMomentum") == "SIM:1: beside b");
+  CHECK(placement_and_reason(session, {program.train}, "Momentum/update_b/ApplyMomentum") ==
+        "SIM:1: beside b");
   const auto holdings = session.device_holdings(program.fetches, feeds);
   CHECK(holdings[0].variables == 0);
   CHECK(holdings[1].variables == 4);  // w, u and their slots
@@ -93,7 +96,7 @@ TEST_CASE("what belongs to a variable lives with it") {
   CHECK(homes == expected);
   Session session(graph, simulated({.count = 1}));
   for (const Variable& v : tf::global_variables()) {
-    CHECK(place_of(session, v) == (v.home() == kDevice ? "SIM:0" : "CPU:0"));
+    CHECK(variable_device(session, v) == (v.home() == kDevice ? "SIM:0" : "CPU:0"));
   }
 }
 
@@ -129,7 +132,7 @@ TEST_CASE("a home is part of a graph that is exported") {
   tf::import_graph_def(def, {.name = ""});
   Session session(imported, simulated({.count = 1}));
   const Operation assign = imported.get_operation_by_name("w/Assign");
-  CHECK(placed(session, {assign}, "w").starts_with("SIM:0: its device is its home"));
+  CHECK(placement_and_reason(session, {assign}, "w").starts_with("SIM:0: its device is its home"));
 }
 
 TEST_CASE("a home stays what it was, whatever is asked later") {
@@ -142,7 +145,7 @@ TEST_CASE("a home stays what it was, whatever is asked later") {
   }
   Session session(graph, simulated({.count = 2}));
   session.run(w.initializer());
-  CHECK(place_of(session, w) == "SIM:1");
+  CHECK(variable_device(session, w) == "SIM:1");
   Tensor other;
   {
     const auto gpu = tf::device("/gpu:0");
@@ -156,7 +159,7 @@ TEST_CASE("a home stays what it was, whatever is asked later") {
   const Tensor both = graph.get_tensor_by_name("both:0");
   const Tensor sum = w + both;
   CHECK(numbers(session.run(sum)) == std::vector<double>{7, 9});
-  CHECK(placed(session, {sum}, "w") == "SIM:1: its home since an earlier run");
+  CHECK(placement_and_reason(session, {sum}, "w") == "SIM:1: its home since an earlier run");
   ResourceStore& resources = session.resources();
   CHECK_THROWS_WITH_AS(
       resources.variable("w", kHostSpace, float32, {2}, [](std::size_t) { return nullptr; }),
@@ -199,7 +202,7 @@ TEST_CASE("a variable of an accelerator that has no value yet") {
   session.run(twice.initializer());
   CHECK(numbers(session.run(twice)) == std::vector<double>{4, 4});
   CHECK(session.run(sum).item<float>() == 4.0F);
-  CHECK(placed(session, {is_set}, is_set.op().name()) ==
+  CHECK(placement_and_reason(session, {is_set}, is_set.op().name()) ==
         "CPU:0: it asks the session, not the device");
 }
 
@@ -248,7 +251,7 @@ TEST_CASE("a shape that is read from a variable of an accelerator") {
   const Tensor turned = tf::assign(sizes, tf::constant({4, 1}));
   Session session(graph, simulated({.count = 1}));
   session.run(sizes.initializer());
-  CHECK(place_of(session, sizes) == "SIM:0");
+  CHECK(variable_device(session, sizes) == "SIM:0");
   CHECK(session.run(filled).shape() == Shape{2, 3});
   session.run(turned);
   CHECK(session.run(filled).shape() == Shape{4, 1});

@@ -11,7 +11,7 @@
 namespace towerflow::testing {
 
 /// Ops that the accelerators of kind OTHER have no kernel for.
-inline std::set<std::string> missing;
+inline std::set<std::string> missing_kernels;
 
 class OtherBackend final : public SimBackend {
  public:
@@ -20,11 +20,11 @@ class OtherBackend final : public SimBackend {
   const char* kind() const override { return "another accelerator"; }
   MemorySpace space(int device) const override { return 1000 + static_cast<MemorySpace>(device); }
   const KernelEntry* find_kernel(const KernelRequest& request) const override {
-    return missing.contains(request.op->name) ? nullptr : SimBackend::find_kernel(request);
+    return missing_kernels.contains(request.op->name) ? nullptr : SimBackend::find_kernel(request);
   }
 };
 
-inline ConfigProto with_others(int count, bool soft = true) {
+inline ConfigProto with_other_accelerators(int count, bool soft = true) {
   static const bool added = [] {
     add_backend({"OTHER", [](const ConfigProto& config) -> std::shared_ptr<Backend> {
                    const auto wanted = config.device_count.find("OTHER");

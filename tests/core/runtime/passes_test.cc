@@ -10,12 +10,12 @@ namespace {
 using namespace testing;  // NOLINT
 
 struct OnOff {
-  Ran on, off;
+  RunResult on, off;
 };
 
 /// Runs with only `pass` and with no pass, on `devices` CPUs.
-OnOff with_and_without(Graph& graph, const std::vector<Fetch>& fetches, bool PassOptions::*pass,
-                       const Feeds& feeds = {}, int devices = 1) {
+OnOff run_with_and_without(Graph& graph, const std::vector<Fetch>& fetches, bool PassOptions::*pass,
+                           const Feeds& feeds = {}, int devices = 1) {
   const Operation init = global_variables_initializer();
   PassOptions one = only_rewrites();
   one.*pass = true;
@@ -32,10 +32,10 @@ TEST_CASE("passes: what depends on constants alone is computed once") {
   const Tensor x = placeholder(float32, {.shape = Shape{3}});
   const Feeds feeds{{x, random_array<float>({3}, 1)}};
   const Tensor known = sqrt(constant(2.0f) * constant({1.0f, 2.0f, 3.0f}));
-  const OnOff folded = with_and_without(graph, {x + known}, fold, feeds);
+  const OnOff folded = run_with_and_without(graph, {x + known}, fold, feeds);
   CHECK(folded.on.launches == 1);
   CHECK(folded.off.launches == 3);
-  const OnOff fetched = with_and_without(graph, {x + known, known}, fold, feeds);
+  const OnOff fetched = run_with_and_without(graph, {x + known, known}, fold, feeds);
   CHECK(fetched.on.count("Sqrt") == 0);  // a folded value may be fetched
   CHECK(fetched.on.count("Mul") == 0);
 }
@@ -46,20 +46,20 @@ TEST_CASE("passes: random, fed, variable and large values are not folded") {
   const auto guard = graph.as_default();
   const Tensor two = constant(2.0f);
   const Tensor drawn = random_uniform({3}, {.seed = 1}) * two;
-  const OnOff random = with_and_without(graph, {drawn}, fold);
+  const OnOff random = run_with_and_without(graph, {drawn}, fold);
   CHECK(random.on.count("Mul") == 1);
   const Variable w(random_array<float>({3}, 1));
-  CHECK(with_and_without(graph, {w * two}, fold).on.count("Mul") == 1);
+  CHECK(run_with_and_without(graph, {w * two}, fold).on.count("Mul") == 1);
   const Feeds feeds{{two, Array::scalar(3.0f)}};
-  CHECK(with_and_without(graph, {two * two}, fold, feeds).on.count("Mul") == 1);
+  CHECK(run_with_and_without(graph, {two * two}, fold, feeds).on.count("Mul") == 1);
   const Tensor large = zeros({64 * 1024}) + 1.0f;  // four times kFoldedBytes
-  CHECK(with_and_without(graph, {large}, fold).on.count("AddV2") == 1);
+  CHECK(run_with_and_without(graph, {large}, fold).on.count("AddV2") == 1);
   Tensor waits;
   {
     const auto after = control_dependencies({Fetch(assign(w, Array::zeros(float32, {3})))});
     waits = two + two;
   }
-  CHECK(with_and_without(graph, {waits}, fold).on.count("AddV2") == 1);
+  CHECK(run_with_and_without(graph, {waits}, fold).on.count("AddV2") == 1);
 }
 
 TEST_CASE("passes: equal nodes are computed once") {
@@ -68,13 +68,13 @@ TEST_CASE("passes: equal nodes are computed once") {
   const auto guard = graph.as_default();
   const Tensor x = placeholder(float32, {.shape = Shape{4, 4}});
   const Feeds feeds{{x, random_array<float>({4, 4}, 1)}};
-  const OnOff equal = with_and_without(graph, {tanh(x) + exp(tanh(x))}, share, feeds);
+  const OnOff equal = run_with_and_without(graph, {tanh(x) + exp(tanh(x))}, share, feeds);
   CHECK(equal.on.count("Tanh") == 1);
   CHECK(equal.off.count("Tanh") == 2);
   CHECK(equal.on.launches == 3);
   CHECK(equal.off.launches == 4);
   const Tensor a = tanh(x), b = tanh(x);
-  CHECK(with_and_without(graph, {a, b}, share, feeds).on.count("Tanh") == 1);  // both fetched
+  CHECK(run_with_and_without(graph, {a, b}, share, feeds).on.count("Tanh") == 1);  // both fetched
 }
 
 TEST_CASE("passes: nodes that only look equal are not shared") {
@@ -84,7 +84,7 @@ TEST_CASE("passes: nodes that only look equal are not shared") {
   const Tensor x = placeholder(float32, {.shape = Shape{4, 4}});
   const Feeds feeds{{x, random_array<float>({4, 4}, 1)}};
   const auto count = [&](const std::vector<Fetch>& fetches, const char* op) {
-    return with_and_without(graph, fetches, share, feeds, 2).on.count(op);
+    return run_with_and_without(graph, fetches, share, feeds, 2).on.count(op);
   };
   CHECK(count({matmul(x, x), matmul(x, x, {.transpose_b = true})}, "MatMul") == 2);
   Tensor elsewhere;
@@ -116,8 +116,8 @@ TEST_CASE("passes: memory used again keeps values") {
   for (int i = 0; i < 9; ++i) y = tanh(y) * x;
   PassOptions fresh = only_rewrites();
   fresh.reuse_buffers = false;
-  const Ran on = run_with(graph, {y}, only_rewrites(), nullptr, feeds);
-  const Ran off = run_with(graph, {y}, fresh, nullptr, feeds);
+  const RunResult on = run_with(graph, {y}, only_rewrites(), nullptr, feeds);
+  const RunResult off = run_with(graph, {y}, fresh, nullptr, feeds);
   CHECK(same_bits(on, off));
   CHECK(on.launches == off.launches);
   CHECK(on.has("buffers used again"));

@@ -15,10 +15,10 @@ using namespace towerflow;
 namespace {
 
 /// Calls `step` repeatedly on its own thread until stopped. `stop` rethrows an exception of `step`.
-class Beside {
+class BackgroundStepper {
  public:
   template <class F>
-  explicit Beside(F step)
+  explicit BackgroundStepper(F step)
       : thread_([this, step] {
           try {
             while (!stopped_) {
@@ -29,11 +29,11 @@ class Beside {
             error_ = std::current_exception();
           }
         }) {}
-  ~Beside() {
+  ~BackgroundStepper() {
     if (thread_.joinable()) end();
   }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
+  BackgroundStepper(const BackgroundStepper&) = delete;
+  BackgroundStepper& operator=(const BackgroundStepper&) = delete;
 
   /// Waits until the thread has made `times` steps or has failed.
   void wait_for(int times) const {
@@ -72,7 +72,7 @@ TEST_CASE("a session of another thread does not see what why_none tries") {
   const Variable w = tf::get_variable("w", {3}, {.initializer = tf::ones_initializer()});
   const Tensor loss = floored_loss(w);
   const Tensor answer = tf::constant(42);
-  Beside runs([&] {
+  BackgroundStepper runs([&] {
     Session session(graph, {.intra_op_parallelism_threads = 1});  // visits all nodes
     CHECK(session.run(answer).item<int>() == 42);
   });
@@ -117,7 +117,7 @@ TEST_CASE("a session of another thread sees a node when device functions have se
   const auto guard = graph.as_default();
   const Tensor answer = tf::constant(42);
   Session session;
-  Beside runs([&] { CHECK(session.run(answer).item<int>() == 42); });
+  BackgroundStepper runs([&] { CHECK(session.run(answer).item<int>() == 42); });
   const auto chosen = tf::device([](const Operation& op) {
     return op.type() == "Const" ? std::string("/device:CPU:0") : std::string();
   });
@@ -132,7 +132,7 @@ TEST_CASE("set_shape beside a session that plans") {
   const Tensor x = tf::placeholder(tf::float32), y = x * 2.0F;
   Session session;
   std::atomic<int> rows{1};
-  Beside plans([&] {
+  BackgroundStepper plans([&] {
     const int n = rows++ % 60 + 1;
     CHECK(session.run(y, {{x, Array::zeros(float32, {n, 3})}}).shape() == Shape{n, 3});
   });
@@ -152,7 +152,7 @@ TEST_CASE("an output whose shape is in a variable beside a thread that assigns i
   const Tensor back = tf::assign(sizes, tf::constant({2, 3}));
   Session session;
   session.run(sizes.initializer());
-  Beside assigns([&] {
+  BackgroundStepper assigns([&] {
     session.run(turned);
     session.run(back);
   });

@@ -78,7 +78,7 @@ inline ConfigProto simulated(SimulatedDevices devices) {
 }
 
 /// Returns the losses of three steps and the variables after them.
-inline std::vector<Array> trained(Program& program, const ConfigProto& config) {
+inline std::vector<Array> train_three_steps(Program& program, const ConfigProto& config) {
   Session session(program.graph, config);
   session.run(program.init);
   std::vector<Array> all;
@@ -130,7 +130,7 @@ struct Runtime {
       frame.take_results(results);
     } catch (...) {
       frame.end(arenas);
-      arenas.drop_idle();  // frees the memory, so that sanitizers see a late use of it
+      arenas.free_idle_blocks();  // frees the memory, so that sanitizers see a late use of it
       throw;
     }
     frame.end(arenas);
@@ -145,7 +145,7 @@ struct Runtime {
   Workers workers;
 };
 
-struct Injected : std::runtime_error {
+struct InjectedError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 

@@ -19,7 +19,7 @@ def signs(size):
                      for k in range(PROJECTIONS)])
 
 
-def nine(value):
+def round_to_nine_digits(value):
     return float("%.9g" % value)
 
 
@@ -29,9 +29,9 @@ def summary(tensor):
     wide = flat.astype(np.float64)
     where = generator.integers(PROBE_STREAM, [PROBES], flat.size, np.int64)
     return {
-        "norm": nine(np.sqrt(np.sum(wide * wide))),
-        "sum": nine(np.sum(wide)),
-        "projections": [nine(p) for p in signs(flat.size) @ wide],
+        "norm": round_to_nine_digits(np.sqrt(np.sum(wide * wide))),
+        "sum": round_to_nine_digits(np.sum(wide)),
+        "projections": [round_to_nine_digits(p) for p in signs(flat.size) @ wide],
         "probes": [float(str(x)) for x in flat[where]],
     }
 

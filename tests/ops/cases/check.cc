@@ -27,7 +27,7 @@ bool is_random(const std::set<std::string>& ops) {
 }
 
 /// Returns whether kernels can be launched one by one. Effects of queues and files need a session.
-bool is_walked(const PlanGraph& graph) {
+bool can_launch_kernels(const PlanGraph& graph) {
   return std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const PlanNode& node) {
     return node.op->effect == Effect::stateful || node.op->effect == Effect::io;
   });
@@ -78,16 +78,16 @@ class Checker {
   std::vector<Array> run_kernels(const std::vector<Array>& arrays, bool unknown) {
     BuiltCase built(case_, {.dtype = dtype_, .device = device_, .unknown_shapes = unknown});
     PlanGraph graph = plan_case(built, arrays);
-    if (!is_walked(graph)) {
+    if (!can_launch_kernels(graph)) {
       for (const PlanNode& node : graph.nodes) report_.ops.insert(node.op->name);
       return {};
     }
     place_case(graph, built, devices_);
     PlanGraph rewritten = rewrite_case(graph, devices_);
-    const Walked plain =
+    const WalkResult plain =
         run_nodes(std::move(graph), arrays, devices_, WalkKernels::all, case_.tolerance);
     take(plain);
-    const Walked fused =
+    const WalkResult fused =
         run_nodes(std::move(rewritten), arrays, devices_, WalkKernels::all, case_.tolerance);
     take(fused);
     std::vector<Array> values = plain.values;
@@ -96,7 +96,7 @@ class Checker {
     return values;
   }
 
-  void take(const Walked& found) {
+  void take(const WalkResult& found) {
     report_.ops.insert(found.ops.begin(), found.ops.end());
     report_.kernels.insert(found.kernels.begin(), found.kernels.end());
     report_.in_place += found.in_place;

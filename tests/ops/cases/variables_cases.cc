@@ -25,7 +25,7 @@ CaseResults values_after(const Operation& update, const std::vector<Variable>& v
 }
 
 /// Returns the same in Python, after lines that define `update` and `kept`.
-std::string and_read(const std::string& lines) {
+std::string append_reads(const std::string& lines) {
   return kVariable + lines +
          "\nwith tf.control_dependencies([update]):\n"
          "  result = [tf.identity(one.read_value()) for one in kept]";
@@ -70,7 +70,7 @@ void add_assign_cases(std::vector<OpCase>& cases) {
                const Variable v = ones_variable(t.dtype);
                return values_after(call(v, t).op(), {v});
              },
-         .python = and_read(std::string("update = ") + write.python + ".op\nkept = [v]"),
+         .python = append_reads(std::string("update = ") + write.python + ".op\nkept = [v]"),
          .gradients = CaseGradients::none});
   }
   cases.push_back({.name = "CountUpTo",
@@ -136,9 +136,10 @@ CaseResults step(const Rule& rule, const Gradient& gradient, const Variable& v) 
 
 /// Returns a step of `rule` in Python, with the gradient given by a Python expression.
 std::string python_step(const Rule& rule, const std::string& gradient) {
-  return and_read(std::string("optimizer = ") + rule.python + "\ngradient = " + gradient +
-                  "\nupdate = optimizer.apply_gradients([(gradient, v)])"
-                  "\nkept = [v] + [optimizer.get_slot(v, s) for s in optimizer.get_slot_names()]");
+  return append_reads(
+      std::string("optimizer = ") + rule.python + "\ngradient = " + gradient +
+      "\nupdate = optimizer.apply_gradients([(gradient, v)])"
+      "\nkept = [v] + [optimizer.get_slot(v, s) for s in optimizer.get_slot_names()]");
 }
 
 void add_update_cases(std::vector<OpCase>& cases) {
@@ -191,7 +192,7 @@ void add_update_cases(std::vector<OpCase>& cases) {
         const Variable v = ones_variable(t.dtype);
         return values_after(tf::assign_sub(v, (v - t.x) * 0.25).op(), {v});
       },
-      and_read("update = tf.assign_sub(v, (v - x) * 0.25).op\nkept = [v]"));
+      append_reads("update = tf.assign_sub(v, (v - x) * 0.25).op\nkept = [v]"));
   cases.push_back({.name = "_MeanOfN",
                    .inputs = {random_input({4, 2}), random_input({4, 2})},
                    .call =

@@ -41,7 +41,7 @@ class LateBuffers final : public LateOutputs {
 };
 
 /// Operands and results after one launch of a kernel.
-struct Launched {
+struct LaunchResult {
   std::vector<Array> inputs;
   std::vector<Array> outputs;
 };
@@ -51,7 +51,7 @@ class Walker {
   Walker(PlanGraph graph, const DeviceSet& devices, WalkKernels kernels, double tolerance)
       : graph_(std::move(graph)), devices_(devices), kernels_(kernels), tolerance_(tolerance) {}
 
-  Walked run(const std::vector<Array>& feeds) {
+  WalkResult run(const std::vector<Array>& feeds) {
     for (PlanNode& node : graph_.nodes) {
       if (node.dead) continue;
       if (node.feed >= 0) {
@@ -73,7 +73,7 @@ class Walker {
  private:
   /// Returns the value of a tensor. For a reference it is the current value of its variable.
   const Array& value(ValueId at) const {
-    const int variable = graph_.spec(at).is_ref ? graph_.variable_behind(at) : -1;
+    const int variable = graph_.spec(at).is_ref ? graph_.root_variable(at) : -1;
     if (variable >= 0) return graph_.nodes[static_cast<std::size_t>(variable)].values[0];
     return graph_.node(at).values[static_cast<std::size_t>(at.output)];
   }
@@ -82,7 +82,7 @@ class Walker {
     walked_.ops.insert(node.op->name);
     if (node.op->effect == Effect::variable) {
       node.values = {Array::zeros(node.outputs[0].dtype, node.outputs[0].shape)};
-      variables_of(node);
+      register_variable(node);
       return;
     }
     const bool known = node.op->effect == Effect::pure && !node.outputs.empty() &&
@@ -96,15 +96,15 @@ class Walker {
       if (known) return;
       kernel_for(graph_, node, devices_[node.device]);  // throws, naming what is missing
     }
-    const Launched last = launch(node, *entries.back(), request);
+    const LaunchResult last = launch(node, *entries.back(), request);
     for (std::size_t i = 0; i + 1 < entries.size(); ++i) {
       compare(node, *entries[i], launch(node, *entries[i], request), last);
     }
-    keep(node, last);
+    store_results(node, last);
   }
 
   /// Registers a variable with the resource store.
-  void variables_of(const PlanNode& node) {
+  void register_variable(const PlanNode& node) {
     resources_.variable(
         node.origin->name, kHostSpace, node.outputs[0].dtype, node.outputs[0].shape,
         [](std::size_t bytes) {
@@ -133,14 +133,15 @@ class Walker {
     return all;
   }
 
-  Launched launch(const PlanNode& node, const KernelEntry& entry, const KernelRequest& request) {
+  LaunchResult launch(const PlanNode& node, const KernelEntry& entry,
+                      const KernelRequest& request) {
     walked_.kernels.insert(fmt::format("{}: {}", node.op->name, entry.label));
     const auto kernel = prepare_kernel(entry, request);
-    Launched first = launch_once(node, entry, *kernel, 0x00);
+    LaunchResult first = launch_once(node, entry, *kernel, 0x00);
     // Bytes that a kernel does not write differ the second time.
     const bool repeats = node.op->effect == Effect::pure;
     if (kernels_ == WalkKernels::all && repeats) {
-      const Launched second = launch_once(node, entry, *kernel, 0x5a);
+      const LaunchResult second = launch_once(node, entry, *kernel, 0x5a);
       for (std::size_t i = 0; i < first.outputs.size(); ++i) {
         if (first.outputs[i] == second.outputs[i]) continue;
         problem(node, entry,
@@ -156,7 +157,7 @@ class Walker {
   /// Launches with a result in the memory of an operand, as a plan does if nobody reads the operand
   /// later. The bits must be those of `expected`.
   void launch_in_place(const PlanNode& node, const KernelEntry& entry, const PreparedKernel& kernel,
-                       const InPlacePair& pair, const Launched& expected) {
+                       const InPlacePair& pair, const LaunchResult& expected) {
     const auto output = static_cast<std::size_t>(pair.output);
     const Array& result = expected.outputs[output];
     const ValueId operand = node.inputs[static_cast<std::size_t>(pair.input)];
@@ -164,7 +165,7 @@ class Walker {
         value(operand).dtype() == DType::string || value(operand).bytes() != result.bytes()) {
       return;
     }
-    const Launched found = launch_once(node, entry, kernel, 0x5a, &pair);
+    const LaunchResult found = launch_once(node, entry, kernel, 0x5a, &pair);
     for (std::size_t i = 0; i < found.outputs.size(); ++i) {
       if (found.outputs[i] == expected.outputs[i]) continue;
       problem(node, entry,
@@ -174,8 +175,9 @@ class Walker {
     ++walked_.in_place;
   }
 
-  Launched launch_once(const PlanNode& node, const KernelEntry& entry, const PreparedKernel& kernel,
-                       int byte, const InPlacePair* shared = nullptr) {
+  LaunchResult launch_once(const PlanNode& node, const KernelEntry& entry,
+                           const PreparedKernel& kernel, int byte,
+                           const InPlacePair* shared = nullptr) {
     const Device& device = devices_[node.device];
     const Device& host = devices_[devices_.host()];
     std::vector<std::unique_ptr<GuardedBuffer>> inputs, outputs(node.outputs.size());
@@ -222,11 +224,11 @@ class Walker {
     return collect(node, entry, inputs, outputs, workspace, shared);
   }
 
-  Launched collect(const PlanNode& node, const KernelEntry& entry,
-                   const std::vector<std::unique_ptr<GuardedBuffer>>& inputs,
-                   const std::vector<std::unique_ptr<GuardedBuffer>>& outputs,
-                   const GuardedBuffer& workspace, const InPlacePair* shared) {
-    Launched launched;
+  LaunchResult collect(const PlanNode& node, const KernelEntry& entry,
+                       const std::vector<std::unique_ptr<GuardedBuffer>>& inputs,
+                       const std::vector<std::unique_ptr<GuardedBuffer>>& outputs,
+                       const GuardedBuffer& workspace, const InPlacePair* shared) {
+    LaunchResult launched;
     const auto look = [&](const GuardedBuffer& buffer, const std::string& what) {
       const std::string damage = buffer.damage_text();
       if (!damage.empty()) problem(node, entry, fmt::format("{}: wrote {}", what, damage));
@@ -261,8 +263,8 @@ class Walker {
     return launched;
   }
 
-  void compare(const PlanNode& node, const KernelEntry& entry, const Launched& found,
-               const Launched& expected) {
+  void compare(const PlanNode& node, const KernelEntry& entry, const LaunchResult& found,
+               const LaunchResult& expected) {
     const auto check = [&](const std::vector<Array>& a, const std::vector<Array>& b,
                            const char* what) {
       for (std::size_t i = 0; i < a.size(); ++i) {
@@ -281,10 +283,10 @@ class Walker {
   }
 
   /// Stores the results of a node and the variables that it wrote.
-  void keep(PlanNode& node, const Launched& launched) {
+  void store_results(PlanNode& node, const LaunchResult& launched) {
     for (const int input : node.op->written) {
       const ValueId at = node.inputs[static_cast<std::size_t>(input)];
-      const int variable = graph_.variable_behind(at);
+      const int variable = graph_.root_variable(at);
       if (variable < 0) continue;
       graph_.nodes[static_cast<std::size_t>(variable)].values = {
           launched.inputs[static_cast<std::size_t>(input)]};
@@ -307,13 +309,13 @@ class Walker {
   WalkKernels kernels_;
   double tolerance_;
   ResourceStore resources_;
-  Walked walked_;
+  WalkResult walked_;
 };
 
 }  // namespace
 
-Walked run_nodes(PlanGraph graph, const std::vector<Array>& feeds, const DeviceSet& devices,
-                 WalkKernels kernels, double tolerance) {
+WalkResult run_nodes(PlanGraph graph, const std::vector<Array>& feeds, const DeviceSet& devices,
+                     WalkKernels kernels, double tolerance) {
   return Walker(std::move(graph), devices, kernels, tolerance).run(feeds);
 }
 

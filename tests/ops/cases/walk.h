@@ -10,7 +10,7 @@
 namespace towerflow::testing {
 
 /// The results of walking a graph.
-struct Walked {
+struct WalkResult {
   std::vector<Array> values;          ///< of the fetches
   std::set<std::string> ops;          ///< of computed nodes
   std::set<std::string> kernels;      ///< "Cumsum: rows" for each kernel that ran
@@ -29,7 +29,7 @@ enum class WalkKernels {
 /// around them, must not change operands it only reads, and must agree with the other kernels of
 /// its op. `feeds` are the values of fed nodes, in their order; `tolerance` is that of
 /// `difference`.
-Walked run_nodes(PlanGraph graph, const std::vector<Array>& feeds, const DeviceSet& devices,
-                 WalkKernels kernels, double tolerance);
+WalkResult run_nodes(PlanGraph graph, const std::vector<Array>& feeds, const DeviceSet& devices,
+                     WalkKernels kernels, double tolerance);
 
 }  // namespace towerflow::testing

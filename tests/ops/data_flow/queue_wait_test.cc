@@ -67,7 +67,7 @@ TEST_CASE("a dequeue waits for an element, an enqueue for room") {
   CHECK(session.run(n.size).item<std::int32_t>() == 1);
 }
 
-TEST_CASE("closing lets what waits to get in still in, unless it cancels it") {
+TEST_CASE("closing lets waiting enqueues finish, unless it cancels them") {
   for (const bool cancels : {false, true}) {
     CAPTURE(cancels);
     Numbers n(1);
@@ -92,7 +92,7 @@ TEST_CASE("closing lets what waits to get in still in, unless it cancels it") {
   }
 }
 
-TEST_CASE("closing ends dequeues that wait, and leaves what they had hoped for") {
+TEST_CASE("closing ends waiting dequeues and keeps the elements they wanted") {
   Numbers n(8);
   const Components three = n.queue.dequeue_many(3);
   Session session(n.graph);

@@ -23,10 +23,11 @@ namespace {
 
 using namespace testing;  // NOLINT
 
-Ran fused(Graph& graph, const std::vector<Fetch>& fetches, const Operation* init = nullptr) {
+RunResult fused(Graph& graph, const std::vector<Fetch>& fetches, const Operation* init = nullptr) {
   return run_with(graph, fetches, only_rewrites("elementwise"), init);
 }
-Ran run_plain(Graph& graph, const std::vector<Fetch>& fetches, const Operation* init = nullptr) {
+RunResult run_plain(Graph& graph, const std::vector<Fetch>& fetches,
+                    const Operation* init = nullptr) {
   return run_with(graph, fetches, only_rewrites(), init);
 }
 
@@ -43,7 +44,7 @@ void check_chain(const Shape& shape) {
   const Tensor x = random_tensor<T>(shape, 1), y = random_tensor<T>(shape, 2);
   const Tensor half = tensor_of(Array::scalar(T(0.5)));
   const Tensor z = nn::relu(tanh(x * half + y) - sigmoid(half - y));
-  const Ran one = fused(graph, {z}), many = run_plain(graph, {z});
+  const RunResult one = fused(graph, {z}), many = run_plain(graph, {z});
   CHECK(one.has("  _Elementwise [pieces]"));
   CHECK(one.has("rewrite: elementwise chain applied"));
   CHECK(one.launches == 1);
@@ -70,7 +71,7 @@ TEST_CASE("elementwise: rows, columns and numbers are repeated") {
     if (small.rank() == 4) full = Shape{1, 70, 9, 33};
     const Tensor x = random_tensor<float>(full, 1), b = random_tensor<float>(small, 2);
     for (const Tensor& z : {square(x - b) + b, square(b - x) * b, exp(maximum(b, x) / b)}) {
-      const Ran one = fused(graph, {z});
+      const RunResult one = fused(graph, {z});
       CHECK(one.launches == 1);
       CHECK(same_bits(one, run_plain(graph, {z})));
     }
@@ -82,7 +83,7 @@ TEST_CASE("elementwise: both operands of a step may be repeated") {
   const auto guard = graph.as_default();
   const Tensor row = random_tensor<float>({1, 130}, 1), column = random_tensor<float>({70, 1}, 2);
   const Tensor z = tanh(row * column) + row;
-  const Ran one = fused(graph, {z});
+  const RunResult one = fused(graph, {z});
   CHECK(one.launches == 1);
   CHECK(same_bits(one, run_plain(graph, {z})));
 }
@@ -100,7 +101,7 @@ TEST_CASE("elementwise: comparisons, choices, casts, biases and sums of many are
   const Tensor sum = add_n({x, negative(y), x * y, y});
   for (const Tensor& z : {bytes, chosen, by_number, pixels / 255.0 - 0.5, wide, biased, sum}) {
     CAPTURE(z.name());
-    const Ran one = fused(graph, {z});
+    const RunResult one = fused(graph, {z});
     CHECK(one.launches == 1);
     CHECK(one.count("_Elementwise") == 1);
     CHECK(same_bits(one, run_plain(graph, {z})));
@@ -115,7 +116,7 @@ TEST_CASE("elementwise: gradients of chains have the same bits in fewer launches
     const Tensor y = tanh(square(sigmoid(x * w) + x) / (abs(w) + 1.5)) * exp(-x);
     const auto gradient = gradients(reduce_sum(y), {x, w});
     const std::vector<Fetch> fetches{y, gradient[0]->dense(), gradient[1]->dense()};
-    const Ran one = fused(graph, fetches), many = run_plain(graph, fetches);
+    const RunResult one = fused(graph, fetches), many = run_plain(graph, fetches);
     CHECK(one.has("  _Elementwise ["));
     CHECK(one.launches * 2 < many.launches);
     CHECK(same_bits(one, many));
@@ -128,7 +129,7 @@ TEST_CASE("elementwise: a result that only the chain reads, though twice, is ins
   const Tensor x = random_tensor<float>({2000}, 1);
   const Tensor s = sigmoid(x), t = tanh(s * s);
   const Tensor z = t * s + t;
-  const Ran one = fused(graph, {z});
+  const RunResult one = fused(graph, {z});
   CHECK(one.launches == 1);
   CHECK(same_bits(one, run_plain(graph, {z})));
 }
@@ -141,12 +142,12 @@ TEST_CASE("elementwise: one op alone, and a result that others read, stay") {
   CHECK(fused(graph, {s}).count("Tanh") == 1);
   const Tensor z = s + 1.0;
   CHECK(fused(graph, {z}).launches == 1);
-  const Ran fetched = fused(graph, {z, s});
+  const RunResult fetched = fused(graph, {z, s});
   CHECK(fetched.launches == 2);
   CHECK(fetched.count("_Elementwise") == 0);
   CHECK(same_bits(fetched, run_plain(graph, {z, s})));
   const Tensor total = reduce_sum(s);
-  const Ran read = fused(graph, {z, total});
+  const RunResult read = fused(graph, {z, total});
   CHECK(read.count("Tanh") == 1);
   CHECK(same_bits(read, run_plain(graph, {z, total})));
   // s is fetched as an operation, without its value.
@@ -157,7 +158,7 @@ TEST_CASE("elementwise: a result of another shape, and integers, stay") {
   Graph graph;
   const auto guard = graph.as_default();
   const Tensor row = tanh(random_tensor<float>({30}, 1));
-  const Ran ran = fused(graph, {row * random_tensor<float>({20, 30}, 2)});
+  const RunResult ran = fused(graph, {row * random_tensor<float>({20, 30}, 2)});
   CHECK(ran.launches == 2);
   CHECK(ran.count("_Elementwise") == 0);
   const Tensor i = tensor_of(random_array<std::int32_t>({30}, 1));
@@ -178,7 +179,7 @@ TEST_CASE("elementwise: what waits by control stays, what is waited for too") {
     const auto after = control_dependencies({Fetch(assign(w, x * 1.0))});
     inner = tanh(x);
   }
-  const Ran waits = fused(graph, {inner + 1.0}, &init);
+  const RunResult waits = fused(graph, {inner + 1.0}, &init);
   CHECK(waits.count("Tanh") == 1);
   const Tensor awaited = exp(x), reader = awaited * 2.0;
   Tensor last;
@@ -186,7 +187,7 @@ TEST_CASE("elementwise: what waits by control stays, what is waited for too") {
     const auto after = control_dependencies({Fetch(awaited)});
     last = reduce_sum(x);
   }
-  const Ran ran = fused(graph, {reader, last}, &init);
+  const RunResult ran = fused(graph, {reader, last}, &init);
   CHECK(ran.count("Exp") == 1);
   CHECK(same_bits(ran, run_plain(graph, {reader, last}, &init)));
 }
@@ -200,7 +201,7 @@ TEST_CASE("elementwise: a variable is read before it is written, as on the tape"
   const Tensor early = w * 2.0;
   const Tensor changed = assign(w, x);
   const Tensor z = early + x;
-  const Ran ran = fused(graph, {z, changed}, &init);
+  const RunResult ran = fused(graph, {z, changed}, &init);
   CHECK(ran.count("Mul") == 1);
   CHECK(same_bits(ran, run_plain(graph, {z, changed}, &init)));
   CHECK(fused(graph, {z}, &init).launches == 1);
@@ -219,7 +220,7 @@ TEST_CASE("elementwise: a chain stays on its device") {
     const auto on = device("/cpu:1");
     second = exp(first - 1.0);
   }
-  const Ran ran = run_with(graph, {second}, only_rewrites("elementwise"), nullptr, {}, 2);
+  const RunResult ran = run_with(graph, {second}, only_rewrites("elementwise"), nullptr, {}, 2);
   CHECK(ran.count("_Elementwise") == 2);
   CHECK(same_bits(ran, run_with(graph, {second}, only_rewrites(), nullptr, {}, 2)));
 }
@@ -233,14 +234,14 @@ TEST_CASE("elementwise: known values stay inputs, shapes found late stay unfused
   passes.fold_constants = true;
   for (const std::int64_t rows : {1, 3, 0}) {
     const Feeds feeds{{x, random_array<float>({rows, 4}, 1)}};
-    const Ran ran = run_with(graph, {z}, passes, nullptr, feeds);
+    const RunResult ran = run_with(graph, {z}, passes, nullptr, feeds);
     CHECK(ran.launches == 1);
     CHECK(same_bits(ran, run_with(graph, {z}, only_rewrites(), nullptr, feeds)));
   }
   const Tensor shape = placeholder(DType::int32, {.shape = Shape{2}});
   const Tensor late = tanh(reshape(random_tensor<float>({9}, 2), shape)) * 2.0;
   const Feeds feeds{{shape, Array::of<std::int32_t>({2}, {3, 3})}};
-  const Ran ran = run_with(graph, {late}, passes, nullptr, feeds);
+  const RunResult ran = run_with(graph, {late}, passes, nullptr, feeds);
   CHECK(ran.count("_Elementwise") == 0);
   CHECK(ran.has("  Tanh ["));
   CHECK(ran.values[0].shape() == Shape{3, 3});
@@ -263,7 +264,7 @@ TEST_CASE("elementwise: an op of the program's own ends a chain") {
   const Tensor x = random_tensor<float>({30}, 1);
   const Tensor own =
       graph.add({.op = "TestChainOwn", .name = "own", .inputs = {tanh(x * 2.0)}}).output(0);
-  const Ran ran = fused(graph, {exp(own) - 1.0});
+  const RunResult ran = fused(graph, {exp(own) - 1.0});
   CHECK(ran.count("_Elementwise") == 2);
   CHECK(same_bits(ran, run_plain(graph, {exp(own) - 1.0})));
 }
@@ -273,7 +274,7 @@ TEST_CASE("elementwise: chains have a largest length") {
   const auto guard = graph.as_default();
   Tensor z = random_tensor<float>({30}, 1);
   for (int i = 0; i < 200; ++i) z = z * 0.5 + 0.25;
-  const Ran one = fused(graph, {z}), many = run_plain(graph, {z});
+  const RunResult one = fused(graph, {z}), many = run_plain(graph, {z});
   CHECK(many.launches == 400);
   CHECK(one.launches <= 8);
   CHECK(same_bits(one, many));

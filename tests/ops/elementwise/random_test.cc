@@ -138,11 +138,11 @@ void check_graph(unsigned seed, DType dtype, bool with_gradient, int& fused_ones
     const auto gradient = gradients(reduce_sum(made.last()), {made.first()});
     if (gradient[0]) fetches.push_back(gradient[0]->dense());
   }
-  const Ran plain = run_with(graph, fetches, only_rewrites());
-  const Ran one = run_with(graph, fetches, only_rewrites("elementwise"));
+  const RunResult plain = run_with(graph, fetches, only_rewrites());
+  const RunResult one = run_with(graph, fetches, only_rewrites("elementwise"));
   PassOptions all;
   all.fold_constants = false;
-  const Ran everything = run_with(graph, fetches, all);
+  const RunResult everything = run_with(graph, fetches, all);
   CHECK(same_bits(one, plain));
   CHECK(same_bits(everything, plain));
   CHECK(one.launches <= plain.launches);

@@ -17,7 +17,7 @@ namespace {
 using testing::numbers;
 
 /// One line of golden/cumsum.txt.
-struct Recorded {
+struct GoldenCase {
   DType dtype = DType::invalid;
   int axis = 0;
   bool exclusive = false, reverse = false;
@@ -41,17 +41,17 @@ Array parsed(DType dtype, const Shape& shape, const std::string& text) {
   return array;
 }
 
-std::vector<Recorded> recorded() {
+std::vector<GoldenCase> recorded() {
   const std::vector<std::pair<std::string, DType>> dtypes = {
       {"float32", float32}, {"float64", float64}, {"int32", int32},  {"int8", int8},
       {"uint8", uint8},     {"int64", int64},     {"uint16", uint16}};
-  std::vector<Recorded> cases;
+  std::vector<GoldenCase> cases;
   std::ifstream file("tests/ops/math/golden/cumsum.txt");
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
     std::string name, sizes, how, x, y;
     for (std::string* field : {&name, &sizes, &how, &x, &y}) std::getline(fields, *field, ';');
-    Recorded made;
+    GoldenCase made;
     for (const auto& [known, dtype] : dtypes) {
       if (known == name) made.dtype = dtype;
     }
@@ -82,7 +82,7 @@ bool bits_match(const Array& a, const Array& b) {
 TEST_CASE("what TensorFlow computes") {
   const auto cases = recorded();
   REQUIRE(cases.size() == 147);
-  for (const Recorded& c : cases) {
+  for (const GoldenCase& c : cases) {
     CAPTURE(dtype_name(c.dtype));
     CAPTURE(c.x.shape().text());
     CAPTURE(c.axis);

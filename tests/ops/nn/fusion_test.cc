@@ -23,7 +23,7 @@ namespace {
 using namespace testing;  // NOLINT
 
 /// Runs with the rewrites of layers on or off.
-Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused) {
+RunResult run(Graph& graph, const std::vector<Fetch>& fetches, bool fused) {
   PassOptions passes;
   passes.fold_constants = false;
   passes.skipped_rewrites = {"elementwise"};
@@ -31,7 +31,7 @@ Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused) {
   return run_with(graph, fetches, passes);
 }
 
-bool contains(const Ran& ran, const char* part) { return ran.has(part); }
+bool contains(const RunResult& ran, const char* part) { return ran.has(part); }
 
 TEST_CASE("fusion: convolution, bias and relu are one kernel") {
   Graph graph;
@@ -40,13 +40,13 @@ TEST_CASE("fusion: convolution, bias and relu are one kernel") {
   const Tensor conv = nn::conv2d(x, random_array<float>({3, 3, 3, 20}, 2), 1, "SAME");
   const Tensor biased = nn::bias_add(conv, random_array<float>({20}, 3));
   const Tensor y = nn::relu(biased);
-  const Ran one = run(graph, {y}, true), three = run(graph, {y}, false);
+  const RunResult one = run(graph, {y}, true), three = run(graph, {y}, false);
   CHECK(contains(one, "_FusedConv2D [oneDNN]"));
   CHECK(one.launches == 1);
   CHECK(three.launches == 3);
   CHECK(relative_error<float, float>(one.values[0], three.values[0]) <= 1e-6);
 
-  const Ran kept = run(graph, {y, biased}, true);
+  const RunResult kept = run(graph, {y, biased}, true);
   CHECK(kept.launches == 2);  // the value before the relu is fetched too
   CHECK(kept.values[0] == one.values[0]);
   CHECK(contains(run(graph, {y, conv}, true), "  Conv2D [oneDNN]"));
@@ -62,7 +62,7 @@ TEST_CASE("fusion: NaN survives the fused relu") {
   const Tensor flat = reshape(tensor_of(x), {16, 16});
   const Tensor z =
       nn::relu(matmul(flat, random_array<float>({16, 8}, 2)) + random_array<float>({8}, 3));
-  const Ran ran = run(graph, {y, z}, true);
+  const RunResult ran = run(graph, {y, z}, true);
   CHECK(ran.launches == 2);
   for (const Array& value : ran.values) {
     CHECK(std::isnan(value.data<float>()[0]));
@@ -97,7 +97,7 @@ TEST_CASE("fusion: gradients of pooling, relu and bias are one kernel with the s
     const Tensor loss = reduce_sum(y * tensor_of(random_array<float>(y.shape(), 3)));
     const auto gradient = gradients(loss, {x, bias});
     const std::vector<Fetch> fetches{gradient[0]->dense(), gradient[1]->dense()};
-    const Ran one = run(graph, fetches, true), three = run(graph, fetches, false);
+    const RunResult one = run(graph, fetches, true), three = run(graph, fetches, false);
     CHECK(contains(one, "_MaxPoolReluGrad [simd]"));
     CHECK_FALSE(contains(one, "  ReluGrad ["));
     CHECK_FALSE(contains(one, "  BiasAddGrad ["));
@@ -114,7 +114,7 @@ TEST_CASE("fusion: product, bias and relu are one kernel with the same bits") {
     const Tensor a = tensor_of(random_array<float>({64, inner}, 1));
     const Tensor product = matmul(a, random_array<float>({inner, columns}, 2));
     const Tensor y = nn::relu(product + random_array<float>({columns}, 3));
-    const Ran one = run(graph, {y}, true), three = run(graph, {y}, false);
+    const RunResult one = run(graph, {y}, true), three = run(graph, {y}, false);
     CHECK(contains(one, "_FusedMatMul [oneDNN]"));
     CHECK(one.launches == 1);
     CHECK(three.launches == 3);

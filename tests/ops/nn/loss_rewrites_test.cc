@@ -23,7 +23,8 @@ constexpr const char* kPlain = "SparseSoftmaxCrossEntropyWithLogits";
 constexpr const char* kScaled = "_ScaledSparseSoftmaxCrossEntropy";
 
 /// Runs with all passes, or with all but the rewrites of layers and elementwise ops.
-Ran run(Graph& graph, const std::vector<Fetch>& fetches, bool fused, const Feeds& feeds = {}) {
+RunResult run(Graph& graph, const std::vector<Fetch>& fetches, bool fused,
+              const Feeds& feeds = {}) {
   PassOptions passes;
   if (!fused) passes.skipped_rewrites = {"layers", "elementwise"};
   return run_with(graph, fetches, passes, nullptr, feeds);
@@ -62,8 +63,8 @@ TEST_CASE("rewrites: loss and gradient of a cross entropy are one pass") {
           {.labels = cast(net.labels, DType::int64), .logits = net.logits}));
       const auto gradient = gradients(loss, {net.logits});
       const std::vector<Fetch> fetches{loss, tanh(gradient[0]->dense())};
-      const Ran on = run(graph, fetches, true, net.feeds);
-      const Ran off = run(graph, fetches, false, net.feeds);
+      const RunResult on = run(graph, fetches, true, net.feeds);
+      const RunResult off = run(graph, fetches, false, net.feeds);
       CHECK(on.count(kScaled) == 1);
       CHECK(on.launches == 3);  // the fused loss, the mean and tanh
       CHECK(on.count("Cast") == 0);
@@ -84,13 +85,13 @@ TEST_CASE("rewrites: a cross entropy stays when others read its parts") {
       nn::sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = net.logits});
   const auto gradient = gradients(reduce_mean(losses), {net.logits});
   const Tensor inside = losses.op().output(1);
-  const Ran read = run(graph, {gradient[0]->dense(), inside, labels}, true, net.feeds);
+  const RunResult read = run(graph, {gradient[0]->dense(), inside, labels}, true, net.feeds);
   CHECK(read.count(kScaled) == 0);
   CHECK(read.count("Cast") == 1);
   CHECK(same_bits(read, run(graph, {gradient[0]->dense(), inside, labels}, false, net.feeds)));
   // The gradient of the losses is known only at run time.
   const auto squared = gradients(reduce_sum(square(losses)), {net.logits});
-  const Ran late = run(graph, {squared[0]->dense()}, true, net.feeds);
+  const RunResult late = run(graph, {squared[0]->dense()}, true, net.feeds);
   CHECK(late.count(kScaled) == 0);
   CHECK(same_bits(late, run(graph, {squared[0]->dense()}, false, net.feeds)));
 }
@@ -117,7 +118,8 @@ TEST_CASE("rewrites: a cross entropy written by hand is left as it is") {
   const Classifier net = classifier(DType::int32, 5);
   const Tensor wanted = tensor_of(random_array<float>({5, 7}, 3));
   const Tensor loss = -reduce_sum(wanted * log(nn::softmax(net.logits)), -1);
-  const Ran on = run(graph, {loss}, true, net.feeds), off = run(graph, {loss}, false, net.feeds);
+  const RunResult on = run(graph, {loss}, true, net.feeds),
+                  off = run(graph, {loss}, false, net.feeds);
   CHECK(on.count("Softmax") == 1);
   CHECK_FALSE(on.has("CrossEntropy"));
   CHECK(on.count("_Elementwise") == 1);  // only the log and the product
@@ -136,7 +138,8 @@ TEST_CASE("rewrites: pooling before and after a relu, and their gradients") {
                                   : nn::relu(nn::max_pool(x, 2, 2, "SAME"));
       const auto gradient = gradients(reduce_sum(square(y)), {x});
       const std::vector<Fetch> fetches{y, gradient[0]->dense()};
-      const Ran on = run(graph, fetches, true, feeds), off = run(graph, fetches, false, feeds);
+      const RunResult on = run(graph, fetches, true, feeds),
+                      off = run(graph, fetches, false, feeds);
       CHECK(on.count("_MaxPoolReluGrad") == (relu_first ? 1 : 0));
       CHECK(off.count("MaxPoolGrad") == 1);
       CHECK(on.launches < off.launches);
@@ -156,8 +159,8 @@ TEST_CASE("passes: nobody computes the data gradient of a first layer, unless it
   const std::vector<Fetch> fetches{gradient[0]->dense()};
   PassOptions without;
   without.drop_unread = false;
-  const Ran on = run_with(graph, fetches, {}, nullptr, feeds);
-  const Ran off = run_with(graph, fetches, without, nullptr, feeds);
+  const RunResult on = run_with(graph, fetches, {}, nullptr, feeds);
+  const RunResult off = run_with(graph, fetches, without, nullptr, feeds);
   CHECK(on.count("Conv2DBackpropInput") == 0);
   CHECK(off.count("Conv2DBackpropInput") == 1);  // the gate waits for it
   CHECK(on.count("Conv2DBackpropFilter") == 1);

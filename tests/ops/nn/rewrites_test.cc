@@ -162,20 +162,20 @@ const std::vector<Pattern>& patterns() {
 }
 
 /// The surroundings of a pattern: what else reads, fetches, places, orders or writes its parts.
-enum class Around { nothing, reader, fetched, device, control, written };
+enum class Surroundings { nothing, reader, fetched, device, control, written };
 
 struct Outcome {
-  Ran on, off;
+  RunResult on, off;
 };
 
-Outcome outcome(const Pattern& pattern, Around around) {
+Outcome outcome(const Pattern& pattern, Surroundings around) {
   Graph graph;
   const auto guard = graph.as_default();
   const Variable w(random_array<float>(pattern.shape, 11), {.name = "w"});
   const Variable other(random_array<float>({}, 12), {.name = "other"});
   std::vector<Fetch> more;
   Tensor inner = pattern.inner(w), result;
-  if (around == Around::control) {
+  if (around == Surroundings::control) {
     const Node& node = inner.node();
     inner = graph
                 .add({.op = node.op->name,
@@ -186,12 +186,12 @@ Outcome outcome(const Pattern& pattern, Around around) {
                       .site = Site::current()})
                 .output(0);
   }
-  if (around == Around::reader) more.push_back(reduce_sum(inner));
-  if (around == Around::fetched) more.push_back(inner);
-  if (around == Around::written) {
+  if (around == Surroundings::reader) more.push_back(reduce_sum(inner));
+  if (around == Surroundings::fetched) more.push_back(inner);
+  if (around == Surroundings::written) {
     more.push_back(assign(w, Array::zeros(DType::float32, pattern.shape)));
   }
-  if (around == Around::device) {
+  if (around == Surroundings::device) {
     const auto elsewhere = device("/cpu:1");
     result = pattern.outer(inner);
   } else {
@@ -216,7 +216,7 @@ void check_values(const Pattern& pattern, const Outcome& ran) {
 TEST_CASE("rewrites: each rule saves instructions and keeps values") {
   for (const Pattern& pattern : patterns()) {
     CAPTURE(pattern.rule);
-    const Outcome ran = outcome(pattern, Around::nothing);
+    const Outcome ran = outcome(pattern, Surroundings::nothing);
     CHECK(ran.on.has(std::string("rewrite: ") + pattern.rule + " applied"));
     CHECK(ran.on.launches == pattern.on_launches);
     CHECK(ran.off.launches == pattern.off_launches);
@@ -229,7 +229,8 @@ TEST_CASE("rewrites: each rule saves instructions and keeps values") {
 TEST_CASE("rewrites: near misses of each rule are left alone") {
   for (const Pattern& pattern : patterns()) {
     CAPTURE(pattern.rule);
-    for (const Around around : {Around::reader, Around::fetched, Around::device, Around::control}) {
+    for (const Surroundings around : {Surroundings::reader, Surroundings::fetched,
+                                      Surroundings::device, Surroundings::control}) {
       CAPTURE(static_cast<int>(around));
       const Outcome ran = outcome(pattern, around);
       CHECK(ran.on.count(pattern.op) == 1);
@@ -241,7 +242,7 @@ TEST_CASE("rewrites: near misses of each rule are left alone") {
 TEST_CASE("rewrites: a variable written in between is read before") {
   for (const Pattern& pattern : patterns()) {
     CAPTURE(pattern.rule);
-    const Outcome ran = outcome(pattern, Around::written);
+    const Outcome ran = outcome(pattern, Surroundings::written);
     CHECK(ran.on.count(pattern.op) == 1);
     check_values(pattern, ran);
   }
@@ -268,8 +269,8 @@ TEST_CASE("rewrites: gradients of pooling, relu and bias") {
     elsewhere = channel_sums_of(dx);
   }
   const auto check = [&](const std::vector<Fetch>& fetches, int launches, int sums_left) {
-    const Ran fused = run_with(graph, fetches, only_rewrites(on), nullptr, {}, 2);
-    const Ran plain = run_with(graph, fetches, only_rewrites(), nullptr, {}, 2);
+    const RunResult fused = run_with(graph, fetches, only_rewrites(on), nullptr, {}, 2);
+    const RunResult plain = run_with(graph, fetches, only_rewrites(), nullptr, {}, 2);
     CHECK(fused.launches == launches);
     CHECK(fused.count("BiasAddGrad") == sums_left);
     CHECK(fused.values == plain.values);

@@ -160,7 +160,7 @@ TEST_CASE("the pool, and two runs at once, give the bits of one thread") {
   std::vector<std::thread> threads;
   for (auto& result : results)
     threads.emplace_back([&] {
-      testing::Guarded workspace(kernel->workspace_bytes());
+      testing::GuardedMemory workspace(kernel->workspace_bytes());
       const void* inputs[] = {x.data(), filter.data()};
       void* outputs[] = {result.data()};
       for (int round = 0; round < 5; ++round)

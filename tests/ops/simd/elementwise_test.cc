@@ -10,11 +10,11 @@ namespace {
 
 using simd::Binary;
 using simd::Loops;
-using testing::hard_floats;
 using testing::kCounts;
 using testing::random_floats;
 using testing::run_on_all_levels;
 using testing::same_numbers;
+using testing::special_floats;
 
 float wanted_binary(Binary op, float a, float b) {
   switch (op) {
@@ -44,7 +44,7 @@ TEST_CASE("binary loops: both sides, a scalar on either side, in place") {
       CAPTURE(op);
       CAPTURE(n);
       const auto count = static_cast<std::int64_t>(n);
-      const auto a = hard_floats(n, 1), b = hard_floats(n, 3);
+      const auto a = special_floats(n, 1), b = special_floats(n, 3);
       const float scalar = 0.7f;
       std::vector<float> both(n), right(n), left(n);
       for (std::size_t i = 0; i < n; ++i) {
@@ -75,7 +75,7 @@ TEST_CASE("binary loops with one row for all rows") {
       CAPTURE(rows);
       const auto width = static_cast<std::size_t>(columns);
       const std::size_t n = static_cast<std::size_t>(rows) * width;
-      const auto x = hard_floats(n, 1), row = hard_floats(width, 2);
+      const auto x = special_floats(n, 1), row = special_floats(width, 2);
       std::vector<float> right(n), left(n), with_relu(n);
       for (int op = 0; op < simd::kBinaries; ++op) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -116,7 +116,7 @@ TEST_CASE("unary loops") {
   for (const std::size_t n : kCounts) {
     CAPTURE(n);
     const auto count = static_cast<std::int64_t>(n);
-    const auto x = hard_floats(n, 2);
+    const auto x = special_floats(n, 2);
     const auto check = [&](simd::UnaryLoop Loops::*loop, const std::function<float(float)>& f) {
       std::vector<float> wanted(n);
       for (std::size_t i = 0; i < n; ++i) wanted[i] = f(x[i]);
@@ -145,7 +145,7 @@ TEST_CASE("select: numbers on both sides, one number on either side, in place") 
   for (const std::size_t n : kCounts) {
     CAPTURE(n);
     const auto count = static_cast<std::int64_t>(n);
-    const auto x = hard_floats(n, 1), y = hard_floats(n, 2);
+    const auto x = special_floats(n, 1), y = special_floats(n, 2);
     const float one = 0.7f;
     std::vector<std::uint8_t> condition(n);
     std::vector<float> both(n), left(n), right(n);

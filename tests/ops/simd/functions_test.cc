@@ -90,7 +90,7 @@ TEST_CASE("functions are within their bounds of the real result, for numbers of 
 }
 
 TEST_CASE("functions give the same bits in place, and for any count from any place on") {
-  const std::vector<float> x = testing::hard_floats(700, 3);
+  const std::vector<float> x = testing::special_floats(700, 3);
   for (const Function& function : kFunctions) {
     CAPTURE(function.name);
     const auto all = run_on_all_levels(x.size(), [&](const Loops& loops, float* out) {

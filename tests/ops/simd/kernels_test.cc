@@ -120,7 +120,7 @@ TEST_CASE("cross entropy with int32 and int64 labels, and labels out of range") 
           logits.data(), int32_labels ? static_cast<const void*>(narrow.data()) : labels.data()};
       std::vector<float> got_loss(loss.size()), got(gradient.size());
       void* outputs[] = {got_loss.data(), got.data()};
-      testing::Guarded workspace(kernel->workspace_bytes());
+      testing::GuardedMemory workspace(kernel->workspace_bytes());
       ThreadPool(2).run_kernel(*kernel, inputs, outputs, workspace.data());
       CHECK(workspace.intact());
       CHECK(largest_error(got_loss, loss, 0.1) < 1e-6);

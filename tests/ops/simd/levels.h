@@ -21,7 +21,7 @@ inline std::vector<const simd::Loops*> all_levels() {
 }
 
 /// Returns random numbers mixed with NaN, infinities, both zeros and denormals.
-inline std::vector<float> hard_floats(std::size_t count, unsigned seed) {
+inline std::vector<float> special_floats(std::size_t count, unsigned seed) {
   using Limits = std::numeric_limits<float>;
   const float special[] = {Limits::quiet_NaN(),
                            Limits::infinity(),
@@ -52,7 +52,7 @@ template <class Loop>
 std::vector<float> run_on_all_levels(std::size_t count, Loop loop) {
   std::vector<float> first;
   for (const simd::Loops* loops : all_levels()) {
-    Guarded out(count * sizeof(float), 4);
+    GuardedMemory out(count * sizeof(float), 4);
     std::memset(out.data(), 0xFF, out.bytes());
     loop(*loops, reinterpret_cast<float*>(out.data()));
     CHECK(out.intact());

@@ -10,10 +10,10 @@ namespace {
 
 using simd::ColumnSums;
 using simd::Loops;
-using testing::hard_floats;
 using testing::random_floats;
 using testing::run_on_all_levels;
 using testing::same_numbers;
+using testing::special_floats;
 
 struct Case {
   std::int64_t batch, height, width, channels, window, stride;
@@ -45,7 +45,7 @@ std::string describe(const Case& c) {
 std::vector<float> tied_floats(std::size_t count) {
   std::vector<float> values = random_floats(count, 9);
   for (float& v : values) v = std::round(v * 2.0f);
-  const auto hard = hard_floats(count, 4);
+  const auto hard = special_floats(count, 4);
   for (std::size_t i = 0; i < count; i += 7) values[i] = hard[i];
   return values;
 }
@@ -83,7 +83,7 @@ TEST_CASE("max_pool_grad gives the bits of the reference, after a relu and with 
     CAPTURE(describe(c));
     const PoolGeometry g = geometry_of(c);
     const auto x = tied_floats(static_cast<std::size_t>(g.batch * g.image_elements()));
-    const auto dy = hard_floats(static_cast<std::size_t>(g.batch * g.result_elements()), 6);
+    const auto dy = special_floats(static_cast<std::size_t>(g.batch * g.result_elements()), 6);
     const auto size = static_cast<std::int64_t>(x.size());
     for (const bool after_relu : {false, true}) {
       std::vector<float> input = x, dx(x.size());

@@ -44,7 +44,7 @@ void check_rule(std::index_sequence<kSlot...>) {
       std::vector<std::vector<float>> gradients;
       std::vector<const float*> at;
       for (int tower = 0; tower < one.towers; ++tower) {
-        gradients.push_back(hard_floats(n, static_cast<unsigned>(tower) + 11));
+        gradients.push_back(special_floats(n, static_cast<unsigned>(tower) + 11));
         at.push_back(gradients.back().data());
       }
       const simd::GradientSum sum{at.data(), one.weighted ? kWeights : nullptr, one.towers,

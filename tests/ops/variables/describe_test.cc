@@ -97,7 +97,7 @@ TEST_CASE("two towers side by side") {
   const ScopeDifference difference = graph.describe().difference("tower_0", "tower_1/");
   CHECK(difference.only_a.empty());
   CHECK(difference.only_b == std::vector<std::string>{"net/more"});
-  CHECK(difference.everywhere ==
+  CHECK(difference.common_device_changes ==
         std::vector<std::string>{"device: /device:GPU:0 against /device:GPU:1"});
   REQUIRE(difference.changed.size() == 1);
   CHECK(difference.changed[0].name == "net/loss");

@@ -83,7 +83,7 @@ void check_same_bits() {
           CAPTURE(static_cast<int>(how));
           CAPTURE(shape.text());
           const auto gradient = [&] { return Gradient(average_of(how, gradients)); };
-          const Ran fused = train_steps(rule, start, gradient, true);
+          const RunResult fused = train_steps(rule, start, gradient, true);
           CHECK(fused.values == train_steps(rule, start, gradient, false).values);
           CHECK(contains(fused.report, std::string("  _MeanApply") + rule.op + " ["));
           for (const char* gone : {"  Apply", "ConcatV2 [", "Pack [", "AddN [d", "RealDiv ["})
@@ -109,9 +109,10 @@ TEST_CASE("mean and update: averages by themselves") {
           const auto guard = graph.as_default();
           const Tensor average = average_of(how, gradients_of<float>(shape, towers));
           Session session(graph, with_fusion(fused));
-          return Ran{{session.run(average)}, session.plan_report(std::vector<Fetch>{average})};
+          return RunResult{{session.run(average)},
+                           session.plan_report(std::vector<Fetch>{average})};
         };
-        const Ran fused = ran(true);
+        const RunResult fused = ran(true);
         CHECK(fused.values == ran(false).values);
         // Longer sums are added in blocks, and a single AddN is one pass already.
         CHECK(contains(fused.report, "  _MeanOfN [") == (towers <= 128 && how != Average::add_n));
@@ -121,30 +122,31 @@ TEST_CASE("mean and update: averages by themselves") {
 }
 
 /// Variations of a moving average, of which only `nothing` may become one pass.
-enum class Near { nothing, written, read, other_variable, other_shape };
+enum class MovingAverageVariant { nothing, written, read, other_variable, other_shape };
 
 /// Returns an average after three steps, and its plan.
 template <class T>
-Ran moved_average(Near near, bool fused) {
+RunResult moved_average(MovingAverageVariant near, bool fused) {
   Graph graph;
   const auto guard = graph.as_default();
   const Shape shape{3, 50};
   const Variable average(random_array<T>(shape, 1), {.name = "average"});
   const Variable other(random_array<T>(shape, 2), {.name = "other"});
-  const Variable value(random_array<T>(near == Near::other_shape ? Shape{50} : shape, 3));
+  const Variable value(
+      random_array<T>(near == MovingAverageVariant::other_shape ? Shape{50} : shape, 3));
   const Tensor rest = cast(tensor_of(Array::scalar(0.03)), average.dtype());
-  const Variable& from = near == Near::other_variable ? other : average;
+  const Variable& from = near == MovingAverageVariant::other_variable ? other : average;
   const Tensor distance = from - value;
   std::vector<Fetch> fetches;
-  if (near == Near::written) fetches.emplace_back(assign_add(average, other).op());
-  if (near == Near::read) fetches.emplace_back(reduce_sum(distance));
+  if (near == MovingAverageVariant::written) fetches.emplace_back(assign_add(average, other).op());
+  if (near == MovingAverageVariant::read) fetches.emplace_back(reduce_sum(distance));
   fetches.emplace_back(assign_sub(average, distance * rest));
   const Operation twice = assign_add(value, value).op();
   ConfigProto config = with_fusion(fused);
   config.passes.skipped_rewrites.insert("elementwise");
   Session session(graph, config);
   session.run(global_variables_initializer());
-  Ran ran{{}, session.plan_report(fetches)};
+  RunResult ran{{}, session.plan_report(fetches)};
   for (int step = 0; step < 3; ++step) {
     for (Array& result : session.run(fetches)) ran.values.push_back(std::move(result));
     session.run(twice);
@@ -154,13 +156,14 @@ Ran moved_average(Near near, bool fused) {
 
 template <class T>
 void check_moving_average() {
-  for (const Near near :
-       {Near::nothing, Near::written, Near::read, Near::other_variable, Near::other_shape}) {
+  for (const MovingAverageVariant near :
+       {MovingAverageVariant::nothing, MovingAverageVariant::written, MovingAverageVariant::read,
+        MovingAverageVariant::other_variable, MovingAverageVariant::other_shape}) {
     CAPTURE(static_cast<int>(near));
-    const Ran fused = moved_average<T>(near, true);
+    const RunResult fused = moved_average<T>(near, true);
     CHECK(fused.values == moved_average<T>(near, false).values);
-    CHECK(contains(fused.report, "  _MovingAverage [") == (near == Near::nothing));
-    CHECK(contains(fused.report, "  AssignSub [") == (near != Near::nothing));
+    CHECK(contains(fused.report, "  _MovingAverage [") == (near == MovingAverageVariant::nothing));
+    CHECK(contains(fused.report, "  AssignSub [") == (near != MovingAverageVariant::nothing));
   }
 }
 

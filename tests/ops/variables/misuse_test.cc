@@ -20,8 +20,8 @@ auto open(Make make) {
 }
 
 template <class Outer, class Inner>
-void closed_out_of_order(const char* outer_kind, const char* inner_kind, Outer outer_scope,
-                         Inner inner_scope) {
+void check_closed_out_of_order(const char* outer_kind, const char* inner_kind, Outer outer_scope,
+                               Inner inner_scope) {
   CAPTURE(outer_kind);
   CAPTURE(inner_kind);
   Graph graph;
@@ -47,11 +47,11 @@ TEST_CASE("a scope that ends before one inside it is an error of the next call")
   const auto names = [] { return name_scope("n"); };
   const auto devices = [] { return device("/cpu:0"); };
   const auto control = [] { return control_dependencies(std::vector<Operation>{}); };
-  closed_out_of_order("variable_scope", "name_scope", variables, names);
-  closed_out_of_order("name_scope", "variable_scope", names, variables);
-  closed_out_of_order("name_scope", "device", names, devices);
-  closed_out_of_order("device", "control_dependencies", devices, control);
-  closed_out_of_order("control_dependencies", "name_scope", control, names);
+  check_closed_out_of_order("variable_scope", "name_scope", variables, names);
+  check_closed_out_of_order("name_scope", "variable_scope", names, variables);
+  check_closed_out_of_order("name_scope", "device", names, devices);
+  check_closed_out_of_order("device", "control_dependencies", devices, control);
+  check_closed_out_of_order("control_dependencies", "name_scope", control, names);
 }
 
 TEST_CASE("the next scope says it as well as the next operation") {

@@ -42,7 +42,7 @@ void check_slices() {
           const auto gradient = [&] {
             return Gradient(average_of_slices<T>(how, 3, width, index));
           };
-          const Ran fused = train_steps(rule, start, gradient, true);
+          const RunResult fused = train_steps(rule, start, gradient, true);
           CHECK(fused.values == train_steps(rule, start, gradient, false).values);
           CHECK(contains(fused.report, std::string("  _MeanSparseApply") + rule.op + " ["));
           CHECK_FALSE(contains(fused.report, "  SparseApply"));
@@ -67,7 +67,7 @@ TEST_CASE("slices and update: rows as a plain loop adds and updates them") {
     rows.data<std::int32_t>()[i] = static_cast<std::int32_t>(i * i % 331);
   const Array start = random_array<float>({kRows, kWidth}, 2);
   const Rule& momentum = rules()[1];
-  const Ran ran = train_steps(
+  const RunResult ran = train_steps(
       momentum, start,
       [&] {
         return Gradient(IndexedSlices{tensor_of(values), tensor_of(rows), std::nullopt});

@@ -39,14 +39,14 @@ inline ConfigProto with_fusion(bool fused) {
   return config;
 }
 
-struct Ran {
+struct RunResult {
   std::vector<Array> values;
   std::string report;
 };
 
 /// Runs three steps, with the rewrites if `fused`.
-inline Ran train_steps(const Rule& rule, const Array& start,
-                       const std::function<Gradient()>& gradient, bool fused) {
+inline RunResult train_steps(const Rule& rule, const Array& start,
+                             const std::function<Gradient()>& gradient, bool fused) {
   Graph graph;
   const auto guard = graph.as_default();
   const Variable w(start);

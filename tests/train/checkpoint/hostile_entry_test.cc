@@ -43,9 +43,9 @@ struct Entry {
   }
 };
 
-class Hostile {
+class HostileCheckpoint {
  public:
-  Hostile() : prefix_((folder_ / "m").string()) {}
+  HostileCheckpoint() : prefix_((folder_ / "m").string()) {}
 
   void write(const IndexRecords& records, const std::string& data) {
     AtomicFile index(index_file(prefix_));
@@ -80,13 +80,13 @@ std::uint32_t masked_crc_of(std::string_view bytes) { return masked_crc(crc32c(b
 }  // namespace
 
 TEST_CASE("hostile entries: a hand-made checkpoint is right before it is made wrong") {
-  Hostile files;
+  HostileCheckpoint files;
   CHECK(files.read({.dtype = 3, .crc = masked_crc_of(std::string(4, '\0'))},
                    std::string(4, '\0')) == "int32 () [0]");
 }
 
 TEST_CASE("hostile headers") {
-  Hostile files;
+  HostileCheckpoint files;
   const std::string entry = Entry{}.text();
   CHECK(files.read_table({{"w", entry}}) ==
         "DataLossError: P.index is damaged: its header is missing");
@@ -107,7 +107,7 @@ TEST_CASE("hostile headers") {
 }
 
 TEST_CASE("hostile entries: impossible ones") {
-  Hostile files;
+  HostileCheckpoint files;
   const std::int64_t large = std::int64_t{1} << 62;
   for (const Entry& entry :
        {Entry{.dims = {-1}}, Entry{.dims = {large, 2}}, Entry{.dims = {large, 0, large}},
@@ -127,7 +127,7 @@ TEST_CASE("hostile entries: impossible ones") {
 }
 
 TEST_CASE("hostile entries: a size or place that the file or the shape does not have") {
-  Hostile files;
+  HostileCheckpoint files;
   const std::string damaged = "DataLossError: tensor 'w' in P.data-00000-of-00001 is damaged: ";
   CHECK(files.read({.offset = 9}) == damaged + "4 bytes wanted at byte 9, the file ends at 12");
   CHECK(files.read({.offset = INT64_MAX, .size = INT64_MAX}) ==
@@ -150,7 +150,7 @@ TEST_CASE("hostile entries: a size or place that the file or the shape does not 
 }
 
 TEST_CASE("hostile entries: dtypes that an Array cannot hold are listed and not read") {
-  Hostile files;
+  HostileCheckpoint files;
   for (const int dtype : {11, 20, 21, 256 + 1, 101, -1}) {
     CAPTURE(dtype);
     CHECK(files.read({.dtype = dtype}) ==
@@ -163,7 +163,7 @@ TEST_CASE("hostile entries: dtypes that an Array cannot hold are listed and not 
 }
 
 TEST_CASE("hostile strings") {
-  Hostile files;
+  HostileCheckpoint files;
   const std::string damaged = "DataLossError: tensor 'w' in P.data-00000-of-00001 is damaged: ";
   const auto read = [&](std::vector<std::int64_t> dims, const std::string& data) {
     const auto size = static_cast<std::int64_t>(data.size());

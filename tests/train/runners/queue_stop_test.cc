@@ -47,7 +47,7 @@ class LogLines {
 };
 
 /// A graph where `move` takes an element from `source` to `target` and `next` dequeues it there.
-struct Moved {
+struct MovingPipeline {
   Graph graph;
   DefaultGraphGuard guard{graph};
   FIFOQueue source{8, {int32}, {.shapes = {{}}, .name = "source"}};
@@ -82,13 +82,13 @@ std::future<Array> start_dequeue(Session& session, const Tensor& next) {
 }  // namespace
 
 TEST_CASE("a stop ends the queue of a graph that can no longer be planned") {
-  Moved m;
+  MovingPipeline m;
   add_queue_runner(QueueRunner(m.target, {m.move}));
   Session session(m.graph);
   Coordinator coord;
   const auto threads = start_queue_runners(session, {.coord = &coord});
   auto taken = start_dequeue(session, m.next);
-  Moved::break_planning();
+  MovingPipeline::break_planning();
   CHECK_THROWS_AS(session.run(m.fill), errors::InvalidArgumentError);
   coord.request_stop();
   CHECK(ends_with<errors::OutOfRangeError>(session, taken));
@@ -97,14 +97,14 @@ TEST_CASE("a stop ends the queue of a graph that can no longer be planned") {
 }
 
 TEST_CASE("the end of the input ends it, too") {
-  Moved m;
+  MovingPipeline m;
   QueueRunner runner(m.target, {m.move});
   Session session(m.graph);
   const auto end_of_input = session.make_callable({m.close_source});
   end_of_input.prepare();
   const auto threads = runner.create_threads(session, {.start = true});
   auto taken = start_dequeue(session, m.next);
-  Moved::break_planning();
+  MovingPipeline::break_planning();
   end_of_input();
   CHECK(ends_with<errors::OutOfRangeError>(session, taken));
   CHECK(runner.exceptions_raised().empty());
@@ -113,7 +113,7 @@ TEST_CASE("the end of the input ends it, too") {
 TEST_CASE("an operation that should end the queue and fails is told, and the queue ends") {
   for (const bool coordinated : {true, false}) {
     CAPTURE(coordinated);
-    Moved m;
+    MovingPipeline m;
     const Operation fails = Assert(constant(false), {"the cancel operation fails"});
     QueueRunner runner(m.target, {m.move}, {.close_op = fails, .cancel_op = fails});
     Session session(m.graph);
@@ -136,10 +136,10 @@ TEST_CASE("an operation that should end the queue and fails is told, and the que
 }
 
 TEST_CASE("a runner whose end cannot be planned does not start") {
-  Moved m;
+  MovingPipeline m;
   QueueRunner runner(m.target, {m.move});
   Session session(m.graph);
-  Moved::break_planning();
+  MovingPipeline::break_planning();
   Coordinator coord;
   CHECK_THROWS_AS(runner.create_threads(session, {.coord = &coord, .start = true}),
                   errors::InvalidArgumentError);
@@ -147,7 +147,7 @@ TEST_CASE("a runner whose end cannot be planned does not start") {
 }
 
 TEST_CASE("a wait for runners that were never started is one warning that names the call") {
-  Moved m;
+  MovingPipeline m;
   add_queue_runner(QueueRunner(m.source, {m.fill}));
   add_queue_runner(QueueRunner(m.target, {m.move}));
   Session session(m.graph);
@@ -173,7 +173,7 @@ TEST_CASE("a wait for runners that were never started is one warning that names 
 }
 
 TEST_CASE("a wait that a runner or somebody else may end is no reason to warn") {
-  Moved m;
+  MovingPipeline m;
   QueueRunner runner(m.target, {m.move});
   const LogLines log;
   {

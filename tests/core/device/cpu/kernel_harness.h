@@ -15,9 +15,9 @@
 namespace towerflow::testing {
 
 /// A buffer with sentinel bytes before and after, at 64-byte alignment plus `shift`.
-class Guarded {
+class GuardedMemory {
  public:
-  explicit Guarded(std::size_t bytes, std::size_t shift = 0) : bytes_(bytes) {
+  explicit GuardedMemory(std::size_t bytes, std::size_t shift = 0) : bytes_(bytes) {
     storage_.assign(bytes + 2 * kGuard + 64, kSentinel);
     const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
     begin_ = (address + kGuard + 63) / 64 * 64 - address + shift;
@@ -51,14 +51,14 @@ std::vector<std::vector<T>> run_guarded(const CpuKernel& kernel,
                                         SliceOrder order = SliceOrder::forward) {
   std::vector<const void*> in;
   for (const auto& input : inputs) in.push_back(input.data());
-  std::vector<Guarded> outputs;
+  std::vector<GuardedMemory> outputs;
   for (const std::size_t size : output_sizes) outputs.emplace_back(size * sizeof(T));
   std::vector<void*> out;
-  for (Guarded& output : outputs) {
+  for (GuardedMemory& output : outputs) {
     std::memset(output.data(), 0xFF, output.bytes());
     out.push_back(output.data());
   }
-  Guarded workspace(kernel.workspace_bytes());
+  GuardedMemory workspace(kernel.workspace_bytes());
   std::memset(workspace.data(), 0xFF, workspace.bytes());
   for (int phase = 0; phase < kernel.phases(); ++phase) {
     const int slices = kernel.slices(phase);

@@ -48,16 +48,16 @@ TEST_CASE("slices are large enough, and not too many") {
   CHECK(slice_count(1000, 1, 4) == 4);
   CHECK(loop_slices(2 * kLoopGrain - 1) == 1);
   CHECK(loop_slices(2 * kLoopGrain) == 2);
-  CHECK(loop_slices(1 << 30) == kMostSlices);
-  CHECK(partial_slices(1 << 30) == kMostPartialSlices);
+  CHECK(loop_slices(1 << 30) == kMaxSlices);
+  CHECK(partial_slices(1 << 30) == kMaxPartialSlices);
   CHECK(row_slices(0, 1 << 20) == 1);
   CHECK(row_slices(3, 1 << 20) == 3);
   CHECK(row_slices(1 << 20, 1) == loop_slices(1 << 20));
-  CHECK(row_slices(std::int64_t{1} << 40, 1) == kMostSlices);
+  CHECK(row_slices(std::int64_t{1} << 40, 1) == kMaxSlices);
 }
 
 /// A kernel of two phases, each slice of which increments its counter in the first output.
-class NotingKernel final : public CpuKernel {
+class SliceCountingKernel final : public CpuKernel {
  public:
   std::size_t workspace_bytes() const override { return 24; }
   int phases() const override { return 2; }
@@ -73,7 +73,7 @@ class NotingKernel final : public CpuKernel {
 /// Runs the inner kernel, then counts the run.
 class CountingDecorator final : public KernelDecorator {
  public:
-  CountingDecorator() : KernelDecorator(std::make_unique<NotingKernel>()) {}
+  CountingDecorator() : KernelDecorator(std::make_unique<SliceCountingKernel>()) {}
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
     KernelDecorator::run(phase, slice, inputs, outputs, workspace);

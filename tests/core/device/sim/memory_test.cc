@@ -17,7 +17,7 @@ namespace {
 
 /// Returns the signal that ends a child process that runs `call`, or 0 if it exits normally.
 template <class Call>
-int signal_of(Call call) {
+int terminating_signal(Call call) {
   const pid_t child = fork();
   if (child == 0) {
     std::signal(SIGSEGV, SIG_DFL);  // the handlers of doctest and the sanitizers would report it
@@ -35,10 +35,10 @@ TEST_CASE("device memory: the host faults where the launcher reads and writes") 
   const auto block = memory->allocate(4096);
   auto* address = static_cast<volatile char*>(block.get());
   CHECK(memory->contains(block.get()));
-  CHECK(signal_of([&] { static_cast<void>(*address); }) == SIGSEGV);
-  CHECK(signal_of([&] { *address = 1; }) == SIGSEGV);
+  CHECK(terminating_signal([&] { static_cast<void>(*address); }) == SIGSEGV);
+  CHECK(terminating_signal([&] { *address = 1; }) == SIGSEGV);
   char* seen = memory->to_host_address(static_cast<char*>(block.get()));
-  CHECK(signal_of([&] { *static_cast<volatile char*>(seen) = 1; }) == 0);
+  CHECK(terminating_signal([&] { *static_cast<volatile char*>(seen) = 1; }) == 0);
   std::memset(seen, 7, 4096);
   CHECK(seen[4095] == 7);
 }

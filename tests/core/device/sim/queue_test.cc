@@ -139,13 +139,13 @@ TEST_CASE("pending accesses: a write comes after all reads, a read after the wri
   pending.await(second, false, on.cancellation);
   const auto seen = on.record(second);
   CHECK_FALSE(seen->done());
-  CHECK_FALSE(pending.forget_failed().has_value());  // it may still succeed
+  CHECK_FALSE(pending.drop_failed_writes().has_value());  // it may still succeed
   write->set_done(true);
   CHECK(message(second.synchronize()) == "CancelledError: an operation of another run has failed");
-  const auto valid = pending.forget_failed();
+  const auto valid = pending.drop_failed_writes();
   REQUIRE(valid.has_value());
   CHECK_FALSE(*valid);  // the failed write was the first value
-  CHECK_FALSE(pending.forget_failed().has_value());
+  CHECK_FALSE(pending.drop_failed_writes().has_value());
   pending.await(second, false, on.cancellation);
   CHECK(message(second.synchronize()) == "no error");
 }
@@ -153,7 +153,7 @@ TEST_CASE("pending accesses: a write comes after all reads, a read after the wri
 TEST_CASE("a moment is over when its event is used again") {
   Fixture on;
   const auto event = on.recorded();
-  const Moment moment{event, event->use()};
+  const EventUse moment{event, event->use()};
   CHECK_FALSE(moment.over());
   event->reset();
   CHECK(moment.over());

@@ -5,7 +5,7 @@ call is.
 """
 
 from . import collected, ops, queues, runs, scopes, towers, training, variables, wide
-from .live import Live
+from .live import LiveProgram
 
 OPENERS = {scopes.variable_scope: 6, scopes.name_scope: 4, scopes.device: 3,
            scopes.control_dependencies: 2, scopes.colocate_with: 1.2}
@@ -61,7 +61,7 @@ def add_statement(live, about, subject):
 
 def write(live, about):
     if live.chance(0.75):
-        live.call("set_random_seed", seed=live.dice.randrange(100))
+        live.call("set_random_seed", seed=live.rng.randrange(100))
         live.seeded = True
     if about == "towers":
         towers.program(live)
@@ -72,17 +72,17 @@ def write(live, about):
     if live.wide:
         profile = dict(profile, wide=sum(profile.values()) / 3)
     if about in ("towers", "queues"):
-        calls = live.dice.randrange(0, 6)
+        calls = live.rng.randrange(0, 6)
     while len(live.calls) < calls or (about in ("towers", "queues") and calls > 0):
         calls -= about in ("towers", "queues")
         add_statement(live, about, live.weighted(profile))
     if live.chance(0.75 if about != "devices" else 0.3):
-        runs.episode(live)
+        runs.run_final_steps(live)
 
 
 def generate(seed, name=None, wide=False):
     """Returns a seed's program with TensorFlow's outcomes; `wide` adds the calls of wide.py."""
-    live = Live(seed, wide)
+    live = LiveProgram(seed, wide)
     about = live.weighted(WEIGHTS)
     with live.graph.as_default():
         write(live, about)

@@ -137,6 +137,6 @@ class Fetched:
                 return True
         return False
 
-    def leaves_traces(self):
+    def has_side_effects(self):
         """Returns whether a run changes variables or the state of random ops."""
         return any(writes(op) is not None or op.type in RANDOM for op in self.ops)

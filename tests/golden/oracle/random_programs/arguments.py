@@ -53,8 +53,8 @@ def number(live, of):
     if of == "string":
         return live.pick(("", "a", "bc", "x y"))
     if of in FLOATS:
-        return live.dice.randrange(-8, 9) / 4.0
-    return live.dice.randrange(-4, 8)
+        return live.rng.randrange(-8, 9) / 4.0
+    return live.rng.randrange(-4, 8)
 
 
 def literal(live, of, sizes):
@@ -67,7 +67,7 @@ def literal(live, of, sizes):
 def array(live, of, sizes):
     """Returns a literal or a generated array, which includes dtype and shape."""
     if of in ("float32", "float64") and live.chance(0.25):
-        form = {"stream": live.dice.randrange(100), "shape": sizes}
+        form = {"stream": live.rng.randrange(100), "shape": sizes}
         if of != "float32":
             form["dtype"] = of
         return {"generate": form}

@@ -29,7 +29,7 @@ def any_call(live):
         return live.call("add_to_collection", name=key_for(live, value), value=value)
     if how == "several":
         value = member(live)
-        names = [key_for(live, value) for _ in range(live.dice.randrange(0, 4))]
+        names = [key_for(live, value) for _ in range(live.rng.randrange(0, 4))]
         return live.call("add_to_collections", names=names, value=value)
     if how == "keys":
         return live.call("get_all_collection_keys")

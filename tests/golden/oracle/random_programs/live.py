@@ -42,12 +42,12 @@ class Result(Held):
         return Held(ref, self.value[index])
 
 
-class Live:
+class LiveProgram:
     """The random generator, the calls so far, and all results by kind, oldest first."""
 
     def __init__(self, seed, wide=False):
         self.wide = wide  # also use the calls of wide.py
-        self.dice = random.Random(seed)
+        self.rng = random.Random(seed)
         self.interpreter = Interpreter()
         self.calls = []
         self.depth = 0  # open scopes
@@ -57,21 +57,21 @@ class Live:
         self.seeded = False  # the graph seed was set before any random op
 
     def chance(self, probability):
-        return self.dice.random() < probability
+        return self.rng.random() < probability
 
     def pick(self, options):
-        return options[self.dice.randrange(len(options))]
+        return options[self.rng.randrange(len(options))]
 
     def weighted(self, table):
         """Returns a random key of {option: weight}."""
-        return self.dice.choices(list(table), list(table.values()))[0]
+        return self.rng.choices(list(table), list(table.values()))[0]
 
     def recent(self, options):
         """Returns a random element of a list, more likely one near its end."""
         if not options:
             return None
         count = len(options)
-        back = min(int(self.dice.expovariate(1.0 / 4.0)), count - 1)
+        back = min(int(self.rng.expovariate(1.0 / 4.0)), count - 1)
         return options[count - 1 - back] if self.chance(0.7) else self.pick(options)
 
     def call(self, op, /, **args):

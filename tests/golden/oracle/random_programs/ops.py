@@ -44,7 +44,7 @@ def random_numbers(live, sizes=None, dtype="float32"):
                         "random_shuffle": 1})
     args = op_name(live)
     if live.chance(0.4):
-        args["seed"] = live.dice.randrange(100)
+        args["seed"] = live.rng.randrange(100)
     if op == "random_shuffle":
         tensor = live.recent([t for t in live.tensors if t.shape])
         return fresh(live) if tensor is None else live.call(op, value=tensor, **args)
@@ -83,7 +83,7 @@ def partner(live, held):
     if how == "number":
         return number(live, held.dtype)
     if how == "list" and held.known and size(held.shape) <= 30:
-        cut = live.dice.randrange(len(held.shape) + 1)
+        cut = live.rng.randrange(len(held.shape) + 1)
         return literal(live, held.dtype, held.shape[cut:])
     if how == "wrong":
         other = live.recent(live.tensors + live.variables)
@@ -154,13 +154,13 @@ def matmul(live):
     if live.chance(0.15):
         args["transpose_a"] = True
         columns = a.shape[0]
-    inner = columns or live.dice.randrange(1, 5)
+    inner = columns or live.rng.randrange(1, 5)
     turned = live.chance(0.15)
     fitting = [t for t in live.tensors + live.variables if t.dtype == a.dtype and t.shape is not None
                and len(t.shape) == 2 and t.shape[1 if turned else 0] == inner]
     b = live.recent(fitting)
     if b is None or live.chance(0.3):
-        outer = live.dice.randrange(1, 5)
+        outer = live.rng.randrange(1, 5)
         b = fresh(live, a.dtype, [outer, inner] if turned else [inner, outer])
     if live.chance(0.05):  # rank 2 at most: batched products are another op
         b = live.recent([t for t in live.tensors if t.shape is not None and len(t.shape) <= 2])
@@ -174,8 +174,8 @@ def matmul(live):
 def axis_of(live, held, wrong=0.04):
     rank = len(held.shape) if held.shape is not None else 2
     if live.chance(wrong) or not rank:
-        return live.dice.randrange(-rank - 2, rank + 3)
-    return live.dice.randrange(-rank, rank)
+        return live.rng.randrange(-rank - 2, rank + 3)
+    return live.rng.randrange(-rank, rank)
 
 
 def reduction(live):
@@ -187,8 +187,8 @@ def reduction(live):
     if rank and live.chance(0.5):
         args["axis"] = axis_of(live, held)
         if live.chance(0.3):
-            count = live.dice.randrange(0, rank + 1)
-            args["axis"] = sorted(live.dice.sample(range(rank), count))
+            count = live.rng.randrange(0, rank + 1)
+            args["axis"] = sorted(live.rng.sample(range(rank), count))
     if live.chance(0.2):
         args["keepdims"] = True
     op = live.weighted({"reduce_sum": 3, "reduce_mean": 4, "reduce_max": 1})
@@ -231,13 +231,13 @@ def view(live):
     if op == "transpose":
         rank = len(held.shape) if held.shape is not None else 2
         if live.chance(0.6):
-            named["perm"] = live.dice.sample(range(rank), rank)
+            named["perm"] = live.rng.sample(range(rank), rank)
             if live.chance(0.05):
                 named["perm"] = named["perm"] + [0]
         return live.call(op, a=held, **named)
     if op == "expand_dims":
         rank = len(held.shape) if held.shape is not None else 2
-        axis = live.dice.randrange(-rank - 1, rank + 1)
+        axis = live.rng.randrange(-rank - 1, rank + 1)
         return live.call(op, input=held, axis=axis + (9 if live.chance(0.04) else 0), **named)
     if op == "squeeze":
         ones = [i for i, d in enumerate(held.shape or []) if d == 1]
@@ -253,7 +253,7 @@ def view(live):
     if held.known and size(held.shape) > 60:
         return None
     rank = len(held.shape) if held.shape is not None else 1
-    times = [live.dice.randrange(1, 3) for _ in range(rank + (live.chance(0.05)))]
+    times = [live.rng.randrange(1, 3) for _ in range(rank + (live.chance(0.05)))]
     return live.call("tile", input=held, multiples=times, **named)
 
 
@@ -279,7 +279,7 @@ def joined(live):
         return None
     same = [t for t in live.tensors + live.variables
             if t.dtype == held.dtype and t.shape == held.shape]
-    parts = [held] + [live.pick(same) if same else held for _ in range(live.dice.randrange(0, 3))]
+    parts = [held] + [live.pick(same) if same else held for _ in range(live.rng.randrange(0, 3))]
     if live.chance(0.05):
         parts.append(live.recent(live.tensors) or held)
     op = live.weighted({"concat": 4, "stack": 3, "add_n": 4})
@@ -295,7 +295,7 @@ def gather(live):
     if params is None:
         return None
     count = (params.shape or [2])[0] or 2
-    indices = [live.dice.randrange(count) for _ in range(live.dice.randrange(1, 5))]
+    indices = [live.rng.randrange(count) for _ in range(live.rng.randrange(1, 5))]
     if live.chance(0.03):
         indices = live.pick(([count + 3], [-1], [0.5], []))
     if live.chance(0.2):
@@ -322,11 +322,11 @@ def layer(live):
         return live.call(op, value=held, bias=bias, **op_name(live)) if bias.ok else None
     if op == "softmax":
         return live.call(op, logits=held if live.chance(.8) else floating(live), **op_name(live))
-    labels = [live.dice.randrange(columns or 2) for _ in range(rows or 2)]
+    labels = [live.rng.randrange(columns or 2) for _ in range(rows or 2)]
     if live.chance(0.04):
         labels = live.pick(([9] * (rows or 2), [0.5], [[0]], labels + [0]))
     if op == "in_top_k":
-        return live.call(op, predictions=held, targets=labels, k=live.dice.randrange(1, 3),
+        return live.call(op, predictions=held, targets=labels, k=live.rng.randrange(1, 3),
                          **op_name(live))
     return live.call(op, labels=labels, logits=held, **op_name(live))
 
@@ -355,7 +355,7 @@ def grouping(live):
     if live.chance(0.3):
         return live.call("no_op", **op_name(live))
     pool = live.operations + live.tensors + live.variables
-    inputs = [live.recent(pool) for _ in range(live.dice.randrange(0, 4))]
+    inputs = [live.recent(pool) for _ in range(live.rng.randrange(0, 4))]
     inputs = [held for held in inputs if held is not None]
     return live.call("group", inputs=inputs, **op_name(live))
 

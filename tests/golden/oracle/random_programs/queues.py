@@ -22,7 +22,7 @@ def fill_and_empty_queue(live):
     take = live.call("dequeue", queue=queue, **arguments.op_name(live, 0.2))
     many = live.call("dequeue_many", queue=queue, n=2)
     size = live.call("queue_size", queue=queue)
-    for _ in range(live.dice.randrange(2, 6)):
+    for _ in range(live.rng.randrange(2, 6)):
         what, change = live.pick(((put, 1), (several, 2), (take, -1), (many, -2), (size, 0)))
         if not what.ok or held + change < 0 or held + change > 10:
             continue

@@ -30,7 +30,7 @@ def run(live, fetches):
     if part.undecided() or (not live.seeded and uses_random(live)):
         args["compare"] = "shape"
     result = live.call("run", fetches=fetches, **args)
-    if not result.ok and part.leaves_traces():
+    if not result.ok and part.has_side_effects():
         # It is undefined how far a run came before it failed.
         live.call("new_session")
     return result
@@ -71,7 +71,7 @@ def some_run(live):
     return None
 
 
-def episode(live):
+def run_final_steps(live):
     """Initializes and runs steps, as a training program does at its end."""
     while live.depth:
         live.exit()

@@ -96,8 +96,8 @@ def program(live):
         "device": live.chance(0.7), "name_scope": live.chance(0.85), "scoped": live.chance(0.6),
         "reuse": live.weighted({"variables": 5, "scope": 3, "auto": 2, "none": 0.5}),
         "batch": live.pick((2, None, 3)), "losses": live.chance(0.4),
-        "var_list": live.chance(0.25), "layers": [live.dice.randrange(1, 4)
-                                                  for _ in range(live.dice.randrange(1, 3))],
+        "var_list": live.chance(0.25), "layers": [live.rng.randrange(1, 4)
+                                                  for _ in range(live.rng.randrange(1, 3))],
     }
     opened = live.depth
     if live.chance(0.3):

@@ -65,7 +65,7 @@ def term(live, variable):
     sizes = variable.shape
     if how == "gather" and sizes:
         rows = sizes[0] or 1
-        indices = [live.dice.randrange(rows) for _ in range(live.dice.randrange(1, 4))]
+        indices = [live.rng.randrange(rows) for _ in range(live.rng.randrange(1, 4))]
         return live.call("gather", params=variable, indices=indices, **op_name(live, 0.2))
     if how == "matmul" and sizes is not None and len(sizes) == 2 and sizes[0]:
         fitting = [t for t in live.tensors if t.dtype == variable.dtype and t.shape is not None
@@ -143,7 +143,7 @@ def var_list(live):
         return {}
     if live.chance(0.1):
         return {"var_list": []}
-    listed = [live.recent(live.variables) for _ in range(live.dice.randrange(1, 4))]
+    listed = [live.recent(live.variables) for _ in range(live.rng.randrange(1, 4))]
     unique = []
     for held in listed:
         seen = held is not None and any(held.value is other.value for other in unique)
@@ -175,7 +175,7 @@ def pairs_of(live, result):
             grad = None
         pairs.append([grad, dict(ref, path=[index, 1])])
     if pairs and live.chance(0.1):
-        pairs.pop(live.dice.randrange(len(pairs)))
+        pairs.pop(live.rng.randrange(len(pairs)))
     if pairs and live.chance(0.02):
         pairs.append(pairs[0])
     return pairs

@@ -22,7 +22,7 @@ def initializer(live, dtype, sizes):
     elif kind != "zeros" and kind != "ones":
         form.update(mean=0.0, stddev=0.5)
     if kind.endswith(("uniform", "normal")) and live.chance(0.3):
-        form["seed"] = live.dice.randrange(1000)
+        form["seed"] = live.rng.randrange(1000)
     return form
 
 
@@ -144,7 +144,7 @@ def ask(live):
         variable = live.recent(live.variables)
         return None if variable is None else live.call(what, variable=variable)
     if what == "variables_initializer":
-        listed = [live.recent(live.variables) for _ in range(live.dice.randrange(3))]
+        listed = [live.recent(live.variables) for _ in range(live.rng.randrange(3))]
         return live.call(what, var_list=[v for v in listed if v is not None],
                          **arguments.op_name(live, 0.4))
     if what == "set_random_seed":
