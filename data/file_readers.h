@@ -35,8 +35,8 @@ struct TextLineReaderOptions {
 
 /// Reads lines, without "\n" or "\r\n". Keys are "path:line number", from 1.
 ///
-/// errors   ValueError: skip_header_lines below 0; at run time ResourceExhaustedError: a line of more
-///          than 2^30 bytes; and those of `TFRecordReader`
+/// errors   ValueError: skip_header_lines below 0; at run time ResourceExhaustedError: a line of
+///          more than 2^30 bytes; and those of `TFRecordReader`
 /// source   tf.TextLineReader
 class TextLineReader : public ReaderBase {
  public:

@@ -21,8 +21,8 @@ struct SparseSoftmaxCrossEntropyOptions {
 /// dtypes   float32 (simd), float64 (reference); labels int32, int64
 /// grads    logits: dy (softmax(logits) - one_hot(labels)); labels: none, they are integers
 /// errors   ValueError: labels or logits missing, shapes that do not match; TypeError: labels that
-///          are not integers; at run time InvalidArgumentError: a label out of range, shapes that turn
-///          out not to match
+///          are not integers; at run time InvalidArgumentError: a label out of range, shapes that
+///          turn out not to match
 /// source   tf.nn.sparse_softmax_cross_entropy_with_logits
 Tensor sparse_softmax_cross_entropy_with_logits(SparseSoftmaxCrossEntropyOptions options,
                                                 Site site = Site::current());

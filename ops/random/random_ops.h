@@ -30,8 +30,8 @@ struct RandomUniformOptions {
 /// dtypes   float32, float64, int32, int64
 /// grads    minval, maxval: through the scaling of floats; shape: none
 /// errors   ValueError: a dtype that cannot be drawn, an integer dtype without maxval, a shape with
-///          a negative size; at run time InvalidArgumentError: minval >= maxval (integers), a size of
-///          -1
+///          a negative size; at run time InvalidArgumentError: minval >= maxval (integers), a size
+///          of -1
 /// source   tf.random_uniform. Integers are drawn by remainder, with TensorFlow's slight bias.
 Tensor random_uniform(const Operand& shape, RandomUniformOptions options = {},
                       Site site = Site::current());

@@ -1,5 +1,5 @@
-// Tests of split, pad, one_hot and gather beyond tests/golden, which compares their values and nodes
-// with TensorFlow's.
+// Tests of split, pad, one_hot and gather beyond tests/golden, which compares their values and
+// nodes with TensorFlow's.
 #include <doctest/doctest.h>
 
 #include <limits>
