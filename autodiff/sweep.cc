@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
 
 #include "autodiff/aggregate.h"
+#include "autodiff/control_flow_gradients.h"
+#include "autodiff/loop_gradients.h"
+#include "core/graph/control_flow.h"
 #include "core/graph/gradient_registry.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/fill.h"
@@ -62,7 +66,10 @@ class Sweep {
     for (std::size_t i = 0; i < ys_.size(); ++i) {
       received_[key(ys_[i])].push_back(gradient_of_y(i));
     }
-    for (Node* node : between_.nodes_in_reverse()) step(*node);
+    if (between_.has_loops())
+      sweep_loops();
+    else
+      for (Node* node : between_.nodes_in_reverse()) step(*node);
     std::vector<OptionalGradient> result;
     for (const Tensor& x : xs_) result.push_back(aggregated(x));
     return result;
@@ -118,14 +125,135 @@ class Sweep {
     return std::make_unique<ColocationScope>(*node.graph, &node, true);
   }
 
+  // --- loops: a node is taken when all that read it have been ------------------------------------
+
+  using PendingCounts = std::unordered_map<const Node*, int>;
+
+  /// Goes through nodes of loops as TensorFlow does (gradients_util._GradientsHelper): the nodes of
+  /// a loop are reached from its Exits, all of which enter the loop of the gradients first.
+  void sweep_loops() {
+    Graph& graph = *between_.nodes_in_reverse().front()->graph;
+    LoopGradients loops(graph, site_);
+    loops_ = &loops;
+    std::vector<Node*> nodes = between_.from_ys();
+    std::unordered_set<const Node*> between(nodes.begin(), nodes.end());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {  // grows
+      if (!is_loop_exit(*nodes[i])) continue;
+      const std::unique_ptr<ColocationScope> beside = colocation(*nodes[i]);
+      const GradientLoopState* state = loops.add_loop(*nodes[i]);
+      if (state == nullptr) continue;
+      for (const Tensor& exit : state->forward_exits) {
+        if (between.insert(&exit.node()).second) nodes.push_back(&exit.node());
+      }
+    }
+    PendingCounts pending;
+    for (const Node* node : nodes) {
+      for (const Tensor& input : node->inputs) {
+        if (between.contains(&input.node())) ++pending[&input.node()];
+      }
+    }
+    std::unordered_set<const Node*> started;
+    for (const Tensor& y : ys_) {
+      Node* const node = &y.node();
+      if (pending[node] == 0 && between.contains(node) && started.insert(node).second) {
+        queue_.push_back(node);
+      }
+    }
+    start_unused_exits(pending, started);
+    while (!queue_.empty()) {
+      Node* const node = queue_.front();
+      queue_.pop_front();
+      step(*node);
+      for (const Tensor& input : node->inputs) {
+        if (between.contains(&input.node())) take_pending(input, pending);
+      }
+    }
+    loops.finish();
+    loops_ = nullptr;
+  }
+
+  /// Starts the loops none of whose exits will receive a gradient from outside but through a y.
+  void start_unused_exits(PendingCounts& pending, const std::unordered_set<const Node*>& started) {
+    std::vector<Tensor> exits;
+    for (const auto& loop : loops_->loops()) {
+      for (const Tensor& exit : loop->forward_exits) {
+        if (pending[&exit.node()] != 0) continue;
+        --loop->pending_exits;
+        if (!started.contains(&exit.node())) loop->unused_exits.push_back(exit);
+        if (loop->pending_exits == 0) {
+          exits.insert(exits.end(), loop->unused_exits.begin(), loop->unused_exits.end());
+        }
+      }
+      for (const Tensor& enter : loop->forward().enters) {
+        int& count = pending[&enter.node()];
+        if (count == 0) count = 1;
+      }
+    }
+    for (const Tensor& exit : exits) {
+      if (!is_differentiable(exit.dtype())) continue;
+      received_[key(exit)] = {loops_->zeros_like_exit(exit)};
+      queue_.push_back(&exit.node());
+    }
+  }
+
+  void take_pending(const Tensor& input, PendingCounts& pending) {
+    Node& node = input.node();
+    const int left = --pending[&node];
+    const bool ready = left == 0 || (left > 0 && is_loop_switch(node));
+    if (!ready) return;
+    if (!is_loop_exit(node)) return queue_.push_back(&node);
+    GradientLoopState& loop = *loops_->state_of(node, false);
+    loop.deferred_exits.push_back(input);
+    if (--loop.pending_exits > 0) return;
+    bool any = false;
+    for (const Tensor& exit : loop.deferred_exits) {
+      if (received_.contains(key(exit))) {
+        any = true;
+        queue_.push_back(&exit.node());
+      } else {
+        loop.unused_exits.push_back(exit);
+      }
+    }
+    for (const Tensor& exit : loop.unused_exits) {
+      if (any && is_differentiable(exit.dtype())) {
+        received_[key(exit)] = {loops_->zeros_like_exit(exit)};
+      }
+      queue_.push_back(&exit.node());
+    }
+  }
+
+  /// Returns the loop of the gradients of a node in a loop, for other nodes what is open.
+  ControlFlowContext* gradient_context(const Node& node, bool before) const {
+    const GradientLoopState* state = loops_ == nullptr ? nullptr : loops_->state_of(node, before);
+    return state != nullptr ? &state->backward() : node.graph->scopes().context;
+  }
+
+  /// Throws ValueError if the gradient of a loop's initial value is asked for inside the loop.
+  void check_initial_value(const Node& node) const {
+    if (!is_switch(node) || node.context == nullptr || !node.context->is_while()) return;
+    if (node.context != node.graph->scopes().context) return;
+    throw ValueError(
+        fmt::format("Cannot compute gradient inside while loop with respect to op '{}'. We do not "
+                    "support taking the gradient wrt or through the initial value of a loop "
+                    "variable. Gradients can be computed through loop invariants or wrt the input "
+                    "parameters to the loop body.",
+                    xs_.empty() ? node.name : xs_[0].op().name()),
+        {.site = site_, .node = node.name, .op = node.op->name});
+  }
+
   void step(Node& node) {
     const std::unique_ptr<ColocationScope> beside = colocation(node);
     std::vector<OptionalGradient> dys;
     bool any = false;
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      dys.push_back(aggregated(Tensor(&node, static_cast<int>(i))));
-      any = any || dys.back().has_value();
+    {
+      const ContextScope before(*node.graph, gradient_context(node, true));
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        dys.push_back(aggregated(Tensor(&node, static_cast<int>(i))));
+        any = any || dys.back().has_value();
+      }
     }
+    const ContextScope inside(*node.graph, gradient_context(node, false));
+    check_initial_value(node);
     if (!any || ends_.contains(&node)) return;
     FlowRecord::Step seen;
     seen.stopped = stops_.contains(&node);
@@ -197,6 +325,7 @@ class Sweep {
   /// Fills in zeros, as TensorFlow does, for outputs that received nothing although another output
   /// did: if the rule is not the op's own (`foreign`), or if the output is one of the xs.
   void fill_in_zeros(Node& node, bool foreign, std::vector<OptionalGradient>& dys) {
+    if (is_switch(node)) return fill_in_switch(node, dys);
     for (std::size_t i = 0; i < dys.size(); ++i) {
       const Tensor output(&node, static_cast<int>(i));
       if (dys[i] || !is_differentiable(output.dtype())) continue;
@@ -204,6 +333,17 @@ class Sweep {
       if (!foreign && !asked) continue;
       dys[i] = zeros_like(output, {}, site_);
       if (asked) received_[key(output)] = {*dys[i]};
+    }
+  }
+
+  /// A Switch passes its gradients to a Merge, one input of which must exist.
+  void fill_in_switch(Node& node, std::vector<OptionalGradient>& dys) const {
+    if (is_loop_switch(node)) return;
+    for (int i = 0; i < 2; ++i) {
+      OptionalGradient& dy = dys[static_cast<std::size_t>(i)];
+      if (dy || !is_differentiable(node.outputs[static_cast<std::size_t>(i)].dtype)) continue;
+      const Operation op(&node);
+      dy = loops_ != nullptr ? loops_->zeros_like_switch(op, i) : zeros_like_switch(op, i, site_);
     }
   }
 
@@ -247,6 +387,8 @@ class Sweep {
   std::unordered_set<const Node*> ends_;   // nodes of xs behind which there is no other x
   std::unordered_set<const Node*> stops_;  // the call's stop_gradients
   std::map<TensorKey, std::vector<Gradient>> received_;
+  LoopGradients* loops_ = nullptr;  // set while there are loops
+  std::deque<Node*> queue_;         // with loops: nodes that may be taken
 };
 
 }  // namespace
@@ -260,17 +402,38 @@ NodesBetween::NodesBetween(const std::vector<Tensor>& ys, const std::vector<Tens
   const auto by_id = [](const Node* a, const Node* b) { return a->id < b->id; };
   std::sort(ancestors.begin(), ancestors.end(), by_id);  // inputs before consumers
   for (const Tensor& x : xs) reached.insert(&x.node());
-  for (const Node* node : ancestors) {
-    if (std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Tensor& input) {
-          return is_differentiable(input.dtype()) && reached.contains(&input.node());
-        })) {
-      reached.insert(node);
-    }
+  const auto reach = [&](const Node* node) {
+    const bool now = std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Tensor& input) {
+      return is_differentiable(input.dtype()) && reached.contains(&input.node());
+    });
+    return now && reached.insert(node).second;
+  };
+  for (bool changed = true; changed;) {  // once, unless the back edge of a loop reaches a node
+    changed = false;
+    for (const Node* node : ancestors) changed = reach(node) || changed;
+    has_loops_ = std::any_of(ancestors.begin(), ancestors.end(),
+                             [](const Node* node) { return is_loop_exit(*node); });
+    changed = changed && has_loops_;
   }
   // Keep the reached nodes from which a y is reached through reached nodes.
   for (const Tensor& y : ys) {
     add_ancestors(&y.node(), between_, order_,
                   [&](const Node* node) { return reached.contains(node); });
+  }
+  has_loops_ = std::any_of(order_.begin(), order_.end(),
+                           [](const Node* node) { return is_loop_exit(*node); });
+  if (has_loops_) {
+    // In the order in which TensorFlow finds them.
+    std::unordered_set<const Node*> found;
+    std::deque<Node*> queue;
+    for (const Tensor& y : ys) queue.push_back(&y.node());
+    while (!queue.empty()) {
+      Node* const node = queue.front();
+      queue.pop_front();
+      if (!between_.contains(node) || !found.insert(node).second) continue;
+      from_ys_.push_back(node);
+      for (const Tensor& input : node->inputs) queue.push_back(&input.node());
+    }
   }
   std::sort(order_.rbegin(), order_.rend(), by_id);
 }

@@ -16,12 +16,17 @@ class NodesBetween {
   NodesBetween(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs);
 
   bool contains(const Node* node) const { return between_.contains(node); }
+  /// Returns whether there are loops among the nodes.
+  bool has_loops() const { return has_loops_; }
+  /// With loops: returns the nodes in the order of a search from the ys that takes near ones first.
+  const std::vector<Node*>& from_ys() const { return from_ys_; }
   /// Returns the nodes, consumers before their inputs.
   const std::vector<Node*>& nodes_in_reverse() const { return order_; }
 
  private:
   std::unordered_set<const Node*> between_;
-  std::vector<Node*> order_;
+  std::vector<Node*> order_, from_ys_;
+  bool has_loops_ = false;
 };
 
 /// What a sweep saw at each node that a gradient reached.

@@ -28,7 +28,9 @@
   FAMILY(tile)                        \
   FAMILY(transpose)                   \
   FAMILY(view)                        \
+  FAMILY(control_flow)                \
   FAMILY(group)                       \
+  FAMILY(stack_v2)                    \
   FAMILY(assert)                      \
   FAMILY(decode_raw)                  \
   FAMILY(padding_queue)               \

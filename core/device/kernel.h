@@ -19,11 +19,13 @@
 namespace towerflow {
 
 class Queue;
+class RunObjects;
 
 /// State of a run that its kernels may use.
 struct RunContext {
   ResourceStore& resources;
   Cancellation& cancellation;
+  RunObjects* objects = nullptr;  ///< null when a constant is computed
   Ticket ticket{};  ///< set by the kernel that reads a record, used by the one that enqueues it
 };
 

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/graph/constant.h"
+#include "core/graph/control_flow.h"
 #include "core/graph/graph_mutex.h"
 #include "core/graph/nearest.h"
 #include "core/graph/op_def.h"
@@ -144,6 +145,8 @@ Operation Graph::add(NodeSpec spec) {
   node.site = spec.site;
   node.variable_scope = state.variable_scope;
   node.role = state.role;
+  node.context = context_for(node, state.context);
+  for (const Tensor& input : node.inputs) check_input_context(node, input.node());
   infer(node);
 
   // An op that writes a variable is colocated with it, whatever device scopes are open.
@@ -163,6 +166,7 @@ Operation Graph::add(NodeSpec spec) {
     }
     node.control_inputs = control_inputs.take();
   }
+  if (node.context != nullptr) node.context->adopt(node);
   if (state.colocation.empty() && state.pending_variable) {
     node.colocation_groups.push_back("loc:@" + *state.pending_variable);
   }
@@ -201,7 +205,19 @@ Operation Graph::add(NodeSpec spec) {
   }
   if (has_device_function) state.device_of(Operation(made));
   for (ControlLevel& level : state.control) level.made_inside.insert(made);
+  if (made->context != nullptr) made->context->added(*made);
   return Operation(made);
+}
+
+void Graph::add_control_input(Node& node, Node& awaited) {
+  std::lock_guard lock(*mutex_);
+  auto& inputs = node.control_inputs;
+  if (std::find(inputs.begin(), inputs.end(), &awaited) == inputs.end()) inputs.push_back(&awaited);
+}
+
+void Graph::set_back_edge(Node& merge, std::size_t input, const Tensor& value) {
+  std::lock_guard lock(*mutex_);
+  merge.inputs.at(input) = value;
 }
 
 void Graph::infer(Node& node) const {

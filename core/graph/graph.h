@@ -83,6 +83,20 @@ class Graph {
   /// (tf.Graph.get_name_scope)
   const std::string& get_name_scope() { return scopes().name; }
 
+  /// Adds a control input to a node that exists. Only the builders of loops and of their gradients
+  /// do this.
+  void add_control_input(Node& node, Node& awaited);
+  /// Replaces an input of a node that exists, the Merge of a loop, by one of the same dtype.
+  void set_back_edge(Node& merge, std::size_t input, const Tensor& value);
+  /// Keeps a branch or loop as long as the graph.
+  template <class T, class... Args>
+  T& add_context(Args&&... args) {
+    auto made = std::make_unique<T>(*this, std::forward<Args>(args)...);
+    T& context = *made;
+    contexts_.push_back(std::move(made));
+    return context;
+  }
+
   std::size_t size() const;
   /// Returns how many of the nodes sessions may see: not those of a trial, nor one whose device
   /// function is still running.
@@ -159,6 +173,7 @@ class Graph {
   Collections collections_;
   std::unordered_map<std::type_index, std::any> extensions_;
   std::set<std::string> texts_;
+  std::vector<std::unique_ptr<ControlFlowContext>> contexts_;
   std::unordered_map<const Node*, Site> first_reuse_;
   bool finalized_ = false;
 };

@@ -14,6 +14,8 @@ struct OpDef;
 
 namespace towerflow::types {
 
+class ControlFlowContext;
+
 /// What is known statically about one output of a node.
 struct OutputSpec {
   DType dtype = DType::invalid;
@@ -31,10 +33,13 @@ enum class NodeRole {
 };
 
 /// One record on the tape. It holds no computed value, kernel or address, and does not change after
-/// its creation, except that `Tensor::set_shape` refines the shapes of its outputs.
+/// its creation, except that `Tensor::set_shape` refines the shapes of its outputs, and that a node
+/// of a loop may get a back edge or another control input while the loop or its gradients are built.
 struct Node {
   Graph* graph = nullptr;
-  int id = -1;  ///< place on the tape; those of inputs and control inputs are smaller
+  /// Place on the tape; those of inputs and control inputs are smaller, except in a loop: a Merge
+  /// reads the NextIteration that follows, and gradients make nodes of the forward loop wait.
+  int id = -1;
   const OpDef* op = nullptr;
   std::string name;
   std::vector<Tensor> inputs;
@@ -47,6 +52,9 @@ struct Node {
   /// The name under which its gradient is looked up, if set by `gradient_override_map`; else empty.
   std::string gradient_op_type;
   NodeRole role = NodeRole::program;
+  ControlFlowContext* context = nullptr;  ///< the branch or loop it belongs to
+  bool fetchable = true;                  ///< false in a branch or loop
+  bool feedable = true;                   ///< false in a loop
   Site site;
 };
 

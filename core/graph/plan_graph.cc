@@ -11,66 +11,6 @@
 #include "core/graph/graph_mutex.h"
 
 namespace towerflow {
-namespace {
-
-/// The op of nodes that stand for fed tensors; never run.
-const OpDef& feed_op() {
-  static const OpDef def{.name = "_Feed", .shape = {}, .gradient = NoGradient{"a fed value"}};
-  return def;
-}
-
-using FedTensors = std::map<std::pair<const Node*, int>, int>;
-
-/// Returns whether a node is a source, such as a placeholder, all of whose outputs are fed. It must
-/// not run, so control inputs on it are dropped.
-bool is_fed_source(const Node& node, const FedTensors& fed) {
-  const bool source = node.op->effect == Effect::pure || node.op->effect == Effect::io;
-  if (!source || !node.inputs.empty() || node.outputs.empty()) return false;
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!fed.contains({&node, static_cast<int>(i)})) return false;
-  }
-  return true;
-}
-
-/// Returns whether the node is the read that a variable is created with. Other reads of the
-/// variable, such as `read_value`, have the value at their own place in the order.
-bool is_own_read(const Node& node) {
-  if (node.inputs.size() != 1 || !node.control_inputs.empty()) return false;
-  const Node& variable = node.inputs[0].node();
-  return variable.op->effect == Effect::variable && node.name == variable.name + "/read";
-}
-
-/// Returns the nodes needed for the fetches, in tape order; the walk stops at fed tensors.
-std::vector<const Node*> needed_nodes(std::span<const Fetch> fetches, const FedTensors& fed) {
-  std::vector<const Node*> stack, found;
-  std::unordered_map<const Node*, bool> seen;
-  const auto visit = [&](const Node* node) {
-    if (!std::exchange(seen[node], true)) stack.push_back(node);
-  };
-  const auto visit_tensor = [&](const Tensor& tensor) {
-    if (!fed.contains({&tensor.node(), tensor.index()})) visit(&tensor.node());
-  };
-  for (const Fetch& fetch : fetches) {
-    if (fetch.tensor())
-      visit_tensor(*fetch.tensor());
-    else
-      visit(&fetch.operation().node());
-  }
-  while (!stack.empty()) {
-    const Node* node = stack.back();
-    stack.pop_back();
-    found.push_back(node);
-    for (const Tensor& input : node->inputs) visit_tensor(input);
-    for (const Node* control : node->control_inputs) {
-      if (!is_fed_source(*control, fed)) visit(control);
-    }
-  }
-  std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->id < b->id; });
-  return found;
-}
-
-}  // namespace
-
 bool PlanGraph::replace(std::vector<Replacement> replacements) {
   std::vector<PlanNode> before;
   bool runs = true;
@@ -143,6 +83,10 @@ void PlanGraph::reorder(const std::vector<int>& order) {
   for (PlanNode& node : nodes) {
     for (ValueId& input : node.inputs) renumber(input.node);
     for (int& awaited : node.control) renumber(awaited);
+    for (Guard& guard : node.guards) renumber(guard.pred);
+    for (Guards& choice : node.choices) {
+      for (Guard& guard : choice) renumber(guard.pred);
+    }
     renumber(node.input_variable);
   }
   for (ValueId& fetch : fetches) renumber(fetch.node);
@@ -163,6 +107,10 @@ void PlanGraph::remove_unneeded() {
     }
     for (ValueId input : node.inputs) needed[static_cast<std::size_t>(input.node)] = true;
     for (int control : node.control) needed[static_cast<std::size_t>(control)] = true;
+    for (Guard guard : node.guards) needed[static_cast<std::size_t>(guard.pred)] = true;
+    for (const Guards& choice : node.choices) {
+      for (Guard guard : choice) needed[static_cast<std::size_t>(guard.pred)] = true;
+    }
   }
 }
 
@@ -180,6 +128,14 @@ void PlanGraph::verify(const std::string& pass) const {
     };
     for (const ValueId input : reading.inputs) check_read(input.node);
     for (const int awaited : reading.control) check_read(awaited);
+    for (const Guard guard : reading.guards) check_read(guard.pred);
+    for (std::size_t in = 0; in < reading.inputs.size() && !reading.is_merge(); ++in) {
+      const Guards& exists = node(reading.inputs[in]).guards;
+      check(spec(reading.inputs[in]).is_ref || node(reading.inputs[in]).is_known(0) ||
+                std::includes(reading.guards.begin(), reading.guards.end(), exists.begin(),
+                              exists.end()),
+            "a node runs only if its inputs exist", reading);
+    }
     check(!index || index->is_current(*this, static_cast<int>(i)), "the index knows every reader",
           reading);
     PlanNode anew;
@@ -210,6 +166,7 @@ void infer_plan_node(PlanGraph& graph, PlanNode& node) {
         outputs[i].shape = *merged;
       }
     }
+    if (node.is_merge()) outputs[0].is_ref = false;  // it is a copy
     node.outputs = std::move(outputs);
     node.values.assign(node.outputs.size(), Array());
     if (const auto* constant = node.attrs.get_if<ConstAttrs>()) {
@@ -220,69 +177,6 @@ void infer_plan_node(PlanGraph& graph, PlanNode& node) {
   } catch (...) {
     rethrow_with({.site = node.origin->site, .node = node.origin->name, .op = node.op->name});
   }
-}
-
-PlanGraph build_plan_graph(std::span<const Fetch> fetches, std::span<const FeedSpec> feeds,
-                           PassLog& log) {
-  PlanGraph graph;
-  FedTensors fed;
-  std::map<std::pair<const Node*, int>, ValueId> fed_values;
-  for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const FeedSpec& feed = feeds[i];
-    const std::pair key(static_cast<const Node*>(&feed.tensor.node()), feed.tensor.index());
-    fed[key] = static_cast<int>(i);
-    fed_values[key] = {static_cast<int>(graph.nodes.size()), 0};
-    PlanNode node;
-    node.op = &feed_op();
-    node.outputs = {{feed.dtype, feed.shape, false}};
-    node.values.resize(1);
-    node.origin = &feed.tensor.node();
-    node.feed = static_cast<int>(i);
-    node.depends_on_feed = feed.tensor.op().type() != "Placeholder";
-    graph.nodes.push_back(std::move(node));
-  }
-
-  std::unordered_map<const Node*, int> index;
-  const auto value_of = [&](const Tensor& tensor) {
-    const auto it = fed_values.find({&tensor.node(), tensor.index()});
-    return it != fed_values.end() ? it->second : ValueId{index.at(&tensor.node()), tensor.index()};
-  };
-  const auto tape = needed_nodes(fetches, fed);
-  for (const Node* node : tape) {
-    PlanNode made;
-    made.op = node->op;
-    made.attrs = node->attrs;
-    {
-      const std::lock_guard lock(node->graph->mutex());  // set_shape may write them
-      made.outputs = node->outputs;
-    }
-    made.origin = node;
-    for (const Tensor& input : node->inputs) made.inputs.push_back(value_of(input));
-    for (const Node* control : node->control_inputs) {
-      if (!is_fed_source(*control, fed)) made.control.push_back(index.at(control));
-    }
-    made.own_read = is_own_read(*node);
-    made.depends_on_feed = std::any_of(made.inputs.begin(), made.inputs.end(), [&](ValueId input) {
-      return graph.node(input).depends_on_feed;
-    });
-    if (made.depends_on_feed) {
-      for (OutputSpec& output : made.outputs) output.shape = Shape::unknown();
-    }
-    infer_plan_node(graph, made);
-    index[node] = static_cast<int>(graph.nodes.size());
-    graph.nodes.push_back(std::move(made));
-  }
-  for (const Fetch& fetch : fetches) {
-    if (fetch.tensor()) {
-      graph.fetches.push_back(value_of(*fetch.tensor()));
-    } else {
-      graph.fetches.push_back({-1, 0});
-      graph.targets.push_back(index.at(&fetch.operation().node()));
-    }
-  }
-  log.add(fmt::format("prune: {} of the tape's nodes are needed, {} tensors are fed", tape.size(),
-                      feeds.size()));
-  return graph;
 }
 
 }  // namespace towerflow

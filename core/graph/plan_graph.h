@@ -15,6 +15,17 @@
 
 namespace towerflow {
 
+struct PlanLoop;  // core/graph/plan_loop.h
+
+/// A condition under which a node runs: the bool that node `pred` of the plan computes is `branch`.
+struct Guard {
+  int pred = -1;
+  bool branch = false;
+  auto operator<=>(const Guard&) const = default;
+};
+/// Conditions that must all hold. A condition that is computed only if others hold follows them.
+using Guards = std::vector<Guard>;
+
 /// A node of a plan in the making: copied from the tape, or added by a pass.
 struct PlanNode {
   const OpDef* op = nullptr;
@@ -34,7 +45,12 @@ struct PlanNode {
   bool own_read = false;         ///< `w/read`: each consumer sees the value at its own turn
   bool depends_on_feed = false;  ///< depends on a fed value that need not have the static shape
   bool dead = false;             ///< replaced, or no longer needed
+  Guards guards;                 ///< in a branch of a cond: when it runs
+  std::vector<Guards> choices;   ///< of a Merge: for each input, when it is the value
+  bool must_run = false;         ///< a fetched value: it is an error if its guards do not hold
+  std::shared_ptr<const PlanLoop> loop;  ///< of a node that stands for a loop
 
+  bool is_merge() const { return !choices.empty(); }
   bool is_known(std::size_t output) const {
     return output < values.size() && !values[output].empty();
   }

@@ -59,6 +59,7 @@ struct ScopeState {
   /// Name of the open variable scope, owned by the graph; nullptr at the root.
   const std::string* variable_scope = nullptr;
   NodeRole role = NodeRole::program;  ///< of new nodes
+  ControlFlowContext* context = nullptr;  ///< the open branch or loop
 
   /// Returns data that a higher layer keeps per thread and graph (variable scopes), created on
   /// first use.

@@ -191,6 +191,7 @@ ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector
   if (cleared_) {
     graph.scopes().opened(this, "control_dependencies", site);
     outer_.swap(control);
+    outer_context_ = std::exchange(graph.scopes().context, nullptr);
     return;
   }
   ControlLevel made;
@@ -208,11 +209,13 @@ ControlDependencies::ControlDependencies(Graph& graph, std::optional<std::vector
 
 ControlDependencies::~ControlDependencies() {
   if (!graph_.scopes().closed(this)) return;
-  auto& control = graph_.scopes().control;
-  if (cleared_)
-    control = std::move(outer_);
-  else if (!control.empty())
-    control.pop_back();
+  ScopeState& state = graph_.scopes();
+  if (cleared_) {
+    state.control = std::move(outer_);
+    state.context = outer_context_;
+  } else if (!state.control.empty()) {
+    state.control.pop_back();
+  }
 }
 
 ControlDependencies control_dependencies(std::span<const Fetch> inputs, Site site) {

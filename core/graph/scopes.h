@@ -76,6 +76,7 @@ class [[nodiscard]] ControlDependencies {
  private:
   Graph& graph_;
   std::vector<ControlLevel> outer_;
+  ControlFlowContext* outer_context_ = nullptr;
   bool cleared_;
 };
 
@@ -155,7 +156,7 @@ ControlDependencies control_dependencies(const std::vector<T>& inputs,
                                          Site site = Site::current()) {
   return control_dependencies(std::span<const Fetch>(to_fetches(inputs, site)), site);
 }
-/// Ignores the outer blocks.
+/// Ignores the outer blocks, and the open branch or loop.
 ControlDependencies control_dependencies(std::nullopt_t, Site site = Site::current());
 
 /// Runs `body(scope)` while `scope` is open and returns what it returns:

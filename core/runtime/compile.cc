@@ -39,6 +39,11 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
   Plan plan;
   PlanGraph graph = build_plan_graph(fetches, feeds, plan.log);
   if (options.look_at) options.look_at(graph);
+  return compile_graph(std::move(graph), devices, kernels, options, std::move(plan));
+}
+
+Plan compile_graph(PlanGraph graph, const DeviceSet& devices, KernelCache& kernels,
+                   const CompileOptions& options, Plan plan) {
   graph.winograd = options.passes.choose_winograd;
   HomeDevices own;
   plan.placements = place(graph, devices, options.groups, options.homes ? *options.homes : own,
@@ -49,7 +54,7 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
   if (options.passes.share_subexpressions) share_subexpressions(graph, plan.log);
   apply_rewrites(graph, devices, options.passes, plan.log);
   plan.transfers = insert_copies(graph, devices, plan.log);
-  lower(graph, devices, kernels, options.passes, plan);
+  lower(graph, devices, kernels, options, plan);
 #ifdef TOWERFLOW_VERIFY
   verify_plan(plan);
 #endif

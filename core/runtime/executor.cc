@@ -130,7 +130,8 @@ class LateBinder final : public LateOutputs {
 class QueueRun {
  public:
   QueueRun(const Execution& run, std::size_t queue)
-      : number_(queue),
+      : execution_(run),
+        number_(queue),
         program_(run.plan.queues[queue]),
         frame_(run.frame),
         state_(run.frame.queue(queue)),
@@ -165,12 +166,35 @@ class QueueRun {
   void run_instructions() {
     for (at_ = 0; at_ < program_.instructions.size(); ++at_) {
       if (run_.cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");
+      const Instruction& instruction = program_.instructions[at_];
+      if (!instruction.guards.empty() && !guards_hold(instruction)) {
+        at_ = instruction.otherwise - 1;
+        continue;
+      }
       if (watched_)
         step_watched();
       else
         step(program_.instructions[at_]);
       if (device_error_ != nullptr) return;
     }
+  }
+
+  /// Returns whether an instruction of a branch runs.
+  bool guards_hold(const Instruction& instruction) const {
+    for (const GuardUse& guard : instruction.guards) {
+      if (*static_cast<const bool*>(frame_.address(guard.slot)) == guard.branch) continue;
+      if (instruction.must_run) throw_no_value(instruction);
+      return false;
+    }
+    return true;
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_no_value(const Instruction& instruction) {
+    ErrorDetail detail = instruction.detail;
+    detail.hint = "it depends on a branch of a tf::cond that was not taken: fetch the result of the "
+                  "cond instead";
+    throw errors::InvalidArgumentError(
+        fmt::format("Retval[0] does not have value: {}", detail.node), std::move(detail));
   }
 
   void step_watched() {
@@ -198,6 +222,9 @@ class QueueRun {
         break;
       case Instruction::Kind::launch:
         launch(instruction);
+        break;
+      case Instruction::Kind::loop:
+        loop(instruction);
         break;
     }
   }
@@ -326,6 +353,19 @@ class QueueRun {
     }
   }
 
+  /// Runs a loop. The variables whose values it reads are locked meanwhile; those that it changes
+  /// or refers to are locked by the instructions of its plans.
+  [[gnu::noinline]] void loop(const Instruction& instruction) {
+    try {
+      const VariableLocks locks(frame_, instruction);
+      locks.check_initialized();
+      locks.await_pending(queue_, run_.cancellation);
+      run_loop(execution_, instruction);
+    } catch (...) {
+      rethrow_for(instruction);
+    }
+  }
+
   // Not inlined, to keep `launch`, which runs for every node, small.
   [[gnu::noinline]] void launch_locked(const Instruction& instruction, const LaunchArgs& args) {
     const VariableLocks locks(frame_, instruction);
@@ -438,6 +478,7 @@ class QueueRun {
     return " of " + text;
   }
 
+  const Execution& execution_;
   const std::size_t number_;
   const QueueProgram& program_;
   Frame& frame_;
@@ -489,7 +530,8 @@ class FirstError {
 
 }  // namespace
 
-void execute(const Execution& run, Workers& workers) {
+void execute(Execution run, Workers& workers) {
+  run.workers = &workers;
   const std::size_t queues = run.plan.queues.size();
   if (queues == 0) return;
   if (queues == 1) {

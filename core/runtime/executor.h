@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "core/runtime/frame.h"
+#include "core/runtime/loop_plan.h"
 #include "core/runtime/workers.h"
 
 namespace towerflow {
@@ -14,6 +15,9 @@ struct Execution {
   RunContext& context;
   KernelCache& kernels;
   const DeviceSet& devices;
+  ArenaPool* arenas = nullptr;          ///< for loops
+  SubplanCompiler* compiler = nullptr;  ///< for loops
+  Workers* workers = nullptr;           ///< for loops; set by `execute`
   bool trace = false;  ///< whether times are stored in the frame
   /// Optional; called before each instruction with the indices of its queue and of itself. An
   /// exception from it counts as an error of that instruction.
@@ -22,6 +26,6 @@ struct Execution {
 
 /// Executes a plan and returns when every queue has drained. Rethrows the first error with its
 /// node, op, device, input shapes and the user's line.
-void execute(const Execution& run, Workers& workers);
+void execute(Execution run, Workers& workers);
 
 }  // namespace towerflow

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/runtime/plan.h"
+#include "core/runtime/loop_plan.h"
 
 namespace towerflow {
 namespace {
@@ -12,10 +12,12 @@ namespace {
 /// Converts the final graph into slots and instruction lists.
 class Lowering {
  public:
-  Lowering(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels, Plan& plan)
+  Lowering(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels, bool nested,
+           Plan& plan)
       : graph_(graph),
         devices_(devices),
         kernels_(kernels),
+        nested_(nested),
         plan_(plan),
         fetched_(graph.fetches.begin(), graph.fetches.end()) {}
 
@@ -27,7 +29,7 @@ class Lowering {
       if (!graph_.nodes[i].dead) lower_node(static_cast<int>(i));
     }
     lower_fetches();
-    schedule(std::move(drafts_), devices_, plan_);
+    schedule(std::move(drafts_), devices_, nested_, plan_);
   }
 
  private:
@@ -197,6 +199,8 @@ class Lowering {
       forward_dependencies(id);
       return;
     }
+    if (node.is_merge()) return emit_merge(id);
+    if (node.loop) return emit_loop(id);
     if (node.op->view && can_alias_input(id)) {
       const int seen = slot_of(node.inputs[0], space_of(node));
       Slot slot = plan_.slots[static_cast<std::size_t>(seen)];
@@ -217,7 +221,9 @@ class Lowering {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     const OutputSpec& input = graph_.spec(node.inputs[0]);
     if (!node.outputs[0].shape.fully_known() || !input.shape.fully_known()) return false;
-    if (input.dtype == DType::string) return false;
+    if (input.dtype == DType::string || node.must_run) return false;
+    // The host reads the value of a condition without a lock.
+    if (node.op->on_host && storage_of(node.inputs[0]) >= 0) return false;
     // set_shape may have declared a wrong shape, which the kernel detects when it copies.
     if (node.outputs[0].shape.elements() != input.shape.elements()) return false;
     // If the new shape is computed during the run, the kernel must check it.
@@ -268,6 +274,7 @@ class Lowering {
     };
     for (ValueId input : node.inputs) add(input.node);
     for (int control : node.control) add(control);
+    for (const Guard guard : node.guards) add(guard.pred);
     make_unique(before);
     return before;
   }
@@ -329,6 +336,13 @@ class Lowering {
   int add_host_copy(ValueId value, int from, int to) {
     const PlanNode& node = graph_.node(value);
     const int at = devices_[node.device].on_host() ? node.device : devices_.host();
+    return add_copy(value, from, to, at, node, node.guards);
+  }
+
+  /// Adds a draft that copies a value within the memory of a device, for `node`, under conditions;
+  /// returns its number.
+  int add_copy(ValueId value, int from, int to, int at, const PlanNode& node,
+               const Guards& guards) {
     const Device& device = devices_[at];
     static const OpDef& identity = OpRegistry::global().get("Identity");
     const TensorDesc desc = plan_.slots[static_cast<std::size_t>(from)].desc;
@@ -339,10 +353,11 @@ class Lowering {
                    .node = node.origin->name,
                    .op = node.op->name,
                    .device = device.name};
-    KernelRequest request{&identity, &copy.attrs, {desc}, {desc}, {}, ""};
+    const TensorDesc& result = plan_.slots[static_cast<std::size_t>(to)].desc;
+    KernelRequest request{&identity, &copy.attrs, {desc}, {result}, {}, ""};
     request.device = device.index;
     copy.entry = device.backend->find_kernel(request);
-    copy.late = !desc.shape.fully_known();
+    copy.late = !desc.shape.fully_known() || !result.shape.fully_known();
     if (!copy.late) copy.kernel = kernels_.get(*copy.entry, request);
     draft.may_fail = copy.late || copy.kernel->may_fail();
     copy.inputs = {from};
@@ -351,13 +366,117 @@ class Lowering {
       draft.after = {after};
     }
     const int number = static_cast<int>(drafts_.size());
+    add_guards(guards, draft);
     if (const int root = storage_of(value); root >= 0) {
       copy.variables = {{variable_index(root), false, true}};
       order_variables(draft, number);
-      make_unique(draft.after);
     }
+    make_unique(draft.after);
     drafts_.push_back(std::move(draft));
     return number;
+  }
+
+  void add_guards(const Guards& guards, Draft& draft) {
+    for (const Guard guard : guards) {
+      draft.instruction.guards.push_back({slot_of({guard.pred, 0}), guard.branch});
+      const int after = after_[static_cast<std::size_t>(guard.pred)];
+      if (after >= 0) draft.after.push_back(after);
+    }
+  }
+
+  /// Emits a copy of each input of a Merge, of which the one whose branch is taken runs.
+  void emit_merge(int id) {
+    const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
+    const MemorySpace space = space_of(node);
+    const int out = slot_of({id, 0});
+    const int index = is_read({id, 1}) ? slot_of({id, 1}) : -1;
+    std::vector<int> ends = dependencies_of(node);
+    const auto add = [&](ValueId value, int from, int to, const Guards& guards) {
+      const int number = add_copy(value, from, to, node.device, node, guards);
+      auto& after = drafts_[static_cast<std::size_t>(number)].after;
+      for (const int awaited : node.control) {
+        const int draft = after_[static_cast<std::size_t>(awaited)];
+        if (draft >= 0) after.push_back(draft);
+      }
+      make_unique(after);
+      ends.push_back(number);
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      add(node.inputs[i], slot_of(node.inputs[i], space), out, node.choices[i]);
+      if (index < 0) continue;
+      Slot chosen;
+      chosen.kind = Slot::Kind::constant;
+      chosen.desc = {DType::int32, Shape(), space};
+      chosen.index = static_cast<int>(plan_.constants.size());
+      Array value(DType::int32, Shape());
+      *value.data<std::int32_t>() = static_cast<std::int32_t>(i);
+      plan_.constants.push_back(std::move(value));
+      add(node.inputs[i], add_slot(std::move(chosen)), index, node.choices[i]);
+    }
+    make_unique(ends);
+    after_[static_cast<std::size_t>(id)] = static_cast<int>(drafts_.size());
+    drafts_.push_back({.after = std::move(ends), .may_fail = false, .joins = true});
+  }
+
+  bool is_read(ValueId value) const {
+    if (fetched_.contains(value)) return true;
+    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const PlanNode& node) {
+      return !node.dead &&
+             std::find(node.inputs.begin(), node.inputs.end(), value) != node.inputs.end();
+    });
+  }
+
+  /// Emits a loop. It reads its feeds from slots; its plans refer to variables by name.
+  void emit_loop(int id) {
+    const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
+    const PlanLoop& loop = *node.loop;
+    Draft draft{.device = node.device};
+    Instruction& made = draft.instruction;
+    made.kind = Instruction::Kind::loop;
+    made.op = node.op;
+    made.detail = {.site = node.origin->site,
+                   .node = node.origin->name,
+                   .op = node.op->name,
+                   .device = devices_[node.device].name};
+    made.loop = std::make_shared<LoopPlan>(node.loop);
+    const bool refers = node.inputs.size() > loop.feeds.size();
+    std::vector<int> copies;
+    std::vector<VariableUse> read;  // locked while the loop runs
+    for (std::size_t i = 0; i < loop.feeds.size(); ++i) {
+      const ValueId value = node.inputs[i];
+      int slot = slot_of(value);
+      const int root = storage_of(value);
+      if (root >= 0 && refers) {
+        // The loop may change the variable: it gets the value from before.
+        Slot copy;
+        copy.desc = plan_.slots[static_cast<std::size_t>(slot)].desc;
+        const int own = add_slot(std::move(copy));
+        copies.push_back(add_copy(value, slot, own, node.device, node, node.guards));
+        slot = own;
+      } else if (root >= 0) {
+        read.push_back({variable_index(root), false, true});
+      }
+      made.inputs.push_back(slot);
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      made.outputs.push_back(output_slot(id, static_cast<int>(i)));
+    }
+    collect_variables(node, made);
+    draft.writes = node.op->effect == Effect::writes_variable;
+    made.cost = cost_of_node(node);
+    draft.seconds = estimated_seconds(made.cost);
+    place_draft(id, std::move(draft));
+    Draft& placed = drafts_.back();
+    placed.after.insert(placed.after.end(), copies.begin(), copies.end());
+    std::sort(read.begin(), read.end(),
+              [](const VariableUse& a, const VariableUse& b) { return a.variable < b.variable; });
+    read.erase(std::unique(read.begin(), read.end(),
+                           [](const VariableUse& a, const VariableUse& b) {
+                             return a.variable == b.variable;
+                           }),
+               read.end());
+    placed.instruction.variables = std::move(read);
+    placed.instruction.through.clear();
   }
 
   void emit_launch(int id) {
@@ -460,6 +579,8 @@ class Lowering {
     const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
     const auto number = static_cast<int>(drafts_.size());
     draft.after = dependencies_of(node);
+    add_guards(node.guards, draft);
+    draft.instruction.must_run = node.must_run;
     order_variables(draft, number);
     for (int state : states_of(node)) {
       const auto [last, first] = last_stateful_.emplace(state, -1);
@@ -488,9 +609,10 @@ class Lowering {
   /// Returns the states that a node uses. Stateful ops on one queue or reader keep their tape
   /// order, and so do ops on files.
   std::vector<int> states_of(const PlanNode& node) const {
-    if (node.op->effect == Effect::io) return {static_cast<int>(graph_.nodes.size())};
+    const bool does_io = node.op->effect == Effect::io || (node.loop && node.loop->does_io);
     std::vector<int> states;
-    if (node.op->effect != Effect::stateful) return states;
+    if (does_io) states.push_back(static_cast<int>(graph_.nodes.size()));
+    if (node.op->effect != Effect::stateful && !node.loop) return states;
     for (ValueId input : node.inputs) {
       if (graph_.spec(input).dtype == DType::resource) states.push_back(input.node);
     }
@@ -559,6 +681,7 @@ class Lowering {
   const PlanGraph& graph_;
   const DeviceSet& devices_;
   KernelCache& kernels_;
+  const bool nested_;
   Plan& plan_;
   const std::set<ValueId> fetched_;
 
@@ -580,8 +703,8 @@ class Lowering {
 }  // namespace
 
 void lower(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels,
-           const PassOptions& options, Plan& plan) {
-  Lowering(graph, devices, kernels, plan).run();
+           const CompileOptions& options, Plan& plan) {
+  Lowering(graph, devices, kernels, options.nested, plan).run();
   for (QueueProgram& queue : plan.queues) {
     for (Instruction& instruction : queue.instructions) {
       std::sort(instruction.variables.begin(), instruction.variables.end(),
@@ -592,7 +715,7 @@ void lower(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernel
           std::max({plan.max_operands, instruction.inputs.size(), instruction.outputs.size()});
     }
   }
-  assign_memory(plan, devices, options.reuse_buffers);
+  assign_memory(plan, devices, options.passes.reuse_buffers);
 }
 
 }  // namespace towerflow

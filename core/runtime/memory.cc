@@ -148,6 +148,14 @@ class MemoryPlanner {
           else
             life.last = std::max(life.last, static_cast<int>(i));
         }
+        for (const GuardUse& guard : instructions[i].guards) {
+          Lifetime& life = lifetime(guard.slot);
+          if (life.queue < 0) continue;
+          if (life.queue != static_cast<int>(queue))
+            life.crosses = true;
+          else
+            life.last = std::max(life.last, static_cast<int>(i));
+        }
       }
     }
   }
@@ -233,6 +241,7 @@ class MemoryPlanner {
     };
     for (int slot : instruction.inputs) end(slot);
     for (int slot : instruction.outputs) end(slot);
+    for (const GuardUse& guard : instruction.guards) end(guard.slot);
   }
 
   Plan& plan_;

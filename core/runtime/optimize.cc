@@ -24,7 +24,7 @@ std::size_t output_bytes(const PlanNode& node) {
 
 bool foldable(const PlanGraph& graph, const PlanNode& node) {
   if (node.dead || node.feed >= 0 || node.op->effect != Effect::pure || node.outputs.empty() ||
-      !node.control.empty() || node.is_known(0)) {
+      !node.control.empty() || node.is_known(0) || node.is_merge() || node.loop || node.must_run) {
     return false;
   }
   for (const OutputSpec& output : node.outputs) {
@@ -244,6 +244,7 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
     int device;
     std::vector<ValueId> inputs;
     std::vector<int> control;
+    Guards guards;
     std::size_t attrs;  // hash, since many readers of one input may differ only in attributes
     auto operator<=>(const Key&) const = default;
   };
@@ -251,6 +252,10 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
   std::vector<int> kept;           // per node: itself, or the equal node that replaces it
   std::vector<bool> sees_storage;  // per node: whether it is a variable's storage or a view of it
   int shared = 0;
+  const auto rename = [&](Guards& guards) {
+    for (Guard& guard : guards) guard.pred = kept[static_cast<std::size_t>(guard.pred)];
+    std::sort(guards.begin(), guards.end());
+  };
   const auto reads_variable = [&](ValueId value) {
     return graph.spec(value).is_ref || sees_storage[static_cast<std::size_t>(value.node)];
   };
@@ -259,15 +264,17 @@ void share_subexpressions(PlanGraph& graph, PassLog& log) {
     kept.push_back(static_cast<int>(i));
     for (ValueId& input : node.inputs) input.node = kept[static_cast<std::size_t>(input.node)];
     for (int& control : node.control) control = kept[static_cast<std::size_t>(control)];
+    rename(node.guards);
+    for (Guards& choice : node.choices) rename(choice);
     sees_storage.push_back(
         node.op->effect == Effect::variable ||
         (node.op->view && !node.inputs.empty() && reads_variable(node.inputs[0])));
     if (node.dead || node.feed >= 0 || node.op->effect != Effect::pure || node.is_known(0) ||
-        node.inputs.empty()) {
+        node.inputs.empty() || node.is_merge() || node.loop || node.must_run) {
       continue;
     }
     if (std::any_of(node.inputs.begin(), node.inputs.end(), reads_variable)) continue;
-    const Key key{node.op, node.device, node.inputs, node.control, node.attrs.hash()};
+    const Key key{node.op, node.device, node.inputs, node.control, node.guards, node.attrs.hash()};
     const auto [first, last] = known.equal_range(key);
     const auto same = std::find_if(first, last, [&](const auto& entry) {
       return graph.nodes[static_cast<std::size_t>(entry.second)].attrs == node.attrs;

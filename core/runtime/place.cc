@@ -255,6 +255,12 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
     const ErrorDetail detail{
         .site = node.origin->site, .node = node.origin->name, .op = node.op->name};
     std::string why;
+    if (node.op->on_host) {
+      node.device = devices.host();
+      ledger.push_back({node.origin->name, node.op->name, node.origin->device,
+                        devices[node.device].name, "the host reads its result"});
+      continue;
+    }
     if (has_device_home(node)) {
       node.device = home_of(node, devices, groups, homes, soft, why);
     } else {
@@ -315,10 +321,28 @@ void move_late_to_host(PlanGraph& graph, const DeviceSet& devices, std::vector<P
                         moved));
 }
 
+namespace {
+
+/// A Merge copies one of its inputs.
+KernelRequest merge_request(const PlanGraph& graph, const PlanNode& node, const Device& device) {
+  static const OpDef& identity = OpRegistry::global().get("Identity");
+  const OutputSpec& from = graph.spec(node.inputs[0]);
+  KernelRequest request;
+  request.op = &identity;
+  request.attrs = &identity.attrs.defaults();
+  request.device = device.index;
+  request.inputs = {{from.dtype, from.shape, device.space()}};
+  request.outputs = {{node.outputs[0].dtype, node.outputs[0].shape, device.space()}};
+  return request;
+}
+
+}  // namespace
+
 KernelRequest kernel_request(const PlanGraph& graph, const PlanNode& node, const Device& device) {
   KernelRequest request;
   request.op = node.op;
   request.attrs = &node.attrs;
+  if (node.is_merge()) return merge_request(graph, node, device);
   request.winograd = graph.winograd;
   request.device = device.index;
   const MemorySpace space = device.space();

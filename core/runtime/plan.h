@@ -51,6 +51,15 @@ struct NeededVariable {
   ErrorDetail detail;
 };
 
+/// A condition of an instruction: the bool in `slot` of the host must be `branch`.
+struct GuardUse {
+  int slot = -1;
+  bool branch = false;
+  bool operator==(const GuardUse&) const = default;
+};
+
+class LoopPlan;  // core/runtime/loop_plan.h
+
 /// One step of a queue.
 struct Instruction {
   enum class Kind {
@@ -58,6 +67,7 @@ struct Instruction {
     copy,    ///< from slot inputs[0] to slot outputs[0] in another memory
     fill,    ///< a copy that refreshes a replica of a variable if it is stale
     commit,  ///< the run may change variables from here on, and will finish
+    loop,    ///< runs the plans of a loop until its condition is false
     wait,
     record,
   };
@@ -75,6 +85,11 @@ struct Instruction {
   std::vector<VariableUse> variables;  ///< in the order of Plan::locked_before
   std::vector<WriteThrough> through;   ///< writes of variables stored elsewhere
   bool late = false;
+  std::vector<GuardUse> guards;  ///< it runs only if all hold; checked in order
+  /// With guards: where the queue goes on if they do not hold.
+  std::size_t otherwise = 0;
+  bool must_run = false;                 ///< it is an error if they do not hold
+  std::shared_ptr<const LoopPlan> loop;  ///< of a loop
 
   const OpDef* op = nullptr;
   Attrs attrs;
@@ -165,6 +180,7 @@ class KernelCache {
 };
 
 struct CompileOptions {
+  bool nested = false;  ///< the plan is a part of a loop: its changes need no commit
   const ColocationGroups& groups;  ///< groups of the fetches' graph
   HomeDevices* homes = nullptr;    ///< homes of the session; nullptr for a standalone plan
   bool soft_placement = false;
@@ -176,9 +192,13 @@ struct CompileOptions {
 Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feeds,
                   const DeviceSet& devices, KernelCache& kernels, const CompileOptions& options);
 
+/// Runs the passes on a graph that has been built, and returns the plan.
+Plan compile_graph(PlanGraph graph, const DeviceSet& devices, KernelCache& kernels,
+                   const CompileOptions& options, Plan plan = {});
+
 /// Passes 5 to 7: views, kernels, order, memory, instruction lists.
 void lower(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels,
-           const PassOptions& options, Plan& plan);
+           const CompileOptions& options, Plan& plan);
 
 /// An instruction that is not yet scheduled, or a join: a point without instruction that waits for
 /// several drafts.
@@ -198,7 +218,8 @@ struct Draft {
 /// queues. A free queue starts, of the drafts estimated to be ready, the first in tape order, so
 /// that gradients are averaged and applied as they arrive. Drafts that may fail come before those
 /// that change variables unless they depend on the change. Equal drafts give equal plans.
-void schedule(std::vector<Draft> drafts, const DeviceSet& devices, Plan& plan);
+/// A nested plan has no commit.
+void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, Plan& plan);
 
 /// Assigns an offset to every arena slot and workspace.
 void assign_memory(Plan& plan, const DeviceSet& devices, bool reuse);

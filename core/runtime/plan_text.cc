@@ -48,6 +48,16 @@ std::string slot_text(const Plan& plan, int index) {
   return fmt::format(" {}:{}", replica ? "replica" : kind_name(slot.kind), shape);
 }
 
+/// Returns " if bool@64 is true".
+std::string guards_text(const Plan& plan, const Instruction& instruction) {
+  std::string text;
+  for (const GuardUse& guard : instruction.guards) {
+    text += fmt::format("{}{} is {}", text.empty() ? " if" : " and", slot_text(plan, guard.slot),
+                        guard.branch);
+  }
+  return text;
+}
+
 std::string instruction_text(const Plan& plan, const Instruction& instruction) {
   std::string operands;
   for (int slot : instruction.inputs) operands += slot_text(plan, slot);
@@ -64,13 +74,16 @@ std::string instruction_text(const Plan& plan, const Instruction& instruction) {
       return fmt::format("copy {}:{}", instruction.detail.node, operands);
     case Instruction::Kind::fill:
       return fmt::format("fill {}:{}", instruction.detail.node, operands);
+    case Instruction::Kind::loop:
+      return fmt::format("loop {}:{}{}", instruction.detail.node, operands,
+                         guards_text(plan, instruction));
     case Instruction::Kind::launch:
       break;
   }
-  return fmt::format("{} [{}{}{}] {}:{}", instruction.op->name, instruction.entry->label,
+  return fmt::format("{} [{}{}{}] {}:{}{}", instruction.op->name, instruction.entry->label,
                      instruction.late ? ", late" : "",
                      instruction.through.empty() ? "" : ", stored at its home",
-                     instruction.detail.node, operands);
+                     instruction.detail.node, operands, guards_text(plan, instruction));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ std::vector<NeededVariable> needed_variables(const std::vector<Draft>& drafts) {
   std::vector<NeededVariable> needed;
   std::set<int> met;
   for (const Draft& draft : drafts) {
+    if (!draft.instruction.guards.empty()) continue;  // it may not run
     for (const VariableUse& use : draft.instruction.variables) {
       if (!use.writes && !use.needs_value) continue;  // only checks initialization
       const bool first = met.insert(use.variable).second;
@@ -259,12 +260,25 @@ class QueueWriter {
   std::map<int, std::vector<int>> waits_;  // draft -> events
 };
 
+/// Sets where a queue goes on after an instruction whose guards do not hold: after all that follow
+/// with the same guards.
+void find_skips(std::vector<Instruction>& instructions) {
+  for (std::size_t i = instructions.size(); i-- > 0;) {
+    Instruction& instruction = instructions[i];
+    instruction.otherwise = i + 1;
+    if (instruction.guards.empty() || i + 1 == instructions.size()) continue;
+    const Instruction& next = instructions[i + 1];
+    const bool same = next.guards == instruction.guards && !next.must_run;
+    if (same) instruction.otherwise = next.otherwise;
+  }
+}
+
 }  // namespace
 
-void schedule(std::vector<Draft> drafts, const DeviceSet& devices, Plan& plan) {
+void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, Plan& plan) {
   std::vector<int> priority;
   for (std::size_t i = 0; i < drafts.size(); ++i) priority.push_back(static_cast<int>(2 * i));
-  add_commit(drafts, priority);
+  if (!nested) add_commit(drafts, priority);
   std::vector<int> queue_of;
   for (Draft& draft : drafts) {
     draft.asynchronous = !draft.joins && !devices[draft.device].on_host();
@@ -284,6 +298,7 @@ void schedule(std::vector<Draft> drafts, const DeviceSet& devices, Plan& plan) {
   const std::vector<int> order =
       ListScheduler(drafts, queue_of, priority, plan.queues.size()).order();
   QueueWriter(drafts, queue_of, plan).write(order);
+  for (QueueProgram& queue : plan.queues) find_skips(queue.instructions);
 }
 
 }  // namespace towerflow

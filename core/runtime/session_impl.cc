@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/device/backend_registry.h"
+#include "core/device/run_objects.h"
 #include "core/device/wall_clock.h"
 #include "core/graph/graph_mutex.h"
 #include "core/graph/log.h"
@@ -19,6 +20,13 @@ constexpr int kPlansBeforeWarning = 16;  // plans for one list of fetches that c
 
 std::pair<const Node*, int> key_of(const Fetch& fetch) {
   return {&fetch.operation().node(), fetch.tensor() ? fetch.tensor()->index() : -1};
+}
+
+[[noreturn]] void throw_not_fetchable(const Operation& operation) {
+  throw ValueError(
+      fmt::format("Operation '{}' has been marked as not fetchable: it is part of a branch or a loop",
+                  operation.name()),
+      {.site = operation.site(), .hint = "fetch the result of the tf::cond or tf::while_loop"});
 }
 
 /// Returns whether all fetches are fed tensors, so that nothing needs to be placed.
@@ -101,12 +109,21 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
   if (cancellation != nullptr) {
     linked.emplace(*cancellation, [run = &active] { run->cancellation.cancel(); });
   }
-  RunContext context{resources_, active.cancellation};
+  RunObjects objects;
+  RunContext context{resources_, active.cancellation, &objects};
   try {
     results.reserve(compiled.plan.fetches.size());  // nothing may fail after the run
     frame.begin(arenas_, feeds, metadata != nullptr);
     const double start = metadata != nullptr ? wall_clock_seconds() : 0;
-    execute({compiled.plan, frame, context, kernels_, devices_, metadata != nullptr}, workers_);
+    execute({.plan = compiled.plan,
+             .frame = frame,
+             .context = context,
+             .kernels = kernels_,
+             .devices = devices_,
+             .arenas = &arenas_,
+             .compiler = this,
+             .trace = metadata != nullptr},
+            workers_);
     frame.take_results(results);
     if (compiled.trains) updates_.count_step();
     if (metadata != nullptr) describe(compiled.plan, frame, start, *metadata);
@@ -129,6 +146,7 @@ void SessionImpl::describe(const Plan& plan, Frame& frame, double start,
       const Instruction& instruction = program.instructions[i];
       using Kind = Instruction::Kind;
       if (instruction.kind == Kind::record) continue;
+      if (!instruction.guards.empty() && spans[i].end == 0) continue;  // it did not run
       NodeStats stats;
       stats.kind = instruction.kind == Kind::wait     ? NodeStats::Kind::wait
                    : instruction.kind == Kind::copy   ? NodeStats::Kind::copy
@@ -192,6 +210,17 @@ void SessionImpl::close() {
   const std::lock_guard planning(mutex_);  // waits for planning; the graph may be gone afterwards
 }
 
+Plan SessionImpl::compile_subplan(PlanGraph graph) {
+  const std::lock_guard lock(mutex_);
+  check_open();
+  return compile_graph(std::move(graph), devices_, kernels_,
+                       {.nested = true,
+                        .groups = groups_,
+                        .homes = &homes_,
+                        .soft_placement = config_.allow_soft_placement,
+                        .passes = config_.passes});
+}
+
 /// A callable that outlives its session may outlive the graph as well; this keeps it from using the
 /// graph.
 void SessionImpl::check_open() {
@@ -206,6 +235,7 @@ void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) cons
                                    fetch.operation().name()),
                        {.hint = "pass the graph to the Session, or open it under as_default()"});
     }
+    if (!fetch.operation().node().fetchable) throw_not_fetchable(fetch.operation());
   }
   if (feeds.empty()) return;
   const std::lock_guard lock(graph_.mutex());  // set_shape may run concurrently
@@ -215,6 +245,11 @@ void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) cons
     if (&tensor.graph() != &graph_) {
       throw ValueError(
           fmt::format("Feed '{}' is not an element of this session's graph", tensor.name()));
+    }
+    if (!tensor.node().feedable) {
+      throw ValueError(fmt::format("Tensor {} may not be fed.", tensor.name()),
+                       {.site = tensor.op().site(), .hint = "it has another value in each iteration "
+                                                            "of a loop"});
     }
     if (!seen.insert({&tensor.node(), tensor.index()}).second) {
       throw ValueError(fmt::format("Tensor {} is fed twice", tensor.name()));

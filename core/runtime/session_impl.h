@@ -24,7 +24,7 @@ struct CompiledRun {
 
 /// The implementation of Session: devices, variables, plans, and active runs. Callables share
 /// ownership, so it may outlive its Session and the graph; it accesses the graph only while open.
-class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
+class SessionImpl final : public std::enable_shared_from_this<SessionImpl>, public SubplanCompiler {
  public:
   SessionImpl(Graph& graph, ConfigProto config);
 
@@ -40,6 +40,8 @@ class SessionImpl : public std::enable_shared_from_this<SessionImpl> {
   std::unique_ptr<Frame> lease_frame(CompiledRun& compiled);
   static void recycle_frame(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept;
   void close();
+  /// Compiles a graph of a loop during a run.
+  Plan compile_subplan(PlanGraph graph) override;
   /// Throws RuntimeError if the session is closed.
   void check_open();
 

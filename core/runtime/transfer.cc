@@ -65,10 +65,17 @@ class CopyInserter {
     return {new_index_of_[static_cast<std::size_t>(value.node)], value.output};
   }
 
+  void renumber(Guards& guards) const {
+    for (Guard& guard : guards) guard.pred = new_index_of_[static_cast<std::size_t>(guard.pred)];
+    std::sort(guards.begin(), guards.end());
+  }
+
   void move(int index) {
     PlanNode node = old_[static_cast<std::size_t>(index)];
     for (int& control : node.control) control = new_index_of_[static_cast<std::size_t>(control)];
     for (ValueId& input : node.inputs) input = renumbered(input);
+    renumber(node.guards);
+    for (Guards& choice : node.choices) renumber(choice);
     if (!node.dead) copy_inputs_to_device(node);
     graph_.update_input_variable(node);
     std::vector<int> written;
@@ -228,6 +235,7 @@ class CopyInserter {
     copy.outputs = {{spec.dtype, spec.shape, false}};
     copy.values.resize(1);
     copy.origin = producer.origin;
+    copy.guards = producer.guards;
     // The device that is not the host has the copy engines; of two devices, the receiver copies.
     const bool down = devices_[device].on_host();
     copy.device = down ? from : device;

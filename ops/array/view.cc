@@ -232,7 +232,8 @@ std::unique_ptr<PreparedKernel> reshape_kernel(const KernelRequest& request) {
   });
 }
 
-constexpr const char* kCopiedViewOps[] = {"Identity", "StopGradient", "ExpandDims", "Squeeze"};
+constexpr const char* kCopiedViewOps[] = {"Identity", "StopGradient", "ExpandDims", "Squeeze",
+                                           "_Pred"};
 
 /// Sets the only unknown size of a reshaped tensor, which follows from the number of elements.
 Tensor with_inferred_size(Tensor made, Site site) {
@@ -289,6 +290,15 @@ static void register_view_ops(OpRegistry& registry) {
                 .shape = squeeze_shape,
                 .gradient = reshape_back,
                 .view = true});
+  // The condition of a branch, which the host reads before it runs the nodes of the branch.
+  registry.add({.name = "_Pred",
+                .inputs = {"pred: bool"},
+                .outputs = {"output: bool"},
+                .shape = same_shape,
+                .gradient = NoGradient{"it exists in plans only"},
+                .view = true,
+                .plan_only = true,
+                .on_host = true});
 }
 
 static void register_view_kernels(KernelTable& table) {

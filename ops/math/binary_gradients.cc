@@ -26,7 +26,7 @@ struct RuleInputs {
       : site(op.site()), x(op.input(0)), y(op.input(1)), dy(dense_gradient(dys[0], site)) {}
   /// Returns the gradients of both operands, summed over the broadcast dimensions.
   Gradients reduced_gradients(const Tensor& dx, const Tensor& dz) const {
-    return {summed(dx, x, y), summed(dz, y, x)};
+    return {summed(dx, x, y), summed(dz, y, x)};  // braces are evaluated in order
   }
   Tensor summed(const Tensor& dx, const Tensor& of, const Tensor& other) const {
     return is_not_broadcast(of.shape(), other.shape()) ? dx : sum_to_shape_of(dx, of, site);
@@ -69,33 +69,43 @@ Gradients sub(const Operation& op, const Gradients& dys) {
 
 Gradients mul(const Operation& op, const Gradients& dys) {
   const RuleInputs p(op, dys);
-  return p.reduced_gradients(p.times(p.dy, p.y), p.times(p.x, p.dy));
+  const Tensor dx = p.times(p.dy, p.y);
+  const bool same_shapes = p.x.shape().fully_known() && p.x.shape() == p.y.shape() &&
+                           p.x.shape() == p.dy.shape();
+  // TensorFlow orders the factors by whether shapes and dtype allow its short form.
+  const bool short_form =
+      same_shapes && (p.dy.dtype() == DType::float32 || p.dy.dtype() == DType::int32);
+  return p.reduced_gradients(dx, short_form ? p.times(p.dy, p.x) : p.times(p.x, p.dy));
 }
 
 Gradients real_div(const Operation& op, const Gradients& dys) {
   const RuleInputs p(op, dys);
+  const Tensor dx = truediv(p.dy, p.y, {}, p.site);
   const Tensor minus = truediv(negative(p.x, {}, p.site), p.y, {}, p.site);
-  return p.reduced_gradients(truediv(p.dy, p.y, {}, p.site),
-                             p.times(p.dy, truediv(minus, p.y, {}, p.site)));
+  const Tensor slope = truediv(minus, p.y, {}, p.site);
+  return p.reduced_gradients(dx, p.times(p.dy, slope));
 }
 
 Gradients div_no_nan(const Operation& op, const Gradients& dys) {
   const RuleInputs p(op, dys);
   const auto quotient = [&](const Tensor& a) { return towerflow::div_no_nan(a, p.y, {}, p.site); };
+  const Tensor dx = quotient(p.dy);
   const Tensor minus = quotient(negative(p.x, {}, p.site));
-  return p.reduced_gradients(quotient(p.dy), p.times(p.dy, quotient(minus)));
+  const Tensor slope = quotient(minus);
+  return p.reduced_gradients(dx, p.times(p.dy, slope));
 }
 
 Gradients floor_mod(const Operation& op, const Gradients& dys) {
   const RuleInputs p(op, dys);
-  const Tensor steps = negative(floordiv(p.x, p.y, {}, p.site), {}, p.site);
+  const Tensor quotient = floordiv(p.x, p.y, {}, p.site);
+  const Tensor steps = negative(quotient, {}, p.site);
   return p.reduced_gradients(p.dy, p.times(p.dy, steps));
 }
 
 static Gradients select_gradients(const RuleInputs& p, const Tensor& first) {
   const Tensor zero = p.number(0);
-  return p.reduced_gradients(where_v2(first, p.dy, zero, {}, p.site),
-                             where_v2(first, zero, p.dy, {}, p.site));
+  const Tensor dx = where_v2(first, p.dy, zero, {}, p.site);
+  return p.reduced_gradients(dx, where_v2(first, zero, p.dy, {}, p.site));
 }
 
 Gradients maximum(const Operation& op, const Gradients& dys) {
@@ -112,18 +122,22 @@ Gradients pow(const Operation& op, const Gradients& dys) {
   const RuleInputs p(op, dys);
   const Tensor z = op.output(0);
   const Tensor lower = towerflow::pow(p.x, subtract(p.y, p.number(1), {}, p.site), {}, p.site);
-  const Tensor dx = p.times(p.times(p.dy, p.y), lower);
+  const Tensor scaled = p.times(p.dy, p.y);
+  const Tensor dx = p.times(scaled, lower);
   // x^y has no real derivative with respect to y where x <= 0; TensorFlow uses 0 there.
   const Tensor positive = greater(p.x, p.number(0), {}, p.site);
   const Tensor safe = where_v2(positive, p.x, p.number(1), {}, p.site);
   const Tensor log_x = where_v2(positive, log(safe, {}, p.site), p.number(0), {}, p.site);
-  return p.reduced_gradients(dx, p.times(p.times(p.dy, z), log_x));
+  const Tensor grown = p.times(p.dy, z);
+  return p.reduced_gradients(dx, p.times(grown, log_x));
 }
 
 Gradients squared_difference(const Operation& op, const Gradients& dys) {
   const RuleInputs p(op, dys);
-  const Tensor dx = p.times(p.times(p.number(2), p.dy), subtract(p.x, p.y, {}, p.site));
-  return {sum_to_shape_of(dx, p.x, p.site), sum_to_shape_of(negative(dx, {}, p.site), p.y, p.site)};
+  const Tensor twice = p.times(p.number(2), p.dy);
+  const Tensor dx = p.times(twice, subtract(p.x, p.y, {}, p.site));
+  const Tensor summed = sum_to_shape_of(dx, p.x, p.site);
+  return {summed, sum_to_shape_of(negative(dx, {}, p.site), p.y, p.site)};
 }
 
 // In the gradient ops below, input 0 is the result y of the forward op and input 1 its gradient g;

@@ -126,7 +126,13 @@ struct Runtime {
     for (const Feed& feed : feeds) values.push_back(feed.value().copy());
     frame.begin(arenas, values, false);
     try {
-      execute({plan, frame, context, kernels, devices, false, std::move(before)}, workers);
+      execute({.plan = plan,
+               .frame = frame,
+               .context = context,
+               .kernels = kernels,
+               .devices = devices,
+               .before = std::move(before)},
+              workers);
       frame.take_results(results);
     } catch (...) {
       frame.end(arenas);
