@@ -62,6 +62,7 @@ std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const G
   std::vector<OptionalGradient> result;
   const std::string tower = graph.get_name_scope();
   const RoleScope role(graph, NodeRole::gradient);
+  std::unique_ptr<LoopGradients> loops;
   {
     const NameScope scope(graph, options.name.empty() ? "gradients" : options.name, site);
     for (const Operand& y : ys.items()) sources.push_back(convert_y(graph, y, sources.size()));
@@ -70,8 +71,9 @@ std::vector<OptionalGradient> gradients(const OperandList& ys, std::span<const G
                                    options.grad_ys.size(), ys.size()),
                        {.site = site});
     }
-    result = sweep(sources, targets, options, site);
+    result = sweep(sources, targets, options, site, loops);
   }
+  if (loops != nullptr) loops->finish();
   if (options.unconnected_gradients == UnconnectedGradients::zero) {
     // Outside the scope, as in TensorFlow: "zeros_like".
     for (std::size_t i = 0; i < result.size(); ++i) {

@@ -47,8 +47,15 @@ void add_ancestors(Node* node, std::unordered_set<const Node*>& seen, std::vecto
 class Sweep {
  public:
   Sweep(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
-        const GradientsOptions& options, Site site, FlowRecord* record)
-      : ys_(ys), xs_(xs), options_(options), site_(site), record_(record), between_(ys, xs) {
+        const GradientsOptions& options, Site site, FlowRecord* record,
+        std::unique_ptr<LoopGradients>& loops)
+      : ys_(ys),
+        xs_(xs),
+        options_(options),
+        site_(site),
+        record_(record),
+        between_(ys, xs),
+        loops_(loops) {
     for (const Tensor& x : xs) {
       xs_keys_.insert(key(x));
       const auto& inputs = x.node().inputs;
@@ -66,8 +73,8 @@ class Sweep {
     for (std::size_t i = 0; i < ys_.size(); ++i) {
       received_[key(ys_[i])].push_back(gradient_of_y(i));
     }
-    if (between_.has_loops())
-      sweep_loops();
+    if (between_.has_flow())
+      sweep_flow();
     else
       for (Node* node : between_.nodes_in_reverse()) step(*node);
     std::vector<OptionalGradient> result;
@@ -125,22 +132,21 @@ class Sweep {
     return std::make_unique<ColocationScope>(*node.graph, &node, true);
   }
 
-  // --- loops: a node is taken when all that read it have been ------------------------------------
+  // --- branches and loops: a node is taken when all that read it have been ------------------------
 
   using PendingCounts = std::unordered_map<const Node*, int>;
 
-  /// Goes through nodes of loops as TensorFlow does (gradients_util._GradientsHelper): the nodes of
-  /// a loop are reached from its Exits, all of which enter the loop of the gradients first.
-  void sweep_loops() {
+  /// Goes through the nodes as TensorFlow does (gradients_util._GradientsHelper): the nodes of a loop
+  /// are reached from its Exits, all of which enter the loop of the gradients first.
+  void sweep_flow() {
     Graph& graph = *between_.nodes_in_reverse().front()->graph;
-    LoopGradients loops(graph, site_);
-    loops_ = &loops;
+    loops_ = std::make_unique<LoopGradients>(graph, site_);
     std::vector<Node*> nodes = between_.from_ys();
     std::unordered_set<const Node*> between(nodes.begin(), nodes.end());
     for (std::size_t i = 0; i < nodes.size(); ++i) {  // grows
       if (!is_loop_exit(*nodes[i])) continue;
       const std::unique_ptr<ColocationScope> beside = colocation(*nodes[i]);
-      const GradientLoopState* state = loops.add_loop(*nodes[i]);
+      const GradientLoopState* state = loops_->add_loop(*nodes[i]);
       if (state == nullptr) continue;
       for (const Tensor& exit : state->forward_exits) {
         if (between.insert(&exit.node()).second) nodes.push_back(&exit.node());
@@ -168,8 +174,6 @@ class Sweep {
         if (between.contains(&input.node())) take_pending(input, pending);
       }
     }
-    loops.finish();
-    loops_ = nullptr;
   }
 
   /// Starts the loops none of whose exits will receive a gradient from outside but through a y.
@@ -387,8 +391,8 @@ class Sweep {
   std::unordered_set<const Node*> ends_;   // nodes of xs behind which there is no other x
   std::unordered_set<const Node*> stops_;  // the call's stop_gradients
   std::map<TensorKey, std::vector<Gradient>> received_;
-  LoopGradients* loops_ = nullptr;  // set while there are loops
-  std::deque<Node*> queue_;         // with loops: nodes that may be taken
+  std::unique_ptr<LoopGradients>& loops_;  // made if there are branches or loops
+  std::deque<Node*> queue_;                // then: nodes that may be taken
 };
 
 }  // namespace
@@ -408,21 +412,22 @@ NodesBetween::NodesBetween(const std::vector<Tensor>& ys, const std::vector<Tens
     });
     return now && reached.insert(node).second;
   };
+  const bool loops = std::any_of(ancestors.begin(), ancestors.end(),
+                                 [](const Node* node) { return is_loop_exit(*node); });
   for (bool changed = true; changed;) {  // once, unless the back edge of a loop reaches a node
     changed = false;
     for (const Node* node : ancestors) changed = reach(node) || changed;
-    has_loops_ = std::any_of(ancestors.begin(), ancestors.end(),
-                             [](const Node* node) { return is_loop_exit(*node); });
-    changed = changed && has_loops_;
+    changed = changed && loops;
   }
   // Keep the reached nodes from which a y is reached through reached nodes.
   for (const Tensor& y : ys) {
     add_ancestors(&y.node(), between_, order_,
                   [&](const Node* node) { return reached.contains(node); });
   }
-  has_loops_ = std::any_of(order_.begin(), order_.end(),
-                           [](const Node* node) { return is_loop_exit(*node); });
-  if (has_loops_) {
+  has_flow_ = std::any_of(order_.begin(), order_.end(), [](const Node* node) {
+    return is_loop_exit(*node) || is_merge(*node) || is_switch(*node);
+  });
+  if (has_flow_) {
     // In the order in which TensorFlow finds them.
     std::unordered_set<const Node*> found;
     std::deque<Node*> queue;
@@ -440,8 +445,8 @@ NodesBetween::NodesBetween(const std::vector<Tensor>& ys, const std::vector<Tens
 
 std::vector<OptionalGradient> sweep(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
                                     const GradientsOptions& options, Site site,
-                                    FlowRecord* record) {
-  return Sweep(ys, xs, options, site, record).run();
+                                    std::unique_ptr<LoopGradients>& loops, FlowRecord* record) {
+  return Sweep(ys, xs, options, site, record, loops).run();
 }
 
 }  // namespace towerflow

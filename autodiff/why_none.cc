@@ -100,7 +100,8 @@ WhyNone find_cause(const Tensor& y, const Tensor& x, const WhyNoneOptions& optio
     GradientsOptions call;
     call.stop_gradients = options.stop_gradients;
     const NameScope scope(y.graph(), call.name, site);
-    connected = sweep({y}, {x}, call, site, &record)[0].has_value();
+    std::unique_ptr<LoopGradients> loops;
+    connected = sweep({y}, {x}, call, site, loops, &record)[0].has_value();
   }
   if (connected) {
     why.cause = NoneCause::connected;

@@ -28,6 +28,7 @@
   FAMILY(tile)                        \
   FAMILY(transpose)                   \
   FAMILY(view)                        \
+  FAMILY(any_of)                      \
   FAMILY(control_flow)                \
   FAMILY(group)                       \
   FAMILY(stack_v2)                    \

@@ -121,6 +121,13 @@ void ControlFlowContext::add_known(const Node& node) {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) values_.insert({&node, static_cast<int>(i)});
 }
 
+void ControlFlowContext::forget_nodes_from(int id) {
+  std::erase_if(values_, [&](const Key& value) { return value.first->id >= id; });
+  std::erase_if(externals_, [&](const auto& entry) {
+    return entry.first.first->id >= id || entry.second.node().id >= id;
+  });
+}
+
 void ControlFlowContext::exit_result(const std::vector<Tensor>& results) {
   if (outer_ == nullptr) return;
   for (const Tensor& result : results) outer_->add_known(result);
@@ -289,6 +296,13 @@ void WhileContext::adopt(Node& node) {
 
 void WhileContext::added(Node& node) { add_known(node); }
 
+void WhileContext::forget_nodes_from(int id) {
+  ControlFlowContext::forget_nodes_from(id);
+  for (std::vector<Tensor>* kept : {&enters, &exits}) {
+    std::erase_if(*kept, [&](const Tensor& tensor) { return tensor.node().id >= id; });
+  }
+}
+
 void WhileContext::fix_control_inputs(const std::vector<Tensor>& entered) {
   ScopeState& state = graph().scopes();
   for (const Tensor& made : entered) {
@@ -303,6 +317,7 @@ void WhileContext::fix_control_inputs(const std::vector<Tensor>& entered) {
       if (at == from) graph().add_control_input(node, *awaited);
     }
     node.context = this;
+    for (ControlLevel& level : state.control) level.made_inside.insert(&node);
   }
 }
 

@@ -48,6 +48,8 @@ class ControlFlowContext {
   void add_known(const Node& node);
   /// Makes results of this context known in the outer one.
   void exit_result(const std::vector<Tensor>& results);
+  /// Forgets what it knows of nodes from `id` on, which are about to be removed from the graph.
+  virtual void forget_nodes_from(int id);
   bool knows(const Tensor& value) const { return values_.contains(key(value)); }
 
  protected:
@@ -112,6 +114,7 @@ class WhileContext final : public ControlFlowContext {
   Tensor add_value(const Tensor& value) override;
   void adopt(Node& node) override;
   void added(Node& node) override;
+  void forget_nodes_from(int id) override;
 
   const WhileContextOptions& options() const { return options_; }
   const GradientLoop& gradient_loop() const { return gradient_loop_; }

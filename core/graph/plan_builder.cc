@@ -450,12 +450,11 @@ class LevelBuilder {
     Traced from = traced(pred);
     // A cond switches by `pred` and by an Identity of it: both are one condition.
     for (const PlanNode* at = &graph_.node(from.value);
-         at->op->name == "Identity" && !graph_.spec(at->inputs[0]).is_ref &&
-         graph_.node(at->inputs[0]).guards == at->guards;
+         at->op->name == "Identity" && !graph_.spec(at->inputs[0]).is_ref;
          at = &graph_.node(from.value)) {
       from.value = at->inputs[0];
     }
-    const auto found = preds_.find(from.value);
+    const auto found = preds_.find({from.value, from.guards});
     if (found != preds_.end()) return found->second;
     static const OpDef& op = OpRegistry::global().get("_Pred");
     PlanNode made;
@@ -466,7 +465,7 @@ class LevelBuilder {
     made.origin = &origin;
     infer_plan_node(graph_, made);
     graph_.nodes.push_back(std::move(made));
-    return preds_[from.value] = static_cast<int>(graph_.nodes.size()) - 1;
+    return preds_[{from.value, from.guards}] = static_cast<int>(graph_.nodes.size()) - 1;
   }
 
   bool is_own_switch(const Node& node) const {
@@ -576,15 +575,42 @@ class LevelBuilder {
       }
       open.push_back(guards);
     }
-    if (open.size() != 1) {
-      throw_unsupported(node, "a Merge of values that do not exist under opposite conditions");
-    }
-    made.guards = open[0];
+    made.guards = open.size() == 1 ? open[0] : any_of(open, node);
     add_control(node, made);
     infer_plan_node(graph_, made);
     const Guards guards = made.guards;
     graph_.nodes.push_back(std::move(made));
     set_outputs(node, static_cast<int>(graph_.nodes.size()) - 1, guards);
+  }
+
+  /// Returns the condition that one of several holds, as a value that the plan computes.
+  Guards any_of(const std::vector<Guards>& open, const Node& origin) {
+    static const OpDef& op = OpRegistry::global().get("_AnyOf");
+    PlanNode made;
+    AnyOfAttrs attrs;
+    std::map<int, std::int64_t> inputs;  // pred -> input
+    Guards common = open[0];
+    for (const Guards& guards : open) {
+      Guards both;
+      std::set_intersection(common.begin(), common.end(), guards.begin(), guards.end(),
+                            std::back_inserter(both));
+      common = std::move(both);
+      for (const Guard guard : guards) {
+        const auto next = static_cast<std::int64_t>(made.inputs.size());
+        const auto [at, added] = inputs.emplace(guard.pred, next);
+        if (added) made.inputs.push_back({guard.pred, 0});
+        attrs.terms.push_back(2 * at->second + (guard.branch ? 1 : 0));
+      }
+      attrs.terms.push_back(-1);
+    }
+    made.op = &op;
+    made.attrs = std::move(attrs);
+    made.guards = common;
+    made.origin = &origin;
+    infer_plan_node(graph_, made);
+    graph_.nodes.push_back(std::move(made));
+    common.push_back({static_cast<int>(graph_.nodes.size()) - 1, true});
+    return common;
   }
 
   /// Returns the value of a fetch. One that may not exist is checked when it is fetched.
@@ -619,7 +645,7 @@ class LevelBuilder {
   std::map<const Frame*, LoopUnit> loops_;
   std::map<TensorKey, Traced> values_;
   std::unordered_map<const Node*, Traced> controls_;
-  std::map<ValueId, int> preds_;
+  std::map<std::pair<ValueId, Guards>, int> preds_;
 };
 
 /// Collects what a loop is made of, before its graphs are built.

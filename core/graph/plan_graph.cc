@@ -129,7 +129,7 @@ void PlanGraph::verify(const std::string& pass) const {
     for (const ValueId input : reading.inputs) check_read(input.node);
     for (const int awaited : reading.control) check_read(awaited);
     for (const Guard guard : reading.guards) check_read(guard.pred);
-    for (std::size_t in = 0; in < reading.inputs.size() && !reading.is_merge(); ++in) {
+    for (std::size_t in = 0; in < reading.inputs.size() && !reading.reads_absent(); ++in) {
       const Guards& exists = node(reading.inputs[in]).guards;
       check(spec(reading.inputs[in]).is_ref || node(reading.inputs[in]).is_known(0) ||
                 std::includes(reading.guards.begin(), reading.guards.end(), exists.begin(),

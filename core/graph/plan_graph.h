@@ -51,6 +51,8 @@ struct PlanNode {
   std::shared_ptr<const PlanLoop> loop;  ///< of a node that stands for a loop
 
   bool is_merge() const { return !choices.empty(); }
+  /// Returns whether its inputs need not exist when it runs.
+  bool reads_absent() const { return is_merge() || op->name == "_AnyOf"; }
   bool is_known(std::size_t output) const {
     return output < values.size() && !values[output].empty();
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/graph/control_flow.h"
 #include "core/graph/graph_mutex.h"
 
 namespace towerflow {
@@ -10,6 +11,7 @@ GraphSnapshot::GraphSnapshot(Graph& graph)
     : graph_(graph),
       unpublished_(graph),
       size_(graph.size()),
+      contexts_(graph.contexts_.size()),
       finalized_(graph.finalized_),
       names_(graph.names_),
       collections_(graph.collections_),
@@ -21,6 +23,8 @@ GraphSnapshot::GraphSnapshot(Graph& graph)
 void GraphSnapshot::restore() {
   {
     const std::lock_guard lock(*graph_.mutex_);
+    graph_.contexts_.resize(contexts_);
+    for (const auto& context : graph_.contexts_) context->forget_nodes_from(static_cast<int>(size_));
     while (graph_.nodes_.size() > size_) graph_.nodes_.pop_back();
     graph_.names_ = std::move(names_);
   }

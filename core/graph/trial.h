@@ -29,6 +29,7 @@ class GraphSnapshot {
  private:
   UnpublishedNodes unpublished_;  // ends last, when nothing is left to publish
   std::size_t size_;
+  std::size_t contexts_;  ///< number of branches and loops
   bool finalized_;
   NameTable names_;
   Collections collections_;

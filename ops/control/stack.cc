@@ -112,7 +112,7 @@ static void register_stack_ops(OpRegistry& registry) {
                 .attrs = attributes<StackAttrs>(),
                 .shape =
                     [](InferenceContext& context) {
-                      context.add_output(DType::resource, Shape());
+                      context.add_output(DType::resource, Shape{2});  // as TensorFlow says
                     },
                 .gradient = none,
                 .effect = Effect::stateful});
@@ -143,7 +143,8 @@ static void register_stack_ops(OpRegistry& registry) {
 static void register_stack_kernels(KernelTable& table) {
   table.add({.op = "StackV2", .label = "stack", .accepts = {}, .prepare = [](const KernelRequest&) {
                return function_kernel([](const LaunchArgs& args) {
-                 *args.output<Resource*>(0) = &args.run->objects->add<TensorStack>();
+                 args.output<Resource*>(0)[0] = &args.run->objects->add<TensorStack>();
+                 args.output<Resource*>(0)[1] = nullptr;
                });
              }});
   table.add({.op = "StackPushV2", .label = "stack", .accepts = {}, .prepare = push_kernel});

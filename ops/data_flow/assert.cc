@@ -6,6 +6,8 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/control/cond.h"
+#include "ops/control/group.h"
 #include "ops/family.h"
 
 namespace towerflow {
@@ -90,16 +92,21 @@ Operation Assert(const Operand& condition, const OperandList& data, AssertOption
     const DType dtype = convert_operand(graph, item, "", std::nullopt).dtype();
     guarded |= dtype != DType::string && dtype != DType::int32;
   }
-  // TensorFlow fetches data that may be on a device inside a conditional of this name.
-  std::optional<NameScope> guard;
-  if (guarded) guard.emplace(graph, "AssertGuard", site);
-  const Operand here(condition);
-  OpBuilder builder("Assert", "", site, {inside != nullptr ? &here : nullptr});
-  builder.input(condition, "condition", DType::bool_);
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    builder.input(data.items()[i], fmt::format("data_{}", i).c_str());
-  }
-  return builder.attrs(AssertAttrs{options.summarize}).build();
+  const auto add = [&](const Operand& checked) {
+    OpBuilder builder("Assert", "", site, {inside != nullptr ? &checked : nullptr});
+    builder.input(checked, "condition", DType::bool_);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      builder.input(data.items()[i], fmt::format("data_{}", i).c_str());
+    }
+    return builder.attrs(AssertAttrs{options.summarize}).build();
+  };
+  if (!guarded) return add(condition);
+  // Data that may be on a device is fetched only if the assertion fails.
+  const Tensor pred = convert_operand(graph, condition, "Condition", DType::bool_);
+  const Tensor done = cond(
+      pred, [&] { return no_op({}, site); }, [&] { return add(Operand(pred, site)); },
+      {.name = "AssertGuard"}, site);
+  return done.op();
 }
 
 }  // namespace towerflow

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/graph/op_builder.h"
+#include "core/graph/scopes.h"
 #include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/select.h"
@@ -99,6 +100,7 @@ Tensor d_abs(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
   return times(dy, sign(x, {}, site), site);
 }
 Tensor d_square(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  const auto after = control_dependencies({dy}, site);  // so has the constant, in TensorFlow
   return times(dy, times(x, scalar_like(x, 2, site), site), site);
 }
 Tensor d_reciprocal(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
