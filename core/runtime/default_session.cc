@@ -24,10 +24,10 @@ void drop_default_session(const Session* session) {
   if (last != sessions.rend()) sessions.erase(std::next(last).base());
 }
 
-/// Returns `given`, or the default session, once it is known to run `graph`. `call` is what the
-/// user called and `purpose` what for.
+/// Returns `given`, or the default session, once it is known to run `graph`, the graph of a `what`.
+/// `call` is what the user called and `purpose` what for.
 Session& session_for(Session* given, const Graph& graph, const char* call, const char* purpose,
-                     Site site) {
+                     const char* what, Site site) {
   Session* session = given != nullptr ? given : get_default_session();
   if (session == nullptr) {
     throw ValueError(
@@ -38,10 +38,11 @@ Session& session_for(Session* given, const Graph& graph, const char* call, const
                              call)});
   }
   if (&session->graph() != &graph) {
-    throw ValueError(fmt::format("Cannot use the {} session to {}: the graph is different from the "
-                                 "session's graph.",
-                                 given != nullptr ? "given" : "default", purpose),
-                     {.site = site, .hint = "pass a session of that graph"});
+    throw ValueError(
+        fmt::format("Cannot use the {} session to {}: the {}'s graph is different from the "
+                    "session's graph.",
+                    given != nullptr ? "given" : "default", purpose, what),
+        {.site = site, .hint = "pass a session of that graph"});
   }
   return *session;
 }
@@ -62,13 +63,15 @@ DefaultSessionGuard::~DefaultSessionGuard() { drop_default_session(session_); }
 DefaultSessionGuard Session::as_default() { return DefaultSessionGuard(*this); }
 
 Array Tensor::eval(const std::vector<Feed>& feeds, Session* session, Site site) const {
-  return session_for(session, graph(), "eval", "evaluate tensor", site).run(*this, feeds, site);
+  return session_for(session, graph(), "eval", "evaluate tensor", "tensor", site)
+      .run(*this, feeds, site);
 }
 Array Tensor::eval(Session& session, Site site) const { return eval(Feeds(), &session, site); }
 Array Tensor::eval(Site site) const { return eval(Feeds(), nullptr, site); }
 
 void Operation::run(const std::vector<Feed>& feeds, Session* session, Site site) const {
-  session_for(session, graph(), "run", "execute operation", site).run(*this, feeds, site);
+  session_for(session, graph(), "run", "execute operation", "operation", site)
+      .run(*this, feeds, site);
 }
 void Operation::run(Session& session, Site site) const { run(Feeds(), &session, site); }
 void Operation::run(Site site) const { run(Feeds(), nullptr, site); }
