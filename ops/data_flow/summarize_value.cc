@@ -19,7 +19,7 @@ std::string floating_text(T value) {
   return fmt::format("{:.{}g}", value, std::numeric_limits<T>::max_digits10);
 }
 
-std::string element_text(DType dtype, const void* data, std::int64_t index) {
+std::string summarized_element(DType dtype, const void* data, std::int64_t index) {
   if (dtype == DType::string) return static_cast<const std::string*>(data)[index];
   std::string text = "?";
   dispatch_dtype(dtype, [&]<class T>() {
@@ -51,7 +51,7 @@ struct Summary {
           return;
         }
         if (i > 0) text += " ";
-        text += element_text(dtype, data, written++);
+        text += summarized_element(dtype, data, written++);
       }
       return;
     }
@@ -73,7 +73,7 @@ std::string summarize_value(DType dtype, const Shape& shape, const void* data, s
   if (!sizes.empty()) {
     summary.add_dimension(0);
   } else if (shown > 0) {
-    summary.text = element_text(dtype, data, 0);
+    summary.text = summarized_element(dtype, data, 0);
   }
   return summary.text + (shown < count ? "..." : "");
 }

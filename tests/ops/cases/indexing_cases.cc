@@ -1,11 +1,4 @@
 // Indexing, conversions and checks.
-#include "ops/array/conversions.h"
-#include "ops/array/ensure_shape.h"
-#include "ops/array/indexing.h"
-#include "ops/data_flow/assert_values.h"
-#include "ops/data_flow/print.h"
-#include "ops/data_flow/py_func.h"
-#include "ops/math/check_numerics.h"
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 

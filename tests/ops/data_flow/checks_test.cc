@@ -2,12 +2,6 @@
 #include <doctest/doctest.h>
 
 #include "core/graph/log.h"
-#include "ops/array/ensure_shape.h"
-#include "ops/data_flow/assert_types.h"
-#include "ops/data_flow/assert_values.h"
-#include "ops/data_flow/print.h"
-#include "ops/data_flow/py_func.h"
-#include "ops/math/check_numerics.h"
 #include "towerflow/tf.h"
 
 namespace towerflow {

@@ -1,13 +1,6 @@
 // Indexing, default conversions and checks.
 #include <doctest/doctest.h>
 
-#include "ops/array/conversions.h"
-#include "ops/array/ensure_shape.h"
-#include "ops/array/indexing.h"
-#include "ops/data_flow/assert_types.h"
-#include "ops/data_flow/assert_values.h"
-#include "ops/data_flow/print.h"
-#include "ops/math/check_numerics.h"
 #include "tests/ops/naming/cases.h"
 
 namespace towerflow::testing {
