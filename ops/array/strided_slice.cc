@@ -189,69 +189,101 @@ void strided_slice_shape(InferenceContext& context) {
 struct SliceOfShape {
   StridedSliceAttrs attrs;
   Shape whole;
-  Shape part;
-  std::vector<TensorDesc> descs;  ///< of the node's inputs
-  std::size_t first = 0;          ///< begin, end and strides are inputs first ..
-  std::vector<int> entries;       ///< for each dimension of `whole`
+  std::vector<TensorDesc> descs;  ///< of the node's inputs; begin, end and strides are 1, 2, 3
+  SliceLayout layout;
+  std::vector<int> entries;  ///< for each dimension of `whole`
 
-  SliceOfShape(const KernelRequest& request, std::size_t bounds, Shape of, Shape to)
+  SliceOfShape(const KernelRequest& request, Shape of)
       : attrs(request.attributes<StridedSliceAttrs>()),
         whole(std::move(of)),
-        part(std::move(to)),
-        descs(request.inputs),
-        first(bounds) {
-    const auto count = static_cast<std::size_t>(descs[first].shape.elements());
+        descs(request.inputs) {
     try {
-      for (const SliceLayout::Part& one : slice_layout(attrs, count, whole.rank()).parts) {
-        if (one.axis != SliceLayout::kNewAxis) entries.push_back(one.entry);
-      }
+      const auto count = static_cast<std::size_t>(descs[1].shape.elements());
+      layout = slice_layout(attrs, count, whole.rank());
     } catch (const ValueError& error) {
       throw errors::InvalidArgumentError(error.message());
     }
+    for (const SliceLayout::Part& one : layout.parts) {
+      if (one.axis != SliceLayout::kNewAxis) entries.push_back(one.entry);
+    }
   }
 
-  /// Sets the dimensions of `copy`: from `whole` to `part`, or with `back` from `part` into
-  /// `whole`.
-  void set_copy_dims(const void* const* inputs, bool back, StridedCopy& copy) const {
-    std::int64_t elements = 1;
-    std::int64_t part_stride = part.elements();
+  /// Returns what is taken of dimension `axis` by the bounds of a launch.
+  ResolvedSlice picked(const void* const* inputs, std::size_t axis) const {
+    const std::int64_t size = whole.size(axis);
+    ResolvedSlice slice{0, 1, size};
+    const int entry = entries[axis];
+    if (entry == SliceLayout::kWhole) return slice;
+    const auto value = [&](std::size_t k) { return integer_at(descs[k].dtype, inputs[k], entry); };
+    const char* wrong = resolve_slice(attrs, static_cast<std::size_t>(entry), value(1), value(2),
+                                      value(3), size, slice);
+    if (wrong != nullptr) throw errors::InvalidArgumentError(wrong);
+    return slice;
+  }
+
+  /// Returns the shape of the part.
+  Shape part(const void* const* inputs) const {
+    std::vector<Dim> dims;
+    for (const SliceLayout::Part& one : layout.parts) {
+      if (one.axis == SliceLayout::kNewAxis) {
+        dims.push_back(Dim(1));
+      } else {
+        const ResolvedSlice slice = picked(inputs, static_cast<std::size_t>(one.axis));
+        if (!one.shrinks) dims.push_back(Dim(slice.count));
+      }
+    }
+    return Shape(std::move(dims));
+  }
+
+  /// Sets the dimensions of `copy`: from `whole` to the part, which has `elements`, or with `back`
+  /// from the part into `whole`.
+  void set_copy_dims(const void* const* inputs, std::int64_t elements, bool back,
+                     StridedCopy& copy) const {
+    std::int64_t found = 1;
+    std::int64_t part_stride = elements;
     std::int64_t whole_stride = whole.elements();
     for (std::size_t i = 0; i < whole.rank(); ++i) {
       const std::int64_t size = whole.size(i);
       whole_stride = size == 0 ? 0 : whole_stride / size;
-      ResolvedSlice picked{0, 1, size};
-      if (entries[i] != SliceLayout::kWhole) {
-        const auto value = [&](std::size_t k) {
-          return integer_at(descs[first + k].dtype, inputs[first + k], entries[i]);
-        };
-        const char* wrong = resolve_slice(attrs, static_cast<std::size_t>(entries[i]), value(0),
-                                          value(1), value(2), size, picked);
-        if (wrong != nullptr) throw errors::InvalidArgumentError(wrong);
-      }
-      elements *= picked.count;
-      part_stride = picked.count == 0 ? 0 : part_stride / picked.count;
-      (back ? copy.to_offset : copy.from_offset) += picked.begin * whole_stride;
+      const ResolvedSlice slice = picked(inputs, i);
+      found *= slice.count;
+      part_stride = slice.count == 0 ? 0 : part_stride / slice.count;
+      (back ? copy.to_offset : copy.from_offset) += slice.begin * whole_stride;
       // With at most one element the stride is irrelevant and might overflow, so ignore it.
-      const std::int64_t stride = picked.count > 1 ? picked.stride * whole_stride : whole_stride;
-      copy.add(picked.count, back ? part_stride : stride, back ? stride : part_stride);
+      const std::int64_t stride = slice.count > 1 ? slice.stride * whole_stride : whole_stride;
+      copy.add(slice.count, back ? part_stride : stride, back ? stride : part_stride);
     }
-    if (elements != part.elements()) {
+    if (found != elements) {
       throw errors::InvalidArgumentError("a slice does not have the shape that the graph expects");
     }
   }
 };
 
+/// Finds the shape of the result when it runs.
+std::unique_ptr<PreparedKernel> late_strided_slice_kernel(const KernelRequest& request) {
+  KernelRequest operands = request;
+  operands.outputs.clear();
+  check_kernel_rank(operands);
+  return function_kernel([slice = SliceOfShape(request, request.inputs[0].shape),
+                          dtype = request.inputs[0].dtype,
+                          declared = request.outputs[0].shape](const LaunchArgs& args) {
+    const Shape part = slice.part(args.inputs);
+    void* to = args.output_memory(0, part, declared);
+    StridedCopy copy;
+    slice.set_copy_dims(args.inputs, part.elements(), false, copy);
+    copy.run(dtype, args.inputs[0], to, 0, 1);
+  });
+}
+
 std::unique_ptr<PreparedKernel> strided_slice_kernel(const KernelRequest& request) {
-  const Shape out = request.outputs[0].shape;
-  if (!out.fully_known()) {
-    throw errors::UnimplementedError(
-        "the sizes of a slice must not depend on values that are known only at run time");
-  }
-  return strided_copy_kernel(request, 1,
-                             [slice = SliceOfShape(request, 1, request.inputs[0].shape, out)](
-                                 const void* const* inputs, std::size_t, StridedCopy& copy) {
-                               slice.set_copy_dims(inputs, false, copy);
-                             });
+  const Shape& out = request.outputs[0].shape;
+  if (!out.fully_known()) return late_strided_slice_kernel(request);
+  return strided_copy_kernel(
+      request, 1,
+      [slice = SliceOfShape(request, request.inputs[0].shape), elements = out.elements()](
+          const void* const* inputs, std::size_t, StridedCopy& copy) {
+        slice.set_copy_dims(inputs, elements, false, copy);
+      });
 }
 
 /// Folds one element of a known vector, as when a size is taken from a shape.
@@ -308,14 +340,13 @@ void strided_slice_grad_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> strided_slice_grad_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
   const std::size_t bytes = request.outputs[0].bytes();
-  return function_kernel([bytes, dtype = request.inputs[4].dtype,
-                          slice = SliceOfShape(request, 1, request.outputs[0].shape,
-                                               request.inputs[4].shape)](const LaunchArgs& args) {
+  return function_kernel([bytes, slice = SliceOfShape(request, request.outputs[0].shape),
+                          part = request.inputs[4]](const LaunchArgs& args) {
     if (bytes == 0) return;
     std::memset(args.outputs[0], 0, bytes);
     StridedCopy copy;
-    slice.set_copy_dims(args.inputs, true, copy);
-    copy.run(dtype, args.inputs[4], args.outputs[0], 0, 1);
+    slice.set_copy_dims(args.inputs, part.shape.elements(), true, copy);
+    copy.run(part.dtype, args.inputs[4], args.outputs[0], 0, 1);
   });
 }
 

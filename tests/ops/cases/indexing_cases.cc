@@ -50,6 +50,17 @@ void add_index_cases(std::vector<OpCase>& cases) {
                          return CaseResults({t.x[t.y], t.x[{t.y, t.y}]});
                        },
                    .python = "[x[y], x[y, y]]"});
+  cases.push_back({.name = "Index with ranges of tensors",
+                   .inputs = {random_input({4, 5}, -9, 9), input_of({}, {1}, DType::int32),
+                              input_of({}, {3}, DType::int32)},
+                   .call =
+                       [](In t) {
+                         return CaseResults({t.x[{{t.y, None}}], t.x[{tf::all, {None, t.z}}],
+                                             t.x[{{t.z, t.y, -1}, {None, None, t.z}}],
+                                             t.x[{tf::newaxis, {t.y, t.z}, 0}]});
+                       },
+                   .python = "[x[y:], x[:, :z], x[z:y:-1, ::z], x[None, y:z, 0]]",
+                   .dtypes = any_dtype()});
   cases.push_back({.name = "Index of a shape",
                    .inputs = {random_input({4, 5})},
                    .call =
