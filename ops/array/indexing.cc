@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "core/graph/scopes.h"
+#include "core/graph/op_builder.h"
 #include "ops/array/boolean_mask.h"
 #include "ops/array/cast.h"
 #include "ops/array/constant.h"
 #include "ops/array/stack.h"
+#include "ops/array/stack_attrs.h"
 #include "ops/array/strided_slice.h"
 #include "ops/math/binary.h"
 
@@ -27,17 +28,37 @@ void check_index_tensor(const IndexBound& bound, Site site) {
        .hint = vector ? "tf::gather takes the elements at several indices" : ""});
 }
 
+/// What becomes begin, end or strides.
+struct BoundList {
+  std::vector<Operand> items{};
+  bool has_tensor = false;
+  bool has_dimension = false;  ///< see IndexBound::is_dimension
+
+  void add(Operand item, bool is_dimension = false) {
+    has_tensor |= item.tensor() != nullptr;
+    has_dimension |= is_dimension;
+    items.push_back(std::move(item));
+  }
+
+  Tensor pack(Site site) const {
+    if (has_tensor || !has_dimension) return stack(items, {}, site);
+    // TensorFlow cannot make a constant of a list with sizes of dimensions. It converts the first
+    // item, for its shape, and packs all.
+    convert_operand(get_default_graph(), items[0], "stack", std::nullopt);
+    OpBuilder builder("Pack", "stack", site);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      builder.input(items[i], fmt::format("values_{}", i).c_str());
+    }
+    return builder.attrs(PackAttrs()).output();
+  }
+};
+
 /// The lists that become begin, end and strides, and the masks.
 struct SliceEntries {
   Site site;
-  std::vector<Operand> begin{}, end{}, strides{};
+  BoundList begin{}, end{}, strides{};
   StridedSliceOptions options{};
 
-  void add(Operand from, Operand to, Operand by) {
-    begin.push_back(std::move(from));
-    end.push_back(std::move(to));
-    strides.push_back(std::move(by));
-  }
   Operand number(std::int64_t value) const { return Operand(value, site); }
 
   void add_mark(IndexMark mark, int bit) {
@@ -47,7 +68,9 @@ struct SliceEntries {
     }
     if (mark == IndexMark::ellipsis) options.ellipsis_mask |= bit;
     if (mark == IndexMark::newaxis) options.new_axis_mask |= bit;
-    add(number(0), number(0), number(1));
+    begin.add(number(0));
+    end.add(number(0));
+    strides.add(number(1));
   }
 
   void add_element(const IndexBound& at) {
@@ -55,13 +78,16 @@ struct SliceEntries {
     if (at.number() != nullptr) {
       // The end of the last element is 0; the mask makes it irrelevant.
       const auto behind = static_cast<std::int64_t>(static_cast<std::uint64_t>(*at.number()) + 1);
-      return add(number(*at.number()), number(behind), number(1));
+      begin.add(number(*at.number()), at.is_dimension());
+      end.add(number(behind), at.is_dimension());
+      return strides.add(number(1));
     }
     const Operand own(*at.tensor(), site);
     const Tensor next = own + number(1);
+    begin.add(own);
+    end.add(Operand(next, site));
     const bool wide = at.tensor()->dtype() == DType::int64;
-    add(own, Operand(next, site),
-        wide ? Operand(constant(1, {.dtype = DType::int64}, site), site) : number(1));
+    strides.add(wide ? Operand(constant(1, {.dtype = DType::int64}, site), site) : number(1));
   }
 
   /// The dtype of open ends is that of the tensors in the range.
@@ -84,10 +110,9 @@ struct SliceEntries {
     };
     if (range.begin().open()) options.begin_mask |= bit;
     if (range.end().open()) options.end_mask |= bit;
-    const Operand from = bound_or(range.begin(), 0);
-    const Operand to = bound_or(range.end(), 0);
-    const Operand by = bound_or(range.step(), 1);
-    add(from, to, by);
+    begin.add(bound_or(range.begin(), 0), range.begin().is_dimension());
+    end.add(bound_or(range.end(), 0), range.end().is_dimension());
+    strides.add(bound_or(range.step(), 1), range.step().is_dimension());
   }
 };
 
@@ -136,9 +161,9 @@ Tensor Tensor::operator[](const Indices& at) const {
     const Operand none(constant(Array(DType::int32, Shape{0}), {}, site), site);
     return strided_slice(input, none, none, none, entries.options, site);
   }
-  Tensor begin = stack(entries.begin, {}, site);
-  Tensor end = stack(entries.end, {}, site);
-  Tensor strides = stack(entries.strides, {}, site);
+  Tensor begin = entries.begin.pack(site);
+  Tensor end = entries.end.pack(site);
+  Tensor strides = entries.strides.pack(site);
   widen_bounds(begin, end, strides, site);
   return strided_slice(input, Operand(begin, site), Operand(end, site), Operand(strides, site),
                        entries.options, site);

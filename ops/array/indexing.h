@@ -23,21 +23,28 @@ enum class IndexMark {
 template <class T>
 concept IndexNumber = std::integral<T> && !std::same_as<T, bool>;
 
-/// One end of a range: a number, a scalar tensor, or None for an open end.
+/// One end of a range: a number, a scalar tensor, or None or an unknown size for an open end.
 class IndexBound {
  public:
   template <IndexNumber T>
   IndexBound(T value) : value_(static_cast<std::int64_t>(value)) {}  // NOLINT: {0, -1}
   template <std::convertible_to<Tensor> T>
   IndexBound(const T& tensor) : value_(static_cast<Tensor>(tensor)) {}  // NOLINT: {begin, end}
-  IndexBound(std::nullopt_t) {}                                         // NOLINT: {1, None}
+  template <std::same_as<Dim> T>
+  IndexBound(const T& size) : is_dimension_(size.known()) {  // NOLINT: {0, y.shape()[0]}
+    if (size.known()) value_ = size.size();
+  }
+  IndexBound(std::nullopt_t) {}  // NOLINT: {1, None}
 
   bool open() const { return std::holds_alternative<std::monostate>(value_); }
   const std::int64_t* number() const { return std::get_if<std::int64_t>(&value_); }
   const Tensor* tensor() const { return std::get_if<Tensor>(&value_); }
+  /// Returns whether the number is the size of a dimension, for which TensorFlow adds other nodes.
+  bool is_dimension() const { return is_dimension_; }
 
  private:
   std::variant<std::monostate, std::int64_t, Tensor> value_;
+  bool is_dimension_ = false;
 };
 
 /// What an index says of one dimension: a number or scalar tensor, which takes one element and
@@ -48,8 +55,11 @@ class Index {
   template <IndexNumber T>
   Index(T value) : begin_(value) {}  // NOLINT: {1, 2}
   template <std::convertible_to<Tensor> T>
-  Index(const T& tensor) : begin_(tensor) {}            // NOLINT: {i, j}
-  Index(IndexMark mark) : mark_(mark) {}                // NOLINT: {tf::all, 0}
+  Index(const T& tensor) : begin_(tensor) {}  // NOLINT: {i, j}
+  /// Throws TypeError for an unknown size.
+  template <std::same_as<Dim> T>
+  Index(const T& size) : begin_(Dim(static_cast<std::int64_t>(size))) {}  // NOLINT
+  Index(IndexMark mark) : mark_(mark) {}                                  // NOLINT: {tf::all, 0}
   Index(std::nullopt_t) : mark_(IndexMark::newaxis) {}  // NOLINT: {None, 0}, as in Python
   Index(IndexBound begin, IndexBound end, IndexBound step = std::nullopt)
       : range_(true), begin_(std::move(begin)), end_(std::move(end)), step_(std::move(step)) {}

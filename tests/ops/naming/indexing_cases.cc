@@ -24,6 +24,9 @@ void add_index_cases(Cases& c) {
   c["u[0]"] = [](In t) { t.u[0]; };
   c["u[1:, 0]"] = [](In t) { t.u[{{1, None}, 0}]; };
   c["u[:, 1]"] = [](In t) { t.u[{tf::all, 1}]; };
+  c["x[:, :size]"] = [](In t) { t.x[{tf::all, {None, t.j.shape()[0]}}]; };
+  c["x[size]"] = [](In t) { t.u[t.b.shape()[0]]; };
+  c["x[:unknown size]"] = [](In t) { t.x[{{None, t.u.shape()[0]}}]; };
   c["q[0]"] = [](In t) { t.q[0]; };
   c["x[2**40:]"] = [](In t) { t.x[{{std::int64_t{1} << 40, None}}]; };
   c["x[s]"] = [](In t) { t.x[scalar()]; };
