@@ -104,8 +104,8 @@ class Session : public RunOverloads<Session> {
   std::shared_ptr<SessionImpl> impl_;
 };
 
-/// A session that is the default of the thread that made it until it is closed or ends; with a graph
-/// as argument, that graph is the default graph as long. (tf.InteractiveSession)
+/// A session that is the default of the thread that made it until it is closed or ends; with a
+/// graph as argument, that graph is the default graph as long. (tf.InteractiveSession)
 class InteractiveSession : public Session {
  public:
   explicit InteractiveSession(ConfigProto config = {});
