@@ -9,6 +9,7 @@
   FAMILY(cast)                        \
   FAMILY(concat)                      \
   FAMILY(dynamic_stitch)              \
+  FAMILY(ensure_shape)                \
   FAMILY(fill)                        \
   FAMILY(gather)                      \
   FAMILY(gather_nd)                   \
@@ -35,12 +36,15 @@
   FAMILY(assert)                      \
   FAMILY(decode_raw)                  \
   FAMILY(padding_queue)               \
+  FAMILY(print)                       \
+  FAMILY(py_func)                     \
   FAMILY(queue)                       \
   FAMILY(queue_cpu)                   \
   FAMILY(add_n)                       \
   FAMILY(argmax)                      \
   FAMILY(binary)                      \
   FAMILY(broadcast_gradient_args)     \
+  FAMILY(check_numerics)              \
   FAMILY(cumsum)                      \
   FAMILY(l2_loss)                     \
   FAMILY(matmul)                      \

@@ -100,6 +100,8 @@ void raise(Code code, std::string_view message, const ErrorDetail& detail) {
   switch (code) {
     case Code::cancelled:
       throw CancelledError(message, detail);
+    case Code::unknown:
+      throw UnknownError(message, detail);
     case Code::invalid_argument:
       throw InvalidArgumentError(message, detail);
     case Code::deadline_exceeded:

@@ -10,6 +10,7 @@
 #include "core/graph/constant.h"
 #include "core/graph/error.h"
 #include "core/graph/graph.h"
+#include "core/graph/scopes.h"
 
 namespace towerflow {
 namespace {
@@ -113,6 +114,35 @@ To cast_element(From value) {
     if (!(wide >= lowest && wide < beyond)) return std::numeric_limits<To>::min();
   }
   return static_cast<To>(value);
+}
+
+/// Packs a list that contains tensors, as TensorFlow does: in a name scope, inner lists first.
+/// A list of mere values becomes a constant, but its number has been used up as a name by then.
+Tensor pack_items(Graph& graph, const Items& items, const std::string& name, DType dtype,
+                  Site site) {
+  const NameScope scope(graph, name, site);
+  std::vector<Tensor> parts(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (const auto* tensor = std::get_if<Tensor>(&items[i].value())) {
+      parts[i] = convert_operand(graph, Operand(*tensor, site), "", std::nullopt);
+      if (parts[i].dtype() == dtype) continue;
+      throw TypeError(fmt::format("Cannot convert a list containing a tensor of dtype {} to {}: {}",
+                                  dtype_name(parts[i].dtype()), dtype_name(dtype), parts[i].name()),
+                      {.hint = "tf::cast converts between dtypes"});
+    }
+    const auto* list = std::get_if<Items>(&items[i].value());
+    if (list == nullptr) continue;
+    if (items[i].holds_tensor()) {
+      parts[i] = pack_items(graph, *list, std::to_string(i), dtype, site);
+    } else {
+      const NameScope tried(graph, std::to_string(i), site);
+    }
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (parts[i].valid()) continue;
+    parts[i] = make_constant(graph, to_array(items[i], dtype), std::to_string(i), site);
+  }
+  return graph.add({.op = "Pack", .name = scope.name(), .inputs = parts, .site = site}).output(0);
 }
 
 }  // namespace
@@ -249,15 +279,12 @@ Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& 
     if (items == nullptr || !nested.holds_tensor()) {
       return make_constant(graph, to_array(nested, wanted), constant, operand.site());
     }
-    const std::string packed = name.empty() ? "packed" : name;
-    std::vector<Tensor> parts;
-    if (!wanted) wanted = first_tensor(nested)->dtype();
-    for (std::size_t i = 0; i < items->size(); ++i) {
-      parts.push_back(convert_operand(graph, Operand((*items)[i], operand.site()),
-                                      fmt::format("{}/{}", packed, i), wanted));
+    const DType dtype = first_tensor(nested)->dtype();
+    if (wanted && dtype != *wanted) {
+      throw ValueError(converted_dtype_error(dtype, *wanted) + ": a list of tensors",
+                       {.hint = "tf::cast converts between dtypes"});
     }
-    return graph.add({.op = "Pack", .name = packed, .inputs = parts, .site = operand.site()})
-        .output(0);
+    return pack_items(graph, *items, name.empty() ? "packed" : name, dtype, operand.site());
   } catch (const Error&) {
     rethrow_with({.site = operand.site()});
   }

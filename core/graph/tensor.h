@@ -9,8 +9,12 @@
 
 namespace towerflow::types {
 
+class Array;
 class Attrs;
+class Feed;
 class Graph;
+class Indices;
+class Session;
 class Tensor;
 struct Node;
 
@@ -37,6 +41,13 @@ class Operation {
   std::vector<Tensor> inputs() const;
   std::vector<Tensor> outputs() const;
   std::vector<Operation> control_inputs() const;
+
+  /// Runs the operation in the default session, or in `session`. Throws ValueError if there is none
+  /// or if it is a session of another graph; else what Session::run throws. (tf.Operation.run)
+  void run(Site site = Site::current()) const;
+  void run(Session& session, Site site = Site::current()) const;
+  void run(const std::vector<Feed>& feeds, Session* session = nullptr,
+           Site site = Site::current()) const;
 
   /// Returns the node. Throws ValueError for a default-constructed handle.
   Node& node() const;
@@ -68,6 +79,16 @@ class Tensor {
   /// Merges `shape` into the static shape. Throws ValueError if they contradict each other.
   /// (tf.Tensor.set_shape)
   void set_shape(const Shape& shape, Site site = Site::current());
+
+  /// Returns a part of the tensor, such as x[{1, tf::all, {0, -1}}]: see ops/array/indexing.h.
+  Tensor operator[](const Indices& at) const;
+
+  /// Returns the value in the default session, or in `session`. Throws like Operation::run.
+  /// (tf.Tensor.eval)
+  Array eval(Site site = Site::current()) const;
+  Array eval(Session& session, Site site = Site::current()) const;
+  Array eval(const std::vector<Feed>& feeds, Session* session = nullptr,
+             Site site = Site::current()) const;
 
   Node& node() const;
   bool operator==(const Tensor&) const = default;

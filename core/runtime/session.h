@@ -15,6 +15,7 @@
 #include "core/graph/operand.h"
 #include "core/graph/pass_options.h"
 #include "core/runtime/callable.h"
+#include "core/runtime/default_session.h"
 #include "core/runtime/placement.h"
 #include "core/runtime/run_forms.h"
 #include "core/runtime/run_metadata.h"
@@ -86,6 +87,9 @@ class Session : public RunOverloads<Session> {
   /// Returns the size of the run's plan.
   PlanCounts plan_counts(std::span<const Fetch> fetches, const Feeds& feeds = {});
 
+  /// Makes this the default session of the thread until the guard ends. (tf.Session.as_default)
+  DefaultSessionGuard as_default();
+
   /// Cancels all runs and their waits in queues; later runs are errors. Called by the destructor.
   void close();
 
@@ -98,6 +102,23 @@ class Session : public RunOverloads<Session> {
 
  private:
   std::shared_ptr<SessionImpl> impl_;
+};
+
+/// A session that is the default of the thread that made it until it is closed or ends; with a
+/// graph as argument, that graph is the default graph as long. (tf.InteractiveSession)
+class InteractiveSession : public Session {
+ public:
+  explicit InteractiveSession(ConfigProto config = {});
+  explicit InteractiveSession(Graph& graph, ConfigProto config = {});
+  ~InteractiveSession();
+
+  void close();
+
+ private:
+  InteractiveSession(Graph& graph, ConfigProto config, bool makes_default);
+
+  std::optional<DefaultSessionGuard> session_guard_;
+  std::optional<DefaultGraphGuard> graph_guard_;
 };
 
 }  // namespace towerflow::types

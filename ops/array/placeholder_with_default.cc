@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/copy_elements.h"
 #include "ops/family.h"
 
 namespace towerflow {
@@ -30,20 +29,13 @@ void placeholder_with_default_shape(InferenceContext& context) {
 
 std::unique_ptr<PreparedKernel> default_kernel(const KernelRequest& request) {
   const Shape declared_shape = request.outputs[0].shape;
-  const Shape shape = request.inputs[0].shape;
-  if (request.inputs[0].dtype == DType::string) {
-    return function_kernel(
-        [count = shape.elements(), declared_shape, shape](const LaunchArgs& args) {
-          void* to = args.output_memory(0, shape, declared_shape);
-          std::copy_n(args.input<std::string>(0), count, static_cast<std::string*>(to));
-        });
-  }
+  const TensorDesc input = request.inputs[0];
   return function_kernel(
-      [bytes = request.inputs[0].bytes(), declared_shape, shape](const LaunchArgs& args) {
-        void* to = args.output_memory(0, shape, declared_shape);
-        if (bytes > 0) std::memcpy(to, args.inputs[0], bytes);
+      [input, declared_shape](const LaunchArgs& args) {
+        void* to = args.output_memory(0, input.shape, declared_shape);
+        copy_elements(input.dtype, input.shape.elements(), args.inputs[0], to);
       },
-      {.may_fail = shape != declared_shape});
+      {.may_fail = input.dtype == DType::string || input.shape != declared_shape});
 }
 
 }  // namespace

@@ -18,10 +18,14 @@ namespace {
 struct StridedSliceAttrs {
   int begin_mask = 0;
   int end_mask = 0;
+  int ellipsis_mask = 0;
+  int new_axis_mask = 0;
   int shrink_axis_mask = 0;
   static constexpr auto fields =
       std::tuple{attr::field("begin_mask", &StridedSliceAttrs::begin_mask),
                  attr::field("end_mask", &StridedSliceAttrs::end_mask),
+                 attr::field("ellipsis_mask", &StridedSliceAttrs::ellipsis_mask),
+                 attr::field("new_axis_mask", &StridedSliceAttrs::new_axis_mask),
                  attr::field("shrink_axis_mask", &StridedSliceAttrs::shrink_axis_mask)};
 };
 
@@ -30,27 +34,27 @@ struct ResolvedSlice {
   std::int64_t begin = 0;
   std::int64_t stride = 1;
   std::int64_t count = 0;
-  bool shrinks = false;
 };
 
+bool mask_has(int mask, std::size_t index) { return index < 31 && (mask & (1 << index)) != 0; }
+
 /// Returns what is wrong with a stride, or nullptr.
-const char* stride_error(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t stride) {
+const char* stride_error(const StridedSliceAttrs& attrs, std::size_t index, std::int64_t stride) {
   if (stride == 0) return "strides must not be zero";
-  const bool shrinks = axis < 31 && (attrs.shrink_axis_mask & (1 << axis)) != 0;
+  const bool shrinks = mask_has(attrs.shrink_axis_mask, index);
   return shrinks && stride < 0 ? "only stride 1 allowed on non-range indexing." : nullptr;
 }
 
-/// Resolves begin, end and stride for a dimension of `size` as Python does, and stores the slice in
-/// `picked`. Returns an error message, or nullptr.
-const char* resolve_slice(const StridedSliceAttrs& attrs, std::size_t axis, std::int64_t begin,
+/// Resolves begin, end and stride number `index` for a dimension of `size` as Python does, and
+/// stores the slice in `picked`. Returns an error message, or nullptr.
+const char* resolve_slice(const StridedSliceAttrs& attrs, std::size_t index, std::int64_t begin,
                           std::int64_t end, std::int64_t stride, std::int64_t size,
                           ResolvedSlice& picked) {
-  const int bit = axis < 31 ? 1 << axis : 0;
-  if (const char* wrong = stride_error(attrs, axis, stride)) return wrong;
-  if (attrs.shrink_axis_mask & bit) {
+  if (const char* wrong = stride_error(attrs, index, stride)) return wrong;
+  if (mask_has(attrs.shrink_axis_mask, index)) {
     const std::int64_t at = begin < 0 ? begin + size : begin;
     if (at < 0 || at >= size) return "slice index is out of bounds";
-    picked = {at, 1, 1, true};
+    picked = {at, 1, 1};
     return nullptr;
   }
   const bool up = stride > 0;
@@ -58,14 +62,60 @@ const char* resolve_slice(const StridedSliceAttrs& attrs, std::size_t axis, std:
     if (value < 0) value += size;
     return std::clamp<std::int64_t>(value, up ? 0 : -1, up ? size : size - 1);
   };
-  const std::int64_t first = attrs.begin_mask & bit ? (up ? 0 : size - 1) : place(begin);
-  const std::int64_t last = attrs.end_mask & bit ? (up ? size : -1) : place(end);
+  const std::int64_t start = up ? 0 : size - 1;
+  const std::int64_t stop = up ? size : -1;
+  const std::int64_t first = mask_has(attrs.begin_mask, index) ? start : place(begin);
+  const std::int64_t last = mask_has(attrs.end_mask, index) ? stop : place(end);
   const std::int64_t span = up ? last - first : first - last;
   const auto step = up ? static_cast<std::uint64_t>(stride)
                        : std::uint64_t{0} - static_cast<std::uint64_t>(stride);
   const auto whole = static_cast<std::uint64_t>(std::max<std::int64_t>(span, 0));
-  picked = {first, stride, static_cast<std::int64_t>(whole / step + (whole % step != 0)), false};
+  picked = {first, stride, static_cast<std::int64_t>(whole / step + (whole % step != 0))};
   return nullptr;
+}
+
+/// Which entry of begin, end and strides applies to which dimension.
+struct SliceLayout {
+  static constexpr int kWhole = -1;    ///< a dimension without an entry
+  static constexpr int kNewAxis = -2;  ///< a dimension of size 1 that the result gets
+  /// For each dimension of the result, in order, and for each dimension that is removed.
+  struct Part {
+    int axis = kNewAxis;  ///< the dimension of the input
+    int entry = kWhole;
+    bool shrinks = false;
+  };
+  std::vector<Part> parts;
+};
+
+/// Lays out `entries` entries over the dimensions of an input. An ellipsis, or the end of the
+/// entries if there is none, stands for all dimensions without an entry. Throws ValueError.
+SliceLayout slice_layout(const StridedSliceAttrs& attrs, std::size_t entries, std::size_t rank) {
+  SliceLayout layout;
+  std::size_t ellipsis = entries;
+  std::size_t taken = 0;  // dimensions with an entry
+  for (std::size_t i = 0; i < entries; ++i) {
+    if (mask_has(attrs.ellipsis_mask, i)) {
+      if (ellipsis != entries) throw ValueError("Multiple ellipses in slice spec not allowed");
+      ellipsis = i;
+    } else if (!mask_has(attrs.new_axis_mask, i)) {
+      ++taken;
+    }
+  }
+  if (taken > rank) {
+    throw ValueError(
+        fmt::format("Index out of range using input dim {}; input has only {} dims", rank, rank));
+  }
+  int axis = 0;
+  for (std::size_t i = 0; i <= entries; ++i) {
+    if (i == ellipsis) {
+      for (std::size_t k = taken; k < rank; ++k) layout.parts.push_back({axis++});
+    } else if (i < entries && mask_has(attrs.new_axis_mask, i)) {
+      layout.parts.push_back({});
+    } else if (i < entries) {
+      layout.parts.push_back({axis++, static_cast<int>(i), mask_has(attrs.shrink_axis_mask, i)});
+    }
+  }
+  return layout;
 }
 
 void check_bounds(InferenceContext& context, std::size_t first) {
@@ -83,28 +133,26 @@ void check_bounds(InferenceContext& context, std::size_t first) {
 /// The begin and end of a slice in each dimension, if known.
 using Bounds = std::optional<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>>;
 
-/// Returns the size of dimension `axis` after slicing; nothing if the dimension is removed.
-std::optional<Dim> sliced_dim(InferenceContext& context, std::size_t axis, const Bounds& bounds,
-                              std::int64_t stride) {
+/// Returns the size of dimension `axis` after slicing it by entry `index`.
+Dim sliced_dim(InferenceContext& context, std::size_t axis, std::size_t index, const Bounds& bounds,
+               std::int64_t stride) {
   const auto& attrs = context.attrs<StridedSliceAttrs>();
   const Dim size = context.shape(0)[axis];
-  const int bit = axis < 31 ? 1 << axis : 0;
-  const bool shrinks = (attrs.shrink_axis_mask & bit) != 0;
+  const bool shrinks = mask_has(attrs.shrink_axis_mask, index);
   // TensorFlow checks the sign only if it knows the size.
-  const char* wrong = stride == 0 || size.known() ? stride_error(attrs, axis, stride) : nullptr;
-  const bool whole = (attrs.begin_mask & attrs.end_mask & bit) != 0;
+  const char* wrong = stride == 0 || size.known() ? stride_error(attrs, index, stride) : nullptr;
+  const bool whole = mask_has(attrs.begin_mask & attrs.end_mask, index);
   const bool placed = size.known() && (bounds || (whole && !shrinks));
-  const std::int64_t begin = bounds ? bounds->first[axis] : 0;
-  const std::int64_t end = bounds ? bounds->second[axis] : 0;
+  const std::int64_t begin = bounds ? bounds->first[index] : 0;
+  const std::int64_t end = bounds ? bounds->second[index] : 0;
   ResolvedSlice picked;
   if (wrong == nullptr && placed) {
-    wrong = resolve_slice(attrs, axis, begin, end, stride, size.size(), picked);
+    wrong = resolve_slice(attrs, index, begin, end, stride, size.size(), picked);
   }
   if (wrong != nullptr) {
     context.fail(fmt::format("{}: dimension {} of {}{} by {}", wrong, axis, context.shape(0).text(),
                              bounds ? fmt::format(", from {} to {}", begin, end) : "", stride));
   }
-  if (shrinks) return std::nullopt;
   return placed ? Dim(picked.count) : Dim(std::nullopt);
 }
 
@@ -116,68 +164,125 @@ void strided_slice_shape(InferenceContext& context) {
     return context.add_output(context.dtype(0), Shape::unknown());
   }
   const std::vector<std::int64_t> strides = integers_of(*context.constant(3));
-  if (strides.size() > input.rank()) {
-    context.fail(fmt::format("Index out of range using input dim {}; input has only {} dims",
-                             input.rank(), input.rank()));
-  }
+  const auto& attrs = context.attrs<StridedSliceAttrs>();
+  const SliceLayout layout = slice_layout(attrs, strides.size(), input.rank());
   Bounds bounds;
   const Array *begin = context.constant(1), *end = context.constant(2);
   if (begin != nullptr && end != nullptr) bounds.emplace(integers_of(*begin), integers_of(*end));
   std::vector<Dim> dims;
-  for (std::size_t i = 0; i < input.rank(); ++i) {
-    if (i >= strides.size()) {
-      dims.push_back(input[i]);
-    } else if (const auto left = sliced_dim(context, i, bounds, strides[i])) {
-      dims.push_back(*left);
+  for (const SliceLayout::Part& part : layout.parts) {
+    const auto axis = static_cast<std::size_t>(part.axis);
+    if (part.axis == SliceLayout::kNewAxis) {
+      dims.push_back(Dim(1));
+    } else if (part.entry == SliceLayout::kWhole) {
+      dims.push_back(input[axis]);
+    } else {
+      const auto entry = static_cast<std::size_t>(part.entry);
+      const Dim left = sliced_dim(context, axis, entry, bounds, strides[entry]);
+      if (!part.shrinks) dims.push_back(left);
     }
   }
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
 
-/// Reads begin, end and strides at inputs[first ..] and sets the dimensions of `copy`: from `whole`
-/// to `part`, or with `back` from `part` into `whole`.
-void set_copy_dims(const StridedSliceAttrs& attrs, const Shape& whole, const Shape& part,
-                   const std::vector<TensorDesc>& descs, const void* const* inputs,
-                   std::size_t first, bool back, StridedCopy& copy) {
-  const std::int64_t given = descs[first].shape.elements();
-  std::int64_t elements = 1;
-  std::int64_t part_stride = part.elements();
-  std::int64_t whole_stride = whole.elements();
-  for (std::size_t i = 0; i < whole.rank(); ++i) {
-    const std::int64_t size = whole.size(i);
-    whole_stride = size == 0 ? 0 : whole_stride / size;
-    ResolvedSlice picked{0, 1, size, false};
-    const auto at = static_cast<std::int64_t>(i);
-    if (at < given) {
-      const auto value = [&](std::size_t k) {
-        return integer_at(descs[first + k].dtype, inputs[first + k], at);
-      };
-      const char* wrong = resolve_slice(attrs, i, value(0), value(1), value(2), size, picked);
-      if (wrong != nullptr) throw errors::InvalidArgumentError(wrong);
+/// A slice of a tensor of shape `whole` as a kernel computes it: the bounds are read at launch.
+struct SliceOfShape {
+  StridedSliceAttrs attrs;
+  Shape whole;
+  std::vector<TensorDesc> descs;  ///< of the node's inputs; begin, end and strides are 1, 2, 3
+  SliceLayout layout;
+  std::vector<int> entries;  ///< for each dimension of `whole`
+
+  SliceOfShape(const KernelRequest& request, Shape of)
+      : attrs(request.attributes<StridedSliceAttrs>()),
+        whole(std::move(of)),
+        descs(request.inputs) {
+    try {
+      const auto count = static_cast<std::size_t>(descs[1].shape.elements());
+      layout = slice_layout(attrs, count, whole.rank());
+    } catch (const ValueError& error) {
+      throw errors::InvalidArgumentError(error.message());
     }
-    elements *= picked.count;
-    part_stride = picked.count == 0 ? 0 : part_stride / picked.count;
-    (back ? copy.to_offset : copy.from_offset) += picked.begin * whole_stride;
-    // With at most one element the stride is irrelevant and might overflow, so ignore it.
-    const std::int64_t stride = picked.count > 1 ? picked.stride * whole_stride : whole_stride;
-    copy.add(picked.count, back ? part_stride : stride, back ? stride : part_stride);
+    for (const SliceLayout::Part& one : layout.parts) {
+      if (one.axis != SliceLayout::kNewAxis) entries.push_back(one.entry);
+    }
   }
-  if (elements != part.elements()) {
-    throw errors::InvalidArgumentError("a slice does not have the shape that the graph expects");
+
+  /// Returns what is taken of dimension `axis` by the bounds of a launch.
+  ResolvedSlice picked(const void* const* inputs, std::size_t axis) const {
+    const std::int64_t size = whole.size(axis);
+    ResolvedSlice slice{0, 1, size};
+    const int entry = entries[axis];
+    if (entry == SliceLayout::kWhole) return slice;
+    const auto value = [&](std::size_t k) { return integer_at(descs[k].dtype, inputs[k], entry); };
+    const char* wrong = resolve_slice(attrs, static_cast<std::size_t>(entry), value(1), value(2),
+                                      value(3), size, slice);
+    if (wrong != nullptr) throw errors::InvalidArgumentError(wrong);
+    return slice;
   }
+
+  /// Returns the shape of the part.
+  Shape part(const void* const* inputs) const {
+    std::vector<Dim> dims;
+    for (const SliceLayout::Part& one : layout.parts) {
+      if (one.axis == SliceLayout::kNewAxis) {
+        dims.push_back(Dim(1));
+      } else {
+        const ResolvedSlice slice = picked(inputs, static_cast<std::size_t>(one.axis));
+        if (!one.shrinks) dims.push_back(Dim(slice.count));
+      }
+    }
+    return Shape(std::move(dims));
+  }
+
+  /// Sets the dimensions of `copy`: from `whole` to the part, which has `elements`, or with `back`
+  /// from the part into `whole`.
+  void set_copy_dims(const void* const* inputs, std::int64_t elements, bool back,
+                     StridedCopy& copy) const {
+    std::int64_t found = 1;
+    std::int64_t part_stride = elements;
+    std::int64_t whole_stride = whole.elements();
+    for (std::size_t i = 0; i < whole.rank(); ++i) {
+      const std::int64_t size = whole.size(i);
+      whole_stride = size == 0 ? 0 : whole_stride / size;
+      const ResolvedSlice slice = picked(inputs, i);
+      found *= slice.count;
+      part_stride = slice.count == 0 ? 0 : part_stride / slice.count;
+      (back ? copy.to_offset : copy.from_offset) += slice.begin * whole_stride;
+      // With at most one element the stride is irrelevant and might overflow, so ignore it.
+      const std::int64_t stride = slice.count > 1 ? slice.stride * whole_stride : whole_stride;
+      copy.add(slice.count, back ? part_stride : stride, back ? stride : part_stride);
+    }
+    if (found != elements) {
+      throw errors::InvalidArgumentError("a slice does not have the shape that the graph expects");
+    }
+  }
+};
+
+/// Finds the shape of the result when it runs.
+std::unique_ptr<PreparedKernel> late_strided_slice_kernel(const KernelRequest& request) {
+  KernelRequest operands = request;
+  operands.outputs.clear();
+  check_kernel_rank(operands);
+  return function_kernel([slice = SliceOfShape(request, request.inputs[0].shape),
+                          dtype = request.inputs[0].dtype,
+                          declared = request.outputs[0].shape](const LaunchArgs& args) {
+    const Shape part = slice.part(args.inputs);
+    void* to = args.output_memory(0, part, declared);
+    StridedCopy copy;
+    slice.set_copy_dims(args.inputs, part.elements(), false, copy);
+    copy.run(dtype, args.inputs[0], to, 0, 1);
+  });
 }
 
 std::unique_ptr<PreparedKernel> strided_slice_kernel(const KernelRequest& request) {
-  const auto attrs = request.attributes<StridedSliceAttrs>();
-  const std::vector<TensorDesc> descs = request.inputs;
-  const Shape out = request.outputs[0].shape;
-  if (!out.fully_known()) {
-    throw errors::UnimplementedError(
-        "the sizes of a slice must not depend on values that are known only at run time");
-  }
+  const Shape& out = request.outputs[0].shape;
+  if (!out.fully_known()) return late_strided_slice_kernel(request);
   return strided_copy_kernel(
-      request, 1, [=](const void* const* inputs, std::size_t, StridedCopy& copy) {
-        set_copy_dims(attrs, descs[0].shape, out, descs, inputs, 1, false, copy);
+      request, 1,
+      [slice = SliceOfShape(request, request.inputs[0].shape), elements = out.elements()](
+          const void* const* inputs, std::size_t, StridedCopy& copy) {
+        slice.set_copy_dims(inputs, elements, false, copy);
       });
 }
 
@@ -186,7 +291,7 @@ Array strided_slice_constant(const InferenceContext& context, std::span<const Ou
   const Array* vector = context.constant(0);
   const Array* begin = context.constant(1);
   if (vector == nullptr || begin == nullptr || vector->shape().rank() != 1 ||
-      vector->dtype() == DType::string || outputs[0].shape != Shape{} ||
+      vector->dtype() == DType::string || outputs[0].shape != Shape{} || begin->elements() != 1 ||
       context.attrs<StridedSliceAttrs>().shrink_axis_mask != 1) {
     return {};
   }
@@ -204,7 +309,7 @@ Array strided_slice_constant(const InferenceContext& context, std::span<const Ou
 std::vector<OptionalGradient> strided_slice_gradient(const Operation& op,
                                                      const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
-  const Tensor sizes = towerflow::shape(op.input(0), {}, site);
+  const Tensor sizes = towerflow::shape(op.input(0), {.out_type = op.input(1).dtype()}, site);
   const Tensor dx = op.graph()
                         .add({.op = "StridedSliceGrad",
                               .name = "StridedSliceGrad",
@@ -234,16 +339,14 @@ void strided_slice_grad_shape(InferenceContext& context) {
 
 std::unique_ptr<PreparedKernel> strided_slice_grad_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
-  const auto attrs = request.attributes<StridedSliceAttrs>();
-  const std::vector<TensorDesc> descs = request.inputs;
-  const Shape out = request.outputs[0].shape;
   const std::size_t bytes = request.outputs[0].bytes();
-  return function_kernel([=](const LaunchArgs& args) {
+  return function_kernel([bytes, slice = SliceOfShape(request, request.outputs[0].shape),
+                          part = request.inputs[4]](const LaunchArgs& args) {
     if (bytes == 0) return;
     std::memset(args.outputs[0], 0, bytes);
     StridedCopy copy;
-    set_copy_dims(attrs, out, descs[4].shape, descs, args.inputs, 1, true, copy);
-    copy.run(descs[4].dtype, args.inputs[4], args.outputs[0], 0, 1);
+    slice.set_copy_dims(args.inputs, part.shape.elements(), true, copy);
+    copy.run(part.dtype, args.inputs[4], args.outputs[0], 0, 1);
   });
 }
 
@@ -263,10 +366,6 @@ std::vector<OptionalGradient> strided_slice_grad_gradient(
   return dxs;
 }
 
-AttrsDef strided_slice_attributes() {
-  return attributes<StridedSliceAttrs>().fixed("ellipsis_mask", 0).fixed("new_axis_mask", 0);
-}
-
 }  // namespace
 
 static void register_strided_slice_ops(OpRegistry& registry) {
@@ -274,7 +373,7 @@ static void register_strided_slice_ops(OpRegistry& registry) {
       {.name = "StridedSlice",
        .inputs = {"input: T", "begin: Index(Index)", "end: Index(Index)", "strides: Index(Index)"},
        .outputs = {"output: T"},
-       .attrs = strided_slice_attributes(),
+       .attrs = attributes<StridedSliceAttrs>(),
        .shape = strided_slice_shape,
        .gradient = strided_slice_gradient,
        .constant = strided_slice_constant});
@@ -282,7 +381,7 @@ static void register_strided_slice_ops(OpRegistry& registry) {
                 .inputs = {"shape: Index(Index)", "begin: Index(Index)", "end: Index(Index)",
                            "strides: Index(Index)", "dy: T"},
                 .outputs = {"output: T"},
-                .attrs = strided_slice_attributes(),
+                .attrs = attributes<StridedSliceAttrs>(),
                 .shape = strided_slice_grad_shape,
                 .gradient = strided_slice_grad_gradient});
 }
@@ -309,7 +408,8 @@ Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& 
       .index_input(begin, "begin")
       .index_input(end, "end")
       .index_input(strides, "strides")
-      .attrs(StridedSliceAttrs{options.begin_mask, options.end_mask, options.shrink_axis_mask})
+      .attrs(StridedSliceAttrs{options.begin_mask, options.end_mask, options.ellipsis_mask,
+                               options.new_axis_mask, options.shrink_axis_mask})
       .output();
 }
 template Tensor strided_slice<void>(const Operand&, const Operand&, const Operand&, const Operand&,
@@ -318,35 +418,6 @@ template Tensor strided_slice<void>(const Operand&, const Operand&, const Operan
 Tensor strided_slice(const Operand& input, const Operand& begin, const Operand& end,
                      StridedSliceOptions options, Site site) {
   return strided_slice(input, begin, end, ones_like(begin, {}, site), std::move(options), site);
-}
-
-namespace {
-
-/// Adds the nodes of Python's x[..]: three constants named "stack" and the slice.
-Tensor sliced(const Tensor& input, std::int64_t begin, std::int64_t end, StridedSliceAttrs attrs,
-              Site site) {
-  const Operand operand(input, site);
-  const Operand from(std::vector<std::int64_t>{begin}, site);
-  const Operand to(std::vector<std::int64_t>{end}, site);
-  const Operand stride(std::vector<int>{1}, site);
-  return OpBuilder("StridedSlice", "", "strided_slice", site, {&operand})
-      .input(operand, "input")
-      .index_input(from, "stack")
-      .index_input(to, "stack")
-      .index_input(stride, "stack")
-      .attrs(attrs)
-      .output();
-}
-
-}  // namespace
-
-Tensor take_index(const Tensor& input, int index, Site site) {
-  return sliced(input, index, index == -1 ? 0 : std::int64_t{index} + 1, {0, 0, 1}, site);
-}
-
-Tensor take_range(const Tensor& input, std::optional<int> begin, std::optional<int> end,
-                  Site site) {
-  return sliced(input, begin.value_or(0), end.value_or(0), {begin ? 0 : 1, end ? 0 : 1, 0}, site);
 }
 
 }  // namespace towerflow

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/control/cond.h"
 #include "ops/control/group.h"
+#include "ops/data_flow/summarize_value.h"
 #include "ops/family.h"
 
 namespace towerflow {
@@ -18,35 +17,14 @@ struct AssertAttrs {
   static constexpr auto fields = std::tuple{attr::field("summarize", &AssertAttrs::summarize)};
 };
 
-std::string summary(const TensorDesc& desc, const void* data, int limit) {
-  const std::int64_t count = desc.shape.elements();
-  const std::int64_t shown = limit < 0 ? count : std::min<std::int64_t>(limit, count);
-  std::string text;
-  const auto add = [&](const std::string& value) { text += (text.empty() ? "" : " ") + value; };
-  for (std::int64_t i = 0; i < shown; ++i) {
-    if (desc.dtype == DType::string) {
-      add(static_cast<const std::string*>(data)[i]);
-      continue;
-    }
-    const bool known = dispatch_dtype(desc.dtype, [&]<class T>() {
-      const T value = static_cast<const T*>(data)[i];
-      if constexpr (std::is_same_v<T, bool>)
-        add(value ? "1" : "0");
-      else
-        add(fmt::format("{}", value));
-    });
-    if (!known) add("?");
-  }
-  return fmt::format("[{}{}]", text, shown < count ? "..." : "");
-}
-
 std::unique_ptr<PreparedKernel> assert_kernel(const KernelRequest& request) {
   const int limit = request.attributes<AssertAttrs>().summarize;
   return function_kernel([descs = request.inputs, limit](const LaunchArgs& args) {
     if (*args.input<bool>(0)) return;
     std::string text = "assertion failed:";
     for (std::size_t i = 1; i < descs.size(); ++i) {
-      text += " " + summary(descs[i], args.inputs[i], limit);
+      text += fmt::format(" [{}]",
+                          summarize_value(descs[i].dtype, descs[i].shape, args.inputs[i], limit));
     }
     throw errors::InvalidArgumentError(text);
   });

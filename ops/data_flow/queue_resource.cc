@@ -28,7 +28,7 @@ Shape without_rows(const Shape& shape) {
   return Shape(std::vector<Dim>(shape.dims().begin() + 1, shape.dims().end()));
 }
 
-void copy_elements(DType dtype, const void* from, std::size_t first, Array& to) {
+void copy_row_elements(DType dtype, const void* from, std::size_t first, Array& to) {
   const auto count = static_cast<std::size_t>(to.elements());
   if (dtype == DType::string) {
     std::copy_n(static_cast<const std::string*>(from) + first, count, to.data<std::string>());
@@ -430,8 +430,8 @@ QueueElement QueueResource::make_element(const QueueValues& values, std::size_t 
       const Shape shape = many ? without_rows(desc.shape) : desc.shape;
       if (array.empty() || array.shape() != shape) array = Array(desc.dtype, shape);
     }
-    copy_elements(desc.dtype, values.data[i], row * static_cast<std::size_t>(array.elements()),
-                  array);
+    copy_row_elements(desc.dtype, values.data[i], row * static_cast<std::size_t>(array.elements()),
+                      array);
   }
   return element;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/graph/array.h"
 #include "core/graph/variable_attrs.h"
 #include "ops/array/concat.h"
 #include "ops/array/view.h"
@@ -82,6 +83,8 @@ Site Variable::site() const { return record().site; }
 Operation Variable::initializer() const { return unpartitioned_record().initializer; }
 Tensor Variable::initial_value() const { return unpartitioned_record().initial_value; }
 Tensor Variable::ref() const { return unpartitioned_record().ref; }
+Array Variable::eval(Site site) const { return value().eval(site); }
+Array Variable::eval(Session& session, Site site) const { return value().eval(session, site); }
 const Constraint& Variable::constraint() const { return record().constraint; }
 bool Variable::partitioned() const { return record().parts.has_value(); }
 

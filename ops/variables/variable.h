@@ -127,6 +127,11 @@ class Variable {
   Tensor assign_sub(const Operand& delta, UpdateOptions options = {},
                     Site site = Site::current()) const;
   const Constraint& constraint() const;
+  /// Returns a part of the value, as of a tensor. (tf.Variable.__getitem__)
+  Tensor operator[](const Indices& at) const { return value()[at]; }
+  /// Returns the value in the default session, or in `session`. (tf.Variable.eval)
+  Array eval(Site site = Site::current()) const;
+  Array eval(Session& session, Site site = Site::current()) const;
 
   bool partitioned() const;
   /// Returns the parts of a partitioned variable in order; none for other variables.

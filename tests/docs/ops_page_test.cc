@@ -79,6 +79,7 @@ std::string fusions(const OpDef& op) {
 const char* effect_text(const OpDef& op) {
   switch (op.effect) {
     case Effect::pure:
+      if (op.name == "PyFuncStateless") return "";
       if (op.export_form != nullptr) return "not in TensorFlow";
       return op.elementwise != nullptr ? "chain" : "";
     case Effect::variable:
@@ -130,12 +131,44 @@ std::string table(bool plan_only, const testing::OpDtypes& dtypes) {
   return text;
 }
 
+/// Returns the section on the symbols of census.txt that are absent, with their calls and reasons.
+std::string census_text() {
+  std::ifstream file("tests/docs/census.txt");
+  REQUIRE(file.good());
+  std::string rows, line;
+  std::int64_t symbols = 0, here = 0, calls = 0, covered = 0;
+  while (std::getline(file, line)) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    std::string name, kind, reason;
+    std::int64_t count = 0, packages = 0;
+    words >> name >> count >> packages >> kind;
+    std::getline(words >> std::ws, reason);
+    ++symbols;
+    calls += count;
+    if (kind == "absent") {
+      rows += fmt::format("| `tf.{}` | {} | {} | {} |\n", name, count, packages, reason);
+    } else {
+      ++here;
+      covered += count;
+    }
+  }
+  REQUIRE(calls > 0);
+  return fmt::format(
+      "\n## Absent symbols\n\n`tests/docs/census.txt` counts what ten packages for TensorFlow 1.x "
+      "call. Of its {} symbols, ops and all others, {} are\nhere; they make up {} of {} calls, "
+      "{:.1f} "
+      "%. These are not:\n\n| symbol | calls | packages | reason |\n|---|---|---|---|\n{}",
+      symbols, here, covered, calls,
+      100.0 * static_cast<double>(covered) / static_cast<double>(calls), rows);
+}
+
 std::string page_text() {
   const testing::OpDtypes dtypes = testing::op_dtypes();
   return kHead + std::string("## On the tape\n\n") + table(false, dtypes) +
          "\n## What rewrites make\n\nThese ops exist only in plans; see "
          "[rewrites.md](rewrites.md).\n\n" +
-         table(true, dtypes);
+         table(true, dtypes) + census_text();
 }
 
 TEST_CASE("ops.md is what the registries say") {

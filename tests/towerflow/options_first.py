@@ -48,6 +48,7 @@ SHORTER = {
     "unstack": ("given.x", ".., std::nullopt"),
 }
 NOT_COMPARED = {
+    "InteractiveSession": "it makes no nodes",
     "Session": "it makes no nodes",
     "summary::FileWriter": "it makes no nodes",
     "train::Coordinator::join": "it makes no nodes; coordinator_test.cc calls it so",
@@ -81,6 +82,7 @@ VALUES = {
     "data_format": '"NCHW"',
     "dilations": "{1, 1, 1, 1}",
     "dtype": "float64",
+    "ellipsis_mask": "1",
     "end_mask": "1",
     "epsilon": "0.5F",
     "exclusive": "true",
@@ -94,6 +96,7 @@ VALUES = {
     "latest_filename": '"a"',
     "max_to_keep": "1",
     "name": '"a"',
+    "new_axis_mask": "1",
     "num": "2",
     "pad_step_number": "true",
     "partitioner": "fixed_size_partitioner(2)",
