@@ -257,16 +257,15 @@ Operand square_blocks(int size, Site site) {
   return Operand(Array::of<std::int64_t>(Shape{2}, {size, size}), site);
 }
 
-/// x[:, column]
+/// x[:, column], with the nodes of Python.
 Tensor column_of(const Tensor& x, int column, Site site) {
+  const NameScope scope(x.graph(), "strided_slice", site);
+  const Tensor from = constant({0, column}, {.name = "stack"}, site);
+  const Tensor to = constant({0, column + 1}, {.name = "stack"}, site);
+  const Tensor step = constant({1, 1}, {.name = "stack"}, site);
   return strided_slice(
-      x, {0, column}, {0, column + 1}, {1, 1},
-      {.begin_mask = 1, .end_mask = 1, .shrink_axis_mask = 2, .name = "strided_slice"}, site);
-}
-/// x[index]
-Tensor element_of(const Tensor& x, int index, Site site) {
-  return strided_slice(x, Operand({index}), Operand({index + 1}), Operand({1}),
-                       {.shrink_axis_mask = 1, .name = "strided_slice"}, site);
+      x, from, to, step,
+      {.begin_mask = 1, .end_mask = 1, .shrink_axis_mask = 2, .name = scope.name()}, site);
 }
 
 /// Returns constants for what the graph knows, with the names that TensorFlow gives them.
@@ -306,16 +305,16 @@ SpaceToBatchPaddings computed_paddings(const Tensor& input_shape, const Tensor& 
   const Tensor missing = with_site(block_shape) - with_site(over);
   const Tensor extra = with_site(missing) % with_site(block_shape);
   const Tensor all_behind = with_site(end) + with_site(extra);
+  SpaceToBatchPaddings made;
   std::vector<Nested> paddings, crops;
   for (int i = 0; i < count; ++i) {
-    const Tensor before = element_of(start, i, site);
-    paddings.emplace_back(Nested(std::vector<Nested>{before, element_of(all_behind, i, site)}));
+    const Tensor before = take_index(start, i, site);
+    paddings.emplace_back(Nested(std::vector<Nested>{before, take_index(all_behind, i, site)}));
   }
-  for (int i = 0; i < count; ++i) {
-    crops.emplace_back(Nested(std::vector<Nested>{0, element_of(extra, i, site)}));
-  }
-  SpaceToBatchPaddings made;
   made.paddings = convert_to_tensor(Operand(Nested(paddings), site), {.name = "paddings"}, site);
+  for (int i = 0; i < count; ++i) {
+    crops.emplace_back(Nested(std::vector<Nested>{0, take_index(extra, i, site)}));
+  }
   made.crops = convert_to_tensor(Operand(Nested(crops), site), {.name = "crops"}, site);
   return made;
 }

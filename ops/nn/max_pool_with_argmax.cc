@@ -9,9 +9,9 @@
 #include "ops/array/indexed_slices.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
+#include "ops/nn/average_rows.h"
 #include "ops/nn/kernels.h"
 #include "ops/nn/pool_attrs.h"
-#include "ops/reference/pool.h"
 
 namespace towerflow::nn {
 namespace {
@@ -94,6 +94,8 @@ std::vector<OptionalGradient> max_pool_with_argmax_gradient(
               .output(0)};
 }
 
+/// Loops over the channels of a pixel. The first of equal elements wins; a NaN that comes first
+/// keeps its place.
 template <class T, class Index>
 std::unique_ptr<PreparedKernel> pool_argmax_kernel(const PoolGeometry& g, bool with_batch) {
   return rows_kernel(
@@ -101,19 +103,26 @@ std::unique_ptr<PreparedKernel> pool_argmax_kernel(const PoolGeometry& g, bool w
       [g, with_batch](SliceRange images, const void* const* inputs, void* const* outputs) {
         PoolGeometry part = g;
         part.batch = images.size();
-        const std::int64_t first = images.begin * g.image_elements();
-        const std::int64_t result = images.begin * g.result_elements();
+        const std::int64_t size = g.image_elements(), first = images.begin * size;
         const T* x = in<T>(inputs, 0) + first;
-        reference::for_each_result(part, [&](auto at, auto n, auto p, auto q, auto c) {
-          std::int64_t best = -1;
-          reference::for_each_in_window(part, n, p, q, c, [&](std::int64_t i) {
-            if (best < 0 || x[best] < x[i]) best = i;
-          });
-          best = std::max<std::int64_t>(best, 0);
-          out<T>(outputs, 0)[result + at] = x[best];
-          out<Index>(outputs, 1)[result + at] =
-              static_cast<Index>(with_batch ? first + best : best % g.image_elements());
-        });
+        T* y = out<T>(outputs, 0) + images.begin * g.result_elements();
+        Index* places = out<Index>(outputs, 1) + images.begin * g.result_elements();
+        bool fresh = true;
+        for_each_window(
+            part, [&](std::int64_t) { fresh = true; },
+            [&](std::int64_t result, std::int64_t pixel, std::int64_t) {
+              const std::int64_t named = with_batch ? first + pixel : pixel % size;
+              const T* from = x + pixel;
+              T* to = y + result;
+              Index* place = places + result;
+              for (std::int64_t c = 0; c < g.channels; ++c) {
+                const bool larger = fresh || to[c] < from[c];
+                to[c] = larger ? from[c] : to[c];
+                place[c] = larger ? static_cast<Index>(named + c) : place[c];
+              }
+              fresh = false;
+            },
+            [](std::int64_t, std::int64_t) {});
       });
 }
 
@@ -127,28 +136,44 @@ std::unique_ptr<PreparedKernel> max_pool_with_argmax_kernel(const KernelRequest&
   });
 }
 
-/// Adds dy to the elements that the indices name.
-std::unique_ptr<PreparedKernel> max_pool_grad_with_argmax_kernel(const KernelRequest& request) {
-  const auto& attrs = request.attributes<ArgmaxGradAttrs>();
-  const PoolGeometry g = pool_geometry(attrs.pool(), request.inputs[0].shape);
-  const DType index = request.inputs[2].dtype;
-  const bool with_batch = attrs.include_batch_in_index;
-  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
-    return function_kernel([g, index, with_batch](const LaunchArgs& args) {
-      const std::int64_t size = g.image_elements(), results = g.result_elements();
-      T* dx = args.output<T>(0);
-      std::fill_n(dx, g.batch * size, T(0));
-      for (std::int64_t i = 0; i < g.batch * results; ++i) {
-        const std::int64_t image = i / results;
-        const std::int64_t given = integer_at(index, args.inputs[2], i);
-        const std::int64_t at = with_batch ? given : given + image * size;
-        if (given < 0 || at < image * size || at >= (image + 1) * size) {
+/// Adds dy to the elements that the indices name, one image after another.
+template <class T>
+class ArgmaxGradKernel final : public CpuKernel {
+ public:
+  ArgmaxGradKernel(const PoolGeometry& geometry, DType index, bool with_batch)
+      : geometry_(geometry), index_(index), with_batch_(with_batch) {}
+  int slices(int) const override { return row_slices(geometry_.batch, geometry_.image_elements()); }
+  void run(int, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    const std::int64_t size = geometry_.image_elements(), results = geometry_.result_elements();
+    const SliceRange images = slice_range(geometry_.batch, slices(0), slice);
+    for (std::int64_t image = images.begin; image < images.end; ++image) {
+      T* dx = out<T>(outputs, 0) + image * size;
+      std::fill_n(dx, size, T(0));
+      for (std::int64_t i = image * results; i < (image + 1) * results; ++i) {
+        const std::int64_t given = integer_at(index_, inputs[2], i);
+        const std::int64_t at = with_batch_ ? given - image * size : given;
+        if (given < 0 || at < 0 || at >= size) {
           throw errors::InvalidArgumentError(fmt::format(
               "The index {} of a maximum is not in image {} of {} elements", given, image, size));
         }
-        dx[at] = static_cast<T>(dx[at] + args.input<T>(1)[i]);
+        dx[at] = static_cast<T>(dx[at] + in<T>(inputs, 1)[i]);
       }
-    });
+    }
+  }
+
+ private:
+  PoolGeometry geometry_;
+  DType index_;
+  bool with_batch_;
+};
+
+std::unique_ptr<PreparedKernel> max_pool_grad_with_argmax_kernel(const KernelRequest& request) {
+  const auto& attrs = request.attributes<ArgmaxGradAttrs>();
+  const PoolGeometry g = pool_geometry(attrs.pool(), request.inputs[0].shape);
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return sliced_kernel(std::make_unique<ArgmaxGradKernel<T>>(g, request.inputs[2].dtype,
+                                                               attrs.include_batch_in_index));
   });
 }
 
@@ -170,8 +195,8 @@ static void register_max_pool_with_argmax_ops(OpRegistry& registry) {
 }
 
 static void register_max_pool_with_argmax_kernels(KernelTable& table) {
-  add_kernel(table, "MaxPoolWithArgmax", "reference", 0, kRealNumbers, max_pool_with_argmax_kernel);
-  add_kernel(table, "MaxPoolGradWithArgmax", "reference", 0, kRealNumbers,
+  add_kernel(table, "MaxPoolWithArgmax", "rows", 0, kRealNumbers, max_pool_with_argmax_kernel);
+  add_kernel(table, "MaxPoolGradWithArgmax", "rows", 0, kRealNumbers,
              max_pool_grad_with_argmax_kernel);
 }
 

@@ -114,9 +114,10 @@ Tensor node_of(const char* op, const Operation& like, std::initializer_list<Tens
 PoolAttrs attrs_of_grad_grad(const Operation& max_pool_grad) {
   const auto& attrs = max_pool_grad.attrs().as<MaxPoolAttrs>();
   if (attrs.pool.padding != Padding::explicit_numbers) return attrs.pool;
-  throw errors::UnimplementedError(
-      "The second derivative of max_pool with explicit paddings",
-      {.site = max_pool_grad.site(), .hint = "pad the image with a small number first"});
+  throw ValueError(
+      "Attr 'padding' of 'MaxPoolGradGrad' Op passed string 'EXPLICIT' not in: "
+      "\"SAME\", \"VALID\".",
+      {.site = max_pool_grad.site(), .hint = "pad the image before max_pool"});
 }
 
 Tensor zeros_node_like(const Tensor& x, Site site) {

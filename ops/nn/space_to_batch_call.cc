@@ -25,17 +25,6 @@ bool is_first_format(const std::optional<std::string>& format) {
 
 Operand integers(const std::vector<int>& values, Site site) { return Operand(values, site); }
 
-/// x[begin:end] of a vector or the rows of a matrix.
-Tensor rows_of(const Tensor& x, int begin, int end, Site site) {
-  return strided_slice(x, Operand({begin}), Operand({end}), Operand({1}), {.name = "strided_slice"},
-                       site);
-}
-/// x[index]
-Tensor item_of(const Tensor& x, int index, Site site) {
-  return strided_slice(x, Operand({index}), Operand({index + 1}), Operand({1}),
-                       {.shrink_axis_mask = 1, .name = "strided_slice"}, site);
-}
-
 /// The calls of `with_space_to_batch` after its arguments have been checked.
 class SpaceToBatchCall {
  public:
@@ -105,15 +94,15 @@ class SpaceToBatchCall {
       return;
     }
     const auto with_site = [this](const Tensor& tensor) { return Operand(tensor, site_); };
-    const Tensor sizes = rows_of(filter, 0, static_cast<int>(rate_.size()), site_);
+    const Tensor sizes = take_range(filter, std::nullopt, static_cast<int>(rate_.size()), site_);
     const Tensor gaps = with_site(sizes) - Operand(1, site_);
     const Tensor extra = with_site(gaps) * with_site(rate_tensor_);
     const Tensor start = floordiv(extra, 2, {.name = "floordiv"}, site_);
     const Tensor end = with_site(extra) - with_site(start);
     std::vector<Nested> rows;
     for (int i = 0; i < static_cast<int>(rate_.size()); ++i) {
-      const Tensor before = item_of(start, i, site_);
-      rows.emplace_back(Nested(std::vector<Nested>{before, item_of(end, i, site_)}));
+      const Tensor before = take_index(start, i, site_);
+      rows.emplace_back(Nested(std::vector<Nested>{before, take_index(end, i, site_)}));
     }
     base_ =
         Operand(convert_to_tensor(Operand(Nested(rows), site_), {.name = "stack"}, site_), site_);
@@ -129,7 +118,7 @@ class SpaceToBatchCall {
     if (known.size() == dims_.size()) return integers(known, site_);
     const Tensor all = shape(input_, {}, site_);
     std::vector<Operand> sizes;
-    for (const int dim : dims_) sizes.emplace_back(item_of(all, dim, site_), site_);
+    for (const int dim : dims_) sizes.emplace_back(take_index(all, dim, site_), site_);
     return Operand(stack(sizes, {.name = "stack"}, site_), site_);
   }
 
@@ -167,7 +156,7 @@ class SpaceToBatchCall {
       }
       std::size_t last = i;
       while (last + 1 < dims_.size() && dims_[last + 1] == dims_[last] + 1) ++last;
-      parts.emplace_back(rows_of(rows, static_cast<int>(i), static_cast<int>(last) + 1, site_));
+      parts.emplace_back(take_range(rows, static_cast<int>(i), static_cast<int>(last) + 1, site_));
       next = dims_[last] + 1;
       i = last;
     }
