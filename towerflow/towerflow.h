@@ -74,6 +74,7 @@
 #include "ops/nn/loss_collections.h"
 #include "ops/nn/losses.h"
 #include "ops/nn/lrn.h"
+#include "ops/nn/max_pool_with_argmax.h"
 #include "ops/nn/pool.h"
 #include "ops/nn/relu.h"
 #include "ops/nn/separable_conv2d.h"

@@ -45,14 +45,22 @@ Tensor space_to_batch_nd(const Operand& input, const Operand& block_shape, const
 Tensor batch_to_space_nd(const Operand& input, const Operand& block_shape, const Operand& crops,
                          SpaceToBatchOptions options = {}, Site site = Site::current());
 
-/// space_to_batch_nd of images [N,H,W,C] in square blocks.
+/// space_to_batch_nd of images in square blocks.
 ///
+/// shapes   input [N,H,W,C], paddings [2,2] -> [N * b * b,(H + ..) / b,(W + ..) / b,C]
+/// dtypes   as space_to_batch_nd
+/// grads    as space_to_batch_nd
+/// errors   as space_to_batch_nd
 /// source   tf.space_to_batch
 Tensor space_to_batch(const Operand& input, const Operand& paddings, int block_size,
                       SpaceToBatchOptions options = {}, Site site = Site::current());
 
-/// batch_to_space_nd of images [N,H,W,C] in square blocks.
+/// batch_to_space_nd of images in square blocks.
 ///
+/// shapes   input [N * b * b,H,W,C], crops [2,2] -> [N,H * b - ..,W * b - ..,C]
+/// dtypes   as batch_to_space_nd
+/// grads    as batch_to_space_nd
+/// errors   as batch_to_space_nd
 /// source   tf.batch_to_space
 Tensor batch_to_space(const Operand& input, const Operand& crops, int block_size,
                       SpaceToBatchOptions options = {}, Site site = Site::current());

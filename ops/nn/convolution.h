@@ -36,6 +36,10 @@ struct AtrousConv2DOptions {
 
 /// convolution of images [N,H,W,C] with the same rate in both dimensions.
 ///
+/// shapes   value [N,H,W,C], filters [R,S,C,K] -> [N,P,Q,K]
+/// dtypes   as conv2d
+/// grads    those of the ops it consists of
+/// errors   as convolution; ValueError: SAME padding for a filter of unknown shape
 /// source   tf.nn.atrous_conv2d
 Tensor atrous_conv2d(const Operand& value, const Operand& filters, int rate,
                      const WindowPadding& padding, AtrousConv2DOptions options = {},
@@ -47,7 +51,7 @@ Tensor atrous_conv2d(const Operand& value, const Operand& filters, int rate,
 /// shapes   value [N,P,Q,K], filters [R,S,C,K], output_shape [N,H,W,C] -> output_shape
 /// dtypes   as conv2d
 /// grads    those of the ops it consists of
-/// errors   as conv2d_transpose; ValueError: rate < 1
+/// errors   as conv2d_transpose; ValueError: rate < 1, a window of unknown size
 /// source   tf.nn.atrous_conv2d_transpose
 Tensor atrous_conv2d_transpose(const Operand& value, const Operand& filters,
                                const std::vector<int>& output_shape, int rate,

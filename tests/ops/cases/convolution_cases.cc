@@ -1,7 +1,6 @@
 // Normalization, convolutions of all kinds, and what they are composed of.
 #include <fmt/format.h>
 
-#include "ops/nn/max_pool_with_argmax.h"
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 
@@ -378,6 +377,7 @@ void add_composed_cases(std::vector<OpCase>& cases) {
       "atrous_conv2d", images,
       [](In t) { return nn::atrous_conv2d(t.x, t.y, 2, "SAME", {.name = "k"}); },
       "tf.nn.atrous_conv2d(x, y, 2, 'SAME', name='k')");
+  cases.back().needs_sizes = true;
   add(
       "atrous_conv2d with given padding", images,
       [](In t) {
@@ -391,6 +391,7 @@ void add_composed_cases(std::vector<OpCase>& cases) {
         return nn::atrous_conv2d_transpose(t.x, t.y, {1, 5, 6, 2}, 2, "SAME");
       },
       "tf.nn.atrous_conv2d_transpose(x, y, [1, 5, 6, 2], 2, 'SAME')");
+  cases.back().needs_sizes = true;
   const std::vector<CaseInput> signals{random_input({2, 7, 2}), random_input({3, 2, 3})};
   add(
       "convolution of signals", signals, [](In t) { return nn::convolution(t.x, t.y, "SAME"); },
@@ -442,6 +443,27 @@ void add_pool_cases(std::vector<OpCase>& cases) {
        .call = [](In t) { return nn::max_pool(t.x, 2, 2, "SAME", {.data_format = "NCHW"}); },
        .python = "tf.nn.max_pool(x, 2, 2, 'SAME', data_format='NCHW')",
        .python_dtype = DType::float32});
+  const auto argmax = [&](const char* name, DType index, bool with_batch) {
+    cases.push_back(
+        {.name = std::string("MaxPoolWithArgmax") + name,
+         .inputs = {random_input({2, 5, 4, 2})},
+         .call =
+             [=](In t) {
+               const auto found = nn::max_pool_with_argmax(
+                   t.x, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME",
+                   {.Targmax = index, .include_batch_in_index = with_batch});
+               return CaseResults({found.output, found.argmax});
+             },
+         .python = fmt::format("tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], 'SAME', "
+                               "Targmax=tf.{}, include_batch_in_index={})",
+                               dtype_name(index), with_batch ? "True" : "False"),
+         .gradients = CaseGradients::first});
+  };
+  argmax("", DType::int64, false);
+  cases.back().large = {random_input({16, 56, 56, 32})};
+  argmax(" of the batch", DType::int64, true);
+  argmax(" in int32", DType::int32, false);
+  cases.back().gradients = CaseGradients::elsewhere;  // TensorFlow's CPU kernel takes only int64
   cases.push_back(
       {.name = "AvgPool, channels first",
        .inputs = {random_input({2, 3, 5, 4})},
