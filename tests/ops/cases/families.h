@@ -9,6 +9,7 @@
   FAMILY(array)                         \
   FAMILY(indexing)                      \
   FAMILY(nn)                            \
+  FAMILY(convolution)                   \
   FAMILY(random)                        \
   FAMILY(variables)                     \
   FAMILY(data_flow)

@@ -13,6 +13,7 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import tensorflow.compat.v1 as tf  # noqa: E402
 
 import indexing_cases  # noqa: E402
+import convolution_cases  # noqa: E402
 import slices_cases  # noqa: E402
 
 tf.disable_v2_behavior()
@@ -314,6 +315,7 @@ def main():
     path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "golden", "names.txt")
     with open(path, "w") as out:
         for key, body in (CASES | indexing_cases.CASES | slices_cases.CASES).items():
+        for key, body in (CASES | slices_cases.CASES | convolution_cases.CASES).items():
             out.write("\n".join(case(key, body)) + "\n")
 
 

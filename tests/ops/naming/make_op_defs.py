@@ -34,7 +34,7 @@ def one(kind, value):
     if kind == "bool":
         return "true" if value else "false"
     if kind == "float":
-        return str(np.float32(value)).removesuffix(".0")
+        return str(float(str(np.float32(value)))).removesuffix(".0")
     if kind == "string":
         return '"%s"' % value.decode()
     if kind == "type":
