@@ -8,6 +8,8 @@
   FAMILY(broadcast_to)                \
   FAMILY(cast)                        \
   FAMILY(concat)                      \
+  FAMILY(diagonal)                    \
+  FAMILY(dynamic_partition)           \
   FAMILY(dynamic_stitch)              \
   FAMILY(fill)                        \
   FAMILY(gather)                      \
@@ -19,14 +21,18 @@
   FAMILY(placeholder_with_default)    \
   FAMILY(rank_size)                   \
   FAMILY(reverse)                     \
+  FAMILY(roll)                        \
+  FAMILY(sequence)                    \
   FAMILY(select)                      \
   FAMILY(shape_of)                    \
   FAMILY(slice)                       \
   FAMILY(split)                       \
   FAMILY(stack)                       \
   FAMILY(strided_slice)               \
+  FAMILY(tensor_scatter)              \
   FAMILY(tile)                        \
   FAMILY(transpose)                   \
+  FAMILY(unique)                      \
   FAMILY(view)                        \
   FAMILY(group)                       \
   FAMILY(assert)                      \
@@ -37,6 +43,7 @@
   FAMILY(add_n)                       \
   FAMILY(argmax)                      \
   FAMILY(binary)                      \
+  FAMILY(bincount)                    \
   FAMILY(broadcast_gradient_args)     \
   FAMILY(cumsum)                      \
   FAMILY(l2_loss)                     \
@@ -63,6 +70,7 @@
   FAMILY(relu)                        \
   FAMILY(soft_cross_entropy)          \
   FAMILY(softmax)                     \
+  FAMILY(top_k)                       \
   FAMILY(draw)                        \
   FAMILY(draw_cpu)                    \
   FAMILY(random_shuffle)              \
@@ -73,6 +81,7 @@
   FAMILY(initialization)              \
   FAMILY(make_variable)               \
   FAMILY(mean_update)                 \
+  FAMILY(scatter)                     \
   FAMILY(update_rewrites)             \
   FAMILY(file_readers)                \
   FAMILY(parse_example)               \

@@ -20,12 +20,14 @@ SHORTER = {
     "argmax": ("given.x", ".., 0"),
     "argmin": ("given.x", ".., 0"),
     "cumsum": ("given.x", ".., 0"),
+    "eye": ("3", ".., 3"),
     "get_local_variable": ('"v"', ".., std::nullopt"),
     "get_variable": ('"v"', ".., std::nullopt"),
     "nn::conv2d_transpose": ("given.image, ones({1, 1, 2, 2}), {1, 2, 2, 2}, 1", '.., "SAME"'),
     "nn::l2_normalize": ("given.x", ".., std::nullopt"),
     "nn::leaky_relu": ("given.x", ".., 0.2F"),
     "nn::lrn": ("given.image", ".., 5"),
+    "nn::top_k": ("given.x", ".., 1"),
     "pad": ("given.x, {{1, 1}, {2, 2}}", '.., "CONSTANT"'),
     "placeholder": ("float32", ".., Shape::unknown()"),
     "range": ("5", "0, .., 1"),
@@ -49,11 +51,13 @@ SHORTER = {
 }
 NOT_COMPARED = {
     "Session": "it makes no nodes",
+    "sequence_mask": "without maxlen it first finds the largest length",
     "summary::FileWriter": "it makes no nodes",
     "train::Coordinator::join": "it makes no nodes; coordinator_test.cc calls it so",
     "train::export_meta_graph": "it makes no nodes",
     "train::start_queue_runners": "the longer call says what a member says",
     "where": "of one argument it is another function",
+    "where_v2": "of one argument it is another function",
 }
 # Values of members in the compared calls; `Options::member` if a name has several meanings. A new
 # member must be added.
@@ -69,6 +73,7 @@ VALUES = {
     "allow_empty": "true",
     "alpha": "0.5",
     "axis": "1",
+    "batch_shape": "{2}",
     "begin_mask": "1",
     "beta": "0.75",
     "beta1": "0.5",
@@ -86,6 +91,7 @@ VALUES = {
     "exclusive": "true",
     "filename": '"a"',
     "home": "VariableHome::device",
+    "index_type": "int64",
     "initializer": "Operand({2.0, 3.0})",
     "keep_checkpoint_every_n_hours": "1",
     "keep_dims": "true",
@@ -103,6 +109,7 @@ VALUES = {
     "reverse": "true",
     "save_relative_paths": "true",
     "shrink_axis_mask": "1",
+    "sorted": "false",
     "synchronization": "VariableSynchronization::ON_READ",
     "trainable": "false",
     "use_locking": "true",

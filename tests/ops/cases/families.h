@@ -7,6 +7,7 @@
   FAMILY(elementwise)                   \
   FAMILY(math)                          \
   FAMILY(array)                         \
+  FAMILY(arrays)                        \
   FAMILY(nn)                            \
   FAMILY(random)                        \
   FAMILY(variables)                     \

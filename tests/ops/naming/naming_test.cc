@@ -53,6 +53,7 @@ TEST_CASE("single calls make the nodes that TensorFlow makes") {
   const auto golden = read_golden();
   Cases cases;
   testing::add_array_cases(cases);
+  testing::add_arrays_cases(cases);
   testing::add_math_cases(cases);
   testing::add_slices_cases(cases);
   for (const auto& entry : golden) {
