@@ -90,10 +90,11 @@ template <class T>
 SortKey<T> sort_key(T value) {
   using Key = SortKey<T>;
   constexpr Key kTop = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
-  if constexpr (std::is_floating_point_v<T>) {
-    if (value != value) return 0;
-    const Key bits = std::bit_cast<Key>(value == T(0) ? T(0) : value);
-    return (bits & kTop) != 0 ? static_cast<Key>(~bits) : static_cast<Key>(bits | kTop);
+  if constexpr (std::is_floating_point_v<T>) {          // without branches, for vector instructions
+    const Key bits = std::bit_cast<Key>(value + T(0));  // -0 becomes 0
+    const Key negative = static_cast<Key>(Key{0} - (bits >> (8 * sizeof(Key) - 1)));
+    const Key is_number = static_cast<Key>(Key{0} - static_cast<Key>(value == value));
+    return static_cast<Key>((bits ^ (negative | kTop)) & is_number);
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<Key>(static_cast<Key>(value) ^ kTop);
   } else {
