@@ -56,6 +56,18 @@ void scatter_shape(InferenceContext& context) {
   context.add_output(context.dtype(0), ref, true);
 }
 
+/// Of the ops that compare numbers, which take fewer dtypes.
+void scatter_extreme_shape(InferenceContext& context) {
+  const DType dtype = context.dtype(0);
+  if (dtype != DType::float32 && dtype != DType::float64 && !is_index(dtype)) {
+    context.fail_type(
+        fmt::format("Value passed to parameter 'ref' has DataType {} not in list of "
+                    "allowed values: float32, float64, int32, int64",
+                    dtype_name(dtype)));
+  }
+  scatter_shape(context);
+}
+
 void scatter_nd_shape_of_variable(InferenceContext& context) {
   require_written_ref(context);
   check_updates(context, context.shape(1), context.shape(2), context.shape(0));
@@ -216,12 +228,12 @@ constexpr ScatterDef kSliceScatters[] = {{"ScatterNdUpdate", scatter_slices_upda
                                          {"ScatterNdSub", scatter_slices_kernel<SubtractRule>}};
 
 bool takes_all(const std::string& op) { return op.ends_with("Update"); }
+bool compares(const std::string& op) { return op == "ScatterMin" || op == "ScatterMax"; }
 
 /// Throws TypeError if the variable's dtype does not suit the op, before values become constants.
 void require_scattered(const std::string& op, DType dtype, Site site) {
-  const bool extreme = op == "ScatterMin" || op == "ScatterMax";
   const bool real = dtype == DType::float32 || dtype == DType::float64;
-  const bool fits = takes_all(op) || real || (extreme ? is_index(dtype) : is_integer(dtype));
+  const bool fits = takes_all(op) || real || (compares(op) ? is_index(dtype) : is_integer(dtype));
   if (fits) return;
   throw TypeError(fmt::format("Value passed to parameter 'ref' has DataType {} not in list of "
                               "allowed values for {}",
@@ -252,7 +264,9 @@ static void register_scatter_ops(OpRegistry& registry) {
                   .inputs = {"ref: Ref(T)", "indices: Index(Tindices)", "updates: T"},
                   .outputs = {"output_ref: Ref(T)"},
                   .attrs = std::move(attrs),
-                  .shape = of_slices ? scatter_nd_shape_of_variable : scatter_shape,
+                  .shape = of_slices      ? scatter_nd_shape_of_variable
+                           : compares(op) ? scatter_extreme_shape
+                                          : scatter_shape,
                   .gradient = NoGradient{"an assignment to a variable has no gradient"},
                   .effect = Effect::writes_variable,
                   .written = {0}});
