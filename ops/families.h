@@ -8,6 +8,7 @@
   FAMILY(broadcast_to)                \
   FAMILY(cast)                        \
   FAMILY(concat)                      \
+  FAMILY(diag)                        \
   FAMILY(diagonal)                    \
   FAMILY(dynamic_partition)           \
   FAMILY(dynamic_stitch)              \

@@ -378,79 +378,7 @@ std::unique_ptr<PreparedKernel> matrix_band_part_kernel(const KernelRequest& req
       {{0, 0}});
 }
 
-void require_diag_number(const InferenceContext& context) {
-  const DType dtype = context.dtype(0);
-  if (dtype != DType::float32 && dtype != DType::float64 && !is_index(dtype)) {
-    context.fail_type(
-        fmt::format("Value passed to parameter has DataType {} not in list of allowed "
-                    "values: float32, float64, int32, int64",
-                    dtype_name(dtype)));
-  }
-}
-
-void diag_shape(InferenceContext& context) {
-  require_diag_number(context);
-  const Shape& diagonal = context.shape(0);
-  if (!diagonal.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
-  if (diagonal.rank() == 0) context.fail("Shape must be at least rank 1 but is rank 0: a diagonal");
-  context.add_output(context.dtype(0), diagonal.concatenated(diagonal));
-}
-
-void diag_part_shape(InferenceContext& context) {
-  require_diag_number(context);
-  const Shape& input = context.shape(0);
-  if (!input.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
-  const auto half = static_cast<std::ptrdiff_t>(input.rank() / 2);
-  const auto middle = input.dims().begin() + half;
-  const Shape first(std::vector<Dim>(input.dims().begin(), middle));
-  const auto merged = first.merged(Shape(std::vector<Dim>(middle, input.dims().end())));
-  if (input.rank() % 2 != 0 || input.rank() == 0 || !merged) {
-    context.fail(
-        fmt::format("a tensor with a diagonal has an even number of dimensions, and the "
-                    "first half of them are equal to the second half, unlike those of {}",
-                    input.text()));
-  }
-  context.add_output(context.dtype(0), *merged);
-}
-
-std::unique_ptr<PreparedKernel> diag_kernel(const KernelRequest& request) {
-  check_kernel_rank(request);
-  const std::int64_t count = request.inputs[0].shape.elements();
-  const DType dtype = request.inputs[0].dtype;
-  return rows_kernel(count, count,
-                     [=](SliceRange part, const void* const* inputs, void* const* outputs) {
-                       dispatch_copyable(dtype, [&]<class T>() {
-                         T* to = static_cast<T*>(outputs[0]);
-                         std::fill(to + part.begin * count, to + part.end * count, T());
-                         for (std::int64_t i = part.begin; i < part.end; ++i) {
-                           to[i * (count + 1)] = static_cast<const T*>(inputs[0])[i];
-                         }
-                       });
-                     });
-}
-
-std::unique_ptr<PreparedKernel> diag_part_kernel(const KernelRequest& request) {
-  check_kernel_rank(request);
-  const std::int64_t count = request.outputs[0].shape.elements();
-  const DType dtype = request.inputs[0].dtype;
-  return elementwise_kernel(
-      count, [=](SliceRange part, const void* const* inputs, void* const* outputs) {
-        dispatch_copyable(dtype, [&]<class T>() {
-          for (std::int64_t i = part.begin; i < part.end; ++i) {
-            static_cast<T*>(outputs[0])[i] = static_cast<const T*>(inputs[0])[i * (count + 1)];
-          }
-        });
-      });
-}
-
 using DiagonalGradients = std::vector<OptionalGradient>;
-
-DiagonalGradients diag_gradient(const Operation& op, const DiagonalGradients& dys) {
-  return {diag_part(dense_gradient(dys[0], op.site()), {}, op.site())};
-}
-DiagonalGradients diag_part_gradient(const Operation& op, const DiagonalGradients& dys) {
-  return {diag(dense_gradient(dys[0], op.site()), {}, op.site())};
-}
 
 std::string align_of(const Operation& op) {
   return AttrConversion<DiagonalAlign>::to(op.attrs().as<DiagonalAttrs>().align);
@@ -503,16 +431,6 @@ DiagonalGradients matrix_band_part_gradient(const Operation& op, const DiagonalG
 }  // namespace
 
 static void register_diagonal_ops(OpRegistry& registry) {
-  registry.add({.name = "Diag",
-                .inputs = {"diagonal: T"},
-                .outputs = {"output: T"},
-                .shape = diag_shape,
-                .gradient = diag_gradient});
-  registry.add({.name = "DiagPart",
-                .inputs = {"input: T"},
-                .outputs = {"diagonal: T"},
-                .shape = diag_part_shape,
-                .gradient = diag_part_gradient});
   registry.add({.name = "MatrixDiagV3",
                 .inputs = {"diagonal: T", "k: int32", "num_rows: int32", "num_cols: int32",
                            "padding_value: T"},
@@ -548,8 +466,6 @@ static void register_diagonal_kernels(KernelTable& table) {
   const auto add = [&](const char* op, const char* label, Prepare prepare) {
     table.add({.op = op, .label = label, .accepts = {}, .prepare = prepare});
   };
-  add("Diag", "rows", diag_kernel);
-  add("DiagPart", "loop", diag_part_kernel);
   add("MatrixDiagV3", "rows", matrix_diag_kernel);
   add("MatrixDiagPartV3", "rows", matrix_diag_part_kernel);
   add("MatrixSetDiagV3", "rows", matrix_set_diag_kernel);
@@ -558,14 +474,6 @@ static void register_diagonal_kernels(KernelTable& table) {
 
 OpFamily diagonal_family() {
   return {.ops = register_diagonal_ops, .kernels = register_diagonal_kernels};
-}
-
-Tensor diag(const Operand& diagonal, DiagOptions options, Site site) {
-  return OpBuilder("Diag", options.name, site, {&diagonal}).input(diagonal, "diagonal").output();
-}
-
-Tensor diag_part(const Operand& input, DiagOptions options, Site site) {
-  return OpBuilder("DiagPart", options.name, site, {&input}).input(input, "input").output();
 }
 
 /// Returns the padding in a form that fits matrices of bools too.

@@ -28,9 +28,9 @@ struct DenseBincountAttrs {
       std::tuple{attr::field("binary_output", &DenseBincountAttrs::binary_output)};
 };
 
-struct HistogramAttrs {
+struct FixedWidthAttrs {
   DType dtype = DType::int32;
-  static constexpr auto fields = std::tuple{attr::field("dtype", &HistogramAttrs::dtype)};
+  static constexpr auto fields = std::tuple{attr::field("dtype", &FixedWidthAttrs::dtype)};
 };
 
 bool is_counted(DType dtype) {
@@ -134,7 +134,7 @@ std::unique_ptr<PreparedKernel> dense_bincount_kernel(const KernelRequest& reque
   });
 }
 
-void histogram_shape(InferenceContext& context) {
+void fixed_width_shape(InferenceContext& context) {
   require_counted(context, 0, "values");
   if (context.dtype(1) != context.dtype(0)) {
     context.fail_type(fmt::format("a range of {} for values of {}", dtype_name(context.dtype(1)),
@@ -146,7 +146,7 @@ void histogram_shape(InferenceContext& context) {
     context.fail(
         fmt::format("value_range must be a vector of two elements, not of shape {}", range.text()));
   }
-  const DType out = context.attrs<HistogramAttrs>().dtype;
+  const DType out = context.attrs<FixedWidthAttrs>().dtype;
   if (!is_index(out)) context.fail_type(fmt::format("a histogram of {}", dtype_name(out)));
   context.add_output(out, Shape{counted_size(context, 2, 1, "nbins")});
 }
@@ -173,7 +173,7 @@ void count_bins(const LaunchArgs& args, std::int64_t values, std::int64_t bins) 
   }
 }
 
-std::unique_ptr<PreparedKernel> histogram_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> fixed_width_kernel(const KernelRequest& request) {
   const std::int64_t bins = integers_of(request.values.at(2)).at(0);
   if (bins < 1)
     throw errors::InvalidArgumentError(fmt::format("nbins should be > 0, not {}", bins));
@@ -207,8 +207,8 @@ static void register_bincount_ops(OpRegistry& registry) {
   registry.add({.name = "HistogramFixedWidth",
                 .inputs = {"values: T", "value_range: T", "nbins: int32"},
                 .outputs = {"out: dtype"},
-                .attrs = attributes<HistogramAttrs>(),
-                .shape = histogram_shape,
+                .attrs = attributes<FixedWidthAttrs>(),
+                .shape = fixed_width_shape,
                 .gradient = NoGradient{"TensorFlow defines no gradient for a histogram", false},
                 .static_inputs = {2}});
 }
@@ -217,7 +217,7 @@ static void register_bincount_kernels(KernelTable& table) {
   table.add(
       {.op = "DenseBincount", .label = "loop", .accepts = {}, .prepare = dense_bincount_kernel});
   table.add(
-      {.op = "HistogramFixedWidth", .label = "loop", .accepts = {}, .prepare = histogram_kernel});
+      {.op = "HistogramFixedWidth", .label = "loop", .accepts = {}, .prepare = fixed_width_kernel});
 }
 
 OpFamily bincount_family() {
@@ -266,7 +266,7 @@ Tensor histogram_fixed_width(const Operand& values, const Operand& value_range,
       .input(values, "values", "T")
       .input(value_range, "value_range", "T")
       .input(options.nbins, "nbins", DType::int32)
-      .attrs(HistogramAttrs{options.dtype})
+      .attrs(FixedWidthAttrs{options.dtype})
       .output();
 }
 

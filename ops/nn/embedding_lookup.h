@@ -5,7 +5,17 @@
 #include <string>
 
 #include "core/graph/operand.h"
-#include "ops/variables/variable.h"
+
+namespace towerflow::nn::types {
+
+/// A variable that may consist of parts.
+template <class T>
+concept TableOfParts = requires(const T& table) {
+  table.partitioned();
+  table.parts();
+};
+
+}  // namespace towerflow::nn::types
 
 namespace towerflow::nn {
 
@@ -27,7 +37,7 @@ struct EmbeddingLookupOptions {
 Tensor embedding_lookup(const Operand& params, const Operand& ids,
                         EmbeddingLookupOptions options = {}, Site site = Site::current());
 /// Of a variable; the parts of a partitioned one are a list of tables.
-template <std::same_as<Variable> T>
+template <TableOfParts T>
 Tensor embedding_lookup(const T& params, const Operand& ids, EmbeddingLookupOptions options = {},
                         Site site = Site::current()) {
   const Operand tables =

@@ -159,7 +159,7 @@ TEST_CASE("numbers out of range are errors of the run") {
   fails(histogram_fixed_width({1.0}, {2.0, 2.0}));
   fails(histogram_fixed_width({std::numeric_limits<double>::quiet_NaN()}, {0.0, 2.0}));
   fails(histogram_fixed_width({1.0}, {0.0, 2.0}, {.nbins = fed(0)}));
-  fails(linspace(0.0, 1.0, -1));
+  fails(linspace(0.0, 1.0, fed(-1)));
   fails(nn::embedding_lookup({x, x}, {4}));
 }
 

@@ -8,6 +8,7 @@
   FAMILY(math)                          \
   FAMILY(array)                         \
   FAMILY(arrays)                        \
+  FAMILY(matrices)                      \
   FAMILY(nn)                            \
   FAMILY(random)                        \
   FAMILY(variables)                     \
