@@ -8,6 +8,9 @@
   FAMILY(broadcast_to)                \
   FAMILY(cast)                        \
   FAMILY(concat)                      \
+  FAMILY(diag)                        \
+  FAMILY(diagonal)                    \
+  FAMILY(dynamic_partition)           \
   FAMILY(dynamic_stitch)              \
   FAMILY(ensure_shape)                \
   FAMILY(fill)                        \
@@ -20,6 +23,8 @@
   FAMILY(placeholder_with_default)    \
   FAMILY(rank_size)                   \
   FAMILY(reverse)                     \
+  FAMILY(roll)                        \
+  FAMILY(sequence)                    \
   FAMILY(select)                      \
   FAMILY(shape_of)                    \
   FAMILY(slice)                       \
@@ -28,8 +33,10 @@
   FAMILY(split)                       \
   FAMILY(stack)                       \
   FAMILY(strided_slice)               \
+  FAMILY(tensor_scatter)              \
   FAMILY(tile)                        \
   FAMILY(transpose)                   \
+  FAMILY(unique)                      \
   FAMILY(view)                        \
   FAMILY(any_of)                      \
   FAMILY(control_flow)                \
@@ -45,6 +52,7 @@
   FAMILY(add_n)                       \
   FAMILY(argmax)                      \
   FAMILY(binary)                      \
+  FAMILY(bincount)                    \
   FAMILY(broadcast_gradient_args)     \
   FAMILY(check_numerics)              \
   FAMILY(cumsum)                      \
@@ -76,6 +84,7 @@
   FAMILY(relu)                        \
   FAMILY(soft_cross_entropy)          \
   FAMILY(softmax)                     \
+  FAMILY(top_k)                       \
   FAMILY(draw)                        \
   FAMILY(draw_cpu)                    \
   FAMILY(random_shuffle)              \
@@ -86,6 +95,7 @@
   FAMILY(initialization)              \
   FAMILY(make_variable)               \
   FAMILY(mean_update)                 \
+  FAMILY(scatter)                     \
   FAMILY(update_rewrites)             \
   FAMILY(file_readers)                \
   FAMILY(parse_example)               \

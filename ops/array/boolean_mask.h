@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "core/graph/operand.h"
 
@@ -19,6 +20,11 @@ struct WhereOptions {
 /// errors   TypeError: strings
 /// source   tf.where with one argument
 Tensor where(const Operand& condition, WhereOptions options = {}, Site site = Site::current());
+/// The same. (tf.where_v2 with one argument)
+inline Tensor where_v2(const Operand& condition, WhereOptions options = {},
+                       Site site = Site::current()) {
+  return where(condition, std::move(options), site);
+}
 
 struct BooleanMaskOptions {
   std::string name = "boolean_mask";

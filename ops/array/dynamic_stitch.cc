@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "core/device/cpu/launch.h"
+#include "core/graph/op_builder.h"
+#include "ops/array/dynamic_partition.h"
 #include "ops/array/gather.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
@@ -53,31 +56,106 @@ void stitch_shape(InferenceContext& context) {
   context.add_output(context.dtype(pairs), Shape(std::move(dims)));
 }
 
-std::unique_ptr<PreparedKernel> stitch_kernel(const KernelRequest& request) {
-  const std::size_t pairs = request.inputs.size() / 2;
-  std::vector<std::int64_t> counts;
-  for (std::size_t i = 0; i < pairs; ++i) counts.push_back(request.inputs[i].shape.elements());
-  const DType dtype = request.outputs[0].dtype;
-  const Shape& out = request.outputs[0].shape;
-  const std::int64_t rows = out.size(0), elements = out.elements();
-  return function_kernel([=](const LaunchArgs& args) {
-    dispatch_copyable(dtype, [&]<class T>() {
-      T* to = args.output<T>(0);
-      std::fill_n(to, elements, T());
-      const std::int64_t width = rows == 0 ? 0 : elements / rows;
-      for (std::size_t i = 0; i < pairs; ++i) {
-        const auto* indices = args.input<std::int32_t>(i);
-        const T* from = args.input<T>(pairs + i);
-        for (std::int64_t k = 0; k < counts[i]; ++k) {
-          if (indices[k] < 0 || indices[k] >= rows) {
-            throw errors::InvalidArgumentError(
-                fmt::format("indices[{}] = {} is not in [0, {})", k, indices[k], rows));
-          }
-          std::copy_n(from + k * width, width, to + indices[k] * width);
-        }
+/// What a stitch copies. The number of rows is known only when the indices are.
+struct Stitch {
+  std::vector<std::int64_t> counts;  ///< indices of each pair
+  std::int64_t width = 1;            ///< elements of a row
+  std::vector<Dim> row_dims;         ///< of the result, the first one unknown
+  Shape said;
+
+  std::int64_t total() const {
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  }
+
+  /// Returns the number of rows of the result. Throws InvalidArgumentError for an index below 0.
+  std::int64_t rows(const LaunchArgs& args) const {
+    std::int64_t largest = -1;
+    for (std::size_t pair = 0; pair < counts.size(); ++pair) {
+      const auto* indices = args.input<std::int32_t>(pair);
+      std::int32_t high = -1, low = 0;
+      for (std::int64_t k = 0; k < counts[pair]; ++k) {
+        high = std::max(high, indices[k]);
+        low = std::min(low, indices[k]);
       }
-    });
-  });
+      if (low < 0) {
+        throw errors::InvalidArgumentError(
+            fmt::format("indices[{}] contains {}, which is below 0", pair, low));
+      }
+      largest = std::max<std::int64_t>(largest, high);
+    }
+    return largest + 1;
+  }
+
+  /// Sets the rows without an index to zero. Memory: a byte for each row, if there are as many
+  /// indices as rows.
+  template <class T>
+  void clear_missing(const LaunchArgs& args, std::int64_t rows_made, T* to) const {
+    if (rows_made > total()) {
+      std::fill_n(to, rows_made * width, T());
+      return;
+    }
+    auto* present = reinterpret_cast<bool*>(args.workspace);
+    std::fill_n(present, rows_made, false);
+    for (std::size_t pair = 0; pair < counts.size(); ++pair) {
+      const auto* indices = args.input<std::int32_t>(pair);
+      for (std::int64_t k = 0; k < counts[pair]; ++k) present[indices[k]] = true;
+    }
+    for (std::int64_t row = 0; row < rows_made; ++row) {
+      if (!present[row]) std::fill_n(to + row * width, width, T());
+    }
+  }
+
+  template <class T>
+  void run(const LaunchArgs& args) const {
+    const std::int64_t made = rows(args);
+    std::vector<Dim> dims = row_dims;
+    dims[0] = Dim(made);
+    T* to = static_cast<T*>(args.output_memory(0, Shape(std::move(dims)), said));
+    clear_missing(args, made, to);
+    for (std::size_t pair = 0; pair < counts.size(); ++pair) {
+      const auto* indices = args.input<std::int32_t>(pair);
+      const T* from = args.input<T>(counts.size() + pair);
+      for (std::int64_t k = 0; k < counts[pair]; ++k) {
+        if (width == 1)
+          to[indices[k]] = from[k];
+        else
+          std::copy_n(from + k * width, width, to + indices[k] * width);
+      }
+    }
+  }
+};
+
+std::unique_ptr<PreparedKernel> stitch_kernel(const KernelRequest& request) {
+  Stitch stitch;
+  const std::size_t pairs = request.inputs.size() / 2;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const Shape &indices = request.inputs[i].shape, &data = request.inputs[pairs + i].shape;
+    bool fits = indices.rank() <= data.rank();
+    for (std::size_t d = 0; fits && d < indices.rank(); ++d) fits = indices.size(d) == data.size(d);
+    if (!fits) {
+      throw errors::InvalidArgumentError(
+          fmt::format("data of shape {} does not begin with the shape of its indices, {}",
+                      data.text(), indices.text()));
+    }
+    std::vector<Dim> dims{Dim(None)};
+    dims.insert(dims.end(), data.dims().begin() + static_cast<std::ptrdiff_t>(indices.rank()),
+                data.dims().end());
+    if (i > 0 && dims != stitch.row_dims) {
+      throw errors::InvalidArgumentError(fmt::format(
+          "rows {} and {} of a stitch differ", Shape(stitch.row_dims).text(), Shape(dims).text()));
+    }
+    stitch.row_dims = std::move(dims);
+    stitch.counts.push_back(indices.elements());
+  }
+  for (std::size_t d = 1; d < stitch.row_dims.size(); ++d)
+    stitch.width *= stitch.row_dims[d].size();
+  stitch.said = request.outputs[0].shape;
+  const auto bytes = static_cast<std::size_t>(stitch.total());
+  return function_kernel(
+      [stitch = std::move(stitch), dtype = request.outputs[0].dtype](const LaunchArgs& args) {
+        dispatch_copyable(dtype, [&]<class T>() { stitch.run<T>(args); });
+      },
+      {.workspace_bytes = bytes});
 }
 
 std::vector<OptionalGradient> stitch_gradient(const Operation& op,
@@ -93,28 +171,57 @@ std::vector<OptionalGradient> stitch_gradient(const Operation& op,
 
 }  // namespace
 
-// Op DynamicStitch: places rows of several tensors at their indices. Of rows with equal indices the
-// last one wins; rows without an index are zero. Graphs from TensorFlow use it in the gradients of
-// reductions.
-//
-// shapes   indices: each any shape s, int32; data: each s + r -> [largest index + 1] + r
-// grads    data: the gathered rows of the gradient, also of rows that were overwritten
-// errors   InvalidArgumentError at run time: an index below 0
-// source   tf.dynamic_stitch
+// Graphs from TensorFlow also use DynamicStitch in the gradients of reductions.
 static void register_dynamic_stitch_ops(OpRegistry& registry) {
-  registry.add({.name = "DynamicStitch",
-                .inputs = {"indices: N * int32", "data: N * T"},
-                .outputs = {"merged: T"},
-                .shape = stitch_shape,
-                .gradient = stitch_gradient});
+  for (const char* op : {"DynamicStitch", "ParallelDynamicStitch"}) {
+    registry.add({.name = op,
+                  .inputs = {"indices: N * int32", "data: N * T"},
+                  .outputs = {"merged: T"},
+                  .shape = stitch_shape,
+                  .gradient = stitch_gradient});
+  }
 }
 
 static void register_dynamic_stitch_kernels(KernelTable& table) {
-  table.add({.op = "DynamicStitch", .label = "copy", .accepts = {}, .prepare = stitch_kernel});
+  for (const char* op : {"DynamicStitch", "ParallelDynamicStitch"}) {
+    table.add({.op = op, .label = "copy", .accepts = {}, .prepare = stitch_kernel});
+  }
 }
 
 OpFamily dynamic_stitch_family() {
   return {.ops = register_dynamic_stitch_ops, .kernels = register_dynamic_stitch_kernels};
+}
+
+static Tensor add_stitch(const char* op, const OperandList& indices, const OperandList& data,
+                         const DynamicStitchOptions& options, Site site) {
+  if (indices.size() != data.size() || indices.size() == 0) {
+    throw ValueError(fmt::format("List argument 'data' to '{}' Op with length {} must match length "
+                                 "{} of argument 'indices', at least 1",
+                                 op, data.size(), indices.size()),
+                     {.site = site, .op = op});
+  }
+  const Operand* first = &data.items().front();
+  for (const OperandList* list : {&data, &indices}) {
+    for (const Operand& item : list->items()) {
+      if (first->any_tensor() == nullptr) first = &item;
+    }
+  }
+  OpBuilder builder(op, options.name, site, {first});
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    builder.input(indices.items()[i], fmt::format("indices_{}", i).c_str(), DType::int32);
+  }
+  const std::vector<Tensor> values = same_dtype_inputs(builder.graph(), data, op, "data", site);
+  return builder.inputs(values, "data").output();
+}
+
+Tensor dynamic_stitch(const OperandList& indices, const OperandList& data,
+                      DynamicStitchOptions options, Site site) {
+  return add_stitch("DynamicStitch", indices, data, options, site);
+}
+
+Tensor parallel_dynamic_stitch(const OperandList& indices, const OperandList& data,
+                               DynamicStitchOptions options, Site site) {
+  return add_stitch("ParallelDynamicStitch", indices, data, options, site);
 }
 
 }  // namespace towerflow

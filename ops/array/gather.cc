@@ -7,16 +7,30 @@
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/shape_of.h"
+#include "ops/array/stack.h"
 #include "ops/array/strided_slice.h"
 #include "ops/array/transpose.h"
 #include "ops/array/view.h"
 #include "ops/export_forms.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
+#include "ops/math/binary.h"
+#include "ops/math/range.h"
+#include "ops/math/reduce.h"
 #include "ops/math/segment.h"
 
 namespace towerflow {
 namespace {
+
+struct GatherAttrs {
+  std::int64_t batch_dims = 0;
+  static constexpr auto fields = std::tuple{attr::field("batch_dims", &GatherAttrs::batch_dims)};
+};
+
+/// Returns the number of batch dimensions; a node made without attributes has none.
+std::int64_t given_batch_dims(const Attrs& attrs) {
+  return attrs.empty() ? 0 : attrs.as<GatherAttrs>().batch_dims;
+}
 
 std::string wrong_index(DType dtype) {
   return fmt::format(
@@ -27,6 +41,20 @@ std::string wrong_index(DType dtype) {
 
 void check_indices(InferenceContext& context) {
   if (!is_index(context.dtype(1))) context.fail_type(wrong_index(context.dtype(1)));
+}
+
+/// Returns the number of batch dimensions, which precede `axis`.
+std::size_t checked_batch_dims(const InferenceContext& context, std::size_t axis) {
+  const std::int64_t given = given_batch_dims(context.all_attrs());
+  const auto most = static_cast<std::int64_t>(context.shape(1).rank());
+  const std::int64_t batch = given < 0 ? given + most : given;
+  if (batch < 0 || batch > most || batch > static_cast<std::int64_t>(axis)) {
+    context.fail(
+        fmt::format("batch_dims of {}, but the indices have {} dimensions, and at most "
+                    "the {} before the axis can be batch dimensions",
+                    given, most, axis));
+  }
+  return static_cast<std::size_t>(batch);
 }
 
 void gather_shape(InferenceContext& context) {
@@ -43,6 +71,8 @@ void gather_shape(InferenceContext& context) {
   const Array* axis = context.constant(2);
   if (!params.has_rank() || !indices.has_rank()) return context.add_output(dtype, Shape::unknown());
   if (axis == nullptr) {
+    const std::int64_t given = given_batch_dims(context.all_attrs());
+    if (given != 0) return context.add_output(dtype, Shape::unknown());
     return context.add_output(dtype, Shape::of_rank(params.rank() - 1 + indices.rank()));
   }
   const std::int64_t wanted = integers_of(*axis).at(0);
@@ -51,9 +81,19 @@ void gather_shape(InferenceContext& context) {
     context.fail(fmt::format("Shape must be at least rank {} but is rank {}: axis {} of a gather",
                              least_rank(wanted), params.rank(), wanted));
   }
+  const std::size_t batch = checked_batch_dims(context, *at);
   const auto middle = params.dims().begin() + static_cast<std::ptrdiff_t>(*at);
   std::vector<Dim> dims(params.dims().begin(), middle);
-  dims.insert(dims.end(), indices.dims().begin(), indices.dims().end());
+  for (std::size_t i = 0; i < batch; ++i) {
+    const auto merged = Shape{params[i]}.merged(Shape{indices[i]});
+    if (!merged) {
+      context.fail(fmt::format("the batch dimensions of params {} and indices {} differ",
+                               params.text(), indices.text()));
+    }
+    dims[i] = (*merged)[0];
+  }
+  dims.insert(dims.end(), indices.dims().begin() + static_cast<std::ptrdiff_t>(batch),
+              indices.dims().end());
   dims.insert(dims.end(), middle + 1, params.dims().end());
   context.add_output(dtype, Shape(std::move(dims)));
 }
@@ -68,7 +108,21 @@ class GatherKernel final : public CpuKernel {
         axis_dtype_(request.inputs.size() > 2 ? request.inputs[2].dtype : DType::invalid),
         count_(request.inputs[1].shape.elements()),
         elements_(request.outputs[0].shape.elements()),
-        zero_outside_(zero_outside) {}
+        zero_outside_(zero_outside) {
+    const Shape& indices = request.inputs[1].shape;
+    std::int64_t given = zero_outside ? 0 : given_batch_dims(*request.attrs);
+    if (given < 0) given += static_cast<std::int64_t>(indices.rank());
+    batch_dims_ = static_cast<std::size_t>(given);
+    for (std::size_t i = 0; i < batch_dims_; ++i) {
+      if (indices.size(i) != params_.size(i)) {
+        throw errors::InvalidArgumentError(
+            fmt::format("the batch dimensions of params {} and indices {} differ", params_.text(),
+                        indices.text()));
+      }
+      batch_ *= indices.size(i);
+    }
+    if (batch_ > 0) count_ /= batch_;
+  }
   int slices(int) const override { return loop_slices(elements_); }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
@@ -76,12 +130,12 @@ class GatherKernel final : public CpuKernel {
         axis_dtype_ == DType::invalid
             ? 0
             : checked_axis(integer_at(axis_dtype_, inputs[2], 0), params_.rank());
-    std::int64_t outer = 1;
+    std::int64_t outer = 1;  // those of the batch included
     std::int64_t inner = 1;
     for (std::size_t i = 0; i < params_.rank(); ++i) {
       if (i != axis) (i < axis ? outer : inner) *= params_.size(i);
     }
-    if (outer * count_ * inner != elements_) {
+    if (outer * count_ * inner != elements_ || axis < batch_dims_) {
       throw errors::InvalidArgumentError(
           "the axis of a gather is not the one that the graph expects");
     }
@@ -89,13 +143,15 @@ class GatherKernel final : public CpuKernel {
     dispatch_copyable(dtype_, [&]<class T>() {
       const T* from = static_cast<const T*>(inputs[0]);
       T* to = static_cast<T*>(outputs[0]);
+      const std::int64_t rows_of_batch = part.size() > 0 ? outer / batch_ * count_ : 1;
       for (std::int64_t i = part.begin; i < part.end; ++i) {
-        const std::int64_t index = integer_at(index_dtype_, inputs[1], i % count_);
+        const std::int64_t place = i / rows_of_batch * count_ + i % count_;
+        const std::int64_t index = integer_at(index_dtype_, inputs[1], place);
         const std::int64_t n = params_.size(axis);
         if (index < 0 || index >= n) {
           if (!zero_outside_) {
             throw errors::InvalidArgumentError(
-                fmt::format("indices[{}] = {} is not in [0, {})", i % count_, index, n));
+                fmt::format("indices[{}] = {} is not in [0, {})", place, index, n));
           }
           std::fill_n(to + i * inner, inner, T());
           continue;
@@ -110,9 +166,11 @@ class GatherKernel final : public CpuKernel {
   DType dtype_;
   DType index_dtype_;
   DType axis_dtype_;
-  std::int64_t count_;
+  std::int64_t count_;  ///< indices, in each part of the batch
   std::int64_t elements_;
   bool zero_outside_;
+  std::size_t batch_dims_ = 0;
+  std::int64_t batch_ = 1;
 };
 
 /// Returns slices with values [n, d1, ..] from dy [i0, .., d1, ..] and indices [n].
@@ -168,6 +226,53 @@ std::vector<OptionalGradient> dense_gather_gradient(const Operation& op, const T
   return {dx, std::nullopt, std::nullopt};
 }
 
+/// Returns the product of some sizes, a vector that may be empty.
+Tensor product_of(const Tensor& sizes, int begin, std::optional<int> end, Site site) {
+  return reduce_prod(take_range(sizes, begin, end, site), {}, site);
+}
+
+/// Gradient with batch dimensions: all tensors become [batch, outer, n or indices, inner], of which
+/// the third is moved behind the first and joined with it, so that rows are summed by index.
+std::vector<OptionalGradient> batch_gather_gradient(const Operation& op, const Tensor& dy,
+                                                    std::int64_t axis) {
+  const Site site = op.site();
+  const Shape& params = op.input(0).shape();
+  const Shape& indices = op.input(1).shape();
+  if (!params.has_rank() || !indices.has_rank()) {
+    throw ValueError("the gradient of a gather with batch_dims needs the ranks",
+                     {.site = site, .node = op.name(), .op = op.type()});
+  }
+  const auto a = static_cast<int>(*normalized_axis(axis, params.rank()));
+  std::int64_t given = given_batch_dims(op.attrs());
+  if (given < 0) given += static_cast<std::int64_t>(indices.rank());
+  const auto b = static_cast<int>(given);
+  const DType dtype = op.input(1).dtype();
+  const Tensor sizes = towerflow::shape(op.input(0), {.out_type = dtype}, site);
+  const Tensor index_sizes = towerflow::shape(op.input(1), {.out_type = dtype}, site);
+  const Tensor batch = product_of(sizes, 0, b, site);
+  const Tensor outer = product_of(sizes, b, a, site);
+  const Tensor n = take_index(sizes, a, site);
+  const Tensor inner = product_of(sizes, a + 1, std::nullopt, site);
+  const Tensor count = product_of(index_sizes, b, std::nullopt, site);
+  const Tensor parts = reshape(dy, stack({batch, outer, count, inner}, {}, site), {}, site);
+  const Tensor moved = transpose(parts, {0, 2, 1, 3}, {}, site);
+  const Tensor joined = multiply(batch, count, {}, site);
+  const Tensor rows = reshape(moved, stack({joined, outer, inner}, {}, site), {}, site);
+  const Tensor total = multiply(batch, n, {}, site);
+  const Tensor zero = subtract(total, total, {}, site);
+  const Tensor one = add(zero, 1, {}, site);
+  const Tensor numbers = range(zero, batch, one, {}, site);
+  const Tensor starts = expand_dims(multiply(numbers, n, {}, site), -1, {}, site);
+  const Tensor table = reshape(op.input(1), stack({batch, count}, {}, site), {}, site);
+  const Tensor ids = reshape(add(table, starts, {}, site), {-1}, {}, site);
+  const Tensor sums = unsorted_segment_sum(rows, ids, total, {}, site);
+  const Tensor made = reshape(sums, stack({batch, n, outer, inner}, {}, site), {}, site);
+  const Tensor back = transpose(made, {0, 2, 1, 3}, {}, site);
+  Tensor dx = reshape(back, sizes, {}, site);
+  dx.set_shape(params, site);
+  return {dx, std::nullopt, std::nullopt};
+}
+
 std::vector<OptionalGradient> gather_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
   const Tensor dy = dense_gradient(dys[0], op.site());
@@ -178,6 +283,7 @@ std::vector<OptionalGradient> gather_gradient(const Operation& op,
   }
   const std::int64_t at = integers_of(axis).at(0);
   const Shape& params = op.input(0).shape();
+  if (given_batch_dims(op.attrs()) != 0) return batch_gather_gradient(op, dy, at);
   if (at == 0 || (params.has_rank() && normalized_axis(at, params.rank()) == std::size_t{0})) {
     return slices_gradient(op, dy);
   }
@@ -241,7 +347,7 @@ static void register_gather_ops(OpRegistry& registry) {
   registry.add({.name = "GatherV2",
                 .inputs = {"params: Tparams", "indices: Index(Tindices)", "axis: Index(Taxis)"},
                 .outputs = {"output: Tparams"},
-                .attrs = attributes().fixed("batch_dims", 0),
+                .attrs = attributes<GatherAttrs>(),
                 .shape = gather_shape,
                 .gradient = gather_gradient});
   registry.add({.name = "GatherOrZero",
@@ -287,7 +393,9 @@ Tensor gather(const Operand& params, const Operand& indices, GatherOptions optio
   builder.input(params, "params").input(indices, "indices");
   const DType dtype = builder.tensors()[1].dtype();
   if (!is_index(dtype)) throw TypeError(wrong_index(dtype), {.site = site, .op = "GatherV2"});
-  return builder.index_input(options.axis, "axis").output();
+  const int axis = options.axis.value_or(options.batch_dims);
+  const int batch_dims = axis == 0 ? 0 : options.batch_dims;  // TensorFlow ignores them then, too
+  return builder.index_input(axis, "axis").attrs(GatherAttrs{batch_dims}).output();
 }
 
 }  // namespace towerflow

@@ -1,7 +1,6 @@
 #include "ops/array/gather_nd.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,6 +8,7 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
+#include "ops/array/slice_indices.h"
 #include "ops/array/view.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
@@ -17,31 +17,11 @@
 namespace towerflow {
 namespace {
 
-/// Throws unless `indices` may index into a tensor of shape `params`.
-void check_index_rows(const InferenceContext& context, const Shape& indices, const Shape& params) {
-  if (!indices.has_rank()) return;
-  if (indices.rank() == 0) context.fail("Shape must be at least rank 1 but is rank 0: indices");
-  const Dim length = indices[indices.rank() - 1];
-  if (!length.known() || !params.has_rank()) return;
-  if (static_cast<std::size_t>(length.size()) > params.rank()) {
-    context.fail(
-        fmt::format("indices.shape[-1] must be <= params.rank, but saw indices shape: {} "
-                    "and params shape: {}",
-                    indices.text(), params.text()));
-  }
-}
-
 void gather_nd_shape(InferenceContext& context) {
   const Shape& params = context.shape(0);
   const Shape& indices = context.shape(1);
   check_index_rows(context, indices, params);
-  if (!params.has_rank() || !indices.has_rank() || !indices[indices.rank() - 1].known()) {
-    return context.add_output(context.dtype(0), Shape::unknown());
-  }
-  std::vector<Dim> dims(indices.dims().begin(), indices.dims().end() - 1);
-  const auto named = static_cast<std::ptrdiff_t>(indices[indices.rank() - 1].size());
-  dims.insert(dims.end(), params.dims().begin() + named, params.dims().end());
-  context.add_output(context.dtype(0), Shape(std::move(dims)));
+  context.add_output(context.dtype(0), indexed_shape(indices, params));
 }
 
 void scatter_nd_shape(InferenceContext& context) {
@@ -58,17 +38,7 @@ void scatter_nd_shape(InferenceContext& context) {
   } else if (context.shape(2).fully_known()) {
     shape = Shape::of_rank(static_cast<std::size_t>(context.shape(2).elements()));
   }
-  check_index_rows(context, indices, shape);
-  if (shape.has_rank() && indices.has_rank() && updates.has_rank() &&
-      indices[indices.rank() - 1].known()) {
-    std::vector<Dim> dims(indices.dims().begin(), indices.dims().end() - 1);
-    const auto named = static_cast<std::ptrdiff_t>(indices[indices.rank() - 1].size());
-    dims.insert(dims.end(), shape.dims().begin() + named, shape.dims().end());
-    if (!Shape(dims).compatible(updates)) {
-      context.fail(fmt::format("updates of shape {} do not fit indices of shape {} in {}",
-                               updates.text(), indices.text(), shape.text()));
-    }
-  }
+  check_updates(context, indices, updates, shape);
   context.add_output(context.dtype(1), std::move(shape));
 }
 
@@ -90,47 +60,6 @@ std::vector<OptionalGradient> scatter_nd_gradient(const Operation& op,
   const Tensor dy = dense_gradient(dys[0], op.site());
   return {std::nullopt, gather_nd(dy, op.input(0), {}, op.site()), std::nullopt};
 }
-
-/// Rows of numbers, each of which is the index of a slice of a tensor.
-class SliceIndices {
- public:
-  SliceIndices(const TensorDesc& indices, const Shape& shape)
-      : dtype_(indices.dtype),
-        length_(indices.shape.size(indices.shape.rank() - 1)),
-        shape_(shape) {
-    for (std::size_t i = 0; i + 1 < indices.shape.rank(); ++i) rows_ *= indices.shape.size(i);
-    for (auto i = static_cast<std::size_t>(length_); i < shape.rank(); ++i) slice_ *= shape.size(i);
-  }
-  std::int64_t rows() const { return rows_; }
-  std::int64_t slice() const { return slice_; }
-  /// Returns the offset of the slice that `row` selects. Throws InvalidArgumentError if out of
-  /// range.
-  std::int64_t offset(const void* indices, std::int64_t row) const {
-    std::int64_t at = 0;
-    for (std::int64_t i = 0; i < length_; ++i) {
-      const std::int64_t index = integer_at(dtype_, indices, row * length_ + i);
-      const std::int64_t size = shape_.size(static_cast<std::size_t>(i));
-      if (index < 0 || index >= size) throw_bad_index(indices, row);
-      at = at * size + index;
-    }
-    return at * slice_;
-  }
-
- private:
-  [[noreturn]] void throw_bad_index(const void* indices, std::int64_t row) const {
-    std::vector<std::int64_t> place;
-    for (std::int64_t i = 0; i < length_; ++i) {
-      place.push_back(integer_at(dtype_, indices, row * length_ + i));
-    }
-    throw errors::InvalidArgumentError(
-        fmt::format("indices[{}] = [{}] does not index into shape {}", row, fmt::join(place, ", "),
-                    shape_.text()));
-  }
-
-  DType dtype_;
-  std::int64_t length_, rows_ = 1, slice_ = 1;
-  Shape shape_;
-};
 
 class GatherNdKernel final : public CpuKernel {
  public:

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "core/graph/scopes.h"
+#include "ops/array/concat.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
 #include "ops/array/rank_size.h"
@@ -70,20 +75,49 @@ std::unique_ptr<PreparedKernel> transpose_kernel(const KernelRequest& request) {
       });
 }
 
-/// Computes the inverse of a permutation.
-std::unique_ptr<PreparedKernel> invert_kernel(const KernelRequest& request) {
-  const DType dtype = request.inputs[0].dtype;
-  const std::int64_t count = request.inputs[0].shape.elements();
-  return function_kernel([dtype, count](const LaunchArgs& args) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t axis = integer_at(dtype, args.inputs[0], i);
-      const auto at =
-          static_cast<std::int64_t>(checked_axis(axis, static_cast<std::size_t>(count)));
-      if (dtype == DType::int32)
-        args.output<std::int32_t>(0)[at] = static_cast<std::int32_t>(i);
-      else
-        args.output<std::int64_t>(0)[at] = i;
+void invert_shape(InferenceContext& context) {
+  const Shape& x = context.shape(0);
+  if (!is_index(context.dtype(0))) {
+    context.fail_type(
+        fmt::format("Value passed to parameter 'x' has DataType {} not in list of "
+                    "allowed values: int32, int64",
+                    dtype_name(context.dtype(0))));
+  }
+  if (x.has_rank() && x.rank() != 1) {
+    context.fail(fmt::format("Shape must be rank 1 but is rank {}: a permutation", x.rank()));
+  }
+  context.add_output(context.dtype(0), x);
+}
+
+template <class T>
+void invert_permutation_of(const T* x, T* y, std::int64_t count) {
+  std::fill_n(y, count, T(-1));
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (x[i] < 0 || x[i] >= count) {
+      throw errors::InvalidArgumentError(
+          fmt::format("{} is not between 0 and {}: element {} of a permutation", x[i], count, i));
     }
+    if (y[x[i]] != T(-1)) {
+      throw errors::InvalidArgumentError(
+          fmt::format("{} is duplicated in the input: element {} of a permutation", x[i], i));
+    }
+    y[x[i]] = static_cast<T>(i);
+  }
+}
+
+std::unique_ptr<PreparedKernel> invert_kernel(const KernelRequest& request) {
+  const Shape& shape = request.inputs[0].shape;
+  if (shape.rank() != 1) {
+    throw errors::InvalidArgumentError(
+        fmt::format("invert_permutation expects a 1D vector, not shape {}", shape.text()));
+  }
+  const DType dtype = request.inputs[0].dtype;
+  const std::int64_t count = shape.elements();
+  return function_kernel([dtype, count](const LaunchArgs& args) {
+    if (dtype == DType::int32)
+      invert_permutation_of(args.input<std::int32_t>(0), args.output<std::int32_t>(0), count);
+    else
+      invert_permutation_of(args.input<std::int64_t>(0), args.output<std::int64_t>(0), count);
   });
 }
 
@@ -121,7 +155,7 @@ static void register_transpose_ops(OpRegistry& registry) {
   registry.add({.name = "InvertPermutation",
                 .inputs = {"x: Index(T)"},
                 .outputs = {"y: T"},
-                .shape = [](InferenceContext& c) { c.add_output(c.dtype(0), c.shape(0)); },
+                .shape = invert_shape,
                 .gradient = NoGradient{"a permutation consists of integers"}});
 }
 
@@ -155,6 +189,37 @@ Tensor transpose(const Operand& a, TransposeOptions options, Site site) {
   }
   const Tensor last = rank(tensor, {}, site) - 1;
   return builder.index_input(range(last, -1, -1, {.name = "Range"}, site), "perm").output();
+}
+
+Tensor matrix_transpose(const Operand& a, MatrixTransposeOptions options, Site site) {
+  Graph& graph = graph_of(a);
+  const NameScope scope(graph, options.name.empty() ? "matrix_transpose" : options.name, site);
+  const Tensor matrices = convert_operand(graph, a, "a", std::nullopt);
+  const Shape& shape = matrices.shape();
+  if (!shape.has_rank()) {
+    const Tensor dimensions = rank(matrices, {}, site);
+    const Operand count(dimensions, site);
+    const Tensor end = count - 2;
+    const Tensor batch = range(0, end, 1, {.name = "Range"}, site);
+    const Tensor columns = count - 1;
+    const Tensor rows = count - 2;
+    const Operand exchanged(std::vector<Tensor>{columns, rows}, site);
+    return transpose(matrices, concat({batch, exchanged}, 0, {}, site), {}, site);
+  }
+  if (shape.rank() < 2) {
+    throw ValueError(fmt::format("Argument `a` should be a (batch) matrix with rank >= 2, but has "
+                                 "shape {}",
+                                 shape.text()),
+                     {.site = site, .op = "matrix_transpose"});
+  }
+  std::vector<int> order(shape.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[order.size() - 2], order.back());
+  return transpose(matrices, order, {}, site);
+}
+
+Tensor invert_permutation(const Operand& x, InvertPermutationOptions options, Site site) {
+  return OpBuilder("InvertPermutation", options.name, site, {&x}).index_input(x, "x").output();
 }
 
 }  // namespace towerflow

@@ -102,6 +102,9 @@ Array range_constant(const InferenceContext& context, std::span<const OutputSpec
   constexpr std::int64_t kShort = 64;
   const Shape& shape = outputs[0].shape;
   if (!shape.fully_known() || shape.elements() > kShort) return {};
+  for (std::size_t i = 0; i < 3; ++i) {  // the length may be known without them
+    if (context.constant(i) == nullptr) return {};
+  }
   Array values(outputs[0].dtype, shape);
   dispatch_range(values.dtype(), [&]<class T>() {
     T value = context.constant(0)->item<T>();

@@ -2,22 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
-#include "ops/array/gather.h"
-#include "ops/array/indexed_slices.h"
+#include "core/graph/scopes.h"
+#include "ops/array/concat.h"
+#include "ops/array/fill.h"
+#include "ops/array/rank_size.h"
+#include "ops/array/shape_of.h"
+#include "ops/array/view.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
+#include "ops/math/binary.h"
 #include "ops/math/binary_functors.h"
+#include "ops/math/segment_gradients.h"
+#include "ops/math/unary.h"
+#include "ops/range_kernel.h"
 
 namespace towerflow {
 namespace {
 
-void segment_shape(InferenceContext& context) {
+void require_segment_number(const InferenceContext& context) {
   const DType dtype = context.dtype(0);
   if (dtype == DType::bool_ || !dispatch_dtype(dtype, []<class T>() {})) {
-    context.fail_type(fmt::format("segments of {} cannot be summed", dtype_name(dtype)));
+    context.fail_type(fmt::format("segments of {} cannot be combined", dtype_name(dtype)));
   }
+  if (!is_index(context.dtype(1))) {
+    context.fail_type(
+        fmt::format("Value passed to parameter 'segment_ids' has DataType {} not in "
+                    "list of allowed values: int32, int64",
+                    dtype_name(context.dtype(1))));
+  }
+}
+
+void unsorted_segment_shape(InferenceContext& context) {
+  const DType dtype = context.dtype(0);
+  require_segment_number(context);
   const Shape& data = context.shape(0);
   const Shape& ids = context.shape(1);
   if (context.shape(2).has_rank() && context.shape(2).rank() != 0) {
@@ -45,76 +66,327 @@ void segment_shape(InferenceContext& context) {
   context.add_output(dtype, Shape(std::move(dims)));
 }
 
-std::unique_ptr<PreparedKernel> segment_kernel(const KernelRequest& request) {
+void sorted_segment_shape(InferenceContext& context) {
+  require_segment_number(context);
+  const Shape &data = context.shape(0), &ids = context.shape(1);
+  if (ids.has_rank() && ids.rank() != 1) {
+    context.fail(
+        fmt::format("Shape must be rank 1 but is rank {}: the ids of segments, of shape "
+                    "{}",
+                    ids.rank(), ids.text()));
+  }
+  if (!data.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
+  if (data.rank() == 0) {
+    context.fail("Shape must be at least rank 1 but is rank 0: the rows of segments");
+  }
+  std::vector<Dim> dims = data.dims();
+  dims[0] = Dim(None);
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
+}
+
+/// How rows are combined: `kEmpty` is the value of a segment without rows if ids are unsorted.
+template <class T>
+struct SumSegments : functors::Add<T> {
+  static constexpr T kStart = T(0), kEmpty = T(0);
+};
+template <class T>
+struct ProdSegments : functors::Mul<T> {
+  static constexpr T kStart = T(1), kEmpty = T(1);
+};
+template <class T>
+struct MaxSegments {
+  static constexpr T kStart = std::numeric_limits<T>::lowest(), kEmpty = T(0);
+  T operator()(T a, T b) const { return a < b || b != b ? b : a; }
+};
+template <class T>
+struct MinSegments {
+  static constexpr T kStart = std::numeric_limits<T>::max(), kEmpty = T(0);
+  T operator()(T a, T b) const { return b < a || b != b ? b : a; }
+};
+
+/// Each slice combines some columns of all rows, or, if rows are short, the rows of some of the
+/// segments, so that the order is kept with several slices too. Phase 0 checks the ids.
+template <class T, class Combine>
+class UnsortedSegments final : public CpuKernel {
+ public:
+  UnsortedSegments(std::int64_t segments, std::int64_t width, const TensorDesc& ids)
+      : segments_(segments), width_(width), count_(ids.shape.elements()), id_dtype_(ids.dtype) {
+    constexpr std::int64_t kColumnsOfSlice = 64, kElementsOfId = 16;
+    by_columns_ = width_ >= 2 * kColumnsOfSlice;
+    const int most = by_columns_ ? slice_count(width_, kColumnsOfSlice, kMaxPartialSlices)
+                                 : std::min(slice_count(width_, kElementsOfId, kMaxPartialSlices),
+                                            slice_count(segments_, 1, kMaxPartialSlices));
+    slices_ = slice_count(count_ * width_, kLoopGrain, most);
+  }
+  int phases() const override { return 2; }
+  int slices(int phase) const override { return phase == 0 ? 1 : slices_; }
+  void run(int phase, int slice, const void* const* inputs, void* const* outputs,
+           std::byte*) const override {
+    if (phase == 0) return check_ids(inputs[1]);
+    if (id_dtype_ == DType::int32)
+      combine(slice, static_cast<const std::int32_t*>(inputs[1]), inputs[0], outputs[0]);
+    else
+      combine(slice, static_cast<const std::int64_t*>(inputs[1]), inputs[0], outputs[0]);
+  }
+
+ private:
+  void check_ids(const void* ids) const {
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const std::int64_t id = integer_at(id_dtype_, ids, i);
+      if (id >= segments_) {
+        throw errors::InvalidArgumentError(
+            fmt::format("segment_ids[{}] = {} is out of range [0, {})", i, id, segments_));
+      }
+    }
+  }
+
+  template <class Id>
+  void combine(int slice, const Id* ids, const void* data, void* out) const {
+    SliceRange rows{0, segments_}, columns{0, width_};
+    (by_columns_ ? columns : rows) = slice_range(by_columns_ ? width_ : segments_, slices_, slice);
+    T* results = static_cast<T*>(out) + columns.begin;
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      std::fill_n(results + row * width_, columns.size(), Combine::kStart);
+    }
+    const T* from = static_cast<const T*>(data) + columns.begin;
+    const Combine rule;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const std::int64_t id = ids[i];
+      if (id < rows.begin || id >= rows.end) continue;
+      const T* row = from + i * width_;
+      T* result = results + id * width_;
+      for (std::int64_t k = 0; k < columns.size(); ++k) result[k] = rule(result[k], row[k]);
+    }
+  }
+
+  std::int64_t segments_, width_, count_;
+  DType id_dtype_;
+  bool by_columns_ = false;
+  int slices_ = 1;
+};
+
+template <template <class> class Combine>
+std::unique_ptr<PreparedKernel> unsorted_segment_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
-  const DType dtype = request.inputs[0].dtype;
-  const DType id_dtype = request.inputs[1].dtype;
-  const std::int64_t count = request.inputs[1].shape.elements();
   const Shape& out = request.outputs[0].shape;
-  const std::int64_t rows = out.size(0);
   std::int64_t width = 1;
   for (std::size_t i = 1; i < out.rank(); ++i) width *= out.size(i);
-  return function_kernel([=](const LaunchArgs& args) {
-    dispatch_dtype(dtype, [&]<class T>() {
-      if constexpr (!std::is_same_v<T, bool>) {
-        T* sums = args.output<T>(0);
-        std::fill_n(sums, rows * width, T(0));
-        for (std::int64_t i = 0; i < count; ++i) {
-          const std::int64_t id = integer_at(id_dtype, args.inputs[1], i);
-          if (id < 0) continue;
-          if (id >= rows) {
-            throw errors::InvalidArgumentError(
-                fmt::format("segment_ids[{}] = {} is out of range [0, {})", i, id, rows));
-          }
-          const T* row = args.input<T>(0) + i * width;
-          T* sum = sums + id * width;
-          for (std::int64_t k = 0; k < width; ++k) sum[k] = functors::Add<T>()(sum[k], row[k]);
-        }
+  if (request.inputs[0].shape.elements() != request.inputs[1].shape.elements() * width) {
+    throw errors::InvalidArgumentError(
+        fmt::format("segment ids of shape {} do not fit data of shape {}",
+                    request.inputs[1].shape.text(), request.inputs[0].shape.text()));
+  }
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return sliced_kernel(
+        std::make_unique<UnsortedSegments<T, Combine<T>>>(out.size(0), width, request.inputs[1]));
+  });
+}
+
+/// Combines runs of rows with equal ids. With `kMean`, their sum is divided by their number.
+template <class T, class Combine, bool kMean>
+void combine_runs(const LaunchArgs& args, const TensorDesc& data, DType id_dtype,
+                  const Shape& said) {
+  const std::int64_t count = data.shape.size(0);
+  std::int64_t width = 1;
+  for (std::size_t i = 1; i < data.shape.rank(); ++i) width *= data.shape.size(i);
+  std::int64_t before = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t id = integer_at(id_dtype, args.inputs[1], i);
+    if (id < before) {
+      throw errors::InvalidArgumentError(
+          id < 0 ? fmt::format("segment_ids[{}] = {}: segment ids must be >= 0", i, id)
+                 : fmt::format("segment_ids[{}] = {}: segment ids are not increasing", i, id));
+    }
+    before = id;
+  }
+  // The result must not be so large that its size overflows.
+  const std::int64_t limit =
+      std::numeric_limits<std::int64_t>::max() / 64 / std::max<std::int64_t>(width, 1);
+  if (count > 0 && before >= limit) {
+    throw errors::InvalidArgumentError(fmt::format("a segment id of {} is too large", before));
+  }
+  const std::int64_t segments = count == 0 ? 0 : before + 1;
+  std::vector<Dim> dims = data.shape.dims();
+  dims[0] = Dim(segments);
+  T* out = static_cast<T*>(args.output_memory(0, Shape(std::move(dims)), said));
+  const T* rows = args.input<T>(0);
+  const Combine rule;
+  std::int64_t made = 0;
+  for (std::int64_t i = 0; i < count;) {
+    const std::int64_t id = integer_at(id_dtype, args.inputs[1], i);
+    std::fill_n(out + made * width, (id - made) * width, Combine::kEmpty);
+    T* result = out + id * width;
+    std::copy_n(rows + i * width, width, result);
+    const std::int64_t first = i;
+    std::int64_t end = i + 1;
+    while (end < count && integer_at(id_dtype, args.inputs[1], end) == id) ++end;
+    for (++i; i + 4 <= end; i += 4) {  // four rows at a time: the result is loaded less often
+      const T* row = rows + i * width;
+      for (std::int64_t k = 0; k < width; ++k) {
+        const T two = rule(rule(result[k], row[k]), row[width + k]);
+        result[k] = rule(rule(two, row[2 * width + k]), row[3 * width + k]);
       }
+    }
+    for (; i < end; ++i) {
+      const T* row = rows + i * width;
+      for (std::int64_t k = 0; k < width; ++k) result[k] = rule(result[k], row[k]);
+    }
+    if constexpr (kMean) {
+      const T divisor = static_cast<T>(i - first);
+      for (std::int64_t k = 0; k < width; ++k)
+        result[k] = functors::RealDiv<T>()(result[k], divisor);
+    }
+    made = id + 1;
+  }
+}
+
+template <template <class> class Combine, bool kMean = false>
+std::unique_ptr<PreparedKernel> sorted_segment_kernel(const KernelRequest& request) {
+  const Shape &data = request.inputs[0].shape, &ids = request.inputs[1].shape;
+  if (data.rank() == 0 || ids.rank() != 1 || ids.size(0) != data.size(0)) {
+    throw errors::InvalidArgumentError(
+        fmt::format("segment_ids should be the same size as dimension 0 of input: {} and {}",
+                    ids.text(), data.text()));
+  }
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return function_kernel([data = request.inputs[0], ids_dtype = request.inputs[1].dtype,
+                            said = request.outputs[0].shape](const LaunchArgs& args) {
+      combine_runs<T, Combine<T>, kMean>(args, data, ids_dtype, said);
     });
   });
 }
 
-/// Gathers the rows of dy by id; rows with a negative id get zeros, as in TensorFlow.
-std::vector<OptionalGradient> segment_gradient(const Operation& op,
-                                               const std::vector<OptionalGradient>& dys) {
-  const Tensor dy = dense_gradient(dys[0], op.site());
-  const Tensor rows = op.graph()
-                          .add({.op = "GatherOrZero",
-                                .name = "GatherOrZero",
-                                .inputs = {dy, op.input(1)},
-                                .site = op.site()})
-                          .output(0);
-  return {rows, std::nullopt, std::nullopt};
+Tensor add_unsorted(const char* op, const Operand& data, const Operand& segment_ids,
+                    const Operand& num_segments, const std::string& name, Site site) {
+  return OpBuilder(op, name, site, {&data, &segment_ids, &num_segments})
+      .input(data, "data")
+      .index_input(segment_ids, "segment_ids")
+      .index_input(num_segments, "num_segments")
+      .output();
+}
+
+Tensor add_sorted(const char* op, const Operand& data, const Operand& segment_ids,
+                  const std::string& name, Site site) {
+  return OpBuilder(op, name, site, {&data, &segment_ids})
+      .input(data, "data")
+      .index_input(segment_ids, "segment_ids")
+      .output();
+}
+
+/// Returns the sum of each segment, and the number of its rows in a shape that broadcasts to it.
+struct SegmentMean {
+  Tensor sum;
+  Tensor count;
+};
+
+SegmentMean sum_and_count(const Operand& data, const Operand& segment_ids,
+                          const Operand& num_segments, Site site) {
+  Graph& graph = graph_of(data, segment_ids);
+  const Tensor rows = convert_operand(graph, data, "", std::nullopt);
+  const Tensor ids = convert_operand(graph, segment_ids, "", std::nullopt);
+  const Tensor number = convert_operand(graph, num_segments, "", std::nullopt);
+  const Tensor id_shape = shape(ids, {}, site);
+  const Tensor units = ones(id_shape, {.dtype = rows.dtype()}, site);
+  const Tensor counted = unsorted_segment_sum(units, ids, number, {}, site);
+  const Tensor one_number = expand_dims(number, 0, {}, site);
+  const Tensor row_rank = rank(rows, {}, site);
+  const Tensor id_rank = rank(ids, {}, site);
+  const Tensor extra = Operand(row_rank, site) - id_rank;
+  const Tensor extra_ones = ones(expand_dims(extra, 0, {}, site), {.dtype = number.dtype()}, site);
+  const Tensor sizes = concat({one_number, extra_ones}, 0, {}, site);
+  const Tensor counts = reshape(counted, sizes, {}, site);
+  const Tensor at_least_one = maximum(counts, 1, {.name = "Maximum"}, site);
+  return {unsorted_segment_sum(rows, ids, number, {}, site), at_least_one};
 }
 
 }  // namespace
 
 static void register_segment_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "UnsortedSegmentSum",
-       .inputs = {"data: T", "segment_ids: Index(Tindices)", "num_segments: Index(Tnumsegments)"},
-       .outputs = {"output: T"},
-       .shape = segment_shape,
-       .gradient = segment_gradient});
+  const std::pair<const char*, GradientRule> unsorted[] = {
+      {"UnsortedSegmentSum", unsorted_segment_sum_gradient},
+      {"UnsortedSegmentProd", unsorted_segment_prod_gradient},
+      {"UnsortedSegmentMax", unsorted_segment_extreme_gradient},
+      {"UnsortedSegmentMin", unsorted_segment_extreme_gradient}};
+  for (const auto& [op, gradient] : unsorted) {
+    registry.add(
+        {.name = op,
+         .inputs = {"data: T", "segment_ids: Index(Tindices)", "num_segments: Index(Tnumsegments)"},
+         .outputs = {"output: T"},
+         .shape = unsorted_segment_shape,
+         .gradient = gradient});
+  }
+  const std::pair<const char*, GradientRule> sorted[] = {{"SegmentSum", segment_sum_gradient},
+                                                         {"SegmentMean", segment_mean_gradient},
+                                                         {"SegmentProd", segment_prod_gradient},
+                                                         {"SegmentMax", segment_extreme_gradient},
+                                                         {"SegmentMin", segment_extreme_gradient}};
+  for (const auto& [op, gradient] : sorted) {
+    registry.add({.name = op,
+                  .inputs = {"data: T", "segment_ids: Index(Tindices)"},
+                  .outputs = {"output: T"},
+                  .shape = sorted_segment_shape,
+                  .gradient = gradient});
+  }
 }
 
 static void register_segment_kernels(KernelTable& table) {
-  table.add(
-      {.op = "UnsortedSegmentSum", .label = "loop", .accepts = {}, .prepare = segment_kernel});
+  using Prepare = std::unique_ptr<PreparedKernel> (*)(const KernelRequest&);
+  const auto add = [&](const char* op, const char* label, Prepare prepare) {
+    table.add({.op = op, .label = label, .accepts = {}, .prepare = prepare});
+  };
+  add("UnsortedSegmentSum", "rows", unsorted_segment_kernel<SumSegments>);
+  add("UnsortedSegmentProd", "rows", unsorted_segment_kernel<ProdSegments>);
+  add("UnsortedSegmentMax", "rows", unsorted_segment_kernel<MaxSegments>);
+  add("UnsortedSegmentMin", "rows", unsorted_segment_kernel<MinSegments>);
+  add("SegmentSum", "runs", sorted_segment_kernel<SumSegments>);
+  add("SegmentMean", "runs", sorted_segment_kernel<SumSegments, true>);
+  add("SegmentProd", "runs", sorted_segment_kernel<ProdSegments>);
+  add("SegmentMax", "runs", sorted_segment_kernel<MaxSegments>);
+  add("SegmentMin", "runs", sorted_segment_kernel<MinSegments>);
 }
 
 OpFamily segment_family() {
   return {.ops = register_segment_ops, .kernels = register_segment_kernels};
 }
 
-Tensor unsorted_segment_sum(const Operand& data, const Operand& segment_ids,
-                            const Operand& num_segments, SegmentOptions options, Site site) {
-  return OpBuilder("UnsortedSegmentSum", options.name, site, {&data, &segment_ids, &num_segments})
-      .input(data, "data")
-      .index_input(segment_ids, "segment_ids")
-      .index_input(num_segments, "num_segments")
-      .output();
+#define TOWERFLOW_UNSORTED(function, op)                                                        \
+  Tensor function(const Operand& data, const Operand& segment_ids, const Operand& num_segments, \
+                  SegmentOptions options, Site site) {                                          \
+    return add_unsorted(op, data, segment_ids, num_segments, options.name, site);               \
+  }
+TOWERFLOW_UNSORTED(unsorted_segment_sum, "UnsortedSegmentSum")
+TOWERFLOW_UNSORTED(unsorted_segment_prod, "UnsortedSegmentProd")
+TOWERFLOW_UNSORTED(unsorted_segment_max, "UnsortedSegmentMax")
+TOWERFLOW_UNSORTED(unsorted_segment_min, "UnsortedSegmentMin")
+#undef TOWERFLOW_UNSORTED
+
+#define TOWERFLOW_SORTED(function, op)                                                     \
+  Tensor function(const Operand& data, const Operand& segment_ids, SegmentOptions options, \
+                  Site site) {                                                             \
+    return add_sorted(op, data, segment_ids, options.name, site);                          \
+  }
+TOWERFLOW_SORTED(segment_sum, "SegmentSum")
+TOWERFLOW_SORTED(segment_mean, "SegmentMean")
+TOWERFLOW_SORTED(segment_prod, "SegmentProd")
+TOWERFLOW_SORTED(segment_max, "SegmentMax")
+TOWERFLOW_SORTED(segment_min, "SegmentMin")
+#undef TOWERFLOW_SORTED
+
+Tensor unsorted_segment_mean(const Operand& data, const Operand& segment_ids,
+                             const Operand& num_segments, SegmentOptions options, Site site) {
+  const NameScope scope(graph_of(data, segment_ids),
+                        options.name.empty() ? "UnsortedSegmentMean" : options.name, site);
+  const SegmentMean parts = sum_and_count(data, segment_ids, num_segments, site);
+  return Operand(parts.sum, site) / parts.count;
+}
+
+Tensor unsorted_segment_sqrt_n(const Operand& data, const Operand& segment_ids,
+                               const Operand& num_segments, SegmentOptions options, Site site) {
+  const NameScope scope(graph_of(data, segment_ids),
+                        options.name.empty() ? "UnsortedSegmentSqrtN" : options.name, site);
+  const SegmentMean parts = sum_and_count(data, segment_ids, num_segments, site);
+  const Tensor root = sqrt(parts.count, {.name = "Sqrt"}, site);
+  return Operand(parts.sum, site) / root;
 }
 
 }  // namespace towerflow

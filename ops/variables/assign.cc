@@ -9,7 +9,6 @@
 #include "core/graph/op_def.h"
 #include "ops/family.h"
 #include "ops/range_kernel.h"
-#include "ops/variables/slices.h"
 #include "ops/variables/update_kernel.h"
 
 namespace towerflow {
@@ -43,26 +42,6 @@ void assign_shape(InferenceContext& context) {
                     context.shape(0).text(), context.shape(1).text()));
   }
   context.add_output(context.dtype(0), context.shape(0), true);
-}
-
-void scatter_shape(InferenceContext& context) {
-  need_ref(context);
-  const Shape &ref = context.shape(0), &indices = context.shape(1), &updates = context.shape(2);
-  if (ref.has_rank() && indices.has_rank() && updates.has_rank()) {
-    std::vector<Dim> dims = indices.dims();
-    dims.insert(
-        dims.end(),
-        ref.dims().begin() + std::min<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(ref.rank())),
-        ref.dims().end());
-    const Shape wanted(std::move(dims));
-    if (!wanted.compatible(updates)) {
-      context.fail(
-          fmt::format("Must have updates.shape = indices.shape + params.shape[1:], got "
-                      "updates.shape {}, indices.shape {}, params.shape {}",
-                      updates.text(), indices.text(), ref.text()));
-    }
-  }
-  context.add_output(context.dtype(0), ref, true);
 }
 
 std::unique_ptr<PreparedKernel> assign_kernel(const KernelRequest& request) {
@@ -105,49 +84,6 @@ std::unique_ptr<PreparedKernel> change_kernel(const KernelRequest& request) {
   });
 }
 
-/// Updates the rows at the indices one after another: a repeated row is updated repeatedly, in
-/// order. Each slice scans all indices and updates its own range of rows, so that the order is kept
-/// with several slices too. Phase 0 fails before anything is written.
-template <class T, class Rule>
-class ScatterKernel final : public CpuKernel {
- public:
-  explicit ScatterKernel(const SliceRows& rows) : rows_(rows) {
-    // Scanning an index is cheap compared with updating this many elements of a row.
-    constexpr std::int64_t kElementsOfIndex = 64;
-    const int most = std::min(slice_count(rows.width, kElementsOfIndex, kMaxPartialSlices),
-                              slice_count(rows.rows, 1, kMaxPartialSlices));
-    slices_ = slice_count(rows.slices * rows.width, kLoopGrain, most);
-  }
-
-  int phases() const override { return 2; }
-  int slices(int phase) const override { return phase == 0 ? 1 : slices_; }
-  void run(int phase, int slice, const void* const* inputs, void* const*,
-           std::byte*) const override {
-    if (phase == 0) return rows_.check(inputs[1]);
-    const SliceRange mine = slice_range(rows_.rows, slices_, slice);
-    const std::int64_t width = rows_.width;
-    const Rule rule(nullptr);
-    rows_.for_each(inputs[1], [&](std::int64_t index, std::int64_t row) {
-      if (row < mine.begin || row >= mine.end) return;
-      T* to = static_cast<T*>(const_cast<void*>(inputs[0])) + row * width;
-      const T* from = static_cast<const T*>(inputs[2]) + index * width;
-      for (std::int64_t i = 0; i < width; ++i) rule(to[i], from[i]);
-    });
-  }
-
- private:
-  SliceRows rows_;
-  int slices_;
-};
-
-template <template <class> class Rule>
-std::unique_ptr<PreparedKernel> scatter_kernel(const KernelRequest& request) {
-  const SliceRows rows = slice_rows(request.inputs[0].shape, request.inputs[1]);
-  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
-    return sliced_kernel(std::make_unique<ScatterKernel<T, Rule<T>>>(rows));
-  });
-}
-
 bool has_arithmetic(const KernelRequest& request) {
   const DType dtype = request.inputs[0].dtype;
   return dtype == DType::float32 || dtype == DType::float64 || is_integer(dtype);
@@ -165,17 +101,6 @@ Tensor update(const char* op, const Variable& variable, const Operand& value,
   }
   return builder.input(ref, "ref", "T")
       .input(value, "value", "T")
-      .attrs(AssignAttrs{true, options.use_locking})
-      .output();
-}
-
-Tensor scatter(const char* op, const Variable& variable, const Operand& indices,
-               const Operand& updates, const UpdateOptions& options, Site site) {
-  const Operand ref(variable.ref(), site);
-  return OpBuilder(op, options.name, site, {&ref})
-      .input(ref, "ref", "T")
-      .index_input(indices, "indices")
-      .input(updates, "updates", "T")
       .attrs(AssignAttrs{true, options.use_locking})
       .output();
 }
@@ -206,16 +131,6 @@ static void register_assign_ops(OpRegistry& registry) {
                   .effect = Effect::writes_variable,
                   .written = {0}});
   }
-  for (const char* op : {"ScatterAdd", "ScatterSub"}) {
-    registry.add({.name = op,
-                  .inputs = {"ref: Ref(T)", "indices: Index(Tindices)", "updates: T"},
-                  .outputs = {"output_ref: Ref(T)"},
-                  .attrs = update_attributes(),
-                  .shape = scatter_shape,
-                  .gradient = reason,
-                  .effect = Effect::writes_variable,
-                  .written = {0}});
-  }
 }
 
 static void register_assign_kernels(KernelTable& table) {
@@ -226,8 +141,6 @@ static void register_assign_kernels(KernelTable& table) {
   table.add({.op = "Assign", .label = "copy", .accepts = {}, .prepare = assign_kernel});
   add("AssignAdd", "slices", change_kernel<AddRule>);
   add("AssignSub", "slices", change_kernel<SubtractRule>);
-  add("ScatterAdd", "rows", scatter_kernel<AddRule>);
-  add("ScatterSub", "rows", scatter_kernel<SubtractRule>);
 }
 
 OpFamily assign_family() {
@@ -269,16 +182,6 @@ Tensor assign_add(const Variable& variable, const Operand& value, UpdateOptions 
 Tensor assign_sub(const Variable& variable, const Operand& value, UpdateOptions options,
                   Site site) {
   return update("AssignSub", variable, value, options, site);
-}
-
-Tensor scatter_add(const Variable& variable, const Operand& indices, const Operand& updates,
-                   UpdateOptions options, Site site) {
-  return scatter("ScatterAdd", variable, indices, updates, options, site);
-}
-
-Tensor scatter_sub(const Variable& variable, const Operand& indices, const Operand& updates,
-                   UpdateOptions options, Site site) {
-  return scatter("ScatterSub", variable, indices, updates, options, site);
 }
 
 }  // namespace towerflow

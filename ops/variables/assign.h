@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/variables/scatter.h"
 #include "ops/variables/variable.h"
 
 namespace towerflow {
@@ -28,14 +29,5 @@ Tensor assign_sub(const Variable& variable, const Operand& value, UpdateOptions 
 
 /// As `assign`, on the storage itself; `make_variable` uses it before the handle exists.
 Tensor assign_ref(const Tensor& ref, const Operand& value, const AssignOptions& options, Site site);
-
-/// Subtracts `updates` from rows `indices` of the variable; repeated rows add up. (tf.scatter_sub)
-///
-/// shapes   indices [n...], updates [n..., d1, ...] of a variable [d0, d1, ...]
-/// errors   InvalidArgumentError: an index out of range
-Tensor scatter_sub(const Variable& variable, const Operand& indices, const Operand& updates,
-                   UpdateOptions options = {}, Site site = Site::current());
-Tensor scatter_add(const Variable& variable, const Operand& indices, const Operand& updates,
-                   UpdateOptions options = {}, Site site = Site::current());
 
 }  // namespace towerflow

@@ -50,6 +50,10 @@ struct UpdateOptions {
   std::string name{};
 };
 
+struct ScatterNdMethodOptions {
+  std::string name{};
+};
+
 struct VariableRecord;
 struct VariableRequest;
 struct PartitionedParts;
@@ -126,6 +130,28 @@ class Variable {
                     Site site = Site::current()) const;
   Tensor assign_sub(const Operand& delta, UpdateOptions options = {},
                     Site site = Site::current()) const;
+  /// Change the rows that slices name; see tf::scatter_update and so on.
+  Tensor scatter_update(const IndexedSlices& sparse_delta, UpdateOptions options = {},
+                        Site site = Site::current()) const;
+  Tensor scatter_add(const IndexedSlices& sparse_delta, UpdateOptions options = {},
+                     Site site = Site::current()) const;
+  Tensor scatter_sub(const IndexedSlices& sparse_delta, UpdateOptions options = {},
+                     Site site = Site::current()) const;
+  Tensor scatter_mul(const IndexedSlices& sparse_delta, UpdateOptions options = {},
+                     Site site = Site::current()) const;
+  Tensor scatter_div(const IndexedSlices& sparse_delta, UpdateOptions options = {},
+                     Site site = Site::current()) const;
+  Tensor scatter_min(const IndexedSlices& sparse_delta, UpdateOptions options = {},
+                     Site site = Site::current()) const;
+  Tensor scatter_max(const IndexedSlices& sparse_delta, UpdateOptions options = {},
+                     Site site = Site::current()) const;
+  /// See tf::scatter_nd_update, tf::scatter_nd_add and tf::scatter_nd_sub.
+  Tensor scatter_nd_update(const Operand& indices, const Operand& updates,
+                           ScatterNdMethodOptions options = {}, Site site = Site::current()) const;
+  Tensor scatter_nd_add(const Operand& indices, const Operand& updates,
+                        ScatterNdMethodOptions options = {}, Site site = Site::current()) const;
+  Tensor scatter_nd_sub(const Operand& indices, const Operand& updates,
+                        ScatterNdMethodOptions options = {}, Site site = Site::current()) const;
   const Constraint& constraint() const;
   /// Returns a part of the value, as of a tensor. (tf.Variable.__getitem__)
   Tensor operator[](const Indices& at) const { return value()[at]; }

@@ -8,6 +8,8 @@
   FAMILY(math)                          \
   FAMILY(array)                         \
   FAMILY(indexing)                      \
+  FAMILY(arrays)                        \
+  FAMILY(matrices)                      \
   FAMILY(nn)                            \
   FAMILY(convolution)                   \
   FAMILY(random)                        \

@@ -1,5 +1,7 @@
 #include "tests/ops/cases/op_dtypes.h"
 
+#include <algorithm>
+
 #include "core/device/backend_registry.h"
 #include "core/runtime/passes.h"
 #include "tests/ops/cases/plan_case.h"
@@ -80,7 +82,11 @@ std::optional<DtypeTrial> try_dtype(PlanGraph& graph, PlanNode& node,
     const KernelRequest request = kernel_request(graph, node, device);
     const KernelEntry* const kernel = device.backend->find_kernel(request);
     if (kernel != nullptr) {
-      prepare_kernel(*kernel, request);
+      // A kernel that needs values which only the run knows is prepared then.
+      const std::vector<int>& needed = request.op->static_inputs;
+      const bool late = std::any_of(needed.begin(), needed.end(),
+                                    [&](int input) { return !request.values.contains(input); });
+      if (!late) prepare_kernel(*kernel, request);
       accepted = trial_of(graph, node);
     }
   } catch (const Error&) {

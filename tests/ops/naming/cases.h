@@ -25,6 +25,7 @@ using Cases = std::map<std::string, std::function<void(const Inputs&)>>;
 void add_array_cases(Cases& cases);
 void add_indexing_cases(Cases& cases);
 void add_convolution_cases(Cases& cases);
+void add_arrays_cases(Cases& cases);
 void add_math_cases(Cases& cases);
 void add_slices_cases(Cases& cases);
 

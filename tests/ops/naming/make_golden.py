@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf  # noqa: E402
 
 import indexing_cases  # noqa: E402
 import convolution_cases  # noqa: E402
+import arrays_cases  # noqa: E402
 import slices_cases  # noqa: E402
 
 tf.disable_v2_behavior()
@@ -316,6 +317,7 @@ def main():
     with open(path, "w") as out:
         for key, body in (CASES | indexing_cases.CASES | slices_cases.CASES).items():
         for key, body in (CASES | slices_cases.CASES | convolution_cases.CASES).items():
+        for key, body in (CASES | arrays_cases.CASES | slices_cases.CASES).items():
             out.write("\n".join(case(key, body)) + "\n")
 
 

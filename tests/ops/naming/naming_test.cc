@@ -55,6 +55,7 @@ TEST_CASE("single calls make the nodes that TensorFlow makes") {
   testing::add_array_cases(cases);
   testing::add_indexing_cases(cases);
   testing::add_convolution_cases(cases);
+  testing::add_arrays_cases(cases);
   testing::add_math_cases(cases);
   testing::add_slices_cases(cases);
   for (const auto& entry : golden) {
