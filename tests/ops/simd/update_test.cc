@@ -89,6 +89,16 @@ TEST_CASE("update loops: Adam") { check_rule<AdamRule<float>>(); }
 TEST_CASE("update loops: Adagrad") { check_rule<AdagradRule<float>>(); }
 TEST_CASE("update loops: RMSProp") { check_rule<RmsPropRule<float>>(); }
 TEST_CASE("update loops: centered RMSProp") { check_rule<CenteredRmsPropRule<float>>(); }
+TEST_CASE("update loops: Adadelta") { check_rule<AdadeltaRule<float>>(); }
+TEST_CASE("update loops: Adagrad, dual averaging") {
+  check_rule<AdagradDualAveragingRule<float>>();
+}
+TEST_CASE("update loops: Ftrl") { check_rule<FtrlRule<float>>(); }
+TEST_CASE("update loops: Ftrl with shrinkage") { check_rule<FtrlShrinkageRule<float>>(); }
+TEST_CASE("update loops: proximal gradient descent") {
+  check_rule<ProximalGradientDescentRule<float>>();
+}
+TEST_CASE("update loops: proximal Adagrad") { check_rule<ProximalAdagradRule<float>>(); }
 
 }  // namespace
 }  // namespace towerflow
