@@ -57,6 +57,7 @@
 #include "ops/math/reduce.h"
 #include "ops/math/segment.h"
 #include "ops/math/unary.h"
+#include "ops/metrics/metrics.h"
 #include "ops/nn/activations.h"
 #include "ops/nn/batch_normalization.h"
 #include "ops/nn/bias_add.h"

@@ -19,7 +19,7 @@ Rule rule(const char* op, Options... options) {
   return {op, [=](DType) { return std::make_unique<O>(options...); }};
 }
 /// The proximal optimizers need numbers of the variable's dtype.
-inline Tensor number_of(double value, DType dtype) { return tf::constant(value, {.dtype = dtype}); }
+inline Tensor number_of(double value, DType dtype) { return constant(value, {.dtype = dtype}); }
 inline const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{
       rule<train::GradientDescentOptimizer>("GradientDescent", 0.1),
@@ -35,7 +35,7 @@ inline const std::vector<Rule>& rules() {
       {"AdagradDA",
        [](DType) {
          return std::make_unique<train::AdagradDAOptimizer>(
-             0.1, tf::constant(3, {.dtype = DType::int64}),
+             0.1, constant(3, {.dtype = DType::int64}),
              train::AdagradDAOptions{.l1_regularization_strength = 0.05});
        }},
       rule<train::FtrlOptimizer>("Ftrl", 0.1,
