@@ -226,21 +226,10 @@ struct AdagradDualAveragingRule {
   T rate, threshold, shift;
 };
 
-/// squares' = squares + g^2; linear += g - (squares'^-power - squares^-power) / rate * variable;
-/// variable = -shrink(linear, l1) / (squares'^-power / rate + 2 l2)
-/// (McMahan et al. 2013, algorithm 1; tf.raw_ops.ApplyFtrl)
-template <class T>
-struct FtrlRule {
+/// The update of Ftrl with any power, or only with -1/2, whose loops use vector instructions.
+template <class T, bool kRoot>
+struct FtrlFormula {
   static constexpr std::size_t kSlots = 2;
-  static constexpr std::size_t kScalars = 4;  // rate, l1, l2, power
-  static constexpr std::size_t kScalarsBeforeGradient = 0;
-  explicit FtrlRule(const T* s) : FtrlRule(s[0], s[1], s[2], s[3]) {}
-  FtrlRule(T given_rate, T given_l1, T given_l2, T power)
-      : rate(given_rate),
-        l1(given_l1),
-        twice_l2(T(2) * given_l2),
-        exponent(-power),
-        root(power == T(-0.5)) {}
   [[gnu::always_inline]] void operator()(T& variable, T& squares, T& linear, T gradient) const {
     update(variable, squares, linear, gradient, gradient);
   }
@@ -254,25 +243,48 @@ struct FtrlRule {
     squares = sum;
   }
   [[gnu::always_inline]] T raised(T x) const {
-    return root ? square_root(x) : power_of(x, exponent);
+    if constexpr (kRoot) return square_root(x);
+    return exponent == T(0.5) ? square_root(x) : power_of(x, exponent);
   }
+  FtrlFormula<T, true> of_root() const { return {rate, l1, twice_l2, exponent}; }
   T rate, l1, twice_l2, exponent;
-  bool root;  ///< whether the exponent is 1/2
+};
+
+/// squares' = squares + g^2; linear += g - (squares'^-power - squares^-power) / rate * variable;
+/// variable = -shrink(linear, l1) / (squares'^-power / rate + 2 l2)
+/// (McMahan et al. 2013, algorithm 1; tf.raw_ops.ApplyFtrl)
+template <class T>
+struct FtrlRule : FtrlFormula<T, false> {
+  static constexpr std::size_t kScalars = 4;  // rate, l1, l2, power
+  static constexpr std::size_t kScalarsBeforeGradient = 0;
+  explicit FtrlRule(const T* s) : FtrlFormula<T, false>{s[0], s[1], T(2) * s[2], -s[3]} {}
+  /// Returns whether `faster` computes the same.
+  bool has_faster() const { return this->exponent == T(0.5); }
+  FtrlFormula<T, true> faster() const { return this->of_root(); }
+};
+
+/// The update of Ftrl with shrinkage.
+template <class T, bool kRoot>
+struct FtrlShrinkageFormula {
+  static constexpr std::size_t kSlots = 2;
+  [[gnu::always_inline]] void operator()(T& variable, T& squares, T& linear, T gradient) const {
+    ftrl.update(variable, squares, linear, gradient, gradient + twice_shrinkage * variable);
+  }
+  FtrlFormula<T, kRoot> ftrl;
+  T twice_shrinkage;
 };
 
 /// As Ftrl, with g + 2 * shrinkage * variable in the linear term.  (tf.raw_ops.ApplyFtrlV2)
 template <class T>
-struct FtrlShrinkageRule {
-  static constexpr std::size_t kSlots = 2;
+struct FtrlShrinkageRule : FtrlShrinkageFormula<T, false> {
   static constexpr std::size_t kScalars = 5;  // rate, l1, l2, shrinkage, power
   static constexpr std::size_t kScalarsBeforeGradient = 0;
   explicit FtrlShrinkageRule(const T* s)
-      : ftrl(s[0], s[1], s[2], s[4]), twice_shrinkage(T(2) * s[3]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& squares, T& linear, T gradient) const {
-    ftrl.update(variable, squares, linear, gradient, gradient + twice_shrinkage * variable);
+      : FtrlShrinkageFormula<T, false>{{s[0], s[1], T(2) * s[2], -s[4]}, T(2) * s[3]} {}
+  bool has_faster() const { return this->ftrl.exponent == T(0.5); }
+  FtrlShrinkageFormula<T, true> faster() const {
+    return {this->ftrl.of_root(), this->twice_shrinkage};
   }
-  FtrlRule<T> ftrl;
-  T twice_shrinkage;
 };
 
 /// variable = shrink(variable - rate * g, rate * l1) / (1 + rate * l2)
