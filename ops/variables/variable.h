@@ -148,8 +148,7 @@ class Variable {
                                            const VariableOptions& options, Site site);
   friend Variable towerflow::variable_of(VariableRecord record);
   friend Variable towerflow::partitioned_variable(PartitionedParts parts, Site site);
-  friend void towerflow::replace_initializer(const Variable& variable,
-                                             const Operation& initializer,
+  friend void towerflow::replace_initializer(const Variable& variable, const Operation& initializer,
                                              const Tensor& initial_value);
   const VariableRecord& record() const;
   const VariableRecord& unpartitioned_record() const;  ///< throws for a partitioned variable
