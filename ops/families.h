@@ -106,5 +106,6 @@
   FAMILY(histogram_summary)           \
   FAMILY(merge_summary)               \
   FAMILY(scalar_summary)              \
+  FAMILY(text_summary)                \
   FAMILY(elementwise)                 \
   FAMILY(elementwise_rules)

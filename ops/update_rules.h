@@ -14,10 +14,23 @@ namespace towerflow {
 /// kSlots           number of slots besides the variable
 /// kScalars         number of scalar inputs of the op
 /// kScalarsBeforeGradient  number of scalar inputs before the op's gradient
+/// kStepScalar      index of the scalar that is an int64, the step count, if there is one
 
 /// Always inlined, so that each instruction set compiles its own copy.
 [[gnu::always_inline]] inline float square_root(float x) { return __builtin_sqrtf(x); }
 [[gnu::always_inline]] inline double square_root(double x) { return __builtin_sqrt(x); }
+[[gnu::always_inline]] inline float power_of(float x, float y) { return __builtin_powf(x, y); }
+[[gnu::always_inline]] inline double power_of(double x, double y) { return __builtin_pow(x, y); }
+[[gnu::always_inline]] inline float magnitude_of(float x) { return __builtin_fabsf(x); }
+[[gnu::always_inline]] inline double magnitude_of(double x) { return __builtin_fabs(x); }
+
+/// Returns x moved towards zero by `threshold`, or 0 if that would change its sign; NaN for NaN.
+template <class T>
+[[gnu::always_inline]] inline T shrink(T x, T threshold) {
+  const T left = magnitude_of(x) - threshold;
+  const T kept = left > T(0) ? left : T(0);
+  return x > T(0) ? kept : x < T(0) ? -kept : x;
+}
 
 /// variable += value; integers wrap  (tf.raw_ops.AssignAdd, tf.raw_ops.ScatterAdd)
 template <class T>
@@ -174,6 +187,135 @@ struct CenteredRmsPropRule {
     variable -= momentum;
   }
   T rate, rest, factor, epsilon;
+};
+
+/// accumulator += (g^2 - accumulator)(1 - decay); step = g * sqrt(sum of steps + epsilon) /
+/// sqrt(accumulator + epsilon); variable -= rate * step; the sum of steps decays like the
+/// accumulator  (Zeiler 2012; tf.raw_ops.ApplyAdadelta)
+template <class T>
+struct AdadeltaRule {
+  static constexpr std::size_t kSlots = 2;
+  static constexpr std::size_t kScalars = 3;  // rate, decay, epsilon
+  static constexpr std::size_t kScalarsBeforeGradient = kScalars;
+  explicit AdadeltaRule(const T* s) : rate(s[0]), decay(s[1]), rest(T(1) - s[1]), epsilon(s[2]) {}
+  [[gnu::always_inline]] void operator()(T& variable, T& accumulator, T& steps, T gradient) const {
+    accumulator = accumulator * decay + gradient * gradient * rest;
+    const T step = square_root(steps + epsilon) / square_root(accumulator + epsilon) * gradient;
+    variable -= step * rate;
+    steps = steps * decay + step * step * rest;
+  }
+  T rate, decay, rest, epsilon;
+};
+
+/// sum += g; squares += g^2;
+/// variable = -rate * shrink(sum, l1 * step) / (l2 * step * rate + sqrt(squares))
+/// (Duchi, Hazan and Singer 2011, dual averaging; tf.raw_ops.ApplyAdagradDA)
+template <class T>
+struct AdagradDualAveragingRule {
+  static constexpr std::size_t kSlots = 2;
+  static constexpr std::size_t kScalars = 4;  // rate, l1, l2, step
+  static constexpr std::size_t kScalarsBeforeGradient = 0;
+  static constexpr std::size_t kStepScalar = 3;
+  explicit AdagradDualAveragingRule(const T* s)
+      : rate(s[0]), threshold(s[1] > T(0) ? s[1] * s[3] : T(0)), shift(s[2] * s[3] * s[0]) {}
+  [[gnu::always_inline]] void operator()(T& variable, T& sum, T& squares, T gradient) const {
+    sum += gradient;
+    squares += gradient * gradient;
+    variable = -rate * shrink(sum, threshold) / (shift + square_root(squares));
+  }
+  T rate, threshold, shift;
+};
+
+/// The update of Ftrl with any power, or only with -1/2, whose loops use vector instructions.
+template <class T, bool kRoot>
+struct FtrlFormula {
+  static constexpr std::size_t kSlots = 2;
+  [[gnu::always_inline]] void operator()(T& variable, T& squares, T& linear, T gradient) const {
+    update(variable, squares, linear, gradient, gradient);
+  }
+  /// Uses `shrunk`, which may contain a penalty of the variable, in the linear term only.
+  [[gnu::always_inline]] void update(T& variable, T& squares, T& linear, T gradient,
+                                     T shrunk) const {
+    const T sum = squares + gradient * gradient;
+    const T now = raised(sum), before = raised(squares);
+    linear += shrunk - (now - before) / rate * variable;
+    variable = (T(0) - shrink(linear, l1)) / (now / rate + twice_l2);
+    squares = sum;
+  }
+  [[gnu::always_inline]] T raised(T x) const {
+    if constexpr (kRoot) return square_root(x);
+    return exponent == T(0.5) ? square_root(x) : power_of(x, exponent);
+  }
+  FtrlFormula<T, true> of_root() const { return {rate, l1, twice_l2, exponent}; }
+  T rate, l1, twice_l2, exponent;
+};
+
+/// squares' = squares + g^2; linear += g - (squares'^-power - squares^-power) / rate * variable;
+/// variable = -shrink(linear, l1) / (squares'^-power / rate + 2 l2)
+/// (McMahan et al. 2013, algorithm 1; tf.raw_ops.ApplyFtrl)
+template <class T>
+struct FtrlRule : FtrlFormula<T, false> {
+  static constexpr std::size_t kScalars = 4;  // rate, l1, l2, power
+  static constexpr std::size_t kScalarsBeforeGradient = 0;
+  explicit FtrlRule(const T* s) : FtrlFormula<T, false>{s[0], s[1], T(2) * s[2], -s[3]} {}
+  /// Returns whether `faster` computes the same.
+  bool has_faster() const { return this->exponent == T(0.5); }
+  FtrlFormula<T, true> faster() const { return this->of_root(); }
+};
+
+/// The update of Ftrl with shrinkage.
+template <class T, bool kRoot>
+struct FtrlShrinkageFormula {
+  static constexpr std::size_t kSlots = 2;
+  [[gnu::always_inline]] void operator()(T& variable, T& squares, T& linear, T gradient) const {
+    ftrl.update(variable, squares, linear, gradient, gradient + twice_shrinkage * variable);
+  }
+  FtrlFormula<T, kRoot> ftrl;
+  T twice_shrinkage;
+};
+
+/// As Ftrl, with g + 2 * shrinkage * variable in the linear term.  (tf.raw_ops.ApplyFtrlV2)
+template <class T>
+struct FtrlShrinkageRule : FtrlShrinkageFormula<T, false> {
+  static constexpr std::size_t kScalars = 5;  // rate, l1, l2, shrinkage, power
+  static constexpr std::size_t kScalarsBeforeGradient = 0;
+  explicit FtrlShrinkageRule(const T* s)
+      : FtrlShrinkageFormula<T, false>{{s[0], s[1], T(2) * s[2], -s[4]}, T(2) * s[3]} {}
+  bool has_faster() const { return this->ftrl.exponent == T(0.5); }
+  FtrlShrinkageFormula<T, true> faster() const {
+    return {this->ftrl.of_root(), this->twice_shrinkage};
+  }
+};
+
+/// variable = shrink(variable - rate * g, rate * l1) / (1 + rate * l2)
+/// (Duchi and Singer 2009; tf.raw_ops.ApplyProximalGradientDescent)
+template <class T>
+struct ProximalGradientDescentRule {
+  static constexpr std::size_t kSlots = 0;
+  static constexpr std::size_t kScalars = 3;  // rate, l1, l2
+  static constexpr std::size_t kScalarsBeforeGradient = kScalars;
+  explicit ProximalGradientDescentRule(const T* s)
+      : rate(s[0]), threshold(s[1] > T(0) ? s[0] * s[1] : T(0)), divisor(T(1) + s[2] * s[0]) {}
+  [[gnu::always_inline]] void operator()(T& variable, T gradient) const {
+    variable = shrink(variable - gradient * rate, threshold) / divisor;
+  }
+  T rate, threshold, divisor;
+};
+
+/// The same with the rate of Adagrad: accumulator += g^2; rate' = rate / sqrt(accumulator)
+/// (tf.raw_ops.ApplyProximalAdagrad)
+template <class T>
+struct ProximalAdagradRule {
+  static constexpr std::size_t kSlots = 1;
+  static constexpr std::size_t kScalars = 3;  // rate, l1, l2
+  static constexpr std::size_t kScalarsBeforeGradient = kScalars;
+  explicit ProximalAdagradRule(const T* s) : rate(s[0]), l1(s[1] > T(0) ? s[1] : T(0)), l2(s[2]) {}
+  [[gnu::always_inline]] void operator()(T& variable, T& accumulator, T gradient) const {
+    accumulator += gradient * gradient;
+    const T now = rate / square_root(accumulator);
+    variable = shrink(variable - gradient * now, now * l1) / (T(1) + l2 * now);
+  }
+  T rate, l1, l2;
 };
 
 }  // namespace towerflow

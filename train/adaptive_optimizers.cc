@@ -6,7 +6,6 @@
 #include <array>
 
 #include "core/graph/scopes.h"
-#include "ops/array/cast.h"
 #include "ops/control/group.h"
 #include "ops/math/binary.h"
 #include "ops/variables/apply_adaptive.h"
@@ -15,14 +14,6 @@
 
 namespace towerflow::train {
 namespace {
-
-/// Casts the hyperparameters to the variable's dtype.
-template <std::size_t N>
-std::vector<Tensor> cast_all(const std::array<Tensor, N>& tensors, DType dtype, Site site) {
-  std::vector<Tensor> made;
-  for (const Tensor& tensor : tensors) made.push_back(cast(tensor, dtype, {}, site));
-  return made;
-}
 
 /// Returns a * b, with the node name that the operator would give.
 Tensor times(const Variable& a, const Tensor& b, Site site) {
@@ -61,9 +52,7 @@ std::vector<Variable> AdamOptimizer::slots_of(const Variable& variable) const {
 }
 
 std::vector<Tensor> AdamOptimizer::scalars(DType dtype, Site site) const {
-  return cast_all(
-      std::array<Tensor, 6>{beta1_power_, beta2_power_, rate_, beta1_, beta2_, epsilon_}, dtype,
-      site);
+  return cast_all({beta1_power_, beta2_power_, rate_, beta1_, beta2_, epsilon_}, dtype, site);
 }
 
 Operation AdamOptimizer::apply_dense(const Tensor& gradient, const Variable& variable, Site site) {
@@ -120,7 +109,7 @@ std::vector<Variable> RMSPropOptimizer::slots_of(const Variable& variable) const
 }
 
 std::vector<Tensor> RMSPropOptimizer::scalars(DType dtype, Site site) const {
-  return cast_all(std::array{rate_, decay_, momentum_, epsilon_}, dtype, site);
+  return cast_all({rate_, decay_, momentum_, epsilon_}, dtype, site);
 }
 
 Operation RMSPropOptimizer::apply_dense(const Tensor& gradient, const Variable& variable,
@@ -162,17 +151,51 @@ void AdagradOptimizer::prepare(Graph& graph, Site) {
 Operation AdagradOptimizer::apply_dense(const Tensor& gradient, const Variable& variable,
                                         Site site) {
   const std::array slots{*get_slot(variable, "accumulator")};
-  return apply_adaptive("ApplyAdagrad", variable, slots,
-                        cast_all(std::array{rate_}, variable.dtype(), site), gradient,
-                        {.use_locking = use_locking()}, site);
+  return apply_adaptive("ApplyAdagrad", variable, slots, cast_all({rate_}, variable.dtype(), site),
+                        gradient, {.use_locking = use_locking()}, site);
 }
 
 Operation AdagradOptimizer::apply_sparse(const IndexedSlices& gradient, const Variable& variable,
                                          Site site) {
   const std::array slots{*get_slot(variable, "accumulator")};
   return sparse_apply_adaptive("SparseApplyAdagrad", variable, slots,
-                               cast_all(std::array{rate_}, variable.dtype(), site), gradient.values,
+                               cast_all({rate_}, variable.dtype(), site), gradient.values,
                                gradient.indices, {.use_locking = use_locking()}, site);
+}
+
+AdadeltaOptimizer::AdadeltaOptimizer(ScalarOperand learning_rate, AdadeltaOptions options)
+    : Optimizer(options.name, options.use_locking),
+      learning_rate_(std::move(learning_rate)),
+      options_(std::move(options)) {}
+
+void AdadeltaOptimizer::create_slots(const std::vector<Variable>& variables, Site site) {
+  for (const Variable& variable : variables) {
+    zeros_slot(variable, "accum", site);
+    zeros_slot(variable, "accum_update", site);
+  }
+}
+
+void AdadeltaOptimizer::prepare(Graph& graph, Site) {
+  rate_ = convert_operand(graph, learning_rate_, "lr", std::nullopt);
+  rho_ = convert_operand(graph, options_.rho, "rho", std::nullopt);
+  epsilon_ = convert_operand(graph, options_.epsilon, "epsilon", std::nullopt);
+}
+
+Operation AdadeltaOptimizer::apply_dense(const Tensor& gradient, const Variable& variable,
+                                         Site site) {
+  const std::array slots{*get_slot(variable, "accum"), *get_slot(variable, "accum_update")};
+  return apply_adaptive("ApplyAdadelta", variable, slots,
+                        cast_all({rate_, rho_, epsilon_}, variable.dtype(), site), gradient,
+                        {.use_locking = use_locking()}, site);
+}
+
+Operation AdadeltaOptimizer::apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                                          Site site) {
+  const std::array slots{*get_slot(variable, "accum"), *get_slot(variable, "accum_update")};
+  return sparse_apply_adaptive("SparseApplyAdadelta", variable, slots,
+                               cast_all({rate_, rho_, epsilon_}, variable.dtype(), site),
+                               gradient.values, gradient.indices, {.use_locking = use_locking()},
+                               site);
 }
 
 }  // namespace towerflow::train

@@ -102,4 +102,35 @@ class AdagradOptimizer final : public Optimizer {
   Tensor rate_;
 };
 
+struct AdadeltaOptions {
+  ByName by_name = ByName();
+  Operand rho = 0.95;
+  Operand epsilon = 1e-8;
+  bool use_locking = false;
+  std::string name = "Adadelta";
+};
+
+/// The Adadelta optimizer: scales the gradient by the root of a moving average of the squares of
+/// earlier steps (`accum_update`), divided by that of the squares of gradients (`accum`). Zeiler
+/// 2012, where the rate is 1. (tf.train.AdadeltaOptimizer)
+///
+/// Sparse gradients update only the rows they name.
+class AdadeltaOptimizer final : public Optimizer {
+ public:
+  explicit AdadeltaOptimizer(ScalarOperand learning_rate = 0.001, AdadeltaOptions options = {});
+  explicit AdadeltaOptimizer(AdadeltaOptions options, Site site = Site::current())
+      : AdadeltaOptimizer(ScalarOperand(0.001, site), std::move(options)) {}
+
+ private:
+  void create_slots(const std::vector<Variable>& variables, Site site) override;
+  void prepare(Graph& graph, Site site) override;
+  Operation apply_dense(const Tensor& gradient, const Variable& variable, Site site) override;
+  Operation apply_sparse(const IndexedSlices& gradient, const Variable& variable,
+                         Site site) override;
+
+  Operand learning_rate_;
+  AdadeltaOptions options_;
+  Tensor rate_, rho_, epsilon_;
+};
+
 }  // namespace towerflow::train::types

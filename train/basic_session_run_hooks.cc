@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <sstream>
+#include <thread>
 
 #include "core/graph/log.h"
+#include "train/global_step.h"
 #include "train/summary/merge.h"
 
 namespace towerflow::train {
@@ -243,6 +245,37 @@ void SummarySaverHook::end(SessionRunContext&) {
     options_.summary_writer->close();
   }
 }
+
+void GlobalStepWaiterHook::begin() {
+  counter_ = get_global_step();
+  if (!counter_) {
+    throw RuntimeError("Global step should be created to use GlobalStepWaiterHook.",
+                       {.hint = "get_or_create_global_step makes it"});
+  }
+}
+
+SessionRunArgs GlobalStepWaiterHook::before_run(SessionRunContext& context) {
+  if (std::exchange(started_, true) || wait_until_step_ <= 0) return {};
+  log_message(LogLevel::info, fmt::format("Waiting for global step {} before starting training.",
+                                          wait_until_step_));
+  while (train::global_step(context.session(), *counter_) < wait_until_step_) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  return {};
+}
+
+void FinalOpsHook::end(SessionRunContext& context) {
+  try {
+    values_ = context.session().run(final_ops_, feeds_);
+  } catch (const errors::OutOfRangeError&) {
+    log_message(LogLevel::warning,
+                "the operations of FinalOpsHook read the input, which has ended: they should only "
+                "read variables, as the values of metrics do");
+    throw;
+  }
+}
+
+SessionRunArgs FeedFnHook::before_run(SessionRunContext&) { return {{}, feed_fn_()}; }
 
 }  // namespace types
 }  // namespace towerflow::train

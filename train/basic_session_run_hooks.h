@@ -186,4 +186,45 @@ class SummarySaverHook : public SessionRunHook {
   bool due_ = false;
 };
 
+/// Delays the first run until the global step has reached a number, so that workers start one after
+/// another. (tf.train.GlobalStepWaiterHook)
+class GlobalStepWaiterHook : public SessionRunHook {
+ public:
+  explicit GlobalStepWaiterHook(std::int64_t wait_until_step) : wait_until_step_(wait_until_step) {}
+  /// Throws RuntimeError if there is no global step.
+  void begin() override;
+  SessionRunArgs before_run(SessionRunContext& context) override;
+
+ private:
+  std::int64_t wait_until_step_;
+  std::optional<Variable> counter_;
+  bool started_ = false;
+};
+
+/// Runs operations at the end of the training and keeps their values. (tf.train.FinalOpsHook)
+class FinalOpsHook : public SessionRunHook {
+ public:
+  explicit FinalOpsHook(std::vector<Fetch> final_ops, Feeds final_ops_feed_dict = {})
+      : final_ops_(std::move(final_ops)), feeds_(std::move(final_ops_feed_dict)) {}
+  /// Throws what the run throws; OutOfRangeError, if it reads the input, with a warning.
+  void end(SessionRunContext& context) override;
+  /// Returns the values, none before the end.
+  const std::vector<Array>& final_ops_values() const { return values_; }
+
+ private:
+  std::vector<Fetch> final_ops_;
+  Feeds feeds_;
+  std::vector<Array> values_;
+};
+
+/// Feeds what a function returns before each run. (tf.train.FeedFnHook)
+class FeedFnHook : public SessionRunHook {
+ public:
+  explicit FeedFnHook(std::function<Feeds()> feed_fn) : feed_fn_(std::move(feed_fn)) {}
+  SessionRunArgs before_run(SessionRunContext& context) override;
+
+ private:
+  std::function<Feeds()> feed_fn_;
+};
+
 }  // namespace towerflow::train::types

@@ -1,5 +1,8 @@
 #include "train/monitored_session.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -16,20 +19,27 @@ namespace {
 using Hooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
 constexpr double kSaveSecs = 600;
+constexpr std::int64_t kSummarySteps = 100;
 
-/// Returns the program's hooks, followed by those that the options ask for.
-Hooks all_hooks(const MonitoredTrainingSessionOptions& options) {
-  Hooks hooks = options.hooks;
+/// Returns the hooks that the options ask for, which come after those of the program.
+Hooks built_in_hooks(const MonitoredTrainingSessionOptions& options) {
+  Hooks hooks;
   const TrainingFolder& folder = options.checkpoint_dir;
-  if (!folder) return hooks;
-  if (options.log_step_count_steps > 0) {
+  const std::string summary_dir =
+      !options.summary_dir.empty() || !folder ? options.summary_dir : folder.path();
+  if (!summary_dir.empty() && options.log_step_count_steps > 0) {
     hooks.push_back(std::make_shared<StepCounterHook>(
         StepCounterOptions{.every_n_steps = options.log_step_count_steps}));
   }
-  if (options.save_summaries_steps > 0) {
-    hooks.push_back(std::make_shared<SummarySaverHook>(SummarySaverOptions{
-        .save_steps = options.save_summaries_steps, .output_dir = folder.path()}));
+  SummarySaverOptions summaries{.save_steps = options.save_summaries_steps,
+                                .save_secs = options.save_summaries_secs,
+                                .output_dir = summary_dir};
+  if (!summaries.save_steps && !summaries.save_secs) summaries.save_steps = kSummarySteps;
+  if (!summary_dir.empty() && summaries.save_steps != 0) {
+    if (options.scaffold) summaries.summary_op = options.scaffold->summary_op();
+    hooks.push_back(std::make_shared<SummarySaverHook>(std::move(summaries)));
   }
+  if (!folder) return hooks;
   CheckpointSaverOptions saving{.save_secs = options.save_checkpoint_secs,
                                 .save_steps = options.save_checkpoint_steps,
                                 .saver = options.saver,
@@ -40,9 +50,30 @@ Hooks all_hooks(const MonitoredTrainingSessionOptions& options) {
   return hooks;
 }
 
-/// Calls `begin` of each hook, which may add to the graph, and returns the hooks.
-Hooks begin_hooks(Hooks hooks) {
-  for (const auto& hook : hooks) hook->begin();
+/// Makes the missing parts of the scaffold. The folder makes its own Saver, which also saves the
+/// position of the input.
+void finalize_scaffold(MonitoredTrainingSessionOptions& options) {
+  if (!options.scaffold) return;
+  if (options.init_op || options.saver) {
+    throw ValueError("MonitoredTrainingSession: init_op and saver are parts of the scaffold");
+  }
+  TrainingFolder& folder = options.checkpoint_dir;
+  if (folder) folder.use(options.scaffold->saver());
+  options.scaffold = Scaffold(
+      {.saver = folder ? folder.saver() : std::nullopt, .copy_from_scaffold = &*options.scaffold});
+  options.scaffold->finalize();
+}
+
+/// Calls `begin` of each hook, which may add to the graph, and returns all hooks: those of the
+/// program, then the others.
+Hooks begin_hooks(MonitoredTrainingSessionOptions& options) {
+  for (const auto& hook : options.hooks) hook->begin();
+  finalize_scaffold(options);
+  Hooks hooks = options.hooks;
+  for (const auto& hook : built_in_hooks(options)) {
+    hook->begin();
+    hooks.push_back(hook);
+  }
   return hooks;
 }
 
@@ -56,8 +87,31 @@ std::optional<Variable> checked_global_step(const MonitoredTrainingSessionOption
   return counter;
 }
 
-Operation initializers() {
+Fetch init_op_of(const MonitoredTrainingSessionOptions& options) {
+  if (options.scaffold) return *options.scaffold->init_op();
+  if (options.init_op) return *options.init_op;
   return group({global_variables_initializer(), local_variables_initializer()});
+}
+
+/// Returns the names of the variables that lack a value, separated by commas.
+std::string missing_values(Session& session, const Tensor& ready_op) {
+  const Array names = session.run(ready_op);
+  if (names.dtype() != DType::string) return "";
+  return fmt::format("{}", fmt::join(names.flat<std::string>(), ", "));
+}
+
+/// Throws RuntimeError if variables lack values. (SessionManager._model_ready)
+void require_ready(Session& session, const std::optional<Tensor>& ready_op, const char* what,
+                   const Scaffold& scaffold) {
+  if (!ready_op) return;
+  const std::string missing = missing_values(session, *ready_op);
+  if (missing.empty()) return;
+  const Fetch& init = *scaffold.init_op();
+  throw RuntimeError(fmt::format(
+      "Init operations did not make model {}.  Init op: {}, init fn: {}, error: Variables not "
+      "initialized: {}",
+      what, init.operation() ? init.operation().name() : "a tensor",
+      scaffold.init_fn() ? "given" : "None", missing));
 }
 
 bool is_same_fetch(const Fetch& a, const Fetch& b) {
@@ -70,14 +124,16 @@ bool is_same_fetch(const Fetch& a, const Fetch& b) {
 class MonitoredSessionState {
  public:
   explicit MonitoredSessionState(MonitoredTrainingSessionOptions options)
-      : hooks_(begin_hooks(all_hooks(options))),
+      : hooks_(begin_hooks(options)),
         counter_(checked_global_step(options)),
         stop_grace_period_secs_(options.stop_grace_period_secs),
-        init_(options.init_op ? *options.init_op : initializers()),
+        init_(init_op_of(options)),
         session_(options.config) {
-    session_.run(init_);
-    if (options.checkpoint_dir && !options.checkpoint_dir.resumed_from().empty()) {
-      options.checkpoint_dir.restore(session_, options.input_files);
+    if (options.scaffold) {
+      initialize_by(*options.scaffold, options);
+    } else {
+      session_.run(init_);
+      restore(options);
     }
     read_step();
     if (!get_collection<QueueRunner>(GraphKeys::QUEUE_RUNNERS).empty()) {
@@ -141,6 +197,25 @@ class MonitoredSessionState {
   std::int64_t global_step() const { return step_; }
 
  private:
+  /// Returns whether there was a checkpoint to resume from.
+  bool restore(MonitoredTrainingSessionOptions& options) {
+    if (!options.checkpoint_dir || options.checkpoint_dir.resumed_from().empty()) return false;
+    options.checkpoint_dir.restore(session_, options.input_files);
+    return true;
+  }
+
+  void initialize_by(Scaffold& scaffold, MonitoredTrainingSessionOptions& options) {
+    if (!restore(options)) {
+      session_.run(std::vector<Fetch>{init_}, scaffold.init_feed_dict());
+      if (scaffold.init_fn()) scaffold.init_fn()(scaffold, session_);
+    }
+    require_ready(session_, scaffold.ready_for_local_init_op(), "ready for local_init", scaffold);
+    if (scaffold.local_init_op()) {
+      session_.run(std::vector<Fetch>{*scaffold.local_init_op()}, scaffold.local_init_feed_dict());
+    }
+    require_ready(session_, scaffold.ready_op(), "ready", scaffold);
+  }
+
   void read_step() { step_ = counter_ ? train::global_step(session_, *counter_) : runs_; }
 
   /// Returns whether a thread or another user of the coordinator reported an error.
@@ -187,7 +262,7 @@ class MonitoredSessionState {
   Hooks hooks_;
   std::optional<Variable> counter_;
   double stop_grace_period_secs_;
-  Operation init_;
+  Fetch init_;
   Session session_;
   Coordinator coord_;
   std::vector<Thread> threads_;

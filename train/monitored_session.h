@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "train/scaffold.h"
 #include "train/session_run_hook.h"
 #include "train/training_folder.h"
 
@@ -21,14 +22,20 @@ struct MonitoredTrainingSessionOptions {
   std::optional<double> save_checkpoint_secs{};
   std::optional<std::int64_t> save_checkpoint_steps{};
   std::vector<std::shared_ptr<CheckpointSaverListener>> saver_listeners{};
-  std::int64_t save_summaries_steps = 100;  ///< 0 for no summaries
+  /// Steps or seconds between summaries: 100 steps if neither is given; 0 steps for no summaries.
+  std::optional<std::int64_t> save_summaries_steps{};
+  std::optional<double> save_summaries_secs{};
   std::int64_t log_step_count_steps = 100;  ///< 0 for no messages about steps per second
   ConfigProto config{};
   double stop_grace_period_secs = 120;
-  /// From TensorFlow's Scaffold. By default the initializers of all variables, and a Saver of the
-  /// variables and the input positions.
+  /// Without a scaffold: by default the initializers of all variables, and a Saver of the variables
+  /// and the input positions.
   std::optional<Operation> init_op{};
   std::optional<Saver> saver{};
+  /// How to initialize and save the graph; finalized first. As in TensorFlow, what a checkpoint
+  /// restores is then not initialized before.
+  std::optional<Scaffold> scaffold{};
+  std::string summary_dir{};  ///< folder for summaries; checkpoint_dir if empty
   /// The variable that counts the steps; by default the graph's global step.
   std::optional<Variable> global_step{};
   /// The files that the input reads. If a checkpoint's position is in another one, the input starts
@@ -50,8 +57,9 @@ struct MonitoredTrainingSessionOptions {
 /// rejected by NanTensorHook are not saved. If `stop`, which `with` calls, was not called, the
 /// destructor ends the threads but does not call `end` of the hooks. Not thread-safe.
 ///
-/// errors   those of TrainingFolder, Session and Saver; ValueError: an option out of range;
-///          RuntimeError: a checkpoint_dir without a global step; DataLossError: a damaged
+/// errors   those of TrainingFolder, Session, Saver and Scaffold; ValueError: an option out of
+///          range, or init_op or saver besides a scaffold; RuntimeError: a checkpoint_dir without a
+///          global step, a scaffold that leaves variables without values; DataLossError: a damaged
 ///          checkpoint, or input that has changed since
 class MonitoredTrainingSession : public RunOverloads<MonitoredTrainingSession> {
  public:

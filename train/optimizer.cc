@@ -9,6 +9,7 @@
 #include "autodiff/why_none.h"
 #include "core/graph/log.h"
 #include "core/graph/scopes.h"
+#include "ops/array/cast.h"
 #include "ops/control/group.h"
 #include "ops/control/tuple.h"
 #include "ops/variables/assign.h"
@@ -237,20 +238,28 @@ Operation Optimizer::finish(const std::vector<Operation>& updates, const std::st
 }
 
 Variable Optimizer::slot(const Variable& variable, const std::string& slot_name,
-                         Initializer initializer, Site site) {
+                         Initializer initializer, Site site, const std::string& op_name) {
   auto& slots = slots_[slot_name];
   const Key key{variable.graph().uid(), variable.name()};
   const auto existing = slots.find(key);
   if (existing != slots.end()) return existing->second;
   const SlotReuse reuse = strict_slots_ ? SlotReuse::strict : SlotReuse::find_or_create;
-  const Variable made = create_slot(variable.op(), name_, initializer, variable.shape(),
-                                    variable.dtype(), true, reuse, site);
+  const Variable made = create_slot(variable.op(), op_name.empty() ? name_ : op_name, initializer,
+                                    variable.shape(), variable.dtype(), true, reuse, site);
   slots.emplace(key, made);
   return made;
 }
 
-Variable Optimizer::zeros_slot(const Variable& variable, const std::string& slot_name, Site site) {
-  return slot(variable, slot_name, zeros_initializer(), site);
+Variable Optimizer::zeros_slot(const Variable& variable, const std::string& slot_name, Site site,
+                               const std::string& op_name) {
+  return slot(variable, slot_name, zeros_initializer(), site, op_name);
+}
+
+std::vector<Tensor> Optimizer::cast_all(const std::vector<Tensor>& tensors, DType dtype,
+                                        Site site) {
+  std::vector<Tensor> made;
+  for (const Tensor& tensor : tensors) made.push_back(cast(tensor, dtype, {}, site));
+  return made;
 }
 
 Variable Optimizer::non_slot_variable(const std::string& name, const Operand& initial_value,

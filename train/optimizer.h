@@ -105,13 +105,16 @@ class Optimizer {
                            Site site);
 
   /// Creates or finds a slot that is colocated with `variable` and named after it and the
-  /// optimizer.
+  /// optimizer, or after `op_name` if that is not empty.
   Variable slot(const Variable& variable, const std::string& slot_name, Initializer initializer,
-                Site site);
-  Variable zeros_slot(const Variable& variable, const std::string& slot_name, Site site);
+                Site site, const std::string& op_name = "");
+  Variable zeros_slot(const Variable& variable, const std::string& slot_name, Site site,
+                      const std::string& op_name = "");
   /// Creates or finds a variable that belongs only to the optimizer, colocated with `beside`.
   Variable non_slot_variable(const std::string& name, const Operand& initial_value,
                              const Variable& beside, Site site);
+  /// Casts hyperparameters to a variable's dtype, in their order.
+  static std::vector<Tensor> cast_all(const std::vector<Tensor>& tensors, DType dtype, Site site);
   bool use_locking() const { return use_locking_; }
 
  private:

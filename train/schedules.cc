@@ -12,6 +12,7 @@
 #include "ops/array/view.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
+#include "ops/random/random_ops.h"
 
 namespace towerflow::train {
 namespace {
@@ -39,6 +40,41 @@ Decay decay_of(Graph& graph, const Operand& learning_rate, const Operand& global
   const Tensor now = cast(global_step, initial.dtype(), {}, site);
   const Tensor periods = Operand(now, site) / steps;
   return {initial, rate, staircase ? floor(periods, {}, site) : periods};
+}
+
+/// Returns (1 + cos(pi * 2 * num_periods * fraction)) / 2.
+Tensor periodic_cosine(const Tensor& num_periods, const Tensor& fraction, Site site) {
+  const Tensor twice = Operand(2.0, site) * num_periods;
+  const Tensor periods = Operand(twice, site) * fraction;
+  const Tensor angle = Operand(constant(std::numbers::pi, {}, site), site) * periods;
+  const Tensor raised = Operand(1.0, site) + cos(angle, {}, site);
+  return Operand(0.5, site) * raised;
+}
+
+Tensor power_operator(const Tensor& x, const Tensor& y, Site site) {
+  return pow(x, y, {.name = "pow"}, site);
+}
+
+/// The period that a step is in, counted from 0, and how much of it has passed, from 0 to 1.
+struct Period {
+  Tensor number, passed;
+};
+
+/// Returns the period for a factor of 1.
+Period period_of_equal_lengths(const Tensor& fraction, Site site) {
+  const Tensor number = floor(fraction, {}, site);
+  return {number, Operand(fraction, site) - number};
+}
+
+/// Returns the period for another factor: the periods before number i take a sum of i powers.
+Period period_of_growing_lengths(const Tensor& fraction, const Tensor& factor, Site site) {
+  const Tensor rest = Operand(1.0, site) - factor;
+  const Tensor scaled = Operand(fraction, site) * rest;
+  const Tensor reached = log(Operand(1.0, site) - scaled, {}, site);
+  const Tensor number = floor(Operand(reached, site) / log(factor, {}, site), {}, site);
+  const Tensor length = power_operator(factor, number, site);
+  const Tensor before = (Operand(1.0, site) - length) / rest;
+  return {number, (Operand(fraction, site) - before) / length};
 }
 
 std::vector<Tensor> as_tensors(Graph& graph, const OperandList& list) {
@@ -140,6 +176,90 @@ Tensor cosine_decay(const Operand& learning_rate, const Operand& global_step,
   const Tensor wave = Operand(0.5, site) * raised;
   const Tensor shrunk = Operand(1.0 - options.alpha, site) * wave;
   return multiply(initial, Operand(shrunk, site) + options.alpha, {}, site);
+}
+
+Tensor cosine_decay_restarts(const Operand& learning_rate, const Operand& global_step,
+                             const Operand& first_decay_steps, CosineDecayRestartsOptions options,
+                             Site site) {
+  Graph& graph = graph_of(learning_rate, global_step);
+  const NameScope scope(graph, name_or_default(options.name, "SGDRDecay"), site);
+  const Tensor initial = convert_learning_rate(graph, learning_rate);
+  const DType dtype = initial.dtype();
+  const Tensor first_steps = cast(first_decay_steps, dtype, {}, site);
+  const Tensor alpha = cast(options.alpha, dtype, {}, site);
+  const Tensor growth = cast(options.t_mul, dtype, {}, site);
+  const Tensor decay = cast(options.m_mul, dtype, {}, site);
+  const Tensor now = cast(global_step, dtype, {}, site);
+  const Tensor fraction = Operand(now, site) / first_steps;
+  const Tensor equal_lengths = equal(growth, 1.0, {}, site);
+  Period period;
+  {
+    const NameScope choice(graph, "cond", site);
+    const Period same = period_of_equal_lengths(fraction, site);
+    const Period growing = period_of_growing_lengths(fraction, growth, site);
+    period.number = where_v2(equal_lengths, same.number, growing.number, {}, site);
+    period.passed = where_v2(equal_lengths, same.passed, growing.passed, {}, site);
+  }
+  const Tensor height = power_operator(decay, period.number, site);
+  const Tensor half = Operand(0.5, site) * height;
+  const Tensor angle = Operand(constant(std::numbers::pi, {}, site), site) * period.passed;
+  const Tensor raised = Operand(1.0, site) + cos(angle, {}, site);
+  const Tensor wave = Operand(half, site) * raised;
+  const Tensor range = Operand(1, site) - alpha;
+  const Tensor shrunk = Operand(range, site) * wave;
+  const Tensor decayed_by = Operand(shrunk, site) + alpha;
+  return multiply(initial, decayed_by, {.name = scope.name()}, site);
+}
+
+Tensor linear_cosine_decay(const Operand& learning_rate, const Operand& global_step,
+                           const Operand& decay_steps, LinearCosineDecayOptions options,
+                           Site site) {
+  Graph& graph = graph_of(learning_rate, global_step);
+  const NameScope scope(graph, name_or_default(options.name, "LinearCosineDecay"), site);
+  const Tensor initial = convert_learning_rate(graph, learning_rate);
+  const DType dtype = initial.dtype();
+  const Tensor steps = cast(decay_steps, dtype, {}, site);
+  const Tensor num_periods = cast(options.num_periods, dtype, {}, site);
+  const Tensor alpha = cast(options.alpha, dtype, {}, site);
+  const Tensor beta = cast(options.beta, dtype, {}, site);
+  const Tensor now = minimum(cast(global_step, dtype, {}, site), steps, {}, site);
+  const Tensor left = Operand(steps, site) - now;
+  const Tensor linear = Operand(left, site) / steps;
+  const Tensor fraction = Operand(now, site) / steps;
+  const Tensor wave = periodic_cosine(num_periods, fraction, site);
+  const Tensor raised = Operand(alpha, site) + linear;
+  const Tensor product = Operand(raised, site) * wave;
+  const Tensor decayed_by = Operand(product, site) + beta;
+  return multiply(initial, decayed_by, {.name = scope.name()}, site);
+}
+
+Tensor noisy_linear_cosine_decay(const Operand& learning_rate, const Operand& global_step,
+                                 const Operand& decay_steps, NoisyLinearCosineDecayOptions options,
+                                 Site site) {
+  Graph& graph = graph_of(learning_rate, global_step);
+  const NameScope scope(graph, name_or_default(options.name, "NoisyLinearCosineDecay"), site);
+  const Tensor initial = convert_learning_rate(graph, learning_rate);
+  const DType dtype = initial.dtype();
+  const Tensor steps = cast(decay_steps, dtype, {}, site);
+  const Tensor initial_variance = cast(options.initial_variance, dtype, {}, site);
+  const Tensor variance_decay = cast(options.variance_decay, dtype, {}, site);
+  const Tensor num_periods = cast(options.num_periods, dtype, {}, site);
+  const Tensor alpha = cast(options.alpha, dtype, {}, site);
+  const Tensor beta = cast(options.beta, dtype, {}, site);
+  const Tensor now = minimum(cast(global_step, dtype, {}, site), steps, {}, site);
+  const Tensor left = Operand(steps, site) - now;
+  const Tensor linear = Operand(left, site) / steps;
+  const Tensor counted = Operand(1.0, site) + now;
+  const Tensor variance = Operand(initial_variance, site) / pow(counted, variance_decay, {}, site);
+  const Tensor deviation = sqrt(variance, {}, site);
+  const Tensor noise = random_normal(linear.shape(), {.stddev = deviation}, site);
+  const Tensor noisy = Operand(linear, site) + noise;
+  const Tensor fraction = Operand(now, site) / steps;
+  const Tensor wave = periodic_cosine(num_periods, fraction, site);
+  const Tensor raised = Operand(alpha, site) + noisy;
+  const Tensor product = Operand(raised, site) * wave;
+  const Tensor decayed_by = Operand(product, site) + beta;
+  return multiply(initial, decayed_by, {.name = scope.name()}, site);
 }
 
 Tensor piecewise_constant(const Operand& x, const OperandList& boundaries,

@@ -58,6 +58,50 @@ Tensor cosine_decay(const Operand& learning_rate, const Operand& global_step,
                     const Operand& decay_steps, CosineDecayOptions options = {},
                     Site site = Site::current());
 
+struct CosineDecayRestartsOptions {
+  Operand t_mul = 2.0;  ///< factor by which each period is longer than the one before
+  Operand m_mul = 1.0;  ///< factor by which each period begins lower than the one before
+  Operand alpha = 0.0;  ///< lowest value, as a fraction of learning_rate
+  std::string name{};
+};
+
+/// Cosine decay that starts again after first_decay_steps, then after t_mul times as many, and so
+/// on (Loshchilov and Hutter 2016). TensorFlow chooses the formula for t_mul by a `cond`, this
+/// function by `where`.
+Tensor cosine_decay_restarts(const Operand& learning_rate, const Operand& global_step,
+                             const Operand& first_decay_steps,
+                             CosineDecayRestartsOptions options = {}, Site site = Site::current());
+
+struct LinearCosineDecayOptions {
+  Operand num_periods = 0.5;  ///< number of periods of the cosine
+  Operand alpha = 0.0;        ///< added to the linear part
+  Operand beta = 0.001;       ///< added to the product
+  std::string name{};
+};
+
+/// With x = global_step / decay_steps, at most 1:
+/// learning_rate * ((alpha + 1 - x) * (1 + cos(2 pi num_periods x)) / 2 + beta)
+Tensor linear_cosine_decay(const Operand& learning_rate, const Operand& global_step,
+                           const Operand& decay_steps, LinearCosineDecayOptions options = {},
+                           Site site = Site::current());
+
+struct NoisyLinearCosineDecayOptions {
+  Operand initial_variance = 1.0;
+  Operand variance_decay = 0.55;
+  Operand num_periods = 0.5;  ///< number of periods of the cosine
+  Operand alpha = 0.0;        ///< added to the linear part
+  Operand beta = 0.001;       ///< added to the product
+  std::string name{};
+};
+
+/// As linear_cosine_decay, with normal noise of variance
+/// initial_variance / (1 + global_step) ^ variance_decay in the linear part. The noise is float32,
+/// so learning_rate must be too.
+Tensor noisy_linear_cosine_decay(const Operand& learning_rate, const Operand& global_step,
+                                 const Operand& decay_steps,
+                                 NoisyLinearCosineDecayOptions options = {},
+                                 Site site = Site::current());
+
 struct PiecewiseConstantOptions {
   std::string name{};
 };

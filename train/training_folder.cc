@@ -111,6 +111,8 @@ void TrainingFolder::use(std::optional<Saver> saver) {
   }
 }
 
+const std::optional<Saver>& TrainingFolder::saver() const { return state_->saver; }
+
 void TrainingFolder::restore(Session& session, std::span<const std::string> input_files) {
   const std::string& checkpoint = state_->checkpoint = state_->resumed_from;
   const TensorBundleReader reader(checkpoint);

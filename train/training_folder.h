@@ -51,6 +51,8 @@ class TrainingFolder {
   /// global variables of the default graph and its input positions. Calls after the first do
   /// nothing.
   void use(std::optional<Saver> saver = std::nullopt);
+  /// Returns the Saver that `use` has set.
+  const std::optional<Saver>& saver() const;
   /// Restores variables and input positions from `resumed_from`. If that checkpoint lacks the
   /// position of a queue, or has positions in files other than `input_files` (unless that is
   /// empty), restores only the variables and logs a warning that the input starts over.

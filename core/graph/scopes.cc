@@ -115,6 +115,7 @@ DeviceScope device(std::nullopt_t, Site site) {
 }
 
 DeviceScope device(DeviceFunction function, Site site) {
+  if (!function) return device(std::nullopt, site);
   return DeviceScope(get_default_graph(), std::move(function), site);
 }
 

@@ -5,6 +5,7 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
+#include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/stack.h"
 #include "ops/array/view.h"
@@ -96,6 +97,24 @@ std::vector<OptionalGradient> tile_gradient(const Operation& op,
   return {reduce_sum(apart, axes, {}, site), std::nullopt};
 }
 
+/// Sets the sizes that follow from multiples of which only some are known, as in a stack of numbers
+/// and tensors.
+Tensor with_known_sizes(Tensor tiled, Site site) {
+  const Shape& input = tiled.op().input(0).shape();
+  if (!input.has_rank() || tiled.shape().fully_known()) return tiled;
+  const Shape multiples = constant_value_as_shape(tiled.op().input(1));
+  if (!multiples.has_rank() || multiples.rank() != input.rank()) return tiled;
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < input.rank(); ++i) {
+    std::int64_t size = 0;
+    const bool known = input[i].known() && multiples[i].known() &&
+                       !__builtin_mul_overflow(input.size(i), multiples.size(i), &size);
+    dims.push_back(known ? Dim(size) : Dim(std::nullopt));
+  }
+  tiled.set_shape(Shape(std::move(dims)), site);
+  return tiled;
+}
+
 }  // namespace
 
 static void register_tile_ops(OpRegistry& registry) {
@@ -113,10 +132,11 @@ static void register_tile_kernels(KernelTable& table) {
 OpFamily tile_family() { return {.ops = register_tile_ops, .kernels = register_tile_kernels}; }
 
 Tensor tile(const Operand& input, const Operand& multiples, TileOptions options, Site site) {
-  return OpBuilder("Tile", options.name, site, {&input, &multiples})
-      .input(input, "input")
-      .index_input(multiples, "multiples")
-      .output();
+  const Tensor tiled = OpBuilder("Tile", options.name, site, {&input, &multiples})
+                           .input(input, "input")
+                           .index_input(multiples, "multiples")
+                           .output();
+  return with_known_sizes(tiled, site);
 }
 
 }  // namespace towerflow

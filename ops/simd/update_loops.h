@@ -37,10 +37,13 @@ struct UpdateLoopsOf : UpdateLoopOf<Rules>... {
 };
 
 /// One loop for each rule of ops/update_rules.h.
-using UpdateLoops = UpdateLoopsOf<AddRule<float>, SubtractRule<float>, MovingAverageRule<float>,
-                                  GradientDescentRule<float>, MomentumRule<float>,
-                                  NesterovRule<float>, AdamRule<float>, AdagradRule<float>,
-                                  RmsPropRule<float>, CenteredRmsPropRule<float>>;
+using UpdateLoops =
+    UpdateLoopsOf<AddRule<float>, SubtractRule<float>, MovingAverageRule<float>,
+                  GradientDescentRule<float>, MomentumRule<float>, NesterovRule<float>,
+                  AdamRule<float>, AdagradRule<float>, RmsPropRule<float>,
+                  CenteredRmsPropRule<float>, AdadeltaRule<float>, AdagradDualAveragingRule<float>,
+                  FtrlRule<float>, FtrlShrinkageRule<float>, ProximalGradientDescentRule<float>,
+                  ProximalAdagradRule<float>>;
 
 /// Computes only the sum of the gradients, as an update would see it. `out` may be one of them.
 using GradientSumLoop = void (*)(const GradientSum& gradient, float* out, std::int64_t n);

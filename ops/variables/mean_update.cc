@@ -89,6 +89,12 @@ constexpr FusedUpdate kUpdates[] = {
     fused<AdagradRule>("Adagrad"),
     fused<RmsPropRule>("RMSProp"),
     fused<CenteredRmsPropRule>("CenteredRMSProp"),
+    fused<AdadeltaRule>("Adadelta"),
+    fused<AdagradDualAveragingRule>("AdagradDA"),
+    fused<FtrlRule>("Ftrl"),
+    fused<FtrlShrinkageRule>("FtrlV2"),
+    fused<ProximalGradientDescentRule>("ProximalGradientDescent"),
+    fused<ProximalAdagradRule>("ProximalAdagrad"),
 };
 
 void mean_update_shape(InferenceContext& context) {

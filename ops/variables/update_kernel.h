@@ -36,6 +36,12 @@ Rule rule_of(UpdateInputs layout, const void* const* inputs) {
   std::array<T, Rule::kScalars> scalars;
   for (std::size_t i = 0; i < Rule::kScalars; ++i) {
     const std::size_t at = 1 + Rule::kSlots + i + (i < Rule::kScalarsBeforeGradient ? 0 : skip);
+    if constexpr (requires { Rule::kStepScalar; }) {
+      if (i == Rule::kStepScalar) {
+        scalars[i] = static_cast<T>(*static_cast<const std::int64_t*>(inputs[at]));
+        continue;
+      }
+    }
     scalars[i] = *static_cast<const T*>(inputs[at]);
   }
   return Rule(scalars.data());

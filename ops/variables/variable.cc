@@ -40,7 +40,7 @@ Tensor concat_partitions(const PartitionedParts& whole, Site site) {
 
 Variable variable_of(VariableRecord record) {
   Variable variable;
-  variable.record_ = std::make_shared<const VariableRecord>(std::move(record));
+  variable.record_ = std::make_shared<VariableRecord>(std::move(record));
   return variable;
 }
 
@@ -52,6 +52,12 @@ Variable partitioned_variable(PartitionedParts parts, Site site) {
   Variable variable;
   variable.record_ = std::move(record);
   return variable;
+}
+
+void replace_initializer(const Variable& variable, const Operation& initializer,
+                         const Tensor& initial_value) {
+  variable.record_->initializer = initializer;
+  variable.record_->initial_value = initial_value;
 }
 
 Operand::Operand(const Variable& variable, Site site)

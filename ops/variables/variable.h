@@ -73,6 +73,9 @@ std::optional<VariableHome> colocated_home(Graph& graph);
 Variable variable_of(VariableRecord record);
 /// Returns a handle of a partitioned variable.
 Variable partitioned_variable(PartitionedParts parts, Site site);
+/// Replaces the operation and the value that all handles of a variable start from.
+void replace_initializer(const Variable& variable, const Operation& initializer,
+                         const Tensor& initial_value);
 
 }  // namespace towerflow
 
@@ -176,10 +179,12 @@ class Variable {
                                            const VariableOptions& options, Site site);
   friend Variable towerflow::variable_of(VariableRecord record);
   friend Variable towerflow::partitioned_variable(PartitionedParts parts, Site site);
+  friend void towerflow::replace_initializer(const Variable& variable, const Operation& initializer,
+                                             const Tensor& initial_value);
   const VariableRecord& record() const;
   const VariableRecord& unpartitioned_record() const;  ///< throws for a partitioned variable
 
-  std::shared_ptr<const VariableRecord> record_;
+  std::shared_ptr<VariableRecord> record_;
 };
 
 inline std::string collection_name(const Variable& variable) { return variable.name(); }

@@ -76,11 +76,9 @@ Comparison::Comparison(const Json& program) : program_(program) {
     const Json args = call.value("args", Json::object());
     const bool named = args.contains("name") && args["name"].is_string();
     if (op == "gradients" && named) gradients_.insert(args["name"]);
-    if (op == "GradientDescentOptimizer") optimizers_.insert("GradientDescent");
-    if (op == "MomentumOptimizer") optimizers_.insert("Momentum");
-    if (op == "AdamOptimizer") optimizers_.insert("Adam");
-    if (op == "RMSPropOptimizer") optimizers_.insert("RMSProp");
-    if (op == "AdagradOptimizer") optimizers_.insert("Adagrad");
+    if (op.ends_with("Optimizer")) {  // its name is that of the class, without the suffix
+      optimizers_.insert(op.substr(0, op.size() - std::string_view("Optimizer").size()));
+    }
     const bool applies = op == "apply_gradients" || op == "minimize" || op.ends_with("Optimizer");
     if (applies && named) optimizers_.insert(args["name"]);
     for (const Json& node : call.value("expect", Json::object()).value("nodes", Json::array())) {

@@ -70,6 +70,8 @@ TEST_CASE("settings") { check_file("settings"); }
 TEST_CASE("gradients_options") { check_file("gradients_options"); }
 TEST_CASE("training") { check_file("training"); }
 TEST_CASE("adaptive") { check_file("adaptive"); }
+TEST_CASE("more_optimizers") { check_file("more_optimizers"); }
+TEST_CASE("metrics") { check_file("metrics"); }
 TEST_CASE("absent") { check_file("absent"); }
 TEST_CASE("clipping") { check_file("clipping"); }
 TEST_CASE("averages") { check_file("averages"); }

@@ -14,6 +14,7 @@ HandlerTable make_table() {
   add_nn_handlers(table);
   add_layer_handlers(table);
   add_loss_handlers(table);
+  add_metric_handlers(table);
   add_random_handlers(table);
   add_input_handlers(table);
   add_gradient_handlers(table);

@@ -36,6 +36,7 @@ void add_math_handlers(HandlerTable& table);
 void add_nn_handlers(HandlerTable& table);
 void add_layer_handlers(HandlerTable& table);
 void add_loss_handlers(HandlerTable& table);
+void add_metric_handlers(HandlerTable& table);
 void add_random_handlers(HandlerTable& table);
 void add_input_handlers(HandlerTable& table);
 void add_gradient_handlers(HandlerTable& table);

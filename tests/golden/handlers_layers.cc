@@ -121,6 +121,36 @@ void add_layer_handlers(HandlerTable& table) {
                                args.operand("decay_steps"),
                                {.alpha = args.number("alpha", 0.0), .name = args.text("name")});
   };
+  table["cosine_decay_restarts"] = [](Interpreter&, const Args& args) -> Value {
+    train::CosineDecayRestartsOptions options;
+    if (args.has("t_mul")) options.t_mul = args.operand("t_mul");
+    if (args.has("m_mul")) options.m_mul = args.operand("m_mul");
+    if (args.has("alpha")) options.alpha = args.operand("alpha");
+    options.name = args.text("name");
+    return train::cosine_decay_restarts(args.operand("learning_rate"), args.operand("global_step"),
+                                        args.operand("first_decay_steps"), options);
+  };
+  table["linear_cosine_decay"] = [](Interpreter&, const Args& args) -> Value {
+    train::LinearCosineDecayOptions options;
+    if (args.has("num_periods")) options.num_periods = args.operand("num_periods");
+    if (args.has("alpha")) options.alpha = args.operand("alpha");
+    if (args.has("beta")) options.beta = args.operand("beta");
+    options.name = args.text("name");
+    return train::linear_cosine_decay(args.operand("learning_rate"), args.operand("global_step"),
+                                      args.operand("decay_steps"), options);
+  };
+  table["noisy_linear_cosine_decay"] = [](Interpreter&, const Args& args) -> Value {
+    train::NoisyLinearCosineDecayOptions options;
+    if (args.has("initial_variance")) options.initial_variance = args.operand("initial_variance");
+    if (args.has("variance_decay")) options.variance_decay = args.operand("variance_decay");
+    if (args.has("num_periods")) options.num_periods = args.operand("num_periods");
+    if (args.has("alpha")) options.alpha = args.operand("alpha");
+    if (args.has("beta")) options.beta = args.operand("beta");
+    options.name = args.text("name");
+    return train::noisy_linear_cosine_decay(args.operand("learning_rate"),
+                                            args.operand("global_step"),
+                                            args.operand("decay_steps"), options);
+  };
   table["plain_object"] = [](Interpreter&, const Args&) -> Value {
     return Object{"Plain", std::any()};
   };

@@ -3,6 +3,7 @@
 #include "train/adaptive_optimizers.h"
 #include "train/global_step.h"
 #include "train/optimizer.h"
+#include "train/regularized_optimizers.h"
 
 namespace towerflow::golden {
 namespace {
@@ -107,6 +108,75 @@ Value adagrad(Interpreter&, const Args& args) {
   return Object{"AdagradOptimizer", optimizer};
 }
 
+Value adadelta(Interpreter&, const Args& args) {
+  train::AdadeltaOptions options;
+  options.use_locking = args.flag("use_locking");
+  options.name = args.text("name", "Adadelta");
+  if (args.has("rho")) options.rho = args.operand("rho");
+  if (args.has("epsilon")) options.epsilon = args.operand("epsilon");
+  const Operand rate = args.has("learning_rate") ? args.operand("learning_rate") : Operand(0.001);
+  const OptimizerPointer optimizer = std::make_shared<train::AdadeltaOptimizer>(rate, options);
+  return Object{"AdadeltaOptimizer", optimizer};
+}
+
+void set_penalty(const Args& args, const char* name, Operand& penalty) {
+  if (args.has(name)) penalty = args.operand(name);
+}
+void set_penalty(const Args& args, const char* name, double& penalty) {
+  penalty = args.number(name, 0.0);
+}
+
+/// Sets the penalties, the lock and the name in the options of an optimizer.
+template <class Options>
+void set_penalties(const Args& args, const char* name, Options& options) {
+  options.use_locking = args.flag("use_locking");
+  options.name = args.text("name", name);
+  set_penalty(args, "l1_regularization_strength", options.l1_regularization_strength);
+  set_penalty(args, "l2_regularization_strength", options.l2_regularization_strength);
+}
+
+Value adagrad_da(Interpreter&, const Args& args) {
+  train::AdagradDAOptions options;
+  set_penalties(args, "AdagradDA", options);
+  options.initial_gradient_squared_accumulator_value =
+      args.number("initial_gradient_squared_accumulator_value", 0.1);
+  const OptimizerPointer optimizer = std::make_shared<train::AdagradDAOptimizer>(
+      args.operand("learning_rate"), args.operand("global_step"), options);
+  return Object{"AdagradDAOptimizer", optimizer};
+}
+
+Value ftrl(Interpreter&, const Args& args) {
+  train::FtrlOptions options;
+  set_penalties(args, "Ftrl", options);
+  options.learning_rate_power = args.number("learning_rate_power", -0.5);
+  options.initial_accumulator_value = args.number("initial_accumulator_value", 0.1);
+  options.accum_name = args.text("accum_name");
+  options.linear_name = args.text("linear_name");
+  options.l2_shrinkage_regularization_strength =
+      args.number("l2_shrinkage_regularization_strength", 0.0);
+  options.beta = args.number("beta", 0.0);
+  const OptimizerPointer optimizer =
+      std::make_shared<train::FtrlOptimizer>(args.operand("learning_rate"), options);
+  return Object{"FtrlOptimizer", optimizer};
+}
+
+Value proximal_adagrad(Interpreter&, const Args& args) {
+  train::ProximalAdagradOptions options;
+  set_penalties(args, "ProximalAdagrad", options);
+  options.initial_accumulator_value = args.number("initial_accumulator_value", 0.1);
+  const OptimizerPointer optimizer =
+      std::make_shared<train::ProximalAdagradOptimizer>(args.operand("learning_rate"), options);
+  return Object{"ProximalAdagradOptimizer", optimizer};
+}
+
+Value proximal_gradient_descent(Interpreter&, const Args& args) {
+  train::ProximalGradientDescentOptions options;
+  set_penalties(args, "ProximalGradientDescent", options);
+  const OptimizerPointer optimizer = std::make_shared<train::ProximalGradientDescentOptimizer>(
+      args.operand("learning_rate"), options);
+  return Object{"ProximalGradientDescentOptimizer", optimizer};
+}
+
 /// Makes an optimizer that refuses scopes with reuse for its slots, as TensorFlow does.
 template <Value (*kMake)(Interpreter&, const Args&)>
 Value with_strict_slots(Interpreter& interpreter, const Args& args) {
@@ -123,6 +193,11 @@ void add_train_handlers(HandlerTable& table) {
   table["AdamOptimizer"] = with_strict_slots<adam>;
   table["RMSPropOptimizer"] = with_strict_slots<rms_prop>;
   table["AdagradOptimizer"] = with_strict_slots<adagrad>;
+  table["AdadeltaOptimizer"] = with_strict_slots<adadelta>;
+  table["AdagradDAOptimizer"] = with_strict_slots<adagrad_da>;
+  table["FtrlOptimizer"] = with_strict_slots<ftrl>;
+  table["ProximalAdagradOptimizer"] = with_strict_slots<proximal_adagrad>;
+  table["ProximalGradientDescentOptimizer"] = with_strict_slots<proximal_gradient_descent>;
   table["compute_gradients"] = compute_gradients;
   table["apply_gradients"] = apply_gradients;
   table["minimize"] = minimize;

@@ -42,6 +42,7 @@ SHORTER = {
     "split": ("given.x, 2", ".., 0"),
     "stack": ("{given.x, given.x}", ".., 0"),
     "strided_slice": ("given.x, {0, 0}, {1, 2}", ".., ones_like({0, 0})"),
+    "train::AdadeltaOptimizer": ("", "0.001"),
     "train::AdamOptimizer": ("", "0.001"),
     "train::ExponentialMovingAverage": ("0.5", ".., std::nullopt"),
     "train::Saver": ("", "global_variables()"),
@@ -110,6 +111,7 @@ VALUES = {
     "regularizer": "[](const Tensor& x) { return reduce_sum(x); }",
     "reuse": "AUTO_REUSE",
     "reverse": "true",
+    "rho": "0.5",
     "save_relative_paths": "true",
     "shrink_axis_mask": "1",
     "sorted": "false",
@@ -127,7 +129,8 @@ SAME_AS_PARAMETER = ("PlaceholderOptions::shape", "ReduceOptions::axis",
 # Other members that must be given too: a variable without a shape needs an initial value.
 REQUIRED_WITH = {"GetVariableOptions": "initializer"}
 # Calls that make the arguments of an object visible in the graph.
-EFFECT_CALLS = {"train::AdamOptimizer": ".minimize(reduce_sum(given.weight))",
+EFFECT_CALLS = {"train::AdadeltaOptimizer": ".minimize(reduce_sum(given.weight))",
+         "train::AdamOptimizer": ".minimize(reduce_sum(given.weight))",
          "train::ExponentialMovingAverage": ".apply({given.weight, given.x})"}
 
 

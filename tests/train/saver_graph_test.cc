@@ -1,26 +1,9 @@
 // Compares the nodes that a Saver adds with TensorFlow's in golden/saver_nodes.txt.
-#include <fmt/format.h>
-
-#include <algorithm>
-
+#include "tests/train/golden_nodes.h"
 #include "tests/train/saver_support.h"
 
 using namespace towerflow;
 using namespace towerflow::testing;
-
-namespace {
-
-/// Returns `name|type|inputs|control inputs, sorted|requested device`, as in make_golden.py.
-std::string line(const Operation& op) {
-  std::vector<std::string> inputs, control;
-  for (const Tensor& input : op.inputs()) inputs.push_back(input.name());
-  for (const Operation& other : op.control_inputs()) control.push_back(other.name());
-  std::sort(control.begin(), control.end());
-  return fmt::format("{}|{}|{}|{}|{}\n", op.name(), op.type(), fmt::join(inputs, ","),
-                     fmt::join(control, ","), op.device());
-}
-
-}  // namespace
 
 TEST_CASE("a Saver's nodes are TensorFlow's: names, order, inputs, control inputs, devices") {
   Graph graph;
@@ -55,9 +38,7 @@ TEST_CASE("a Saver's nodes are TensorFlow's: names, order, inputs, control input
   const train::Saver last({.var_list = std::vector<Variable>{c}});
   CHECK(graph.collections().keys() == keys);
 
-  std::string nodes;
-  for (std::size_t i = before; i < graph.size(); ++i) nodes += line(graph.operation(i));
-  CHECK(nodes == read_raw("tests/train/golden/saver_nodes.txt"));
+  CHECK(node_lines(graph, before) == read_raw("tests/train/golden/saver_nodes.txt"));
 }
 
 TEST_CASE("a Saver's constants: keys sorted by bytes, no slices, the default file name") {

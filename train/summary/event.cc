@@ -29,6 +29,17 @@ void fill(proto::HistogramProto& proto, const HistogramData& histogram) {
   proto.mutable_bucket()->Add(histogram.bucket.begin(), histogram.bucket.end());
 }
 
+SummaryImage image_of(const proto::Summary::Image& proto) {
+  return {proto.height(), proto.width(), proto.colorspace(), proto.encoded_image_string()};
+}
+
+void fill(proto::Summary::Image& proto, const SummaryImage& image) {
+  proto.set_height(image.height);
+  proto.set_width(image.width);
+  proto.set_colorspace(image.colorspace);
+  proto.set_encoded_image_string(image.encoded_image_string);
+}
+
 }  // namespace
 
 double seconds_since_1970() {
@@ -42,6 +53,7 @@ std::string serialize_summary(const std::vector<SummaryValue>& values) {
     made.set_tag(value.tag);
     if (value.simple_value) made.set_simple_value(*value.simple_value);
     if (value.histo) fill(*made.mutable_histo(), *value.histo);
+    if (value.image) fill(*made.mutable_image(), *value.image);
   }
   return summary.SerializeAsString();
 }
@@ -79,6 +91,7 @@ std::vector<SummaryValue> parse_summary(std::string_view bytes) {
     SummaryValue value{proto.tag()};
     if (proto.has_simple_value()) value.simple_value = proto.simple_value();
     if (proto.has_histo()) value.histo = histogram_of(proto.histo());
+    if (proto.has_image()) value.image = image_of(proto.image());
     values.push_back(std::move(value));
     return true;
   });
@@ -116,3 +129,10 @@ Event parse_event(std::string_view bytes) {
 }
 
 }  // namespace towerflow::summary
+
+namespace towerflow::types {
+
+std::string Summary::SerializeToString() const { return summary::serialize_summary(value); }
+Summary Summary::FromString(std::string_view bytes) { return {summary::parse_summary(bytes)}; }
+
+}  // namespace towerflow::types

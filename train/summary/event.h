@@ -24,12 +24,23 @@ struct HistogramData {
   bool operator==(const HistogramData&) const = default;
 };
 
-/// One tagged value of a summary: a number, a histogram, or something else (an image, a tensor)
+/// An image that is already encoded, as a PNG for example. (tf.Summary.Image)
+struct SummaryImage {
+  int height = 0;
+  int width = 0;
+  int colorspace = 0;  ///< number of channels: 1 gray, 2 with alpha, 3 RGB, 4 RGBA
+  std::string encoded_image_string{};
+
+  bool operator==(const SummaryImage&) const = default;
+};
+
+/// One tagged value of a summary: a number, a histogram, an image, or something else (a tensor)
 /// that is not read here. (tf.Summary.Value)
 struct SummaryValue {
   std::string tag;
   std::optional<float> simple_value{};
   std::optional<HistogramData> histo{};
+  std::optional<SummaryImage> image{};
 
   bool operator==(const SummaryValue&) const = default;
 };
@@ -60,6 +71,24 @@ struct Event {
 };
 
 }  // namespace towerflow::summary::types
+
+namespace towerflow::types {
+
+/// A summary that a program fills itself, for `FileWriter::add_summary`. (tf.Summary)
+///
+///     writer.add_summary(tf::Summary{{{.tag = "accuracy", .simple_value = 0.9F}}}, step);
+struct Summary {
+  using Value = summary::types::SummaryValue;
+  using Image = summary::types::SummaryImage;
+  std::vector<Value> value{};
+
+  std::string SerializeToString() const;
+  /// Throws DataLossError for damaged bytes. Values of other kinds keep only their tag.
+  static Summary FromString(std::string_view bytes);
+  bool operator==(const Summary&) const = default;
+};
+
+}  // namespace towerflow::types
 
 namespace towerflow::summary {
 

@@ -51,6 +51,10 @@ void FileWriter::add_summary(std::string_view summary, std::optional<std::int64_
   events_->add(serialize_event(seconds_since_1970(), global_step.value_or(0), summary));
 }
 
+void FileWriter::add_summary(const Summary& summary, std::optional<std::int64_t> global_step) {
+  add_summary(std::string_view(summary.SerializeToString()), global_step);
+}
+
 void FileWriter::add_graph(const Graph& graph, std::optional<std::int64_t> global_step) {
   Event event;
   event.graph_def = serialize_graph(graph);

@@ -50,6 +50,8 @@ class FileWriter {
   void add_summary(const Array& summary, std::optional<std::int64_t> global_step = std::nullopt);
   void add_summary(std::string_view summary,
                    std::optional<std::int64_t> global_step = std::nullopt);
+  /// Adds a summary that the program has filled itself.
+  void add_summary(const Summary& summary, std::optional<std::int64_t> global_step = std::nullopt);
   /// Adds the nodes that the graph has now.
   void add_graph(const Graph& graph, std::optional<std::int64_t> global_step = std::nullopt);
   void add_session_log(const SessionLog& log,

@@ -69,6 +69,9 @@ void gradient_sum_loop(const GradientSum& sum, float* out, Index n) {
 template <class Rule, class Gradient>
 SIMD_INLINE void update_with(const Rule& given, float* const* written, const Gradient& gradient,
                              Index from, Index n) {
+  if constexpr (requires { given.faster(); }) {
+    if (given.has_faster()) return update_with(given.faster(), written, gradient, from, n);
+  }
   const Rule rule = given;
   float* variable = written[0] + from;
   if constexpr (Rule::kSlots == 0) {

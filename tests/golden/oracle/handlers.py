@@ -47,4 +47,4 @@ def method(name, receiver, method_name, parameters):
 
 from . import (  # noqa: E402,F401  they fill OPS
     handlers_averages, handlers_gradients, handlers_graph, handlers_layers, handlers_losses,
-    handlers_ops, handlers_train)
+    handlers_metrics, handlers_ops, handlers_train)

@@ -37,3 +37,10 @@ for name in ("exponential_decay", "natural_exp_decay", "inverse_time_decay"):
 plain("polynomial_decay", tf.train.polynomial_decay,
       "learning_rate global_step decay_steps end_learning_rate power cycle name")
 plain("cosine_decay", tf.train.cosine_decay, "learning_rate global_step decay_steps alpha name")
+plain("cosine_decay_restarts", tf.train.cosine_decay_restarts,
+      "learning_rate global_step first_decay_steps t_mul m_mul alpha name")
+plain("linear_cosine_decay", tf.train.linear_cosine_decay,
+      "learning_rate global_step decay_steps num_periods alpha beta name")
+plain("noisy_linear_cosine_decay", tf.train.noisy_linear_cosine_decay,
+      "learning_rate global_step decay_steps initial_variance variance_decay num_periods alpha "
+      "beta name")

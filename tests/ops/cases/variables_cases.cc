@@ -99,12 +99,52 @@ void add_assign_cases(std::vector<OpCase>& cases) {
 struct Rule {
   const char* op;
   const char* python;
-  std::function<std::unique_ptr<train::Optimizer>()> make;
+  std::function<std::unique_ptr<train::Optimizer>(DType)> make;
 };
 
 template <class O, class... Options>
 Rule rule(const char* op, const char* python, Options... options) {
-  return {op, python, [=] { return std::make_unique<O>(options...); }};
+  return {op, python, [=](DType) { return std::make_unique<O>(options...); }};
+}
+
+Rule dual_averaging() {
+  return {"AdagradDA", "tf.train.AdagradDAOptimizer(0.1, tf.constant(3, tf.int64), 0.1, 0.05, 0.2)",
+          [](DType) {
+            const Tensor step = tf::constant(3, {.dtype = DType::int64});
+            return std::make_unique<train::AdagradDAOptimizer>(
+                0.1, step,
+                train::AdagradDAOptions{.l1_regularization_strength = 0.05,
+                                        .l2_regularization_strength = 0.2});
+          }};
+}
+
+/// The rates and penalties of the proximal optimizers must have the dtype of the variable.
+Tensor number_of(double value, DType dtype) { return tf::constant(value, {.dtype = dtype}); }
+
+Rule proximal_descent() {
+  return {"ProximalGradientDescent",
+          "tf.train.ProximalGradientDescentOptimizer("
+          "*[tf.constant(number, dtype) for number in (0.1, 0.05, 0.2)])",
+          [](DType dtype) {
+            const Tensor rate = number_of(0.1, dtype), l1 = number_of(0.05, dtype);
+            const Tensor l2 = number_of(0.2, dtype);
+            return std::make_unique<train::ProximalGradientDescentOptimizer>(
+                rate, train::ProximalGradientDescentOptions{.l1_regularization_strength = l1,
+                                                            .l2_regularization_strength = l2});
+          }};
+}
+
+Rule proximal_adagrad() {
+  return {"ProximalAdagrad",
+          "rate, l1, l2 = [tf.constant(number, dtype) for number in (0.1, 0.05, 0.2)]\n"
+          "optimizer = tf.train.ProximalAdagradOptimizer(rate, 0.1, l1, l2)",
+          [](DType dtype) {
+            const Tensor rate = number_of(0.1, dtype), l1 = number_of(0.05, dtype);
+            const Tensor l2 = number_of(0.2, dtype);
+            return std::make_unique<train::ProximalAdagradOptimizer>(
+                rate, train::ProximalAdagradOptions{.l1_regularization_strength = l1,
+                                                    .l2_regularization_strength = l2});
+          }};
 }
 
 const std::vector<Rule>& rules() {
@@ -119,13 +159,25 @@ const std::vector<Rule>& rules() {
       rule<train::RMSPropOptimizer>("CenteredRMSProp",
                                     "tf.train.RMSPropOptimizer(0.1, momentum=0.5, centered=True)",
                                     0.1, train::RMSPropOptions{.momentum = 0.5, .centered = true}),
+      rule<train::AdadeltaOptimizer>("Adadelta", "tf.train.AdadeltaOptimizer(0.5)", 0.5),
+      dual_averaging(),
+      rule<train::FtrlOptimizer>("Ftrl", "tf.train.FtrlOptimizer(0.1, -0.5, 0.1, 0.05, 0.2)", 0.1,
+                                 train::FtrlOptions{.l1_regularization_strength = 0.05,
+                                                    .l2_regularization_strength = 0.2}),
+      rule<train::FtrlOptimizer>(
+          "FtrlV2", "tf.train.FtrlOptimizer(0.1, -0.75, l2_shrinkage_regularization_strength=0.1)",
+          0.1,
+          train::FtrlOptions{.learning_rate_power = -0.75,
+                             .l2_shrinkage_regularization_strength = 0.1}),
+      proximal_descent(),
+      proximal_adagrad(),
   };
   return all;
 }
 
 /// Returns a variable and its slots after one step of an optimizer.
 CaseResults step(const Rule& rule, const Gradient& gradient, const Variable& v) {
-  const auto optimizer = rule.make();
+  const auto optimizer = rule.make(v.dtype());
   const Operation update = optimizer->apply_gradients({{gradient, v}});
   std::vector<Variable> kept{v};
   for (const std::string& name : optimizer->get_slot_names()) {
@@ -136,8 +188,10 @@ CaseResults step(const Rule& rule, const Gradient& gradient, const Variable& v) 
 
 /// Returns a step of `rule` in Python, with the gradient given by a Python expression.
 std::string python_step(const Rule& rule, const std::string& gradient) {
+  const std::string python = rule.python;
   return append_reads(
-      std::string("optimizer = ") + rule.python + "\ngradient = " + gradient +
+      "gradient = " + gradient + "\n" +
+      (python.starts_with("tf.") ? "optimizer = " + python : python) +
       "\nupdate = optimizer.apply_gradients([(gradient, v)])"
       "\nkept = [v] + [optimizer.get_slot(v, s) for s in optimizer.get_slot_names()]");
 }

@@ -35,8 +35,8 @@ float gradient_at(const simd::GradientSum& sum, std::size_t i) {
 }
 
 template <class Rule, std::size_t... kSlot>
-void check_rule(std::index_sequence<kSlot...>) {
-  const Rule rule(kScalars);
+void check_rule(const float* scalars, std::index_sequence<kSlot...>) {
+  const Rule rule(scalars);
   for (const Case& one : kCases) {
     for (const std::size_t n : kSizes) {
       CAPTURE(one.towers);
@@ -75,8 +75,8 @@ void check_rule(std::index_sequence<kSlot...>) {
 }
 
 template <class Rule>
-void check_rule() {
-  check_rule<Rule>(std::make_index_sequence<Rule::kSlots>());
+void check_rule(const float* scalars = kScalars) {
+  check_rule<Rule>(scalars, std::make_index_sequence<Rule::kSlots>());
 }
 
 TEST_CASE("update loops: sum") { check_rule<AddRule<float>>(); }
@@ -89,6 +89,21 @@ TEST_CASE("update loops: Adam") { check_rule<AdamRule<float>>(); }
 TEST_CASE("update loops: Adagrad") { check_rule<AdagradRule<float>>(); }
 TEST_CASE("update loops: RMSProp") { check_rule<RmsPropRule<float>>(); }
 TEST_CASE("update loops: centered RMSProp") { check_rule<CenteredRmsPropRule<float>>(); }
+TEST_CASE("update loops: Adadelta") { check_rule<AdadeltaRule<float>>(); }
+TEST_CASE("update loops: Adagrad, dual averaging") {
+  check_rule<AdagradDualAveragingRule<float>>();
+}
+TEST_CASE("update loops: Ftrl") { check_rule<FtrlRule<float>>(); }
+TEST_CASE("update loops: Ftrl with shrinkage") { check_rule<FtrlShrinkageRule<float>>(); }
+TEST_CASE("update loops: Ftrl with the power -1/2, which has loops of its own") {
+  constexpr float scalars[] = {0.0137f, 0.9f, 0.8f, -0.5f, -0.5f};
+  check_rule<FtrlRule<float>>(scalars);
+  check_rule<FtrlShrinkageRule<float>>(scalars);
+}
+TEST_CASE("update loops: proximal gradient descent") {
+  check_rule<ProximalGradientDescentRule<float>>();
+}
+TEST_CASE("update loops: proximal Adagrad") { check_rule<ProximalAdagradRule<float>>(); }
 
 }  // namespace
 }  // namespace towerflow

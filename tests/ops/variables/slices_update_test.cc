@@ -103,7 +103,7 @@ TEST_CASE("slices of towers and update: an index out of range changes nothing") 
     rows.data<std::int32_t>()[0] = row;
     indices.push_back(tensor_of(rows));
   }
-  const auto optimizer = rules()[1].optimizer();
+  const auto optimizer = rules()[1].optimizer(DType::float32);
   const Operation update = optimizer->apply_gradients(
       {{Gradient(IndexedSlices{concat(values, 0), concat(indices, 0), std::nullopt}), w}});
   Session session(graph, no_folding_config());

@@ -12,12 +12,14 @@ namespace towerflow::testing {
 /// An optimizer, and the suffix of its Apply op's name.
 struct Rule {
   const char* op;
-  std::function<std::unique_ptr<train::Optimizer>()> optimizer;
+  std::function<std::unique_ptr<train::Optimizer>(DType)> optimizer;  ///< for variables of it
 };
 template <class O, class... Options>
 Rule rule(const char* op, Options... options) {
-  return {op, [=] { return std::make_unique<O>(options...); }};
+  return {op, [=](DType) { return std::make_unique<O>(options...); }};
 }
+/// The proximal optimizers need numbers of the variable's dtype.
+inline Tensor number_of(double value, DType dtype) { return constant(value, {.dtype = dtype}); }
 inline const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{
       rule<train::GradientDescentOptimizer>("GradientDescent", 0.1),
@@ -28,7 +30,32 @@ inline const std::vector<Rule>& rules() {
       rule<train::AdagradOptimizer>("Adagrad", 0.1),
       rule<train::RMSPropOptimizer>("RMSProp", 0.1, train::RMSPropOptions{.momentum = 0.5}),
       rule<train::RMSPropOptimizer>("CenteredRMSProp", 0.1,
-                                    train::RMSPropOptions{.momentum = 0.5, .centered = true})};
+                                    train::RMSPropOptions{.momentum = 0.5, .centered = true}),
+      rule<train::AdadeltaOptimizer>("Adadelta", 0.5),
+      {"AdagradDA",
+       [](DType) {
+         return std::make_unique<train::AdagradDAOptimizer>(
+             0.1, constant(3, {.dtype = DType::int64}),
+             train::AdagradDAOptions{.l1_regularization_strength = 0.05});
+       }},
+      rule<train::FtrlOptimizer>("Ftrl", 0.1,
+                                 train::FtrlOptions{.l1_regularization_strength = 0.05}),
+      rule<train::FtrlOptimizer>("FtrlV2", 0.1,
+                                 train::FtrlOptions{.learning_rate_power = -0.75,
+                                                    .l2_shrinkage_regularization_strength = 0.1}),
+      {"ProximalGradientDescent",
+       [](DType dtype) {
+         return std::make_unique<train::ProximalGradientDescentOptimizer>(
+             number_of(0.1, dtype), train::ProximalGradientDescentOptions{
+                                        .l1_regularization_strength = number_of(0.05, dtype),
+                                        .l2_regularization_strength = number_of(0.2, dtype)});
+       }},
+      {"ProximalAdagrad", [](DType dtype) {
+         return std::make_unique<train::ProximalAdagradOptimizer>(
+             number_of(0.1, dtype),
+             train::ProximalAdagradOptions{.l1_regularization_strength = number_of(0.05, dtype),
+                                           .l2_regularization_strength = number_of(0.2, dtype)});
+       }}};
   return all;
 }
 
@@ -50,7 +77,7 @@ inline RunResult train_steps(const Rule& rule, const Array& start,
   Graph graph;
   const auto guard = graph.as_default();
   const Variable w(start);
-  const auto optimizer = rule.optimizer();
+  const auto optimizer = rule.optimizer(start.dtype());
   const Operation update = optimizer->apply_gradients({{gradient(), w}});
   Session session(graph, with_fusion(fused));
   session.run(global_variables_initializer());
