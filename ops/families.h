@@ -43,6 +43,7 @@
   FAMILY(matmul)                      \
   FAMILY(range)                       \
   FAMILY(reduce)                      \
+  FAMILY(saturate_cast)               \
   FAMILY(segment)                     \
   FAMILY(sum_to_shape)                \
   FAMILY(unary)                       \
@@ -63,6 +64,11 @@
   FAMILY(relu)                        \
   FAMILY(soft_cross_entropy)          \
   FAMILY(softmax)                     \
+  FAMILY(adjust)                      \
+  FAMILY(colour_spaces)               \
+  FAMILY(decode_image)                \
+  FAMILY(encode_image)                \
+  FAMILY(resize)                      \
   FAMILY(draw)                        \
   FAMILY(draw_cpu)                    \
   FAMILY(random_shuffle)              \

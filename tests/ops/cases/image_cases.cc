@@ -1,0 +1,518 @@
+// Images: files, geometry, colour, sizes.
+#include <fmt/format.h>
+
+#include "core/graph/op_builder.h"
+#include "ops/image/adjust.h"
+#include "ops/image/colour_spaces.h"
+#include "ops/image/convert_dtype.h"
+#include "ops/image/decode_image.h"
+#include "ops/image/encode_image.h"
+#include "ops/image/geometry.h"
+#include "ops/image/resize.h"
+#include "ops/math/saturate_cast.h"
+#include "tests/ops/cases/families.h"
+#include "tests/ops/cases/image_samples.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::testing {
+namespace {
+
+using In = const CaseTensors&;
+
+std::string from_hex(const std::string& digits) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+void add_decoding_cases(std::vector<OpCase>& cases) {
+  using Decode = std::function<Tensor(const std::string&)>;
+  const auto decode = [&](const std::string& name, const char* digits, Decode call,
+                          const std::string& python) {
+    cases.push_back({.name = name,
+                     .call = [bytes = from_hex(digits),
+                              call = std::move(call)](In) { return CaseResults(call(bytes)); },
+                     .python = fmt::format("(lambda s: {})(bytes.fromhex('{}'))", python, digits),
+                     .dtypes = {DType::float32},
+                     .gradients = CaseGradients::none});
+  };
+  const auto jpeg = [&](const char* name, const char* digits, image::DecodeJpegOptions options,
+                        const char* python) {
+    decode(
+        fmt::format("DecodeJpeg {}", name), digits,
+        [options](const std::string& s) { return image::decode_jpeg(s, options); },
+        fmt::format("tf.image.decode_jpeg(s{})", python));
+  };
+  jpeg("of colour", kJpegColour, {}, "");
+  jpeg("to grey", kJpegColour, {.channels = 1}, ", channels=1");
+  jpeg("of grey", kJpegGrey, {}, "");
+  jpeg("of grey to colour", kJpegGrey, {.channels = 3}, ", channels=3");
+  jpeg("progressive", kJpegProgressive, {}, "");
+  jpeg("of CMYK", kJpegCmyk, {}, "");
+  jpeg("accurate", kJpegColour, {.dct_method = "INTEGER_ACCURATE"},
+       ", dct_method='INTEGER_ACCURATE'");
+  jpeg("of half the size", kJpegColour, {.ratio = 2, .fancy_upscaling = false},
+       ", ratio=2, fancy_upscaling=False");
+  jpeg("of a PNG", kPngColour, {}, "");
+  const std::string cut(kJpegProgressive, 900);  // the end of the first scan
+  jpeg("truncated", cut.c_str(), {.try_recover_truncated = true, .acceptable_fraction = 0.5},
+       ", try_recover_truncated=True, acceptable_fraction=0.5");
+
+  const auto png = [&](const char* name, const char* digits, image::DecodePngOptions options,
+                       const char* python) {
+    decode(
+        fmt::format("DecodePng {}", name), digits,
+        [options](const std::string& s) { return image::decode_png(s, options); },
+        fmt::format("tf.image.decode_png(s{})", python));
+  };
+  png("of colour", kPngColour, {}, "");
+  png("to grey", kPngColour, {.channels = 1}, ", channels=1");
+  png("with opacity", kPngColour, {.channels = 4}, ", channels=4");
+  png("of grey with opacity", kPngGreyAlpha, {}, "");
+  png("without opacity", kPngGreyAlpha, {.channels = 1}, ", channels=1");
+  png("of grey to colour", kPngGreyAlpha, {.channels = 3}, ", channels=3");
+  png("of a palette", kPngPalette, {}, "");
+  png("of a palette without opacity", kPngPalette, {.channels = 3}, ", channels=3");
+  png("of one bit", kPngOneBit, {}, "");
+  png("of one bit with opacity", kPngOneBit, {.channels = 4}, ", channels=4");
+  png("of 16 bits", kPngDeep, {.dtype = DType::uint16}, ", dtype=tf.uint16");
+  png("of 16 bits to 8", kPngDeep, {}, "");
+  png("of 8 bits to 16", kPngGreyAlpha, {.dtype = DType::uint16}, ", dtype=tf.uint16");
+  png("of 16 bits to grey", kPngDeep, {.channels = 1, .dtype = DType::uint16},
+      ", channels=1, dtype=tf.uint16");
+  png("interlaced", kPngInterlaced, {}, "");
+  png("interlaced to 16 bits", kPngInterlaced, {.dtype = DType::uint16}, ", dtype=tf.uint16");
+  png("of a JPEG", kJpegGrey, {}, "");
+  png("of a JPEG to 16 bits", kJpegGrey, {.dtype = DType::uint16}, ", dtype=tf.uint16");
+
+  const auto any = [&](const char* name, const char* digits, image::DecodeImageOptions options,
+                       const char* python) {
+    decode(
+        fmt::format("DecodeImage {}", name), digits,
+        [options](const std::string& s) { return image::decode_image(s, options); },
+        fmt::format("tf.image.decode_image(s{})", python));
+  };
+  any("of a JPEG", kJpegColour, {}, "");
+  any("of a JPEG to floats", kJpegGrey, {.dtype = DType::float32}, ", dtype=tf.float32");
+  any("of a PNG to floats", kPngColour, {.dtype = DType::float32}, ", dtype=tf.float32");
+  any("of a PNG to integers", kPngDeep,
+      {.channels = 3, .dtype = DType::int32, .expand_animations = false},
+      ", channels=3, dtype=tf.int32, expand_animations=False");
+  any("to doubles", kPngColour, {.dtype = DType::float64, .expand_animations = false},
+      ", dtype=tf.float64, expand_animations=False");
+
+  decode(
+      "ExtractJpegShape", kJpegColour,
+      [](const std::string& s) { return image::extract_jpeg_shape(s); },
+      "tf.image.extract_jpeg_shape(s)");
+  decode(
+      "ExtractJpegShape of CMYK", kJpegCmyk,
+      [](const std::string& s) {
+        return image::extract_jpeg_shape(s, {.output_type = DType::int64});
+      },
+      "tf.image.extract_jpeg_shape(s, output_type=tf.int64)");
+}
+
+void add_encoding_cases(std::vector<OpCase>& cases) {
+  const auto encode = [&](const char* name, Shape shape, auto call, const char* python) {
+    cases.push_back({.name = name,
+                     .inputs = {random_input(std::move(shape), 0, 256)},
+                     .call = [call](In t) { return CaseResults(call(t.x)); },
+                     .python = python,
+                     .dtypes = {DType::uint8},
+                     .gradients = CaseGradients::none});
+  };
+  encode(
+      "EncodeJpeg", {9, 11, 3}, [](const Tensor& x) { return image::encode_jpeg(x); },
+      "tf.image.encode_jpeg(x)");
+  encode(
+      "EncodeJpeg grey", {9, 11, 1},
+      [](const Tensor& x) { return image::encode_jpeg(x, {.format = "grayscale", .quality = 30}); },
+      "tf.image.encode_jpeg(x, format='grayscale', quality=30)");
+  encode(
+      "EncodeJpeg progressive", {17, 6, 3},
+      [](const Tensor& x) {
+        return image::encode_jpeg(x, {.quality = 75,
+                                      .progressive = true,
+                                      .optimize_size = true,
+                                      .chroma_downsampling = false,
+                                      .density_unit = "cm",
+                                      .x_density = 100,
+                                      .y_density = 90,
+                                      .xmp_metadata = "some words"});
+      },
+      "tf.image.encode_jpeg(x, quality=75, progressive=True, optimize_size=True, "
+      "chroma_downsampling=False, density_unit='cm', x_density=100, y_density=90, "
+      "xmp_metadata='some words')");
+  encode(
+      "EncodePng", {5, 4, 3}, [](const Tensor& x) { return image::encode_png(x); },
+      "tf.image.encode_png(x)");
+  encode(
+      "EncodePng of several images", {2, 3, 4, 2},
+      [](const Tensor& x) { return image::encode_png(x, 9); },
+      "tf.image.encode_png(x, compression=9)");
+  encode(
+      "EncodePng of 16 bits", {3, 4, 1},
+      [](const Tensor& x) {
+        return image::encode_png(image::convert_image_dtype(x, DType::uint16), 0);
+      },
+      "tf.image.encode_png(tf.image.convert_image_dtype(x, tf.uint16), compression=0)");
+}
+
+void add_conversion_cases(std::vector<OpCase>& cases) {
+  const auto convert = [&](const char* name, DType from, DType to, bool saturate) {
+    cases.push_back(
+        {.name = fmt::format("convert_image_dtype {}", name),
+         .inputs = {from == DType::float32 ? random_input({2, 3, 3}, saturate ? -0.5 : 0.01, 1.5)
+                                           : random_input({2, 3, 3}, 0, 100)},
+         .call = [=](In t) { return image::convert_image_dtype(t.x, to, {.saturate = saturate}); },
+         .python = fmt::format("tf.image.convert_image_dtype(x, tf.{}, saturate={})",
+                               dtype_name(to), saturate ? "True" : "False"),
+         .dtypes = {from},
+         .gradients = CaseGradients::elsewhere});
+  };
+  convert("of bytes to floats", DType::uint8, DType::float32, false);
+  convert("of integers to doubles", DType::int32, DType::float64, false);
+  convert("of bytes to integers", DType::uint8, DType::int32, false);
+  convert("of bytes to integers, within limits", DType::uint8, DType::int64, true);
+  convert("of integers to bytes", DType::int32, DType::uint8, false);
+  convert("of long integers to bytes, within limits", DType::int64, DType::uint8, true);
+  convert("of floats to bytes, within limits", DType::float32, DType::uint8, true);
+  convert("of floats to integers, within limits", DType::float32, DType::int32, true);
+  convert("of floats to doubles", DType::float32, DType::float64, false);
+  convert("to the same", DType::float32, DType::float32, false);
+  const auto clip = [&](const char* name, CaseInput low, CaseInput high) {
+    cases.push_back({.name = name,
+                     .inputs = {random_input({3, 4}), std::move(low), std::move(high)},
+                     .call =
+                         [](In t) {
+                           return OpBuilder("ClipByValue", "", Site::current(), {})
+                               .input(t.x, "t")
+                               .input(t.y, "clip_value_min")
+                               .input(t.z, "clip_value_max")
+                               .output();
+                         },
+                     .python = "tf.raw_ops.ClipByValue(t=x, clip_value_min=y, clip_value_max=z)"});
+  };
+  clip("ClipByValue", random_input({}, -0.5, -0.4), random_input({}, 0.4, 0.5));
+  clip("ClipByValue of each element", random_input({3, 4}, -0.7, -0.3),
+       random_input({3, 4}, 0.3, 0.7));
+}
+
+void add_geometry_cases(std::vector<OpCase>& cases) {
+  const auto geometry = [&](const char* name, Shape shape, std::function<Tensor(In)> call,
+                            const char* python) {
+    cases.push_back({.name = name,
+                     .inputs = {random_input(std::move(shape))},
+                     .call = [call = std::move(call)](In t) { return CaseResults(call(t)); },
+                     .python = python});
+  };
+  geometry(
+      "flip_left_right", {2, 3, 2}, [](In t) { return image::flip_left_right(t.x); },
+      "tf.image.flip_left_right(x)");
+  geometry(
+      "flip_left_right of a batch", {2, 2, 3, 2}, [](In t) { return image::flip_left_right(t.x); },
+      "tf.image.flip_left_right(x)");
+  geometry(
+      "flip_up_down", {2, 3, 2}, [](In t) { return image::flip_up_down(t.x); },
+      "tf.image.flip_up_down(x)");
+  geometry(
+      "transpose_image", {2, 3, 2}, [](In t) { return image::transpose_image(t.x); },
+      "tf.image.transpose_image(x)");
+  geometry(
+      "transpose_image of a batch", {2, 2, 3, 2},
+      [](In t) { return image::transpose_image(t.x, {.name = "k"}); },
+      "tf.image.transpose_image(x, name='k')");
+  geometry(
+      "crop_to_bounding_box", {4, 5, 2},
+      [](In t) { return image::crop_to_bounding_box(t.x, 1, 2, 3, 2); },
+      "tf.image.crop_to_bounding_box(x, 1, 2, 3, 2)");
+  geometry(
+      "crop_to_bounding_box of a batch", {2, 4, 5, 1},
+      [](In t) {
+        const Tensor offset = constant(1);
+        return image::crop_to_bounding_box(t.x, offset, 0, 2, 5);
+      },
+      "tf.image.crop_to_bounding_box(x, tf.constant(1), 0, 2, 5)");
+  geometry(
+      "pad_to_bounding_box", {2, 3, 2},
+      [](In t) { return image::pad_to_bounding_box(t.x, 1, 2, 4, 6); },
+      "tf.image.pad_to_bounding_box(x, 1, 2, 4, 6)");
+  geometry(
+      "pad_to_bounding_box of a batch", {2, 2, 3, 1},
+      [](In t) {
+        const Tensor width = constant(5);
+        return image::pad_to_bounding_box(t.x, 0, 1, 2, width);
+      },
+      "tf.image.pad_to_bounding_box(x, 0, 1, 2, tf.constant(5))");
+  geometry(
+      "resize_image_with_crop_or_pad", {3, 6, 2},
+      [](In t) { return image::resize_image_with_crop_or_pad(t.x, 6, 3); },
+      "tf.image.resize_image_with_crop_or_pad(x, 6, 3)");
+  geometry(
+      "resize_image_with_crop_or_pad to a tensor", {2, 4, 3, 1},
+      [](In t) {
+        const Tensor height = constant(3);
+        return image::resize_image_with_crop_or_pad(t.x, height, 5);
+      },
+      "tf.image.resize_image_with_crop_or_pad(x, tf.constant(3), 5)");
+  geometry(
+      "central_crop", {5, 6, 2}, [](In t) { return image::central_crop(t.x, 0.5); },
+      "tf.image.central_crop(x, 0.5)");
+  geometry(
+      "central_crop of a batch", {2, 8, 7, 2}, [](In t) { return image::central_crop(t.x, 0.3); },
+      "tf.image.central_crop(x, 0.3)");
+}
+
+void add_colour_cases(std::vector<OpCase>& cases) {
+  const auto colour = [&](const char* name, DType dtype, std::function<Tensor(In)> call,
+                          const char* python) {
+    cases.push_back({.name = name,
+                     .inputs = {dtype == DType::uint8 ? random_input({2, 3, 4, 3}, 0, 256)
+                                                      : random_input({2, 3, 4, 3}, 0.01, 0.99)},
+                     .call = [call = std::move(call)](In t) { return CaseResults(call(t)); },
+                     .python = python,
+                     .dtypes = {dtype},
+                     .gradients = CaseGradients::elsewhere});
+    if (dtype == DType::float32) cases.back().large = {random_input({8, 128, 128, 3}, 0.01, 0.99)};
+  };
+  colour(
+      "adjust_brightness", DType::float32, [](In t) { return image::adjust_brightness(t.x, 0.2); },
+      "tf.image.adjust_brightness(x, 0.2)");
+  colour(
+      "adjust_brightness of bytes", DType::uint8,
+      [](In t) { return image::adjust_brightness(t.x, 0.2); },
+      "tf.image.adjust_brightness(x, 0.2)");
+  colour(
+      "adjust_contrast", DType::float32, [](In t) { return image::adjust_contrast(t.x, 1.7); },
+      "tf.image.adjust_contrast(x, 1.7)");
+  colour(
+      "adjust_contrast of bytes", DType::uint8,
+      [](In t) { return image::adjust_contrast(t.x, 0.5); }, "tf.image.adjust_contrast(x, 0.5)");
+  colour(
+      "adjust_gamma", DType::float32, [](In t) { return image::adjust_gamma(t.x, 0.7, 2); },
+      "tf.image.adjust_gamma(x, 0.7, 2)");
+  colour(
+      "adjust_gamma by a tensor", DType::float32,
+      [](In t) {
+        const Tensor gamma = constant(2.0);
+        return image::adjust_gamma(t.x, gamma);
+      },
+      "tf.image.adjust_gamma(x, tf.constant(2.0))");
+  colour(
+      "adjust_hue", DType::float32, [](In t) { return image::adjust_hue(t.x, 0.3); },
+      "tf.image.adjust_hue(x, 0.3)");
+  colour(
+      "adjust_hue of bytes", DType::uint8, [](In t) { return image::adjust_hue(t.x, -0.45); },
+      "tf.image.adjust_hue(x, -0.45)");
+  colour(
+      "adjust_saturation", DType::float32, [](In t) { return image::adjust_saturation(t.x, 1.6); },
+      "tf.image.adjust_saturation(x, 1.6)");
+  colour(
+      "adjust_saturation of bytes", DType::uint8,
+      [](In t) { return image::adjust_saturation(t.x, 0.4); },
+      "tf.image.adjust_saturation(x, 0.4)");
+  colour(
+      "random_brightness", DType::float32,
+      [](In t) { return image::random_brightness(t.x, 0.3, {.seed = 4}); },
+      "tf.image.random_brightness(x, 0.3, seed=4)");
+  colour(
+      "random_contrast", DType::float32,
+      [](In t) { return image::random_contrast(t.x, 0.3, 1.8, {.seed = 5}); },
+      "tf.image.random_contrast(x, 0.3, 1.8, seed=5)");
+  colour(
+      "random_hue", DType::float32, [](In t) { return image::random_hue(t.x, 0.4, {.seed = 6}); },
+      "tf.image.random_hue(x, 0.4, seed=6)");
+  colour(
+      "random_saturation", DType::float32,
+      [](In t) { return image::random_saturation(t.x, 0.3, 1.8, {.seed = 7}); },
+      "tf.image.random_saturation(x, 0.3, 1.8, seed=7)");
+  cases.push_back({.name = "RGBToHSV",
+                   .inputs = {random_input({3, 4, 3}, 0.05, 0.95)},
+                   .call = [](In t) { return image::rgb_to_hsv(t.x); },
+                   .python = "tf.image.rgb_to_hsv(x)",
+                   .tolerance = 1e-4,
+                   .large = {random_input({8, 128, 128, 3}, 0.05, 0.95)}});
+  cases.push_back({.name = "HSVToRGB",
+                   .inputs = {random_input({3, 4, 3}, 0.01, 0.99)},
+                   .call = [](In t) { return image::hsv_to_rgb(t.x); },
+                   .python = "tf.image.hsv_to_rgb(x)",
+                   .gradients = CaseGradients::none,
+                   .large = {random_input({8, 128, 128, 3}, 0.01, 0.99)}});
+  cases.push_back({.name = "grayscale_to_rgb",
+                   .inputs = {random_input({2, 3, 1})},
+                   .call = [](In t) { return image::grayscale_to_rgb(t.x, {.name = "k"}); },
+                   .python = "tf.image.grayscale_to_rgb(x, name='k')"});
+  cases.push_back({.name = "per_image_standardization",
+                   .inputs = {random_input({2, 3, 4, 2})},
+                   .call = [](In t) { return image::per_image_standardization(t.x); },
+                   .python = "tf.image.per_image_standardization(x)",
+                   .dtypes = {DType::float32},
+                   .gradients = CaseGradients::elsewhere});
+}
+
+void add_resizing_cases(std::vector<OpCase>& cases) {
+  const Shape small{2, 4, 5, 3};
+  // The result is float32, whose rounding asks for large steps, without error for linear functions.
+  const auto resize = [&](const std::string& name, std::function<Tensor(In)> call,
+                          const std::string& python, CaseGradients gradients) {
+    cases.push_back(
+        {.name = name,
+         .inputs = {random_input(small)},
+         .call = [call = std::move(call)](In t) { return CaseResults(cast(call(t), t.dtype)); },
+         .python = fmt::format("tf.cast({}, dtype)", python),
+         .python_dtype = DType::float32,
+         .gradients = gradients,
+         .step = 0.25});
+  };
+  const auto all_sizes = [&](const char* op, const char* function, auto call) {
+    const auto with = [&](const char* suffix, int height, int width, image::ResizeOptions options,
+                          const char* python) {
+      resize(
+          fmt::format("{}{}", op, suffix),
+          [=](In t) {
+            return call(t.x, std::vector<int>{height, width}, options);
+          },
+          fmt::format("tf.image.{}(x, [{}, {}]{})", function, height, width, python),
+          CaseGradients::first);
+    };
+    with("", 7, 9, {}, "");
+    cases.back().large = {random_input({8, 64, 64, 3})};
+    with(" to less", 2, 3, {}, "");
+    with(" of corners", 6, 11, {.align_corners = true}, ", align_corners=True");
+    with(" of half pixels", 9, 3, {.half_pixel_centers = true}, ", half_pixel_centers=True");
+    with(" to one pixel", 1, 1, {.name = "k"}, ", name='k'");
+  };
+  using image::ResizeOptions;
+  all_sizes("ResizeBilinear", "resize_bilinear",
+            [](const Tensor& x, const std::vector<int>& size, const ResizeOptions& options) {
+              return image::resize_bilinear(x, size, options);
+            });
+  all_sizes("ResizeBicubic", "resize_bicubic",
+            [](const Tensor& x, const std::vector<int>& size, const ResizeOptions& options) {
+              return image::resize_bicubic(x, size, options);
+            });
+  all_sizes("ResizeNearestNeighbor", "resize_nearest_neighbor",
+            [](const Tensor& x, const std::vector<int>& size, const ResizeOptions& options) {
+              return image::resize_nearest_neighbor(x, size, options);
+            });
+  const auto area = [&](const char* suffix, int height, int width, bool corners) {
+    resize(
+        fmt::format("ResizeArea{}", suffix),
+        [=](In t) {
+          return image::resize_area(t.x, {height, width}, {.align_corners = corners});
+        },
+        fmt::format("tf.image.resize_area(x, [{}, {}], align_corners={})", height, width,
+                    corners ? "True" : "False"),
+        CaseGradients::elsewhere);
+  };
+  area("", 3, 2, false);
+  cases.back().large = {random_input({8, 64, 64, 3})};
+  area(" to more", 7, 9, false);
+  area(" of corners", 3, 7, true);
+  cases.push_back({.name = "ResizeNearestNeighborGrad of bytes",
+                   .inputs = {random_input({1, 6, 5, 2}, 0, 100)},
+                   .call =
+                       [](In t) {
+                         return OpBuilder("ResizeNearestNeighborGrad", "", Site::current(), {})
+                             .input(t.x, "grads")
+                             .input({3, 4}, "size", DType::int32)
+                             .output();
+                       },
+                   .python = "tf.raw_ops.ResizeNearestNeighborGrad(grads=x, size=[3, 4])",
+                   .other_nodes = true,
+                   .dtypes = {DType::float32, DType::uint8, DType::int32},
+                   .gradients = CaseGradients::elsewhere});
+  const auto any_dtype_of = [&](const char* name, auto call, const char* python) {
+    cases.push_back({.name = fmt::format("{} of numbers", name),
+                     .inputs = {random_input({1, 3, 4, 2}, 0, 100)},
+                     .call = [call](In t) { return CaseResults(call(t.x)); },
+                     .python = python,
+                     .python_dtype = DType::uint8,
+                     .dtypes = {DType::uint8, DType::int32, DType::int64, DType::uint16,
+                                DType::int16, DType::int8},
+                     .gradients = CaseGradients::none});
+  };
+  any_dtype_of(
+      "ResizeBilinear",
+      [](const Tensor& x) {
+        return image::resize_bilinear(x, {5, 7});
+      },
+      "tf.image.resize_bilinear(x, [5, 7])");
+  any_dtype_of(
+      "ResizeBicubic",
+      [](const Tensor& x) {
+        return image::resize_bicubic(x, {5, 7});
+      },
+      "tf.image.resize_bicubic(x, [5, 7])");
+  any_dtype_of(
+      "ResizeNearestNeighbor",
+      [](const Tensor& x) {
+        return image::resize_nearest_neighbor(x, {5, 7});
+      },
+      "tf.image.resize_nearest_neighbor(x, [5, 7])");
+  any_dtype_of(
+      "ResizeArea",
+      [](const Tensor& x) {
+        return image::resize_area(x, {5, 7});
+      },
+      "tf.image.resize_area(x, [5, 7])");
+  const auto images = [&](const char* name, Shape shape, std::function<Tensor(In)> call,
+                          const char* python) {
+    cases.push_back({.name = fmt::format("resize_images {}", name),
+                     .inputs = {random_input(std::move(shape))},
+                     .call = [call = std::move(call)](In t) { return CaseResults(call(t)); },
+                     .python = python,
+                     .dtypes = {DType::float32},
+                     .gradients = CaseGradients::elsewhere});
+  };
+  using image::ResizeMethod;
+  images(
+      "of an image", {4, 5, 2},
+      [](In t) {
+        return image::resize_images(t.x, {7, 3});
+      },
+      "tf.image.resize_images(x, [7, 3])");
+  images(
+      "by name", {1, 4, 5, 2},
+      [](In t) {
+        return image::resize_images(t.x, {7, 3}, ResizeMethod::BICUBIC,
+                                    {.align_corners = true, .name = "k"});
+      },
+      "tf.image.resize_images(x, [7, 3], tf.image.ResizeMethod.BICUBIC, align_corners=True, "
+      "name='k')");
+  images(
+      "of the same size", {4, 5, 2},
+      [](In t) {
+        return image::resize_images(t.x, {4, 5});
+      },
+      "tf.image.resize_images(x, [4, 5])");
+  images(
+      "of the same proportions", {2, 4, 6, 2},
+      [](In t) {
+        return image::resize_images(t.x, {9, 9}, ResizeMethod::NEAREST_NEIGHBOR,
+                                    {.preserve_aspect_ratio = true});
+      },
+      "tf.image.resize_images(x, [9, 9], tf.image.ResizeMethod.NEAREST_NEIGHBOR, "
+      "preserve_aspect_ratio=True)");
+  images(
+      "by area", {2, 4, 6, 2},
+      [](In t) {
+        return image::resize_images(t.x, constant({2, 3}), ResizeMethod::AREA);
+      },
+      "tf.image.resize_images(x, tf.constant([2, 3]), tf.image.ResizeMethod.AREA)");
+}
+
+}  // namespace
+
+void add_image_cases(std::vector<OpCase>& cases) {
+  add_decoding_cases(cases);
+  add_encoding_cases(cases);
+  add_conversion_cases(cases);
+  add_geometry_cases(cases);
+  add_colour_cases(cases);
+  add_resizing_cases(cases);
+}
+
+}  // namespace towerflow::testing
