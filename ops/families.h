@@ -65,9 +65,12 @@
   FAMILY(soft_cross_entropy)          \
   FAMILY(softmax)                     \
   FAMILY(adjust)                      \
+  FAMILY(bounding_boxes)              \
   FAMILY(colour_spaces)               \
+  FAMILY(crop_and_resize)             \
   FAMILY(decode_image)                \
   FAMILY(encode_image)                \
+  FAMILY(patches)                     \
   FAMILY(resize)                      \
   FAMILY(draw)                        \
   FAMILY(draw_cpu)                    \

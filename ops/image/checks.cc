@@ -14,23 +14,23 @@
 namespace towerflow::image {
 namespace {
 
-/// The nodes of check_ops.assert_positive.
+/// The nodes of check_ops.assert_positive(sizes, [message]).
 Operation assert_sizes_positive(const Tensor& sizes, const char* message, Site site) {
   Graph& graph = sizes.graph();
   const NameScope scope(graph, "assert_positive", site);
   const Tensor zero = convert_operand(graph, Operand(0, site), "Const", sizes.dtype());
   const NameScope inner(graph, "assert_less", site);
   const Tensor holds = reduce_all(less(zero, sizes, {}, site), {}, site);
-  return Assert(holds,
-                {message, "Condition x > 0 did not hold element-wise:",
-                 fmt::format("x ({}) = ", sizes.name()), Operand(sizes, site)},
-                {}, site);
+  return Assert(holds, {Operand(message, site)}, {}, site);
 }
 
 /// The nodes of check_ops.assert_greater_equal and assert_equal.
 Operation assert_number(const char* name, const Tensor& x, int y, const char* symbol,
                         const char* message, Site site) {
   Graph& graph = x.graph();
+  if (*symbol == '=') {
+    const NameScope opened_twice(graph, name, site);  // by TensorFlow, which uses up a name
+  }
   const NameScope scope(graph, name, site);
   const Tensor limit = convert_operand(graph, Operand(y, site), "y", x.dtype());
   const Tensor compared =

@@ -19,11 +19,16 @@ namespace {
 template <class A>
 Tensor resized(const char* op, const Operand& images, const Operand& size, A attrs,
                const std::string& name, Site site) {
-  return OpBuilder(op, name, site, {&images, &size})
-      .input(images, "images")
-      .input(size, "size", DType::int32)
-      .attrs(attrs)
-      .output();
+  OpBuilder builder(op, name, site, {&images, &size});
+  builder.input(images, "images");
+  const DType dtype = builder.tensors()[0].dtype();
+  if (dtype == DType::bool_ || dtype == DType::string) {  // before the size becomes a constant
+    throw TypeError(fmt::format("Value passed to parameter 'images' has DataType {} not in list of "
+                                "allowed values: numbers",
+                                dtype_name(dtype)),
+                    {.site = site, .op = op});
+  }
+  return builder.input(size, "size", DType::int32).attrs(attrs).output();
 }
 
 ResizeAttrs attrs_of(const ResizeOptions& options) {

@@ -3,11 +3,13 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/image/adjust.h"
+#include "ops/image/boxes.h"
 #include "ops/image/colour_spaces.h"
 #include "ops/image/convert_dtype.h"
 #include "ops/image/decode_image.h"
 #include "ops/image/encode_image.h"
 #include "ops/image/geometry.h"
+#include "ops/image/patches.h"
 #include "ops/image/resize.h"
 #include "ops/math/saturate_cast.h"
 #include "tests/ops/cases/families.h"
@@ -504,6 +506,114 @@ void add_resizing_cases(std::vector<OpCase>& cases) {
       "tf.image.resize_images(x, tf.constant([2, 3]), tf.image.ResizeMethod.AREA)");
 }
 
+void add_patch_cases(std::vector<OpCase>& cases) {
+  const auto patches = [&](const char* name, int size, int stride, int rate, const char* padding) {
+    cases.push_back({.name = name,
+                     .inputs = {random_input({2, 5, 6, 2})},
+                     .call =
+                         [=](In t) {
+                           return image::extract_image_patches(t.x, {1, size, size, 1},
+                                                               {1, stride, stride, 1},
+                                                               {1, rate, rate, 1}, padding);
+                         },
+                     .python = fmt::format("tf.image.extract_image_patches(x, [1, {0}, {0}, 1], "
+                                           "[1, {1}, {1}, 1], [1, {2}, {2}, 1], '{3}')",
+                                           size, stride, rate, padding)});
+  };
+  patches("ExtractImagePatches", 3, 2, 1, "SAME");
+  cases.back().large = {random_input({8, 64, 64, 3})};
+  patches("ExtractImagePatches inside", 2, 1, 1, "VALID");
+  patches("ExtractImagePatches with gaps", 2, 1, 3, "SAME");
+  const auto variation = [&](const char* name, Shape shape) {
+    cases.push_back({.name = name,
+                     .inputs = {random_input(std::move(shape))},
+                     .call = [](In t) { return image::total_variation(t.x); },
+                     .python = "tf.image.total_variation(x)"});
+  };
+  variation("total_variation", {3, 4, 2});
+  variation("total_variation of a batch", {2, 3, 4, 2});
+}
+
+void add_box_cases(std::vector<OpCase>& cases) {
+  const CaseInput boxes = input_of(
+      {3, 4}, {0.1, 0.2, 0.7, 0.9, 0.8, 0.9, 0.15, 0.05, -0.2, 0.1, 1.3, 0.6}, DType::float32);
+  const CaseInput images = input_of({3}, {1, 0, 1}, DType::int32);
+  const auto crop = [&](const char* name, int height, int width,
+                        image::CropAndResizeOptions options, const char* python) {
+    cases.push_back({.name = name,
+                     .inputs = {random_input({2, 5, 4, 2}), boxes, images},
+                     .call =
+                         [=](In t) {
+                           return image::crop_and_resize(t.x, t.y, t.z, {height, width}, options);
+                         },
+                     .python = fmt::format("tf.image.crop_and_resize(x, y, z, [{}, {}]{})", height,
+                                           width, python),
+                     .python_dtype = DType::float32,
+                     .dtypes = {DType::float32, DType::uint8},
+                     .gradients = CaseGradients::elsewhere});
+  };
+  crop("CropAndResize", 3, 4, {}, "");
+  cases.back().large = {random_input({8, 64, 64, 3}), boxes, images};
+  crop("CropAndResize to a pixel", 1, 1, {.extrapolation_value = 2.5}, ", extrapolation_value=2.5");
+  crop("CropAndResize to the nearest", 3, 2, {.method = "nearest", .name = "k"},
+       ", method='nearest', name='k'");
+  cases.push_back({.name = "CropAndResize of doubles",
+                   .inputs = {random_input({2, 5, 4, 2}), boxes, images},
+                   .call =
+                       [](In t) {
+                         return cast(image::crop_and_resize(t.x, t.y, t.z, {3, 4}), t.dtype);
+                       },
+                   .python = "tf.cast(tf.image.crop_and_resize(x, y, z, [3, 4]), dtype)",
+                   .dtypes = {DType::float64},
+                   .gradients = CaseGradients::elsewhere});
+  const auto sample = [&](const char* name, image::SampleDistortedBoundingBoxOptions options,
+                          const char* python) {
+    cases.push_back(
+        {.name = fmt::format("SampleDistortedBoundingBoxV2 {}", name),
+         .inputs = {input_of({3}, {110, 95, 3}, DType::int32),
+                    input_of({1, 2, 4}, {0.1, 0.2, 0.5, 0.6, 0.4, 0.3, 0.9, 0.8}, DType::float32)},
+         .call =
+             [options](In t) {
+               const auto found = image::sample_distorted_bounding_box(t.x, t.y, options);
+               return CaseResults(std::vector<Tensor>{found.begin, found.size, found.bboxes});
+             },
+         .python = fmt::format("list(tf.image.sample_distorted_bounding_box(x, y{}))", python),
+         .dtypes = {DType::float32},
+         .gradients = CaseGradients::elsewhere});
+  };
+  sample("of any part", {.seed = 3, .seed2 = 4}, ", seed=3, seed2=4");
+  sample("of a large part",
+         {.seed = 5,
+          .seed2 = 6,
+          .min_object_covered = 0.9,
+          .aspect_ratio_range = {0.5F, 2.0F},
+          .area_range = {0.3F, 0.9F},
+          .max_attempts = 20},
+         ", seed=5, seed2=6, min_object_covered=0.9, aspect_ratio_range=[0.5, 2.0], "
+         "area_range=[0.3, 0.9], max_attempts=20");
+  sample("named", {.seed = 1, .seed2 = 9, .name = "k"}, ", seed=1, seed2=9, name='k'");
+  const auto suppress = [&](const char* name, std::function<Tensor(In)> call, const char* python) {
+    cases.push_back({.name = name,
+                     .inputs = {input_of({6, 4}, {0, 0,  1, 1,  0, 0.1,  1, 1.1,  0, -0.1, 1, 0.9,
+                                                  0, 10, 1, 11, 0, 10.1, 1, 11.1, 0, 100,  1, 101},
+                                         DType::float32),
+                                input_of({6}, {0.9, 0.75, 0.6, 0.95, 0.5, 0.3}, DType::float32)},
+                     .call = [call = std::move(call)](In t) { return CaseResults(call(t)); },
+                     .python = python,
+                     .dtypes = {DType::float32},
+                     .gradients = CaseGradients::none});
+  };
+  suppress(
+      "NonMaxSuppressionV3", [](In t) { return image::non_max_suppression(t.x, t.y, 3); },
+      "tf.image.non_max_suppression(x, y, 3)");
+  suppress(
+      "NonMaxSuppressionV3 of good scores",
+      [](In t) {
+        return image::non_max_suppression(t.x, t.y, 9, 0.95, {.score_threshold = 0.4, .name = "k"});
+      },
+      "tf.image.non_max_suppression(x, y, 9, 0.95, 0.4, name='k')");
+}
+
 }  // namespace
 
 void add_image_cases(std::vector<OpCase>& cases) {
@@ -513,6 +623,8 @@ void add_image_cases(std::vector<OpCase>& cases) {
   add_geometry_cases(cases);
   add_colour_cases(cases);
   add_resizing_cases(cases);
+  add_patch_cases(cases);
+  add_box_cases(cases);
 }
 
 }  // namespace towerflow::testing

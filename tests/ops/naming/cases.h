@@ -23,6 +23,7 @@ struct Inputs {
 /// The calls of make_golden.py in C++, by their keys.
 using Cases = std::map<std::string, std::function<void(const Inputs&)>>;
 void add_array_cases(Cases& cases);
+void add_image_cases(Cases& cases);
 void add_math_cases(Cases& cases);
 void add_slices_cases(Cases& cases);
 
