@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdio>  // jpeglib.h needs it
 #include <cstring>
+#include <exception>
+#include <type_traits>
 // Comes after the headers above, whose types it uses.
 #include <jerror.h>
 #include <jpeglib.h>
@@ -98,6 +100,14 @@ void cmyk_to_rgb(const JSAMPLE* cmyk, std::int64_t width, bool inverted, JSAMPLE
   }
 }
 
+/// Scans of a progressive image, each of which goes over all pixels. Real ones have about ten.
+constexpr int kMostScans = 500;
+
+void limit_jpeg_scans(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans)
+    ERREXIT(info, JERR_BAD_PROGRESSION);
+}
+
 class JpegReader {
  public:
   explicit JpegReader(std::string_view bytes, bool recover) {
@@ -110,6 +120,7 @@ class JpegReader {
     source_.manager.skip_input_data = skip_jpeg_input;
     source_.manager.resync_to_restart = jpeg_resync_to_restart;
     source_.manager.term_source = [](j_decompress_ptr) {};
+    progress_.progress_monitor = limit_jpeg_scans;
   }
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
@@ -145,11 +156,11 @@ class JpegReader {
     });
   }
 
-  /// Reads the header and returns whether the image can be decoded at all.
+  /// Reads the header, for the size of the image as it is stored.
   bool start_as_stored() {
     return ran_jpeg(failure_, [this] {
       read_header();
-      jpeg_start_decompress(&info_);
+      jpeg_calc_output_dimensions(&info_);
       channels_ = info_.output_components;
     });
   }
@@ -180,11 +191,13 @@ class JpegReader {
   void read_header() {
     jpeg_create_decompress(&info_);
     info_.src = &source_.manager;
+    info_.progress = &progress_;
     if (jpeg_read_header(&info_, TRUE) != JPEG_HEADER_OK) ERREXIT(&info_, JERR_INPUT_EOF);
   }
 
   JpegFailure failure_{};
   JpegSource source_{};
+  jpeg_progress_mgr progress_{};
   jpeg_decompress_struct info_{};
   int channels_ = 0;
   bool is_cmyk_ = false;
