@@ -17,7 +17,9 @@
 #include "ops/control/tuple.h"
 #include "ops/family.h"
 #include "ops/image/checks.h"
+#include "ops/image/convert_dtype.h"
 #include "ops/math/binary.h"
+#include "ops/math/tensordot.h"
 #include "ops/math/unary.h"
 #include "ops/nn/window_args.h"
 #include "ops/range_kernel.h"
@@ -229,6 +231,17 @@ Tensor grayscale_to_rgb(const Operand& images, ColourSpaceOptions options, Site 
     rgb.set_shape(Shape(std::move(sizes)), site);
   }
   return rgb;
+}
+
+Tensor rgb_to_grayscale(const Operand& images, ColourSpaceOptions options, Site site) {
+  Graph& graph = graph_of(images);
+  const NameScope scope(graph, options.name.empty() ? "rgb_to_grayscale" : options.name, site);
+  const Tensor given = convert_operand(graph, images, "images", std::nullopt);
+  const Tensor pixels = convert_image_dtype(given, DType::float32, {}, site);
+  const Operand weights(std::vector<double>{0.2989, 0.5870, 0.1140}, site);
+  const Tensor grey = tensordot(pixels, weights, {-1, -1}, {}, site);
+  const Tensor channel = expand_dims(grey, -1, {}, site);
+  return convert_image_dtype(channel, given.dtype(), {.name = scope.name()}, site);
 }
 
 }  // namespace towerflow::image

@@ -38,4 +38,13 @@ Tensor hsv_to_rgb(const Operand& images, ColourSpaceOptions options = {},
 Tensor grayscale_to_rgb(const Operand& images, ColourSpaceOptions options = {},
                         Site site = Site::current());
 
+/// Returns the brightness of RGB colours: 0.2989 r + 0.587 g + 0.114 b.
+///
+/// shapes   images [.., 3] -> [.., 1]      dtypes  numbers
+/// grads    images, if they are floating-point numbers
+/// errors   ValueError: the last size is not 3; TypeError: strings, bools
+/// source   tf.image.rgb_to_grayscale
+Tensor rgb_to_grayscale(const Operand& images, ColourSpaceOptions options = {},
+                        Site site = Site::current());
+
 }  // namespace towerflow::image

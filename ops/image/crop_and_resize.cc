@@ -10,7 +10,6 @@
 #include "ops/family.h"
 #include "ops/image/boxes.h"
 #include "ops/kernel_dims.h"
-#include "ops/nn/kernels.h"
 #include "ops/nn/window_args.h"
 
 namespace towerflow::image {

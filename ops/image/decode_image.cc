@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/graph/operand.h"
-#include "ops/operand_list.h"
 
 namespace towerflow::image {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/graph/op_builder.h"
-#include "ops/array/concat.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/stack.h"

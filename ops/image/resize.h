@@ -32,8 +32,8 @@ struct ResizeImagesOptions {
 ///          InvalidArgumentError: a size that is not positive
 /// source   tf.image.resize_images
 Tensor resize_images(const Operand& images, const Operand& size,
-                     ResizeMethod method = ResizeMethod::BILINEAR, ResizeImagesOptions options = {},
-                     Site site = Site::current());
+                     image::ResizeMethod method = image::ResizeMethod::BILINEAR,
+                     ResizeImagesOptions options = {}, Site site = Site::current());
 inline Tensor resize_images(const Operand& images, const Operand& size, ResizeImagesOptions options,
                             Site site = Site::current()) {
   return resize_images(images, size, ResizeMethod::BILINEAR, std::move(options), site);

@@ -8,6 +8,7 @@
   FAMILY(math)                          \
   FAMILY(array)                         \
   FAMILY(nn)                            \
+  FAMILY(image_file)                    \
   FAMILY(image)                         \
   FAMILY(random)                        \
   FAMILY(variables)                     \

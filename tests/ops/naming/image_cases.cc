@@ -1,12 +1,4 @@
 // Calls about images.
-#include "ops/image/adjust.h"
-#include "ops/image/colour_spaces.h"
-#include "ops/image/convert_dtype.h"
-#include "ops/image/decode_image.h"
-#include "ops/image/encode_image.h"
-#include "ops/image/geometry.h"
-#include "ops/image/resize.h"
-#include "ops/math/saturate_cast.h"
 #include "tests/ops/naming/cases.h"
 
 namespace towerflow::testing {
@@ -118,6 +110,10 @@ void add_image_colours(Cases& c) {
   c["image random_brightness"] = [](In) { image::random_brightness(image_of(), 0.2, {.seed = 3}); };
   c["image random_brightness negative"] = [](In) { image::random_brightness(image_of(), -0.2); };
   c["image random_saturation"] = [](In) { image::random_saturation(image_of(), -1.0, 1.0); };
+  c["image rgb_to_grayscale"] = [](In) { image::rgb_to_grayscale(image_of()); };
+  c["image rgb_to_grayscale unknown"] = [](In) {
+    image::rgb_to_grayscale(image_of({None, None, 3}, uint8));
+  };
   c["image rgb_to_hsv"] = [](In t) { image::rgb_to_hsv(t.x); };
   c["image rgb_to_hsv channels"] = [](In) { image::rgb_to_hsv(image_of({2, 4})); };
   c["image hsv_to_rgb dtype"] = [](In t) { image::hsv_to_rgb(t.i); };

@@ -73,6 +73,8 @@ CASES = {
     "image random_brightness": lambda t: tf.image.random_brightness(image(t), 0.2, seed=3),
     "image random_brightness negative": lambda t: tf.image.random_brightness(image(t), -0.2),
     "image random_saturation": lambda t: tf.image.random_saturation(image(t), -1.0, 1.0),
+    "image rgb_to_grayscale": lambda t: tf.image.rgb_to_grayscale(image(t)),
+    "image rgb_to_grayscale unknown": lambda t: tf.image.rgb_to_grayscale(image(t, [None, None, 3], tf.uint8)),
     "image rgb_to_hsv": lambda t: tf.image.rgb_to_hsv(t.x),
     "image rgb_to_hsv channels": lambda t: tf.image.rgb_to_hsv(image(t, [2, 4])),
     "image hsv_to_rgb dtype": lambda t: tf.image.hsv_to_rgb(t.i),
