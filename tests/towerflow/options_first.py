@@ -299,6 +299,7 @@ namespace {
 // The types of parameters, as their headers name them.
 using namespace data;
 using namespace errors;
+using namespace image;
 using namespace losses;
 using namespace nn;
 using namespace parallel;

@@ -412,15 +412,28 @@ void add_box_cases(std::vector<OpCase>& cases) {
   crop("CropAndResize to a pixel", 1, 1, {.extrapolation_value = 2.5}, ", extrapolation_value=2.5");
   crop("CropAndResize to the nearest", 3, 2, {.method = "nearest", .name = "k"},
        ", method='nearest', name='k'");
-  cases.push_back({.name = "CropAndResize of doubles",
-                   .inputs = {random_input({2, 5, 4, 2}), boxes, images},
+  // The boxes, which are float32, are no operand, so that differences tell the gradient.
+  cases.push_back(
+      {.name = "CropAndResize of doubles",
+       .inputs = {random_input({2, 5, 4, 2})},
+       .call =
+           [](In t) {
+             const Tensor part = constant({{0.1, 0.2, 0.7, 0.9}, {0.8, 0.9, 0.15, 0.05}});
+             return cast(image::crop_and_resize(t.x, part, {1, 0}, {3, 4}), t.dtype);
+           },
+       .python = "tf.cast(tf.image.crop_and_resize(x, tf.constant([[0.1, 0.2, 0.7, 0.9], "
+                 "[0.8, 0.9, 0.15, 0.05]]), [1, 0], [3, 4]), dtype)",
+       .gradients = CaseGradients::first,
+       .step = 0.25});
+  cases.push_back({.name = "CropAndResize of bytes",
+                   .inputs = {random_input({2, 5, 4, 2}, 0, 256), boxes, images},
                    .call =
                        [](In t) {
-                         return cast(image::crop_and_resize(t.x, t.y, t.z, {3, 4}), t.dtype);
+                         return image::crop_and_resize(t.x, t.y, t.z, {3, 4});
                        },
-                   .python = "tf.cast(tf.image.crop_and_resize(x, y, z, [3, 4]), dtype)",
-                   .dtypes = {DType::float64},
-                   .gradients = CaseGradients::elsewhere});
+                   .python = "tf.image.crop_and_resize(x, y, z, [3, 4])",
+                   .dtypes = {DType::uint8},
+                   .gradients = CaseGradients::first});
   const auto sample = [&](const char* name, image::SampleDistortedBoundingBoxOptions options,
                           const char* python) {
     cases.push_back(
