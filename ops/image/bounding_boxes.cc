@@ -360,8 +360,8 @@ DistortedBoundingBox sample_distorted_bounding_box(const Operand& image_size,
           .input(bounding_boxes, "bounding_boxes", DType::float32)
           .input(options.min_object_covered, "min_object_covered", DType::float32)
           .attrs(SampleAttrs{{options.seed, options.seed2},
-                             options.aspect_ratio_range,
-                             options.area_range,
+                             {options.aspect_ratio_range[0], options.aspect_ratio_range[1]},
+                             {options.area_range[0], options.area_range[1]},
                              options.max_attempts,
                              options.use_image_if_no_bounding_boxes})
           .build();

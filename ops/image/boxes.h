@@ -1,9 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "core/graph/operand.h"
 
@@ -48,8 +48,8 @@ struct SampleDistortedBoundingBoxOptions {
   std::int64_t seed = 0;
   std::int64_t seed2 = 0;            ///< each run differs if both seeds are 0
   Operand min_object_covered = 0.1;  ///< the part of one of the boxes that must be in the result
-  std::vector<float> aspect_ratio_range{0.75F, 1.33F};  ///< width / height
-  std::vector<float> area_range{0.05F, 1.0F};           ///< parts of the image
+  std::array<float, 2> aspect_ratio_range{0.75F, 1.33F};  ///< width / height
+  std::array<float, 2> area_range{0.05F, 1.0F};           ///< parts of the image
   std::int64_t max_attempts = 100;  ///< after which the result is the whole image
   bool use_image_if_no_bounding_boxes = false;
   std::string name{};

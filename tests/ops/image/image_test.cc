@@ -1,6 +1,7 @@
 // What the cases of images cannot express: errors of a run, successive draws, infinity.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <limits>
 
 #include "tests/ops/cases/image_samples.h"
@@ -112,9 +113,9 @@ TEST_CASE("images: sizes and boxes that only the run refuses") {
   };
   CHECK(invalid(suppress(1, 2)) == "iou_threshold must be in [0, 1]");
   CHECK(invalid(suppress(-1, 0.5)).starts_with("max_output_size"));
-  const auto sample = [](float corner, std::vector<float> area) {
+  const auto sample = [](float corner, std::array<float, 2> area) {
     return image::sample_distorted_bounding_box({5, 6, 3}, {{{0.0F, 0.0F, corner, 1.0F}}},
-                                                {.seed = 1, .area_range = std::move(area)})
+                                                {.seed = 1, .area_range = area})
         .begin;
   };
   CHECK(invalid(sample(1.5F, {0.1F, 1.0F})).starts_with("All bounding box coordinates"));
