@@ -60,6 +60,7 @@
   FAMILY(matmul)                      \
   FAMILY(range)                       \
   FAMILY(reduce)                      \
+  FAMILY(saturate_cast)               \
   FAMILY(segment)                     \
   FAMILY(sum_to_shape)                \
   FAMILY(unary)                       \
@@ -85,6 +86,14 @@
   FAMILY(soft_cross_entropy)          \
   FAMILY(softmax)                     \
   FAMILY(top_k)                       \
+  FAMILY(adjust)                      \
+  FAMILY(bounding_boxes)              \
+  FAMILY(colour_spaces)               \
+  FAMILY(crop_and_resize)             \
+  FAMILY(decode_image)                \
+  FAMILY(encode_image)                \
+  FAMILY(patches)                     \
+  FAMILY(resize)                      \
   FAMILY(draw)                        \
   FAMILY(draw_cpu)                    \
   FAMILY(random_shuffle)              \

@@ -14,6 +14,7 @@
 #include "tests/fuzz/bundle.h"
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/scratch.h"
+#include "tests/ops/cases/image_samples.h"
 #include "towerflow/towerflow.h"
 #include "train/checkpoint/bundle_writer.h"
 #include "train/summary/event.h"
@@ -83,6 +84,27 @@ void make_records() {
   for (std::size_t i = 0; i < messages.size(); ++i)
     write_seed("example", fmt::format("packed_{}", i), messages[i]);
   write_seed("example", "unpacked", unpacked_example());
+}
+
+void make_images() {
+  using namespace towerflow::testing;
+  const std::pair<const char*, const char*> samples[] = {{"jpeg_colour", kJpegColour},
+                                                         {"jpeg_grey", kJpegGrey},
+                                                         {"jpeg_progressive", kJpegProgressive},
+                                                         {"jpeg_cmyk", kJpegCmyk},
+                                                         {"png_colour", kPngColour},
+                                                         {"png_grey_alpha", kPngGreyAlpha},
+                                                         {"png_palette", kPngPalette},
+                                                         {"png_one_bit", kPngOneBit},
+                                                         {"png_deep", kPngDeep},
+                                                         {"png_interlaced", kPngInterlaced}};
+  for (const auto& sample : samples) {
+    std::string bytes;
+    const std::string_view digits = sample.second;
+    for (std::size_t i = 0; i < digits.size(); i += 2)
+      bytes += static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16));
+    write_seed("image", sample.first, bytes);
+  }
 }
 
 std::string idx(char type, const std::vector<char>& sizes, const std::string& values) {
@@ -206,6 +228,7 @@ void make_graphs() {
 
 int main() {
   towerflow::fuzz::make_records();
+  towerflow::fuzz::make_images();
   towerflow::fuzz::make_arrays();
   towerflow::fuzz::make_checkpoints();
   towerflow::fuzz::make_events();

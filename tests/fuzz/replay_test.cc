@@ -94,6 +94,7 @@ TEST_CASE("fuzz: checkpoints") { CHECK(replay(kCheckpoint) > 500); }
 TEST_CASE("fuzz: state files") { CHECK(replay(kState) > 500); }
 TEST_CASE("fuzz: event files") { CHECK(replay(kEvents) > 500); }
 TEST_CASE("fuzz: graphs") { CHECK(replay(kGraph) > 50); }
+TEST_CASE("fuzz: images") { CHECK(replay(kImage) > 50); }
 TEST_CASE("fuzz: what inspect is given") { CHECK(replay(kInspect) > 200); }
 
 TEST_CASE("fuzz: no target is left out of the corpus") {

@@ -13,8 +13,9 @@
 namespace towerflow::fuzz {
 
 std::span<const Target* const> targets() {
-  static constexpr std::array<const Target*, 9> kAll = {
-      &kTFRecord, &kExample, &kIdx, &kCifar10, &kCheckpoint, &kState, &kEvents, &kGraph, &kInspect};
+  static constexpr std::array<const Target*, 10> kAll = {
+      &kTFRecord, &kExample, &kIdx,   &kCifar10, &kCheckpoint,
+      &kState,    &kEvents,  &kGraph, &kImage,   &kInspect};
   return kAll;
 }
 

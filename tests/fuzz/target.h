@@ -28,7 +28,7 @@ struct Target {
 };
 
 extern const Target kTFRecord, kExample, kIdx, kCifar10, kCheckpoint, kState, kEvents, kGraph,
-    kInspect;
+    kImage, kInspect;
 
 /// Returns all targets.
 std::span<const Target* const> targets();

@@ -23,6 +23,9 @@ SHORTER = {
     "eye": ("3", ".., 3"),
     "get_local_variable": ('"v"', ".., std::nullopt"),
     "get_variable": ('"v"', ".., std::nullopt"),
+    "image::encode_png": ("cast(given.image, uint8)", ".., -1"),
+    "image::non_max_suppression": ("ones({2, 4}), ones({2}), 1", ".., 0.5"),
+    "image::resize_images": ("given.image, {2, 3}", ".., image::ResizeMethod::BILINEAR"),
     "nn::conv2d_transpose": ("given.image, ones({1, 1, 2, 2}), {1, 2, 2, 2}, 1", '.., "SAME"'),
     "nn::l2_normalize": ("given.x", ".., std::nullopt"),
     "nn::leaky_relu": ("given.x", ".., 0.2F"),
@@ -73,6 +76,7 @@ VALUES = {
     "aggregation": "VariableAggregation::SUM",
     "all_model_checkpoint_timestamps": "{7.0}",
     "allow_empty": "true",
+    "align_corners": "true",
     "alpha": "0.5",
     "axis": "1",
     "batch_shape": "{2}",
@@ -107,11 +111,13 @@ VALUES = {
     "num": "2",
     "pad_step_number": "true",
     "partitioner": "fixed_size_partitioner(2)",
+    "preserve_aspect_ratio": "true",
     "reduction_indices": "1",
     "regularizer": "[](const Tensor& x) { return reduce_sum(x); }",
     "reuse": "AUTO_REUSE",
     "reverse": "true",
     "rho": "0.5",
+    "score_threshold": "0.5",
     "save_relative_paths": "true",
     "shrink_axis_mask": "1",
     "sorted": "false",
@@ -306,6 +312,7 @@ namespace {
 // The types of parameters, as their headers name them.
 using namespace data;
 using namespace errors;
+using namespace image;
 using namespace losses;
 using namespace nn;
 using namespace parallel;

@@ -12,6 +12,8 @@
   FAMILY(matrices)                      \
   FAMILY(nn)                            \
   FAMILY(convolution)                   \
+  FAMILY(image_file)                    \
+  FAMILY(image)                         \
   FAMILY(random)                        \
   FAMILY(variables)                     \
   FAMILY(data_flow)

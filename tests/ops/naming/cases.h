@@ -26,6 +26,7 @@ void add_array_cases(Cases& cases);
 void add_indexing_cases(Cases& cases);
 void add_convolution_cases(Cases& cases);
 void add_arrays_cases(Cases& cases);
+void add_image_cases(Cases& cases);
 void add_math_cases(Cases& cases);
 void add_slices_cases(Cases& cases);
 
