@@ -36,9 +36,13 @@
   FAMILY(queue_cpu)                   \
   FAMILY(add_n)                       \
   FAMILY(argmax)                      \
+  FAMILY(batch_matmul)                \
   FAMILY(binary)                      \
   FAMILY(broadcast_gradient_args)     \
+  FAMILY(cross)                       \
+  FAMILY(cumprod)                     \
   FAMILY(cumsum)                      \
+  FAMILY(einsum)                      \
   FAMILY(l2_loss)                     \
   FAMILY(matmul)                      \
   FAMILY(range)                       \

@@ -19,18 +19,23 @@ TRAILING_TYPES = ("Site", "Graph*")
 SHORTER = {
     "argmax": ("given.x", ".., 0"),
     "argmin": ("given.x", ".., 0"),
+    "cumprod": ("given.x", ".., 0"),
     "cumsum": ("given.x", ".., 0"),
     "get_local_variable": ('"v"', ".., std::nullopt"),
     "get_variable": ('"v"', ".., std::nullopt"),
+    "math::reduce_std": ("given.x", ".., std::nullopt"),
+    "math::reduce_variance": ("given.x", ".., std::nullopt"),
     "nn::conv2d_transpose": ("given.image, ones({1, 1, 2, 2}), {1, 2, 2, 2}, 1", '.., "SAME"'),
     "nn::l2_normalize": ("given.x", ".., std::nullopt"),
     "nn::leaky_relu": ("given.x", ".., 0.2F"),
     "nn::lrn": ("given.image", ".., 5"),
+    "norm": ("given.x", '.., "euclidean"'),
     "pad": ("given.x, {{1, 1}, {2, 2}}", '.., "CONSTANT"'),
     "placeholder": ("float32", ".., Shape::unknown()"),
     "range": ("5", "0, .., 1"),
     "reduce_all": ("given.condition", ".., std::nullopt"),
     "reduce_any": ("given.condition", ".., std::nullopt"),
+    "reduce_logsumexp": ("given.x", ".., std::nullopt"),
     "reduce_max": ("given.x", ".., std::nullopt"),
     "reduce_mean": ("given.x", ".., std::nullopt"),
     "reduce_min": ("given.x", ".., std::nullopt"),
@@ -95,6 +100,7 @@ VALUES = {
     "max_to_keep": "1",
     "name": '"a"',
     "num": "2",
+    "ord": "1",
     "pad_step_number": "true",
     "partitioner": "fixed_size_partitioner(2)",
     "reduction_indices": "1",
@@ -111,7 +117,7 @@ VALUES = {
     "zero_debias": "true",
 }
 # Members with the same meaning as a parameter that the shorter call omits.
-SAME_AS_PARAMETER = ("PlaceholderOptions::shape", "ReduceOptions::axis",
+SAME_AS_PARAMETER = ("MomentOptions::axis", "NormOptions::ord", "PlaceholderOptions::shape", "ReduceOptions::axis",
                      "ReduceOptions::reduction_indices", "SaverOptions::var_list",
                      "StackOptions::axis")
 # Other members that must be given too: a variable without a shape needs an initial value.

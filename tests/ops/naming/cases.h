@@ -24,6 +24,7 @@ struct Inputs {
 using Cases = std::map<std::string, std::function<void(const Inputs&)>>;
 void add_array_cases(Cases& cases);
 void add_math_cases(Cases& cases);
+void add_mathematics_cases(Cases& cases);
 void add_slices_cases(Cases& cases);
 
 }  // namespace towerflow::testing
