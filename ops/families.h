@@ -22,6 +22,7 @@
   FAMILY(select)                      \
   FAMILY(shape_of)                    \
   FAMILY(slice)                       \
+  FAMILY(sparse_to_dense)             \
   FAMILY(split)                       \
   FAMILY(stack)                       \
   FAMILY(strided_slice)               \
@@ -67,8 +68,10 @@
   FAMILY(relu)                        \
   FAMILY(soft_cross_entropy)          \
   FAMILY(softmax)                     \
+  FAMILY(candidate_sampler)           \
   FAMILY(draw)                        \
   FAMILY(draw_cpu)                    \
+  FAMILY(multinomial)                 \
   FAMILY(random_shuffle)              \
   FAMILY(apply)                       \
   FAMILY(apply_adaptive)              \

@@ -102,6 +102,8 @@ Array range_constant(const InferenceContext& context, std::span<const OutputSpec
   constexpr std::int64_t kShort = 64;
   const Shape& shape = outputs[0].shape;
   if (!shape.fully_known() || shape.elements() > kShort) return {};
+  // The number of elements may be known from another source than start and delta.
+  if (context.constant(0) == nullptr || context.constant(2) == nullptr) return {};
   Array values(outputs[0].dtype, shape);
   dispatch_range(values.dtype(), [&]<class T>() {
     T value = context.constant(0)->item<T>();

@@ -28,7 +28,9 @@ SHORTER = {
     "nn::conv2d_transpose": ("given.image, ones({1, 1, 2, 2}), {1, 2, 2, 2}, 1", '.., "SAME"'),
     "nn::l2_normalize": ("given.x", ".., std::nullopt"),
     "nn::leaky_relu": ("given.x", ".., 0.2F"),
+    "nn::log_softmax": ("given.x", ".., -1"),
     "nn::lrn": ("given.image", ".., 5"),
+    "nn::softmax": ("given.x", ".., -1"),
     "norm": ("given.x", '.., "euclidean"'),
     "pad": ("given.x, {{1, 1}, {2, 2}}", '.., "CONSTANT"'),
     "placeholder": ("float32", ".., Shape::unknown()"),
@@ -42,6 +44,7 @@ SHORTER = {
     "reduce_prod": ("given.x", ".., std::nullopt"),
     "reduce_sum": ("given.x", ".., std::nullopt"),
     "report_uninitialized_variables": ("", "std::nullopt"),
+    "sparse_to_dense": ("{0}, {3}, {2.0F}", ".., 0"),
     "split": ("given.x, 2", ".., 0"),
     "stack": ("{given.x, given.x}", ".., 0"),
     "strided_slice": ("given.x, {0, 0}, {1, 2}", ".., ones_like({0, 0})"),
@@ -85,6 +88,7 @@ VALUES = {
     "custom_getter": "renaming",
     "data_format": '"NCHW"',
     "dilations": "{1, 1, 1, 1}",
+    "dim": "0",
     "dtype": "float64",
     "end_mask": "1",
     "epsilon": "0.5F",
@@ -113,13 +117,14 @@ VALUES = {
     "trainable": "false",
     "use_locking": "true",
     "use_resource": "false",
+    "validate_indices": "false",
     "validate_shape": "false",
     "zero_debias": "true",
 }
 # Members with the same meaning as a parameter that the shorter call omits.
 SAME_AS_PARAMETER = ("MomentOptions::axis", "NormOptions::ord", "PlaceholderOptions::shape", "ReduceOptions::axis",
                      "ReduceOptions::reduction_indices", "SaverOptions::var_list",
-                     "StackOptions::axis")
+                     "SoftmaxOptions::axis", "SoftmaxOptions::dim", "StackOptions::axis")
 # Other members that must be given too: a variable without a shape needs an initial value.
 REQUIRED_WITH = {"GetVariableOptions": "initializer"}
 # Calls that make the arguments of an object visible in the graph.

@@ -298,6 +298,218 @@ void add_running_products(std::vector<OpCase>& cases) {
                    .python = "tf.accumulate_n([x, y])"});
 }
 
+void add_softmax_cases(std::vector<OpCase>& cases) {
+  const std::vector<CaseInput> x{random_input({2, 3, 2}, -3, 3)};
+  const std::vector<CaseInput> large{random_input({100, 100, 100})};
+  const auto add = [&](const char* name, auto call, const char* python) {
+    cases.push_back({.name = name,
+                     .inputs = x,
+                     .call = [call](In t) { return CaseResults(call(t.x)); },
+                     .python = python,
+                     .large = large});
+  };
+  using T = const Tensor&;
+  add(
+      "Softmax along the first axis", [](T t) { return nn::softmax(t, 0); }, "tf.nn.softmax(x, 0)");
+  add(
+      "Softmax along the middle axis", [](T t) { return nn::softmax(t, {.axis = -2}); },
+      "tf.nn.softmax(x, axis=-2)");
+  add(
+      "LogSoftmax along the middle axis", [](T t) { return nn::log_softmax(t, {.dim = 1}); },
+      "tf.nn.log_softmax(x, dim=1)");
+  cases.push_back({.name = "SoftmaxCrossEntropyWithLogits along the middle axis",
+                   .inputs = {random_input({2, 3, 2}, 0, 1), random_input({2, 3, 2}, -3, 3)},
+                   .call =
+                       [](In t) {
+                         return nn::softmax_cross_entropy_with_logits_v2(
+                             {.labels = nn::softmax(t.x, 1), .logits = t.y, .axis = 1});
+                       },
+                   .python = "tf.nn.softmax_cross_entropy_with_logits_v2("
+                             "labels=tf.nn.softmax(x, 1), logits=y, axis=1)"});
+}
+
+void add_layer_cases(std::vector<OpCase>& cases) {
+  const std::vector<CaseInput> product{random_input({2, 3}), random_input({3, 2}),
+                                       random_input({2})};
+  cases.push_back({.name = "xw_plus_b",
+                   .inputs = product,
+                   .call = [](In t) { return nn::xw_plus_b(t.x, t.y, t.z); },
+                   .python = "tf.nn.xw_plus_b(x, y, z)"});
+  cases.push_back({.name = "relu_layer",
+                   .inputs = product,
+                   .call = [](In t) { return nn::relu_layer(t.x, t.y, t.z); },
+                   .python = "tf.nn.relu_layer(x, y, z)"});
+  cases.push_back({.name = "crelu",
+                   .inputs = {random_input({2, 3}, -3, 3)},
+                   .call = [](In t) { return nn::crelu(t.x); },
+                   .python = "tf.nn.crelu(x)"});
+  cases.push_back({.name = "zero_fraction",
+                   .inputs = {input_of({2, 3}, {0, 1, 0, -2, 3, 0})},
+                   .call = [](In t) { return nn::zero_fraction(t.x); },
+                   .python = "tf.nn.zero_fraction(x)",
+                   .other_nodes = true,
+                   .dtypes = kProducts,
+                   .gradients = CaseGradients::none});
+  const std::vector<CaseInput> counts{input_of({2, 3}, {0.2, 1.5, 3, 0.7, 5, 2.5}),
+                                      random_input({2, 3}, -2, 2)};
+  cases.push_back({.name = "log_poisson_loss",
+                   .inputs = counts,
+                   .call = [](In t) { return nn::log_poisson_loss(t.x, t.y); },
+                   .python = "tf.nn.log_poisson_loss(x, y)"});
+  cases.push_back(
+      {.name = "log_poisson_loss in full",
+       .inputs = counts,
+       .call = [](In t) { return nn::log_poisson_loss(t.x, t.y, {.compute_full_loss = true}); },
+       .python = "tf.nn.log_poisson_loss(x, y, compute_full_loss=True)"});
+  cases.push_back(
+      {.name = "weighted_cross_entropy_with_logits",
+       .inputs = {random_input({2, 3}, 0, 1), random_input({2, 3}, -3, 3), random_input({3}, 1, 3)},
+       .call = [](In t) { return nn::weighted_cross_entropy_with_logits(t.x, t.y, t.z); },
+       .python = "tf.nn.weighted_cross_entropy_with_logits(x, y, z)"});
+  cases.push_back(
+      {.name = "mean_pairwise_squared_error",
+       .inputs = {random_input({3, 4}), random_input({3, 4}), input_of({3, 1}, {1, 0, 2})},
+       .call = [](In t) { return losses::mean_pairwise_squared_error(t.x, t.y, {.weights = t.z}); },
+       .python = "tf.losses.mean_pairwise_squared_error(x, y, z)",
+       .python_dtype = DType::float32,
+       .dtypes = {DType::float32},
+       .step = 1e-2});
+}
+
+void add_confusion_cases(std::vector<OpCase>& cases) {
+  const std::vector<CaseInput> pairs{input_of({5}, {1, 0, 2, 2, 1}),
+                                     input_of({5, 1}, {1, 2, 2, 0, 1})};
+  cases.push_back({.name = "confusion_matrix",
+                   .inputs = pairs,
+                   .call = [](In t) { return tf::confusion_matrix(t.x, t.y); },
+                   .python = "tf.confusion_matrix(x, y)",
+                   .other_nodes = true,
+                   .dtypes = integers(),
+                   .gradients = CaseGradients::none});
+  cases.push_back({.name = "confusion_matrix weighted",
+                   .inputs = {input_of({3}, {1, 0, 2}, DType::int32),
+                              input_of({3}, {1, 2, 2}, DType::int32), random_input({3})},
+                   .call =
+                       [](In t) {
+                         return tf::confusion_matrix(
+                             t.x, t.y, {.num_classes = 4, .dtype = t.dtype, .weights = t.z});
+                       },
+                   .python = "tf.confusion_matrix(x, y, 4, dtype=dtype, weights=z)",
+                   .other_nodes = true});
+}
+
+void add_drawn_cases(std::vector<OpCase>& cases) {
+  const auto none = CaseGradients::none;
+  for (const bool narrow : {false, true}) {
+    cases.push_back({.name = narrow ? "Multinomial int32" : "Multinomial",
+                     .inputs = {input_of({2, 3}, {0.1, 0.5, 2, 1, -1, 0.25})},
+                     .call =
+                         [narrow](In t) {
+                           return tf::multinomial(
+                               t.x, 7, {.seed = 3, .output_dtype = narrow ? tf::int32 : tf::int64});
+                         },
+                     .python = narrow ? "tf.multinomial(x, 7, seed=3, output_dtype=tf.int32)"
+                                      : "tf.multinomial(x, 7, seed=3)",
+                     .gradients = none,
+                     .large = {random_input({200, 1000})}});
+  }
+  cases.push_back({.name = "random_crop",
+                   .inputs = {random_input({5, 4}, -9, 9)},
+                   .call =
+                       [](In t) {
+                         return tf::random_crop(t.x, {2, 3}, {.seed = 5});
+                       },
+                   .python = "tf.random_crop(x, [2, 3], seed=5)",
+                   .other_nodes = true,
+                   .gradients = CaseGradients::elsewhere});
+  const CaseInput classes = input_of({3, 1}, {1, 7, 2}, DType::int64);
+  const auto sampler = [&](const char* name, bool logarithmic, bool unique, int range,
+                           const char* python) {
+    cases.push_back(
+        {.name = name,
+         .inputs = {classes},
+         .call =
+             [=](In t) {
+               const auto drawn =
+                   logarithmic
+                       ? nn::log_uniform_candidate_sampler(t.x, 1, 5, unique, range, {.seed = 4})
+                       : nn::uniform_candidate_sampler(t.x, 1, 5, unique, range, {.seed = 4});
+               return CaseResults({drawn.sampled_candidates, drawn.true_expected_count,
+                                   drawn.sampled_expected_count});
+             },
+         .python = python,
+         .dtypes = {DType::int64},
+         .gradients = none});
+  };
+  sampler("LogUniformCandidateSampler", true, true, 10,
+          "list(tf.nn.log_uniform_candidate_sampler(x, 1, 5, True, 10, seed=4))");
+  sampler("LogUniformCandidateSampler with repeats", true, false, 10,
+          "list(tf.nn.log_uniform_candidate_sampler(x, 1, 5, False, 10, seed=4))");
+  sampler("UniformCandidateSampler", false, true, 10,
+          "list(tf.nn.uniform_candidate_sampler(x, 1, 5, True, 10, seed=4))");
+  sampler("UniformCandidateSampler of a power of two", false, false, 8,
+          "list(tf.nn.uniform_candidate_sampler(x, 1, 5, False, 8, seed=4))");
+  cases.push_back({.name = "ComputeAccidentalHits",
+                   .inputs = {classes, input_of({4}, {7, 3, 1, 7}, DType::int64)},
+                   .call =
+                       [](In t) {
+                         const auto hits = nn::compute_accidental_hits(t.x, t.y, 1);
+                         return CaseResults({hits.indices, hits.ids, hits.weights});
+                       },
+                   .python = "list(tf.nn.compute_accidental_hits(x, y, 1))",
+                   .dtypes = {DType::int64},
+                   .gradients = none});
+}
+
+void add_sampled_losses(std::vector<OpCase>& cases) {
+  const std::vector<CaseInput> inputs{random_input({10, 3}), random_input({10}),
+                                      input_of({2, 2}, {1, 7, 0, 2}, DType::int64),
+                                      random_input({2, 3})};
+  cases.push_back({.name = "nce_loss",
+                   .inputs = inputs,
+                   .call =
+                       [](In t) {
+                         const auto drawn =
+                             nn::log_uniform_candidate_sampler(t.z, 2, 5, true, 10, {.seed = 4});
+                         return nn::nce_loss(t.x, t.y, t.z, t.w, 5, 10,
+                                             {.num_true = 2, .sampled_values = drawn});
+                       },
+                   .python = "tf.nn.nce_loss(x, y, z, w, 5, 10, num_true=2, sampled_values="
+                             "tf.nn.log_uniform_candidate_sampler(z, 2, 5, True, 10, seed=4))",
+                   .python_dtype = DType::float32,
+                   .dtypes = {DType::float32},
+                   .gradients = CaseGradients::first,
+                   .step = 1e-2});
+  cases.push_back({.name = "sampled_softmax_loss",
+                   .inputs = inputs,
+                   .call =
+                       [](In t) {
+                         return nn::sampled_softmax_loss(t.x, t.y, t.z, t.w, 5, 10,
+                                                         {.num_true = 2, .seed = 4});
+                       },
+                   .python = "tf.nn.sampled_softmax_loss(x, y, z, w, 5, 10, num_true=2, seed=4)",
+                   .python_dtype = DType::float32,
+                   .dtypes = {DType::float32},
+                   .gradients = CaseGradients::first,
+                   .step = 1e-2});
+  cases.push_back({.name = "SparseToDense",
+                   .inputs = {random_input({2}), random_input({})},
+                   .call =
+                       [](In t) {
+                         return tf::sparse_to_dense({{0, 1}, {1, 0}}, {2, 3}, t.x, t.y);
+                       },
+                   .python = "tf.sparse_to_dense([[0, 1], [1, 0]], [2, 3], x, y)"});
+  cases.push_back({.name = "SparseToDense of a vector",
+                   .inputs = {random_input({}, -9, 9)},
+                   .call =
+                       [](In t) {
+                         return tf::sparse_to_dense({3, 1}, {5}, t.x, {.validate_indices = false});
+                       },
+                   .python = "tf.sparse_to_dense([3, 1], [5], x, validate_indices=False)",
+                   .dtypes = numbers(),
+                   .gradients = CaseGradients::elsewhere});
+}
+
 }  // namespace
 
 void add_mathematics_cases(std::vector<OpCase>& cases) {
@@ -307,6 +519,11 @@ void add_mathematics_cases(std::vector<OpCase>& cases) {
   add_contractions(cases);
   add_norms(cases);
   add_running_products(cases);
+  add_softmax_cases(cases);
+  add_layer_cases(cases);
+  add_confusion_cases(cases);
+  add_drawn_cases(cases);
+  add_sampled_losses(cases);
 }
 
 }  // namespace towerflow::testing

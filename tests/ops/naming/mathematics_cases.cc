@@ -146,6 +146,86 @@ void add_running(Cases& c) {
   c["accumulate_n none"] = [](In) { accumulate_n({}); };
 }
 
+void add_layers(Cases& c) {
+  using In = const Inputs&;
+  c["softmax axis"] = [](In t) { nn::softmax(t.x, 0); };
+  c["softmax axis last"] = [](In t) { nn::softmax(t.x, 1, {.name = "k"}); };
+  c["softmax axis negative"] = [](In t) { nn::log_softmax(t.u, {.axis = -2, .name = "k"}); };
+  c["softmax axis no rank"] = [](In t) { nn::softmax(t.q, {.axis = 0}); };
+  c["softmax axis range"] = [](In t) { nn::softmax(t.x, {.axis = 2}); };
+  c["softmax axis twice"] = [](In t) { nn::softmax(t.x, {.axis = 0, .dim = 0}); };
+  c["cross entropy axis"] = [](In t) {
+    nn::softmax_cross_entropy_with_logits_v2({.labels = t.x, .logits = t.y, .axis = 0});
+  };
+  c["cross entropy axis unknown"] = [](In t) {
+    nn::softmax_cross_entropy_with_logits({.labels = t.u, .logits = t.u, .name = "k", .dim = 0});
+  };
+  c["cross entropy axis negative"] = [](In t) {
+    nn::softmax_cross_entropy_with_logits_v2({.labels = t.x, .logits = t.y, .axis = -2});
+  };
+  c["xw_plus_b"] = [](In t) { nn::xw_plus_b(t.x, {{1.0}, {2.0}, {3.0}}, {1.0}); };
+  c["relu_layer"] = [](In t) { nn::relu_layer(t.u, zeros({3, 2}), {1.0, 2.0}, {.name = "k"}); };
+  c["crelu"] = [](In t) { nn::crelu(t.x); };
+  c["crelu axis"] = [](In t) { nn::crelu(t.u, {.name = "k", .axis = 0}); };
+  c["log_poisson_loss"] = [](In t) { nn::log_poisson_loss(t.x, t.y); };
+  c["log_poisson_loss in full"] = [](In t) {
+    nn::log_poisson_loss(t.x, t.y, {.compute_full_loss = true, .name = "k"});
+  };
+  c["log_poisson_loss shapes"] = [](In t) { nn::log_poisson_loss(t.x, t.b); };
+  c["weighted cross entropy"] = [](In t) { nn::weighted_cross_entropy_with_logits(t.x, t.y, 2.0); };
+  c["weighted cross entropy tensor"] = [](In t) {
+    nn::weighted_cross_entropy_with_logits(t.x, t.y, t.b, {.name = "k"});
+  };
+  c["weighted cross entropy shapes"] = [](In t) {
+    nn::weighted_cross_entropy_with_logits(t.x, t.b, 2.0);
+  };
+  c["pairwise loss"] = [](In t) { losses::mean_pairwise_squared_error(t.x, t.y); };
+  c["pairwise loss weighted"] = [](In t) {
+    losses::mean_pairwise_squared_error(t.x, t.y, {.weights = {{1.0}, {2.0}}, .scope = "k"});
+  };
+  c["pairwise loss shapes"] = [](In t) { losses::mean_pairwise_squared_error(t.x, t.b); };
+}
+
+void add_drawn(Cases& c) {
+  using In = const Inputs&;
+  c["multinomial"] = [](In t) { multinomial(t.x, 4, {.seed = 1}); };
+  c["multinomial named"] = [](In t) {
+    multinomial(t.u, take_index(t.j, 0), {.seed = 1, .name = "k", .output_dtype = int32});
+  };
+  c["multinomial value"] = [](In) { multinomial({{1.0, 2.0}}, 3); };
+  c["multinomial rank"] = [](In t) { multinomial(t.b, 3); };
+  c["multinomial negative"] = [](In t) { multinomial(t.x, -1); };
+  c["multinomial dtype"] = [](In t) { multinomial(t.x, 3, {.output_dtype = float32}); };
+  c["uniform sampler"] = [](In) { nn::uniform_candidate_sampler({{1}, {2}}, 1, 3, true, 9); };
+  c["log uniform sampler"] = [](In t) {
+    nn::log_uniform_candidate_sampler(cast(t.i, int64), 3, 2, false, 9, {.seed = 2, .name = "k"});
+  };
+  c["sampler of int32"] = [](In t) { nn::uniform_candidate_sampler(t.i, 3, 2, false, 9); };
+  c["sampler of a vector"] = [](In) { nn::uniform_candidate_sampler({1, 2}, 1, 3, true, 9); };
+  c["sampler of none"] = [](In) { nn::uniform_candidate_sampler({{1}, {2}}, 1, 0, true, 9); };
+  c["accidental hits"] = [](In) { nn::compute_accidental_hits({{1}, {2}}, {2, 3}, 1); };
+  c["accidental hits width"] = [](In) { nn::compute_accidental_hits({{1}, {2}}, {2, 3}, 2); };
+  c["accidental hits rank"] = [](In) { nn::compute_accidental_hits({{1}, {2}}, {{2, 3}}, 1); };
+  const auto variable = [](const char* name, Shape shape) {
+    return get_variable(name, shape, {.initializer = zeros_initializer()});
+  };
+  c["nce_loss"] = [=](In t) {
+    const Variable w = variable("w", {5, 3});
+    const Variable v = variable("v", {5});
+    nn::nce_loss(w, v, cast(t.i, int64), t.x, 4, 5, {.num_true = 3});
+  };
+  c["sampled_softmax_loss"] = [=](In t) {
+    const Variable w = variable("w", {5, 3});
+    const Variable v = variable("v", {5});
+    nn::sampled_softmax_loss(w, v, t.i, t.u, 4, 5, {.num_true = 3, .name = "k", .seed = 7});
+  };
+  c["sparse_to_dense"] = [](In) { sparse_to_dense({{0, 1}}, {2, 3}, {5.0}); };
+  c["sparse_to_dense named"] = [](In t) {
+    sparse_to_dense(t.j, {9}, t.j, -1, {.validate_indices = false, .name = "k"});
+  };
+  c["sparse_to_dense rank"] = [](In) { sparse_to_dense({{{0, 1}}}, {2, 3}, {5.0}); };
+}
+
 }  // namespace
 
 void add_mathematics_cases(Cases& cases) {
@@ -153,6 +233,8 @@ void add_mathematics_cases(Cases& cases) {
   add_products(cases);
   add_norms(cases);
   add_running(cases);
+  add_layers(cases);
+  add_drawn(cases);
 }
 
 }  // namespace towerflow::testing

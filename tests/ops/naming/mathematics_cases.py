@@ -91,4 +91,60 @@ CASES = {
     "accumulate_n wrong dtype": lambda t: tf.accumulate_n([t.x, t.y], tensor_dtype=tf.int32),
     "accumulate_n dtypes": lambda t: tf.accumulate_n([t.x, t.i]),
     "accumulate_n none": lambda t: tf.accumulate_n([]),
+    "softmax axis": lambda t: tf.nn.softmax(t.x, 0),
+    "softmax axis last": lambda t: tf.nn.softmax(t.x, 1, name="k"),
+    "softmax axis negative": lambda t: tf.nn.log_softmax(t.u, axis=-2, name="k"),
+    "softmax axis no rank": lambda t: tf.nn.softmax(t.q, axis=0),
+    "softmax axis range": lambda t: tf.nn.softmax(t.x, axis=2),
+    "softmax axis twice": lambda t: tf.nn.softmax(t.x, axis=0, dim=0),
+    "cross entropy axis": lambda t: tf.nn.softmax_cross_entropy_with_logits_v2(
+        labels=t.x, logits=t.y, axis=0),
+    "cross entropy axis unknown": lambda t: tf.nn.softmax_cross_entropy_with_logits(
+        labels=t.u, logits=t.u, dim=0, name="k"),
+    "cross entropy axis negative": lambda t: tf.nn.softmax_cross_entropy_with_logits_v2(
+        labels=t.x, logits=t.y, axis=-2),
+    "xw_plus_b": lambda t: tf.nn.xw_plus_b(t.x, [[1.0], [2.0], [3.0]], [1.0]),
+    "relu_layer": lambda t: tf.nn.relu_layer(t.u, tf.zeros([3, 2]), [1.0, 2.0], name="k"),
+    "crelu": lambda t: tf.nn.crelu(t.x),
+    "crelu axis": lambda t: tf.nn.crelu(t.u, axis=0, name="k"),
+    "log_poisson_loss": lambda t: tf.nn.log_poisson_loss(t.x, t.y),
+    "log_poisson_loss in full": lambda t: tf.nn.log_poisson_loss(
+        t.x, t.y, compute_full_loss=True, name="k"),
+    "log_poisson_loss shapes": lambda t: tf.nn.log_poisson_loss(t.x, t.b),
+    "weighted cross entropy": lambda t: tf.nn.weighted_cross_entropy_with_logits(t.x, t.y, 2.0),
+    "weighted cross entropy tensor": lambda t: tf.nn.weighted_cross_entropy_with_logits(
+        t.x, t.y, t.b, name="k"),
+    "weighted cross entropy shapes": lambda t: tf.nn.weighted_cross_entropy_with_logits(
+        t.x, t.b, 2.0),
+    "pairwise loss": lambda t: tf.losses.mean_pairwise_squared_error(t.x, t.y),
+    "pairwise loss weighted": lambda t: tf.losses.mean_pairwise_squared_error(
+        t.x, t.y, weights=[[1.0], [2.0]], scope="k"),
+    "pairwise loss shapes": lambda t: tf.losses.mean_pairwise_squared_error(t.x, t.b),
+    "multinomial": lambda t: tf.multinomial(t.x, 4, seed=1),
+    "multinomial named": lambda t: tf.multinomial(t.u, t.j[0], seed=1, name="k", output_dtype=tf.int32),
+    "multinomial value": lambda t: tf.multinomial([[1.0, 2.0]], 3),
+    "multinomial rank": lambda t: tf.multinomial(t.b, 3),
+    "multinomial negative": lambda t: tf.multinomial(t.x, -1),
+    "multinomial dtype": lambda t: tf.multinomial(t.x, 3, output_dtype=tf.float32),
+    "uniform sampler": lambda t: tf.nn.uniform_candidate_sampler([[1], [2]], 1, 3, True, 9),
+    "log uniform sampler": lambda t: tf.nn.log_uniform_candidate_sampler(
+        tf.cast(t.i, tf.int64), 3, 2, False, 9, seed=2, name="k"),
+    "sampler of int32": lambda t: tf.nn.uniform_candidate_sampler(t.i, 3, 2, False, 9),
+    "sampler of a vector": lambda t: tf.nn.uniform_candidate_sampler([1, 2], 1, 3, True, 9),
+    "sampler of none": lambda t: tf.nn.uniform_candidate_sampler([[1], [2]], 1, 0, True, 9),
+    "accidental hits": lambda t: tf.nn.compute_accidental_hits([[1], [2]], [2, 3], 1),
+    "accidental hits width": lambda t: tf.nn.compute_accidental_hits([[1], [2]], [2, 3], 2),
+    "accidental hits rank": lambda t: tf.nn.compute_accidental_hits([[1], [2]], [[2, 3]], 1),
+    "nce_loss": lambda t: tf.nn.nce_loss(
+        tf.get_variable("w", [5, 3], initializer=tf.zeros_initializer()),
+        tf.get_variable("v", [5], initializer=tf.zeros_initializer()),
+        tf.cast(t.i, tf.int64), t.x, 4, 5, num_true=3),
+    "sampled_softmax_loss": lambda t: tf.nn.sampled_softmax_loss(
+        tf.get_variable("w", [5, 3], initializer=tf.zeros_initializer()),
+        tf.get_variable("v", [5], initializer=tf.zeros_initializer()),
+        t.i, t.u, 4, 5, num_true=3, seed=7, name="k"),
+    "sparse_to_dense": lambda t: tf.sparse_to_dense([[0, 1]], [2, 3], [5.0]),
+    "sparse_to_dense named": lambda t: tf.sparse_to_dense(
+        t.j, [9], t.j, default_value=-1, validate_indices=False, name="k"),
+    "sparse_to_dense rank": lambda t: tf.sparse_to_dense([[[0, 1]]], [2, 3], [5.0]),
 }
