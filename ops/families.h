@@ -30,6 +30,7 @@
   FAMILY(slice)                       \
   FAMILY(space_to_batch)              \
   FAMILY(space_to_depth)              \
+  FAMILY(sparse_to_dense)             \
   FAMILY(split)                       \
   FAMILY(stack)                       \
   FAMILY(strided_slice)               \
@@ -51,11 +52,15 @@
   FAMILY(queue_cpu)                   \
   FAMILY(add_n)                       \
   FAMILY(argmax)                      \
+  FAMILY(batch_matmul)                \
   FAMILY(binary)                      \
   FAMILY(bincount)                    \
   FAMILY(broadcast_gradient_args)     \
   FAMILY(check_numerics)              \
+  FAMILY(cross)                       \
+  FAMILY(cumprod)                     \
   FAMILY(cumsum)                      \
+  FAMILY(einsum)                      \
   FAMILY(l2_loss)                     \
   FAMILY(matmul)                      \
   FAMILY(range)                       \
@@ -94,8 +99,10 @@
   FAMILY(encode_image)                \
   FAMILY(patches)                     \
   FAMILY(resize)                      \
+  FAMILY(candidate_sampler)           \
   FAMILY(draw)                        \
   FAMILY(draw_cpu)                    \
+  FAMILY(multinomial)                 \
   FAMILY(random_shuffle)              \
   FAMILY(apply)                       \
   FAMILY(apply_adaptive)              \

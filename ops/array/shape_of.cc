@@ -64,6 +64,12 @@ OpFamily shape_of_family() {
   return {.ops = register_shape_ops, .kernels = register_shape_kernels};
 }
 
+Tensor runtime_shape(const Tensor& input, Site site) {
+  return input.graph()
+      .add({.op = "Shape", .name = "Shape", .inputs = {input}, .attrs = ShapeAttrs{}, .site = site})
+      .output(0);
+}
+
 Tensor shape(const Operand& input, ShapeOptions options, Site site) {
   Graph& graph = graph_of(input);
   const NameScope scope(graph, options.name.empty() ? "Shape" : options.name, site);

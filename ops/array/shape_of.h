@@ -16,6 +16,9 @@ struct ShapeOptions {
 /// source   tf.shape
 Tensor shape(const Operand& input, ShapeOptions options = {}, Site site = Site::current());
 
+/// As `shape`, but never a constant. (gen_array_ops.shape)
+Tensor runtime_shape(const Tensor& input, Site site);
+
 /// Returns the sizes of a fully known shape as a vector of int32 or int64.
 Array shape_vector(const Shape& shape, DType dtype);
 

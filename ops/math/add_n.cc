@@ -147,4 +147,32 @@ Tensor add_n(const OperandList& inputs, AddNOptions options, Site site) {
   return builder.output();
 }
 
+Tensor accumulate_n(const OperandList& inputs, AccumulateNOptions options, Site site) {
+  const auto fail = [site]() -> ValueError {
+    return ValueError("inputs must be a list of at least one Tensor with the same dtype and shape",
+                      {.site = site, .op = "AddN"});
+  };
+  if (inputs.size() == 0) throw fail();
+  Graph& graph = graph_of(inputs);
+  std::vector<Tensor> tensors;
+  Shape shape = options.shape;
+  for (const Operand& item : inputs.items()) {
+    if (item.slices() != nullptr) throw fail();
+    tensors.push_back(convert_operand(graph, item, "", std::nullopt));
+  }
+  for (const Tensor& tensor : tensors) {
+    const auto merged = shape.merged(tensor.shape());
+    if (tensor.dtype() != tensors[0].dtype() || !merged) throw fail();
+    shape = *merged;
+  }
+  if (options.tensor_dtype && *options.tensor_dtype != tensors[0].dtype()) {
+    throw TypeError(
+        fmt::format("The `tensor_dtype` argument is {}, but `input` is of type {}. These "
+                    "must be equal.",
+                    dtype_name(*options.tensor_dtype), dtype_name(tensors[0].dtype())),
+        {.site = site, .op = "AddN"});
+  }
+  return add_n(tensors, {.name = options.name}, site);
+}
+
 }  // namespace towerflow

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "ops/operand_list.h"
@@ -18,5 +19,20 @@ struct AddNOptions {
 /// errors   ValueError: no input, shapes that differ; TypeError: dtypes that differ
 /// source   tf.add_n
 Tensor add_n(const OperandList& inputs, AddNOptions options = {}, Site site = Site::current());
+
+struct AccumulateNOptions {
+  ByName by_name = ByName();
+  Shape shape = Shape::unknown();       ///< to which the shape of each input must fit
+  std::optional<DType> tensor_dtype{};  ///< that the inputs must have
+  std::string name{};
+};
+
+/// Adds tensors with `add_n`, after checking dtype and shape.
+///
+/// errors   ValueError: no input, slices, dtypes or shapes that differ; TypeError: another dtype
+///          than `tensor_dtype`
+/// source   tf.accumulate_n
+Tensor accumulate_n(const OperandList& inputs, AccumulateNOptions options = {},
+                    Site site = Site::current());
 
 }  // namespace towerflow

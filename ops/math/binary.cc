@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "core/graph/op_builder.h"
 #include "ops/array/cast.h"
 #include "ops/family.h"
 #include "ops/math/binary_ops.h"
+#include "ops/math/unary.h"
 
 namespace towerflow {
 namespace {
@@ -44,6 +47,14 @@ AttrsDef attributes_of(const BinaryRow& row) {
   return attributes().fixed("incompatible_shape_error", true);
 }
 
+/// Returns the names of the arguments of an op.
+std::array<const char*, 2> argument_names(std::string_view op) {
+  for (const BinaryRow& row : binary_rows()) {
+    if (op == row.op) return {row.x, row.y};
+  }
+  return {"x", "y"};
+}
+
 void check_operand_dtype(std::string_view op, DType dtype) {
   for (const BinaryRow& row : binary_rows()) {
     if (op != row.op || row.accepts(dtype)) continue;
@@ -57,11 +68,12 @@ void check_operand_dtype(std::string_view op, DType dtype) {
 /// Converts the operands and adds the op. As in Python, `+` converts both operands before the op
 /// checks their dtype.
 Tensor build_binary(OpBuilder& builder, std::string_view op, const Operand& x, const Operand& y) {
-  builder.input(x, "x", "T");
+  const auto [first, second] = argument_names(op);
+  builder.input(x, first, "T");
   if (op != "AddV2")
     check_operand_dtype(op, builder.tensors()[0].dtype());  // before y becomes a constant
-  if (op == "AddV2") return builder.eager_input(y, "y", "T").output();
-  return builder.input(y, "y", "T").output();
+  if (op == "AddV2") return builder.eager_input(y, second, "T").output();
+  return builder.input(y, second, "T").output();
 }
 
 /// Adds an op whose operands share one dtype, which the first one sets.
@@ -190,6 +202,12 @@ TOWERFLOW_BINARY(subtract, "Sub", "Sub")
 TOWERFLOW_BINARY(multiply, "Mul", "Mul")
 TOWERFLOW_BINARY(floordiv, "FloorDiv", "floordiv")
 TOWERFLOW_BINARY(floormod, "FloorMod", "FloorMod")
+TOWERFLOW_BINARY(floor_div, "FloorDiv", "FloorDiv")
+TOWERFLOW_BINARY(realdiv, "RealDiv", "RealDiv")
+TOWERFLOW_BINARY(truncatediv, "TruncateDiv", "TruncateDiv")
+TOWERFLOW_BINARY(truncatemod, "TruncateMod", "TruncateMod")
+TOWERFLOW_BINARY(atan2, "Atan2", "Atan2")
+TOWERFLOW_BINARY(polygamma, "Polygamma", "Polygamma")
 TOWERFLOW_BINARY(maximum, "Maximum", "Maximum")
 TOWERFLOW_BINARY(minimum, "Minimum", "Minimum")
 TOWERFLOW_BINARY(pow, "Pow", "Pow")
@@ -203,6 +221,44 @@ TOWERFLOW_BINARY(less_equal, "LessEqual", "LessEqual")
 TOWERFLOW_BINARY(logical_and, "LogicalAnd", "LogicalAnd")
 TOWERFLOW_BINARY(logical_or, "LogicalOr", "LogicalOr")
 #undef TOWERFLOW_BINARY
+
+Tensor math::xlogy(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
+  return add_binary("Xlogy", "Xlogy", x, y, options, site);
+}
+
+/// Adds an op in a scope whose graph is that of x.
+static Tensor add_in_scope(const char* op, const char* scope_name, const Operand& x,
+                           const Operand& y, const BinaryOptions& options, Site site) {
+  const NameScope scope(graph_of(x), options.name.empty() ? scope_name : options.name, site);
+  return add_binary(op, op, x, y, {}, site);
+}
+Tensor math::xdivy(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
+  return add_in_scope("Xdivy", "xdivy", x, y, options, site);
+}
+Tensor math::xlog1py(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
+  return add_in_scope("Xlog1py", "xlog1py", x, y, options, site);
+}
+
+Tensor logical_xor(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
+  const Tensor either = logical_or(x, y, {}, site);
+  const Tensor both = logical_and(x, y, {}, site);
+  const Tensor not_both = logical_not(both, {}, site);
+  const std::string name = options.name.empty() ? "LogicalXor" : options.name;
+  return logical_and(either, not_both, {.name = name}, site);
+}
+
+Tensor div(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
+  OpBuilder builder("RealDiv", options.name, "div", site, {&x, &y});
+  builder.input(x, "x", "T");
+  const DType dtype = builder.tensors()[0].dtype();
+  builder.input(convert_operand(builder.graph(), y, "y", dtype), "y", "T");
+  if (!is_integer(dtype)) return builder.output();
+  const std::vector<Tensor> operands = builder.tensors();
+  return OpBuilder("FloorDiv", builder.scope(), site, {})
+      .input(operands[0], "x", "T")
+      .input(operands[1], "y", "T")
+      .output();
+}
 
 Tensor truediv(const Operand& x, const Operand& y, BinaryOptions options, Site site) {
   return add_truediv(x, y, options, std::nullopt, site);

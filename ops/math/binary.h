@@ -50,6 +50,22 @@ Tensor div_no_nan(const Operand& x, const Operand& y, BinaryOptions options = {}
 /// The largest integer not greater than x / y. Adds an op FloorDiv named "floordiv". (tf.floordiv)
 Tensor floordiv(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());
+/// The same, named "FloorDiv". (tf.floor_div)
+Tensor floor_div(const Operand& x, const Operand& y, BinaryOptions options = {},
+                 Site site = Site::current());
+/// Python 2's x / y: `floordiv` of integers, `realdiv` of other numbers. (tf.div)
+Tensor div(const Operand& x, const Operand& y, BinaryOptions options = {},
+           Site site = Site::current());
+/// x / y without a cast; the quotient of integers is truncated towards 0. (tf.realdiv)
+Tensor realdiv(const Operand& x, const Operand& y, BinaryOptions options = {},
+               Site site = Site::current());
+/// x / y truncated towards 0, without gradient. (tf.truncatediv)
+Tensor truncatediv(const Operand& x, const Operand& y, BinaryOptions options = {},
+                   Site site = Site::current());
+/// x - truncatediv(x, y) * y, which has the sign of x, without gradient. Takes int32, int64 and
+/// floating dtypes. (tf.truncatemod)
+Tensor truncatemod(const Operand& x, const Operand& y, BinaryOptions options = {},
+                   Site site = Site::current());
 /// x - floordiv(x, y) * y, which has the sign of y. (tf.floormod)
 Tensor floormod(const Operand& x, const Operand& y, BinaryOptions options = {},
                 Site site = Site::current());
@@ -67,6 +83,14 @@ Tensor pow(const Operand& x, const Operand& y, BinaryOptions options = {},
 /// (x - y)^2
 Tensor squared_difference(const Operand& x, const Operand& y, BinaryOptions options = {},
                           Site site = Site::current());
+
+/// The angle of the point (x, y), from -pi to pi: atan(y / x) for a positive x. Floating dtypes.
+Tensor atan2(const Operand& y, const Operand& x, BinaryOptions options = {},
+             Site site = Site::current());
+/// The derivative of order a + 1 of lgamma(x), NaN for an order that is not whole. Floating dtypes;
+/// only x has a gradient. (tf.polygamma)
+Tensor polygamma(const Operand& a, const Operand& x, BinaryOptions options = {},
+                 Site site = Site::current());
 
 /// Comparisons. equal and not_equal also take bools and strings.
 Tensor equal(const Operand& x, const Operand& y, BinaryOptions options = {},
@@ -87,8 +111,25 @@ Tensor logical_and(const Operand& x, const Operand& y, BinaryOptions options = {
                    Site site = Site::current());
 Tensor logical_or(const Operand& x, const Operand& y, BinaryOptions options = {},
                   Site site = Site::current());
+/// True where exactly one of x and y is; made of the ops of the other three. (tf.logical_xor)
+Tensor logical_xor(const Operand& x, const Operand& y, BinaryOptions options = {},
+                   Site site = Site::current());
 
 }  // namespace towerflow
+
+namespace towerflow::math {
+
+/// x / y, but 0 where x is 0, whatever y is. Floating dtypes. (tf.math.xdivy)
+Tensor xdivy(const Operand& x, const Operand& y, BinaryOptions options = {},
+             Site site = Site::current());
+/// x log(y), but 0 where x is 0. (tf.math.xlogy)
+Tensor xlogy(const Operand& x, const Operand& y, BinaryOptions options = {},
+             Site site = Site::current());
+/// x log(1 + y), but 0 where x is 0. (tf.math.xlog1py)
+Tensor xlog1py(const Operand& x, const Operand& y, BinaryOptions options = {},
+               Site site = Site::current());
+
+}  // namespace towerflow::math
 
 namespace towerflow::types {
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/graph/error.h"
+#include "ops/math/gamma.h"
 
 /// Elementwise functors of the binary ops. Integers wrap around on overflow.
 namespace towerflow::functors {
@@ -54,6 +55,33 @@ struct FloorDiv {
         return static_cast<T>(quotient - ((a % b != 0) && ((a < 0) != (b < 0))));
       }
       return static_cast<T>(a / b);
+    }
+  }
+};
+template <class T>
+struct TruncateDiv {
+  static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::trunc(a / b);
+    } else {
+      if (b == 0) throw errors::InvalidArgumentError("Integer division by zero");
+      if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return Sub<T>()(T(0), a);
+      }
+      return static_cast<T>(a / b);
+    }
+  }
+};
+template <class T>
+struct TruncateMod {
+  static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::fmod(a, b);
+    } else {
+      if (b == 0) throw errors::InvalidArgumentError("Integer division by zero");
+      return b == T(-1) ? T(0) : static_cast<T>(a % b);
     }
   }
 };
@@ -126,6 +154,31 @@ struct SquaredDifference {
   T operator()(T a, T b) const {
     const T difference = Sub<T>()(a, b);
     return Mul<T>()(difference, difference);
+  }
+};
+
+/// The angle of the point (x, y); the first operand is y.
+template <class T>
+struct Atan2 {
+  T operator()(T y, T x) const { return std::atan2(y, x); }
+};
+/// x / y, x log(y) and x log(1 + y), each 0 where x is 0.
+template <class T>
+struct Xdivy {
+  T operator()(T x, T y) const { return x == T(0) ? T(0) : x / y; }
+};
+template <class T>
+struct Xlogy {
+  T operator()(T x, T y) const { return x == T(0) ? T(0) : x * std::log(y); }
+};
+template <class T>
+struct Xlog1py {
+  T operator()(T x, T y) const { return x == T(0) ? T(0) : x * std::log1p(y); }
+};
+template <class T>
+struct Polygamma {
+  T operator()(T n, T x) const {
+    return static_cast<T>(special::polygamma(static_cast<double>(n), static_cast<double>(x)));
   }
 };
 

@@ -1,4 +1,5 @@
 // Gradients of the binary ops, expressed in the ops themselves.
+#include "ops/array/cast.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/select.h"
 #include "ops/math/binary.h"
@@ -138,6 +139,51 @@ Gradients squared_difference(const Operation& op, const Gradients& dys) {
   const Tensor dx = p.times(twice, subtract(p.x, p.y, {}, p.site));
   const Tensor summed = sum_to_shape_of(dx, p.x, p.site);
   return {summed, sum_to_shape_of(negative(dx, {}, p.site), p.y, p.site)};
+}
+
+/// The first operand is the y of the angle atan(y / x).
+Gradients atan2(const Operation& op, const Gradients& dys) {
+  const RuleInputs p(op, dys);
+  const Tensor norm = towerflow::add(square(p.x, {}, p.site), square(p.y, {}, p.site), {}, p.site);
+  const Tensor by_norm = truediv(p.dy, norm, {}, p.site);
+  const Tensor first = p.times(p.y, by_norm);
+  return p.reduced_gradients(first, p.times(negative(p.x, {}, p.site), by_norm));
+}
+
+/// Returns 1 where x is not 0, else 0: the slope of the factor x in the three functions below.
+static Tensor slope_of_factor(const RuleInputs& p) {
+  return cast(not_equal(p.x, p.number(0), {}, p.site), p.x.dtype(), {}, p.site);
+}
+
+Gradients xdivy(const Operation& op, const Gradients& dys) {
+  const RuleInputs p(op, dys);
+  const Tensor dx = math::xdivy(slope_of_factor(p), p.y, {}, p.site);
+  const Tensor squared = towerflow::pow(p.y, p.number(2), {}, p.site);
+  const Tensor dz = math::xdivy(negative(p.x, {}, p.site), squared, {}, p.site);
+  return p.reduced_gradients(p.times(dx, p.dy), p.times(dz, p.dy));
+}
+
+Gradients xlogy(const Operation& op, const Gradients& dys) {
+  const RuleInputs p(op, dys);
+  const Tensor dx = math::xlogy(slope_of_factor(p), p.y, {}, p.site);
+  const Tensor dz = math::xdivy(p.x, p.y, {}, p.site);
+  return p.reduced_gradients(p.times(dx, p.dy), p.times(dz, p.dy));
+}
+
+Gradients xlog1py(const Operation& op, const Gradients& dys) {
+  const RuleInputs p(op, dys);
+  const Tensor dx = math::xlog1py(slope_of_factor(p), p.y, {}, p.site);
+  const Tensor above = towerflow::add(p.y, p.number(1), {}, p.site);
+  const Tensor dz = math::xdivy(p.x, above, {}, p.site);
+  return p.reduced_gradients(p.times(dx, p.dy), p.times(dz, p.dy));
+}
+
+/// The order is a whole number and has no gradient.
+Gradients polygamma(const Operation& op, const Gradients& dys) {
+  const RuleInputs p(op, dys);
+  const Tensor next = towerflow::add(p.x, p.number(1), {}, p.site);
+  const Tensor slope = towerflow::polygamma(next, p.y, {}, p.site);
+  return {std::nullopt, p.summed(p.times(slope, p.dy), p.y, p.x)};
 }
 
 // In the gradient ops below, input 0 is the result y of the forward op and input 1 its gradient g;

@@ -9,6 +9,9 @@ bool is_numeric(DType dtype) {
   return dtype != DType::bool_ && dispatch_dtype(dtype, []<class T>() {});
 }
 bool floating(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
+bool has_remainder(DType dtype) {
+  return floating(dtype) || dtype == DType::int32 || dtype == DType::int64;
+}
 bool boolean(DType dtype) { return dtype == DType::bool_; }
 bool comparable(DType dtype) {
   return dtype == DType::string || dispatch_dtype(dtype, []<class T>() {});
@@ -28,6 +31,13 @@ template <template <class> class F>
 BinaryLoops floating_loops(DType dtype) {
   return dtype == DType::float32 ? binary_loops<float, float, F<float>>()
                                  : binary_loops<double, double, F<double>>();
+}
+
+template <template <class> class F>
+BinaryLoops remainder_loops(DType dtype) {
+  if (dtype == DType::int32) return binary_loops<std::int32_t, std::int32_t, F<std::int32_t>>();
+  if (dtype == DType::int64) return binary_loops<std::int64_t, std::int64_t, F<std::int64_t>>();
+  return floating_loops<F>(dtype);
 }
 
 /// Returns loops over any dtype whose result is bool.
@@ -74,6 +84,7 @@ const std::vector<BinaryRow>& binary_rows() {
   static const NoGradient compares{"the result has dtype bool"};
   static const NoGradient logic{"bools carry no gradient"};
   static const NoGradient steps{"it is piecewise constant"};
+  static const NoGradient unregistered{"TensorFlow has none; that of floormod is the same", false};
   static const std::vector<BinaryRow> rows = {
       {"AddV2", is_numeric, false, g::add, number_loops<f::Add>, simd_loops<Binary::add>},
       {"Sub", is_numeric, false, g::sub, number_loops<f::Sub>, simd_loops<Binary::sub>},
@@ -84,6 +95,8 @@ const std::vector<BinaryRow>& binary_rows() {
        simd_loops<Binary::div_no_nan>},
       {"FloorDiv", is_numeric, false, steps, number_loops<f::FloorDiv>,
        simd_loops<Binary::floor_div>},
+      {"TruncateDiv", is_numeric, false, steps, number_loops<f::TruncateDiv>, nullptr},
+      {"TruncateMod", has_remainder, false, unregistered, remainder_loops<f::TruncateMod>, nullptr},
       {"FloorMod", is_numeric, false, g::floor_mod, number_loops<f::FloorMod>, nullptr},
       {"Maximum", is_numeric, false, g::maximum, number_loops<f::Maximum>,
        simd_loops<Binary::maximum>},
@@ -92,6 +105,11 @@ const std::vector<BinaryRow>& binary_rows() {
       {"Pow", is_numeric, false, g::pow, number_loops<f::Pow>, nullptr},
       {"SquaredDifference", is_numeric, false, g::squared_difference,
        number_loops<f::SquaredDifference>, nullptr},
+      {"Atan2", floating, false, g::atan2, floating_loops<f::Atan2>, nullptr, "y", "x"},
+      {"Xdivy", floating, false, g::xdivy, floating_loops<f::Xdivy>, nullptr},
+      {"Xlogy", floating, false, g::xlogy, floating_loops<f::Xlogy>, nullptr},
+      {"Xlog1py", floating, false, g::xlog1py, floating_loops<f::Xlog1py>, nullptr},
+      {"Polygamma", floating, false, g::polygamma, floating_loops<f::Polygamma>, nullptr, "a", "x"},
       {"Equal", comparable, true, compares, bool_loops<f::Equal>, nullptr},
       {"NotEqual", comparable, true, compares, bool_loops<f::NotEqual>, nullptr},
       {"Greater", is_numeric, true, compares, bool_loops<f::Greater>, nullptr},

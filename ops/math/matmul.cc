@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/family.h"
+#include "ops/math/batch_matmul.h"
 #include "ops/math/matmul_attrs.h"
 #include "ops/onednn/matmul.h"
 #include "ops/reference/matmul.h"
@@ -64,7 +66,11 @@ std::vector<OptionalGradient> matmul_gradient(const Operation& op,
   const Tensor b = op.input(1);
   const Tensor dy = dense_gradient(dys[0], site);
   const auto product = [&](const Tensor& x, const Tensor& y, bool tx, bool ty) {
-    return matmul(x, y, {.transpose_a = tx, .transpose_b = ty}, site);
+    return OpBuilder("MatMul", "", site, {})
+        .input(x, "a", "T")
+        .input(y, "b", "T")
+        .attrs(MatMulAttrs{tx, ty})
+        .output();
   };
   const Tensor da = attrs.transpose_a ? product(b, dy, attrs.transpose_b, true)
                                       : product(dy, b, false, !attrs.transpose_b);
@@ -143,11 +149,26 @@ OpFamily matmul_family() {
 }
 
 Tensor matmul(const Operand& a, const Operand& b, MatMulOptions options, Site site) {
-  return OpBuilder("MatMul", options.name, site, {&a, &b})
-      .input(a, "a", "T")
-      .eager_input(b, "b", "T")
-      .attrs(MatMulAttrs{options.transpose_a, options.transpose_b})
-      .output();
+  OpBuilder builder("MatMul", options.name, site, {&a, &b});
+  for (const auto& [transpose, adjoint, letter] :
+       {std::tuple{options.transpose_a, options.adjoint_a, 'a'},
+        std::tuple{options.transpose_b, options.adjoint_b, 'b'}}) {
+    if (!transpose || !adjoint) continue;
+    throw ValueError(
+        fmt::format("Only one of `transpose_{0}` and `adjoint_{0}` can be True.", letter),
+        {.site = site, .op = "MatMul"});
+  }
+  const bool turn_a = options.transpose_a || options.adjoint_a;
+  const bool turn_b = options.transpose_b || options.adjoint_b;
+  builder.input(a, "a", "T").eager_input(b, "b", "T");
+  const auto is_matrix = [](const Tensor& x) {
+    return x.shape().has_rank() && x.shape().rank() <= 2;
+  };
+  const std::vector<Tensor> operands = builder.tensors();
+  if (is_matrix(operands[0]) && is_matrix(operands[1])) {
+    return builder.attrs(MatMulAttrs{turn_a, turn_b}).output();
+  }
+  return batch_matmul(operands[0], operands[1], turn_a, turn_b, builder.scope(), site);
 }
 
 }  // namespace towerflow

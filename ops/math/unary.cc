@@ -148,6 +148,64 @@ Tensor d_relu6(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
                                     less(x, scalar_like(x, 6, site), {}, site), {}, site);
   return where_v2(inside, dy, scalar_like(dy, 0, site), {}, site);
 }
+Tensor d_tan(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  const Tensor secant = reciprocal(cos(x, {}, site), {}, site);
+  return times(square(secant, {}, site), dy, site);
+}
+/// 1 / sqrt(1 - x^2)
+Tensor arc_slope(const Tensor& x, Site site) {
+  const Tensor squared = square(x, {}, site);
+  const Tensor rest = subtract(scalar_like(x, 1, site), squared, {}, site);
+  return reciprocal(sqrt(rest, {}, site), {}, site);
+}
+Tensor d_asin(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, arc_slope(x, site), site);
+}
+Tensor d_acos(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(negative(dy, {}, site), arc_slope(x, site), site);
+}
+Tensor d_atan(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  const Tensor squared = square(x, {}, site);
+  const Tensor above = add(scalar_like(x, 1, site), squared, {}, site);
+  return times(dy, reciprocal(above, {}, site), site);
+}
+Tensor d_sinh(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, cosh(x, {}, site), site);
+}
+Tensor d_cosh(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, sinh(x, {}, site), site);
+}
+Tensor d_asinh(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
+  return truediv(dy, cosh(y, {}, site), {}, site);
+}
+Tensor d_acosh(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
+  return truediv(dy, sinh(y, {}, site), {}, site);
+}
+Tensor d_atanh(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  const Tensor squared = square(x, {}, site);
+  const Tensor rest = subtract(scalar_like(x, 1, site), squared, {}, site);
+  return times(dy, reciprocal(rest, {}, site), site);
+}
+/// factor * exp(-x^2) * dy
+Tensor gaussian_slope(const Tensor& x, const Tensor& dy, double factor, Site site) {
+  const Tensor scaled = times(dy, scalar_like(dy, factor, site), site);
+  const Tensor minus = negative(square(x, {}, site), {}, site);
+  return times(scaled, exp(minus, {}, site), site);
+}
+constexpr double kTwoOverRootPi = 1.1283791670955125739;
+Tensor d_erf(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return gaussian_slope(x, dy, kTwoOverRootPi, site);
+}
+Tensor d_erfc(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return gaussian_slope(x, dy, -kTwoOverRootPi, site);
+}
+Tensor d_lgamma(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  return times(dy, digamma(x, {}, site), site);
+}
+Tensor d_digamma(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
+  const Tensor one = scalar_like(x, 1, site);
+  return times(dy, polygamma(one, x, {}, site), site);
+}
 Tensor d_sign(const Tensor& x, const Tensor&, const Tensor&, Site site) {
   return zeros_like(x, {}, site);
 }
@@ -196,6 +254,32 @@ const std::vector<UnaryRow>& unary_rows() {
        simd_loop<&simd::Loops::sin>},
       {"Cos", AcceptedDTypes::floating, false, d_cos, floating_loop<f::Cos>,
        simd_loop<&simd::Loops::cos>},
+      {"Tan", AcceptedDTypes::floating, false, d_tan, floating_loop<f::Tan>,
+       simd_loop<&simd::Loops::tan>},
+      {"Asin", AcceptedDTypes::floating, false, d_asin, floating_loop<f::Asin>,
+       simd_loop<&simd::Loops::asin>},
+      {"Acos", AcceptedDTypes::floating, false, d_acos, floating_loop<f::Acos>,
+       simd_loop<&simd::Loops::acos>},
+      {"Atan", AcceptedDTypes::floating, false, d_atan, floating_loop<f::Atan>,
+       simd_loop<&simd::Loops::atan>},
+      {"Sinh", AcceptedDTypes::floating, false, d_sinh, floating_loop<f::Sinh>,
+       simd_loop<&simd::Loops::sinh>},
+      {"Cosh", AcceptedDTypes::floating, false, d_cosh, floating_loop<f::Cosh>,
+       simd_loop<&simd::Loops::cosh>},
+      {"Asinh", AcceptedDTypes::floating, false, d_asinh, floating_loop<f::Asinh>,
+       simd_loop<&simd::Loops::asinh>},
+      {"Acosh", AcceptedDTypes::floating, false, d_acosh, floating_loop<f::Acosh>,
+       simd_loop<&simd::Loops::acosh>},
+      {"Atanh", AcceptedDTypes::floating, false, d_atanh, floating_loop<f::Atanh>,
+       simd_loop<&simd::Loops::atanh>},
+      {"Erf", AcceptedDTypes::floating, false, d_erf, floating_loop<f::Erf>,
+       simd_loop<&simd::Loops::erf>},
+      {"Erfc", AcceptedDTypes::floating, false, d_erfc, floating_loop<f::Erfc>,
+       simd_loop<&simd::Loops::erfc>},
+      {"Lgamma", AcceptedDTypes::floating, false, d_lgamma, floating_loop<f::Lgamma>},
+      {"Digamma", AcceptedDTypes::floating, false, d_digamma, floating_loop<f::Digamma>},
+      {"Rint", AcceptedDTypes::floating, false, steps, floating_loop<f::Round>,
+       simd_loop<&simd::Loops::round>},
       {"Sign", AcceptedDTypes::signed_number, false, d_sign, signed_loop<f::Sign>,
        simd_loop<&simd::Loops::sign>},
       {"Floor", AcceptedDTypes::floating, false, steps, floating_loop<f::Floor>,
@@ -307,6 +391,20 @@ TOWERFLOW_UNARY(sigmoid, "Sigmoid")
 TOWERFLOW_UNARY(tanh, "Tanh")
 TOWERFLOW_UNARY(sin, "Sin")
 TOWERFLOW_UNARY(cos, "Cos")
+TOWERFLOW_UNARY(tan, "Tan")
+TOWERFLOW_UNARY(asin, "Asin")
+TOWERFLOW_UNARY(acos, "Acos")
+TOWERFLOW_UNARY(atan, "Atan")
+TOWERFLOW_UNARY(sinh, "Sinh")
+TOWERFLOW_UNARY(cosh, "Cosh")
+TOWERFLOW_UNARY(asinh, "Asinh")
+TOWERFLOW_UNARY(acosh, "Acosh")
+TOWERFLOW_UNARY(atanh, "Atanh")
+TOWERFLOW_UNARY(erf, "Erf")
+TOWERFLOW_UNARY(erfc, "Erfc")
+TOWERFLOW_UNARY(lgamma, "Lgamma")
+TOWERFLOW_UNARY(digamma, "Digamma")
+TOWERFLOW_UNARY(rint, "Rint")
 TOWERFLOW_UNARY(floor, "Floor")
 TOWERFLOW_UNARY(ceil, "Ceil")
 TOWERFLOW_UNARY(is_nan, "IsNan")

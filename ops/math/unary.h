@@ -12,7 +12,7 @@ namespace towerflow {
 /// dtypes   floating; negative, abs, square, reciprocal and sign also take signed integers, square
 ///          uint8 too, round any integers (without adding a node). is_* give bool, logical_not
 ///          takes bool
-/// grads    x; zero for sign; none for floor, ceil, round and those that give bool: they are
+/// grads    x; zero for sign; none for floor, ceil, round, rint and those that give bool: they are
 ///          piecewise constant
 /// errors   TypeError: a dtype that the function does not take
 /// source   tf.negative, tf.abs, ..
@@ -37,6 +37,20 @@ TOWERFLOW_UNARY(sigmoid);
 TOWERFLOW_UNARY(tanh);
 TOWERFLOW_UNARY(sin);
 TOWERFLOW_UNARY(cos);
+TOWERFLOW_UNARY(tan);
+TOWERFLOW_UNARY(asin);
+TOWERFLOW_UNARY(acos);
+TOWERFLOW_UNARY(atan);
+TOWERFLOW_UNARY(sinh);
+TOWERFLOW_UNARY(cosh);
+TOWERFLOW_UNARY(asinh);
+TOWERFLOW_UNARY(acosh);
+TOWERFLOW_UNARY(atanh);
+TOWERFLOW_UNARY(erf);      ///< the Gauss error function
+TOWERFLOW_UNARY(erfc);     ///< 1 - erf(x), precise for large x
+TOWERFLOW_UNARY(lgamma);   ///< log |gamma(x)|
+TOWERFLOW_UNARY(digamma);  ///< the derivative of lgamma; NaN at 0, -1, -2, ..
+TOWERFLOW_UNARY(rint);     ///< like round, for floating dtypes only
 TOWERFLOW_UNARY(sign);
 TOWERFLOW_UNARY(floor);
 TOWERFLOW_UNARY(ceil);

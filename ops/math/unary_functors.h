@@ -111,6 +111,64 @@ struct Cos {
   T operator()(T x) const { return std::cos(x); }
 };
 template <class T>
+struct Tan {
+  T operator()(T x) const { return std::tan(x); }
+};
+template <class T>
+struct Asin {
+  T operator()(T x) const { return std::asin(x); }
+};
+template <class T>
+struct Acos {
+  T operator()(T x) const { return std::acos(x); }
+};
+template <class T>
+struct Atan {
+  T operator()(T x) const { return std::atan(x); }
+};
+template <class T>
+struct Sinh {
+  T operator()(T x) const { return std::sinh(x); }
+};
+template <class T>
+struct Cosh {
+  T operator()(T x) const { return std::cosh(x); }
+};
+template <class T>
+struct Asinh {
+  T operator()(T x) const { return std::asinh(x); }
+};
+template <class T>
+struct Acosh {
+  T operator()(T x) const { return std::acosh(x); }
+};
+template <class T>
+struct Atanh {
+  T operator()(T x) const { return std::atanh(x); }
+};
+template <class T>
+struct Erf {
+  T operator()(T x) const { return std::erf(x); }
+};
+template <class T>
+struct Erfc {
+  T operator()(T x) const { return std::erfc(x); }
+};
+/// log |gamma(x)|. Unlike std::lgamma, writes the sign of gamma to no variable of the program.
+template <class T>
+struct Lgamma {
+  T operator()(T x) const {
+    int sign = 0;
+    if constexpr (std::is_same_v<T, float>) return ::lgammaf_r(x, &sign);
+    return static_cast<T>(::lgamma_r(x, &sign));
+  }
+};
+/// The derivative of log |gamma(x)|, NaN at 0 and the negative integers.
+template <class T>
+struct Digamma {
+  T operator()(T x) const { return static_cast<T>(special::digamma(static_cast<double>(x))); }
+};
+template <class T>
 struct Sign {
   T operator()(T x) const {
     if constexpr (std::is_floating_point_v<T>) {

@@ -5,16 +5,21 @@
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/fill.h"
+#include "ops/array/rank_size.h"
+#include "ops/array/select.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/strided_slice.h"
 #include "ops/array/view.h"
 #include "ops/math/binary.h"
+#include "ops/math/range.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
 #include "ops/nn/cross_entropy.h"
+#include "ops/nn/loss_collections.h"
 #include "ops/nn/relu.h"
 #include "ops/nn/sigmoid_cross_entropy.h"
 #include "ops/nn/soft_cross_entropy.h"
+#include "ops/nn/weights_broadcast.h"
 
 namespace towerflow::losses {
 namespace {
@@ -121,6 +126,45 @@ Tensor mean_squared_error(const Operand& labels, const Operand& predictions, Los
   const Pair p = as_floats(predictions, labels, site);
   return reduce_weighted(squared_difference(p.predictions, p.labels, {}, site), options, scope,
                          site);
+}
+
+/// Twice the squares over the count, or 0 where the count is not positive.
+static Tensor doubled_mean(const Tensor& squares, const Tensor& count, Site site) {
+  const Tensor mean = div_no_nan(squares, maximum(count, 0, {}, site), {.name = "value"}, site);
+  return Operand(2.0, site) * with_site(mean, site);
+}
+
+Tensor mean_pairwise_squared_error(const Operand& labels, const Operand& predictions,
+                                   PairwiseLossOptions options, Site site) {
+  const NameScope scope =
+      open_loss_scope("mean_pairwise_squared_error", options, predictions, labels, site);
+  const Tensor weights = cast(options.weights.at(site), DType::float32, {}, site);
+  const Tensor wanted = cast(labels, DType::float32, {}, site);
+  const Operation checked = assert_broadcastable(weights, wanted, site);
+  const ControlDependencies after = control_dependencies({checked}, site);
+  const Tensor found = cast(predictions, DType::float32, {}, site);
+  check_same_shape(found, wanted, site);
+  const Tensor errors = subtract(found, wanted, {}, site);
+  const Tensor dims = rank(errors, {}, site);
+  const Tensor axes = range(1, dims, 1, {}, site);
+  const Tensor squares = reduce_sum(square(errors, {}, site), axes, {.keepdims = true}, site);
+  const Tensor present = num_present(errors, weights, true, site);
+  const Tensor others = with_site(present, site) - Operand(1, site);
+  const Tensor first = doubled_mean(squares, others, site);
+  const Tensor sum = reduce_sum(errors, axes, {.keepdims = true}, site);
+  const Tensor squared_sum = square(sum, {}, site);
+  const Tensor rest = with_site(present, site) - Operand(1, site);
+  const Tensor pairs = multiply(present, rest, {}, site);
+  const Tensor second = doubled_mean(squared_sum, pairs, site);
+  const Tensor weighted =
+      multiply(with_site(first, site) - with_site(second, site), weights, {}, site);
+  const Tensor loss = reduce_sum(weighted, {}, site);
+  const Tensor count = reduce_sum(present, {}, site);
+  const Tensor any = with_site(count, site) > Operand(0, site);
+  const Tensor zero = zeros_like(loss, {}, site);
+  const Tensor mean = where(any, loss, zero, {.name = "value"}, site);
+  add_loss(mean, options.loss_collection);
+  return mean;
 }
 
 Tensor cosine_distance(const Operand& labels, const Operand& predictions, int axis,

@@ -22,6 +22,16 @@ Tensor absolute_difference(const Operand& labels, const Operand& predictions,
 Tensor mean_squared_error(const Operand& labels, const Operand& predictions,
                           LossOptions options = {}, Site site = Site::current());
 
+struct PairwiseLossOptions {
+  Operand weights = 1.0;
+  std::optional<std::string> scope{};
+  std::optional<std::string> loss_collection = GraphKeys::LOSSES;
+};
+/// The mean, for each element of the first dimension, of ((a - b) - (c - d))^2 over pairs of its
+/// elements, where a and c are predictions and b and d their labels; then the weighted sum.
+Tensor mean_pairwise_squared_error(const Operand& labels, const Operand& predictions,
+                                   PairwiseLossOptions options = {}, Site site = Site::current());
+
 /// 1 - sum of predictions * labels along `axis`, which keeps size 1. Both must have length 1 along
 /// it.
 Tensor cosine_distance(const Operand& labels, const Operand& predictions, int axis,

@@ -13,9 +13,11 @@
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/slice.h"
+#include "ops/array/transpose.h"
 #include "ops/array/view.h"
 #include "ops/family.h"
 #include "ops/math/binary.h"
+#include "ops/math/range.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
 #include "ops/nn/kernels.h"
@@ -135,6 +137,15 @@ Tensor rows_of(const Tensor& x, Site site) {
   return rows;
 }
 
+/// Moves an axis behind the others.
+Tensor with_axis_last(const Tensor& x, int axis, const Tensor& dims, Site site) {
+  const Tensor before = range(axis, {}, site);
+  const Tensor after = range(axis + 1, dims, 1, {}, site);
+  const Tensor order =
+      concat({Operand(before, site), Operand(after, site), Operand({axis}, site)}, 0, {}, site);
+  return transpose(x, order, {}, site);
+}
+
 std::vector<Tensor> given_tensors(const SoftmaxCrossEntropyOptions& options, const char* op,
                                   Site site) {
   if (is_missing(options.labels) || is_missing(options.logits)) {
@@ -171,13 +182,22 @@ static void register_soft_cross_entropy_kernels(KernelTable& table) {
 
 Tensor softmax_cross_entropy_with_logits_v2(SoftmaxCrossEntropyOptions options, Site site) {
   const char* op = "softmax_cross_entropy_with_logits";
+  if (options.axis && options.dim) {
+    throw ValueError("Cannot specify both 'dim' and 'axis'.", {.site = site, .op = op});
+  }
+  const int axis = options.axis.value_or(options.dim.value_or(-1));
   const NameScope scope = name_scope(
       named(options.name), {.default_name = op, .values = given_tensors(options, op, site)}, site);
   Graph& graph = get_default_graph();
-  const Tensor logits = convert_operand(graph, options.logits, "logits", std::nullopt);
+  Tensor logits = convert_operand(graph, options.logits, "logits", std::nullopt);
+  const Shape known = logits.shape();
   Tensor labels = convert_operand(graph, options.labels, "labels", std::nullopt);
   labels = cast(labels, logits.dtype(), {}, site);
   const Operand dims(rank(logits, {}, site), site);
+  if (axis != -1) {
+    logits = with_axis_last(logits, axis, *dims.tensor(), site);
+    labels = with_axis_last(labels, axis, *dims.tensor(), site);
+  }
   const Tensor sizes = shape(logits, {}, site);
   const Tensor logit_rows = rows_of(logits, site);
   const Tensor label_rows = rows_of(labels, site);
@@ -188,13 +208,14 @@ Tensor softmax_cross_entropy_with_logits_v2(SoftmaxCrossEntropyOptions options, 
                             .output();
   const Tensor outer = subtract(dims, 1, {}, site);
   Tensor outer_sizes = slice(sizes, {0}, Operand(std::vector<Tensor>{outer}, site), {}, site);
-  if (logits.shape().has_rank()) {
-    outer_sizes.set_shape(Shape{static_cast<std::int64_t>(logits.shape().rank()) - 1}, site);
+  if (known.has_rank()) {
+    outer_sizes.set_shape(Shape{static_cast<std::int64_t>(known.rank()) - 1}, site);
   }
   Tensor shaped = reshape(losses, outer_sizes, {}, site);
-  if (logits.shape().has_rank()) {
-    const auto& all = logits.shape().dims();
-    shaped.set_shape(Shape(std::vector<Dim>(all.begin(), all.end() - 1)), site);
+  if (known.has_rank()) {
+    std::vector<Dim> others(known.dims().begin(), known.dims().end());
+    others.erase(axis < 0 ? others.end() + axis : others.begin() + axis);
+    shaped.set_shape(Shape(std::move(others)), site);
   }
   return shaped;
 }

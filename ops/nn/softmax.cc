@@ -5,9 +5,13 @@
 #include <cmath>
 
 #include "core/graph/op_builder.h"
+#include "ops/array/concat.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/rank_size.h"
+#include "ops/array/transpose.h"
 #include "ops/family.h"
 #include "ops/math/binary.h"
+#include "ops/math/range.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
 #include "ops/nn/kernels.h"
@@ -97,11 +101,80 @@ std::unique_ptr<PreparedKernel> softmax_kernel(const KernelRequest& request) {
                      {{0, 0}});
 }
 
-Tensor build(const char* op, const Operand& logits, const SoftmaxOptions& options, Site site) {
+Tensor softmax_node(const char* op, const Tensor& logits, const std::string& name, Site site) {
+  const Operand tensor(logits, site);
+  return OpBuilder(op, name, site, {&tensor}).input(tensor, "logits").output();
+}
+
+/// An axis, as a number or as a tensor that is computed from a negative one.
+struct SoftmaxAxis {
+  std::optional<std::int64_t> number;
+  Tensor tensor;
+  Operand operand(Site site) const {
+    return number ? Operand(*number, site) : Operand(tensor, site);
+  }
+  /// Returns a vector of this axis alone.
+  Operand alone(Site site) const {
+    if (number) return Operand(std::vector<int>{static_cast<int>(*number)}, site);
+    return Operand(std::vector<Tensor>{tensor}, site);
+  }
+  Operand next(Site site) const {
+    return number ? Operand(*number + 1, site) : Operand(operand(site) + Operand(1, site), site);
+  }
+};
+
+/// Swaps an axis with the last one.
+Tensor swap_with_last(const Tensor& x, const SoftmaxAxis& axis, const Tensor& dims,
+                      const std::string& name, Site site) {
+  const Tensor last = subtract(dims, 1, {}, site);
+  const Tensor before = range(axis.operand(site), {}, site);
+  const Operand next = axis.next(site);
+  const Tensor between = range(next, last, 1, {}, site);
+  const Tensor order = concat({Operand(before, site), Operand(std::vector<Tensor>{last}, site),
+                               Operand(between, site), axis.alone(site)},
+                              0, {}, site);
+  return transpose(x, order, {.name = name}, site);
+}
+
+Tensor build_softmax(const char* op, const Operand& logits, const SoftmaxOptions& options,
+                     Site site) {
+  if (options.axis && options.dim) {
+    throw ValueError("Cannot specify both 'dim' and 'axis'.", {.site = site, .op = op});
+  }
+  const std::int64_t given = options.axis.value_or(options.dim.value_or(-1));
   // TensorFlow converts logits before it opens the op's scope: a constant is named "Const".
-  Graph& graph = graph_of(logits);
-  const Operand tensor(convert_operand(graph, logits, "", std::nullopt), site);
-  return OpBuilder(op, options.name, site, {&tensor}).input(tensor, "logits").output();
+  const Tensor x = convert_operand(graph_of(logits), logits, "", std::nullopt);
+  const Shape known = x.shape();
+  const auto rank_of_x = known.has_rank() ? static_cast<std::int64_t>(known.rank()) : 0;
+  if (given == -1 || (known.has_rank() && given == rank_of_x - 1)) {
+    return softmax_node(op, x, options.name, site);
+  }
+  if (!known.has_rank()) {
+    throw TypeError("the rank of logits must be known for an axis that is not -1",
+                    {.site = site, .op = op, .hint = "set_shape sets what the graph cannot infer"});
+  }
+  if (given < -rank_of_x || given >= rank_of_x) {
+    throw errors::InvalidArgumentError(
+        fmt::format(
+            "`dim` must be in the range [{}, {}) where {} is the number of dimensions in the "
+            "input. Received: dim={}",
+            -rank_of_x, rank_of_x, rank_of_x, given),
+        {.site = site, .op = op});
+  }
+  const Tensor dims = rank(x, {}, site);
+  SoftmaxAxis axis{.number = given, .tensor = {}};
+  std::optional<Tensor> counted;
+  if (given < 0) counted = Operand(given, site) + Operand(dims, site);
+  const Tensor own_rank = rank(x, {}, site);
+  if (counted) {
+    axis.tensor = Operand(*counted, site) % Operand(rank_of_x, site);
+    axis.number.reset();
+  }
+  const Tensor turned = swap_with_last(x, axis, own_rank, "", site);
+  Tensor result =
+      swap_with_last(softmax_node(op, turned, "", site), axis, own_rank, options.name, site);
+  result.set_shape(known, site);
+  return result;
 }
 
 }  // namespace
@@ -131,11 +204,11 @@ static void register_softmax_kernels(KernelTable& table) {
 }
 
 Tensor softmax(const Operand& logits, SoftmaxOptions options, Site site) {
-  return build("Softmax", logits, options, site);
+  return build_softmax("Softmax", logits, options, site);
 }
 
 Tensor log_softmax(const Operand& logits, SoftmaxOptions options, Site site) {
-  return build("LogSoftmax", logits, options, site);
+  return build_softmax("LogSoftmax", logits, options, site);
 }
 
 }  // namespace towerflow::nn

@@ -6,6 +6,7 @@
 #include "ops/array/rank_size.h"
 #include "ops/array/select.h"
 #include "ops/math/binary.h"
+#include "ops/math/range.h"
 #include "ops/math/reduce.h"
 #include "ops/nn/loss_collections.h"
 #include "ops/nn/weights_broadcast.h"
@@ -18,16 +19,6 @@ namespace {
 Tensor safe_mean(const Tensor& sum, const Tensor& present, Site site) {
   const Tensor total = reduce_sum(sum, {}, site);
   return div_no_nan(total, present, {.name = "value"}, site);
-}
-
-/// Returns the number of losses whose weight is not 0.
-Tensor num_present(const Tensor& losses, const Tensor& weights, Site site) {
-  const NameScope scope(losses.graph(), "num_present", site);
-  const Tensor none = equal(weights, 0.0, {}, site);
-  const Tensor zeros = zeros_like(weights, {}, site);
-  const Tensor ones = ones_like(weights, {}, site);
-  const Tensor present = where(none, zeros, ones, {}, site);
-  return reduce_sum(broadcast_weights(present, losses, site), {.name = scope.name()}, site);
 }
 
 Tensor num_elements(const Tensor& losses, Site site) {
@@ -46,7 +37,7 @@ Tensor reduced(const Tensor& losses, const Tensor& weights, Reduction reduction,
       return safe_mean(sum, reduce_sum(repeated, {}, site), site);
     }
     case Reduction::SUM_BY_NONZERO_WEIGHTS:
-      return safe_mean(sum, num_present(losses, weights, site), site);
+      return safe_mean(sum, num_present(losses, weights, false, site), site);
     case Reduction::SUM_OVER_BATCH_SIZE:
       return safe_mean(sum, num_elements(losses, site), site);
     default:
@@ -55,6 +46,19 @@ Tensor reduced(const Tensor& losses, const Tensor& weights, Reduction reduction,
 }
 
 }  // namespace
+
+Tensor num_present(const Tensor& losses, const Tensor& weights, bool per_batch, Site site) {
+  const NameScope scope(losses.graph(), "num_present", site);
+  const Tensor none = equal(weights, 0.0, {}, site);
+  const Tensor zeros = zeros_like(weights, {}, site);
+  const Tensor ones = ones_like(weights, {}, site);
+  const Tensor present = where(none, zeros, ones, {}, site);
+  const Tensor each = broadcast_weights(present, losses, site);
+  if (!per_batch) return reduce_sum(each, {.name = scope.name()}, site);
+  const Tensor dims = rank(each, {}, site);
+  const Tensor axes = range(1, dims, 1, {}, site);
+  return reduce_sum(each, axes, {.keepdims = true, .name = scope.name()}, site);
+}
 
 Tensor compute_weighted_loss(const Operand& losses, LossOptions options, Site site) {
   std::vector<Tensor> values;

@@ -42,4 +42,8 @@ namespace towerflow::losses {
 Tensor compute_weighted_loss(const Operand& losses, LossOptions options = {},
                              Site site = Site::current());
 
+/// Returns the number of losses whose weight is not 0: of all losses, or for each element of the
+/// first dimension. (TensorFlow's _num_present)
+Tensor num_present(const Tensor& losses, const Tensor& weights, bool per_batch, Site site);
+
 }  // namespace towerflow::losses

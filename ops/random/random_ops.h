@@ -76,4 +76,36 @@ struct RandomShuffleOptions {
 Tensor random_shuffle(const Operand& value, RandomShuffleOptions options = {},
                       Site site = Site::current());
 
+struct MultinomialOptions {
+  std::optional<std::int64_t> seed{};
+  std::string name{};
+  DType output_dtype = DType::int64;  ///< int32 or int64
+};
+
+/// Draws classes for each row of unnormalized log probabilities. Seeds and streams are as above; of
+/// a batch, one row after another is drawn.
+///
+/// shapes   logits [n, classes], num_samples [] (int32) -> [n, num_samples]
+/// dtypes   float32, float64 -> int64 or int32
+/// grads    none: classes are integers
+/// errors   ValueError: logits that are not a matrix, a negative num_samples; at run time
+///          InvalidArgumentError: no classes
+/// source   tf.multinomial
+Tensor multinomial(const Operand& logits, const ScalarOperand& num_samples,
+                   MultinomialOptions options = {}, Site site = Site::current());
+
+struct RandomCropOptions {
+  std::optional<std::int64_t> seed{};
+  std::string name{};
+};
+
+/// Cuts a part of the given size out of `value`, at a random place.
+///
+/// shapes   value [d0, ..], size [rank] -> size     dtypes  value all; size int32
+/// grads    value: dy at that place
+/// errors   at run time InvalidArgumentError: a size larger than that of value
+/// source   tf.random_crop
+Tensor random_crop(const Operand& value, const Operand& size, RandomCropOptions options = {},
+                   Site site = Site::current());
+
 }  // namespace towerflow

@@ -70,6 +70,8 @@ struct Loops {
   /// Within 2.5 ulp of the exact result, even if that is denormal. tests/ops/simd/functions_test.cc
   /// has a bound for each.
   UnaryLoop exp, expm1, log, log1p, sigmoid, tanh, softplus, elu, selu, sin, cos;
+  /// Likewise, within 5 ulp, erfc within 13.
+  UnaryLoop tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc;
   BinaryLoop relu_grad;                 ///< a * (b > 0 ? 1 : 0): gradient, feature
   CastLoop cast[kElements][kElements];  ///< [from][to]
   void (*fill)(float value, float* out, std::int64_t n);

@@ -1,4 +1,4 @@
-// Part of level.cc: sine and cosine, computed in double.
+// Part of level.cc: sine, cosine and tangent, computed in double.
 #pragma once
 
 #include "ops/simd/level/vector.h"
@@ -13,8 +13,10 @@ typedef std::int64_t Longs __attribute__((vector_size(kDoubles * 8)));
 
 constexpr float kLargestAngle = 1e6f;  // up to here pi / 2 in two parts suffices; beyond, libm
 
-// Returns sin(x + kTurns pi / 2): x = k pi / 2 + r, then the polynomials of FreeBSD's sinf and cosf
-// in r.
+constexpr int kTangent = -1;
+
+// Returns sin(x + kTurns pi / 2), or tan(x) for kTangent: x = k pi / 2 + r, then the polynomials of
+// FreeBSD's sinf and cosf in r.
 template <int kTurns>
 SIMD_INLINE HalfFloats sine_of(HalfFloats angle) {
   const Doubles x = __builtin_convertvector(angle, Doubles);
@@ -23,7 +25,7 @@ SIMD_INLINE HalfFloats sine_of(HalfFloats angle) {
   const Doubles k = shifted - kMagic;
   Longs quarter;
   __builtin_memcpy(&quarter, &shifted, sizeof quarter);
-  quarter += kTurns;
+  if constexpr (kTurns != kTangent) quarter += kTurns;
   // The first part of pi / 2 has 33 bits, so its product with k is exact.
   const Doubles r = (x - k * 1.57079632673412561417) - k * 6.07710050650619224932e-11;
   const Doubles z = r * r, w = z * z, s = z * r;
@@ -32,8 +34,11 @@ SIMD_INLINE HalfFloats sine_of(HalfFloats angle) {
   const Doubles cosine = ((1.0 + z * -0.499999997251031003120) + w * 0.0416666233237390631894) +
                          (w * z) * (-0.00138867637746099294692 + z * 0.0000243904487962774090654);
   Doubles y = (quarter & 1) != 0 ? cosine : sine;
-  y = (quarter & 2) != 0 ? -y : y;
-  if constexpr (kTurns == 0) y = x == 0.0 ? x : y;  // keeps the sign of zero
+  if constexpr (kTurns == kTangent)
+    y = (quarter & 1) != 0 ? -cosine / sine : sine / cosine;
+  else
+    y = (quarter & 2) != 0 ? -y : y;
+  if constexpr (kTurns != 1) y = x == 0.0 ? x : y;  // keeps the sign of zero
   return __builtin_convertvector(y, HalfFloats);
 }
 
@@ -70,8 +75,11 @@ void sine_loop(const float* x, float* out, Index n) {
     for (Index i = 0; large != 0 && i < size; ++i) {
       if (!(__builtin_fabsf(kept[i]) > kLargestAngle)) continue;
       const double angle = kept[i];
-      out[begin + i] =
-          static_cast<float>(kTurns == 0 ? __builtin_sin(angle) : __builtin_cos(angle));
+      if constexpr (kTurns == kTangent)
+        out[begin + i] = static_cast<float>(__builtin_tan(angle));
+      else
+        out[begin + i] =
+            static_cast<float>(kTurns == 0 ? __builtin_sin(angle) : __builtin_cos(angle));
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "ops/simd/level/choices.h"
 #include "ops/simd/level/elementwise.h"
 #include "ops/simd/level/functions.h"
+#include "ops/simd/level/more_functions.h"
 #include "ops/simd/level/normalization.h"
 #include "ops/simd/level/pool.h"
 #include "ops/simd/level/softmax.h"
@@ -60,6 +61,17 @@ const Loops SIMD_TABLE = {
     .selu = function_loop<selu_of>,
     .sin = sine_loop<0>,
     .cos = sine_loop<1>,
+    .tan = sine_loop<kTangent>,
+    .asin = function_loop<asin_of>,
+    .acos = function_loop<acos_of>,
+    .atan = function_loop<atan_of>,
+    .sinh = function_loop<sinh_of>,
+    .cosh = function_loop<cosh_of>,
+    .asinh = function_loop<asinh_of>,
+    .acosh = function_loop<acosh_of>,
+    .atanh = function_loop<atanh_of>,
+    .erf = function_loop<erf_of>,
+    .erfc = function_loop<erfc_of>,
     .relu_grad = binary_loop<ReluGradOf>,
     .cast = {SIMD_CASTS(std::uint8_t), SIMD_CASTS(std::int32_t), SIMD_CASTS(std::int64_t),
              SIMD_CASTS(float), SIMD_CASTS(double)},

@@ -6,6 +6,7 @@
 #define TOWERFLOW_CASE_FAMILIES(FAMILY) \
   FAMILY(elementwise)                   \
   FAMILY(math)                          \
+  FAMILY(mathematics)                   \
   FAMILY(array)                         \
   FAMILY(indexing)                      \
   FAMILY(arrays)                        \

@@ -28,6 +28,7 @@ void add_convolution_cases(Cases& cases);
 void add_arrays_cases(Cases& cases);
 void add_image_cases(Cases& cases);
 void add_math_cases(Cases& cases);
+void add_mathematics_cases(Cases& cases);
 void add_slices_cases(Cases& cases);
 
 }  // namespace towerflow::testing

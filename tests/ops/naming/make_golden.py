@@ -16,6 +16,7 @@ import indexing_cases  # noqa: E402
 import convolution_cases  # noqa: E402
 import arrays_cases  # noqa: E402
 import image_cases  # noqa: E402
+import mathematics_cases  # noqa: E402
 import slices_cases  # noqa: E402
 
 tf.disable_v2_behavior()
@@ -320,6 +321,7 @@ def main():
         for key, body in (CASES | slices_cases.CASES | convolution_cases.CASES).items():
         for key, body in (CASES | arrays_cases.CASES | slices_cases.CASES).items():
         for key, body in (CASES | image_cases.CASES | slices_cases.CASES).items():
+        for key, body in (CASES | mathematics_cases.CASES | slices_cases.CASES).items():
             out.write("\n".join(case(key, body)) + "\n")
 
 

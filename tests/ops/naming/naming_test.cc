@@ -58,6 +58,7 @@ TEST_CASE("single calls make the nodes that TensorFlow makes") {
   testing::add_arrays_cases(cases);
   testing::add_math_cases(cases);
   testing::add_image_cases(cases);
+  testing::add_mathematics_cases(cases);
   testing::add_slices_cases(cases);
   for (const auto& entry : golden) {
     const std::string& key = entry.first;  // clang 14 cannot capture structured bindings

@@ -38,6 +38,17 @@ constexpr Function kFunctions[] = {
     {"selu", &Loops::selu, selu, 3},
     {"sin", &Loops::sin, std::sin, 0.51},
     {"cos", &Loops::cos, std::cos, 0.51},
+    {"tan", &Loops::tan, std::tan, 0.6},
+    {"asin", &Loops::asin, std::asin, 5},
+    {"acos", &Loops::acos, std::acos, 5},
+    {"atan", &Loops::atan, std::atan, 5},
+    {"sinh", &Loops::sinh, std::sinh, 5},
+    {"cosh", &Loops::cosh, std::cosh, 5},
+    {"asinh", &Loops::asinh, std::asinh, 5},
+    {"acosh", &Loops::acosh, std::acosh, 5},
+    {"atanh", &Loops::atanh, std::atanh, 5},
+    {"erf", &Loops::erf, std::erf, 5},
+    {"erfc", &Loops::erfc, std::erfc, 13},
 };
 
 /// Returns the distance in units in the last place of the result; 0 for two NaN.
