@@ -92,18 +92,21 @@ void count_rows(const LaunchArgs& args, DType value_dtype, std::int64_t rows, st
                 std::int64_t size, bool weighted, bool binary) {
   T* out = args.output<T>(0);
   std::fill_n(out, rows * size, T(0));
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
-    const std::int64_t value = integer_at(value_dtype, args.inputs[0], i);
-    if (value < 0) {
-      throw errors::InvalidArgumentError(
-          fmt::format("Input arr must be non-negative, but element {} is {}", i, value));
+  for (std::int64_t row = 0, i = 0; row < rows; ++row) {
+    T* counts = out + row * size;
+    for (std::int64_t column = 0; column < columns; ++column, ++i) {
+      const std::int64_t value = integer_at(value_dtype, args.inputs[0], i);
+      if (value < 0) {
+        throw errors::InvalidArgumentError(
+            fmt::format("Input arr must be non-negative, but element {} is {}", i, value));
+      }
+      if (value >= size) continue;
+      T& count = counts[value];
+      if (binary)
+        count = T(1);
+      else
+        count = functors::Add<T>()(count, weighted ? args.input<T>(2)[i] : T(1));
     }
-    if (value >= size) continue;
-    T& count = out[i / columns * size + value];
-    if (binary)
-      count = T(1);
-    else
-      count = functors::Add<T>()(count, weighted ? args.input<T>(2)[i] : T(1));
   }
 }
 
