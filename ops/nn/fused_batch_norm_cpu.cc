@@ -139,30 +139,36 @@ void reference_batch_norm_grad(const ChannelDims& dims, const BatchNormGradAttrs
   }
 }
 
+/// Makes a kernel of `reference.operator()<T>(args)`, where T is the type of `dtype`.
+template <class Reference>
+std::unique_ptr<PreparedKernel> batch_norm_function(DType dtype, Reference reference) {
+  if (dtype == DType::float32) {
+    return function_kernel(
+        [reference](const LaunchArgs& args) { reference.template operator()<float>(args); },
+        {.may_fail = false});
+  }
+  return function_kernel(
+      [reference](const LaunchArgs& args) { reference.template operator()<double>(args); },
+      {.may_fail = false});
+}
+
 std::unique_ptr<PreparedKernel> reference_batch_norm_kernel(const KernelRequest& request) {
   const auto& attrs = request.attributes<BatchNormAttrs>();
   const ChannelDims dims(request.inputs[0].shape, attrs.norm.format);
   check_running_statistics(request, dims.channels);
-  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
-    return function_kernel(
-        [dims, attrs](const LaunchArgs& args) {
-          if constexpr (std::is_floating_point_v<T>) reference_batch_norm<T>(dims, attrs, args);
-        },
-        {.may_fail = false});
-  });
+  return batch_norm_function(request.inputs[0].dtype,
+                             [dims, attrs]<class T>(const LaunchArgs& args) {
+                               reference_batch_norm<T>(dims, attrs, args);
+                             });
 }
 
 std::unique_ptr<PreparedKernel> reference_batch_norm_grad_kernel(const KernelRequest& request) {
   const auto& attrs = request.attributes<BatchNormGradAttrs>();
   const ChannelDims dims(request.inputs[1].shape, attrs.format);
-  return for_real_type(request.inputs[1].dtype, [&]<class T>() {
-    return function_kernel(
-        [dims, attrs](const LaunchArgs& args) {
-          if constexpr (std::is_floating_point_v<T>)
-            reference_batch_norm_grad<T>(dims, attrs, args);
-        },
-        {.may_fail = false});
-  });
+  return batch_norm_function(request.inputs[1].dtype,
+                             [dims, attrs]<class T>(const LaunchArgs& args) {
+                               reference_batch_norm_grad<T>(dims, attrs, args);
+                             });
 }
 
 // ------------------------------------------------------------------------------------------- fast
