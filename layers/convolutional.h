@@ -1,0 +1,93 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "layers/layer.h"
+#include "ops/nn/window_args.h"
+#include "ops/variables/initializers.h"
+
+namespace towerflow::layers {
+
+/// The options of a convolution after its kernel's size.
+struct ConvOptions {
+  ByName by_name = ByName();
+  nn::Extents strides = 1;
+  std::string padding = "valid";  ///< or "same"; of conv1d also "causal": all padding is in front
+  std::string data_format = "channels_last";  ///< or "channels_first"; the CPU has no kernel for it
+  nn::Extents dilation_rate = 1;              ///< must be 1
+  Activation activation{};
+  bool use_bias = true;
+  std::optional<Initializer> kernel_initializer{};  ///< default: the scope's, else Glorot uniform
+  std::optional<Initializer> bias_initializer = zeros_initializer();
+  Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
+  ActivityRegularizer activity_regularizer{};  ///< its loss is divided by the batch size
+  Constraint kernel_constraint{};
+  Constraint bias_constraint{};
+  bool trainable = true;
+  std::string name{};                  ///< default: the function's name
+  Reuse reuse = std::nullopt;          ///< Python's `_reuse` of the class
+  std::optional<std::string> scope{};  ///< of an object only: `_scope`, its scope's exact name
+  std::optional<DType> dtype{};        ///< of an object only; default: that of its first input
+};
+
+/// Layers that slide a window over their inputs: activation(convolution(inputs, kernel) + bias).
+/// They make or find the variables `kernel` and `bias` as `dense` does.
+///
+/// dtypes   float32, float64
+/// grads    inputs, kernel, bias
+/// errors   ValueError: ranks, sizes below 1, an unknown number of channels, a window larger than
+///          the image, unknown padding or format; UnimplementedError: a dilation rate above 1
+/// source   tf.layers.conv2d, ..
+
+/// shapes   inputs [N,H,W,C], kernel [R,S,C,filters] -> [N,P,Q,filters] as nn::conv2d
+Tensor conv2d(const Operand& inputs, int filters, const nn::Extents& kernel_size,
+              ConvOptions options = {}, Site site = Site::current());
+
+/// shapes   inputs [N,T,C], kernel [R,C,filters] -> [N,P,filters]
+Tensor conv1d(const Operand& inputs, int filters, const nn::Extents& kernel_size,
+              ConvOptions options = {}, Site site = Site::current());
+
+/// The transposed convolution, which enlarges images.
+///
+/// shapes   inputs [N,P,Q,C], kernel [R,S,filters,C] -> [N,H,W,filters]; "valid":
+///          H = P * stride + max(R - stride, 0), "same": H = P * stride
+Tensor conv2d_transpose(const Operand& inputs, int filters, const nn::Extents& kernel_size,
+                        ConvOptions options = {}, Site site = Site::current());
+
+}  // namespace towerflow::layers
+
+namespace towerflow::layers::types {
+
+/// A convolution as an object.
+class ConvLayer : public Layer {
+ public:
+  using Layer::Layer;
+  /// Returns a weight; an invalid Variable before the first call, or if there is no bias.
+  Variable kernel() const;
+  Variable bias() const;
+};
+
+/// (tf.layers.Conv2D)
+class Conv2D : public ConvLayer {
+ public:
+  Conv2D(int filters, const nn::Extents& kernel_size, ConvOptions options = {},
+         Site site = Site::current());
+};
+
+/// (tf.layers.Conv1D)
+class Conv1D : public ConvLayer {
+ public:
+  Conv1D(int filters, const nn::Extents& kernel_size, ConvOptions options = {},
+         Site site = Site::current());
+};
+
+/// (tf.layers.Conv2DTranspose)
+class Conv2DTranspose : public ConvLayer {
+ public:
+  Conv2DTranspose(int filters, const nn::Extents& kernel_size, ConvOptions options = {},
+                  Site site = Site::current());
+};
+
+}  // namespace towerflow::layers::types
