@@ -125,10 +125,13 @@ void LayerBody::build(const Shape&, Site) {}
 
 Reuse LayerBody::reuse_now() const { return built_ ? Reuse(true) : options_.reuse; }
 
-void LayerBody::set_scope(const std::optional<VariableScopeHandle>& scope, Site site) {
+void LayerBody::set_scope(const std::optional<Scope>& scope, Site site) {
   if (scope_) return;
   if (scope) {
-    const VariableScopeGuard guard = variable_scope(*scope, {}, site);
+    const auto* captured = std::get_if<VariableScopeHandle>(&*scope);
+    const VariableScopeGuard guard = captured != nullptr
+                                         ? variable_scope(*captured, {}, site)
+                                         : variable_scope(std::get<std::string>(*scope), {}, site);
     scope_ = guard;
   } else if (options_.reuse == Reuse(true) || options_.reuse == Reuse(AUTO_REUSE)) {
     const VariableScopeGuard guard = variable_scope(base_name_, {}, site);
@@ -140,9 +143,8 @@ void LayerBody::set_scope(const std::optional<VariableScopeHandle>& scope, Site 
   }
 }
 
-void LayerBody::enter(const std::optional<VariableScopeHandle>& scope,
-                      const std::function<void()>& build_weights, const std::function<void()>& body,
-                      Site site) {
+void LayerBody::enter(const std::optional<Scope>& scope, const std::function<void()>& build_weights,
+                      const std::function<void()>& body, Site site) {
   set_scope(scope, site);
   {
     const VariableScopeGuard variables =

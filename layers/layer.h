@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "layers/activation.h"
@@ -21,6 +22,9 @@ struct LayerOptions {
   std::optional<std::string> scope{};          ///< name of its variable scope, not made unique
   ActivityRegularizer activity_regularizer{};  ///< a loss of its result
 };
+
+/// A variable scope, by name or captured.
+using Scope = std::variant<std::string, VariableScopeHandle>;
 
 struct AddWeightOptions {
   std::optional<DType> dtype{};              ///< default: the layer's
@@ -84,9 +88,8 @@ class LayerBody {
 
   /// Runs the body of one call in the layer's scopes, after `build_weights` if it is the first.
   /// `scope` is where the variables are; by default, the first call chooses.
-  void enter(const std::optional<VariableScopeHandle>& scope,
-             const std::function<void()>& build_weights, const std::function<void()>& body,
-             Site site);
+  void enter(const std::optional<Scope>& scope, const std::function<void()>& build_weights,
+             const std::function<void()>& body, Site site);
   const LayerOptions& options() const { return options_; }
   const VariableScopeHandle& scope() const { return *scope_; }
   void set_dtype(DType dtype) { dtype_ = dtype; }
@@ -96,7 +99,7 @@ class LayerBody {
 
  private:
   Reuse reuse_now() const;
-  void set_scope(const std::optional<VariableScopeHandle>& scope, Site site);
+  void set_scope(const std::optional<Scope>& scope, Site site);
   void regularize(const std::string& weight, const Variable& variable,
                   const Regularizer& regularizer, Site site);
   void regularize_activity(const Tensor& result, Site site);

@@ -9,6 +9,8 @@
 #include "layers/core.h"
 #include "layers/normalization.h"
 #include "layers/pooling.h"
+#include "layers/rnn.h"
+#include "layers/rnn_cell_wrappers.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::testing {
@@ -36,6 +38,7 @@ struct LayerInputs {
 /// The calls of make_fixtures.py in C++, by their keys. Each returns its results.
 using LayerCases = std::map<std::string, std::function<std::vector<Tensor>(const LayerInputs&)>>;
 LayerCases layers_cases();
+LayerCases rnn_cases();
 
 /// The regularizer and the constraint of the cases.
 inline Tensor half_l2(const Tensor& v) { return 0.5 * nn::l2_loss(v); }

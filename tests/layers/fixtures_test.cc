@@ -247,5 +247,9 @@ TEST_CASE("layers make the nodes, variables and values that TensorFlow makes") {
   check_family("layers", testing::layers_cases());
 }
 
+TEST_CASE("recurrent cells make the nodes, variables and values that TensorFlow makes") {
+  check_family("rnn", testing::rnn_cases());
+}
+
 }  // namespace
 }  // namespace towerflow

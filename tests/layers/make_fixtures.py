@@ -21,6 +21,13 @@ warnings.filterwarnings("ignore")
 import numpy as np  # noqa: E402
 import tensorflow.compat.v1 as tf  # noqa: E402
 
+# tf-slim looks for these layers where older versions of tf_keras had them.
+import tf_keras.src.legacy_tf_layers as legacy_layers  # noqa: E402
+
+for part in ["base", "convolutional", "core", "normalization", "pooling"]:
+    sys.modules["tf_keras.legacy_tf_layers." + part] = importlib.import_module(
+        "tf_keras.src.legacy_tf_layers." + part)
+sys.modules["tf_keras.legacy_tf_layers"] = legacy_layers
 tf.disable_v2_behavior()
 tf.disable_resource_variables()
 tf.logging.set_verbosity(tf.logging.FATAL)
