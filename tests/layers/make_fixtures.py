@@ -20,6 +20,7 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 warnings.filterwarnings("ignore")
 import numpy as np  # noqa: E402
 import tensorflow.compat.v1 as tf  # noqa: E402
+from tensorflow.python.framework import ops  # noqa: E402
 
 # tf-slim looks for these layers where older versions of tf_keras had them.
 import tf_keras.src.legacy_tf_layers as legacy_layers  # noqa: E402
@@ -28,6 +29,7 @@ for part in ["base", "convolutional", "core", "normalization", "pooling"]:
     sys.modules["tf_keras.legacy_tf_layers." + part] = importlib.import_module(
         "tf_keras.src.legacy_tf_layers." + part)
 sys.modules["tf_keras.legacy_tf_layers"] = legacy_layers
+ops.Tensor = tf.Tensor  # removed since the last tf-slim
 tf.disable_v2_behavior()
 tf.disable_resource_variables()
 tf.logging.set_verbosity(tf.logging.FATAL)
