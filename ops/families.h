@@ -54,6 +54,8 @@
   FAMILY(cross_entropy)               \
   FAMILY(cross_entropy_cpu)           \
   FAMILY(cross_entropy_rules)         \
+  FAMILY(fused_batch_norm)            \
+  FAMILY(fused_batch_norm_cpu)        \
   FAMILY(fused_matmul)                \
   FAMILY(in_top_k)                    \
   FAMILY(lrn)                         \

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "ops/simd/normalization_loops.h"
 #include "ops/simd/update_loops.h"
 #include "ops/simd/winograd_loops.h"
 #include "ops/window.h"
@@ -108,6 +109,8 @@ struct Loops {
   /// Optimizer updates, which combine the towers' gradients in the same pass.
   UpdateLoops update;
   GradientSumLoop gradient_sum;
+
+  NormalizationLoops normalization;
 
   WinogradLoops winograd;
 

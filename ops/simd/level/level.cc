@@ -4,6 +4,7 @@
 #include "ops/simd/level/choices.h"
 #include "ops/simd/level/elementwise.h"
 #include "ops/simd/level/functions.h"
+#include "ops/simd/level/normalization.h"
 #include "ops/simd/level/pool.h"
 #include "ops/simd/level/softmax.h"
 #include "ops/simd/level/sums.h"
@@ -87,6 +88,8 @@ const Loops SIMD_TABLE = {
                {update_loop<RmsPropRule<float>>},
                {update_loop<CenteredRmsPropRule<float>>}},
     .gradient_sum = gradient_sum_loop,
+    .normalization = {moments_loop, normalize_loop, gradient_sums_loop,
+                      normalization_gradient_loop},
 #if defined(__FMA__)
     .winograd = {true, filter_at_points_loop, convolve_loop, filter_gradient_loop,
                  filter_from_points_loop},

@@ -8,6 +8,7 @@
   FAMILY(math)                          \
   FAMILY(array)                         \
   FAMILY(nn)                            \
+  FAMILY(convolution)                   \
   FAMILY(random)                        \
   FAMILY(variables)                     \
   FAMILY(data_flow)
