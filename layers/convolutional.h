@@ -26,10 +26,10 @@ struct ConvOptions {
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
   bool trainable = true;
-  std::string name{};                  ///< default: the function's name
-  Reuse reuse = std::nullopt;          ///< Python's `_reuse` of the class
-  std::optional<std::string> scope{};  ///< of an object only: `_scope`, its scope's exact name
-  std::optional<DType> dtype{};        ///< of an object only; default: that of its first input
+  std::string name{};            ///< default: the function's name
+  Reuse reuse = std::nullopt;    ///< Python's `_reuse` of the class
+  std::optional<Scope> scope{};  ///< of an object only: Python's `_scope`
+  std::optional<DType> dtype{};  ///< of an object only; default: that of its first input
 };
 
 /// Layers that slide a window over their inputs: activation(convolution(inputs, kernel) + bias).

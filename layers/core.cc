@@ -101,7 +101,7 @@ class DenseBody final : public LayerBody {
 class DropoutBody final : public LayerBody {
  public:
   DropoutBody(double rate, DropoutOptions options, Site site)
-      : LayerBody("dropout", {.name = options.name}, site),
+      : LayerBody("dropout", {.name = options.name, .scope = options.scope}, site),
         rate_(rate),
         options_(std::move(options)) {
     if (rate >= 0.0 && rate <= 1.0) return;

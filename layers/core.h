@@ -23,10 +23,10 @@ struct DenseOptions {
   Constraint kernel_constraint{};
   Constraint bias_constraint{};
   bool trainable = true;
-  std::string name{};                  ///< default: "dense"
-  Reuse reuse = std::nullopt;          ///< Python's `_reuse` of the class
-  std::optional<std::string> scope{};  ///< of an object only: `_scope`, its scope's exact name
-  std::optional<DType> dtype{};        ///< of an object only; default: that of its first input
+  std::string name{};            ///< default: "dense"
+  Reuse reuse = std::nullopt;    ///< Python's `_reuse` of the class
+  std::optional<Scope> scope{};  ///< of an object only: Python's `_scope`
+  std::optional<DType> dtype{};  ///< of an object only; default: that of its first input
 };
 
 /// Returns activation(inputs * kernel + bias). Makes the variables `kernel` and `bias` in the
@@ -49,7 +49,8 @@ struct DropoutOptions {
   std::optional<std::vector<std::optional<int>>> noise_shape{};
   std::optional<std::int64_t> seed{};
   Training training = false;
-  std::string name{};  ///< default: "dropout"
+  std::string name{};            ///< default: "dropout"
+  std::optional<Scope> scope{};  ///< of an object only: Python's `_scope`
 };
 
 /// In training, sets each element to zero with probability `rate` and divides the others by

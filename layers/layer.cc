@@ -84,10 +84,9 @@ LayerBody::LayerBody(std::string class_name, LayerOptions options, Site site)
       options_(std::move(options)),
       dtype_(options_.dtype) {
   if (name_.empty()) name_ = numbered_layer_name(class_name);
-  if (options_.scope && !options_.scope->empty()) {
-    const VariableScopeGuard guard = variable_scope(*options_.scope, {}, site);
-    scope_ = guard;
-  }
+  if (!options_.scope) return;
+  const auto* text = std::get_if<std::string>(&*options_.scope);
+  if (text == nullptr || !text->empty()) open_given(*options_.scope, site);
 }
 
 std::string LayerBody::scope_name(Site site) const {
@@ -125,14 +124,18 @@ void LayerBody::build(const Shape&, Site) {}
 
 Reuse LayerBody::reuse_now() const { return built_ ? Reuse(true) : options_.reuse; }
 
+void LayerBody::open_given(const Scope& scope, Site site) {
+  const auto* captured = std::get_if<VariableScopeHandle>(&scope);
+  const VariableScopeGuard guard = captured != nullptr
+                                       ? variable_scope(*captured, {}, site)
+                                       : variable_scope(std::get<std::string>(scope), {}, site);
+  scope_ = guard;
+}
+
 void LayerBody::set_scope(const std::optional<Scope>& scope, Site site) {
   if (scope_) return;
   if (scope) {
-    const auto* captured = std::get_if<VariableScopeHandle>(&*scope);
-    const VariableScopeGuard guard = captured != nullptr
-                                         ? variable_scope(*captured, {}, site)
-                                         : variable_scope(std::get<std::string>(*scope), {}, site);
-    scope_ = guard;
+    open_given(*scope, site);
   } else if (options_.reuse == Reuse(true) || options_.reuse == Reuse(AUTO_REUSE)) {
     const VariableScopeGuard guard = variable_scope(base_name_, {}, site);
     scope_ = guard;

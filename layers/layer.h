@@ -13,18 +13,18 @@
 
 namespace towerflow::layers::types {
 
+/// A variable scope, by name or captured.
+using Scope = std::variant<std::string, VariableScopeHandle>;
+
 /// What every layer can be told. (the arguments of tf.layers.Layer)
 struct LayerOptions {
   bool trainable = true;         ///< whether its weights are listed as trainable
   std::string name{};            ///< of its variable scope; default: its class's name, "dense"
   std::optional<DType> dtype{};  ///< default: that of its first input
   Reuse reuse = std::nullopt;    ///< whether it finds its variables instead of making them
-  std::optional<std::string> scope{};          ///< name of its variable scope, not made unique
+  std::optional<Scope> scope{};  ///< its variable scope, whose name is not made unique
   ActivityRegularizer activity_regularizer{};  ///< a loss of its result
 };
-
-/// A variable scope, by name or captured.
-using Scope = std::variant<std::string, VariableScopeHandle>;
 
 struct AddWeightOptions {
   std::optional<DType> dtype{};              ///< default: the layer's
@@ -100,6 +100,7 @@ class LayerBody {
  private:
   Reuse reuse_now() const;
   void set_scope(const std::optional<Scope>& scope, Site site);
+  void open_given(const Scope& scope, Site site);
   void regularize(const std::string& weight, const Variable& variable,
                   const Regularizer& regularizer, Site site);
   void regularize_activity(const Tensor& result, Site site);

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "core/graph/op_builder.h"
-#include "ops/array/cast.h"
+#include "layers/moving_average.h"
+#include "ops/array/constant.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/view.h"
-#include "ops/math/binary.h"
 #include "ops/nn/batch_normalization.h"
-#include "ops/variables/assign.h"
+#include "ops/nn/fused_batch_norm.h"
 
 namespace towerflow::layers {
 namespace {
@@ -48,12 +48,7 @@ class BatchNormBody final : public LayerBody {
  protected:
   void build(const Shape& shape, Site site) override {
     check_axes(shape, site);
-    const bool fused = options_.fused.value_or(true) && can_be_fused(shape);
-    if (fused) {
-      throw errors::UnimplementedError(
-          "fused batch normalization does not exist yet",
-          {.site = site, .op = name(), .hint = "pass {.fused = false}"});
-    }
+    fused_ = options_.fused.value_or(true) && can_be_fused(shape);
     for (const int axis : axis_) {
       if (!shape[axis].known()) {
         throw ValueError(fmt::format("Input has undefined `axis` dimension. Received input with "
@@ -68,6 +63,37 @@ class BatchNormBody final : public LayerBody {
   }
 
   Tensor call(const Tensor& inputs, Site site) override {
+    return fused_ ? call_fused(inputs, site) : call_composed(inputs, site);
+  }
+
+ private:
+  using Moments = nn::Moments;
+
+  Tensor call_fused(const Tensor& inputs, Site site) {
+    const auto constants = [&](double value) {
+      return constant(Operand(value, site), {.dtype = *dtype(), .shape = moving_mean.shape()},
+                      site);
+    };
+    const Operand offset = options_.center ? Operand(beta, site) : Operand(constants(0.0), site);
+    const Operand scale = options_.scale ? Operand(gamma, site) : Operand(constants(1.0), site);
+    const nn::FusedBatchNorm found =
+        nn::fused_batch_norm(Operand(inputs, site), scale, offset,
+                             {.mean = Operand(moving_mean, site),
+                              .variance = Operand(moving_variance, site),
+                              .epsilon = static_cast<float>(options_.epsilon),
+                              .data_format = axis_[0] == 1 ? "NCHW" : "NHWC",
+                              .is_training = training_},
+                             site);
+    if (training_) {
+      const Tensor momentum = convert_to_tensor(Operand(options_.momentum, site), {}, site);
+      const Operand kept(momentum, site);
+      add_update(update_average_by(moving_mean, found.running_mean, kept, site).op());
+      add_update(update_average_by(moving_variance, found.running_var, kept, site).op());
+    }
+    return found.y;
+  }
+
+  Tensor call_composed(const Tensor& inputs, Site site) {
     const Shape shape = inputs.shape();
     std::vector<int> others;
     for (int i = 0; i < static_cast<int>(shape.rank()); ++i) {
@@ -87,8 +113,8 @@ class BatchNormBody final : public LayerBody {
       mean = Operand(found.mean, site);
       variance = Operand(found.variance, site);
       own = found.mean.shape();
-      update_average(moving_mean, found.mean, site);
-      update_average(moving_variance, found.variance, site);
+      add_update(update_average(moving_mean, found.mean, options_.momentum, site).op());
+      add_update(update_average(moving_variance, found.variance, options_.momentum, site).op());
     }
     const Operand wide_mean = broadcast(mean, own);
     const Operand wide_variance = broadcast(variance, own);
@@ -97,9 +123,6 @@ class BatchNormBody final : public LayerBody {
     result.set_shape(shape, site);
     return result;
   }
-
- private:
-  using Moments = nn::Moments;
 
   void check_axes(const Shape& shape, Site site) {
     const std::vector<int> given = axis_;
@@ -175,21 +198,10 @@ class BatchNormBody final : public LayerBody {
     return Operand(reshape(value, Operand(Nested(std::move(sizes)), site), {}, site), site);
   }
 
-  /// Adds the op variable -= (variable - value) * (1 - momentum).
-  void update_average(const Variable& variable, const Tensor& value, Site site) {
-    const NameScope names(variable.graph(), "AssignMovingAvg", site);
-    const ColocationScope with_variable = colocate_with(variable.op(), false, site);
-    Tensor decay =
-        convert_to_tensor(Operand(1.0 - options_.momentum, site), {.name = "decay"}, site);
-    if (decay.dtype() != variable.dtype()) decay = cast(decay, variable.dtype(), {}, site);
-    const Tensor distance = Operand(variable, site) - Operand(value, site);
-    const Tensor delta = Operand(distance, site) * Operand(decay, site);
-    add_update(assign_sub(variable, Operand(delta, site), {.name = names.name()}, site).op());
-  }
-
   std::vector<int> axis_;
   BatchNormalizationOptions options_;
   bool training_;
+  bool fused_ = false;
 };
 
 }  // namespace

@@ -27,12 +27,12 @@ struct BatchNormalizationOptions {
   Constraint gamma_constraint{};
   Training training = false;  ///< whether to use the moments of the batch
   bool trainable = true;
-  std::string name{};                  ///< default: "batch_normalization"
-  Reuse reuse = std::nullopt;          ///< Python's `_reuse` of the class
-  bool renorm = false;                 ///< must be false
-  std::optional<bool> fused{};         ///< whether to use one op; default: where it can be
-  std::optional<std::string> scope{};  ///< of an object only: `_scope`, its scope's exact name
-  std::optional<DType> dtype{};        ///< of an object only; default: that of its first input
+  std::string name{};            ///< default: "batch_normalization"
+  Reuse reuse = std::nullopt;    ///< Python's `_reuse` of the class
+  bool renorm = false;           ///< must be false
+  std::optional<bool> fused{};   ///< whether to use one op; default: where it can be
+  std::optional<Scope> scope{};  ///< of an object only: Python's `_scope`
+  std::optional<DType> dtype{};  ///< of an object only; default: that of its first input
 };
 
 /// Normalizes the inputs along all dimensions but `axis`: in training to mean 0 and variance 1 of

@@ -16,7 +16,7 @@ class PoolingBody : public LayerBody {
  public:
   PoolingBody(const char* class_name, int rank, PoolFunction pool, const nn::Extents& pool_size,
               const nn::Extents& strides, const PoolingOptions& options, Site site)
-      : LayerBody(class_name, {.name = options.name}, site),
+      : LayerBody(class_name, {.name = options.name, .scope = options.scope}, site),
         pool_(pool),
         size_(window_sizes(pool_size, rank, "pool_size", name(), site)),
         strides_(window_sizes(strides, rank, "strides", name(), site)),

@@ -12,6 +12,7 @@ struct PoolingOptions {
   std::string padding = "valid";              ///< or "same"
   std::string data_format = "channels_last";  ///< or "channels_first"; the CPU has no 2-D kernel
   std::string name{};                         ///< default: the function's name
+  std::optional<Scope> scope{};               ///< of an object only: Python's `_scope`
 };
 
 /// Layers that take the maximum or the mean of each window.

@@ -39,6 +39,7 @@ struct LayerInputs {
 using LayerCases = std::map<std::string, std::function<std::vector<Tensor>(const LayerInputs&)>>;
 LayerCases layers_cases();
 LayerCases rnn_cases();
+LayerCases slim_cases();
 
 /// The regularizer and the constraint of the cases.
 inline Tensor half_l2(const Tensor& v) { return 0.5 * nn::l2_loss(v); }

@@ -311,6 +311,23 @@ void add_batch_normalization(LayerCases& c) {
     all.push_back(layer(t.z));
     return all;
   };
+  c["batch_normalization fused"] = [](In t) -> Out { return {batch_normalization(t.im)}; };
+  c["batch_normalization fused training"] = [](In t) -> Out {
+    return {batch_normalization(t.im, {.training = true, .name = "bn"})};
+  };
+  c["batch_normalization fused options"] = [](In t) -> Out {
+    return {batch_normalization(
+        t.im, {.momentum = 0.9, .center = false, .scale = false, .training = true})};
+  };
+  c["batch_normalization fused twice"] = [](In t) -> Out {
+    const BatchNormalization layer({.fused = true});
+    const Tensor first = layer(t.im, true);
+    return {first, layer(t.im)};
+  };
+  c["batch_normalization fused float64"] = [](In t) -> Out {
+    const Tensor x = cast(t.im, float64);
+    return {batch_normalization(x, {.training = true})};
+  };
   c["batch_normalization axis 5"] = [](In t) -> Out {
     return {batch_normalization(t.h, {.axis = 5})};
   };

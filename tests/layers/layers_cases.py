@@ -161,5 +161,14 @@ CASES = {
     "batch_normalization axis 5": lambda t: L.batch_normalization(t.h, 5),
     "batch_normalization unknown axis": lambda t: L.batch_normalization(
         tf.placeholder(tf.float32, [2, None])),
+    "batch_normalization fused": lambda t: L.batch_normalization(t.im),
+    "batch_normalization fused training": lambda t: L.batch_normalization(
+        t.im, training=True, name="bn"),
+    "batch_normalization fused options": lambda t: L.batch_normalization(
+        t.im, center=False, scale=False, training=True, momentum=0.9),
+    "batch_normalization fused twice": lambda t: (lambda layer: [
+        layer(t.im, training=True), layer(t.im)])(L.BatchNormalization(fused=True)),
+    "batch_normalization fused float64": lambda t: L.batch_normalization(
+        tf.cast(t.im, tf.float64), training=True),
     "batch_normalization float64": lambda t: L.batch_normalization(t.d, training=True),
 }

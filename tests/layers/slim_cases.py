@@ -114,6 +114,16 @@ CASES = {
         param_regularizers={"gamma": slim.l2_regularizer(0.5)}),
     "batch_norm collections": lambda t: slim.batch_norm(
         t.h, fused=False, variables_collections={"moving_mean": ["ends"], "beta": ["ends"]}),
+    "batch_norm 4": lambda t: slim.batch_norm(t.im, decay=0.9, scale=True),
+    "batch_norm 4 inference": lambda t: slim.batch_norm(t.im, is_training=False),
+    "batch_norm 4 forced": lambda t: slim.batch_norm(t.im, updates_collections=None),
+    "batch_norm 2": lambda t: slim.batch_norm(
+        t.h, scale=True, param_regularizers={"beta": slim.l2_regularizer(0.5)}, scope="bn"),
+    "batch_norm 2 inference": lambda t: slim.batch_norm(t.u, is_training=False, center=False),
+    "batch_norm argument": lambda t: slim.batch_norm(t.h, is_training=True, stride=3),
+    "arg_scope wrong": lambda t: in_arg_scope(
+        [slim.fully_connected], lambda: slim.fully_connected(t.x, 2), stride=2),
+    "arg_scope no function": lambda t: in_arg_scope([tf.nn.relu], lambda: None, stride=2),
     "arg_scope": lambda t: in_arg_scope(
         [slim.conv2d], lambda: slim.conv2d(t.im, 3, 3), padding="VALID", activation_fn=None),
     "arg_scope nested": nested,
