@@ -165,10 +165,10 @@ ConvBody::ConvBody(const char* class_name, int rank, int filters, const nn::Exte
                      {.site = site, .op = name()});
   }
   size_ = window_sizes(kernel_size, rank, "kernel_size", name(), site);
-  strides_ = window_sizes(options_.strides, rank, "strides", name(), site);
+  strides_ = window_sizes(options_.strides.extents(), rank, "strides", name(), site);
   padding_ = parse_layer_padding(options_.padding, rank == 1, name(), site);
   const std::vector<int> rates =
-      window_sizes(options_.dilation_rate, rank, "dilation_rate", name(), site);
+      window_sizes(options_.dilation_rate.extents(), rank, "dilation_rate", name(), site);
   const bool strided = *std::max_element(strides_.begin(), strides_.end()) > 1;
   if (*std::max_element(rates.begin(), rates.end()) > 1) {
     if (strided) {

@@ -1,21 +1,43 @@
 #pragma once
 
+#include <concepts>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "layers/layer.h"
 #include "ops/nn/window_args.h"
 #include "ops/variables/initializers.h"
+
+namespace towerflow::layers::types {
+
+/// Strides or rates: one number, or one for each dimension. Not nn::Extents, so that
+/// `{.strides = 2}` is not taken for the size of a kernel.
+class Steps {
+ public:
+  template <std::same_as<int> T>
+  Steps(T all) : extents_(all) {}  // NOLINT: 2
+  Steps(const std::initializer_list<int>& values) : extents_(std::vector<int>(values)) {}  // NOLINT
+  explicit Steps(nn::Extents extents) : extents_(std::move(extents)) {}
+  const nn::Extents& extents() const { return extents_; }
+
+ private:
+  nn::Extents extents_;
+};
+
+}  // namespace towerflow::layers::types
 
 namespace towerflow::layers {
 
 /// The options of a convolution after its kernel's size.
 struct ConvOptions {
   ByName by_name = ByName();
-  nn::Extents strides = 1;
+  Steps strides = 1;
   std::string padding = "valid";  ///< or "same"; of conv1d also "causal": all padding is in front
   std::string data_format = "channels_last";  ///< or "channels_first"; the CPU has no kernel for it
-  nn::Extents dilation_rate = 1;              ///< must be 1
+  Steps dilation_rate = 1;                    ///< must be 1
   Activation activation{};
   bool use_bias = true;
   std::optional<Initializer> kernel_initializer{};  ///< default: the scope's, else Glorot uniform

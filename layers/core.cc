@@ -100,7 +100,7 @@ class DenseBody final : public LayerBody {
 
 class DropoutBody final : public LayerBody {
  public:
-  DropoutBody(double rate, DropoutOptions options, Site site)
+  DropoutBody(double rate, DropoutLayerOptions options, Site site)
       : LayerBody("dropout", {.name = options.name, .scope = options.scope}, site),
         rate_(rate),
         options_(std::move(options)) {
@@ -133,7 +133,7 @@ class DropoutBody final : public LayerBody {
   }
 
   double rate_;
-  DropoutOptions options_;
+  DropoutLayerOptions options_;
 };
 
 class FlattenBody final : public LayerBody {
@@ -189,7 +189,7 @@ Tensor dense(const Operand& inputs, int units, DenseOptions options, Site site) 
   return Dense(units, std::move(options), site)(inputs, site);
 }
 
-Tensor dropout(const Operand& inputs, double rate, DropoutOptions options, Site site) {
+Tensor dropout(const Operand& inputs, double rate, DropoutLayerOptions options, Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
   return Dropout(rate, std::move(options), site)(inputs, site);
 }
@@ -208,7 +208,7 @@ Dense::Dense(int units, DenseOptions options, Site site)
 Variable Dense::kernel() const { return body<DenseBody>().kernel; }
 Variable Dense::bias() const { return body<DenseBody>().bias; }
 
-Dropout::Dropout(double rate, DropoutOptions options, Site site)
+Dropout::Dropout(double rate, DropoutLayerOptions options, Site site)
     : Layer(std::make_shared<DropoutBody>(rate, std::move(options), site)) {}
 
 Flatten::Flatten(FlattenOptions options, Site site)

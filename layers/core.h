@@ -42,7 +42,7 @@ struct DenseOptions {
 Tensor dense(const Operand& inputs, int units, DenseOptions options = {},
              Site site = Site::current());
 
-struct DropoutOptions {
+struct DropoutLayerOptions {
   ByName by_name = ByName();
   /// Sizes of the mask, nullopt where it has that of the inputs; along a size of 1 all or nothing
   /// is dropped.
@@ -60,9 +60,10 @@ struct DropoutOptions {
 /// grads    inputs: dy where they were kept, scaled alike
 /// errors   ValueError: a rate outside [0, 1); UnimplementedError: `training` is a tensor
 /// source   tf.layers.dropout
-Tensor dropout(const Operand& inputs, double rate = 0.5, DropoutOptions options = {},
+Tensor dropout(const Operand& inputs, double rate = 0.5, DropoutLayerOptions options = {},
                Site site = Site::current());
-inline Tensor dropout(const Operand& inputs, DropoutOptions options, Site site = Site::current()) {
+inline Tensor dropout(const Operand& inputs, DropoutLayerOptions options,
+                      Site site = Site::current()) {
   return dropout(inputs, 0.5, std::move(options), site);
 }
 
@@ -95,7 +96,10 @@ class Dense : public Layer {
 /// (tf.layers.Dropout)
 class Dropout : public Layer {
  public:
-  explicit Dropout(double rate = 0.5, DropoutOptions options = {}, Site site = Site::current());
+  explicit Dropout(double rate = 0.5, DropoutLayerOptions options = {},
+                   Site site = Site::current());
+  explicit Dropout(DropoutLayerOptions options, Site site = Site::current())
+      : Dropout(0.5, std::move(options), site) {}
 };
 
 /// (tf.layers.Flatten)

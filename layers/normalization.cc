@@ -16,7 +16,7 @@
 namespace towerflow::layers {
 namespace {
 
-LayerOptions common_batch_norm_options(const BatchNormalizationOptions& options) {
+LayerOptions common_batch_norm_options(const BatchNormalizationLayerOptions& options) {
   return {.trainable = options.trainable,
           .name = options.name,
           .dtype = options.dtype,
@@ -26,7 +26,7 @@ LayerOptions common_batch_norm_options(const BatchNormalizationOptions& options)
 
 class BatchNormBody final : public LayerBody {
  public:
-  BatchNormBody(BatchNormalizationOptions options, Site site)
+  BatchNormBody(BatchNormalizationLayerOptions options, Site site)
       : LayerBody("batch_normalization", common_batch_norm_options(options), site),
         axis_(options.axis.values()),
         options_(std::move(options)),
@@ -199,14 +199,15 @@ class BatchNormBody final : public LayerBody {
   }
 
   std::vector<int> axis_;
-  BatchNormalizationOptions options_;
+  BatchNormalizationLayerOptions options_;
   bool training_;
   bool fused_ = false;
 };
 
 }  // namespace
 
-Tensor batch_normalization(const Operand& inputs, BatchNormalizationOptions options, Site site) {
+Tensor batch_normalization(const Operand& inputs, BatchNormalizationLayerOptions options,
+                           Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
   options.scope = options.name;
   return BatchNormalization(std::move(options), site)(inputs, site);
@@ -216,7 +217,7 @@ Tensor batch_normalization(const Operand& inputs, BatchNormalizationOptions opti
 
 namespace towerflow::layers::types {
 
-BatchNormalization::BatchNormalization(BatchNormalizationOptions options, Site site)
+BatchNormalization::BatchNormalization(BatchNormalizationLayerOptions options, Site site)
     : Layer(std::make_shared<BatchNormBody>(std::move(options), site)) {}
 
 Tensor BatchNormalization::operator()(const Operand& inputs, Training training, Site site) const {

@@ -10,7 +10,7 @@
 
 namespace towerflow::layers {
 
-struct BatchNormalizationOptions {
+struct BatchNormalizationLayerOptions {
   ByName by_name = ByName();
   nn::Extents axis = -1;   ///< the dimensions that are not averaged over
   double momentum = 0.99;  ///< of the moving averages
@@ -48,7 +48,7 @@ struct BatchNormalizationOptions {
 /// errors   ValueError: an axis out of range, of unknown size or repeated, an unsupported `fused`;
 ///          UnimplementedError: renorm, `training` is a tensor
 /// source   tf.layers.batch_normalization
-Tensor batch_normalization(const Operand& inputs, BatchNormalizationOptions options = {},
+Tensor batch_normalization(const Operand& inputs, BatchNormalizationLayerOptions options = {},
                            Site site = Site::current());
 
 }  // namespace towerflow::layers
@@ -59,7 +59,8 @@ namespace towerflow::layers::types {
 /// (tf.layers.BatchNormalization)
 class BatchNormalization : public Layer {
  public:
-  explicit BatchNormalization(BatchNormalizationOptions options = {}, Site site = Site::current());
+  explicit BatchNormalization(BatchNormalizationLayerOptions options = {},
+                              Site site = Site::current());
 
   using Layer::operator();
   /// Calls the layer with another `training` than that of its options.

@@ -36,13 +36,6 @@ std::vector<Tensor> input_tensors(const OperandList& inputs, Site site) {
   return tensors;
 }
 
-void refuse_sequence_length(const std::optional<Operand>& sequence_length, Site site) {
-  if (!sequence_length) return;
-  throw errors::UnimplementedError(
-      "sequences of different lengths need tf.cond, which does not exist yet",
-      {.site = site, .op = "static_rnn", .hint = "leave sequence_length out"});
-}
-
 /// Returns the number of examples, if it is known. Throws ValueError for inputs that differ.
 Dim checked_batch(const std::vector<Tensor>& inputs, Site site) {
   const auto refuse = [&](const std::string& what, const Tensor& input) {
@@ -101,7 +94,6 @@ RnnResult static_rnn(const rnn_cell::RNNCell& cell, const OperandList& inputs,
                      StaticRnnOptions options, Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
   const std::vector<Tensor> tensors = input_tensors(inputs, site);
-  refuse_sequence_length(options.sequence_length, site);
   const VariableScopeGuard scope = open_rnn_scope(options.scope, "rnn", site);
   if (!scope->caching_device()) {  // reads of the weights are placed as the variables are
     scope->set_caching_device(DeviceFunction([](const Operation& op) { return op.device(); }));
@@ -122,7 +114,6 @@ BidirectionalRnnResult static_bidirectional_rnn(const rnn_cell::RNNCell& cell_fw
                                                 StaticBidirectionalRnnOptions options, Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
   const std::vector<Tensor> tensors = input_tensors(inputs, site);
-  refuse_sequence_length(options.sequence_length, site);
   std::optional<RnnResult> forward, backward;
   {
     const VariableScopeGuard both = open_rnn_scope(options.scope, "bidirectional_rnn", site);
@@ -151,3 +142,13 @@ BidirectionalRnnResult static_bidirectional_rnn(const rnn_cell::RNNCell& cell_fw
 }
 
 }  // namespace towerflow::nn
+
+namespace towerflow::nn::types {
+
+void SequenceLength::refuse(Site site) {
+  throw errors::UnimplementedError(
+      "sequences of different lengths need tf.cond, which does not exist yet",
+      {.site = site, .op = "static_rnn", .hint = "leave sequence_length out"});
+}
+
+}  // namespace towerflow::nn::types

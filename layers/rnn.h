@@ -1,26 +1,45 @@
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <vector>
 
 #include "layers/rnn_cell.h"
 #include "ops/operand_list.h"
 
+namespace towerflow::nn::types {
+
+/// The lengths of the sequences of a batch. They need `tf.cond`: giving them is an
+/// UnimplementedError.
+class SequenceLength {
+ public:
+  SequenceLength() = default;
+  template <std::convertible_to<Operand> T>
+  SequenceLength(const T&, Site site = Site::current()) {  // NOLINT: {.sequence_length = lengths}
+    refuse(site);
+  }
+
+ private:
+  [[noreturn]] static void refuse(Site site);
+};
+
+}  // namespace towerflow::nn::types
+
 namespace towerflow::nn {
 
 struct StaticRnnOptions {
   std::optional<rnn_cell::State> initial_state{};  ///< default: zeros of `dtype`
   std::optional<DType> dtype{};                    ///< needed without an initial state
-  std::optional<Operand> sequence_length{};        ///< must be left out
+  SequenceLength sequence_length{};                ///< must be left out
   std::optional<layers::Scope> scope{};            ///< default: "rnn"
 };
 
 struct StaticBidirectionalRnnOptions {
   std::optional<rnn_cell::State> initial_state_fw{};
   std::optional<rnn_cell::State> initial_state_bw{};
-  std::optional<DType> dtype{};              ///< needed without initial states
-  std::optional<Operand> sequence_length{};  ///< must be left out
-  std::optional<layers::Scope> scope{};      ///< default: "bidirectional_rnn"
+  std::optional<DType> dtype{};          ///< needed without initial states
+  SequenceLength sequence_length{};      ///< must be left out
+  std::optional<layers::Scope> scope{};  ///< default: "bidirectional_rnn"
 };
 
 }  // namespace towerflow::nn

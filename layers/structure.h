@@ -149,7 +149,8 @@ class Structure {
 ///
 /// - `cell(x, h)` for one tensor, and `const Tensor h = state`;
 /// - `cell(x, LSTMStateTuple{c, h})`, and `state.c()`, `state.h()`;
-/// - `State{{LSTMStateTuple{c, h}}, g}` or a vector for tuples, and `state[0].c()`, `state[1]`;
+/// - `State{LSTMStateTuple{c, h}, g}` for a tuple of these two, and `state[0].c()`, `state[1]`
+///   (`State{h}` is a tuple of one, `State(h)` one tensor);
 /// - `sess.run(state.flatten())` to fetch the values of all tensors, and `state.flatten()[i]` in
 ///   feeds; `cell.state_size().pack(tensors)` makes a state of a list of tensors again. Loops,
 ///   which carry lists of tensors, do the same.

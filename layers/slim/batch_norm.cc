@@ -163,7 +163,7 @@ Tensor fused_slim_batch_norm(const Operand& inputs, const Args& args, bool chann
 /// The layer of tf.layers.
 Tensor layered_batch_norm(const Tensor& x, const VariableScopeHandle& scope, const Args& args,
                           bool channels_first, Site site) {
-  layers::BatchNormalizationOptions options;
+  layers::BatchNormalizationLayerOptions options;
   options.axis = channels_first ? 1 : -1;
   options.momentum = args.decay.or_default(0.999);
   options.epsilon = args.epsilon.or_default(0.001);

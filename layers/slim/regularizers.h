@@ -32,7 +32,7 @@ WeightRegularizer l1_regularizer(double scale, RegularizerOptions options = {},
 WeightRegularizer l2_regularizer(double scale, RegularizerOptions options = {},
                                  Site site = Site::current());
 /// The sum of both.
-WeightRegularizer l1_l2_regularizer(double scale_l1 = 1.0, double scale_l2 = 1.0,
+WeightRegularizer l1_l2_regularizer(double scale_l1, double scale_l2,
                                     RegularizerOptions options = {}, Site site = Site::current());
 /// The sum of several.
 WeightRegularizer sum_regularizer(std::vector<WeightRegularizer> regularizer_list,

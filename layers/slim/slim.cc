@@ -102,10 +102,10 @@ Tensor conv2d(const Operand& inputs, int num_outputs, const nn::Extents& kernel_
                      {.site = site, .op = "conv2d"});
   }
   auto options = weight_options<layers::ConvOptions>(args, scope, x.dtype());
-  options.strides = args.stride.or_default(1);
+  options.strides = layers::Steps(args.stride.or_default(1));
   options.padding = args.padding.or_default("SAME");
   options.data_format = format;
-  options.dilation_rate = args.rate.or_default(1);
+  options.dilation_rate = layers::Steps(args.rate.or_default(1));
   const layers::Conv2D layer(num_outputs, kernel_size, std::move(options), site);
   const Tensor result = layer(Operand(x, site), site);
   list_variable(layer.kernel(), "weights", args);
@@ -152,7 +152,7 @@ Tensor dropout(const Operand& inputs, Args given, Site site) {
   const VariableScopeGuard scope =
       open_layer_scope(args, "Dropout", model_variable_getter({}), site);
   const Tensor x = as_tensor(inputs, site);
-  layers::DropoutOptions options;
+  layers::DropoutLayerOptions options;
   if (args.noise_shape.given()) options.noise_shape = args.noise_shape.value();
   if (args.seed.given()) options.seed = args.seed.value();
   options.training = args.is_training.or_default(true);

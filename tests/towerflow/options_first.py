@@ -22,6 +22,7 @@ SHORTER = {
     "cumsum": ("given.x", ".., 0"),
     "get_local_variable": ('"v"', ".., std::nullopt"),
     "get_variable": ('"v"', ".., std::nullopt"),
+    "layers::dropout": ("given.x", ".., 0.5"),
     "nn::conv2d_transpose": ("given.image, ones({1, 1, 2, 2}), {1, 2, 2, 2}, 1", '.., "SAME"'),
     "nn::l2_normalize": ("given.x", ".., std::nullopt"),
     "nn::leaky_relu": ("given.x", ".., 0.2F"),
@@ -48,6 +49,7 @@ SHORTER = {
     "unstack": ("given.x", ".., std::nullopt"),
 }
 NOT_COMPARED = {
+    "layers::Dropout": "it makes no nodes",
     "Session": "it makes no nodes",
     "summary::FileWriter": "it makes no nodes",
     "train::Coordinator::join": "it makes no nodes; coordinator_test.cc calls it so",
@@ -94,6 +96,7 @@ VALUES = {
     "latest_filename": '"a"',
     "max_to_keep": "1",
     "name": '"a"',
+    "noise_shape": "{{2, 1}}",
     "num": "2",
     "pad_step_number": "true",
     "partitioner": "fixed_size_partitioner(2)",
@@ -102,9 +105,12 @@ VALUES = {
     "reuse": "AUTO_REUSE",
     "reverse": "true",
     "save_relative_paths": "true",
+    "scope": '"a"',
+    "seed": "3",
     "shrink_axis_mask": "1",
     "synchronization": "VariableSynchronization::ON_READ",
     "trainable": "false",
+    "training": "true",
     "use_locking": "true",
     "use_resource": "false",
     "validate_shape": "false",
@@ -293,9 +299,12 @@ namespace {
 // The types of parameters, as their headers name them.
 using namespace data;
 using namespace errors;
+using namespace layers;
 using namespace losses;
 using namespace nn;
+using namespace nn::rnn_cell;
 using namespace parallel;
+using namespace slim;
 using namespace summary;
 using namespace train;
 
