@@ -22,6 +22,8 @@
   FAMILY(select)                      \
   FAMILY(shape_of)                    \
   FAMILY(slice)                       \
+  FAMILY(space_to_batch)              \
+  FAMILY(space_to_depth)              \
   FAMILY(split)                       \
   FAMILY(stack)                       \
   FAMILY(strided_slice)               \
@@ -54,11 +56,13 @@
   FAMILY(cross_entropy)               \
   FAMILY(cross_entropy_cpu)           \
   FAMILY(cross_entropy_rules)         \
+  FAMILY(depthwise_conv2d)            \
   FAMILY(fused_batch_norm)            \
   FAMILY(fused_batch_norm_cpu)        \
   FAMILY(fused_matmul)                \
   FAMILY(in_top_k)                    \
   FAMILY(lrn)                         \
+  FAMILY(max_pool_with_argmax)        \
   FAMILY(pool)                        \
   FAMILY(pool_cpu)                    \
   FAMILY(pool_rules)                  \

@@ -4,18 +4,23 @@
 
 #include <algorithm>
 
-#include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
 #include "ops/family.h"
-#include "ops/nn/conv2d_attrs.h"
+#include "ops/nn/conv2d_shape.h"
 
 namespace towerflow::nn {
 namespace {
 
-constexpr std::initializer_list<DType> kConvTypes = {DType::float16, DType::bfloat16,
-                                                     DType::float32, DType::float64, DType::int32};
+/// The dtypes that TensorFlow's ops of a kind declare.
+std::initializer_list<DType> conv_types(ConvKind kind) {
+  static constexpr std::initializer_list<DType> kPlain = {
+      DType::float16, DType::bfloat16, DType::float32, DType::float64, DType::int32};
+  static constexpr std::initializer_list<DType> kDepthwise = {DType::float16, DType::bfloat16,
+                                                              DType::float32, DType::float64};
+  return kind == ConvKind::plain ? kPlain : kDepthwise;
+}
 
 Shape sizes_shape(const InferenceContext& context, std::size_t input) {
   const Shape& vector = context.shape(input);
@@ -35,82 +40,94 @@ Shape sizes_shape(const InferenceContext& context, std::size_t input) {
   return Shape(std::move(dims));
 }
 
-/// Returns the shape of `images` convolved with `filter`; fails if they do not match.
-Shape convolved_shape(const InferenceContext& context, const Conv2DAttrs& attrs,
-                      const Shape& images, const Shape& filter) {
-  const ImageAxes axes = image_axes(attrs.format);
-  const auto dim = [](const Shape& shape, std::size_t axis) {
-    return shape.has_rank() ? shape[axis] : Dim(None);
-  };
-  if (attrs.strides[0] != 1 || attrs.strides[axes.channels] != 1) {
-    fail_with_shapes(context, "Strides in the batch and depth dimensions must be 1");
-  }
-  const Dim channels = dim(images, axes.channels), depth = dim(filter, 2);
+Dim dim_of(const Shape& shape, std::size_t axis) {
+  return shape.has_rank() ? shape[axis] : Dim(None);
+}
+
+/// Returns the number of results of a plain convolution; fails if the channels do not match.
+Dim plain_channels(const InferenceContext& context, Dim channels, const Shape& filter) {
+  const Dim depth = dim_of(filter, 2), results = dim_of(filter, 3);
   if (depth.known() && depth.size() == 0) {
     fail_with_shapes(context, "Depth of filter must not be 0");
   }
-  if (channels.known() && depth.known() && channels != depth) {
-    if (channels.size() % depth.size() != 0 || channels.size() == 0) {
-      fail_with_shapes(
-          context,
-          fmt::format("Depth of input ({}) is not a multiple of input depth of filter ({})",
-                      channels.size(), depth.size()));
-    }
-    throw errors::UnimplementedError(
-        fmt::format("Convolution in groups: input has {} channels, the filter {}", channels.size(),
-                    depth.size()),
-        {.hint = "split the channels and concatenate the results"});
+  if (!channels.known() || !depth.known() || channels == depth) return results;
+  if (channels.size() % depth.size() != 0 || channels.size() == 0) {
+    fail_with_shapes(context,
+                     fmt::format("Depth of input ({}) is not a multiple of input depth of filter "
+                                 "({})",
+                                 channels.size(), depth.size()));
   }
-  std::vector<Dim> dims(4, None);
-  dims[0] = dim(images, 0);
-  dims[axes.rows] = window_output(context, dim(images, axes.rows), dim(filter, 0),
-                                  attrs.strides[axes.rows], attrs.padding);
-  dims[axes.columns] = window_output(context, dim(images, axes.columns), dim(filter, 1),
-                                     attrs.strides[axes.columns], attrs.padding);
-  dims[axes.channels] = dim(filter, 3);
-  return Shape(std::move(dims));
+  const std::int64_t groups = channels.size() / depth.size();
+  if (results.known() && results.size() % groups != 0) {
+    fail_with_shapes(context,
+                     fmt::format("Depth of output ({}) is not a multiple of the number of groups "
+                                 "({})",
+                                 results.size(), groups));
+  }
+  return results;
 }
 
-void conv2d_shape(InferenceContext& context) {
-  require_dtype(context, 0, "input", kConvTypes);
+/// Returns the number of results of a depthwise convolution; fails if the channels do not match.
+Dim depthwise_channels(const InferenceContext& context, Dim channels, const Shape& filter) {
+  const Dim depth = dim_of(filter, 2), multiplier = dim_of(filter, 3);
+  if (channels.known() && depth.known() && channels != depth) {
+    fail_with_shapes(context, fmt::format("Dimensions must be equal, but are {} and {}",
+                                          channels.size(), depth.size()));
+  }
+  const Dim known = channels.known() ? channels : depth;
+  if (!known.known() || !multiplier.known()) return None;
+  std::int64_t results = 0;
+  if (__builtin_mul_overflow(known.size(), multiplier.size(), &results)) {
+    fail_with_shapes(context, "The convolution has too many results");
+  }
+  return results;
+}
+
+template <ConvKind kKind>
+void conv_forward_shape(InferenceContext& context) {
+  require_dtype(context, 0, "input", conv_types(kKind));
   require_rank(context, 0, 4);
   require_rank(context, 1, 4);
-  context.add_output(context.dtype(0), convolved_shape(context, context.attrs<Conv2DAttrs>(),
+  context.add_output(context.dtype(0), convolved_shape(context, context.attrs<Conv2DAttrs>(), kKind,
                                                        context.shape(0), context.shape(1)));
 }
 
 void fused_conv2d_shape(InferenceContext& context) {
   context.add_output(context.dtype(0),
                      convolved_shape(context, context.attrs<FusedConv2DAttrs>().conv,
-                                     context.shape(0), context.shape(1)));
+                                     ConvKind::plain, context.shape(0), context.shape(1)));
 }
 
-void check_backprop(const InferenceContext& context, const Shape& images, const Shape& filter) {
-  const Shape expected = convolved_shape(context, context.attrs<Conv2DAttrs>(), images, filter);
+void check_backprop(const InferenceContext& context, ConvKind kind, const Shape& images,
+                    const Shape& filter) {
+  const Shape expected =
+      convolved_shape(context, context.attrs<Conv2DAttrs>(), kind, images, filter);
   if (expected.compatible(context.shape(2))) return;
   fail_with_shapes(
       context, fmt::format("out_backprop must have the shape {} of the result", expected.text()));
 }
 
+template <ConvKind kKind>
 void backprop_input_shape(InferenceContext& context) {
-  require_dtype(context, 1, "filter", kConvTypes);
+  require_dtype(context, 1, "filter", conv_types(kKind));
   require_rank(context, 1, 4);
   require_rank(context, 2, 4);
   const Shape images = sizes_shape(context, 0);
-  check_backprop(context, images, context.shape(1));
+  check_backprop(context, kKind, images, context.shape(1));
   context.add_output(context.dtype(1), images);
 }
 
+template <ConvKind kKind>
 void backprop_filter_shape(InferenceContext& context) {
-  require_dtype(context, 0, "input", kConvTypes);
+  require_dtype(context, 0, "input", conv_types(kKind));
   require_rank(context, 0, 4);
   require_rank(context, 2, 4);
   const Shape filter = sizes_shape(context, 1);
-  check_backprop(context, context.shape(0), filter);
+  check_backprop(context, kKind, context.shape(0), filter);
   context.add_output(context.dtype(0), filter);
 }
 
-/// Adds a node of one of the three convolution ops with the attributes of `like`, for gradients.
+/// Adds a node of one of the convolution ops with the attributes of `like`, for gradients.
 Tensor make_conv_like(const char* op, const Operation& like, const Tensor& a, const Tensor& b,
                       const Tensor* c = nullptr) {
   const Operand first(a, like.site());
@@ -120,42 +137,51 @@ Tensor make_conv_like(const char* op, const Operation& like, const Tensor& a, co
   return builder.attrs(like.attrs()).output();
 }
 
-std::vector<OptionalGradient> conv2d_gradient(const Operation& op,
-                                              const std::vector<OptionalGradient>& dys) {
+template <ConvKind kKind>
+std::vector<OptionalGradient> conv_forward_gradient(const Operation& op,
+                                                    const std::vector<OptionalGradient>& dys) {
   const Tensor dy = dense_gradient(dys[0], op.site());
   const Tensor sizes = shape(op.input(0), {}, op.site());
   const Tensor filter = op.input(1);
+  if constexpr (kKind == ConvKind::depthwise) {  // the shape of the filter comes after dx
+    const Tensor dx = make_conv_like(ops_of(kKind).input, op, sizes, filter, &dy);
+    const Tensor filter_sizes = shape(filter, {}, op.site());
+    return {dx, make_conv_like(ops_of(kKind).filter, op, op.input(0), filter_sizes, &dy)};
+  }
   const Tensor filter_sizes = shape(filter, {}, op.site());
-  return {make_conv_like("Conv2DBackpropInput", op, sizes, filter, &dy),
-          make_conv_like("Conv2DBackpropFilter", op, op.input(0), filter_sizes, &dy)};
+  const Tensor dx = make_conv_like(ops_of(kKind).input, op, sizes, filter, &dy);
+  return {dx, make_conv_like(ops_of(kKind).filter, op, op.input(0), filter_sizes, &dy)};
 }
 
+template <ConvKind kKind>
 std::vector<OptionalGradient> backprop_input_gradient(const Operation& op,
                                                       const std::vector<OptionalGradient>& dys) {
   const Tensor dx = dense_gradient(dys[0], op.site());
   const Tensor filter_sizes = shape(op.input(1), {}, op.site());
   const Tensor dy = op.input(2);
-  return {std::nullopt, make_conv_like("Conv2DBackpropFilter", op, dx, filter_sizes, &dy),
-          make_conv_like("Conv2D", op, dx, op.input(1))};
+  const Tensor dfilter = make_conv_like(ops_of(kKind).filter, op, dx, filter_sizes, &dy);
+  return {std::nullopt, dfilter, make_conv_like(ops_of(kKind).forward, op, dx, op.input(1))};
 }
 
+template <ConvKind kKind>
 std::vector<OptionalGradient> backprop_filter_gradient(const Operation& op,
                                                        const std::vector<OptionalGradient>& dys) {
   const Tensor dfilter = dense_gradient(dys[0], op.site());
   const Tensor sizes = shape(op.input(0), {}, op.site());
   const Tensor dy = op.input(2);
-  return {make_conv_like("Conv2DBackpropInput", op, sizes, dfilter, &dy), std::nullopt,
-          make_conv_like("Conv2D", op, op.input(0), dfilter)};
+  const Tensor dx = make_conv_like(ops_of(kKind).input, op, sizes, dfilter, &dy);
+  return {dx, std::nullopt, make_conv_like(ops_of(kKind).forward, op, op.input(0), dfilter)};
 }
 
 /// Returns the cost of any of the three convolution ops: for the same filter and result, which are
 /// among its inputs and outputs, their flops are equal.
-Cost conv_cost(const Shape& filter, const Shape& result, std::span<const OutputSpec> inputs,
-               std::span<const OutputSpec> outputs) {
+Cost conv_cost(ConvKind kind, const Shape& filter, const Shape& result,
+               std::span<const OutputSpec> inputs, std::span<const OutputSpec> outputs) {
   Cost cost;
+  const double results = static_cast<double>(
+      kind == ConvKind::plain ? filter.size(3) : filter.size(2) * filter.size(3));
   cost.flops = 2.0 * static_cast<double>(result.elements()) *
-               static_cast<double>(filter.elements()) /
-               static_cast<double>(std::max<std::int64_t>(filter.size(3), 1));
+               static_cast<double>(filter.elements()) / std::max(results, 1.0);
   for (const auto& operands : {inputs, outputs}) {
     for (const OutputSpec& spec : operands) {
       cost.bytes +=
@@ -165,76 +191,114 @@ Cost conv_cost(const Shape& filter, const Shape& result, std::span<const OutputS
   return cost;
 }
 
-/// Returns the stride of each dimension. Strides are checked before the node takes its name.
-std::array<int, 4> all_strides(const Extents& strides, const Conv2DOptions& options, Site site) {
-  return expand_extents("strides", strides, likely_format(options.data_format), site);
+template <ConvKind kKind>
+void add_conv_ops(OpRegistry& registry, const AttrsDef& attributes) {
+  registry.add({.name = ops_of(kKind).forward,
+                .inputs = {"input: T", "filter: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes,
+                .shape = conv_forward_shape<kKind>,
+                .gradient = conv_forward_gradient<kKind>,
+                .cost = [](auto inputs, auto outputs) {
+                  return conv_cost(kKind, inputs[1].shape, outputs[0].shape, inputs, outputs);
+                }});
+  registry.add({.name = ops_of(kKind).input,
+                .inputs = {"input_sizes: int32", "filter: T", "out_backprop: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes,
+                .shape = backprop_input_shape<kKind>,
+                .gradient = backprop_input_gradient<kKind>,
+                .cost = [](auto inputs, auto outputs) {
+                  return conv_cost(kKind, inputs[1].shape, inputs[2].shape, inputs, outputs);
+                }});
+  registry.add({.name = ops_of(kKind).filter,
+                .inputs = {"input: T", "filter_sizes: int32", "out_backprop: T"},
+                .outputs = {"output: T"},
+                .attrs = attributes,
+                .shape = backprop_filter_shape<kKind>,
+                .gradient = backprop_filter_gradient<kKind>,
+                .cost = [](auto inputs, auto outputs) {
+                  return conv_cost(kKind, outputs[0].shape, inputs[2].shape, inputs, outputs);
+                }});
 }
 
-/// Returns the attributes. Those other than the strides are checked after the tensors.
-Conv2DAttrs make_attrs(const char* op, const std::array<int, 4>& strides, std::string_view padding,
-                       const Conv2DOptions& options, Site site) {
-  Conv2DAttrs attrs;
-  attrs.strides = strides;
-  attrs.padding = parse_padding(op, padding, site);
-  attrs.format = parse_data_format(op, options.data_format, site);
-  for (const int dilation : options.dilations) {
-    if (dilation < 1) {
-      throw ValueError(fmt::format("Dilations must be > 0, but got {}", dilation),
-                       {.site = site, .op = op});
-    }
-    if (dilation > 1) {
-      throw errors::UnimplementedError(fmt::format("A convolution dilated by {}", dilation),
-                                       {.site = site, .op = op});
-    }
-  }
-  return attrs;
-}
-
-AttrsDef conv_attributes() {
-  return attributes<Conv2DAttrs>()
-      .fixed("use_cudnn_on_gpu", true)
-      .fixed("explicit_paddings", std::vector<std::int64_t>{})
-      .fixed("dilations", std::vector<std::int64_t>{1, 1, 1, 1});
-}
+AttrsDef plain_attributes() { return attributes<Conv2DAttrs>().fixed("use_cudnn_on_gpu", true); }
 
 }  // namespace
 
-ConvGeometry conv_geometry(const Conv2DAttrs& attrs, const Shape& images, const Shape& filter) {
+Shape convolved_shape(const InferenceContext& context, const Conv2DAttrs& attrs, ConvKind kind,
+                      const Shape& images, const Shape& filter) {
+  const ImageAxes axes = image_axes(attrs.format);
+  if (attrs.strides[0] != 1 || attrs.strides[axes.channels] != 1) {
+    fail_with_shapes(context, "Strides in the batch and depth dimensions must be 1");
+  }
+  if (attrs.dilations[0] != 1 || attrs.dilations[axes.channels] != 1) {
+    fail_with_shapes(context, "Dilations in the batch and depth dimensions must be 1");
+  }
+  const ParsedPadding padding = attrs.parsed_padding();
+  check_padding_numbers(context, padding, 4, {0, axes.channels});
+  const Dim channels = dim_of(images, axes.channels);
+  std::vector<Dim> dims(4, None);
+  dims[axes.channels] = kind == ConvKind::plain ? plain_channels(context, channels, filter)
+                                                : depthwise_channels(context, channels, filter);
+  dims[0] = dim_of(images, 0);
+  const auto slide = [&](std::size_t axis, std::size_t window) {
+    dims[axis] =
+        window_output(context, dim_of(images, axis), dim_of(filter, window), attrs.strides[axis],
+                      attrs.padding, attrs.dilations[axis], padding.at(axis));
+  };
+  slide(axes.rows, 0);
+  slide(axes.columns, 1);
+  return Shape(std::move(dims));
+}
+
+void register_conv_ops(OpRegistry& registry, ConvKind kind, const AttrsDef& attributes) {
+  if (kind == ConvKind::plain)
+    add_conv_ops<ConvKind::plain>(registry, attributes);
+  else
+    add_conv_ops<ConvKind::depthwise>(registry, attributes);
+}
+
+ConvExtents conv_extents(const Extents& strides, const WindowPadding& padding,
+                         const Conv2DOptions& options, Site site) {
+  const DataFormat format = likely_format(options.data_format);
+  check_explicit_padding(padding, site);
+  const auto steps = expand_extents("strides", strides, format, site);
+  return {steps, expand_extents("dilations", options.dilations, format, site)};
+}
+
+Conv2DAttrs conv_attrs(const char* op, const ConvExtents& extents, const WindowPadding& padding,
+                       const Conv2DOptions& options, Site site) {
+  ParsedPadding parsed = parse_padding(op, padding, site);
+  return {.strides = extents.strides,
+          .padding = parsed.padding,
+          .format = parse_data_format(op, options.data_format, site),
+          .explicit_paddings = std::move(parsed.numbers),
+          .dilations = extents.dilations};
+}
+
+ConvGeometry conv_geometry(const Conv2DAttrs& attrs, const Shape& images, const Shape& filter,
+                           ConvKind kind) {
+  const ImageAxes axes = image_axes(attrs.format);
+  const ParsedPadding padding = attrs.parsed_padding();
+  const auto slide = [&](std::size_t axis, std::size_t window) {
+    return window_axis(images.size(axis), filter.size(window), attrs.strides[axis], attrs.padding,
+                       attrs.dilations[axis], padding.at(axis));
+  };
+  const std::int64_t channels = images.size(axes.channels), depth = filter.size(2);
+  const bool depthwise = kind == ConvKind::depthwise;
   return {.batch = images.size(0),
-          .in_channels = images.size(3),
-          .out_channels = filter.size(3),
-          .rows = window_axis(images.size(1), filter.size(0), attrs.strides[1], attrs.padding),
-          .columns = window_axis(images.size(2), filter.size(1), attrs.strides[2], attrs.padding)};
+          .in_channels = channels,
+          .out_channels = depthwise ? channels * filter.size(3) : filter.size(3),
+          .rows = slide(axes.rows, 0),
+          .columns = slide(axes.columns, 1),
+          .groups = std::max<std::int64_t>(
+              depthwise ? channels : channels / std::max<std::int64_t>(depth, 1), 1),
+          .channels_first = attrs.format == DataFormat::nchw};
 }
 
 static void register_conv2d_ops(OpRegistry& registry) {
-  registry.add({.name = "Conv2D",
-                .inputs = {"input: T", "filter: T"},
-                .outputs = {"output: T"},
-                .attrs = conv_attributes(),
-                .shape = conv2d_shape,
-                .gradient = conv2d_gradient,
-                .cost = [](auto inputs, auto outputs) {
-                  return conv_cost(inputs[1].shape, outputs[0].shape, inputs, outputs);
-                }});
-  registry.add({.name = "Conv2DBackpropInput",
-                .inputs = {"input_sizes: int32", "filter: T", "out_backprop: T"},
-                .outputs = {"output: T"},
-                .attrs = conv_attributes(),
-                .shape = backprop_input_shape,
-                .gradient = backprop_input_gradient,
-                .cost = [](auto inputs, auto outputs) {
-                  return conv_cost(inputs[1].shape, inputs[2].shape, inputs, outputs);
-                }});
-  registry.add({.name = "Conv2DBackpropFilter",
-                .inputs = {"input: T", "filter_sizes: int32", "out_backprop: T"},
-                .outputs = {"output: T"},
-                .attrs = conv_attributes(),
-                .shape = backprop_filter_shape,
-                .gradient = backprop_filter_gradient,
-                .cost = [](auto inputs, auto outputs) {
-                  return conv_cost(outputs[0].shape, inputs[2].shape, inputs, outputs);
-                }});
+  register_conv_ops(registry, ConvKind::plain, plain_attributes());
   registry.add({.name = "_FusedConv2D",
                 .inputs = {"input: T", "filter: T", "bias: T"},
                 .outputs = {"output: T"},
@@ -243,50 +307,62 @@ static void register_conv2d_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"it is created after the gradients, in plans only"},
                 .cost =
                     [](auto inputs, auto outputs) {
-                      return conv_cost(inputs[1].shape, outputs[0].shape, inputs, outputs);
+                      return conv_cost(ConvKind::plain, inputs[1].shape, outputs[0].shape, inputs,
+                                       outputs);
                     },
                 .plan_only = true});
 }
 
 Tensor conv2d(const Operand& input, const Operand& filter, const Extents& strides,
-              std::string_view padding, Conv2DOptions options, Site site) {
-  const auto steps = all_strides(strides, options, site);
+              const WindowPadding& padding, Conv2DOptions options, Site site) {
+  const ConvExtents extents = conv_extents(strides, padding, options, site);
   OpBuilder builder("Conv2D", options.name, site, {&input, &filter});
   builder.input(input, "input", "T").input(filter, "filter", "T");
-  return builder.attrs(make_attrs("Conv2D", steps, padding, options, site)).output();
+  return builder.attrs(conv_attrs("Conv2D", extents, padding, options, site)).output();
 }
 
 Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
                              const Operand& out_backprop, const Extents& strides,
-                             std::string_view padding, Conv2DOptions options, Site site) {
+                             const WindowPadding& padding, Conv2DOptions options, Site site) {
   const char* op = "Conv2DBackpropInput";
-  const auto steps = all_strides(strides, options, site);
+  const ConvExtents extents = conv_extents(strides, padding, options, site);
   OpBuilder builder(op, options.name, site, {&input_sizes, &filter, &out_backprop});
   builder.index_input(input_sizes, "input_sizes")
       .input(filter, "filter", "T")
       .input(out_backprop, "out_backprop", "T");
-  const Tensor made = builder.attrs(make_attrs(op, steps, padding, options, site)).output();
+  const Tensor made = builder.attrs(conv_attrs(op, extents, padding, options, site)).output();
   return with_shape_from_sizes(made, made.op().input(0), site);
 }
 
+template <class>
 Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Operand& output_shape,
-                        const Extents& strides, std::string_view padding, Conv2DOptions options,
+                        const Extents& strides, const WindowPadding& padding, Conv2DOptions options,
                         Site site) {
   if (options.name.empty()) options.name = "conv2d_transpose";
   return conv2d_backprop_input(output_shape, filter, value, strides, padding, std::move(options),
                                site);
 }
+template Tensor conv2d_transpose<void>(const Operand& value, const Operand& filter,
+                                       const Operand& output_shape, const Extents& strides,
+                                       const WindowPadding& padding, Conv2DOptions options,
+                                       Site site);
+
+Tensor conv2d_transpose(const Operand& value, const Operand& filter, const Operand& output_shape,
+                        const Extents& strides, Conv2DOptions options, Site site) {
+  return conv2d_transpose<void>(value, filter, output_shape, strides, "SAME", std::move(options),
+                                site);
+}
 
 Tensor conv2d_backprop_filter(const Operand& input, const Operand& filter_sizes,
                               const Operand& out_backprop, const Extents& strides,
-                              std::string_view padding, Conv2DOptions options, Site site) {
+                              const WindowPadding& padding, Conv2DOptions options, Site site) {
   const char* op = "Conv2DBackpropFilter";
-  const auto steps = all_strides(strides, options, site);
+  const ConvExtents extents = conv_extents(strides, padding, options, site);
   OpBuilder builder(op, options.name, site, {&input, &filter_sizes, &out_backprop});
   builder.input(input, "input", "T")
       .index_input(filter_sizes, "filter_sizes")
       .input(out_backprop, "out_backprop", "T");
-  return builder.attrs(make_attrs(op, steps, padding, options, site)).output();
+  return builder.attrs(conv_attrs(op, extents, padding, options, site)).output();
 }
 
 }  // namespace towerflow::nn

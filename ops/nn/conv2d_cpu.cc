@@ -2,7 +2,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "ops/family.h"
-#include "ops/nn/conv2d_attrs.h"
+#include "ops/nn/conv2d_shape.h"
 #include "ops/nn/kernels.h"
 #include "ops/onednn/conv.h"
 #include "ops/reference/conv.h"
@@ -14,18 +14,18 @@ namespace {
 enum class Part { forward, input, filter };
 
 // The images, the filter and the result are inputs or output 0 of each of the three ops.
-ConvGeometry conv_geometry_of(Part part, const KernelRequest& request) {
+ConvGeometry conv_geometry_of(ConvKind kind, Part part, const KernelRequest& request) {
   const auto& attrs = request.attributes<Conv2DAttrs>();
   const Shape& made = request.outputs[0].shape;
   switch (part) {
     case Part::forward:
-      return conv_geometry(attrs, request.inputs[0].shape, request.inputs[1].shape);
+      return conv_geometry(attrs, request.inputs[0].shape, request.inputs[1].shape, kind);
     case Part::input:
-      return conv_geometry(attrs, made, request.inputs[1].shape);
+      return conv_geometry(attrs, made, request.inputs[1].shape, kind);
     case Part::filter:
       break;
   }
-  return conv_geometry(attrs, request.inputs[0].shape, made);
+  return conv_geometry(attrs, request.inputs[0].shape, made, kind);
 }
 
 // Returns a kernel for the op. In the gradient ops, `kernel` gets all inputs but the vector of
@@ -38,9 +38,9 @@ std::unique_ptr<PreparedKernel> conv_kernel(std::unique_ptr<CpuKernel> kernel) {
   return sliced_kernel(std::make_unique<PickedInputs>(std::move(kernel), Picked{kFirst, 2}));
 }
 
-template <Part kPart>
+template <ConvKind kKind, Part kPart>
 std::unique_ptr<PreparedKernel> onednn_kernel(const KernelRequest& request) {
-  const ConvGeometry geometry = conv_geometry_of(kPart, request);
+  const ConvGeometry geometry = conv_geometry_of(kKind, kPart, request);
   if constexpr (kPart == Part::forward)
     return conv_kernel<kPart>(onednn::make_conv2d(geometry));
   else if constexpr (kPart == Part::input)
@@ -60,7 +60,7 @@ bool winograd_takes(const KernelRequest& request, const ConvGeometry& geometry) 
 
 template <Part kPart>
 std::unique_ptr<PreparedKernel> winograd_kernel(const KernelRequest& request) {
-  const ConvGeometry geometry = conv_geometry_of(kPart, request);
+  const ConvGeometry geometry = conv_geometry_of(ConvKind::plain, kPart, request);
   if constexpr (kPart == Part::forward)
     return conv_kernel<kPart>(simd::make_winograd_conv2d(geometry));
   else if constexpr (kPart == Part::input)
@@ -86,9 +86,9 @@ std::unique_ptr<PreparedKernel> reference_conv2d(const ConvGeometry& geometry) {
       {.may_fail = false});
 }
 
-template <Part kPart>
+template <ConvKind kKind, Part kPart>
 std::unique_ptr<PreparedKernel> reference_conv2d_kernel(const KernelRequest& request) {
-  const ConvGeometry geometry = conv_geometry_of(kPart, request);
+  const ConvGeometry geometry = conv_geometry_of(kKind, kPart, request);
   switch (request.outputs[0].dtype) {
     case DType::float32:
       return reference_conv2d<kPart, float>(geometry);
@@ -116,51 +116,53 @@ std::unique_ptr<PreparedKernel> fused_winograd_kernel(const KernelRequest& reque
       {.bias = true, .relu = request.attributes<FusedConv2DAttrs>().relu}));
 }
 
-bool is_nhwc(const KernelRequest& request) {
-  return request.attributes<Conv2DAttrs>().format == DataFormat::nhwc;
-}
-
 bool operands_known(const KernelRequest& request) {
   const auto known = [](const TensorDesc& desc) { return desc.shape.fully_known(); };
   return std::all_of(request.inputs.begin(), request.inputs.end(), known) &&
          known(request.outputs[0]);
 }
 
-template <Part kPart>
+template <ConvKind kKind, Part kPart>
 void add_part(KernelTable& table, const char* op) {
-  table.add({.op = op,
-             .label = "winograd",
-             .accepts =
-                 [](const KernelRequest& request) {
-                   return is_nhwc(request) && request.outputs[0].dtype == DType::float32 &&
-                          operands_known(request) &&
-                          winograd_takes(request, conv_geometry_of(kPart, request));
-                 },
-             .prepare = winograd_kernel<kPart>});
-  table.add({.op = op,
-             .label = "oneDNN",
-             .accepts =
-                 [](const KernelRequest& request) {
-                   return is_nhwc(request) && request.outputs[0].dtype == DType::float32;
-                 },
-             .prepare = onednn_kernel<kPart>});
+  if (kKind == ConvKind::plain) {
+    table.add({.op = op,
+               .label = "winograd",
+               .accepts =
+                   [](const KernelRequest& request) {
+                     return request.outputs[0].dtype == DType::float32 && operands_known(request) &&
+                            winograd_takes(request, conv_geometry_of(kKind, kPart, request));
+                   },
+               .prepare = winograd_kernel<kPart>});
+  }
+  table.add(
+      {.op = op,
+       .label = "oneDNN",
+       .accepts =
+           [](const KernelRequest& request) { return request.outputs[0].dtype == DType::float32; },
+       .prepare = onednn_kernel<kKind, kPart>});
   table.add({.op = op,
              .label = "reference",
              .accepts =
                  [](const KernelRequest& request) {
                    const DType dtype = request.outputs[0].dtype;
-                   return is_nhwc(request) && (dtype == DType::float32 || dtype == DType::float64 ||
-                                               dtype == DType::int32);
+                   return dtype == DType::float32 || dtype == DType::float64 ||
+                          dtype == DType::int32;
                  },
-             .prepare = reference_conv2d_kernel<kPart>});
+             .prepare = reference_conv2d_kernel<kKind, kPart>});
+}
+
+template <ConvKind kKind>
+void add_parts(KernelTable& table) {
+  add_part<kKind, Part::forward>(table, ops_of(kKind).forward);
+  add_part<kKind, Part::input>(table, ops_of(kKind).input);
+  add_part<kKind, Part::filter>(table, ops_of(kKind).filter);
 }
 
 }  // namespace
 
 static void register_conv2d_kernels(KernelTable& table) {
-  add_part<Part::forward>(table, "Conv2D");
-  add_part<Part::input>(table, "Conv2DBackpropInput");
-  add_part<Part::filter>(table, "Conv2DBackpropFilter");
+  add_parts<ConvKind::plain>(table);
+  add_parts<ConvKind::depthwise>(table);
   table.add({.op = "_FusedConv2D",
              .label = "winograd",
              .accepts =

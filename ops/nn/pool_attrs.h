@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "core/graph/attr_fields.h"
 #include "core/graph/shape.h"
@@ -20,6 +21,15 @@ struct PoolAttrs {
                                             attr::field("data_format", &PoolAttrs::format)};
 };
 
+/// Attributes of MaxPool and MaxPoolGrad, which may have explicit paddings.
+struct MaxPoolAttrs {
+  PoolAttrs pool;
+  std::vector<std::int64_t> explicit_paddings{};
+  static constexpr auto fields =
+      std::tuple{attr::included(&MaxPoolAttrs::pool),
+                 attr::field("explicit_paddings", &MaxPoolAttrs::explicit_paddings)};
+};
+
 /// Attributes of _MaxPoolReluGrad, into which a rewrite fuses MaxPoolGrad, ReluGrad and
 /// BiasAddGrad.
 struct MaxPoolReluGradAttrs {
@@ -30,7 +40,9 @@ struct MaxPoolReluGradAttrs {
                  attr::field("channel_sums", &MaxPoolReluGradAttrs::channel_sums)};
 };
 
-/// Returns the geometry of pooling over NHWC images of known shape.
-PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images);
+/// Returns the geometry of pooling over images of known shape. Channels that come first count as
+/// images of one channel. `explicit_paddings` are those of MaxPoolAttrs.
+PoolGeometry pool_geometry(const PoolAttrs& attrs, const Shape& images,
+                           const std::vector<std::int64_t>& explicit_paddings = {});
 
 }  // namespace towerflow::nn

@@ -11,6 +11,10 @@ namespace {
 PoolGeometry pool_geometry_of(const KernelRequest& request) {
   return pool_geometry(request.attributes<PoolAttrs>(), request.inputs[0].shape);
 }
+PoolGeometry max_pool_geometry_of(const KernelRequest& request) {
+  const auto& attrs = request.attributes<MaxPoolAttrs>();
+  return pool_geometry(attrs.pool, request.inputs[0].shape, attrs.explicit_paddings);
+}
 
 // Returns the geometry of only the images in `range`, for the reference loops.
 PoolGeometry part_of(PoolGeometry geometry, SliceRange range) {
@@ -19,12 +23,12 @@ PoolGeometry part_of(PoolGeometry geometry, SliceRange range) {
 }
 
 std::unique_ptr<PreparedKernel> simd_max_pool(const KernelRequest& request) {
-  return sliced_kernel(simd::make_max_pool(pool_geometry_of(request)));
+  return sliced_kernel(simd::make_max_pool(max_pool_geometry_of(request)));
 }
 
 std::unique_ptr<PreparedKernel> simd_max_pool_grad(const KernelRequest& request) {
   return sliced_kernel(
-      std::make_unique<PickedInputs>(simd::make_max_pool_grad(pool_geometry_of(request)),
+      std::make_unique<PickedInputs>(simd::make_max_pool_grad(max_pool_geometry_of(request)),
                                      std::initializer_list<std::size_t>{0, 2}));
 }
 
@@ -36,7 +40,7 @@ std::unique_ptr<PreparedKernel> pool_relu_grad_kernel(const KernelRequest& reque
 }
 
 std::unique_ptr<PreparedKernel> reference_max_pool(const KernelRequest& request) {
-  const PoolGeometry g = pool_geometry_of(request);
+  const PoolGeometry g = max_pool_geometry_of(request);
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
     return rows_kernel(g.batch, g.image_elements(),
                        [g](SliceRange images, const void* const* inputs, void* const* outputs) {
@@ -49,7 +53,7 @@ std::unique_ptr<PreparedKernel> reference_max_pool(const KernelRequest& request)
 }
 
 std::unique_ptr<PreparedKernel> reference_max_pool_grad(const KernelRequest& request) {
-  const PoolGeometry g = pool_geometry_of(request);
+  const PoolGeometry g = max_pool_geometry_of(request);
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
     return rows_kernel(g.batch, g.image_elements(),
                        [g](SliceRange images, const void* const* inputs, void* const* outputs) {
@@ -121,9 +125,8 @@ void add_pooling(KernelTable& table, const char* op, const char* label, std::siz
              .label = label,
              .accepts =
                  [typed, allowed = std::vector<DType>(dtypes)](const KernelRequest& request) {
-                   return request.attributes<PoolAttrs>().format == DataFormat::nhwc &&
-                          std::find(allowed.begin(), allowed.end(), request.inputs[typed].dtype) !=
-                              allowed.end();
+                   return std::find(allowed.begin(), allowed.end(), request.inputs[typed].dtype) !=
+                          allowed.end();
                  },
              .prepare = prepare});
 }

@@ -12,7 +12,8 @@ bool fuse_relu_grad(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const PlanNode* pool = fusible_producer(graph, node.inputs[0], id, "MaxPoolGrad");
   if (pool == nullptr || !is_float32(graph, node.inputs[0])) return false;
-  const auto attrs = pool->attrs.as<PoolAttrs>();
+  const auto attrs = pool->attrs.as<MaxPoolAttrs>().pool;
+  if (attrs.padding == Padding::explicit_numbers) return false;
   if (attrs.format != DataFormat::nhwc || pool->inputs[0] != node.inputs[1]) return false;
   return graph.replace(id, "_MaxPoolReluGrad", MaxPoolReluGradAttrs{attrs, false},
                        {pool->inputs[0], pool->inputs[2]});

@@ -34,6 +34,51 @@ Padding parse_padding(const char* op, std::string_view text, Site site) {
       {.site = site, .op = op});
 }
 
+void check_explicit_padding(const WindowPadding& padding, Site site) {
+  if (padding.text() == "EXPLICIT") {
+    throw ValueError("'EXPLICIT' is not a valid value for `padding`.",
+                     {.site = site, .hint = "give the numbers before and after each dimension"});
+  }
+  if (!padding.text().empty()) return;
+  for (const std::vector<int>& dimension : padding.numbers()) {
+    if (dimension.size() == 2) continue;
+    throw ValueError(fmt::format("When `padding` is a list, each element of it must be a list of "
+                                 "size 2, not {}.",
+                                 dimension.size()),
+                     {.site = site});
+  }
+  if (padding.numbers().size() == 4) return;
+  throw ValueError(fmt::format("When padding is a list, it must be of size 4, not {}.",
+                               padding.numbers().size()),
+                   {.site = site});
+}
+
+ParsedPadding parse_padding(const char* op, const WindowPadding& padding, Site site) {
+  check_explicit_padding(padding, site);
+  if (!padding.text().empty()) return {parse_padding(op, std::string_view(padding.text()), site)};
+  ParsedPadding parsed{Padding::explicit_numbers};
+  for (const std::vector<int>& dimension : padding.numbers()) {
+    parsed.numbers.insert(parsed.numbers.end(), dimension.begin(), dimension.end());
+  }
+  return parsed;
+}
+
+void check_padding_numbers(const InferenceContext& context, const ParsedPadding& padding,
+                           std::size_t rank, std::initializer_list<std::size_t> unpadded) {
+  const bool is_explicit = padding.padding == Padding::explicit_numbers;
+  if (padding.numbers.size() != (is_explicit ? 2 * rank : 0)) {
+    fail_with_shapes(context, fmt::format("explicit_paddings must have {} numbers, not {}",
+                                          is_explicit ? 2 * rank : 0, padding.numbers.size()));
+  }
+  for (const std::int64_t number : padding.numbers) {
+    if (number < 0) fail_with_shapes(context, "All elements of explicit_paddings must be >= 0");
+  }
+  for (const std::size_t axis : unpadded) {
+    if (padding.at(axis).before == 0 && padding.at(axis).after == 0) continue;
+    fail_with_shapes(context, "The batch and the channels must not be padded");
+  }
+}
+
 std::array<int, 4> expand_extents(const char* what, const Extents& extents, DataFormat format,
                                   Site site) {
   const std::vector<int>& values = extents.values();
@@ -50,20 +95,29 @@ std::array<int, 4> expand_extents(const char* what, const Extents& extents, Data
 }
 
 Dim window_output(const InferenceContext& context, Dim input, Dim window, int stride,
-                  Padding padding) {
+                  Padding padding, int dilation, AxisPadding numbers) {
   if (stride < 1) fail_with_shapes(context, fmt::format("Stride must be > 0, but got {}", stride));
+  if (dilation < 1) {
+    fail_with_shapes(context, fmt::format("Dilations must be > 0, but got {}", dilation));
+  }
   if (window.known() && window.size() < 1) {
     fail_with_shapes(context, fmt::format("Window must be > 0, but got {}", window.size()));
   }
   if (!input.known()) return None;
   if (padding == Padding::same) return window_axis(input.size(), 1, stride, padding).output;
   if (!window.known()) return None;
-  if (window.size() > input.size()) {
+  const bool fits = input.size() > 0 && window.size() - 1 <= (input.size() - 1) / dilation;
+  if (padding == Padding::valid && !fits) {
+    const std::string gaps = dilation == 1 ? "" : fmt::format(", dilated by {},", dilation);
     fail_with_shapes(context,
-                     fmt::format("Negative dimension size caused by subtracting {} from {}",
-                                 window.size(), input.size()));
+                     fmt::format("Negative dimension size caused by subtracting {}{} from {}",
+                                 window.size(), gaps, input.size()));
   }
-  return window_axis(input.size(), window.size(), stride, padding).output;
+  try {
+    return window_axis(input.size(), window.size(), stride, padding, dilation, numbers).output;
+  } catch (const ValueError& error) {
+    fail_with_shapes(context, error.message());
+  }
 }
 
 void require_rank(const InferenceContext& context, std::size_t input, std::size_t rank) {

@@ -47,6 +47,51 @@ class Extents {
   std::vector<int> values_;
 };
 
+/// Padding of windows: "SAME", "VALID", or the numbers of elements before and after each of the
+/// four dimensions, {{0, 0}, {1, 1}, {2, 0}, {0, 0}}.
+class WindowPadding {
+ public:
+  using Numbers = std::vector<std::vector<int>>;
+
+  template <TextValue T>
+  WindowPadding(const T& text) : text_(text) {}  // NOLINT: "SAME"
+  template <std::same_as<Numbers> T>
+  WindowPadding(T numbers) : numbers_(std::move(numbers)) {}  // NOLINT
+  template <class = void>
+  WindowPadding(const std::initializer_list<std::vector<int>>& numbers)  // NOLINT
+      : numbers_(numbers) {}
+
+  // Twin constructors, which keep options from being taken for a padding: see arguments.h.
+  explicit WindowPadding(const char* text) : text_(text) {}
+  explicit WindowPadding(const std::string& text) : text_(text) {}
+  explicit WindowPadding(Numbers numbers) : numbers_(std::move(numbers)) {}
+  template <class Item = std::vector<int>>
+  WindowPadding(const TwinList<Item>& numbers) = delete;
+  template <class Item = std::vector<int>>
+  explicit WindowPadding(TwinList<Item>&& numbers) : numbers_(numbers) {}
+
+  /// Returns "" if numbers are given.
+  const std::string& text() const { return text_; }
+  const Numbers& numbers() const { return numbers_; }
+
+ private:
+  std::string text_;
+  Numbers numbers_;
+};
+
+/// A padding as attributes store it.
+struct ParsedPadding {
+  Padding padding = Padding::valid;
+  std::vector<std::int64_t> numbers{};  ///< before and after each dimension, if they are explicit
+
+  /// Returns the numbers of a dimension; zeros unless they are explicit.
+  AxisPadding at(std::size_t axis) const {
+    if (padding != Padding::explicit_numbers) return {};
+    return {numbers.at(2 * axis), numbers.at(2 * axis + 1)};
+  }
+  bool operator==(const ParsedPadding&) const = default;
+};
+
 /// Positions of the dimensions of an image batch, by format.
 struct ImageAxes {
   std::size_t rows, columns, channels;
@@ -72,6 +117,10 @@ DataFormat parse_data_format(const char* op, const std::string& text, Site site)
 
 /// Parses "SAME" or "VALID". Throws a ValueError that names `op` for anything else.
 Padding parse_padding(const char* op, std::string_view text, Site site);
+/// Checks the form of explicit numbers, which TensorFlow does before it takes a name for the node.
+void check_explicit_padding(const WindowPadding& padding, Site site);
+/// Parses a padding in either form. Throws a ValueError that names `op` for an unknown text.
+ParsedPadding parse_padding(const char* op, const WindowPadding& padding, Site site);
 
 /// Returns four sizes in the order of the format. Throws ValueError for another number of values,
 /// calling them `what` ("strides").
@@ -79,9 +128,14 @@ std::array<int, 4> expand_extents(const char* what, const Extents& extents, Data
                                   Site site);
 
 /// Returns the height or width of the result of sliding a window, for shape rules. `window` may be
-/// unknown. Fails for stride < 1 and for a VALID window larger than the input.
+/// unknown. Fails for a stride or dilation < 1 and for a window larger than the input, unless its
+/// padding is SAME.
 Dim window_output(const InferenceContext& context, Dim input, Dim window, int stride,
-                  Padding padding);
+                  Padding padding, int dilation = 1, AxisPadding numbers = {});
+/// Fails if explicit numbers are not those of `rank` dimensions, are negative, or pad one of the
+/// dimensions in `unpadded`.
+void check_padding_numbers(const InferenceContext& context, const ParsedPadding& padding,
+                           std::size_t rank, std::initializer_list<std::size_t> unpadded);
 
 /// Fails unless the input's rank is `rank` or unknown.
 void require_rank(const InferenceContext& context, std::size_t input, std::size_t rank);

@@ -9,8 +9,8 @@
 
 namespace towerflow::onednn {
 
-/// Layouts of a convolution over `images` images: NHWC for activations, HWIO for the filter as
-/// TensorFlow stores it, and `any` for the filter as oneDNN prefers it.
+/// Layouts of a convolution over `images` images: NHWC or NCHW for activations, HWIO for the filter
+/// as TensorFlow stores it, and `any` for the filter as oneDNN prefers it.
 struct ConvLayouts {
   ConvLayouts(const ConvGeometry& geometry, std::int64_t images, bool bias);
 

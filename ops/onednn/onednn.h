@@ -10,7 +10,7 @@ namespace towerflow::onednn {
 /// The arguments of a convolution primitive descriptor.
 struct ConvDescs {
   dnnl::memory::desc x, filter, bias, y;  ///< `bias` is empty if there is none
-  dnnl::memory::dims strides, pad_before, pad_after;
+  dnnl::memory::dims strides, dilates, pad_before, pad_after;
 };
 
 /// Keeps the implementation that the library prefers.
@@ -28,7 +28,7 @@ auto conv_forward_pd(const dnnl::engine& engine, const ConvDescs& d,
                      const dnnl::primitive_attr& attr, Choose choose = {}) {
   dnnl::convolution_forward::primitive_desc made(
       engine, dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, d.x, d.filter,
-      d.bias, d.y, d.strides, d.pad_before, d.pad_after, attr);
+      d.bias, d.y, d.strides, d.dilates, d.pad_before, d.pad_after, attr);
   choose(made);
   return made;
 }
@@ -36,14 +36,14 @@ inline auto conv_backward_data_pd(const dnnl::engine& engine, const ConvDescs& d
                                   const dnnl::convolution_forward::primitive_desc& forward,
                                   const dnnl::primitive_attr& attr) {
   return dnnl::convolution_backward_data::primitive_desc(
-      engine, dnnl::algorithm::convolution_direct, d.x, d.filter, d.y, d.strides, d.pad_before,
-      d.pad_after, forward, attr);
+      engine, dnnl::algorithm::convolution_direct, d.x, d.filter, d.y, d.strides, d.dilates,
+      d.pad_before, d.pad_after, forward, attr);
 }
 inline auto conv_backward_weights_pd(const dnnl::engine& engine, const ConvDescs& d,
                                      const dnnl::convolution_forward::primitive_desc& forward,
                                      const dnnl::primitive_attr& attr) {
   return dnnl::convolution_backward_weights::primitive_desc(
-      engine, dnnl::algorithm::convolution_direct, d.x, d.filter, d.bias, d.y, d.strides,
+      engine, dnnl::algorithm::convolution_direct, d.x, d.filter, d.bias, d.y, d.strides, d.dilates,
       d.pad_before, d.pad_after, forward, attr);
 }
 inline auto matmul_pd(const dnnl::engine& engine, const dnnl::memory::desc& a,
@@ -64,10 +64,10 @@ auto conv_forward_pd(const dnnl::engine& engine, const ConvDescs& d,
   const auto kind = dnnl::prop_kind::forward_training;
   const auto direct = dnnl::algorithm::convolution_direct;
   using Desc = dnnl::convolution_forward::desc;
-  const Desc desc =
-      is_empty(d.bias)
-          ? Desc(kind, direct, d.x, d.filter, d.y, d.strides, d.pad_before, d.pad_after)
-          : Desc(kind, direct, d.x, d.filter, d.bias, d.y, d.strides, d.pad_before, d.pad_after);
+  const Desc desc = is_empty(d.bias) ? Desc(kind, direct, d.x, d.filter, d.y, d.strides, d.dilates,
+                                            d.pad_before, d.pad_after)
+                                     : Desc(kind, direct, d.x, d.filter, d.bias, d.y, d.strides,
+                                            d.dilates, d.pad_before, d.pad_after);
   dnnl::convolution_forward::primitive_desc made(desc, attr, engine);
   choose(made);
   return made;
@@ -76,8 +76,8 @@ inline auto conv_backward_data_pd(const dnnl::engine& engine, const ConvDescs& d
                                   const dnnl::convolution_forward::primitive_desc& forward,
                                   const dnnl::primitive_attr& attr) {
   const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, d.x,
-                                                   d.filter, d.y, d.strides, d.pad_before,
-                                                   d.pad_after);
+                                                   d.filter, d.y, d.strides, d.dilates,
+                                                   d.pad_before, d.pad_after);
   return dnnl::convolution_backward_data::primitive_desc(desc, attr, engine, forward);
 }
 inline auto conv_backward_weights_pd(const dnnl::engine& engine, const ConvDescs& d,
@@ -85,10 +85,10 @@ inline auto conv_backward_weights_pd(const dnnl::engine& engine, const ConvDescs
                                      const dnnl::primitive_attr& attr) {
   const auto direct = dnnl::algorithm::convolution_direct;
   using Desc = dnnl::convolution_backward_weights::desc;
-  const Desc desc =
-      is_empty(d.bias)
-          ? Desc(direct, d.x, d.filter, d.y, d.strides, d.pad_before, d.pad_after)
-          : Desc(direct, d.x, d.filter, d.bias, d.y, d.strides, d.pad_before, d.pad_after);
+  const Desc desc = is_empty(d.bias) ? Desc(direct, d.x, d.filter, d.y, d.strides, d.dilates,
+                                            d.pad_before, d.pad_after)
+                                     : Desc(direct, d.x, d.filter, d.bias, d.y, d.strides,
+                                            d.dilates, d.pad_before, d.pad_after);
   return dnnl::convolution_backward_weights::primitive_desc(desc, attr, engine, forward);
 }
 inline auto matmul_pd(const dnnl::engine& engine, const dnnl::memory::desc& a,

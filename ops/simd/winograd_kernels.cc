@@ -142,9 +142,10 @@ bool winograd_takes(const ConvGeometry& g) {
   const auto is_multiple_of_16 = [](std::int64_t channels) {
     return channels > 0 && channels % 16 == 0;
   };
-  return loops().winograd.present && g.batch > 0 && takes(g.rows) && takes(g.columns) &&
-         g.rows.window == g.columns.window && (g.rows.window == 3 || g.rows.window == 5) &&
-         is_multiple_of_16(g.in_channels) && is_multiple_of_16(g.out_channels);
+  return loops().winograd.present && g.is_plain() && g.batch > 0 && takes(g.rows) &&
+         takes(g.columns) && g.rows.window == g.columns.window &&
+         (g.rows.window == 3 || g.rows.window == 5) && is_multiple_of_16(g.in_channels) &&
+         is_multiple_of_16(g.out_channels);
 }
 
 std::unique_ptr<CpuKernel> make_winograd_conv2d(const ConvGeometry& geometry,

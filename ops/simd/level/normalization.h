@@ -77,13 +77,37 @@ void moments_loop(const float* x, Index rows, Index columns, Index before, doubl
   }
 }
 
+// Rows of up to `kVectors` vectors of columns, whose parameters stay in registers.
+template <Index kVectors>
+SIMD_INLINE void normalize_block(const float* x, const float* mean, const float* factor,
+                                 const float* offset, float* y, Index rows, Index columns) {
+  Floats center[kVectors], scale[kVectors], shift[kVectors];
+  for (Index v = 0; v < kVectors; ++v) {
+    center[v] = load(mean + v * kWidth);
+    scale[v] = load(factor + v * kWidth);
+    shift[v] = load(offset + v * kWidth);
+  }
+  for (Index r = 0; r < rows; ++r)
+    for (Index v = 0; v < kVectors; ++v) {
+      const Index i = r * columns + v * kWidth;
+      store(y + i, (load(x + i) - center[v]) * scale[v] + shift[v]);
+    }
+}
+
 void normalize_loop(const float* x, const float* mean, const float* factor, const float* offset,
                     float* y, Index rows, Index columns) {
-  for (Index r = 0; r < rows; ++r) {
-    const float* from = x + r * columns;
-    float* to = y + r * columns;
-    SIMD_INDEPENDENT
-    for (Index c = 0; c < columns; ++c) to[c] = (from[c] - mean[c]) * factor[c] + offset[c];
+  for (Index row = 0; row < rows; row += kMomentRows) {
+    const Index now = rows - row < kMomentRows ? rows - row : kMomentRows;
+    const float* from = x + row * columns;
+    float* to = y + row * columns;
+    Index c = 0;
+    for (; c + 4 * kWidth <= columns; c += 4 * kWidth)
+      normalize_block<4>(from + c, mean + c, factor + c, offset + c, to + c, now, columns);
+    for (; c + kWidth <= columns; c += kWidth)
+      normalize_block<1>(from + c, mean + c, factor + c, offset + c, to + c, now, columns);
+    for (Index r = 0; r < now && c < columns; ++r)
+      for (Index i = c; i < columns; ++i)
+        to[r * columns + i] = (from[r * columns + i] - mean[i]) * factor[i] + offset[i];
   }
 }
 
@@ -141,16 +165,42 @@ void gradient_sums_loop(const float* dy, const float* x, const float* mean, Inde
   }
 }
 
+template <Index kVectors>
+SIMD_INLINE void gradient_block(const float* dy, const float* x, const float* mean,
+                                const float* shift, const float* slope, const float* factor,
+                                float* dx, Index rows, Index columns) {
+  Floats center[kVectors], down[kVectors], tilt[kVectors], scale[kVectors];
+  for (Index v = 0; v < kVectors; ++v) {
+    center[v] = load(mean + v * kWidth);
+    down[v] = load(shift + v * kWidth);
+    tilt[v] = load(slope + v * kWidth);
+    scale[v] = load(factor + v * kWidth);
+  }
+  for (Index r = 0; r < rows; ++r)
+    for (Index v = 0; v < kVectors; ++v) {
+      const Index i = r * columns + v * kWidth;
+      store(dx + i, (load(dy + i) - down[v] - (load(x + i) - center[v]) * tilt[v]) * scale[v]);
+    }
+}
+
 void normalization_gradient_loop(const float* dy, const float* x, const float* mean,
                                  const float* shift, const float* slope, const float* factor,
                                  float* dx, Index rows, Index columns) {
-  for (Index r = 0; r < rows; ++r) {
-    const float* from = x + r * columns;
-    const float* slopes = dy + r * columns;
-    float* to = dx + r * columns;
-    SIMD_INDEPENDENT
-    for (Index c = 0; c < columns; ++c)
-      to[c] = (slopes[c] - shift[c] - (from[c] - mean[c]) * slope[c]) * factor[c];
+  for (Index row = 0; row < rows; row += kMomentRows) {
+    const Index now = rows - row < kMomentRows ? rows - row : kMomentRows;
+    const Index at = row * columns;
+    Index c = 0;
+    for (; c + 2 * kWidth <= columns; c += 2 * kWidth)
+      gradient_block<2>(dy + at + c, x + at + c, mean + c, shift + c, slope + c, factor + c,
+                        dx + at + c, now, columns);
+    for (; c + kWidth <= columns; c += kWidth)
+      gradient_block<1>(dy + at + c, x + at + c, mean + c, shift + c, slope + c, factor + c,
+                        dx + at + c, now, columns);
+    for (Index r = 0; r < now && c < columns; ++r)
+      for (Index i = c; i < columns; ++i) {
+        const Index k = at + r * columns + i;
+        dx[k] = (dy[k] - shift[i] - (x[k] - mean[i]) * slope[i]) * factor[i];
+      }
   }
 }
 

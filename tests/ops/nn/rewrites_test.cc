@@ -56,7 +56,7 @@ Tensor max_pool_grad(const Operand& dy) {
       .input(y, "orig_input")
       .input(pooled, "orig_output")
       .input(dy, "grad")
-      .attrs(attrs)
+      .attrs(nn::MaxPoolAttrs{attrs})
       .output();
 }
 
