@@ -35,7 +35,7 @@ class ConvBody : public LayerBody {
   ConvOptions options_;
   bool channels_first_;
   std::string padding_;  ///< in lower case
-  std::vector<int> size_, strides_;
+  std::vector<int> size_, strides_, rates_;
 };
 
 }  // namespace towerflow::layers

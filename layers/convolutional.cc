@@ -11,10 +11,11 @@
 #include "ops/array/shape_of.h"
 #include "ops/array/stack.h"
 #include "ops/array/strided_slice.h"
-#include "ops/array/view.h"
 #include "ops/math/binary.h"
 #include "ops/nn/bias_add.h"
 #include "ops/nn/conv2d.h"
+#include "ops/nn/convolution.h"
+#include "ops/nn/separable_conv2d.h"
 
 namespace towerflow::layers {
 namespace {
@@ -42,10 +43,14 @@ class Conv2DBody final : public ConvBody {
 
  protected:
   Tensor call(const Tensor& inputs, Site site) override {
-    return finish(nn::conv2d(Operand(inputs, site), Operand(kernel, site), all_strides(),
-                             upper_case_of(padding_),
-                             {.data_format = image_format(), .name = "Conv2D"}, site),
-                  site);
+    return finish(
+        nn::convolution(Operand(inputs, site), Operand(kernel, site), upper_case_of(padding_),
+                        {.strides = strides_,
+                         .name = "Conv2D",
+                         .data_format = image_format(),
+                         .dilations = rates_},
+                        site),
+        site);
   }
 };
 
@@ -58,35 +63,32 @@ class Conv1DBody final : public ConvBody {
   Tensor call(const Tensor& inputs, Site site) override {
     Tensor x = inputs;
     if (padding_ == "causal") x = padded_in_front(x, site);
-    return finish(convolved(x, site), site);
+    const std::string padding = padding_ == "same" ? "SAME" : "VALID";
+    return finish(nn::convolution(Operand(x, site), Operand(kernel, site), padding,
+                                  {.strides = strides_,
+                                   .name = "Conv1D",
+                                   .data_format = channels_first_ ? "NCW" : "NWC",
+                                   .dilations = rates_},
+                                  site),
+                  site);
   }
 
  private:
   Tensor padded_in_front(const Tensor& x, Site site) const {
     std::vector<Nested> paddings(3, Nested({0, 0}));
-    paddings[channels_first_ ? 2 : 1] = Nested({size_[0] - 1, 0});
+    paddings[channels_first_ ? 2 : 1] = Nested({rates_[0] * (size_[0] - 1), 0});
     return pad(Operand(x, site), Operand(Nested(std::move(paddings)), site), "CONSTANT", {}, site);
-  }
-
-  /// The 2-D convolution of images of one row, with the nodes of tf.nn.conv1d.
-  Tensor convolved(const Tensor& x, Site site) const {
-    const NameScope scope(x.graph(), "Conv1D", site);
-    const int row_axis = channels_first_ ? -2 : -3;
-    const Tensor images = expand_dims(Operand(x, site), Operand(row_axis, site), {}, site);
-    const Tensor filter = expand_dims(Operand(kernel, site), Operand(0, site), {}, site);
-    const std::vector<int> steps = channels_first_ ? std::vector<int>{1, 1, 1, strides_[0]}
-                                                   : std::vector<int>{1, 1, strides_[0], 1};
-    const std::string padding = padding_ == "same" ? "SAME" : "VALID";
-    const Tensor result = nn::conv2d(Operand(images, site), Operand(filter, site), steps, padding,
-                                     {.data_format = image_format(), .name = scope.name()}, site);
-    return squeeze(Operand(result, site), {.axis = {row_axis}}, site);
   }
 };
 
 class Conv2DTransposeBody final : public ConvBody {
  public:
   Conv2DTransposeBody(int filters, const nn::Extents& kernel_size, ConvOptions options, Site site)
-      : ConvBody("conv2d_transpose", 2, filters, kernel_size, std::move(options), site) {}
+      : ConvBody("conv2d_transpose", 2, filters, kernel_size, std::move(options), site) {
+    if (rates_ == std::vector<int>{1, 1}) return;
+    throw errors::UnimplementedError("there are no dilated transposed convolutions",
+                                     {.site = site, .op = name(), .hint = "use a rate of 1"});
+  }
 
  protected:
   Shape kernel_shape(Dim channels) const override {
@@ -149,6 +151,65 @@ class Conv2DTransposeBody final : public ConvBody {
   }
 };
 
+class SeparableConv2DBody final : public ConvBody {
+ public:
+  SeparableConv2DBody(int filters, const nn::Extents& kernel_size, SeparableConvOptions options,
+                      Site site)
+      : ConvBody("separable_conv2d", 2, filters, kernel_size, common_options(options), site),
+        own_(std::move(options)) {}
+
+  Variable depthwise_kernel, pointwise_kernel;
+
+ protected:
+  void build(const Shape& shape, Site site) override {
+    const Dim channels = channels_of(shape, site);
+    input_spec.ndim = 4;
+    input_spec.axes = {{channel_axis(), channels.size()}};
+    depthwise_kernel =
+        add_weight("depthwise_kernel", {size_[0], size_[1], channels, own_.depth_multiplier},
+                   {.initializer = own_.depthwise_initializer,
+                    .regularizer = own_.depthwise_regularizer,
+                    .constraint = own_.depthwise_constraint},
+                   site);
+    pointwise_kernel =
+        add_weight("pointwise_kernel", {1, 1, own_.depth_multiplier * channels.size(), filters_},
+                   {.initializer = own_.pointwise_initializer,
+                    .regularizer = own_.pointwise_regularizer,
+                    .constraint = own_.pointwise_constraint},
+                   site);
+    add_bias(site);
+  }
+
+  Tensor call(const Tensor& inputs, Site site) override {
+    return finish(nn::separable_conv2d(Operand(inputs, site), Operand(depthwise_kernel, site),
+                                       Operand(pointwise_kernel, site), all_strides(),
+                                       upper_case_of(padding_),
+                                       {.data_format = image_format(), .dilations = rates_}, site),
+                  site);
+  }
+
+ private:
+  static ConvOptions common_options(const SeparableConvOptions& options) {
+    return {.strides = options.strides,
+            .padding = options.padding,
+            .data_format = options.data_format,
+            .dilation_rate = options.dilation_rate,
+            .activation = options.activation,
+            .use_bias = options.use_bias,
+            .bias_initializer = options.bias_initializer,
+            .bias_regularizer = options.bias_regularizer,
+            .activity_regularizer = options.activity_regularizer,
+            .bias_constraint = options.bias_constraint,
+            .trainable = options.trainable,
+            .name = options.name,
+            .reuse = options.reuse,
+            .scope = options.scope,
+            .dtype = options.dtype};
+  }
+
+  SeparableConvOptions own_;
+};
+
 }  // namespace
 
 ConvBody::ConvBody(const char* class_name, int rank, int filters, const nn::Extents& kernel_size,
@@ -167,16 +228,11 @@ ConvBody::ConvBody(const char* class_name, int rank, int filters, const nn::Exte
   size_ = window_sizes(kernel_size, rank, "kernel_size", name(), site);
   strides_ = window_sizes(options_.strides.extents(), rank, "strides", name(), site);
   padding_ = parse_layer_padding(options_.padding, rank == 1, name(), site);
-  const std::vector<int> rates =
-      window_sizes(options_.dilation_rate.extents(), rank, "dilation_rate", name(), site);
-  const bool strided = *std::max_element(strides_.begin(), strides_.end()) > 1;
-  if (*std::max_element(rates.begin(), rates.end()) > 1) {
-    if (strided) {
-      throw ValueError("`strides > 1` not supported in conjunction with `dilation_rate > 1`.",
-                       {.site = site, .op = name()});
-    }
-    throw errors::UnimplementedError("there are no dilated convolutions",
-                                     {.site = site, .op = name(), .hint = "use a rate of 1"});
+  rates_ = window_sizes(options_.dilation_rate.extents(), rank, "dilation_rate", name(), site);
+  if (*std::max_element(strides_.begin(), strides_.end()) > 1 &&
+      *std::max_element(rates_.begin(), rates_.end()) > 1) {
+    throw ValueError("`strides > 1` not supported in conjunction with `dilation_rate > 1`.",
+                     {.site = site, .op = name()});
   }
   input_spec.min_ndim = static_cast<std::size_t>(rank) + 2;
 }
@@ -255,6 +311,13 @@ Tensor conv2d_transpose(const Operand& inputs, int filters, const nn::Extents& k
   return Conv2DTranspose(filters, kernel_size, std::move(options), site)(inputs, site);
 }
 
+Tensor separable_conv2d(const Operand& inputs, int filters, const nn::Extents& kernel_size,
+                        SeparableConvOptions options, Site site) {
+  const DefaultGraphGuard graph(graph_of(inputs));
+  options.scope = options.name;
+  return SeparableConv2D(filters, kernel_size, std::move(options), site)(inputs, site);
+}
+
 }  // namespace towerflow::layers
 
 namespace towerflow::layers::types {
@@ -272,5 +335,17 @@ Conv2DTranspose::Conv2DTranspose(int filters, const nn::Extents& kernel_size, Co
                                  Site site)
     : ConvLayer(
           std::make_shared<Conv2DTransposeBody>(filters, kernel_size, std::move(options), site)) {}
+
+SeparableConv2D::SeparableConv2D(int filters, const nn::Extents& kernel_size,
+                                 SeparableConvOptions options, Site site)
+    : Layer(std::make_shared<SeparableConv2DBody>(filters, kernel_size, std::move(options), site)) {
+}
+Variable SeparableConv2D::depthwise_kernel() const {
+  return body<SeparableConv2DBody>().depthwise_kernel;
+}
+Variable SeparableConv2D::pointwise_kernel() const {
+  return body<SeparableConv2DBody>().pointwise_kernel;
+}
+Variable SeparableConv2D::bias() const { return body<SeparableConv2DBody>().bias; }
 
 }  // namespace towerflow::layers::types

@@ -9,13 +9,25 @@
 namespace towerflow::layers {
 namespace {
 
-using PoolFunction = Tensor (*)(const Operand&, const nn::Extents&, const nn::Extents&,
-                                std::string_view, nn::PoolOptions, Site);
+/// A pooling function, called with windows and strides in the order of the data format.
+using PoolFunction = Tensor (*)(const Operand& value, const nn::Extents& ksize,
+                                const nn::Extents& strides, const std::string& padding,
+                                nn::PoolOptions options, Site site);
+
+Tensor max_of_windows(const Operand& value, const nn::Extents& ksize, const nn::Extents& strides,
+                      const std::string& padding, nn::PoolOptions options, Site site) {
+  return nn::max_pool(value, ksize, strides, padding, std::move(options), site);
+}
+
+Tensor mean_of_windows(const Operand& value, const nn::Extents& ksize, const nn::Extents& strides,
+                       const std::string& padding, nn::PoolOptions options, Site site) {
+  return nn::avg_pool(value, ksize, strides, padding, std::move(options), site);
+}
 
 class PoolingBody : public LayerBody {
  public:
   PoolingBody(const char* class_name, int rank, PoolFunction pool, const nn::Extents& pool_size,
-              const nn::Extents& strides, const PoolingOptions& options, Site site)
+              const nn::Extents& strides, const PoolingLayerOptions& options, Site site)
       : LayerBody(class_name, {.name = options.name, .scope = options.scope}, site),
         pool_(pool),
         size_(window_sizes(pool_size, rank, "pool_size", name(), site)),
@@ -36,7 +48,7 @@ class PoolingBody : public LayerBody {
 class Pooling2DBody final : public PoolingBody {
  public:
   Pooling2DBody(const char* class_name, PoolFunction pool, const nn::Extents& pool_size,
-                const nn::Extents& strides, const PoolingOptions& options, Site site)
+                const nn::Extents& strides, const PoolingLayerOptions& options, Site site)
       : PoolingBody(class_name, 2, pool, pool_size, strides, options, site) {}
 
  protected:
@@ -55,7 +67,7 @@ class Pooling2DBody final : public PoolingBody {
 class Pooling1DBody final : public PoolingBody {
  public:
   Pooling1DBody(const char* class_name, PoolFunction pool, const nn::Extents& pool_size,
-                const nn::Extents& strides, const PoolingOptions& options, Site site)
+                const nn::Extents& strides, const PoolingLayerOptions& options, Site site)
       : PoolingBody(class_name, 1, pool, pool_size, strides, options, site) {}
 
  protected:
@@ -78,25 +90,25 @@ class Pooling1DBody final : public PoolingBody {
 }  // namespace
 
 Tensor max_pooling2d(const Operand& inputs, const nn::Extents& pool_size,
-                     const nn::Extents& strides, PoolingOptions options, Site site) {
+                     const nn::Extents& strides, PoolingLayerOptions options, Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
   return MaxPooling2D(pool_size, strides, std::move(options), site)(inputs, site);
 }
 
 Tensor average_pooling2d(const Operand& inputs, const nn::Extents& pool_size,
-                         const nn::Extents& strides, PoolingOptions options, Site site) {
+                         const nn::Extents& strides, PoolingLayerOptions options, Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
   return AveragePooling2D(pool_size, strides, std::move(options), site)(inputs, site);
 }
 
 Tensor max_pooling1d(const Operand& inputs, const nn::Extents& pool_size,
-                     const nn::Extents& strides, PoolingOptions options, Site site) {
+                     const nn::Extents& strides, PoolingLayerOptions options, Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
   return MaxPooling1D(pool_size, strides, std::move(options), site)(inputs, site);
 }
 
 Tensor average_pooling1d(const Operand& inputs, const nn::Extents& pool_size,
-                         const nn::Extents& strides, PoolingOptions options, Site site) {
+                         const nn::Extents& strides, PoolingLayerOptions options, Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
   return AveragePooling1D(pool_size, strides, std::move(options), site)(inputs, site);
 }
@@ -106,23 +118,23 @@ Tensor average_pooling1d(const Operand& inputs, const nn::Extents& pool_size,
 namespace towerflow::layers::types {
 
 MaxPooling2D::MaxPooling2D(const nn::Extents& pool_size, const nn::Extents& strides,
-                           PoolingOptions options, Site site)
-    : Layer(std::make_shared<Pooling2DBody>("max_pooling2d", &nn::max_pool, pool_size, strides,
-                                            options, site)) {}
+                           PoolingLayerOptions options, Site site)
+    : Layer(std::make_shared<Pooling2DBody>("max_pooling2d", &layers::max_of_windows, pool_size,
+                                            strides, options, site)) {}
 
 AveragePooling2D::AveragePooling2D(const nn::Extents& pool_size, const nn::Extents& strides,
-                                   PoolingOptions options, Site site)
-    : Layer(std::make_shared<Pooling2DBody>("average_pooling2d", &nn::avg_pool, pool_size, strides,
-                                            options, site)) {}
+                                   PoolingLayerOptions options, Site site)
+    : Layer(std::make_shared<Pooling2DBody>("average_pooling2d", &layers::mean_of_windows,
+                                            pool_size, strides, options, site)) {}
 
 MaxPooling1D::MaxPooling1D(const nn::Extents& pool_size, const nn::Extents& strides,
-                           PoolingOptions options, Site site)
-    : Layer(std::make_shared<Pooling1DBody>("max_pooling1d", &nn::max_pool, pool_size, strides,
-                                            options, site)) {}
+                           PoolingLayerOptions options, Site site)
+    : Layer(std::make_shared<Pooling1DBody>("max_pooling1d", &layers::max_of_windows, pool_size,
+                                            strides, options, site)) {}
 
 AveragePooling1D::AveragePooling1D(const nn::Extents& pool_size, const nn::Extents& strides,
-                                   PoolingOptions options, Site site)
-    : Layer(std::make_shared<Pooling1DBody>("average_pooling1d", &nn::avg_pool, pool_size, strides,
-                                            options, site)) {}
+                                   PoolingLayerOptions options, Site site)
+    : Layer(std::make_shared<Pooling1DBody>("average_pooling1d", &layers::mean_of_windows,
+                                            pool_size, strides, options, site)) {}
 
 }  // namespace towerflow::layers::types

@@ -7,10 +7,10 @@
 
 namespace towerflow::layers {
 
-struct PoolingOptions {
+struct PoolingLayerOptions {
   ByName by_name = ByName();
   std::string padding = "valid";              ///< or "same"
-  std::string data_format = "channels_last";  ///< or "channels_first"; the CPU has no 2-D kernel
+  std::string data_format = "channels_last";  ///< or "channels_first"
   std::string name{};                         ///< default: the function's name
   std::optional<Scope> scope{};               ///< of an object only: Python's `_scope`
 };
@@ -24,16 +24,16 @@ struct PoolingOptions {
 ///          image
 /// source   tf.layers.max_pooling2d, ..
 Tensor max_pooling2d(const Operand& inputs, const nn::Extents& pool_size,
-                     const nn::Extents& strides, PoolingOptions options = {},
+                     const nn::Extents& strides, PoolingLayerOptions options = {},
                      Site site = Site::current());
 Tensor average_pooling2d(const Operand& inputs, const nn::Extents& pool_size,
-                         const nn::Extents& strides, PoolingOptions options = {},
+                         const nn::Extents& strides, PoolingLayerOptions options = {},
                          Site site = Site::current());
 Tensor max_pooling1d(const Operand& inputs, const nn::Extents& pool_size,
-                     const nn::Extents& strides, PoolingOptions options = {},
+                     const nn::Extents& strides, PoolingLayerOptions options = {},
                      Site site = Site::current());
 Tensor average_pooling1d(const Operand& inputs, const nn::Extents& pool_size,
-                         const nn::Extents& strides, PoolingOptions options = {},
+                         const nn::Extents& strides, PoolingLayerOptions options = {},
                          Site site = Site::current());
 
 }  // namespace towerflow::layers
@@ -44,28 +44,28 @@ namespace towerflow::layers::types {
 class MaxPooling2D : public Layer {
  public:
   MaxPooling2D(const nn::Extents& pool_size, const nn::Extents& strides,
-               PoolingOptions options = {}, Site site = Site::current());
+               PoolingLayerOptions options = {}, Site site = Site::current());
 };
 
 /// (tf.layers.AveragePooling2D)
 class AveragePooling2D : public Layer {
  public:
   AveragePooling2D(const nn::Extents& pool_size, const nn::Extents& strides,
-                   PoolingOptions options = {}, Site site = Site::current());
+                   PoolingLayerOptions options = {}, Site site = Site::current());
 };
 
 /// (tf.layers.MaxPooling1D)
 class MaxPooling1D : public Layer {
  public:
   MaxPooling1D(const nn::Extents& pool_size, const nn::Extents& strides,
-               PoolingOptions options = {}, Site site = Site::current());
+               PoolingLayerOptions options = {}, Site site = Site::current());
 };
 
 /// (tf.layers.AveragePooling1D)
 class AveragePooling1D : public Layer {
  public:
   AveragePooling1D(const nn::Extents& pool_size, const nn::Extents& strides,
-                   PoolingOptions options = {}, Site site = Site::current());
+                   PoolingLayerOptions options = {}, Site site = Site::current());
 };
 
 }  // namespace towerflow::layers::types

@@ -177,6 +177,12 @@ void add_convolutions(LayerCases& c) {
   c["conv2d unknown batch"] = [](In t) -> Out {
     return {conv2d(t.v, 3, 3, {.strides = 2, .use_bias = false})};
   };
+  c["conv2d dilated"] = [](In t) -> Out {
+    return {conv2d(t.im, 3, 3, {.padding = "SAME", .dilation_rate = 2})};
+  };
+  c["conv2d dilated valid"] = [](In t) -> Out {
+    return {conv2d(t.im, 3, 2, {.dilation_rate = {1, 2}})};
+  };
   c["conv2d twice"] = [](In t) -> Out {
     const Conv2D layer(3, 2);
     const Tensor first = layer(t.im);
@@ -205,6 +211,10 @@ void add_convolutions(LayerCases& c) {
                     .name = "c"})};
   };
   c["conv1d causal"] = [](In t) -> Out { return {conv1d(t.s, 4, 2, {.padding = "causal"})}; };
+  c["conv1d dilated"] = [](In t) -> Out { return {conv1d(t.s, 4, 2, {.dilation_rate = 2})}; };
+  c["conv1d causal dilated"] = [](In t) -> Out {
+    return {conv1d(t.s, 4, 2, {.padding = "causal", .dilation_rate = 2})};
+  };
   c["conv2d_transpose"] = [](In t) -> Out { return {conv2d_transpose(t.im, 3, 3)}; };
   c["conv2d_transpose options"] = [](In t) -> Out {
     return {conv2d_transpose(
@@ -214,6 +224,27 @@ void add_convolutions(LayerCases& c) {
     return {conv2d_transpose(t.v, 3, 2, {.strides = 2, .use_bias = false})};
   };
   c["conv2d_transpose rank"] = [](In t) -> Out { return {conv2d_transpose(t.s, 3, 2)}; };
+}
+
+void add_separable(LayerCases& c) {
+  c["separable_conv2d"] = [](In t) -> Out { return {separable_conv2d(t.im, 3, 3)}; };
+  c["separable_conv2d options"] = [](In t) -> Out {
+    return {separable_conv2d(t.im, 3, {3, 2},
+                             {.strides = 2,
+                              .padding = "same",
+                              .depth_multiplier = 2,
+                              .activation = nn::relu,
+                              .depthwise_regularizer = half_l2,
+                              .pointwise_regularizer = half_l2,
+                              .name = "c"})};
+  };
+  c["separable_conv2d dilated"] = [](In t) -> Out {
+    return {separable_conv2d(t.im, 3, 2, {.dilation_rate = 2})};
+  };
+  c["separable_conv2d unknown batch"] = [](In t) -> Out {
+    return {separable_conv2d(t.v, 3, 3, {.use_bias = false})};
+  };
+  c["separable_conv2d rank"] = [](In t) -> Out { return {separable_conv2d(t.s, 3, 3)}; };
 }
 
 void add_pooling(LayerCases& c) {
@@ -347,6 +378,7 @@ LayerCases layers_cases() {
   add_dense_scopes(cases);
   add_dense_objects(cases);
   add_convolutions(cases);
+  add_separable(cases);
   add_pooling(cases);
   add_dropout_flatten(cases);
   add_batch_normalization(cases);

@@ -71,6 +71,7 @@ void add_convolutions(LayerCases& c) {
     const auto scope = variable_scope("net");
     return {slim::conv2d(t.im, 3, 3, {.scope = "c1"})};
   };
+  c["conv2d rate"] = [](In t) -> Out { return {slim::conv2d(t.im, 3, 3, {.rate = 2})}; };
   c["conv2d rank"] = [](In t) -> Out { return {slim::conv2d(t.s, 3, 3)}; };
   c["conv2d data format"] = [](In t) -> Out {
     return {slim::conv2d(t.im, 3, 3, {.data_format = "XYZ"})};

@@ -64,6 +64,7 @@ CASES = {
                                     slim.conv2d(t.im, 3, 3, scope="c1")],
     "conv2d not trainable": lambda t: slim.conv2d(t.im, 3, 3, trainable=False),
     "conv2d in scope": lambda t: scoped("net", lambda: slim.conv2d(t.im, 3, 3, scope="c1")),
+    "conv2d rate": lambda t: slim.conv2d(t.im, 3, 3, rate=2),
     "conv2d rank": lambda t: slim.conv2d(t.s, 3, 3),
     "conv2d data format": lambda t: slim.conv2d(t.im, 3, 3, data_format="XYZ"),
     "fully_connected": lambda t: slim.fully_connected(t.x, 4),
