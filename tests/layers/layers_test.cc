@@ -48,7 +48,7 @@ TEST_CASE("batch normalization lists its updates once") {
   CHECK(layer.non_trainable_variables()[0] == layer.moving_mean());
 }
 
-TEST_CASE("what needs a conditional is not implemented") {
+TEST_CASE("what needs a conditional is an UnimplementedError") {
   Graph graph;
   const auto scope = graph.as_default();
   const Tensor x = placeholder(float32, {.shape = {2, 3}});
