@@ -29,6 +29,7 @@ SHORTER = {
     "image::resize_images": ("given.image, {2, 3}", ".., image::ResizeMethod::BILINEAR"),
     "math::reduce_std": ("given.x", ".., std::nullopt"),
     "math::reduce_variance": ("given.x", ".., std::nullopt"),
+    "layers::dropout": ("given.x", ".., 0.5"),
     "nn::conv2d_transpose": ("given.image, ones({1, 1, 2, 2}), {1, 2, 2, 2}, 1", '.., "SAME"'),
     "nn::l2_normalize": ("given.x", ".., std::nullopt"),
     "nn::leaky_relu": ("given.x", ".., 0.2F"),
@@ -63,6 +64,7 @@ SHORTER = {
 }
 NOT_COMPARED = {
     "InteractiveSession": "it makes no nodes",
+    "layers::Dropout": "it makes no nodes",
     "Session": "it makes no nodes",
     "sequence_mask": "without maxlen it first finds the largest length",
     "summary::FileWriter": "it makes no nodes",
@@ -117,6 +119,7 @@ VALUES = {
     "max_to_keep": "1",
     "name": '"a"',
     "new_axis_mask": "1",
+    "noise_shape": "{{2, 1}}",
     "num": "2",
     "ord": "1",
     "pad_step_number": "true",
@@ -129,10 +132,13 @@ VALUES = {
     "rho": "0.5",
     "score_threshold": "0.5",
     "save_relative_paths": "true",
+    "scope": '"a"',
+    "seed": "3",
     "shrink_axis_mask": "1",
     "sorted": "false",
     "synchronization": "VariableSynchronization::ON_READ",
     "trainable": "false",
+    "training": "true",
     "use_locking": "true",
     "use_resource": "false",
     "validate_indices": "false",
@@ -324,9 +330,12 @@ namespace {
 using namespace data;
 using namespace errors;
 using namespace image;
+using namespace layers;
 using namespace losses;
 using namespace nn;
+using namespace nn::rnn_cell;
 using namespace parallel;
+using namespace slim;
 using namespace summary;
 using namespace train;
 

@@ -1,0 +1,234 @@
+#include "layers/normalization.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/graph/op_builder.h"
+#include "layers/moving_average.h"
+#include "ops/array/constant.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/array/view.h"
+#include "ops/nn/batch_normalization.h"
+#include "ops/nn/fused_batch_norm.h"
+
+namespace towerflow::layers {
+namespace {
+
+LayerOptions common_batch_norm_options(const BatchNormalizationLayerOptions& options) {
+  return {.trainable = options.trainable,
+          .name = options.name,
+          .dtype = options.dtype,
+          .reuse = options.reuse,
+          .scope = options.scope};
+}
+
+class BatchNormBody final : public LayerBody {
+ public:
+  BatchNormBody(BatchNormalizationLayerOptions options, Site site)
+      : LayerBody("batch_normalization", common_batch_norm_options(options), site),
+        axis_(options.axis.values()),
+        options_(std::move(options)),
+        training_(options_.training) {
+    if (!options_.renorm) return;
+    throw errors::UnimplementedError("batch renormalization does not exist",
+                                     {.site = site, .op = name(), .hint = "set renorm to false"});
+  }
+
+  Tensor apply_in_mode(const Operand& inputs, bool training, Site site) {
+    training_ = training;
+    const Tensor result = apply(inputs, site);
+    training_ = options_.training;
+    return result;
+  }
+
+  Variable gamma, beta, moving_mean, moving_variance;
+
+ protected:
+  void build(const Shape& shape, Site site) override {
+    check_axes(shape, site);
+    fused_ = options_.fused.value_or(true) && can_be_fused(shape);
+    for (const int axis : axis_) {
+      if (!shape[axis].known()) {
+        throw ValueError(fmt::format("Input has undefined `axis` dimension. Received input with "
+                                     "shape {} and axis=({})",
+                                     shape.text(), fmt::join(axis_, ", ")),
+                         {.site = site, .op = name()});
+      }
+      input_spec.axes.emplace_back(axis, shape.size(axis));
+    }
+    input_spec.ndim = shape.rank();
+    add_weights(parameter_shape(shape), site);
+  }
+
+  Tensor call(const Tensor& inputs, Site site) override {
+    return fused_ ? call_fused(inputs, site) : call_composed(inputs, site);
+  }
+
+ private:
+  using Moments = nn::Moments;
+
+  Tensor call_fused(const Tensor& inputs, Site site) {
+    const auto constants = [&](double value) {
+      return constant(Operand(value, site), {.dtype = *dtype(), .shape = moving_mean.shape()},
+                      site);
+    };
+    const Operand offset = options_.center ? Operand(beta, site) : Operand(constants(0.0), site);
+    const Operand scale = options_.scale ? Operand(gamma, site) : Operand(constants(1.0), site);
+    const nn::FusedBatchNorm found =
+        nn::fused_batch_norm(Operand(inputs, site), scale, offset,
+                             {.mean = Operand(moving_mean, site),
+                              .variance = Operand(moving_variance, site),
+                              .epsilon = static_cast<float>(options_.epsilon),
+                              .data_format = axis_[0] == 1 ? "NCHW" : "NHWC",
+                              .is_training = training_},
+                             site);
+    if (training_) {
+      const Tensor momentum = convert_to_tensor(Operand(options_.momentum, site), {}, site);
+      const Operand kept(momentum, site);
+      add_update(update_average_by(moving_mean, found.running_mean, kept, site).op());
+      add_update(update_average_by(moving_variance, found.running_var, kept, site).op());
+    }
+    return found.y;
+  }
+
+  Tensor call_composed(const Tensor& inputs, Site site) {
+    const Shape shape = inputs.shape();
+    std::vector<int> others;
+    for (int i = 0; i < static_cast<int>(shape.rank()); ++i) {
+      if (std::find(axis_.begin(), axis_.end(), i) == axis_.end()) others.push_back(i);
+    }
+    const auto broadcast = [&](const Operand& value, const Shape& own) {
+      return broadcast_parameter(value, own, shape, others, site);
+    };
+    std::optional<Operand> scale, offset;
+    if (options_.scale) scale = broadcast(Operand(gamma, site), gamma.shape());
+    if (options_.center) offset = broadcast(Operand(beta, site), beta.shape());
+    Operand mean(moving_mean, site), variance(moving_variance, site);
+    Shape own = moving_mean.shape();
+    if (training_) {
+      const Moments found =
+          nn::moments(Operand(inputs, site), others, {.keepdims = axis_.size() > 1}, site);
+      mean = Operand(found.mean, site);
+      variance = Operand(found.variance, site);
+      own = found.mean.shape();
+      add_update(update_average(moving_mean, found.mean, options_.momentum, site).op());
+      add_update(update_average(moving_variance, found.variance, options_.momentum, site).op());
+    }
+    const Operand wide_mean = broadcast(mean, own);
+    const Operand wide_variance = broadcast(variance, own);
+    Tensor result = nn::batch_normalization(Operand(inputs, site), wide_mean, wide_variance, offset,
+                                            scale, Operand(options_.epsilon, site), {}, site);
+    result.set_shape(shape, site);
+    return result;
+  }
+
+  void check_axes(const Shape& shape, Site site) {
+    const std::vector<int> given = axis_;
+    const auto refuse = [&](const std::string& what) {
+      throw ValueError(fmt::format("{} Received: axis=({}), input shape {}", what,
+                                   fmt::join(given, ", "), shape.text()),
+                       {.site = site, .op = name()});
+    };
+    if (!shape.has_rank()) refuse("Input has undefined rank.");
+    for (int& axis : axis_) {
+      const auto normal = normalized_axis(axis, shape.rank());
+      if (!normal) refuse("Invalid value for `axis` argument. Expected 0 <= axis < inputs.rank.");
+      axis = static_cast<int>(*normal);
+    }
+    std::vector<int> sorted = axis_;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+      refuse("Duplicate axis.");
+    }
+  }
+
+  bool can_be_fused(const Shape& shape) const {
+    return shape.rank() == 4 && axis_.size() == 1 && (axis_[0] == 1 || axis_[0] == 3) &&
+           *dtype() == DType::float32;
+  }
+
+  Shape parameter_shape(const Shape& shape) const {
+    if (axis_.size() == 1) return {shape[axis_[0]]};
+    std::vector<Dim> dims(shape.rank(), Dim(1));
+    for (const int axis : axis_) dims[static_cast<std::size_t>(axis)] = shape[axis];
+    return Shape(std::move(dims));
+  }
+
+  void add_weights(const Shape& shape, Site site) {
+    if (options_.scale) {
+      gamma = add_weight("gamma", shape,
+                         {.initializer = options_.gamma_initializer,
+                          .regularizer = options_.gamma_regularizer,
+                          .constraint = options_.gamma_constraint},
+                         site);
+    }
+    if (options_.center) {
+      beta = add_weight("beta", shape,
+                        {.initializer = options_.beta_initializer,
+                         .regularizer = options_.beta_regularizer,
+                         .constraint = options_.beta_constraint},
+                        site);
+    }
+    // As in TensorFlow, the averages are not partitioned.
+    const Partitioner partitioner = scope()->partitioner();
+    scope()->set_partitioner({});
+    const auto add_average = [&](const char* weight, const std::optional<Initializer>& initial) {
+      return add_weight(weight, shape,
+                        {.initializer = initial,
+                         .trainable = false,
+                         .synchronization = VariableSynchronization::ON_READ,
+                         .aggregation = VariableAggregation::MEAN},
+                        site);
+    };
+    moving_mean = add_average("moving_mean", options_.moving_mean_initializer);
+    moving_variance = add_average("moving_variance", options_.moving_variance_initializer);
+    scope()->set_partitioner(partitioner);
+  }
+
+  /// Reshapes a vector so that it broadcasts along an axis that is not the last.
+  Operand broadcast_parameter(const Operand& value, const Shape& own, const Shape& inputs,
+                              const std::vector<int>& others, Site site) const {
+    bool last = true;
+    for (std::size_t i = 0; i < others.size(); ++i) last = last && others[i] == static_cast<int>(i);
+    if (own.rank() == inputs.rank() || last) return value;
+    std::vector<Nested> sizes(inputs.rank(), Nested(1));
+    sizes[static_cast<std::size_t>(axis_[0])] = Nested(inputs.size(axis_[0]));
+    return Operand(reshape(value, Operand(Nested(std::move(sizes)), site), {}, site), site);
+  }
+
+  std::vector<int> axis_;
+  BatchNormalizationLayerOptions options_;
+  bool training_;
+  bool fused_ = false;
+};
+
+}  // namespace
+
+Tensor batch_normalization(const Operand& inputs, BatchNormalizationLayerOptions options,
+                           Site site) {
+  const DefaultGraphGuard graph(graph_of(inputs));
+  options.scope = options.name;
+  return BatchNormalization(std::move(options), site)(inputs, site);
+}
+
+}  // namespace towerflow::layers
+
+namespace towerflow::layers::types {
+
+BatchNormalization::BatchNormalization(BatchNormalizationLayerOptions options, Site site)
+    : Layer(std::make_shared<BatchNormBody>(std::move(options), site)) {}
+
+Tensor BatchNormalization::operator()(const Operand& inputs, Training training, Site site) const {
+  return body<BatchNormBody>().apply_in_mode(inputs, training, site);
+}
+
+Variable BatchNormalization::gamma() const { return body<BatchNormBody>().gamma; }
+Variable BatchNormalization::beta() const { return body<BatchNormBody>().beta; }
+Variable BatchNormalization::moving_mean() const { return body<BatchNormBody>().moving_mean; }
+Variable BatchNormalization::moving_variance() const {
+  return body<BatchNormBody>().moving_variance;
+}
+
+}  // namespace towerflow::layers::types

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <vector>
+
+#include "layers/rnn_cell.h"
+#include "ops/operand_list.h"
+
+namespace towerflow::nn::types {
+
+/// The lengths of the sequences of a batch. They need `tf.cond`: giving them is an
+/// UnimplementedError.
+class SequenceLength {
+ public:
+  SequenceLength() = default;
+  template <std::convertible_to<Operand> T>
+  SequenceLength(const T&, Site site = Site::current()) {  // NOLINT: {.sequence_length = lengths}
+    refuse(site);
+  }
+
+ private:
+  [[noreturn]] static void refuse(Site site);
+};
+
+}  // namespace towerflow::nn::types
+
+namespace towerflow::nn {
+
+struct StaticRnnOptions {
+  std::optional<rnn_cell::State> initial_state{};  ///< default: zeros of `dtype`
+  std::optional<DType> dtype{};                    ///< needed without an initial state
+  SequenceLength sequence_length{};                ///< must be left out
+  std::optional<layers::Scope> scope{};            ///< default: "rnn"
+};
+
+struct StaticBidirectionalRnnOptions {
+  std::optional<rnn_cell::State> initial_state_fw{};
+  std::optional<rnn_cell::State> initial_state_bw{};
+  std::optional<DType> dtype{};          ///< needed without initial states
+  SequenceLength sequence_length{};      ///< must be left out
+  std::optional<layers::Scope> scope{};  ///< default: "bidirectional_rnn"
+};
+
+}  // namespace towerflow::nn
+
+namespace towerflow::nn::types {
+
+/// What static_rnn returns: `const auto [outputs, state] = static_rnn(..);`
+struct RnnResult {
+  std::vector<Tensor> outputs;  ///< of each step
+  rnn_cell::State state;        ///< after the last step
+};
+
+/// What static_bidirectional_rnn returns.
+struct BidirectionalRnnResult {
+  std::vector<Tensor> outputs;  ///< of each step, those of both directions side by side
+  rnn_cell::State output_state_fw;
+  rnn_cell::State output_state_bw;
+};
+
+}  // namespace towerflow::nn::types
+
+namespace towerflow::nn {
+
+/// Calls a cell once for each input, passing on its state. The variables are in the variable scope
+/// "rnn/<cell>" and shared by all steps.
+///
+/// shapes   inputs: each [n, m], all the same n -> outputs [n, cell.output_size()]
+/// dtypes   float32, float64
+/// grads    inputs, the initial state, the cell's weights
+/// errors   ValueError: no inputs, batches of different size, an unknown m, neither initial state
+///          nor dtype; UnimplementedError: sequence_length, which needs tf.cond
+/// source   tf.nn.static_rnn
+RnnResult static_rnn(const rnn_cell::RNNCell& cell, const OperandList& inputs,
+                     StaticRnnOptions options = {}, Site site = Site::current());
+
+/// Calls one cell from the first input to the last and another one from the last to the first, and
+/// concatenates their outputs.
+///
+/// shapes   inputs: each [n, m] -> outputs [n, cell_fw.output_size() + cell_bw.output_size()]
+/// dtypes   float32, float64
+/// grads    as static_rnn
+/// errors   as static_rnn
+/// source   tf.nn.static_bidirectional_rnn
+BidirectionalRnnResult static_bidirectional_rnn(const rnn_cell::RNNCell& cell_fw,
+                                                const rnn_cell::RNNCell& cell_bw,
+                                                const OperandList& inputs,
+                                                StaticBidirectionalRnnOptions options = {},
+                                                Site site = Site::current());
+
+}  // namespace towerflow::nn

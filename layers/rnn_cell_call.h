@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "layers/rnn_cell.h"
+
+namespace towerflow::nn::rnn_cell {
+
+/// Throws ValueError unless the dtype is floating.
+void check_cell_dtype(DType dtype, const std::string& cell, Site site);
+
+/// Returns the tensor of a state that is one. Throws a ValueError that names the cell for a tuple.
+Tensor one_tensor(const State& state, const std::string& cell, Site site);
+
+/// Returns the pair that the state of an LSTM is. Throws a ValueError that names the cell for
+/// anything else.
+LSTMStateTuple lstm_pair(const State& state, const std::string& cell, Site site);
+
+/// Returns zeros of the shapes [batch_size, size].
+State zero_state_tensors(const StateSize& sizes, const ScalarOperand& batch_size, DType dtype,
+                         Site site);
+
+}  // namespace towerflow::nn::rnn_cell

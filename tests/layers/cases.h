@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "layers/convolutional.h"
+#include "layers/core.h"
+#include "layers/normalization.h"
+#include "layers/pooling.h"
+#include "layers/rnn.h"
+#include "layers/rnn_cell_wrappers.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::testing {
+
+/// The inputs of every case of make_fixtures.py.
+struct LayerInputs {
+  Tensor x = placeholder(float32, {.shape = {2, 3}, .name = "x"});
+  Tensor y = placeholder(float32, {.shape = {2, 3}, .name = "y"});
+  Tensor z = placeholder(float32, {.shape = {2, 3}, .name = "z"});
+  Tensor u = placeholder(float32, {.shape = {None, 3}, .name = "u"});
+  Tensor h = placeholder(float32, {.shape = {2, 4}, .name = "h"});
+  Tensor c = placeholder(float32, {.shape = {2, 4}, .name = "c"});
+  Tensor s = placeholder(float32, {.shape = {2, 5, 3}, .name = "s"});
+  Tensor im = placeholder(float32, {.shape = {2, 6, 6, 2}, .name = "im"});
+  Tensor v = placeholder(float32, {.shape = {None, 6, 6, 2}, .name = "v"});
+  Tensor d = placeholder(float64, {.shape = {2, 3}, .name = "d"});
+  Tensor i = placeholder(int32, {.shape = {2, 3}, .name = "i"});
+  Tensor l = placeholder(int64, {.shape = {2}, .name = "l"});
+  Tensor b = placeholder(bool_, {.shape = {}, .name = "b"});
+  Tensor q = placeholder(float32, {.name = "q"});
+
+  std::vector<Tensor> floats() const { return {x, y, z, u, h, c, s, im, v, d}; }
+};
+
+/// The calls of make_fixtures.py in C++, by their keys. Each returns its results.
+using LayerCases = std::map<std::string, std::function<std::vector<Tensor>(const LayerInputs&)>>;
+LayerCases layers_cases();
+LayerCases rnn_cases();
+LayerCases slim_cases();
+
+/// The regularizer and the constraint of the cases.
+inline Tensor half_l2(const Tensor& v) { return 0.5 * nn::l2_loss(v); }
+inline Tensor doubled(const Tensor& v) { return 2.0 * v; }
+
+}  // namespace towerflow::testing

@@ -1,0 +1,140 @@
+// What the fixtures do not show of layers, cells and slim.
+#include <doctest/doctest.h>
+
+#include "layers/md5.h"
+#include "towerflow/tf.h"
+
+namespace towerflow {
+namespace {
+
+using nn::rnn_cell::LSTMStateTuple;
+using nn::rnn_cell::State;
+using nn::rnn_cell::StateSize;
+using nn::rnn_cell::StructureKind;
+
+TEST_CASE("a layer tells its variables, losses and updates") {
+  Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {2, 3}});
+  const layers::Dense layer(4, {.kernel_regularizer = slim::l2_regularizer(0.5), .name = "fc"});
+  CHECK_FALSE(layer.built());
+  CHECK_FALSE(layer.kernel().valid());
+  layer(x);
+  const layers::Dense same = layer;
+  CHECK(same.built());
+  CHECK(same.kernel() == layer.kernel());
+  CHECK(layer.scope_name() == "fc");
+  CHECK(layer.variables().size() == 2);
+  CHECK(layer.trainable_variables()[0] == layer.kernel());
+  CHECK(layer.bias().name() == "fc/bias:0");
+  CHECK(layer.count_params() == 16);
+  CHECK(layer.losses().size() == 1);
+  CHECK(layer.updates().empty());
+  layer.set_trainable(false);
+  CHECK(layer.trainable_variables().empty());
+  CHECK(layer.non_trainable_variables().size() == 2);
+}
+
+TEST_CASE("batch normalization lists its updates once") {
+  Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {2, 3}});
+  const layers::BatchNormalization layer;
+  layer(x, true);
+  layer(x, true);
+  CHECK(layer.updates().size() == 4);
+  CHECK(get_collection<Operation>(GraphKeys::UPDATE_OPS).size() == 4);
+  CHECK(layer.trainable_variables().size() == 2);
+  CHECK(layer.non_trainable_variables()[0] == layer.moving_mean());
+}
+
+TEST_CASE("what needs a conditional is an UnimplementedError") {
+  Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {2, 3}});
+  const Tensor training = placeholder(bool_, {.shape = {}, .name = "training"});
+  CHECK_THROWS_AS(layers::dropout(x, {.training = training}), errors::UnimplementedError);
+  CHECK_THROWS_AS(layers::batch_normalization(x, {.training = training}),
+                  errors::UnimplementedError);
+  CHECK_THROWS_AS(slim::batch_norm(x, {.is_training = training}), errors::UnimplementedError);
+  CHECK_THROWS_AS(layers::batch_normalization(x, {.renorm = true}), errors::UnimplementedError);
+  const nn::rnn_cell::GRUCell cell(4);
+  const Tensor lengths = constant({1, 1});
+  CHECK_THROWS_AS(nn::static_rnn(cell, {x}, {.dtype = float32, .sequence_length = lengths}),
+                  errors::UnimplementedError);
+}
+
+/// A layer of a program's own: x * factor.
+class ScaleBody final : public layers::LayerBody {
+ public:
+  ScaleBody() : LayerBody("scale", {}, Site::current()) {}
+
+ protected:
+  void build(const Shape& shape, Site site) override {
+    factor_ = add_weight("factor", {shape[-1]}, {.initializer = ones_initializer()}, site);
+  }
+  Tensor call(const Tensor& inputs, Site) override { return inputs * factor_; }
+
+ private:
+  Variable factor_;
+};
+
+TEST_CASE("a program's own layer") {
+  Graph graph;
+  const auto scope = graph.as_default();
+  const layers::Layer layer(std::make_shared<ScaleBody>());
+  const Tensor y = layer(ones({2, 3}));
+  CHECK(y.name() == "scale/mul:0");
+  CHECK(layer.variables().at(0).name() == "scale/factor:0");
+  CHECK(layer(ones({2, 3})).name() == "scale/mul_1:0");
+}
+
+TEST_CASE("states are nested as the cells are") {
+  Graph graph;
+  const auto scope = graph.as_default();
+  const nn::rnn_cell::BasicLSTMCell lstm(4);
+  const nn::rnn_cell::MultiRNNCell cell({lstm, nn::rnn_cell::GRUCell(3)});
+  const StateSize sizes = cell.state_size();
+  CHECK(sizes.flatten() == std::vector<std::int64_t>{4, 4, 3});
+  CHECK(sizes[0].kind() == StructureKind::lstm);
+  CHECK(sizes.at(1).is_leaf());
+  const State zeros_of_cell = cell.zero_state(2, float32);
+  CHECK(zeros_of_cell.same_structure(sizes));
+  const Tensor a = ones({2, 4}), b = ones({2, 3});
+  const State right{LSTMStateTuple{a, a}, b};
+  CHECK_FALSE(State{right}.same_structure(sizes));  // a tuple of one tuple
+  CHECK(right.same_structure(sizes));
+  CHECK(right[0].h() == a);
+  const Tensor second = right[1];
+  CHECK(second == b);
+  CHECK(sizes.pack(right.flatten()).same_structure(right));
+  CHECK_THROWS_AS(sizes.pack(std::vector<Tensor>{a}), ValueError);
+  CHECK_THROWS_AS(right.leaf(), TypeError);
+  CHECK_THROWS_AS(right.at(2), ValueError);
+  CHECK_THROWS_AS(right[1].c(), TypeError);
+  CHECK_THROWS_AS(lstm(b, a), ValueError);
+  CHECK_THROWS_AS((LSTMStateTuple{a, cast(a, float64)}.dtype()), TypeError);
+}
+
+TEST_CASE("MD5 sums of RFC 1321") {
+  CHECK(layers::md5_prefix("") == 0xd41d8cd9);
+  CHECK(layers::md5_prefix("abc") == 0x90015098);
+  CHECK(layers::md5_prefix(std::string(80, '1')) == layers::md5_prefix(std::string(80, '1')));
+  CHECK(layers::md5_prefix("12345678901234567890123456789012345678901234567890123456789012345678901"
+                           "234567890") == 0x57edf4a2);
+}
+
+TEST_CASE("an arg_scope ends with its guard") {
+  Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor x = ones({2, 3});
+  const auto type_of = [&] { return slim::fully_connected(x, 2).op().type(); };
+  {
+    const auto linear = slim::arg_scope({slim::fully_connected}, {.activation_fn = None});
+    CHECK(type_of() == "BiasAdd");
+  }
+  CHECK(type_of() == "Relu");
+}
+
+}  // namespace
+}  // namespace towerflow
