@@ -77,6 +77,8 @@
   FAMILY(file_readers)                \
   FAMILY(parse_example)               \
   FAMILY(record_reader)               \
+  FAMILY(dataset)                     \
+  FAMILY(iterator)                    \
   FAMILY(save_restore)                \
   FAMILY(save_restore_cpu)            \
   FAMILY(input_position)              \
