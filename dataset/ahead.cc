@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "core/graph/error.h"
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "core/graph/error.h"
 #include "core/graph/graph.h"
@@ -230,7 +232,8 @@ std::vector<Tensor> padding_tensors(const ElementSpec& spec,
 
 }  // namespace
 
-Dataset Dataset::batch(const ScalarOperand& batch_size, BatchOptions options, Site site) const {
+Dataset Dataset::batch(const ScalarOperand& batch_size, DatasetBatchOptions options,
+                       Site site) const {
   const Tensor size = dataset_argument(batch_size, "batch_size", DType::int64);
   const Tensor drop =
       dataset_argument(Operand(options.drop_remainder, site), "drop_remainder", DType::bool_);

@@ -59,7 +59,9 @@ std::function<Result(const Element&)> element_function(F function) {
 namespace towerflow::data::types {
 
 class Iterator;
-
+struct IteratorOptions {
+  std::string shared_name{};  ///< iterators of a session with the same shared_name are one
+};
 struct MapOptions {
   /// Number of threads that compute elements; absent: they are computed when they are asked for.
   std::optional<std::int64_t> num_parallel_calls{};
@@ -70,7 +72,7 @@ struct InterleaveOptions {
   /// Accepted and ignored: elements are read by one thread, in the same order.
   std::optional<std::int64_t> num_parallel_calls{};
 };
-struct BatchOptions {
+struct DatasetBatchOptions {
   bool drop_remainder = false;  ///< whether to drop a last batch that is smaller
 };
 struct PaddedBatchOptions {
@@ -170,7 +172,7 @@ class Dataset {
   }
 
   /// Stacks elements. At run time elements of different shapes are an InvalidArgumentError.
-  Dataset batch(const ScalarOperand& batch_size, BatchOptions options = {},
+  Dataset batch(const ScalarOperand& batch_size, DatasetBatchOptions options = {},
                 Site site = Site::current()) const;
   /// Stacks elements, padded to one shape. Throws ValueError for a shape that a component cannot be
   /// padded to; at run time a larger element is a DataLossError.
@@ -200,8 +202,10 @@ class Dataset {
   /// in structure or dtypes.
   Dataset concatenate(const Dataset& dataset, Site site = Site::current()) const;
 
+  /// As data::make_one_shot_iterator and data::make_initializable_iterator.
   Iterator make_one_shot_iterator(Site site = Site::current()) const;
   Iterator make_initializable_iterator(Site site = Site::current()) const;
+  Iterator make_initializable_iterator(IteratorOptions options, Site site = Site::current()) const;
 
   const ElementSpec& element_spec() const;
   /// Returns the dtypes and shapes of the components, in order.

@@ -13,7 +13,13 @@ std::uint64_t DatasetIterator::skip(std::uint64_t count, const Pull& pull) {
   std::uint64_t done = 0;
   for (; done < count; ++done) {
     pull.check();
-    if (!next(dropped, pull)) break;
+    try {
+      if (!next(dropped, pull)) break;
+    } catch (const errors::CancelledError&) {
+      throw;
+    } catch (const errors::OpError&) {
+      // An element that fails counts as one.
+    }
   }
   return done;
 }

@@ -42,7 +42,7 @@ class DatasetIterator {
   /// Moves the next element into `element`; returns false at the end.
   virtual bool next(ElementValue& element, const Pull& pull) = 0;
   /// Drops up to `count` elements without computing them where possible; returns how many there
-  /// were.
+  /// were. An element that fails counts. After an exception the position is lost.
   virtual std::uint64_t skip(std::uint64_t count, const Pull& pull);
 };
 
@@ -50,8 +50,8 @@ class DatasetIterator {
 /// and the sessions in which functions are computed.
 class IteratorContext {
  public:
-  /// Returns a callable of the function for one thread.
-  Callable callable(const std::shared_ptr<DatasetFunction>& function);
+  /// Returns a callable of the function for one thread, which is fed `feeds`.
+  Callable callable(const std::shared_ptr<DatasetFunction>& function, std::vector<Tensor> feeds);
 
   Cancellation stop;
 

@@ -25,8 +25,8 @@ class DatasetFunction {
   Graph& graph() { return graph_; }
   /// Returns the tensors of the graph around it that the function uses.
   const std::vector<Tensor>& captured() const { return captured_; }
-  /// Returns what is fed: the components of an element, then the captured values.
-  const std::vector<Tensor>& feeds() const { return feeds_; }
+  /// Returns the arguments: the components of an element, then the captured values.
+  const std::vector<Tensor>& arguments() const { return arguments_; }
   const std::vector<Tensor>& results() const { return results_; }
   /// Returns whether it has state, such as a random generator, so that elements must be computed in
   /// order.
@@ -34,24 +34,36 @@ class DatasetFunction {
 
  private:
   Graph graph_;
-  std::vector<Tensor> feeds_;
+  std::vector<Tensor> arguments_;
   std::vector<Tensor> captured_;
   std::vector<Tensor> results_;
 };
 
 /// The calls of a function by one thread.
+///
+/// Components are fed, so that the function is compiled for their shapes. If they have many
+/// different shapes, those whose shape the dataset does not know are no longer fed, but read by a
+/// plan that fits all shapes.
 class FunctionCall {
  public:
-  FunctionCall(const std::shared_ptr<DatasetFunction>& function, IteratorContext& context,
+  FunctionCall(std::shared_ptr<DatasetFunction> function, IteratorContext& context,
                const std::vector<Array>& captured);
 
   /// Computes the results for an element. They are valid until the next call.
   std::span<const Array> operator()(ElementValue& element);
 
  private:
+  bool has_new_shapes(const ElementValue& element);
+  void stop_feeding();
+
+  std::shared_ptr<DatasetFunction> function_;
+  IteratorContext& context_;
   Callable callable_;
-  std::vector<Array> values_;  // the element, then the captured values
-  std::size_t components_;
+  std::vector<Array> captured_;
+  std::vector<std::size_t> fed_;            // components
+  std::vector<std::size_t> not_known_;      // fed components whose shape the dataset does not know
+  std::vector<std::vector<Shape>> shapes_;  // that they had in earlier calls
+  std::vector<Array> values_;               // of `fed_`, then the captured ones
 };
 
 }  // namespace towerflow::data

@@ -11,9 +11,6 @@
 namespace towerflow::data {
 namespace {
 
-Iterator iterator_of_structure(ElementSpec element, const IteratorOptions& options,
-                               const Dataset* dataset, Site site);
-
 /// Throws TypeError unless an iterator can return the elements of a dataset.
 void check_same_elements(const ElementSpec& iterator, const ElementSpec& dataset, Site site) {
   bool fits = iterator.structure == dataset.structure && iterator.dtypes == dataset.dtypes;
@@ -60,20 +57,24 @@ void check_captured_by_value(const Tensor& tensor, Site site) {
 
 namespace types {
 
-Iterator make_iterator(Tensor resource, ElementSpec element, const Dataset* dataset, Site site) {
-  Iterator iterator;
-  iterator.resource_ = resource;
-  iterator.spec_ = std::move(element);
-  if (dataset != nullptr) {
-    iterator.initializer_ = add_make_iterator(resource, *dataset, "", site);
-  }
-  iterator.string_handle_ =
+Iterator::Iterator(Tensor resource, ElementSpec element, const Dataset* dataset, Site site)
+    : resource_(resource), spec_(std::move(element)) {
+  if (dataset != nullptr) initializer_ = add_make_iterator(resource, *dataset, "", site);
+  string_handle_ =
       OpBuilder("IteratorToStringHandle", "", site, {}).input(resource, "resource_handle").output();
-  return iterator;
+}
+
+Iterator Iterator::of_structure(ElementSpec element, const IteratorOptions& options,
+                                const Dataset* dataset, Site site) {
+  const Tensor resource =
+      OpBuilder("IteratorV2", "", site, {})
+          .attrs(IteratorAttrs{options.shared_name, element.dtypes, element.shapes})
+          .output();
+  return Iterator(resource, std::move(element), dataset, site);
 }
 
 Iterator Iterator::from_structure(ElementSpec element, IteratorOptions options, Site site) {
-  return iterator_of_structure(std::move(element), options, nullptr, site);
+  return of_structure(std::move(element), options, nullptr, site);
 }
 
 Iterator Iterator::from_structure(std::vector<DType> output_types, std::vector<Shape> output_shapes,
@@ -88,12 +89,7 @@ Iterator Iterator::from_string_handle(const Operand& handle, ElementSpec element
                               .input(string, "string_handle")
                               .attrs(IteratorFromHandleAttrs{element.dtypes, element.shapes})
                               .output();
-  Iterator iterator;
-  iterator.resource_ = resource;
-  iterator.spec_ = std::move(element);
-  iterator.string_handle_ =
-      OpBuilder("IteratorToStringHandle", "", site, {}).input(resource, "resource_handle").output();
-  return iterator;
+  return Iterator(resource, std::move(element), nullptr, site);
 }
 
 Iterator Iterator::from_string_handle(const Operand& handle, std::vector<DType> output_types,
@@ -127,44 +123,35 @@ Element Iterator::get_next(IteratorOpOptions options, Site site) const {
   return Element::of(spec_.structure, op.outputs());
 }
 
-Iterator Dataset::make_one_shot_iterator(Site site) const {
-  return data::make_one_shot_iterator(*this, site);
+Iterator Dataset::make_initializable_iterator(IteratorOptions options, Site site) const {
+  return Iterator::of_structure(element_spec(), options, this, site);
 }
 Iterator Dataset::make_initializable_iterator(Site site) const {
-  return data::make_initializable_iterator(*this, {}, site);
+  return make_initializable_iterator({}, site);
 }
 
-}  // namespace types
-
-namespace {
-
-Iterator iterator_of_structure(ElementSpec element, const IteratorOptions& options,
-                               const Dataset* dataset, Site site) {
-  const Tensor resource =
-      OpBuilder("IteratorV2", "", site, {})
-          .attrs(IteratorAttrs{options.shared_name, element.dtypes, element.shapes})
-          .output();
-  return make_iterator(resource, std::move(element), dataset, site);
-}
-
-}  // namespace
-
-Iterator make_initializable_iterator(const Dataset& dataset, IteratorOptions options, Site site) {
-  return iterator_of_structure(dataset.element_spec(), options, &dataset, site);
-}
-
-Iterator make_one_shot_iterator(const Dataset& dataset, Site site) {
-  const auto program = std::make_shared<const DatasetProgram>(dataset.definition());
+Iterator Dataset::make_one_shot_iterator(Site site) const {
+  const auto program = std::make_shared<const DatasetProgram>(definition());
   for (const Tensor& tensor : program->tensors()) check_captured_by_value(tensor, site);
   // TensorFlow draws a seed for the function that makes the dataset.
   Graph& graph = get_default_graph();
   random::get_seed(graph.seed, std::nullopt, graph.next_op_seed);
-  const ElementSpec& element = dataset.element_spec();
+  const ElementSpec& element = element_spec();
   OpBuilder builder("_OneShotIterator", "", "OneShotIterator", site, {});
   builder.inputs(program->tensors(), "arguments");
   const Tensor resource =
       builder.attrs(OneShotAttrs{{element.dtypes, element.shapes}, program}).output();
-  return make_iterator(resource, element, nullptr, site);
+  return Iterator(resource, element, nullptr, site);
+}
+
+}  // namespace types
+
+Iterator make_one_shot_iterator(const Dataset& dataset, Site site) {
+  return dataset.make_one_shot_iterator(site);
+}
+
+Iterator make_initializable_iterator(const Dataset& dataset, IteratorOptions options, Site site) {
+  return dataset.make_initializable_iterator(std::move(options), site);
 }
 
 }  // namespace towerflow::data

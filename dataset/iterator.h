@@ -8,9 +8,6 @@
 
 namespace towerflow::data::types {
 
-struct IteratorOptions {
-  std::string shared_name{};  ///< iterators of a session with the same shared_name are one
-};
 struct IteratorOpOptions {
   std::string name{};
 };
@@ -57,8 +54,11 @@ class Iterator {
   bool valid() const { return resource_.valid(); }
 
  private:
-  friend Iterator make_iterator(Tensor resource, ElementSpec element, const Dataset* dataset,
-                                Site site);
+  Iterator(Tensor resource, ElementSpec element, const Dataset* dataset, Site site);
+  static Iterator of_structure(ElementSpec element, const IteratorOptions& options,
+                               const Dataset* dataset, Site site);
+  friend class Dataset;
+
   Tensor resource_;
   Tensor string_handle_;
   std::optional<Operation> initializer_;
@@ -72,8 +72,8 @@ namespace towerflow::data {
 /// Returns an iterator over a dataset that initializes itself when it is first used in a session.
 /// Throws ValueError if the dataset depends on a placeholder or on state, such as a variable.
 Iterator make_one_shot_iterator(const Dataset& dataset, Site site = Site::current());
-/// Returns an iterator over a dataset whose `initializer` must be run first, with values for
-/// the placeholders that the dataset depends on.
+/// Returns an iterator over a dataset whose `initializer` must be run first, with values for the
+/// placeholders that the dataset depends on.
 Iterator make_initializable_iterator(const Dataset& dataset, IteratorOptions options = {},
                                      Site site = Site::current());
 

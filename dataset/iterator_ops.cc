@@ -110,6 +110,24 @@ class GetNextKernel final : public PreparedKernel {
   std::vector<TensorDesc> outputs_;
 };
 
+std::unique_ptr<PreparedKernel> position_kernel(const KernelRequest&) {
+  return function_kernel([](const LaunchArgs& args) {
+    *args.output<std::int64_t>(0) = static_cast<std::int64_t>(iterator_of(args).taken());
+  });
+}
+
+std::unique_ptr<PreparedKernel> set_position_kernel(const KernelRequest&) {
+  return function_kernel([](const LaunchArgs& args) {
+    const std::int64_t taken = *args.input<std::int64_t>(1);
+    if (taken < 0) {
+      throw errors::DataLossError(
+          fmt::format("the checkpoint's position of iterator '{}' cannot be: {} elements taken",
+                      iterator_of(args).name(), taken));
+    }
+    iterator_of(args).skip(static_cast<std::uint64_t>(taken));
+  });
+}
+
 std::unique_ptr<PreparedKernel> to_handle_kernel(const KernelRequest&) {
   return function_kernel(
       [](const LaunchArgs& args) { *args.output<std::string>(0) = iterator_of(args).name(); });
@@ -162,6 +180,10 @@ static void register_iterator_ops(OpRegistry& registry) {
       [](InferenceContext& context) { context.add_output(DType::string, {}); });
   add("IteratorFromStringHandleV2", {"string_handle: string"}, {"resource_handle: resource"},
       attributes<IteratorFromHandleAttrs>(), handle);
+  add("_IteratorPosition", {"iterator: resource"}, {"taken: int64"}, {},
+      [](InferenceContext& context) { context.add_output(DType::int64, {}); });
+  add("_SetIteratorPosition", {"iterator: resource", "taken: int64"}, {}, {},
+      [](InferenceContext&) {});
 }
 
 static void register_iterator_kernels(KernelTable& table) {
@@ -175,6 +197,8 @@ static void register_iterator_kernels(KernelTable& table) {
       [](const KernelRequest& request) { return std::make_unique<GetNextKernel>(request); });
   add("IteratorToStringHandle", to_handle_kernel);
   add("IteratorFromStringHandleV2", from_handle_kernel);
+  add("_IteratorPosition", position_kernel);
+  add("_SetIteratorPosition", set_position_kernel);
 }
 
 }  // namespace towerflow::data

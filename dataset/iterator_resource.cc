@@ -1,6 +1,7 @@
 #include "dataset/iterator_resource.h"
 
 #include <optional>
+#include <utility>
 
 #include "core/graph/error.h"
 
@@ -50,9 +51,41 @@ void RunningDataset::next(ElementValue& element, Cancellation& run, ThreadPool& 
   const CancellationCallback with_iterator(context_.stop, [&either] { either.cancel(); });
   const Pull pull{either, &pool};
   const Turn turn(*this, pull);
-  if (!root_->next(element, pull)) throw errors::OutOfRangeError("End of sequence");
-  std::lock_guard lock(mutex_);
-  ++taken_;
+  drop_skipped(pull);
+  const auto count = [this] {
+    std::lock_guard lock(mutex_);
+    ++taken_;
+  };
+  try {
+    if (!root_->next(element, pull)) throw errors::OutOfRangeError("End of sequence");
+  } catch (const errors::CancelledError&) {
+    throw;
+  } catch (const errors::OutOfRangeError&) {
+    throw;
+  } catch (...) {
+    count();
+    throw;
+  }
+  count();
+}
+
+/// Called with the turn.
+void RunningDataset::drop_skipped(const Pull& pull) {
+  std::uint64_t count = 0;
+  {
+    std::lock_guard lock(mutex_);
+    count = std::exchange(to_skip_, 0);
+  }
+  if (count > 0) {
+    lost_ = true;
+    root_->skip(count, pull);
+    lost_ = false;
+  }
+  if (lost_) {
+    throw errors::FailedPreconditionError(
+        "the position of the iterator could not be restored",
+        {.hint = "initialize the iterator again to begin at the first element"});
+  }
 }
 
 std::uint64_t RunningDataset::taken() const {
@@ -60,15 +93,14 @@ std::uint64_t RunningDataset::taken() const {
   return taken_;
 }
 
-void RunningDataset::skip(std::uint64_t count, Cancellation& run, ThreadPool& pool) {
-  Cancellation either;
-  const CancellationCallback with_run(run, [&either] { either.cancel(); });
-  const CancellationCallback with_iterator(context_.stop, [&either] { either.cancel(); });
-  const Pull pull{either, &pool};
-  const Turn turn(*this, pull);
-  const std::uint64_t skipped = root_->skip(count, pull);
+void RunningDataset::skip(std::uint64_t count) {
   std::lock_guard lock(mutex_);
-  taken_ += skipped;
+  if (taken_ > 0) {
+    throw errors::FailedPreconditionError(
+        "the iterator has returned elements: its position can no longer be set",
+        {.hint = "restore before the first element is taken, once in a session"});
+  }
+  taken_ = to_skip_ = count;
 }
 
 void IteratorResource::initialize(const DatasetProgram& program,
@@ -92,6 +124,7 @@ void IteratorResource::replace(std::shared_ptr<RunningDataset> made) {
   {
     std::lock_guard lock(mutex_);
     if (shut_down_) throw errors::CancelledError("the session was closed");
+    made->skip(std::exchange(to_skip_, 0));
     running_.swap(made);
   }
   if (made != nullptr) made->stop();  // its threads are joined outside of the lock
@@ -105,6 +138,19 @@ std::shared_ptr<RunningDataset> IteratorResource::running() const {
         "the initializer operation for this iterator before getting the next element.");
   }
   return running_;
+}
+
+std::uint64_t IteratorResource::taken() const {
+  std::lock_guard lock(mutex_);
+  return running_ == nullptr ? 0 : running_->taken();
+}
+
+void IteratorResource::skip(std::uint64_t count) {
+  std::lock_guard lock(mutex_);
+  if (running_ != nullptr)
+    running_->skip(count);
+  else
+    to_skip_ = count;
 }
 
 void IteratorResource::shut_down() {

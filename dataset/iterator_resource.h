@@ -24,19 +24,23 @@ class RunningDataset {
   /// Returns the next element, in the order in which callers ask. Throws OutOfRangeError at the
   /// end.
   void next(ElementValue& element, Cancellation& run, ThreadPool& pool);
-  /// Returns how many elements were returned, those skipped included.
+  /// Returns how many elements were returned or have failed, those of `skip` included.
   std::uint64_t taken() const;
-  /// Drops `count` elements before anything is returned.
-  void skip(std::uint64_t count, Cancellation& run, ThreadPool& pool);
+  /// Drops the first `count` elements when one is asked for. Throws FailedPreconditionError if one
+  /// was.
+  void skip(std::uint64_t count);
 
  private:
   class Turn;
+  void drop_skipped(const Pull& pull);
 
   IteratorContext context_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool busy_ = false;
   std::uint64_t taken_ = 0;
+  std::uint64_t to_skip_ = 0;
+  bool lost_ = false;                      // the position, by an error while elements were skipped
   std::unique_ptr<DatasetIterator> root_;  // used only by the holder of the turn
 };
 
@@ -54,6 +58,11 @@ class IteratorResource final : public Resource {
   void initialize(const DatasetProgram& program, const std::vector<Array>& arguments);
   /// Does so unless it was done before.
   void initialize_once(const DatasetProgram& program, const std::vector<Array>& arguments);
+  /// Returns how many elements of the present pass were taken; 0 before initialization.
+  std::uint64_t taken() const;
+  /// Drops the first `count` elements of the present pass, or of the next one if there is none.
+  /// Throws FailedPreconditionError if an element was taken.
+  void skip(std::uint64_t count);
   /// Returns the dataset that is read. Throws FailedPreconditionError before initialization.
   std::shared_ptr<RunningDataset> running() const;
   void shut_down() override;
@@ -66,6 +75,7 @@ class IteratorResource final : public Resource {
   std::mutex initializing_;
   mutable std::mutex mutex_;
   std::shared_ptr<RunningDataset> running_;
+  std::uint64_t to_skip_ = 0;  // in the next pass
   bool shut_down_ = false;
 };
 

@@ -36,8 +36,7 @@ class FilterIterator final : public DatasetIterator {
   bool next(ElementValue& element, const Pull& pull) override {
     while (input_->next(element, pull)) {
       pull.check();
-      ElementValue copy = element;
-      if (predicate_(copy)[0].item<bool>()) return true;
+      if (predicate_(element)[0].item<bool>()) return true;
     }
     return false;
   }

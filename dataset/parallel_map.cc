@@ -1,6 +1,7 @@
 #include "dataset/parallel_map.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "core/graph/error.h"

@@ -4,6 +4,7 @@
 #include <glob.h>
 
 #include <functional>
+#include <thread>
 
 #include "core/graph/error.h"
 #include "core/graph/scopes.h"
@@ -31,15 +32,6 @@ class RecordsIterator final : public DatasetIterator {
     if (!read(*record.data<std::string>())) return false;
     element.assign(1, std::move(record));
     return true;
-  }
-  std::uint64_t skip(std::uint64_t count, const Pull& pull) override {
-    std::string dropped;
-    std::uint64_t done = 0;
-    for (; done < count; ++done) {
-      pull.check();
-      if (!read(dropped)) break;
-    }
-    return done;
   }
 
  private:

@@ -20,6 +20,20 @@ class FileNames {
   template <std::same_as<Dataset> T>
   FileNames(const T& dataset) : dataset_(dataset) {}  // NOLINT
 
+  // Twins, which keep options from being taken for names; see core/graph/arguments.h.
+  explicit FileNames(bool value, Site site = Site::current()) : names_(Operand(value, site)) {}
+  explicit FileNames(int value, Site site = Site::current()) : names_(Operand(value, site)) {}
+  explicit FileNames(std::int64_t value, Site site = Site::current())
+      : names_(Operand(value, site)) {}
+  explicit FileNames(double value, Site site = Site::current()) : names_(Operand(value, site)) {}
+  explicit FileNames(const char* name, Site site = Site::current()) : names_(Operand(name, site)) {}
+  explicit FileNames(const std::string& name, Site site = Site::current())
+      : names_(Operand(name, site)) {}
+  explicit FileNames(const Tensor& names, Site site = Site::current())
+      : names_(Operand(names, site)) {}
+  template <class Item = Nested>
+  FileNames(const TwinList<Item>& names, Site site = Site::current()) = delete;
+
   /// Returns a dataset of the names.
   Dataset dataset(Site site) const;
 

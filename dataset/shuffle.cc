@@ -1,5 +1,9 @@
+
 #include <algorithm>
+#include <limits>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 #include "core/graph/error.h"
 #include "core/graph/scopes.h"

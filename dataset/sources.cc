@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/graph/error.h"
 #include "core/graph/scopes.h"
 #include "dataset/definition.h"

@@ -1,4 +1,8 @@
+
+#include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/graph/error.h"
 #include "core/graph/scopes.h"

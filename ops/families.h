@@ -78,6 +78,7 @@
   FAMILY(parse_example)               \
   FAMILY(record_reader)               \
   FAMILY(dataset)                     \
+  FAMILY(dataset_argument)            \
   FAMILY(iterator)                    \
   FAMILY(save_restore)                \
   FAMILY(save_restore_cpu)            \

@@ -15,7 +15,9 @@
 #include "core/runtime/session.h"
 #include "dataset/record_datasets.h"
 #include "ops/array/constant.h"
+#include "ops/array/fill.h"
 #include "ops/array/placeholder.h"
+#include "ops/array/stack.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
@@ -180,6 +182,18 @@ TEST_CASE("two elements of one run come in the order of their nodes") {
     CHECK(x.item<I64>() == first);
     CHECK(y.item<I64>() == first + 1);
   }
+}
+
+TEST_CASE("a function accepts elements of any number of shapes") {
+  const InGraph in;
+  const Tensor next = Dataset::range(60)
+                          .map([](Tensor n) { return std::tuple(fill(stack({n}), n), n); },
+                               {.num_parallel_calls = 2})
+                          .map([](Tensor row, Tensor n) { return reduce_sum(row) + n; })
+                          .make_one_shot_iterator()
+                          .get_next();
+  Session session;
+  for (I64 n = 0; n < 60; ++n) CHECK(session.run(next).item<I64>() == n * n + n);
 }
 
 TEST_CASE("elements have the structure of the dataset") {

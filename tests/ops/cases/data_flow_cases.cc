@@ -8,6 +8,7 @@
 #include "towerflow/tf.h"
 #include "train/checkpoint/save_restore.h"
 #include "train/input/input_position.h"
+#include "train/input/iterator_position.h"
 
 namespace towerflow::testing {
 namespace {
@@ -108,6 +109,11 @@ void add_dataset_cases(std::vector<OpCase>& cases) {
                    .call =
                        [](In) {
                          const auto iterator = data::Dataset::range(3).make_one_shot_iterator();
+                         const train::Saveable position =
+                             train::make_saveable_from_iterator(iterator);
+                         const Operation restored =
+                             position->restore({position->specs()[0].tensor}, Site::current());
+                         const auto after = tf::control_dependencies({restored});
                          return CaseResults(tf::identity(Tensor(iterator.get_next())));
                        },
                    .dtypes = {DType::float32},
