@@ -73,8 +73,9 @@ class FixedLengthFile final : public RecordFile {
 
 class TextLineFile final : public RecordFile {
  public:
-  TextLineFile(const std::string& path, std::uint64_t skip_lines) : input_(path) {
-    input_.set_compression(Compression::none);
+  TextLineFile(const std::string& path, std::uint64_t skip_lines, Compression compression)
+      : input_(path) {
+    input_.set_compression(compression);
     std::string passed;
     for (std::uint64_t i = 0; i < skip_lines && next(passed); ++i) {
     }
@@ -154,9 +155,9 @@ RecordFormat fixed_length_format(FixedLength layout) {
       "number"};
 }
 
-RecordFormat text_line_format(std::uint64_t skip_lines) {
-  return {[skip_lines](const std::string& path) {
-            return std::make_unique<TextLineFile>(path, skip_lines);
+RecordFormat text_line_format(std::uint64_t skip_lines, Compression compression) {
+  return {[=](const std::string& path) {
+            return std::make_unique<TextLineFile>(path, skip_lines, compression);
           },
           "line"};
 }

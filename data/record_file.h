@@ -60,7 +60,8 @@ RecordFormat fixed_length_format(FixedLength layout);
 
 /// Lines, without their ends ("\n" or "\r\n"); the place counts them from 1, and the first
 /// `skip_lines` are skipped.
-RecordFormat text_line_format(std::uint64_t skip_lines);
+RecordFormat text_line_format(std::uint64_t skip_lines,
+                              Compression compression = Compression::none);
 
 /// The whole file is one record.
 RecordFormat whole_file_format();

@@ -116,6 +116,9 @@
   FAMILY(file_readers)                \
   FAMILY(parse_example)               \
   FAMILY(record_reader)               \
+  FAMILY(dataset)                     \
+  FAMILY(dataset_argument)            \
+  FAMILY(iterator)                    \
   FAMILY(save_restore)                \
   FAMILY(save_restore_cpu)            \
   FAMILY(input_position)              \

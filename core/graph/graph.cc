@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 
+#include "core/graph/capture.h"
 #include "core/graph/constant.h"
 #include "core/graph/control_flow.h"
 #include "core/graph/graph_mutex.h"
@@ -127,8 +128,12 @@ Operation Graph::add(NodeSpec spec) {
   ScopeState& state = scopes();
   state.check_nesting();
   const OpDef& def = OpRegistry::global().get(spec.op);
-  for (const Tensor& input : spec.inputs) {
+  for (Tensor& input : spec.inputs) {
     if (input.node().graph != this) {
+      if (CaptureScope* scope = CaptureScope::of(*this)) {
+        input = scope->capture(input);
+        continue;
+      }
       throw ValueError(
           fmt::format("Tensor {} is from another graph than the one the {} is added "
                       "to: it must be from the same graph",

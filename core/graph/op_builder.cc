@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "core/graph/capture.h"
+
 namespace towerflow {
 namespace {
 
 Graph& graph_of_any(std::initializer_list<const Operand*> operands) {
+  if (Graph* graph = CaptureScope::default_graph()) return *graph;
   for (const Operand* operand : operands) {
     if (operand == nullptr) continue;
     if (const Tensor* tensor = operand->any_tensor()) return tensor->graph();

@@ -115,8 +115,9 @@ TEST_CASE("every op and every kernel has a case") {
   if (device_under_test().find("CPU") == std::string::npos) return;
   std::set<std::string> stateful;  // their kernels run only in sessions
   for (const OpDef* op : OpRegistry::global().all()) {
-    CHECK_MESSAGE(ops.contains(op->name), op->name << " has no case: add one to tests/ops/cases");
     if (op->effect == Effect::stateful || op->effect == Effect::io) stateful.insert(op->name);
+    if (op->name.starts_with("_Dataset")) continue;  // never run, or only in a dataset's function
+    CHECK_MESSAGE(ops.contains(op->name), op->name << " has no case: add one to tests/ops/cases");
   }
   for (const auto& of_op : cpu_kernels().entries()) {
     if (stateful.contains(of_op.first)) continue;

@@ -3,10 +3,12 @@
 #include <fstream>
 
 #include "data/tfrecord.h"
+#include "dataset/iterator.h"
 #include "tests/ops/cases/families.h"
 #include "towerflow/tf.h"
 #include "train/checkpoint/save_restore.h"
 #include "train/input/input_position.h"
+#include "train/input/iterator_position.h"
 
 namespace towerflow::testing {
 namespace {
@@ -84,6 +86,37 @@ void add_queue_cases(std::vector<OpCase>& cases) {
                    .python = "q = tf.RandomShuffleQueue(9, 0, [dtype], [[2]], seed=5)\n"
                              "with tf.control_dependencies([q.enqueue([x])]):\n"
                              "  result = q.dequeue()",
+                   .gradients = CaseGradients::none});
+}
+
+void add_dataset_cases(std::vector<OpCase>& cases) {
+  cases.push_back({.name = "an initializable iterator",
+                   .inputs = {random_input({4, 2})},
+                   .call =
+                       [](In t) {
+                         const auto iterator =
+                             data::Dataset::from_tensor_slices(t.x).make_initializable_iterator();
+                         const auto after = tf::control_dependencies({iterator.initializer()});
+                         const auto same = data::Iterator::from_string_handle(
+                             iterator.string_handle(), iterator.element_spec());
+                         return run_in_order({
+                             [&] { return CaseResults(Tensor(iterator.get_next())); },
+                             [&] { return CaseResults(Tensor(same.get_next())); },
+                         });
+                       },
+                   .gradients = CaseGradients::none});
+  cases.push_back({.name = "a one-shot iterator",
+                   .call =
+                       [](In) {
+                         const auto iterator = data::Dataset::range(3).make_one_shot_iterator();
+                         const train::Saveable position =
+                             train::make_saveable_from_iterator(iterator);
+                         const Operation restored =
+                             position->restore({position->specs()[0].tensor}, Site::current());
+                         const auto after = tf::control_dependencies({restored});
+                         return CaseResults(tf::identity(Tensor(iterator.get_next())));
+                       },
+                   .dtypes = {DType::float32},
                    .gradients = CaseGradients::none});
 }
 
@@ -195,6 +228,7 @@ void add_message_cases(std::vector<OpCase>& cases) {
 
 void add_data_flow_cases(std::vector<OpCase>& cases) {
   add_queue_cases(cases);
+  add_dataset_cases(cases);
   add_file_cases(cases);
   add_message_cases(cases);
 }
