@@ -87,7 +87,9 @@ class Importer {
       const std::string full = scope.empty() ? unique : scope + "/" + node.name;
       names_.emplace(node.name, full);
     }
+    back_edges_.clear();
     for (const std::size_t place : order_) made_[place] = add(place, control);
+    add_back_edges();
   }
 
   std::vector<Fetch> returned() const {
@@ -160,7 +162,7 @@ class Importer {
     std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t k = 0; k < inputs_[i].size(); ++k) {
-        if (mapped(def_.node[i].input[k]) != nullptr) continue;
+        if (mapped(def_.node[i].input[k]) != nullptr || is_back_edge(i, k)) continue;
         readers[places_.at(inputs_[i][k].node)].push_back(i);
         ++waits[i];
       }
@@ -178,6 +180,22 @@ class Importer {
     const auto first = std::find_if(waits.begin(), waits.end(), [](auto left) { return left > 0; });
     fail(def_.node[static_cast<std::size_t>(first - waits.begin())],
          fmt::format("is one of {} nodes in a cycle or after it", count - order_.size()));
+  }
+
+  /// Returns whether an input of a Merge is the value of the next iteration of a loop.
+  bool is_back_edge(std::size_t place, std::size_t k) const {
+    if (def_.node[place].op != "Merge" && def_.node[place].op != "RefMerge") return false;
+    const auto from = places_.find(inputs_[place][k].node);
+    if (from == places_.end()) return false;
+    const std::string& op = def_.node[from->second].op;
+    return op == "NextIteration" || op == "RefNextIteration";
+  }
+
+  /// Closes the loops once all nodes exist.
+  void add_back_edges() {
+    for (const auto& [place, k] : back_edges_) {
+      graph_.set_back_edge(made_[place].node(), k, input(def_.node[place], place, k));
+    }
   }
 
   const OpDef& op_of(const NodeDef& node) const {
@@ -203,7 +221,10 @@ class Importer {
     const OpDef& op = op_of(node);
     NodeSpec spec{.op = node.op, .name = names_.at(node.name) + "/", .site = site_};
     for (std::size_t k = 0; k < node.input.size(); ++k) {
-      if (!inputs_[place][k].control) {
+      if (k > 0 && is_back_edge(place, k) && mapped(node.input[k]) == nullptr) {
+        spec.inputs.push_back(spec.inputs[0]);  // until the other exists
+        back_edges_.emplace_back(place, k);
+      } else if (!inputs_[place][k].control) {
         spec.inputs.push_back(input(node, place, k));
       } else if (mapped(node.input[k]) == nullptr) {
         spec.control_inputs.push_back(&made_[places_.at(inputs_[place][k].node)].node());
@@ -294,6 +315,7 @@ class Importer {
   std::vector<std::size_t> order_;
   std::unordered_map<std::string, std::string> names_;  // in the graph, by name in the GraphDef
   std::vector<Operation> made_;                         // by index in the GraphDef
+  std::vector<std::pair<std::size_t, std::size_t>> back_edges_;  // nodes and their inputs
 };
 
 /// Returns the nodes that the options name.

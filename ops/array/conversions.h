@@ -11,14 +11,4 @@ Tensor to_double(const Operand& x, CastOptions options = {}, Site site = Site::c
 Tensor to_int32(const Operand& x, CastOptions options = {}, Site site = Site::current());
 Tensor to_int64(const Operand& x, CastOptions options = {}, Site site = Site::current());
 
-/// Converts values to another dtype; those outside its range become its lowest or highest value,
-/// or the nearest one that the dtype of `value` has.
-///
-/// shapes   value [...] -> [...]     dtypes  numbers to numbers
-/// grads    value: dy cast back where the value is in range, between floating dtypes only
-/// errors   TypeError: bools and strings
-/// source   tf.saturate_cast
-Tensor saturate_cast(const Operand& value, DType dtype, CastOptions options = {},
-                     Site site = Site::current());
-
 }  // namespace towerflow

@@ -113,7 +113,6 @@ void add_conversion_cases(std::vector<OpCase>& cases) {
          .inputs = {input_of({6}, {-to.most, -3e9, -7, 8, 300, to.most})},
          .call = [dtype = to.dtype](In t) { return tf::saturate_cast(t.x, dtype); },
          .python = std::string("tf.saturate_cast(x, tf.") + to.name + ")",
-         .other_nodes = true,
          .dtypes = {DType::float64},
          .gradients = to.dtype == DType::float32 ? CaseGradients::elsewhere : CaseGradients::none});
   }
@@ -126,7 +125,6 @@ void add_conversion_cases(std::vector<OpCase>& cases) {
                                              tf::saturate_cast(t.x, DType::float32)});
                        },
                    .python = "[tf.saturate_cast(x, d) for d in (tf.uint8, tf.int32, tf.float32)]",
-                   .other_nodes = true,
                    .dtypes = integers(),
                    .gradients = CaseGradients::none});
   cases.push_back({.name = "EnsureShape",
