@@ -321,10 +321,16 @@ Tensor one_tensor(const State& state, const std::string& cell, Site site) {
 
 LSTMStateTuple lstm_pair(const State& state, const std::string& cell, Site site) {
   if (state.size() == 2) return {state[0].leaf(site), state[1].leaf(site)};
-  throw ValueError(
-      fmt::format("the state of '{}' is an LSTMStateTuple, but received {}", cell,
-                  state.is_leaf() ? "one tensor" : fmt::format("a tuple of {}", state.size())),
-      {.site = site, .op = cell});
+  const ErrorDetail detail{
+      .site = site, .op = cell, .hint = "pass what zero_state or the call before returned"};
+  if (state.is_leaf()) {
+    throw TypeError(
+        fmt::format("the state of '{}' is an LSTMStateTuple, but received one tensor", cell),
+        detail);
+  }
+  throw ValueError(fmt::format("the state of '{}' is an LSTMStateTuple, but received a tuple of {}",
+                               cell, state.size()),
+                   detail);
 }
 
 }  // namespace towerflow::nn::rnn_cell

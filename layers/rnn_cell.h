@@ -91,7 +91,8 @@ class RNNCell {
 /// dtypes   float32, float64
 /// grads    inputs, states, weights
 /// errors   ValueError: another rank, m unknown, a dtype that is not floating, a state that is not
-///          nested as the cell's; variables that exist without `reuse` or do not exist with it
+///          nested as the cell's (one tensor for an LSTMStateTuple: TypeError); variables that
+///          exist without `reuse` or do not exist with it
 /// source   tf.nn.rnn_cell
 namespace towerflow::nn::rnn_cell {
 

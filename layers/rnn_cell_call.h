@@ -12,8 +12,8 @@ void check_cell_dtype(DType dtype, const std::string& cell, Site site);
 /// Returns the tensor of a state that is one. Throws a ValueError that names the cell for a tuple.
 Tensor one_tensor(const State& state, const std::string& cell, Site site);
 
-/// Returns the pair that the state of an LSTM is. Throws a ValueError that names the cell for
-/// anything else.
+/// Returns the pair that the state of an LSTM is. Throws an error that names the cell: TypeError
+/// for one tensor, ValueError for another tuple.
 LSTMStateTuple lstm_pair(const State& state, const std::string& cell, Site site);
 
 /// Returns zeros of the shapes [batch_size, size].

@@ -112,7 +112,8 @@ TEST_CASE("states are nested as the cells are") {
   CHECK_THROWS_AS(right.leaf(), TypeError);
   CHECK_THROWS_AS(right.at(2), ValueError);
   CHECK_THROWS_AS(right[1].c(), TypeError);
-  CHECK_THROWS_AS(lstm(b, a), ValueError);
+  CHECK_THROWS_AS(lstm(b, a), TypeError);
+  CHECK_THROWS_AS(lstm(b, State{a}), ValueError);
   CHECK_THROWS_AS((LSTMStateTuple{a, cast(a, float64)}.dtype()), TypeError);
 }
 
