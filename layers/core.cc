@@ -6,7 +6,6 @@
 
 #include "core/graph/op_builder.h"
 #include "layers/format.h"
-#include "layers/tensordot.h"
 #include "ops/array/cast.h"
 #include "ops/array/constant.h"
 #include "ops/array/indexed_slices.h"
@@ -15,6 +14,7 @@
 #include "ops/array/transpose.h"
 #include "ops/array/view.h"
 #include "ops/math/matmul.h"
+#include "ops/math/tensordot.h"
 #include "ops/nn/bias_add.h"
 #include "ops/nn/dropout.h"
 
@@ -86,7 +86,8 @@ class DenseBody final : public LayerBody {
       const std::size_t rank = x.shape().rank();
       std::vector<Dim> dims(x.shape().dims().begin(), x.shape().dims().end() - 1);
       dims.emplace_back(units_);
-      x = tensordot_last(x, rank - 1, kernel, site);
+      const auto last = static_cast<int>(rank) - 1;
+      x = tensordot(Operand(x, site), weights, Operand({{last}, {0}}, site), {}, site);
       x.set_shape(Shape(std::move(dims)), site);
     }
     if (options_.use_bias) x = nn::bias_add(Operand(x, site), Operand(bias, site), {}, site);
