@@ -195,6 +195,43 @@ TEST_CASE("programs with control flow have TensorFlow's nodes, contexts and resu
   CHECK(programs.size() == golden.size());
 }
 
+/// Returns only the lines of results of a program in golden/programs.txt.
+Lines results_of(Lines lines) {
+  std::erase_if(lines, [](const std::string& line) {
+    return is_node(line) || line.find("_context: ") != std::string::npos;
+  });
+  return lines;
+}
+
+/// Returns the results of a program on a simulated accelerator.
+Lines accelerated_outcome(const std::function<Program()>& build) {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Program program = [&] {
+    const auto accelerator = device("/device:SIM:0");
+    return build();
+  }();
+  ConfigProto config{.allow_soft_placement = true};
+  config.simulated.count = 1;
+  config.simulated.latency = 0;
+  Session session(config);
+  Lines lines;
+  for (const Program::Run& step : program.runs) {
+    const Lines more = run(session, program, step);
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  return lines;
+}
+
+TEST_CASE("programs with control flow give the same results on an accelerator") {
+  for (const auto& entry : read_golden()) {
+    if (entry.first.starts_with("error_")) continue;
+    CAPTURE(entry.first);
+    CHECK(difference(accelerated_outcome(all_programs().at(entry.first)),
+                     results_of(entry.second)) == "");
+  }
+}
+
 /// Returns the results of a program whose graph was written to a GraphDef and read again.
 Lines imported_outcome(const std::function<Program()>& build) {
   Graph graph;
@@ -229,11 +266,8 @@ TEST_CASE("programs with control flow give the same results after a GraphDef") {
   for (const auto& entry : read_golden()) {
     if (entry.first.starts_with("error_")) continue;
     CAPTURE(entry.first);
-    Lines expected = entry.second;
-    std::erase_if(expected, [](const std::string& line) {
-      return is_node(line) || line.find("_context: ") != std::string::npos;
-    });
-    CHECK(difference(imported_outcome(all_programs().at(entry.first)), expected) == "");
+    CHECK(difference(imported_outcome(all_programs().at(entry.first)),
+                     results_of(entry.second)) == "");
   }
 }
 

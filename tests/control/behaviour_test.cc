@@ -1,0 +1,146 @@
+// What branches and loops do in a run, beyond their results.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "tests/control/programs.h"
+
+namespace towerflow::testing {
+namespace {
+
+TEST_CASE("a branch that is not taken runs nothing") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor p = scalar("p", bool_), x = scalar("x");
+  const Tensor y = cond(
+      p,
+      [&] {
+        const Operation check = Assert(x > 0.0, {"x must be positive", x});
+        const auto after = control_dependencies({check});
+        return identity(x);
+      },
+      [&] { return x * 2.0; });
+  Session session;
+  CHECK(session.run(y, {{p, true}, {x, 3.0F}}).item<float>() == 3.0F);
+  CHECK(session.run(y, {{p, false}, {x, -3.0F}}).item<float>() == -6.0F);
+  CHECK_THROWS_AS(session.run(y, {{p, true}, {x, -3.0F}}), errors::InvalidArgumentError);
+}
+
+TEST_CASE("an uninitialized variable matters only in the branch that reads it") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor p = scalar("p", bool_);
+  const Variable v = get_variable("v", {}, {.initializer = constant_initializer(1.0)});
+  const Tensor y = cond(
+      p, [&] { return assign(v, 5.0); }, [&] { return v.read_value(); });
+  Session session;
+  CHECK_THROWS_AS(session.run(y, {{p, false}}), errors::FailedPreconditionError);
+  CHECK(session.run(y, {{p, true}}).item<float>() == 5.0F);
+  CHECK(session.run(y, {{p, false}}).item<float>() == 5.0F);
+}
+
+TEST_CASE("an error in a loop names the node and the user's line") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor table = constant({1.0, 2.0, 3.0});
+  const auto [i, sum] = while_loop([](Tensor k, Tensor) { return k < 5; },
+                                   [&](Tensor k, Tensor u) {
+                                     const Tensor more = k + 1;
+                                     return std::tuple(more, u + gather(table, k));
+                                   },
+                                   std::tuple(0, 0.0));
+  Session session;
+  std::string text;
+  try {
+    session.run(sum);
+  } catch (const errors::InvalidArgumentError& error) {
+    text = error.what();
+  }
+  CHECK(text.find("while/GatherV2") != std::string::npos);
+  CHECK(text.find("behaviour_test.cc") != std::string::npos);
+}
+
+TEST_CASE("an endless loop ends when the session closes") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor i = while_loop([](Tensor k) { return k >= 0; }, [](Tensor k) { return k * 1; }, 0);
+  Session session;
+  std::atomic<bool> cancelled{false};
+  std::thread runner([&] {
+    try {
+      session.run(i);
+    } catch (const errors::CancelledError&) {
+      cancelled = true;
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  session.close();
+  runner.join();
+  CHECK(cancelled);
+}
+
+TEST_CASE("runs of one loop in several threads do not disturb each other") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = scalar("x");
+  const auto [i, z] = while_loop([](Tensor k, Tensor) { return k < 6; },
+                                 [&](Tensor k, Tensor u) {
+                                   const Tensor more = k + 1;
+                                   return std::tuple(more, u * x);
+                                 },
+                                 std::tuple(0, x));
+  const Tensor slope = grads(z, {x})[0];
+  Session session;
+  std::atomic<int> wrong{0};
+  const auto check = [&](float value) {
+    for (int run = 0; run < 30; ++run) {
+      const float found = session.run(slope, {{x, value}}).item<float>();
+      float expected = 7;
+      for (int k = 0; k < 6; ++k) expected *= value;
+      if (std::abs(found - expected) > 1e-5F * expected) ++wrong;
+    }
+  };
+  std::thread other([&] { check(1.5F); });
+  check(2.0F);
+  other.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("loops have no second derivatives") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = scalar("x");
+  const auto [i, z] = while_loop([](Tensor k, Tensor) { return k < 3; },
+                                 [&](Tensor k, Tensor u) {
+                                   const Tensor more = k + 1;
+                                   return std::tuple(more, u * x);
+                                 },
+                                 std::tuple(0, x));
+  const Tensor slope = grads(z, {x})[0];
+  CHECK_THROWS_AS(gradients({slope}, {x}), TypeError);
+}
+
+TEST_CASE("why_none looks through branches and leaves the graph as it was") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor p = scalar("p", bool_), x = scalar("x");
+  const Tensor y = cond(p, [&] { return x * 2.0; }, [&] { return stop_gradient(x); });
+  const auto [i, z] = while_loop([](Tensor k, Tensor) { return k < 3; },
+                                 [&](Tensor k, Tensor u) {
+                                   const Tensor more = k + 1;
+                                   return std::tuple(more, u * x);
+                                 },
+                                 std::tuple(0, y));
+  const std::size_t before = graph.size();
+  CHECK(why_none(z, x).cause == NoneCause::connected);
+  CHECK(graph.size() == before);
+  Session session;
+  const Tensor slope = grads(z, {x})[0];
+  CHECK(session.run(slope, {{p, true}, {x, 2.0F}}).item<float>() == doctest::Approx(64));
+}
+
+}  // namespace
+}  // namespace towerflow::testing
