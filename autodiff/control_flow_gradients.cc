@@ -18,7 +18,7 @@
 namespace towerflow {
 namespace {
 
-using Gradients = std::vector<OptionalGradient>;
+using FlowGradients = std::vector<OptionalGradient>;
 
 LoopGradients* open_loops(Graph& graph) { return graph.extension<OpenLoopGradients>().open; }
 
@@ -29,7 +29,7 @@ WhileContext* open_gradient_loop(Graph& graph) {
   return loop != nullptr && loop->gradient_loop().forward != nullptr ? loop : nullptr;
 }
 
-Gradients switch_gradient(const Operation& op, const Gradients& dys) {
+FlowGradients switch_gradient(const Operation& op, const FlowGradients& dys) {
   Node& node = op.node();
   const Site site = op.site();
   if (node.context != nullptr && node.context->is_while()) {
@@ -47,7 +47,7 @@ Gradients switch_gradient(const Operation& op, const Gradients& dys) {
   return {merge({on_false, on_true}, "", site), std::nullopt};
 }
 
-Gradients merge_gradient(const Operation& op, const Gradients& dys) {
+FlowGradients merge_gradient(const Operation& op, const FlowGradients& dys) {
   const Site site = op.site();
   const Tensor dy = dense_gradient(dys[0], site);
   ControlFlowContext* const from = output_context(op.input(0).node());
@@ -68,12 +68,12 @@ Gradients merge_gradient(const Operation& op, const Gradients& dys) {
   for (std::size_t i = 0; i < op.num_inputs(); ++i) {
     chosen.push_back(equal(op.output(1), static_cast<int>(i), {}, site));
   }
-  Gradients dxs;
+  FlowGradients dxs;
   for (const Tensor& pred : chosen) dxs.push_back(switch_beside(dy, pred, site).second);
   return dxs;
 }
 
-Gradients exit_gradient(const Operation& op, const Gradients& dys) {
+FlowGradients exit_gradient(const Operation& op, const FlowGradients& dys) {
   const Site site = op.site();
   WhileContext* const loop = open_gradient_loop(op.graph());
   if (loop == nullptr || !loop->options().back_prop) return {std::nullopt};
@@ -89,7 +89,7 @@ Gradients exit_gradient(const Operation& op, const Gradients& dys) {
   return {entered};
 }
 
-Gradients enter_gradient(const Operation& op, const Gradients& dys) {
+FlowGradients enter_gradient(const Operation& op, const FlowGradients& dys) {
   const Site site = op.site();
   WhileContext* const loop = open_gradient_loop(op.graph());
   if (loop == nullptr || !loop->options().back_prop) return {dys[0]};
@@ -105,7 +105,7 @@ Gradients enter_gradient(const Operation& op, const Gradients& dys) {
 
 }  // namespace
 
-Gradients control_flow_gradient(const Operation& op, const Gradients& dys) {
+FlowGradients control_flow_gradient(const Operation& op, const FlowGradients& dys) {
   const Node& node = op.node();
   if (is_switch(node)) return switch_gradient(op, dys);
   if (is_merge(node)) return merge_gradient(op, dys);

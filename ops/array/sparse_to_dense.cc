@@ -97,7 +97,7 @@ SparsePlan sparse_plan(const KernelRequest& request) {
 }
 
 /// Returns the place in the result that index number `i` means. Throws if it is outside.
-std::int64_t place_of(const SparsePlan& plan, const void* indices, std::int64_t i) {
+std::int64_t sparse_place_of(const SparsePlan& plan, const void* indices, std::int64_t i) {
   std::int64_t place = 0;
   for (std::int64_t k = 0; k < plan.width; ++k) {
     const std::int64_t index = integer_at(plan.index, indices, i * plan.width + k);
@@ -114,7 +114,7 @@ std::int64_t place_of(const SparsePlan& plan, const void* indices, std::int64_t 
 void check_places(const SparsePlan& plan, const void* indices) {
   std::int64_t before = -1;
   for (std::int64_t i = 0; i < plan.count; ++i) {
-    const std::int64_t place = place_of(plan, indices, i);
+    const std::int64_t place = sparse_place_of(plan, indices, i);
     if (plan.validate && place <= before) {
       throw errors::InvalidArgumentError(
           fmt::format("indices[{}] is {}", i, place == before ? "repeated" : "out of order"));
@@ -131,7 +131,7 @@ std::unique_ptr<PreparedKernel> sparse_to_dense_kernel(const KernelRequest& requ
       T* out = args.output<T>(0);
       std::fill_n(out, elements, *args.input<T>(3));
       for (std::int64_t i = 0; i < plan.count; ++i) {
-        out[place_of(plan, args.inputs[0], i)] = args.input<T>(2)[plan.one_value ? 0 : i];
+        out[sparse_place_of(plan, args.inputs[0], i)] = args.input<T>(2)[plan.one_value ? 0 : i];
       }
     });
   });

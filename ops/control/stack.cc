@@ -104,7 +104,7 @@ std::unique_ptr<PreparedKernel> pop_kernel(const KernelRequest& request) {
 
 }  // namespace
 
-static void register_stack_ops(OpRegistry& registry) {
+static void register_stack_v2_ops(OpRegistry& registry) {
   const NoGradient none{"it moves values for gradients"};
   registry.add({.name = "StackV2",
                 .inputs = {"max_size: int32"},
@@ -140,7 +140,7 @@ static void register_stack_ops(OpRegistry& registry) {
                 .effect = Effect::stateful});
 }
 
-static void register_stack_kernels(KernelTable& table) {
+static void register_stack_v2_kernels(KernelTable& table) {
   table.add({.op = "StackV2", .label = "stack", .accepts = {}, .prepare = [](const KernelRequest&) {
                return function_kernel([](const LaunchArgs& args) {
                  args.output<Resource*>(0)[0] = &args.run->objects->add<TensorStack>();
@@ -152,7 +152,7 @@ static void register_stack_kernels(KernelTable& table) {
 }
 
 OpFamily stack_v2_family() {
-  return {.ops = register_stack_ops, .kernels = register_stack_kernels};
+  return {.ops = register_stack_v2_ops, .kernels = register_stack_v2_kernels};
 }
 
 Tensor stack_v2(const Tensor& max_size, DType elem_type, const std::string& name, Site site) {

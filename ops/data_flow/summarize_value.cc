@@ -33,7 +33,7 @@ std::string summarized_element(DType dtype, const void* data, std::int64_t index
 }
 
 /// Writes dimension after dimension of a tensor.
-struct Summary {
+struct SummarizedValue {
   DType dtype;
   const std::vector<std::int64_t>& sizes;
   const void* data;
@@ -69,7 +69,7 @@ std::string summarize_value(DType dtype, const Shape& shape, const void* data, s
   const std::int64_t count = shape.elements();
   const std::int64_t shown = limit < 0 ? count : std::min(limit, count);
   const std::vector<std::int64_t> sizes = shape.sizes();
-  Summary summary{dtype, sizes, data, shown};
+  SummarizedValue summary{dtype, sizes, data, shown};
   if (!sizes.empty()) {
     summary.add_dimension(0);
   } else if (shown > 0) {

@@ -213,7 +213,7 @@ Flattened flatten_unknown(const Tensor& x, const ContractedAxes& given, bool tur
   return flat;
 }
 
-Flattened flatten(const Tensor& x, const ContractedAxes& axes, bool turned, Site site) {
+Flattened flatten_axes(const Tensor& x, const ContractedAxes& axes, bool turned, Site site) {
   if (x.shape().fully_known() && axes.listed) return flatten_known(x, *axes.listed, turned, site);
   return flatten_unknown(x, axes, turned, site);
 }
@@ -232,8 +232,8 @@ Tensor tensordot(const Operand& a, const Operand& b, const Operand& axes, Tensor
   const Tensor left = convert_operand(graph, a, "a", std::nullopt);
   const Tensor right = convert_operand(graph, b, "b", std::nullopt);
   const auto [left_axes, right_axes] = axes_of_both(left, axes, site);
-  const Flattened first = flatten(left, left_axes, false, site);
-  const Flattened second = flatten(right, right_axes, true, site);
+  const Flattened first = flatten_axes(left, left_axes, false, site);
+  const Flattened second = flatten_axes(right, right_axes, true, site);
   const Tensor product = matmul(first.matrix, second.matrix, {}, site);
   if (first.free_sizes && second.free_sizes) {
     const Axes sizes = joined(*first.free_sizes, *second.free_sizes);

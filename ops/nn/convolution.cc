@@ -268,7 +268,7 @@ Tensor pool(const Operand& input, const std::vector<int>& window_shape,
   }
   const SpatialSteps steps = spatial_steps(count, options.strides, rates, site);
   if (padding == "SAME" && any_above_one(steps.rates)) {
-    throw ValueError("pooling with 'SAME' padding is not implemented for `dilation_rate` > 1.",
+    throw ValueError("pooling with 'SAME' padding does not accept a `dilation_rate` above 1",
                      {.site = site});
   }
   for (std::size_t i = 0; i < count; ++i) {

@@ -40,14 +40,15 @@ Shape image_shape(const InferenceContext& context, std::size_t input, VolumeForm
                   Dim channels) {
   Shape all = Shape::of_rank(rank_of(format));
   std::vector<Dim> dims = all.dims();
-  dims[channel_axis(format)] = channels;
+  dims[volume_channel_axis(format)] = channels;
   return context.shape(input).merged(Shape(std::move(dims))).value();
 }
 
-Dim channels_of(const InferenceContext& context, std::size_t input, VolumeFormat format) {
+Dim normalized_channels_of(const InferenceContext& context, std::size_t input,
+                           VolumeFormat format) {
   require_rank(context, input, rank_of(format));
   const Shape& shape = context.shape(input);
-  return shape.has_rank() ? shape[channel_axis(format)] : Dim(None);
+  return shape.has_rank() ? shape[volume_channel_axis(format)] : Dim(None);
 }
 
 /// Fails unless the vectors of the channels, from input `vectors` on, have the dtype of the images.
@@ -65,8 +66,8 @@ void fused_batch_norm_shape(InferenceContext& context) {
   require_dtype(context, 1, "scale", kFloats);
   require_equal_dtypes(context, 1);
   const VolumeFormat format = attrs.norm.format;
-  const Dim channels =
-      common_channels(context, channels_of(context, 0, format), 1, attrs.norm.is_training ? 3 : 5);
+  const Dim channels = common_channels(context, normalized_channels_of(context, 0, format), 1,
+                                       attrs.norm.is_training ? 3 : 5);
   context.add_output(context.dtype(0), image_shape(context, 0, format, channels));
   for (int i = 0; i < 4; ++i) context.add_output(context.dtype(1), Shape{channels});
   context.add_output(context.dtype(1), Shape{0});
@@ -77,8 +78,8 @@ void fused_batch_norm_grad_shape(InferenceContext& context) {
   const VolumeFormat format = context.attrs<BatchNormGradAttrs>().format;
   require_dtype(context, 0, "y_backprop", kFloats);
   require_equal_dtypes(context, 3);
-  Dim channels = channels_of(context, 0, format);
-  const Dim others = channels_of(context, 1, format);
+  Dim channels = normalized_channels_of(context, 0, format);
+  const Dim others = normalized_channels_of(context, 1, format);
   if (channels.known() && others.known() && channels != others) {
     fail_with_shapes(context, fmt::format("Dimensions must be equal, but are {} and {}",
                                           channels.size(), others.size()));
@@ -165,7 +166,7 @@ class BatchNormGradGradient {
   std::vector<int> other_axes() const {
     std::vector<int> axes;
     for (int i = 0; i < static_cast<int>(rank_of(attrs_.format)); ++i) {
-      if (i != static_cast<int>(channel_axis(attrs_.format))) axes.push_back(i);
+      if (i != static_cast<int>(volume_channel_axis(attrs_.format))) axes.push_back(i);
     }
     return axes;
   }

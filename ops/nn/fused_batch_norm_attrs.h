@@ -14,7 +14,7 @@ inline bool channels_first(VolumeFormat format) {
 inline std::size_t rank_of(VolumeFormat format) {
   return format == VolumeFormat::nhwc || format == VolumeFormat::nchw ? 4 : 5;
 }
-inline std::size_t channel_axis(VolumeFormat format) {
+inline std::size_t volume_channel_axis(VolumeFormat format) {
   return channels_first(format) ? 1 : rank_of(format) - 1;
 }
 

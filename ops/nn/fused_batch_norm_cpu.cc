@@ -18,9 +18,9 @@ namespace {
 struct ChannelDims {
   std::int64_t outer = 1, channels = 1, inner = 1;
 
-  ChannelDims(const Shape& x, VolumeFormat format) : channels(x.size(channel_axis(format))) {
-    for (std::size_t i = 0; i < channel_axis(format); ++i) outer *= x.size(i);
-    for (std::size_t i = channel_axis(format) + 1; i < x.rank(); ++i) inner *= x.size(i);
+  ChannelDims(const Shape& x, VolumeFormat format) : channels(x.size(volume_channel_axis(format))) {
+    for (std::size_t i = 0; i < volume_channel_axis(format); ++i) outer *= x.size(i);
+    for (std::size_t i = volume_channel_axis(format) + 1; i < x.rank(); ++i) inner *= x.size(i);
   }
   /// Returns the number of elements of a channel.
   std::int64_t count() const { return outer * inner; }
