@@ -60,6 +60,7 @@ namespace towerflow::data::types {
 
 class Iterator;
 struct IteratorOptions {
+  ByName by_name = ByName();
   std::string shared_name{};  ///< iterators of a session with the same shared_name are one
 };
 struct MapOptions {
