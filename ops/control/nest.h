@@ -30,6 +30,10 @@ inline constexpr bool kTensorVector<std::vector<T>> = std::convertible_to<const 
 template <class T>
 concept NestLeaf = std::constructible_from<Operand, const T&> && !kTensorVector<T>;
 
+}  // namespace towerflow
+
+namespace towerflow::types {
+
 /// The tensors that `pack` takes, one after another.
 class PackedTensors {
  public:
@@ -40,6 +44,10 @@ class PackedTensors {
   const std::vector<Tensor>& tensors_;
   std::size_t at_ = 0;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 template <NestLeaf T>
 struct Nest<T> {

@@ -63,6 +63,7 @@ SHORTER = {
     "unstack": ("given.x", ".., std::nullopt"),
 }
 NOT_COMPARED = {
+    "case_": "without a default it is another function",
     "InteractiveSession": "it makes no nodes",
     "layers::Dropout": "it makes no nodes",
     "Session": "it makes no nodes",
