@@ -189,10 +189,12 @@ class QueueRun {
     return true;
   }
 
-  [[noreturn, gnu::cold, gnu::noinline]] static void throw_no_value(const Instruction& instruction) {
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_no_value(
+      const Instruction& instruction) {
     ErrorDetail detail = instruction.detail;
-    detail.hint = "it depends on a branch of a tf::cond that was not taken: fetch the result of the "
-                  "cond instead";
+    detail.hint =
+        "it depends on a branch of a tf::cond that was not taken: fetch the result of the "
+        "cond instead";
     throw errors::InvalidArgumentError(
         fmt::format("Retval[0] does not have value: {}", detail.node), std::move(detail));
   }
@@ -208,7 +210,7 @@ class QueueRun {
   void step(const Instruction& instruction) {
     switch (instruction.kind) {
       case Instruction::Kind::wait:
-        queue_.wait(*frame_.event(instruction.event), run_.cancellation);
+        wait(instruction);
         break;
       case Instruction::Kind::record:
         queue_.record(*frame_.event(instruction.event));
@@ -227,6 +229,16 @@ class QueueRun {
         loop(instruction);
         break;
     }
+  }
+
+  void wait(const Instruction& instruction) {
+    Event& event = *frame_.event(instruction.event);
+    queue_.wait(event, run_.cancellation);
+    if (!instruction.host_waits) return;
+    event.await_recorded(run_.cancellation);
+    event.await_done(event.use(), &run_.cancellation);
+    if (run_.cancellation.cancelled()) throw errors::CancelledError("the run was cancelled");
+    if (event.failed()) throw errors::CancelledError("a condition could not be computed");
   }
 
   /// Commits the run after everything that may fail has succeeded: this queue is drained here, and

@@ -45,7 +45,9 @@ void Lowering::add_guards(const Guards& guards, Draft& draft) {
   for (const Guard guard : guards) {
     draft.instruction.guards.push_back({slot_of({guard.pred, 0}), guard.branch});
     const int after = after_[static_cast<std::size_t>(guard.pred)];
-    if (after >= 0) draft.after.push_back(after);
+    if (after < 0) continue;
+    draft.after.push_back(after);
+    draft.read_by_host.push_back(after);
   }
 }
 

@@ -85,6 +85,7 @@ struct Instruction {
   std::vector<VariableUse> variables;  ///< in the order of Plan::locked_before
   std::vector<WriteThrough> through;   ///< writes of variables stored elsewhere
   bool late = false;
+  bool host_waits = false;       ///< of a wait: the thread that executes the queue waits too
   std::vector<GuardUse> guards;  ///< it runs only if all hold; checked in order
   /// With guards: where the queue goes on if they do not hold.
   std::size_t otherwise = 0;
@@ -180,7 +181,7 @@ class KernelCache {
 };
 
 struct CompileOptions {
-  bool nested = false;  ///< the plan is a part of a loop: its changes need no commit
+  bool nested = false;             ///< the plan is a part of a loop: its changes need no commit
   const ColocationGroups& groups;  ///< groups of the fetches' graph
   HomeDevices* homes = nullptr;    ///< homes of the session; nullptr for a standalone plan
   bool soft_placement = false;
@@ -207,7 +208,9 @@ struct Draft {
   int device = 0;
   Lane lane = Lane::compute;
   std::vector<int> after;  ///< drafts that must end before it starts
-  double seconds = 0;      ///< an estimate from flops and bytes only
+  /// Those of them whose results the host reads before it starts: the conditions of its guards.
+  std::vector<int> read_by_host;
+  double seconds = 0;  ///< an estimate from flops and bytes only
   bool may_fail = true;
   bool writes = false;        ///< changes a variable (not a replica)
   bool asynchronous = false;  ///< set by `schedule`: its queue is asynchronous

@@ -185,6 +185,10 @@ class QueueWriter {
       auto& out = plan_.queues[static_cast<std::size_t>(queue_of_[at])].instructions;
       for (const int event : waits_[draft])
         out.push_back(event_step(Instruction::Kind::wait, event));
+      for (const int event : host_waits_[draft]) {
+        out.push_back(event_step(Instruction::Kind::wait, event));
+        out.back().host_waits = true;
+      }
       out.push_back(std::move(drafts_[at].instruction));
       if (drafts_[at].asynchronous && !out.back().variables.empty()) {
         out.back().access = plan_.events++;
@@ -214,7 +218,7 @@ class QueueWriter {
 
   /// Finds the waits: a queue waits for the last draft that it needs from each other queue, once.
   void find_waits(const std::vector<int>& order) {
-    std::map<std::pair<int, int>, int> waited;  // (queue, other) -> place in the other
+    Waited waited, host_waited;
     for (const int draft : order) {
       Latest latest;
       for (const int needed : drafts_[static_cast<std::size_t>(draft)].after) {
@@ -232,17 +236,43 @@ class QueueWriter {
       }
       for (const auto& [other, needed] : latest) {
         if (other == queue) continue;
-        const auto it = waited.find({queue, other});
-        if (it != waited.end() && it->second >= position(needed)) continue;
-        waited[{queue, other}] = position(needed);
-        const auto [event, added] = events_.emplace(needed, plan_.events);
-        if (added) ++plan_.events;
-        waits_[draft].push_back(event->second);
+        if (is_later(waited, {queue, other}, needed)) waits_[draft].push_back(event_after(needed));
+      }
+      if (!drafts_[static_cast<std::size_t>(draft)].asynchronous) continue;
+      // The thread of an asynchronous queue is ahead of the work that computes a condition.
+      Latest read;
+      for (const int needed : drafts_[static_cast<std::size_t>(draft)].read_by_host) {
+        const int from = queue_of_[static_cast<std::size_t>(needed)];
+        if (from >= 0) {
+          update_latest(read, from, needed);
+          continue;
+        }
+        for (const auto& [other, last] : joined_[needed]) update_latest(read, other, last);
+      }
+      for (const auto& [other, needed] : read) {
+        if (is_later(host_waited, {queue, other}, needed)) {
+          host_waits_[draft].push_back(event_after(needed));
+        }
       }
     }
   }
 
-  using Latest = std::map<int, int>;  // queue -> its last draft that is waited for
+  using Latest = std::map<int, int>;                  // queue -> its last draft that is waited for
+  using Waited = std::map<std::pair<int, int>, int>;  // (queue, other) -> place in the other
+
+  /// Returns whether a draft comes after all that its queue has been waited for, and notes it.
+  bool is_later(Waited& waited, std::pair<int, int> queues, int draft) const {
+    const auto it = waited.find(queues);
+    if (it != waited.end() && it->second >= position(draft)) return false;
+    waited[queues] = position(draft);
+    return true;
+  }
+
+  int event_after(int draft) {
+    const auto [event, added] = events_.emplace(draft, plan_.events);
+    if (added) ++plan_.events;
+    return event->second;
+  }
 
   void update_latest(Latest& latest, int queue, int draft) const {
     const auto [it, added] = latest.emplace(queue, draft);
@@ -255,9 +285,10 @@ class QueueWriter {
   const std::vector<int>& queue_of_;
   Plan& plan_;
   std::vector<int> place_;
-  std::map<int, Latest> joined_;           // join -> drafts that it waits for
-  std::map<int, int> events_;              // draft -> event recorded after it
-  std::map<int, std::vector<int>> waits_;  // draft -> events
+  std::map<int, Latest> joined_;                // join -> drafts that it waits for
+  std::map<int, int> events_;                   // draft -> event recorded after it
+  std::map<int, std::vector<int>> waits_;       // draft -> events
+  std::map<int, std::vector<int>> host_waits_;  // draft -> events that the host waits for too
 };
 
 /// Sets where a queue goes on after an instruction whose guards do not hold: after all that follow

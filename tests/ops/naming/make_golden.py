@@ -12,10 +12,10 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import tensorflow.compat.v1 as tf  # noqa: E402
 
-import indexing_cases  # noqa: E402
-import convolution_cases  # noqa: E402
 import arrays_cases  # noqa: E402
+import convolution_cases  # noqa: E402
 import image_cases  # noqa: E402
+import indexing_cases  # noqa: E402
 import mathematics_cases  # noqa: E402
 import slices_cases  # noqa: E402
 
@@ -317,11 +317,9 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "golden", "names.txt")
     with open(path, "w") as out:
-        for key, body in (CASES | indexing_cases.CASES | slices_cases.CASES).items():
-        for key, body in (CASES | slices_cases.CASES | convolution_cases.CASES).items():
-        for key, body in (CASES | arrays_cases.CASES | slices_cases.CASES).items():
-        for key, body in (CASES | image_cases.CASES | slices_cases.CASES).items():
-        for key, body in (CASES | mathematics_cases.CASES | slices_cases.CASES).items():
+        for key, body in (CASES | arrays_cases.CASES | convolution_cases.CASES | image_cases.CASES
+                          | indexing_cases.CASES | mathematics_cases.CASES
+                          | slices_cases.CASES).items():
             out.write("\n".join(case(key, body)) + "\n")
 
 

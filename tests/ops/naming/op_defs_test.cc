@@ -66,7 +66,8 @@ std::vector<std::string> attributes_of(const OpDef& op, const Line& wanted) {
 TEST_CASE("op definitions: every op of the library lists what it takes and gives") {
   for (const OpDef* op : OpRegistry::global().all()) {
     CAPTURE(op->name);
-    CHECK((op->name == "NoOp" || !op->inputs.list().empty() || !op->outputs.list().empty()));
+    CHECK((op->name == "NoOp" || op->name == "ControlTrigger" || !op->inputs.list().empty() ||
+           !op->outputs.list().empty()));
     std::set<std::string> names;
     for (const ArgDef& argument : op->signature.inputs) CHECK(names.insert(argument.name).second);
   }

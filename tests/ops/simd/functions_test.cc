@@ -47,7 +47,7 @@ constexpr Function kFunctions[] = {
     {"asinh", &Loops::asinh, std::asinh, 5},
     {"acosh", &Loops::acosh, std::acosh, 5},
     {"atanh", &Loops::atanh, std::atanh, 5},
-    {"erf", &Loops::erf, std::erf, 5},
+    {"erf", &Loops::erf, std::erf, 8},
     {"erfc", &Loops::erfc, std::erfc, 13},
 };
 
