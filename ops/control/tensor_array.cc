@@ -138,14 +138,13 @@ TensorArray TensorArray::with_flow(const Tensor& flow) const {
   return array;
 }
 
-/// Returns the array after a write. As in TensorFlow, it takes a name.
-TensorArray TensorArray::written(const Tensor& flow, Site site) const {
+TensorArray TensorArray::named_with_flow(const Tensor& flow, Site site) const {
   const NameScope scope(handle_.graph(), "TensorArray", site);
   return with_flow(flow);
 }
 
 TensorArray TensorArray::identity(Site site) const {
-  return written(towerflow::identity(flow_, {}, site), site);
+  return named_with_flow(towerflow::identity(flow_, {}, site), site);
 }
 
 TensorArray TensorArray::grad(const std::string& source, std::optional<Tensor> flow,
@@ -204,7 +203,7 @@ TensorArray TensorArray::write(const ScalarOperand& index, const Operand& value,
                            .input(element, "value")
                            .input(flow, "flow_in", DType::float32)
                            .output();
-  return written(after, site);
+  return named_with_flow(after, site);
 }
 
 Tensor TensorArray::stack(NameOption options, Site site) const {
@@ -295,7 +294,7 @@ TensorArray TensorArray::scatter(const Operand& indices, const Operand& value, N
                            .input(rows, "value")
                            .input(flow, "flow_in", DType::float32)
                            .output();
-  return written(after, site);
+  return named_with_flow(after, site);
 }
 
 TensorArray TensorArray::split(const Operand& value, const Operand& lengths, NameOption options,
@@ -322,7 +321,7 @@ TensorArray TensorArray::split(const Operand& value, const Operand& lengths, Nam
                            .input(pieces, "lengths", DType::int64)
                            .input(flow, "flow_in", DType::float32)
                            .output();
-  return written(after, site);
+  return named_with_flow(after, site);
 }
 
 Tensor TensorArray::size(NameOption options, Site site) const {

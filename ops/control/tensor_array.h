@@ -93,6 +93,8 @@ class TensorArray {
 
   /// Returns the array with another flow. (build_ta_with_new_flow)
   TensorArray with_flow(const Tensor& flow) const;
+  /// Likewise; takes a name in the open scope, as TensorFlow's function does.
+  TensorArray named_with_flow(const Tensor& flow, Site site) const;
 
  private:
   /// What the handles of one array learn from the calls.
@@ -104,7 +106,6 @@ class TensorArray {
   void check_element_shape(const Shape& shape, Site site) const;
   std::unique_ptr<ColocationScope> beside(const Tensor& value, Site site) const;
   Tensor converted(const Operand& value, Site site) const;
-  TensorArray written(const Tensor& flow, Site site) const;
 
   DType dtype_ = DType::invalid;
   Tensor handle_{}, flow_{};
@@ -125,7 +126,9 @@ struct Nest<TensorArray> {
     values.push_back(Operand(array.flow(), site));
   }
   static TensorArray pack(const TensorArray& like, PackedTensors& tensors) {
-    return like.with_flow(tensors.next());
+    const Tensor& flow = tensors.next();
+    return tensors.takes_names() ? like.named_with_flow(flow, flow.op().site())
+                                 : like.with_flow(flow);
   }
 };
 

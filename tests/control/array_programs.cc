@@ -168,6 +168,21 @@ void add_structures(Programs& programs) {
     return Program{joined({y, count}, grads(y, {x})),
                    {{{{n, 3}, {x, 1.5F}}}, {{{n, 1}, {x, 2.0F}}}}};
   };
+  programs["array_made_in_loop"] = [] {
+    const Tensor x = scalar("x");
+    const auto [i, z, kept] = while_loop([](Tensor k, Tensor, TensorArray) { return k < 3; },
+                                         [&](Tensor k, Tensor u, TensorArray all) {
+                                           TensorArray ta = array_of(2).write(0, u);
+                                           ta = ta.write(1, x);
+                                           const Tensor sum = reduce_sum(ta.stack());
+                                           const Tensor more = k + 1;
+                                           return std::tuple(more, sum, all.write(k, sum));
+                                         },
+                                         std::tuple(0, x, array_of(3)));
+    const TensorArray after = array_of(1).write(0, z);
+    const Tensor stacked = kept.stack();
+    return Program{{stacked, after.read(0)}, {{{{x, 1.5F}}}}};
+  };
   programs["array_in_cond"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
     const TensorArray ta = array_of(2).write(0, x);

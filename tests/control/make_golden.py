@@ -576,6 +576,21 @@ def array_grows_in_loop():
 
 
 @program
+def array_made_in_loop():
+    x = scalar("x")
+
+    def body(i, z, kept):
+        ta = tf.TensorArray(tf.float32, size=2).write(0, z).write(1, x)
+        z = tf.reduce_sum(ta.stack())
+        return i + 1, z, kept.write(i, z)
+
+    kept = tf.TensorArray(tf.float32, size=3)
+    _, z, kept = tf.while_loop(lambda i, *_: i < 3, body, (0, x, kept))
+    after = tf.TensorArray(tf.float32, size=1).write(0, z)
+    return [kept.stack(), after.read(0)], [{x: 1.5}]
+
+
+@program
 def array_in_cond():
     p, x = scalar("p", tf.bool), scalar("x")
     ta = tf.TensorArray(tf.float32, size=2).write(0, x)
