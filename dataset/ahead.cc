@@ -54,7 +54,7 @@ void ElementsAhead::fill(Place& place) {
     ended_ = true;
     room_.notify_all();
   }
-  ready_.notify_all();
+  if (&place == &places_.front()) ready_.notify_all();  // the reader waits for the oldest
 }
 
 bool ElementsAhead::take(ElementValue& element, const Pull& pull) {

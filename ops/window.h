@@ -24,17 +24,17 @@ struct WindowAxis {
   std::int64_t dilation = 1;  ///< distance between neighbours in a window
 };
 
+/// Elements before and after an axis, for Padding::explicit_numbers.
+struct AxisPadding {
+  std::int64_t before = 0, after = 0;
+};
+
 }  // namespace towerflow::types
 
 namespace towerflow {
 
 template <>
 inline constexpr std::array<const char*, 3> kAttrNames<Padding>{"SAME", "VALID", "EXPLICIT"};
-
-/// Elements before and after an axis, for Padding::explicit_numbers.
-struct AxisPadding {
-  std::int64_t before = 0, after = 0;
-};
 
 /// Returns the axis with output size and padding filled in. `same`: ceil(input / stride) outputs;
 /// `valid`: ceil((input - window + 1) / stride), where a dilated window spans

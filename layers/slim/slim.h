@@ -99,11 +99,21 @@ Tensor repeat(const Operand& inputs, int repetitions, FullyConnectedFunction lay
 Tensor repeat(const Operand& inputs, int repetitions, const ScopedLayer& layer, Args args = {},
               Site site = Site::current());
 
+}  // namespace towerflow::slim
+
+namespace towerflow::slim::types {
+
 /// The arguments of one convolution of `stack`.
 struct ConvSize {
   int num_outputs = 0;
   nn::Extents kernel_size = 1;
 };
+
+}  // namespace towerflow::slim::types
+
+namespace towerflow::slim {
+
+using namespace types;
 
 /// Calls a layer once for each entry of `stack_args`, each time on the result before. Scopes are as
 /// in repeat, with "Stack" in place of "Repeat".

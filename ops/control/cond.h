@@ -22,6 +22,10 @@ std::vector<Tensor> build_cond(const Tensor& pred,
                                const std::function<std::vector<Operand>(const Tensor&)>& false_fn,
                                const CondOptions& options, Site site);
 
+}  // namespace towerflow
+
+namespace towerflow::types {
+
 /// What `cond` returns for a branch that returns a T: the structure of the branch's results with
 /// tensors for the values, and a bool tensor, true when the operation has run, for an Operation.
 template <class T>
@@ -43,6 +47,10 @@ struct BranchResult<Operation> {
   }
   static Tensor pack(const Operation&, const std::vector<Tensor>& merged) { return merged.at(0); }
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 /// Returns the results of `true_fn()` if `pred` is true, else those of `false_fn()`. Both are called
 /// once, now; the session runs only the nodes that the branch taken has made. Nodes made outside

@@ -30,6 +30,10 @@ inline constexpr bool kTensorVector<std::vector<T>> = std::convertible_to<const 
 template <class T>
 concept NestLeaf = std::constructible_from<Operand, const T&> && !kTensorVector<T>;
 
+}  // namespace towerflow
+
+namespace towerflow::types {
+
 /// The tensors that `pack` takes, one after another. If `takes_names`, a TensorArray that is made
 /// of its flow takes a name in the open scope, as in TensorFlow.
 class PackedTensors {
@@ -44,6 +48,10 @@ class PackedTensors {
   bool takes_names_;
   std::size_t at_ = 0;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 template <NestLeaf T>
 struct Nest<T> {

@@ -33,7 +33,7 @@ std::vector<Tensor> build_while(
 /// Calls a function of the loop variables: with the elements of a tuple or pair as its arguments,
 /// else with the structure.
 template <class F, class Vars>
-decltype(auto) call_with_loop_vars(F& function, const Vars& vars) {
+auto call_with_loop_vars(F& function, const Vars& vars) {
   if constexpr (requires { std::tuple_size<Vars>::value; })
     return std::apply(function, vars);
   else

@@ -17,7 +17,7 @@ import public_api  # noqa: E402
 # Internal to the library, though named in a header; or describing types and never an argument.
 INTERNAL = {"towerflow::attr", "towerflow::AttrConversion", "towerflow::custom"}
 # Names that the standard library also has, found for types that derive from its types.
-STANDARD = {"equal", "fill", "random_shuffle", "reverse", "size"}
+STANDARD = {"equal", "fill", "random_shuffle", "reverse", "size", "sort", "unique"}
 # Customization points, which lookup by argument types is meant to find.
 CUSTOMISED = {"collection_name"}
 # Options of one function, which are in the same namespace as the function.

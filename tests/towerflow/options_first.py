@@ -63,6 +63,7 @@ SHORTER = {
     "unstack": ("given.x", ".., std::nullopt"),
 }
 NOT_COMPARED = {
+    "case_": "without a default it is another function",
     "InteractiveSession": "it makes no nodes",
     "layers::Dropout": "it makes no nodes",
     "Session": "it makes no nodes",
@@ -72,6 +73,9 @@ NOT_COMPARED = {
     "train::Coordinator::join": "it makes no nodes; coordinator_test.cc calls it so",
     "train::export_meta_graph": "it makes no nodes",
     "train::start_queue_runners": "the longer call says what a member says",
+    "foldl": "without an initializer it begins with the first slice",
+    "foldr": "without an initializer it begins with the last slice",
+    "scan": "without an initializer it begins with the first slice",
     "where": "of one argument it is another function",
     "where_v2": "of one argument it is another function",
 }
