@@ -12,7 +12,7 @@
 
 #include "ops/control/nest.h"
 
-namespace towerflow {
+namespace towerflow::types {
 
 /// The dtypes of the results of a mapped function, in order: one, or a list.
 class MapDTypes {
@@ -27,6 +27,10 @@ class MapDTypes {
  private:
   std::vector<DType> list_;
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow {
 
 struct MapFnOptions {
   MapDTypes dtype{};             ///< of the results; by default, those of the elements
@@ -46,7 +50,7 @@ std::vector<Tensor> build_map_fn(const std::vector<Operand>& elems, const FlatFu
 
 /// Calls `fn` with a structure, or with the elements of a tuple or pair as its arguments.
 template <class F, class Values>
-decltype(auto) call_with_structure(F& fn, const Values& values) {
+auto call_with_structure(F& fn, const Values& values) {
   if constexpr (std::invocable<F&, const Values&>)
     return fn(values);
   else

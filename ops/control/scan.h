@@ -13,6 +13,7 @@
 namespace towerflow {
 
 struct ScanOptions {
+  ByName by_name = ByName();
   int parallel_iterations = 10;  ///< recorded in the graph; iterations run one after another
   bool back_prop = true;         ///< whether `gradients` may go through the loop
   bool swap_memory = false;      ///< recorded in the graph
@@ -22,6 +23,7 @@ struct ScanOptions {
 };
 
 struct FoldOptions {
+  ByName by_name = ByName();
   int parallel_iterations = 10;  ///< recorded in the graph; iterations run one after another
   bool back_prop = true;         ///< whether `gradients` may go through the loop
   bool swap_memory = false;      ///< recorded in the graph
@@ -66,13 +68,13 @@ FlatStep flat_step(F& fn, const Like& like, const Elems& elems, Site site) {
 /// errors   ValueError: a scalar, other first sizes, another number of results, results of several
 ///          shapes; TypeError: results of another dtype
 /// source   tf.scan
-template <class F, class Elems>
-auto scan(F&& fn, const Elems& elems, ScanOptions options = {}, Site site = Site::current()) {
+template <class Step, class Elems>
+auto scan(Step&& fn, const Elems& elems, ScanOptions options = {}, Site site = Site::current()) {
   return pack_as(elems, build_scan(flatten(elems, site), std::nullopt,
                                    flat_step(fn, elems, elems, site), options, site));
 }
-template <class F, class Elems, class Initializer>
-requires(!std::same_as<Initializer, ScanOptions>) auto scan(F&& fn, const Elems& elems,
+template <class Step, class Elems, class Initializer>
+requires(!std::same_as<Initializer, ScanOptions>) auto scan(Step&& fn, const Elems& elems,
                                                             const Initializer& initializer,
                                                             ScanOptions options = {},
                                                             Site site = Site::current()) {
@@ -90,13 +92,13 @@ requires(!std::same_as<Initializer, ScanOptions>) auto scan(F&& fn, const Elems&
 /// errors   ValueError: a scalar, another number of results, a result of another shape; TypeError:
 ///          results of another dtype
 /// source   tf.foldl
-template <class F, class Elems>
-auto foldl(F&& fn, const Elems& elems, FoldOptions options = {}, Site site = Site::current()) {
+template <class Step, class Elems>
+auto foldl(Step&& fn, const Elems& elems, FoldOptions options = {}, Site site = Site::current()) {
   return pack_as(elems, build_fold(flatten(elems, site), std::nullopt,
                                    flat_step(fn, elems, elems, site), false, options, site));
 }
-template <class F, class Elems, class Initializer>
-requires(!std::same_as<Initializer, FoldOptions>) auto foldl(F&& fn, const Elems& elems,
+template <class Step, class Elems, class Initializer>
+requires(!std::same_as<Initializer, FoldOptions>) auto foldl(Step&& fn, const Elems& elems,
                                                              const Initializer& initializer,
                                                              FoldOptions options = {},
                                                              Site site = Site::current()) {
@@ -113,13 +115,13 @@ requires(!std::same_as<Initializer, FoldOptions>) auto foldl(F&& fn, const Elems
 /// grads    elems, initializer and the tensors that `fn` uses, unless `back_prop` is false
 /// errors   as foldl
 /// source   tf.foldr
-template <class F, class Elems>
-auto foldr(F&& fn, const Elems& elems, FoldOptions options = {}, Site site = Site::current()) {
+template <class Step, class Elems>
+auto foldr(Step&& fn, const Elems& elems, FoldOptions options = {}, Site site = Site::current()) {
   return pack_as(elems, build_fold(flatten(elems, site), std::nullopt,
                                    flat_step(fn, elems, elems, site), true, options, site));
 }
-template <class F, class Elems, class Initializer>
-requires(!std::same_as<Initializer, FoldOptions>) auto foldr(F&& fn, const Elems& elems,
+template <class Step, class Elems, class Initializer>
+requires(!std::same_as<Initializer, FoldOptions>) auto foldr(Step&& fn, const Elems& elems,
                                                              const Initializer& initializer,
                                                              FoldOptions options = {},
                                                              Site site = Site::current()) {

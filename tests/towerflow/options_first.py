@@ -182,7 +182,7 @@ class OptionsFunction:
         """Returns the type with template parameters replaced by concrete types."""
         for name, concept in self.function.template.items():
             stands_for = re.search(r"same_as<(\w+)>|(Gradient)Like", concept)
-            by = "Tensor (*)(Tensor)" if name == "F" else "Tensor"
+            by = {"F": "Tensor (*)(Tensor)", "Step": "Tensor (*)(Tensor, Tensor)"}.get(name, "Tensor")
             if stands_for:
                 by = stands_for[1] or stands_for[2]
             kind = re.sub(rf"\b{name}\b", by, kind)
