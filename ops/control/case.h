@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -15,6 +16,10 @@ namespace towerflow {
 /// Conditions with the functions that make the results.
 template <class R>
 using CasePairs = std::vector<std::pair<Tensor, std::function<R()>>>;
+
+/// Those whose functions return what an F returns; not deduced from.
+template <class F>
+using CasePairsFor = CasePairs<std::type_identity_t<std::decay_t<std::invoke_result_t<F&>>>>;
 
 struct CaseOptions {
   bool exclusive = false;  ///< whether it is an error if more than one condition is true
@@ -45,9 +50,9 @@ typename BranchResult<R>::Result cond_chain(const CasePairs<R>& pairs, std::size
 /// grads    as `cond`
 /// errors   InvalidArgumentError at run time: with `exclusive`, several conditions are true
 /// source   tf.case
-template <class Default>
-auto case_(const CasePairs<std::type_identity_t<std::decay_t<std::invoke_result_t<Default&>>>>& pairs,
-           Default default_fn, CaseOptions options = {}, Site site = Site::current()) {
+template <std::invocable Default>
+auto case_(const CasePairsFor<Default>& pairs, Default default_fn, CaseOptions options = {},
+           Site site = Site::current()) {
   using R = std::decay_t<std::invoke_result_t<Default&>>;
   if (pairs.empty()) throw ValueError("case_ needs at least one condition", {.site = site});
   Graph& graph = pairs[0].first.graph();
@@ -80,10 +85,10 @@ auto case_(CasePairs<R> pairs, CaseOptions options = {}, Site site = Site::curre
     return Result(checked());
   }
   if (!options.exclusive) return cond_chain<R>(pairs, 0, checked, site);
-  const auto after = control_dependencies(
-      {assert_at_most_n_true({predicates.begin(), predicates.end() - 1}, 1,
-                             "Input error: exclusive=True", site)},
-      site);
+  const auto after =
+      control_dependencies({assert_at_most_n_true({predicates.begin(), predicates.end() - 1}, 1,
+                                                  "Input error: exclusive=True", site)},
+                           site);
   return cond_chain<R>(pairs, 0, checked, site);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <optional>
 #include <string>
@@ -52,9 +53,9 @@ struct BranchResult<Operation> {
 
 namespace towerflow {
 
-/// Returns the results of `true_fn()` if `pred` is true, else those of `false_fn()`. Both are called
-/// once, now; the session runs only the nodes that the branch taken has made. Nodes made outside
-/// the functions run whatever `pred` is.
+/// Returns the results of `true_fn()` if `pred` is true, else those of `false_fn()`. Both are
+/// called once, now; the session runs only the nodes that the branch taken has made. Nodes made
+/// outside the functions run whatever `pred` is.
 ///
 /// The functions return a tensor or what converts to one, an Operation, or a structure of these
 /// (`std::vector`, `std::tuple`, see ops/control/nest.h); both return equally many values of the
@@ -64,7 +65,7 @@ namespace towerflow {
 /// grads    the tensors that the branches use: dy in the branch taken, zero in the other
 /// errors   TypeError: pred is not a bool; ValueError: the numbers or dtypes of results differ
 /// source   tf.cond
-template <class TrueFn, class FalseFn>
+template <std::invocable TrueFn, std::invocable FalseFn>
 auto cond(const Tensor& pred, TrueFn&& true_fn, FalseFn&& false_fn, CondOptions options = {},
           Site site = Site::current()) {
   using Taken = std::decay_t<std::invoke_result_t<TrueFn&>>;
@@ -78,9 +79,7 @@ auto cond(const Tensor& pred, TrueFn&& true_fn, FalseFn&& false_fn, CondOptions 
         like.emplace(true_fn());
         return BranchResult<Taken>::values(*like, pivot, site);
       },
-      [&](const Tensor& pivot) {
-        return BranchResult<Other>::values(false_fn(), pivot, site);
-      },
+      [&](const Tensor& pivot) { return BranchResult<Other>::values(false_fn(), pivot, site); },
       options, site);
   return BranchResult<Taken>::pack(*like, merged);
 }

@@ -30,6 +30,21 @@ std::vector<Tensor> build_while(
     const std::function<std::vector<Operand>(const std::vector<Tensor>&)>& body,
     const WhileLoopOptions& options, Site site);
 
+/// Whether a function takes the values of loop variables: the elements of a tuple, pair or array,
+/// or the structure.
+template <class F, class Values>
+inline constexpr bool kTakesLoopVars = std::is_invocable_v<F&, const Values&>;
+template <class F, class... T>
+inline constexpr bool kTakesLoopVars<F, std::tuple<T...>> = std::is_invocable_v<F&, const T&...>;
+template <class F, class A, class B>
+inline constexpr bool kTakesLoopVars<F, std::pair<A, B>> =
+    std::is_invocable_v<F&, const A&, const B&>;
+template <class F, class T, std::size_t N>
+inline constexpr bool kTakesLoopVars<F, std::array<T, N>> =
+    requires(F& function, const std::array<T, N>& values) {
+  std::apply(function, values);
+};
+
 /// Calls a function of the loop variables: with the elements of a tuple or pair as its arguments,
 /// else with the structure.
 template <class F, class Vars>
@@ -61,8 +76,13 @@ auto call_with_loop_vars(F& function, const Vars& vars) {
 ///          an iteration; TypeError: `cond` is not a bool, a dtype changes, parallel_iterations < 1
 /// source   tf.while_loop
 template <class Cond, class Body, class Vars>
-auto while_loop(Cond&& cond, Body&& body, const Vars& loop_vars, WhileLoopOptions options = {},
-                Site site = Site::current()) {
+requires(
+    kTakesLoopVars<std::remove_reference_t<Cond>, typename Nest<Vars>::Result>&&
+        kTakesLoopVars<std::remove_reference_t<Body>,
+                       typename Nest<Vars>::Result>) auto while_loop(Cond&& cond, Body&& body,
+                                                                     const Vars& loop_vars,
+                                                                     WhileLoopOptions options = {},
+                                                                     Site site = Site::current()) {
   using Values = typename Nest<Vars>::Result;
   using Next = std::decay_t<decltype(call_with_loop_vars(body, std::declval<const Values&>()))>;
   std::optional<Next> like;

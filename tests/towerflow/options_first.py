@@ -182,7 +182,10 @@ class OptionsFunction:
         """Returns the type with template parameters replaced by concrete types."""
         for name, concept in self.function.template.items():
             stands_for = re.search(r"same_as<(\w+)>|(Gradient)Like", concept)
-            by = {"F": "Tensor (*)(Tensor)", "Step": "Tensor (*)(Tensor, Tensor)"}.get(name, "Tensor")
+            one, two = "Tensor (*)(Tensor)", "Tensor (*)(Tensor, Tensor)"
+            by = {"F": one, "Cond": one, "Body": one, "Step": two}.get(name, "Tensor")
+            if "invocable" in concept:
+                by = "Tensor (*)()"
             if stands_for:
                 by = stands_for[1] or stands_for[2]
             kind = re.sub(rf"\b{name}\b", by, kind)
@@ -337,6 +340,7 @@ using namespace errors;
 using namespace image;
 using namespace layers;
 using namespace losses;
+using namespace math;
 using namespace nn;
 using namespace nn::rnn_cell;
 using namespace parallel;
