@@ -43,6 +43,11 @@ std::vector<Tensor> build_fold(const std::vector<Operand>& elems, const FlatValu
                                const FlatStep& fn, bool from_right, const FoldOptions& options,
                                Site site);
 
+/// Whether a function takes the structures of accumulated values and of slices.
+template <class Step, class Like, class Elems>
+concept TakesSlices = std::is_invocable_v<Step&, const typename Nest<Like>::Result&,
+                                          const typename Nest<Elems>::Result&>;
+
 /// Calls `fn(accumulated, slices)` with the structures of `like` and `elems`.
 template <class F, class Like, class Elems>
 FlatStep flat_step(F& fn, const Like& like, const Elems& elems, Site site) {
@@ -69,15 +74,17 @@ FlatStep flat_step(F& fn, const Like& like, const Elems& elems, Site site) {
 ///          shapes; TypeError: results of another dtype
 /// source   tf.scan
 template <class Step, class Elems>
+requires TakesSlices<Step, Elems, Elems>
 auto scan(Step&& fn, const Elems& elems, ScanOptions options = {}, Site site = Site::current()) {
   return pack_as(elems, build_scan(flatten(elems, site), std::nullopt,
                                    flat_step(fn, elems, elems, site), options, site));
 }
 template <class Step, class Elems, class Initializer>
-requires(!std::same_as<Initializer, ScanOptions>) auto scan(Step&& fn, const Elems& elems,
-                                                            const Initializer& initializer,
-                                                            ScanOptions options = {},
-                                                            Site site = Site::current()) {
+requires(!std::same_as<Initializer, ScanOptions> &&
+         TakesSlices<Step, Initializer, Elems>) auto scan(Step&& fn, const Elems& elems,
+                                                          const Initializer& initializer,
+                                                          ScanOptions options = {},
+                                                          Site site = Site::current()) {
   return pack_as(initializer, build_scan(flatten(elems, site), flatten(initializer, site),
                                          flat_step(fn, initializer, elems, site), options, site));
 }
@@ -93,15 +100,17 @@ requires(!std::same_as<Initializer, ScanOptions>) auto scan(Step&& fn, const Ele
 ///          results of another dtype
 /// source   tf.foldl
 template <class Step, class Elems>
+requires TakesSlices<Step, Elems, Elems>
 auto foldl(Step&& fn, const Elems& elems, FoldOptions options = {}, Site site = Site::current()) {
   return pack_as(elems, build_fold(flatten(elems, site), std::nullopt,
                                    flat_step(fn, elems, elems, site), false, options, site));
 }
 template <class Step, class Elems, class Initializer>
-requires(!std::same_as<Initializer, FoldOptions>) auto foldl(Step&& fn, const Elems& elems,
-                                                             const Initializer& initializer,
-                                                             FoldOptions options = {},
-                                                             Site site = Site::current()) {
+requires(!std::same_as<Initializer, FoldOptions> &&
+         TakesSlices<Step, Initializer, Elems>) auto foldl(Step&& fn, const Elems& elems,
+                                                           const Initializer& initializer,
+                                                           FoldOptions options = {},
+                                                           Site site = Site::current()) {
   return pack_as(initializer,
                  build_fold(flatten(elems, site), flatten(initializer, site),
                             flat_step(fn, initializer, elems, site), false, options, site));
@@ -116,15 +125,17 @@ requires(!std::same_as<Initializer, FoldOptions>) auto foldl(Step&& fn, const El
 /// errors   as foldl
 /// source   tf.foldr
 template <class Step, class Elems>
+requires TakesSlices<Step, Elems, Elems>
 auto foldr(Step&& fn, const Elems& elems, FoldOptions options = {}, Site site = Site::current()) {
   return pack_as(elems, build_fold(flatten(elems, site), std::nullopt,
                                    flat_step(fn, elems, elems, site), true, options, site));
 }
 template <class Step, class Elems, class Initializer>
-requires(!std::same_as<Initializer, FoldOptions>) auto foldr(Step&& fn, const Elems& elems,
-                                                             const Initializer& initializer,
-                                                             FoldOptions options = {},
-                                                             Site site = Site::current()) {
+requires(!std::same_as<Initializer, FoldOptions> &&
+         TakesSlices<Step, Initializer, Elems>) auto foldr(Step&& fn, const Elems& elems,
+                                                           const Initializer& initializer,
+                                                           FoldOptions options = {},
+                                                           Site site = Site::current()) {
   return pack_as(initializer,
                  build_fold(flatten(elems, site), flatten(initializer, site),
                             flat_step(fn, initializer, elems, site), true, options, site));

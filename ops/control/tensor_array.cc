@@ -147,17 +147,17 @@ TensorArray TensorArray::identity(Site site) const {
   return named_with_flow(towerflow::identity(flow_, {}, site), site);
 }
 
-TensorArray TensorArray::grad(const std::string& source, std::optional<Tensor> flow,
-                              NameOption options, Site site) const {
+TensorArray TensorArray::grad(std::string_view source, TensorArrayGradOptions options,
+                              Site site) const {
   Graph& graph = handle_.graph();
   const DefaultGraphGuard here(graph);
-  const Operand now(flow.value_or(flow_), site), array(handle_, site);
+  const Operand now(options.flow.value_or(flow_), site), array(handle_, site);
   const NameScope scope(graph, name_or(options.name, "TensorArrayGrad"), site);
   const ColocationScope with_handle(graph, &handle_.node(), false, site);
   const Tensor handle = OpBuilder("TensorArrayGradV3", options.name, site, {&array})
                             .input(array, "handle", DType::resource)
                             .input(now, "flow_in", DType::float32)
-                            .attrs(TensorArrayGradAttrs{source})
+                            .attrs(TensorArrayGradAttrs{std::string(source)})
                             .build()
                             .output(0);
   Tensor gradient_flow;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/scopes.h"
@@ -22,6 +23,11 @@ struct TensorArrayOptions {
   bool infer_shape = true;               ///< whether all elements must have the same shape
   std::optional<Shape> element_shape{};  ///< what is known of the shape of the elements
   bool colocate_with_first_write_call = true;
+  std::string name{};
+};
+
+struct TensorArrayGradOptions {
+  std::optional<Tensor> flow{};  ///< by default that of the array
   std::string name{};
 };
 
@@ -63,8 +69,8 @@ class TensorArray {
   /// Returns the array whose flow waits for the control dependencies that are open.
   TensorArray identity(Site site = Site::current()) const;
   /// Returns the array of gradients that `source` names.
-  TensorArray grad(const std::string& source, std::optional<Tensor> flow = std::nullopt,
-                   NameOption options = {}, Site site = Site::current()) const;
+  TensorArray grad(std::string_view source, TensorArrayGradOptions options = {},
+                   Site site = Site::current()) const;
   /// Returns the element at `index`.
   Tensor read(const ScalarOperand& index, NameOption options = {},
               Site site = Site::current()) const;

@@ -38,7 +38,7 @@ TensorArray gradient_array(const Operation& op, DType dtype, const Tensor& dy, c
   const std::string source = gradient_source(dy, site);
   const TensorArray array(
       dtype, {.handle = op.input(0), .flow = flow, .colocate_with_first_write_call = false}, site);
-  return array.grad(source, flow, {}, site);
+  return array.grad(source, {.flow = flow}, site);
 }
 
 /// Returns the gradient flow of a write, which waits for the write itself.
