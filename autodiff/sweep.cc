@@ -171,7 +171,8 @@ class Sweep {
       queue_.pop_front();
       step(*node);
       for (const Tensor& input : node->inputs) {
-        if (between.contains(&input.node())) take_pending(input, pending);
+        // The Enters of loops are counted whether or not an x leads to them.
+        if (pending.contains(&input.node())) take_pending(input, pending);
       }
     }
   }

@@ -43,6 +43,8 @@
   FAMILY(control_flow)                \
   FAMILY(group)                       \
   FAMILY(stack_v2)                    \
+  FAMILY(tensor_array_cpu)            \
+  FAMILY(tensor_array_ops)            \
   FAMILY(assert)                      \
   FAMILY(decode_raw)                  \
   FAMILY(padding_queue)               \

@@ -16,8 +16,8 @@ namespace towerflow {
 /// `std::pair` or `std::array` of structures, or a type with a specialization of `Nest`.
 /// (tf.nest)
 ///
-/// `Nest<T>::Result` is T with tensors for the values. `flatten` appends the values in order, `pack`
-/// takes as many tensors as there are values and returns them in the structure of `like`.
+/// `Nest<T>::Result` is T with tensors for the values. `flatten` appends the values in order,
+/// `pack` takes as many tensors as there are values and returns them in the structure of `like`.
 template <class T>
 struct Nest;
 
@@ -34,14 +34,18 @@ concept NestLeaf = std::constructible_from<Operand, const T&> && !kTensorVector<
 
 namespace towerflow::types {
 
-/// The tensors that `pack` takes, one after another.
+/// The tensors that `pack` takes, one after another. If `takes_names`, a TensorArray that is made
+/// of its flow takes a name in the open scope, as in TensorFlow.
 class PackedTensors {
  public:
-  explicit PackedTensors(const std::vector<Tensor>& tensors) : tensors_(tensors) {}
+  explicit PackedTensors(const std::vector<Tensor>& tensors, bool takes_names = false)
+      : tensors_(tensors), takes_names_(takes_names) {}
   const Tensor& next() { return tensors_.at(at_++); }
+  bool takes_names() const { return takes_names_; }
 
  private:
   const std::vector<Tensor>& tensors_;
+  bool takes_names_;
   std::size_t at_ = 0;
 };
 
@@ -118,10 +122,11 @@ std::vector<Operand> flatten(const T& structure, Site site) {
   return values;
 }
 
-/// Returns `tensors` in the structure of `like`.
+/// Returns `tensors` in the structure of `like`; `takes_names`: see PackedTensors.
 template <class T>
-typename Nest<T>::Result pack_as(const T& like, const std::vector<Tensor>& tensors) {
-  PackedTensors packed(tensors);
+typename Nest<T>::Result pack_as(const T& like, const std::vector<Tensor>& tensors,
+                                 bool takes_names = false) {
+  PackedTensors packed(tensors, takes_names);
   return Nest<T>::pack(like, packed);
 }
 

@@ -89,10 +89,10 @@ requires(
   const std::vector<Tensor> exits = build_while(
       flatten(loop_vars, site),
       [&](const std::vector<Tensor>& values) {
-        return Operand(call_with_loop_vars(cond, pack_as(loop_vars, values))).at(site);
+        return Operand(call_with_loop_vars(cond, pack_as(loop_vars, values, true))).at(site);
       },
       [&](const std::vector<Tensor>& values) {
-        like.emplace(call_with_loop_vars(body, pack_as(loop_vars, values)));
+        like.emplace(call_with_loop_vars(body, pack_as(loop_vars, values, true)));
         return flatten(*like, site);
       },
       options, site);

@@ -73,6 +73,9 @@ NOT_COMPARED = {
     "train::Coordinator::join": "it makes no nodes; coordinator_test.cc calls it so",
     "train::export_meta_graph": "it makes no nodes",
     "train::start_queue_runners": "the longer call says what a member says",
+    "foldl": "without an initializer it begins with the first slice",
+    "foldr": "without an initializer it begins with the last slice",
+    "scan": "without an initializer it begins with the first slice",
     "where": "of one argument it is another function",
     "where_v2": "of one argument it is another function",
 }
@@ -179,7 +182,8 @@ class OptionsFunction:
         """Returns the type with template parameters replaced by concrete types."""
         for name, concept in self.function.template.items():
             stands_for = re.search(r"same_as<(\w+)>|(Gradient)Like", concept)
-            by = "Tensor (*)(Tensor)" if name in ("F", "Cond", "Body") else "Tensor"
+            one, two = "Tensor (*)(Tensor)", "Tensor (*)(Tensor, Tensor)"
+            by = {"F": one, "Cond": one, "Body": one, "Step": two}.get(name, "Tensor")
             if "invocable" in concept:
                 by = "Tensor (*)()"
             if stands_for:
