@@ -165,9 +165,9 @@ Tensor GradientLoopState::add_forward_accumulator(const Tensor& value, bool dead
     graph_.add_control_input(forward_index_.node(), push.node());
   } else {
     if (from == nullptr || from->is_while()) {
-      throw TypeError(fmt::format("'{}' is not in a branch of the loop '{}'", value.name(),
-                                  forward_.name()),
-                      {.site = site_, .node = value.op().name(), .op = value.op().type()});
+      throw TypeError(
+          fmt::format("'{}' is not in a branch of the loop '{}'", value.name(), forward_.name()),
+          {.site = site_, .node = value.op().name(), .op = value.op().type()});
     }
     if (dead_branch) {
       const ContextScope there(graph_, from->outer());
@@ -312,9 +312,10 @@ GradientLoopState* LoopGradients::state_of_context(const WhileContext* loop) con
 GradientLoopState* LoopGradients::add_loop(const Node& exit) {
   WhileContext* const forward = while_context_of(exit);
   if (forward == nullptr) {
-    throw ValueError("Failed to call gradients on a while loop without properly serializing graph "
-                     "via MetaGraphDef",
-                     {.site = site_, .node = exit.name, .op = exit.op->name});
+    throw ValueError(
+        "Failed to call gradients on a while loop without properly serializing graph "
+        "via MetaGraphDef",
+        {.site = site_, .node = exit.name, .op = exit.op->name});
   }
   if (state_of_context(forward) != nullptr) return nullptr;
   ControlFlowContext* const around = forward->outer();

@@ -60,8 +60,8 @@ class GradientLoopState {
   std::map<Key, Tensor> history_;
 };
 
-/// The loops of the gradients that one call of `gradients` builds. While it exists, the gradients of
-/// control flow ops in the graph use it. (control_flow_state._ControlFlowState)
+/// The loops of the gradients that one call of `gradients` builds. While it exists, the gradients
+/// of control flow ops in the graph use it. (control_flow_state._ControlFlowState)
 class LoopGradients {
  public:
   LoopGradients(Graph& graph, Site site);

@@ -132,12 +132,13 @@ class Sweep {
     return std::make_unique<ColocationScope>(*node.graph, &node, true);
   }
 
-  // --- branches and loops: a node is taken when all that read it have been ------------------------
+  // --- branches and loops: a node is taken when all that read it have been
+  // ------------------------
 
   using PendingCounts = std::unordered_map<const Node*, int>;
 
-  /// Goes through the nodes as TensorFlow does (gradients_util._GradientsHelper): the nodes of a loop
-  /// are reached from its Exits, all of which enter the loop of the gradients first.
+  /// Goes through the nodes as TensorFlow does (gradients_util._GradientsHelper): the nodes of a
+  /// loop are reached from its Exits, all of which enter the loop of the gradients first.
   void sweep_flow() {
     Graph& graph = *between_.nodes_in_reverse().front()->graph;
     loops_ = std::make_unique<LoopGradients>(graph, site_);
@@ -408,9 +409,10 @@ NodesBetween::NodesBetween(const std::vector<Tensor>& ys, const std::vector<Tens
   std::sort(ancestors.begin(), ancestors.end(), by_id);  // inputs before consumers
   for (const Tensor& x : xs) reached.insert(&x.node());
   const auto reach = [&](const Node* node) {
-    const bool now = std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Tensor& input) {
-      return is_differentiable(input.dtype()) && reached.contains(&input.node());
-    });
+    const bool now =
+        std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Tensor& input) {
+          return is_differentiable(input.dtype()) && reached.contains(&input.node());
+        });
     return now && reached.insert(node).second;
   };
   const bool loops = std::any_of(ancestors.begin(), ancestors.end(),

@@ -20,7 +20,8 @@ class NodesBetween {
   bool contains(const Node* node) const { return between_.contains(node); }
   /// Returns whether there are branches or loops among the nodes.
   bool has_flow() const { return has_flow_; }
-  /// With branches or loops: returns the nodes in the order of a search from the ys that takes near ones first.
+  /// With branches or loops: returns the nodes in the order of a search from the ys that takes near
+  /// ones first.
   const std::vector<Node*>& from_ys() const { return from_ys_; }
   /// Returns the nodes, consumers before their inputs.
   const std::vector<Node*>& nodes_in_reverse() const { return order_; }
@@ -46,8 +47,8 @@ struct FlowRecord {
 /// scope. Gradients that do not exist are absent in the result.
 ///
 /// The gradients of branches and loops are kept in `loops`, whose `finish` must be called after the
-/// name scope has ended. Fills in `record` if given; an op without a defined gradient then ends its path instead of
-/// throwing LookupError.
+/// name scope has ended. Fills in `record` if given; an op without a defined gradient then ends its
+/// path instead of throwing LookupError.
 std::vector<OptionalGradient> sweep(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
                                     const GradientsOptions& options, Site site,
                                     std::unique_ptr<LoopGradients>& loops,

@@ -118,7 +118,8 @@ WhileContext* ControlFlowContext::while_context() {
 }
 
 void ControlFlowContext::add_known(const Node& node) {
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) values_.insert({&node, static_cast<int>(i)});
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    values_.insert({&node, static_cast<int>(i)});
 }
 
 void ControlFlowContext::forget_nodes_from(int id) {
@@ -187,8 +188,9 @@ void CondContext::adopt(Node& node) {
   }
   remove_external_control(node);
   if (node.inputs.empty() &&
-      std::none_of(node.control_inputs.begin(), node.control_inputs.end(),
-                   [&](const Node* input) { return is_containing_context(input->context, this); })) {
+      std::none_of(node.control_inputs.begin(), node.control_inputs.end(), [&](const Node* input) {
+        return is_containing_context(input->context, this);
+      })) {
     node.control_inputs.push_back(&pivot_.node());
   }
   if (outer() != nullptr || !is_loop_exit(node)) node.fetchable = false;

@@ -175,8 +175,8 @@ ControlFlowContext* output_context(const Node& node);
 WhileContext* while_context_of(const Node& node);
 /// Returns whether `outer` is `context` or contains it; nullptr is the root, which contains all.
 bool is_containing_context(const ControlFlowContext* context, const ControlFlowContext* outer);
-/// Returns the context that a new node belongs to while `open` is open: `open` itself, unless a loop
-/// of gradients asks for the shape of a value of the forward loop, which is taken there.
+/// Returns the context that a new node belongs to while `open` is open: `open` itself, unless a
+/// loop of gradients asks for the shape of a value of the forward loop, which is taken there.
 ControlFlowContext* context_for(const Node& node, ControlFlowContext* open);
 /// Throws ValueError if a node reads a tensor of a loop that it is not in.
 void check_input_context(const Node& node, const Node& input);

@@ -34,7 +34,8 @@ enum class NodeRole {
 
 /// One record on the tape. It holds no computed value, kernel or address, and does not change after
 /// its creation, except that `Tensor::set_shape` refines the shapes of its outputs, and that a node
-/// of a loop may get a back edge or another control input while the loop or its gradients are built.
+/// of a loop may get a back edge or another control input while the loop or its gradients are
+/// built.
 struct Node {
   Graph* graph = nullptr;
   /// Place on the tape; those of inputs and control inputs are smaller, except in a loop: a Merge

@@ -121,8 +121,8 @@ struct OpDef {
   CostRule cost{};          ///< optional; default: no flops, bytes of inputs and outputs
   /// Output 0 is input 0 with another shape: the planner gives both the same memory.
   bool view = false;
-  bool plan_only = false;  ///< only in plans, never on a tape
-  bool on_host = false;    ///< runs on the host, which reads its result
+  bool plan_only = false;                 ///< only in plans, never on a tape
+  bool on_host = false;                   ///< runs on the host, which reads its result
   ElementwiseRule elementwise = nullptr;  ///< set if the op may be a step of a chain
   /// The binary op whose left fold over the inputs gives the same result: AddV2 for AddN.
   std::string fold_op{};

@@ -9,9 +9,10 @@ namespace towerflow {
 
 /// A loop of the tape as one node of a plan, whose inputs are the values at its start.
 ///
-/// The first `states` inputs are the initial values of the loop variables, the next ones invariants;
-/// these are the feeds of both graphs, in this order. The other inputs are variables that the loop
-/// writes or refers to; the graphs have nodes of their own for them. Outputs are `exits`.
+/// The first `states` inputs are the initial values of the loop variables, the next ones
+/// invariants; these are the feeds of both graphs, in this order. The other inputs are variables
+/// that the loop writes or refers to; the graphs have nodes of their own for them. Outputs are
+/// `exits`.
 struct PlanLoop {
   OpDef op;  ///< the op of the node: its effect, the variables it writes, its shape rule
   std::string name;

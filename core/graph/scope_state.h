@@ -58,7 +58,7 @@ struct ScopeState {
   std::map<std::string, std::string> gradient_overrides;  ///< op type -> name of its gradient
   /// Name of the open variable scope, owned by the graph; nullptr at the root.
   const std::string* variable_scope = nullptr;
-  NodeRole role = NodeRole::program;  ///< of new nodes
+  NodeRole role = NodeRole::program;      ///< of new nodes
   ControlFlowContext* context = nullptr;  ///< the open branch or loop
 
   /// Returns data that a higher layer keeps per thread and graph (variable scopes), created on

@@ -24,7 +24,8 @@ void GraphSnapshot::restore() {
   {
     const std::lock_guard lock(*graph_.mutex_);
     graph_.contexts_.resize(contexts_);
-    for (const auto& context : graph_.contexts_) context->forget_nodes_from(static_cast<int>(size_));
+    for (const auto& context : graph_.contexts_)
+      context->forget_nodes_from(static_cast<int>(size_));
     while (graph_.nodes_.size() > size_) graph_.nodes_.pop_back();
     graph_.names_ = std::move(names_);
   }

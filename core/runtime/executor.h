@@ -18,7 +18,7 @@ struct Execution {
   ArenaPool* arenas = nullptr;          ///< for loops
   SubplanCompiler* compiler = nullptr;  ///< for loops
   Workers* workers = nullptr;           ///< for loops; set by `execute`
-  bool trace = false;  ///< whether times are stored in the frame
+  bool trace = false;                   ///< whether times are stored in the frame
   /// Optional; called before each instruction with the indices of its queue and of itself. An
   /// exception from it counts as an error of that instruction.
   std::function<void(std::size_t queue, std::size_t instruction)> before{};

@@ -74,7 +74,8 @@ class LoopRun {
   /// Finds the plans for the shapes of the feeds, which may have changed.
   void adopt_shapes() {
     const auto fits = [&](const Array& feed, const Shape& shape) { return feed.shape() == shape; };
-    if (plans_ != nullptr && std::equal(feeds_.begin(), feeds_.end(), plans_->feeds.begin(), fits)) {
+    if (plans_ != nullptr &&
+        std::equal(feeds_.begin(), feeds_.end(), plans_->feeds.begin(), fits)) {
       return;
     }
     condition_.reset();

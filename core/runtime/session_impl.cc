@@ -24,8 +24,9 @@ std::pair<const Node*, int> key_of(const Fetch& fetch) {
 
 [[noreturn]] void throw_not_fetchable(const Operation& operation) {
   throw ValueError(
-      fmt::format("Operation '{}' has been marked as not fetchable: it is part of a branch or a loop",
-                  operation.name()),
+      fmt::format(
+          "Operation '{}' has been marked as not fetchable: it is part of a branch or a loop",
+          operation.name()),
       {.site = operation.site(), .hint = "fetch the result of the tf::cond or tf::while_loop"});
 }
 
@@ -248,8 +249,9 @@ void SessionImpl::check(std::span<const Fetch> fetches, const Feeds& feeds) cons
     }
     if (!tensor.node().feedable) {
       throw ValueError(fmt::format("Tensor {} may not be fed.", tensor.name()),
-                       {.site = tensor.op().site(), .hint = "it has another value in each iteration "
-                                                            "of a loop"});
+                       {.site = tensor.op().site(),
+                        .hint = "it has another value in each iteration "
+                                "of a loop"});
     }
     if (!seen.insert({&tensor.node(), tensor.index()}).second) {
       throw ValueError(fmt::format("Tensor {} is fed twice", tensor.name()));

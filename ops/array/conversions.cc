@@ -1,6 +1,5 @@
 #include "ops/array/conversions.h"
 
-
 namespace towerflow {
 namespace {
 

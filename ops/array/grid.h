@@ -23,8 +23,8 @@ struct EyeOptions {
 /// errors   ValueError: a negative size; TypeError: a size that is not an integer
 /// source   tf.eye
 Tensor eye(const ScalarOperand& num_rows, EyeOptions options = {}, Site site = Site::current());
-Tensor eye(const ScalarOperand& num_rows, const ScalarOperand& num_columns,
-           EyeOptions options = {}, Site site = Site::current());
+Tensor eye(const ScalarOperand& num_rows, const ScalarOperand& num_columns, EyeOptions options = {},
+           Site site = Site::current());
 
 struct MeshgridOptions {
   std::string indexing = "xy";  ///< "ij": the first vector varies along the first dimension

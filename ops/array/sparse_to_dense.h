@@ -19,7 +19,8 @@ struct SparseToDenseOptions {
 ///          or one for all, default_value [] -> output_shape
 /// dtypes   sparse_indices and output_shape int32, int64, the same; values all
 /// grads    sparse_values, default_value
-/// errors   TypeError: dtypes that differ; at run time InvalidArgumentError: shapes other than these,
+/// errors   TypeError: dtypes that differ; at run time InvalidArgumentError: shapes other than
+/// these,
 ///          an index outside the shape, or one that is repeated or out of order if indices are
 ///          validated
 /// source   tf.sparse_to_dense

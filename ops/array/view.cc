@@ -233,7 +233,7 @@ std::unique_ptr<PreparedKernel> reshape_kernel(const KernelRequest& request) {
 }
 
 constexpr const char* kCopiedViewOps[] = {"Identity", "StopGradient", "ExpandDims", "Squeeze",
-                                           "_Pred"};
+                                          "_Pred"};
 
 /// Sets the only unknown size of a reshaped tensor, which follows from the number of elements.
 Tensor with_inferred_size(Tensor made, Site site) {

@@ -28,14 +28,15 @@ std::unique_ptr<PreparedKernel> any_of_kernel(const KernelRequest& request) {
 }  // namespace
 
 static void register_any_of_ops(OpRegistry& registry) {
-  registry.add({.name = "_AnyOf",
-                .inputs = {"conditions: N * bool"},
-                .outputs = {"output: bool"},
-                .attrs = attributes<AnyOfAttrs>(),
-                .shape = [](InferenceContext& context) { context.add_output(DType::bool_, Shape()); },
-                .gradient = NoGradient{"it exists in plans only"},
-                .plan_only = true,
-                .on_host = true});
+  registry.add(
+      {.name = "_AnyOf",
+       .inputs = {"conditions: N * bool"},
+       .outputs = {"output: bool"},
+       .attrs = attributes<AnyOfAttrs>(),
+       .shape = [](InferenceContext& context) { context.add_output(DType::bool_, Shape()); },
+       .gradient = NoGradient{"it exists in plans only"},
+       .plan_only = true,
+       .on_host = true});
 }
 
 static void register_any_of_kernels(KernelTable& table) {

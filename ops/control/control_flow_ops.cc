@@ -12,8 +12,8 @@ namespace {
 
 void require_scalar_pred(const InferenceContext& context, std::size_t input) {
   if (context.dtype(input) != DType::bool_) {
-    context.fail_type(fmt::format("the condition must be a bool, not {}",
-                                  dtype_name(context.dtype(input))));
+    context.fail_type(
+        fmt::format("the condition must be a bool, not {}", dtype_name(context.dtype(input))));
   }
   const Shape& shape = context.shape(input);
   if (shape.has_rank() && shape.rank() != 0) {
@@ -75,17 +75,42 @@ static void register_control_flow_ops(OpRegistry& registry) {
     AttrsDef attrs{};
   };
   const Op ops[] = {
-      {"Switch", "RefSwitch", {"data: T", "pred: bool"}, {"output_false: T", "output_true: T"},
-       {"data: Ref(T)", "pred: bool"}, {"output_false: Ref(T)", "output_true: Ref(T)"},
+      {"Switch",
+       "RefSwitch",
+       {"data: T", "pred: bool"},
+       {"output_false: T", "output_true: T"},
+       {"data: Ref(T)", "pred: bool"},
+       {"output_false: Ref(T)", "output_true: Ref(T)"},
        switch_shape},
-      {"Merge", "RefMerge", {"inputs: N * T"}, {"output: T", "value_index: int32"},
-       {"inputs: N * Ref(T)"}, {"output: Ref(T)", "value_index: int32"}, merge_shape},
-      {"Enter", "RefEnter", {"data: T"}, {"output: T"}, {"data: Ref(T)"}, {"output: Ref(T)"},
-       enter_shape, attributes<EnterAttrs>()},
-      {"Exit", "RefExit", {"data: T"}, {"output: T"}, {"data: Ref(T)"}, {"output: Ref(T)"},
+      {"Merge",
+       "RefMerge",
+       {"inputs: N * T"},
+       {"output: T", "value_index: int32"},
+       {"inputs: N * Ref(T)"},
+       {"output: Ref(T)", "value_index: int32"},
+       merge_shape},
+      {"Enter",
+       "RefEnter",
+       {"data: T"},
+       {"output: T"},
+       {"data: Ref(T)"},
+       {"output: Ref(T)"},
+       enter_shape,
+       attributes<EnterAttrs>()},
+      {"Exit",
+       "RefExit",
+       {"data: T"},
+       {"output: T"},
+       {"data: Ref(T)"},
+       {"output: Ref(T)"},
        pass_shape},
-      {"NextIteration", "RefNextIteration", {"data: T"}, {"output: T"}, {"data: Ref(T)"},
-       {"output: Ref(T)"}, pass_shape},
+      {"NextIteration",
+       "RefNextIteration",
+       {"data: T"},
+       {"output: T"},
+       {"data: Ref(T)"},
+       {"output: Ref(T)"},
+       pass_shape},
   };
   const GradientRule gradient = control_flow_gradient;
   for (const Op& op : ops) {

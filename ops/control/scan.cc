@@ -11,7 +11,7 @@ namespace towerflow {
 namespace {
 
 /// Returns the dimensions of a slice.
-Shape slice_shape(const Tensor& elem) {
+Shape element_shape_of(const Tensor& elem) {
   if (!elem.shape().has_rank()) return Shape::unknown();
   const auto& dims = elem.shape().dims();
   return Shape(std::vector<Dim>(dims.begin() + 1, dims.end()));
@@ -37,8 +37,9 @@ std::vector<Tensor> build_scan(const std::vector<Operand>& elems, const FlatValu
   };
   std::vector<TensorArray> inputs, results;
   for (const Tensor& elem : tensors) {
-    inputs.push_back(TensorArray(
-        elem.dtype(), {.size = count.operand(site), .element_shape = slice_shape(elem)}, site));
+    inputs.push_back(
+        TensorArray(elem.dtype(),
+                    {.size = count.operand(site), .element_shape = element_shape_of(elem)}, site));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i] = inputs[i].unstack(Operand(tensors[i], site), {}, site);

@@ -21,7 +21,8 @@ struct StackAttrs {
 
 struct StackPushAttrs {
   bool swap_memory = false;
-  static constexpr auto fields = std::tuple{attr::field("swap_memory", &StackPushAttrs::swap_memory)};
+  static constexpr auto fields =
+      std::tuple{attr::field("swap_memory", &StackPushAttrs::swap_memory)};
 };
 
 struct StackPopAttrs {
@@ -75,27 +76,25 @@ TensorStack& stack_of(const LaunchArgs& args) {
 
 void require_handle(const InferenceContext& context) {
   if (context.dtype(0) != DType::resource) {
-    context.fail_type(fmt::format("the handle of a stack is a resource, not {}",
-                                  dtype_name(context.dtype(0))));
+    context.fail_type(
+        fmt::format("the handle of a stack is a resource, not {}", dtype_name(context.dtype(0))));
   }
 }
 
 std::unique_ptr<PreparedKernel> push_kernel(const KernelRequest& request) {
-  return function_kernel(
-      [desc = request.inputs[1]](const LaunchArgs& args) {
-        stack_of(args).push(desc, args.inputs[1]);
-        const Array like(desc.dtype, desc.shape, std::shared_ptr<void>(args.outputs[0], [](void*) {}));
-        TensorStack::copy_elements(args.outputs[0], args.inputs[1], like);
-      });
+  return function_kernel([desc = request.inputs[1]](const LaunchArgs& args) {
+    stack_of(args).push(desc, args.inputs[1]);
+    const Array like(desc.dtype, desc.shape, std::shared_ptr<void>(args.outputs[0], [](void*) {}));
+    TensorStack::copy_elements(args.outputs[0], args.inputs[1], like);
+  });
 }
 
 std::unique_ptr<PreparedKernel> pop_kernel(const KernelRequest& request) {
   return function_kernel([desc = request.outputs[0]](const LaunchArgs& args) {
     stack_of(args).pop([&](const Array& item) {
       if (item.dtype() != desc.dtype) {
-        throw errors::InvalidArgumentError(fmt::format("a pop of {} from a stack of {}",
-                                                       dtype_name(desc.dtype),
-                                                       dtype_name(item.dtype())));
+        throw errors::InvalidArgumentError(fmt::format(
+            "a pop of {} from a stack of {}", dtype_name(desc.dtype), dtype_name(item.dtype())));
       }
       TensorStack::copy_elements(args.output_memory(0, item.shape(), desc.shape), item.raw(), item);
     });
@@ -134,7 +133,8 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                 .shape =
                     [](InferenceContext& context) {
                       require_handle(context);
-                      context.add_output(context.attrs<StackPopAttrs>().elem_type, Shape::unknown());
+                      context.add_output(context.attrs<StackPopAttrs>().elem_type,
+                                         Shape::unknown());
                     },
                 .gradient = none,
                 .effect = Effect::stateful});

@@ -43,7 +43,7 @@ void add_array_elements(Array& sum, const void* more) {
 }
 
 /// Returns the shape of the rows of a tensor.
-Shape row_shape(const Shape& shape) {
+Shape array_row_shape(const Shape& shape) {
   return Shape(std::vector<Dim>(shape.dims().begin() + 1, shape.dims().end()));
 }
 
@@ -324,7 +324,7 @@ std::unique_ptr<PreparedKernel> gather_kernel(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<PreparedKernel> scatter_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> array_scatter_kernel(const KernelRequest& request) {
   return locked_kernel([indices = request.inputs[1].shape, desc = request.inputs[2]](
                            ElementArray& array, const LaunchArgs& args) {
     array.check_dtype(desc.dtype);
@@ -336,7 +336,7 @@ std::unique_ptr<PreparedKernel> scatter_kernel(const KernelRequest& request) {
                          indices.elements(), desc.shape.size(0)));
     }
     const Array whole = array_copy(desc, args.inputs[2]);
-    const Shape row = row_shape(desc.shape);
+    const Shape row = array_row_shape(desc.shape);
     const std::int64_t elements = row.elements();
     for (std::int64_t i = 0; i < indices.elements(); ++i) {
       array.write(args.input<std::int32_t>(1)[i], part_of(whole, i * elements, row));
@@ -369,12 +369,12 @@ std::unique_ptr<PreparedKernel> concat_arrays_kernel(const KernelRequest& reques
                             "you mean to call stack?",
                             i));
           }
-          if (i == 0) row = row_shape(shape);
-          if (row_shape(shape) != row) {
+          if (i == 0) row = array_row_shape(shape);
+          if (array_row_shape(shape) != row) {
             refuse(
                 fmt::format("TensorArray has inconsistent shapes. Index 0 has (excepting dimension "
                             "0) shape {} but index {} has shape {}",
-                            row.text(), i, row_shape(shape).text()));
+                            row.text(), i, array_row_shape(shape).text()));
           }
           length[i] = shape.size(0);
           rows += shape.size(0);
@@ -388,7 +388,7 @@ std::unique_ptr<PreparedKernel> concat_arrays_kernel(const KernelRequest& reques
       });
 }
 
-std::unique_ptr<PreparedKernel> split_kernel(const KernelRequest& request) {
+std::unique_ptr<PreparedKernel> array_split_kernel(const KernelRequest& request) {
   return locked_kernel([desc = request.inputs[1], lengths = request.inputs[2].shape](
                            ElementArray& array, const LaunchArgs& args) {
     array.check_dtype(desc.dtype);
@@ -419,7 +419,7 @@ std::unique_ptr<PreparedKernel> split_kernel(const KernelRequest& request) {
                       array.size(), count));
     }
     const Array whole = array_copy(desc, args.inputs[1]);
-    const Shape row = row_shape(desc.shape);
+    const Shape row = array_row_shape(desc.shape);
     for (std::int64_t i = 0, first = 0; i < count; ++i) {
       array.write(i, part_of(whole, first * row.elements(), with_rows(length[i], row)));
       first += length[i];
@@ -428,13 +428,13 @@ std::unique_ptr<PreparedKernel> split_kernel(const KernelRequest& request) {
   });
 }
 
-std::unique_ptr<PreparedKernel> size_kernel(const KernelRequest&) {
+std::unique_ptr<PreparedKernel> array_size_kernel(const KernelRequest&) {
   return locked_kernel([](ElementArray& array, const LaunchArgs& args) {
     args.output<std::int32_t>(0)[0] = static_cast<std::int32_t>(array.size());
   });
 }
 
-std::unique_ptr<PreparedKernel> close_kernel(const KernelRequest&) {
+std::unique_ptr<PreparedKernel> array_close_kernel(const KernelRequest&) {
   return locked_kernel([](ElementArray& array, const LaunchArgs&) { array.close(); });
 }
 
@@ -450,11 +450,11 @@ static void register_tensor_array_kernels(KernelTable& table) {
   add("TensorArrayWriteV3", write_kernel);
   add("TensorArrayReadV3", read_kernel);
   add("TensorArrayGatherV3", gather_kernel);
-  add("TensorArrayScatterV3", scatter_kernel);
+  add("TensorArrayScatterV3", array_scatter_kernel);
   add("TensorArrayConcatV3", concat_arrays_kernel);
-  add("TensorArraySplitV3", split_kernel);
-  add("TensorArraySizeV3", size_kernel);
-  add("TensorArrayCloseV3", close_kernel);
+  add("TensorArraySplitV3", array_split_kernel);
+  add("TensorArraySizeV3", array_size_kernel);
+  add("TensorArrayCloseV3", array_close_kernel);
 }
 
 OpFamily tensor_array_cpu_family() { return {.kernels = register_tensor_array_kernels}; }

@@ -25,7 +25,8 @@ class LoopBuilder {
     const ContextScope inside(graph_, &context_);
     enter(loop_vars, shapes);
     std::vector<Tensor> merged;
-    for (const Tensor& entered : context_.enters) merged.push_back(merge({entered, entered}, "", site_));
+    for (const Tensor& entered : context_.enters)
+      merged.push_back(merge({entered, entered}, "", site_));
     context_.pivot_for_pred = merged[0];
     const Tensor pred = convert_operand(graph_, cond(merged), "", std::nullopt);
     context_.pivot = loop_cond(pred, "LoopCond", site_);
@@ -102,11 +103,11 @@ class LoopBuilder {
     }
     for (std::size_t i = 0; i < merged.size(); ++i) {
       if (next[i].dtype() != merged[i].dtype()) {
-        throw TypeError(fmt::format("A loop variable of type {} is {} after an iteration: {} and {}",
-                                    dtype_name(merged[i].dtype()), dtype_name(next[i].dtype()),
-                                    merged[i].op().input(0).op().input(0).name(), next[i].name()),
-                        {.site = site_, .op = "while_loop",
-                         .hint = "tf::cast converts between dtypes"});
+        throw TypeError(
+            fmt::format("A loop variable of type {} is {} after an iteration: {} and {}",
+                        dtype_name(merged[i].dtype()), dtype_name(next[i].dtype()),
+                        merged[i].op().input(0).op().input(0).name(), next[i].name()),
+            {.site = site_, .op = "while_loop", .hint = "tf::cast converts between dtypes"});
       }
       add_back_edge(merged[i], next[i], site_);
     }

@@ -71,8 +71,8 @@ Gradients sub(const Operation& op, const Gradients& dys) {
 Gradients mul(const Operation& op, const Gradients& dys) {
   const RuleInputs p(op, dys);
   const Tensor dx = p.times(p.dy, p.y);
-  const bool same_shapes = p.x.shape().fully_known() && p.x.shape() == p.y.shape() &&
-                           p.x.shape() == p.dy.shape();
+  const bool same_shapes =
+      p.x.shape().fully_known() && p.x.shape() == p.y.shape() && p.x.shape() == p.dy.shape();
   // TensorFlow orders the factors by whether shapes and dtype allow its short form.
   const bool short_form =
       same_shapes && (p.dy.dtype() == DType::float32 || p.dy.dtype() == DType::int32);

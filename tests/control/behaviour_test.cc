@@ -127,7 +127,8 @@ TEST_CASE("why_none looks through branches and leaves the graph as it was") {
   Graph graph;
   const auto guard = graph.as_default();
   const Tensor p = scalar("p", bool_), x = scalar("x");
-  const Tensor y = cond(p, [&] { return x * 2.0; }, [&] { return stop_gradient(x); });
+  const Tensor y = cond(
+      p, [&] { return x * 2.0; }, [&] { return stop_gradient(x); });
   const auto [i, z] = while_loop([](Tensor k, Tensor) { return k < 3; },
                                  [&](Tensor k, Tensor u) {
                                    const Tensor more = k + 1;

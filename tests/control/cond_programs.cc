@@ -11,18 +11,21 @@ Variable weight(const char* name, const Shape& shape, double value) {
 void add_plain(Programs& programs) {
   programs["cond"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
-    const Tensor y = cond(p, [&] { return x * 2.0; }, [&] { return square(x); });
+    const Tensor y = cond(
+        p, [&] { return x * 2.0; }, [&] { return square(x); });
     return Program{joined({y}, grads(y, {x})), both(p, x)};
   };
   programs["cond_of_constants"] = [] {
     const Tensor p = scalar("p", bool_);
-    const Tensor y = cond(p, [] { return 1; }, [] { return 2; }, {.name = "choose"});
+    const Tensor y = cond(
+        p, [] { return 1; }, [] { return 2; }, {.name = "choose"});
     return Program{{y}, {{{{p, true}}}, {{{p, false}}}}};
   };
   programs["cond_of_outside_tensors"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
     const Tensor a = x + 1.0, b = x * 5.0;
-    const Tensor y = cond(p, [&] { return a; }, [&] { return b; });
+    const Tensor y = cond(
+        p, [&] { return a; }, [&] { return b; });
     return Program{joined({y}, grads(y, {x})), both(p, x)};
   };
   programs["cond_of_tuples"] = [] {
@@ -35,7 +38,11 @@ void add_plain(Programs& programs) {
   programs["cond_in_cond"] = [] {
     const Tensor p = scalar("p", bool_), q = scalar("q", bool_), x = scalar("x");
     const Tensor y = cond(
-        p, [&] { return cond(q, [&] { return x * x; }, [&] { return 3.0 * x; }); },
+        p,
+        [&] {
+          return cond(
+              q, [&] { return x * x; }, [&] { return 3.0 * x; });
+        },
         [&] { return exp(x); });
     std::vector<Program::Run> runs;
     for (const bool a : {true, false}) {
@@ -47,23 +54,33 @@ void add_plain(Programs& programs) {
     const Tensor p = scalar("p", bool_), x = scalar("x");
     const Tensor first = x * 2.0;
     const auto after = control_dependencies({first});
-    const Tensor y = cond(p, [] { return constant(1.0); }, [&] { return x + 1.0; });
+    const Tensor y = cond(
+        p, [] { return constant(1.0); }, [&] { return x + 1.0; });
     return Program{{y}, both(p, x)};
   };
   programs["cond_gradient_of_one_branch"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
-    const Tensor y = cond(p, [] { return constant(4.0); }, [&] { return x * x; });
+    const Tensor y = cond(
+        p, [] { return constant(4.0); }, [&] { return x * x; });
     return Program{joined({y}, grads(y, {x})), both(p, x)};
   };
   programs["cond_second_gradient"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
-    const Tensor y = cond(p, [&] { return x * x * x; }, [&] { return x * x; });
+    const Tensor y = cond(
+        p, [&] { return x * x * x; }, [&] { return x * x; });
     const Tensor first = grads(y, {x})[0];
     return Program{joined({first}, grads(first, {x})), both(p, x)};
   };
   programs["cond_of_unlike_shapes"] = [] {
     const Tensor p = scalar("p", bool_);
-    const Tensor y = cond(p, [] { return ones({2, 3}); }, [] { return zeros({4, 3}); });
+    const Tensor y = cond(
+        p,
+        [] {
+          return ones({2, 3});
+        },
+        [] {
+          return zeros({4, 3});
+        });
     return Program{{y, shape(y)}, {{{{p, true}}}, {{{p, false}}}}};
   };
 }
@@ -72,8 +89,8 @@ void add_variables(Programs& programs) {
   programs["cond_of_operations"] = [] {
     const Tensor p = scalar("p", bool_);
     const Variable v = weight("v", {}, 1);
-    const Tensor done =
-        cond(p, [&] { return assign_add(v, 2.0).op(); }, [] { return no_op(); });
+    const Tensor done = cond(
+        p, [&] { return assign_add(v, 2.0).op(); }, [] { return no_op(); });
     const Tensor now = [&] {
       const auto after = control_dependencies({done});
       return identity(v.read_value());
@@ -91,7 +108,8 @@ void add_variables(Programs& programs) {
     const Tensor p = scalar("p", bool_);
     const Tensor x = placeholder(float32, {.shape = {None, 2}, .name = "x"});
     const Variable w = weight("w", {2, 2}, 0.5);
-    const Tensor y = cond(p, [&] { return matmul(x, w); }, [&] { return tanh(x); });
+    const Tensor y = cond(
+        p, [&] { return matmul(x, w); }, [&] { return tanh(x); });
     const Tensor loss = reduce_sum(y);
     const Array value = to_array({{1.0, 2.0}, {3.0, -1.0}, {0.5, 0.25}});
     return Program{joined({loss, y}, grads(loss, {x, w})),
@@ -100,7 +118,8 @@ void add_variables(Programs& programs) {
   programs["cond_of_gathered_rows"] = [] {
     const Tensor p = scalar("p", bool_);
     const Variable w = weight("w", {4, 2}, 0.5);
-    const Tensor y = cond(p, [&] { return reduce_sum(w, 1); }, [&] { return reduce_prod(w, 1); });
+    const Tensor y = cond(
+        p, [&] { return reduce_sum(w, 1); }, [&] { return reduce_prod(w, 1); });
     return Program{joined({y}, grads(y, {w})), initialized({{{{p, true}}}, {{{p, false}}}})};
   };
 }

@@ -32,16 +32,15 @@ void add_plain(Programs& programs) {
     return Program{joined({i, z}, grads(z, {x})), {{{{x, 1.5F}}}}};
   };
   programs["loop_of_one"] = [] {
-    const Tensor n = while_loop([](Tensor k) { return k < 100; }, [](Tensor k) { return k * 3; },
-                                constant(1));
+    const Tensor n =
+        while_loop([](Tensor k) { return k < 100; }, [](Tensor k) { return k * 3; }, constant(1));
     return Program{{n}, {{}}};
   };
   programs["loop_with_limit"] = [] {
     const Tensor x = scalar("x");
     const Tensor z = while_loop([](Tensor u) { return u < 1000.0; },
                                 [](Tensor u) { return u * 2.0; }, x, {.maximum_iterations = 5});
-    return Program{joined({z}, grads(z, {x})),
-                   {{{{x, 1.0F}}}, {{{x, 300.0F}}}, {{{x, 2000.0F}}}}};
+    return Program{joined({z}, grads(z, {x})), {{{{x, 1.0F}}}, {{{x, 300.0F}}}, {{{x, 2000.0F}}}}};
   };
   programs["loop_that_does_not_run"] = [] {
     const Tensor x = scalar("x");
@@ -50,12 +49,11 @@ void add_plain(Programs& programs) {
   };
   programs["loop_that_grows"] = [] {
     const Tensor x = placeholder(float32, {.shape = {1, 2}, .name = "x"});
-    const Tensor z = counted(
-        3, x,
-        [](Tensor, Tensor u) {
-          return concat({u, u + 1.0}, 0);
-        },
-        {.shape_invariants = std::vector<Shape>{{}, {None, 2}}});
+    const Tensor z = counted(3, x,
+                             [](Tensor, Tensor u) {
+                               return concat({u, u + 1.0}, 0);
+                             },
+                             {.shape_invariants = std::vector<Shape>{{}, {None, 2}}});
     return Program{joined({z, shape(z)}, grads(z, {x})), {{{{x, to_array({{1.0, 2.0}})}}}}};
   };
   programs["loop_waits"] = [] {
@@ -91,7 +89,8 @@ void add_nested(Programs& programs) {
     const Tensor x = scalar("x");
     const Tensor z = counted(5, x, [&](Tensor i, Tensor u) {
       const Tensor is_even = equal(i % 2, 0);
-      return cond(is_even, [&] { return u * x; }, [&] { return u + x; });
+      return cond(
+          is_even, [&] { return u * x; }, [&] { return u + x; });
     });
     return Program{joined({z}, grads(z, {x})), {{{{x, 1.25F}}}}};
   };
@@ -99,7 +98,8 @@ void add_nested(Programs& programs) {
     const Tensor x = placeholder(float32, {.shape = {None}, .name = "x"});
     const Tensor z = counted(4, x, [&](Tensor i, Tensor u) {
       const Tensor is_even = equal(i % 2, 0);
-      return cond(is_even, [&] { return u * x; }, [&] { return sin(u); });
+      return cond(
+          is_even, [&] { return u * x; }, [&] { return sin(u); });
     });
     return Program{joined({z}, grads(z, {x})), {{{{x, to_array({0.5, 1.0, -2.0})}}}}};
   };
@@ -177,14 +177,12 @@ void add_gradients(Programs& programs) {
   };
   programs["loop_that_forgets"] = [] {
     const Tensor x = scalar("x");
-    const Tensor z =
-        counted(3, x * 7.0, [&](Tensor i, Tensor) { return x * cast(i, float32); });
+    const Tensor z = counted(3, x * 7.0, [&](Tensor i, Tensor) { return x * cast(i, float32); });
     return Program{joined({z}, grads(z, {x})), {{{{x, 1.5F}}}}};
   };
   programs["loop_without_gradient"] = [] {
     const Tensor x = scalar("x");
-    const Tensor z =
-        counted(3, x, [&](Tensor, Tensor u) { return u * x; }, {.back_prop = false});
+    const Tensor z = counted(3, x, [&](Tensor, Tensor u) { return u * x; }, {.back_prop = false});
     const Tensor fetched = z + x;
     return Program{joined({fetched}, grads(z + x, {x})), {{{{x, 1.5F}}}}};
   };
@@ -207,17 +205,26 @@ void add_loop_programs(Programs& programs) {
 void add_error_programs(Programs& programs) {
   programs["error_dtypes"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
-    cond(p, [&] { return x; }, [] { return 1; });
+    cond(
+        p, [&] { return x; }, [] { return 1; });
     return Program{};
   };
   programs["error_pred"] = [] {
     const Tensor x = scalar("x");
-    cond(x, [&] { return x; }, [&] { return x; });
+    cond(
+        x, [&] { return x; }, [&] { return x; });
     return Program{};
   };
   programs["error_counts"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
-    cond(p, [&] { return std::vector{x, x}; }, [&] { return std::vector{x, x, x}; });
+    cond(
+        p,
+        [&] {
+          return std::vector{x, x};
+        },
+        [&] {
+          return std::vector{x, x, x};
+        });
     return Program{};
   };
   programs["error_shape_varies"] = [] {
@@ -251,12 +258,14 @@ void add_error_programs(Programs& programs) {
   programs["error_fetch_in_branch"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
     Tensor kept;
-    cond(p, [&] { return kept = x * 2.0; }, [&] { return x; });
+    cond(
+        p, [&] { return kept = x * 2.0; }, [&] { return x; });
     return Program{{kept}, both(p, x)};
   };
   programs["error_dead_fetch"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
-    const Tensor y = cond(p, [&] { return tanh(x); }, [&] { return x; });
+    const Tensor y = cond(
+        p, [&] { return tanh(x); }, [&] { return x; });
     const Tensor slope = grads(y, {x})[0];
     for (const Operation& op : slope.graph().get_operations()) {
       if (op.type() == "TanhGrad") return Program{{op.output(0)}, both(p, x)};

@@ -267,8 +267,8 @@ TEST_CASE("programs with control flow give the same results after a GraphDef") {
   for (const auto& entry : read_golden()) {
     if (entry.first.starts_with("error_")) continue;
     CAPTURE(entry.first);
-    CHECK(difference(imported_outcome(all_programs().at(entry.first)),
-                     results_of(entry.second)) == "");
+    CHECK(difference(imported_outcome(all_programs().at(entry.first)), results_of(entry.second)) ==
+          "");
   }
 }
 
