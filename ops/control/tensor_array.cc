@@ -62,7 +62,7 @@ Array constant_lengths(const Tensor& lengths) {
 }
 
 /// Returns the value of a number or a constant tensor, an empty Array for another tensor.
-Array known_size(const Operand& number) {
+Array known_array_size(const Operand& number) {
   if (number.tensor() != nullptr) return constant_value(*number.tensor());
   if (number.array() != nullptr) return *number.array();
   return number.nested() != nullptr ? to_array(*number.nested()) : Array();
@@ -215,7 +215,7 @@ Tensor TensorArray::stack(NameOption options, Site site) const {
   const Tensor indices = range(Operand(0, site), Operand(count, site), Operand(1, site), {}, site);
   Tensor value = gather(indices, options, site);
   if (element_shape().has_rank() && !dynamic_size_ && size_) {
-    const Array known = known_size(*size_);
+    const Array known = known_array_size(*size_);
     Dim rows = None;
     if (!known.empty()) rows = Dim(cast_elements(known, DType::int64).item<std::int64_t>());
     value.set_shape(Shape{rows}.concatenated(element_shape()), site);
