@@ -22,6 +22,7 @@ template <class F>
 using CasePairsFor = CasePairs<std::type_identity_t<std::decay_t<std::invoke_result_t<F&>>>>;
 
 struct CaseOptions {
+  ByName by_name = ByName();
   bool exclusive = false;  ///< whether it is an error if more than one condition is true
   std::string name{};
 };
@@ -65,10 +66,11 @@ auto case_(const CasePairsFor<Default>& pairs, Default default_fn, CaseOptions o
   return cond_chain<R>(pairs, 0, default_fn, site);
 }
 
-/// Without a default: `case_<tf::Tensor>({{p, f}, {q, g}})`. It is an InvalidArgumentError at run
-/// time if no condition is true.
+/// Like `case_`, without a default: `case_without_default<tf::Tensor>({{p, f}, {q, g}})`. It is an
+/// InvalidArgumentError at run time if no condition is true.
 template <class R>
-auto case_(CasePairs<R> pairs, CaseOptions options = {}, Site site = Site::current()) {
+auto case_without_default(CasePairs<R> pairs, CaseOptions options = {},
+                          Site site = Site::current()) {
   if (pairs.empty()) throw ValueError("case_ needs at least one condition", {.site = site});
   Graph& graph = pairs[0].first.graph();
   const NameScope scope(graph, options.name.empty() ? "case" : options.name, site);

@@ -155,7 +155,7 @@ Tensor accumulate_n(const OperandList& inputs, AccumulateNOptions options, Site 
   if (inputs.size() == 0) throw fail();
   Graph& graph = graph_of(inputs);
   std::vector<Tensor> tensors;
-  Shape shape = options.shape;
+  Shape shape = Shape::unknown();
   for (const Operand& item : inputs.items()) {
     if (item.slices() != nullptr) throw fail();
     tensors.push_back(convert_operand(graph, item, "", std::nullopt));

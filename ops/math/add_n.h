@@ -22,7 +22,6 @@ Tensor add_n(const OperandList& inputs, AddNOptions options = {}, Site site = Si
 
 struct AccumulateNOptions {
   ByName by_name = ByName();
-  Shape shape = Shape::unknown();       ///< to which the shape of each input must fit
   std::optional<DType> tensor_dtype{};  ///< that the inputs must have
   std::string name{};
 };

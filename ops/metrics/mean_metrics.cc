@@ -51,8 +51,8 @@ MetricOptions named(MetricOptions options, const std::optional<Tensor>& weights,
 
 /// Removes the collections, for a metric whose result is changed once more.
 MetricOptions without_collections(MetricOptions options) {
-  options.metrics_collections.clear();
-  options.updates_collections.clear();
+  options.metrics_collections.reset();
+  options.updates_collections.reset();
   return options;
 }
 

@@ -83,8 +83,10 @@ AlignedInputs align_inputs(const Operand& labels, const Operand& predictions,
   return aligned;
 }
 
-void add_to_metric_collections(const Tensor& tensor, const std::vector<std::string>& collections) {
-  for (const std::string& key : collections) {
+void add_to_metric_collections(const Tensor& tensor,
+                               const std::optional<std::vector<std::string>>& collections) {
+  if (!collections) return;
+  for (const std::string& key : *collections) {
     tensor.graph().collections().add(key, CollectionItem::of(tensor));
   }
 }

@@ -37,6 +37,7 @@ AlignedInputs align_inputs(const Operand& labels, const Operand& predictions,
 
 void check_compatible(const Tensor& a, const Tensor& b, Site site);
 
-void add_to_metric_collections(const Tensor& tensor, const std::vector<std::string>& collections);
+void add_to_metric_collections(const Tensor& tensor,
+                               const std::optional<std::vector<std::string>>& collections);
 
 }  // namespace towerflow::metrics

@@ -22,17 +22,17 @@ struct Metric {
 struct MetricOptions {
   /// A scalar, or of the rank of the values with each size 1 or theirs; 0 leaves a value out.
   std::optional<Operand> weights{};
-  std::vector<std::string> metrics_collections{};  ///< to which `value` is added
-  std::vector<std::string> updates_collections{};  ///< to which `update_op` is added
-  std::string name{};                              ///< of the scope; the metric's own if empty
+  std::optional<std::vector<std::string>> metrics_collections{};  ///< to which `value` is added
+  std::optional<std::vector<std::string>> updates_collections{};  ///< to which `update_op` is added
+  std::string name{};  ///< of the scope; the metric's own if empty
 };
 
 /// How the area below a curve is summed up. (the summation_method of tf.metrics.auc)
 struct AucOptions {
   std::optional<Operand> weights{};
   int num_thresholds = 200;
-  std::vector<std::string> metrics_collections{};
-  std::vector<std::string> updates_collections{};
+  std::optional<std::vector<std::string>> metrics_collections{};
+  std::optional<std::vector<std::string>> updates_collections{};
   std::string curve = "ROC";  ///< or "PR": precision over recall
   std::string name{};
   /// "trapezoidal"; "careful_interpolation", which is right for "PR"; "minoring" or "majoring" for

@@ -146,8 +146,8 @@ void add_cases(Programs& programs) {
   programs["case_without_default"] = [] {
     const Tensor i = scalar("i", int32), x = scalar("x");
     const Tensor is_zero = equal(i, 0), is_one = equal(i, 1);
-    const Tensor y =
-        case_<Tensor>({{is_zero, [&] { return x; }}, {is_one, [&] { return 2.0 * x; }}});
+    const Tensor y = case_without_default<Tensor>(
+        {{is_zero, [&] { return x; }}, {is_one, [&] { return 2.0 * x; }}});
     std::vector<Program::Run> runs;
     for (const int k : {0, 1, 2}) runs.push_back({{{i, k}, {x, 1.0F}}});
     return Program{{y}, runs};

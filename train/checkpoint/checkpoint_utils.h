@@ -58,6 +58,7 @@ class AssignmentMap {
 };
 
 struct WaitForCheckpointOptions {
+  ByName by_name = ByName();
   double seconds_to_sleep = 1;      ///< between two looks
   std::optional<double> timeout{};  ///< in seconds; waits forever if absent
 };
@@ -102,5 +103,9 @@ void init_from_checkpoint(const Text& ckpt_dir_or_file, const AssignmentMap& ass
 std::optional<std::string> wait_for_new_checkpoint(
     const Text& checkpoint_dir, const std::optional<std::string>& last_checkpoint = std::nullopt,
     WaitForCheckpointOptions options = {});
+inline std::optional<std::string> wait_for_new_checkpoint(const Text& checkpoint_dir,
+                                                          WaitForCheckpointOptions options) {
+  return wait_for_new_checkpoint(checkpoint_dir, std::nullopt, options);
+}
 
 }  // namespace towerflow::train

@@ -157,5 +157,6 @@ TEST_CASE("a gradient that is a thousandth off is seen, whatever op it is of") {
     }
   }
   all.erase("Sign");  // its gradient is zero, also when enlarged
+  std::erase_if(all, is_control_flow);
   for (const std::string& name : all) CHECK_MESSAGE(seen.contains(name), name);
 }

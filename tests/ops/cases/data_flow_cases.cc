@@ -222,6 +222,14 @@ void add_message_cases(std::vector<OpCase>& cases) {
        .python = "tf.summary.merge("
                  "[tf.summary.scalar('s', x), tf.summary.histogram('h', y)])",
        .gradients = CaseGradients::none});
+  cases.push_back({.name = "TensorSummaryV2",
+                   .call =
+                       [](In) {
+                         return summary::text("s", constant({"a", "bc"}));
+                       },
+                   .python = "tf.summary.text('s', tf.constant(['a', 'bc']))",
+                   .dtypes = {DType::float32},
+                   .gradients = CaseGradients::none});
 }
 
 }  // namespace

@@ -76,11 +76,11 @@ void add_partitions(Cases& c) {
   c["segment_prod bool"] = [](In t) { segment_prod(t.p, t.j); };
   c["tensor_scatter_nd_update"] = [](In t) { tensor_scatter_nd_update(t.x, {{0, 1}}, {2.0}); };
   c["tensor_scatter_nd_add"] = [](In t) {
-    tensor_scatter_nd_add(t.x, Operand({Nested({0})}), {t.b}, {.name = "k"});
+    tensor_scatter_nd_add(t.x, Operand({Nested(std::vector<Nested>{0})}), {t.b}, {.name = "k"});
   };
   c["tensor_scatter_nd_sub"] = [](In t) { tensor_scatter_nd_sub(t.u, expand_dims(t.j, 1), t.y); };
   c["tensor_scatter_nd_sub shape"] = [](In t) {
-    tensor_scatter_nd_sub(t.x, Operand({Nested({0})}), t.b);
+    tensor_scatter_nd_sub(t.x, Operand({Nested(std::vector<Nested>{0})}), t.b);
   };
   c["tensor_scatter_nd_update long"] = [](In t) { tensor_scatter_nd_update(t.b, {{0, 1}}, {1.0}); };
 }
@@ -164,12 +164,13 @@ void add_scatters(Cases& c) {
   c["scatter_update bool"] = [](In t) { scatter_update(variable_of_dtype(bool_), t.j, t.p); };
   c["scatter_update dtype"] = [](In t) { scatter_update(variable_of_dtype(), t.j, t.i); };
   c["scatter_nd_update"] = [](In t) {
-    scatter_nd_update(variable_of_dtype(), {Nested({0}), Nested({1})}, t.x);
+    scatter_nd_update(variable_of_dtype(),
+                      {Nested(std::vector<Nested>{0}), Nested(std::vector<Nested>{1})}, t.x);
   };
   c["scatter_nd_add"] = [](In) { scatter_nd_add(variable_of_dtype(), {{0, 1}}, {2.0}); };
   c["scatter_nd_sub"] = [](In t) { scatter_nd_sub(variable_of_dtype(), t.i, t.q); };
   c["scatter_nd_sub shape"] = [](In t) {
-    scatter_nd_sub(variable_of_dtype(), Operand({Nested({0})}), t.x);
+    scatter_nd_sub(variable_of_dtype(), Operand({Nested(std::vector<Nested>{0})}), t.x);
   };
   c["method scatter_update"] = [](In t) {
     variable_of_dtype().scatter_update(IndexedSlices{t.x, t.j, None});

@@ -137,9 +137,7 @@ void add_running(Cases& c) {
   c["cumprod bool"] = [](In t) { cumprod(t.p); };
   c["accumulate_n"] = [](In t) { accumulate_n({t.x, t.y}); };
   c["accumulate_n one"] = [](In t) { accumulate_n({t.x}, {.name = "k"}); };
-  c["accumulate_n shape"] = [](In t) {
-    accumulate_n({t.x, t.u}, {.shape = {2, 3}, .tensor_dtype = float32});
-  };
+  c["accumulate_n dtype"] = [](In t) { accumulate_n({t.x, t.u}, {.tensor_dtype = float32}); };
   c["accumulate_n wrong shape"] = [](In t) { accumulate_n({t.x, t.b}); };
   c["accumulate_n wrong dtype"] = [](In t) { accumulate_n({t.x, t.y}, {.tensor_dtype = int32}); };
   c["accumulate_n dtypes"] = [](In t) { accumulate_n({t.x, t.i}); };

@@ -86,7 +86,7 @@ CASES = {
     "cross sizes": lambda t: tf.cross(tf.zeros([2]), tf.zeros([2])),
     "accumulate_n": lambda t: tf.accumulate_n([t.x, t.y]),
     "accumulate_n one": lambda t: tf.accumulate_n([t.x], name="k"),
-    "accumulate_n shape": lambda t: tf.accumulate_n([t.x, t.u], shape=[2, 3], tensor_dtype=tf.float32),
+    "accumulate_n dtype": lambda t: tf.accumulate_n([t.x, t.u], tensor_dtype=tf.float32),
     "accumulate_n wrong shape": lambda t: tf.accumulate_n([t.x, t.b]),
     "accumulate_n wrong dtype": lambda t: tf.accumulate_n([t.x, t.y], tensor_dtype=tf.int32),
     "accumulate_n dtypes": lambda t: tf.accumulate_n([t.x, t.i]),
