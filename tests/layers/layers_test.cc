@@ -102,7 +102,8 @@ TEST_CASE("states are nested as the cells are") {
   CHECK(zeros_of_cell.same_structure(sizes));
   const Tensor a = ones({2, 4}), b = ones({2, 3});
   const State right{LSTMStateTuple{a, a}, b};
-  CHECK_FALSE(State{right}.same_structure(sizes));  // a tuple of one tuple
+  const State tuple_of_one(std::initializer_list<State>{right});
+  CHECK_FALSE(tuple_of_one.same_structure(sizes));
   CHECK(right.same_structure(sizes));
   CHECK(right[0].h() == a);
   const Tensor second = right[1];
