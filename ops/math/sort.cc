@@ -40,7 +40,10 @@ Tensor exchange_with_last(const Tensor& values, const Tensor& rank, int axis, Si
   const Tensor order = range(0, rank, 1, {}, site);
   const Tensor from = Operand(rank, site) - 1;
   const Tensor to = Operand(rank, site) - 1;
-  return tensor_scatter_nd_update(order, {{place}, {from}}, {to, place}, {}, site);
+  // Compilers differ in what a list of one element in braces is.
+  using Row = std::vector<Nested>;
+  const Nested places(Row{Nested(Row{place}), Nested(Row{from})});
+  return tensor_scatter_nd_update(order, Operand(places, site), {to, place}, {}, site);
 }
 
 Tensor sort_descending(const Tensor& values, int axis, bool places, Site site) {
