@@ -69,8 +69,7 @@ auto call_with_structure(F& fn, const Values& values) {
 /// shapes   elems [n, ..] -> [n, results..]
 /// dtypes   elems all; results as `options.dtype` says, else as elems
 /// grads    elems and the tensors that `fn` uses, unless `back_prop` is false
-/// errors   ValueError: a scalar, no elements, other first sizes, another number of results,
-/// results
+/// errors   ValueError: a scalar, no elements, other first sizes, another number of results, results
 ///          of several shapes; at run time InvalidArgumentError: a result of another dtype
 /// source   tf.map_fn
 template <class F, class Elems>
