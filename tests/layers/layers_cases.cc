@@ -382,6 +382,7 @@ LayerCases layers_cases() {
   add_pooling(cases);
   add_dropout_flatten(cases);
   add_batch_normalization(cases);
+  add_layer_training_cases(cases);
   return cases;
 }
 

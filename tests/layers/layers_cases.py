@@ -182,4 +182,41 @@ CASES = {
     "batch_normalization fused float64": lambda t: L.batch_normalization(
         tf.cast(t.im, tf.float64), training=True),
     "batch_normalization float64": lambda t: L.batch_normalization(t.d, training=True),
+    "dropout tensor": lambda t: L.dropout(t.h, 0.4, seed=3, training=t.b),
+    "dropout tensor false": lambda t: L.dropout(
+        t.h, 0.4, seed=3, training=tf.logical_not(t.b), name="drop"),
+    "dropout tensor constant": lambda t: L.dropout(t.h, 0.4, seed=3, training=tf.constant(True)),
+    "dropout tensor noise": lambda t: L.dropout(t.h, 0.4, [None, 1], 3, t.b),
+    "dropout tensor 0": lambda t: L.dropout(t.h, 0.0, training=t.b),
+    "dropout tensor dtype": lambda t: L.dropout(t.h, 0.4, training=t.x[0, 0]),
+    "dropout tensor twice": lambda t: [L.dropout(t.h, seed=1, training=t.b),
+                                       L.dropout(t.h, seed=2, training=t.b)],
+    "batch_normalization tensor": lambda t: L.batch_normalization(t.h, training=t.b),
+    "batch_normalization tensor false": lambda t: L.batch_normalization(
+        t.h, training=tf.logical_not(t.b), momentum=0.9),
+    "batch_normalization tensor constant": lambda t: [
+        L.batch_normalization(t.h, training=tf.constant(True)),
+        L.batch_normalization(t.h, training=tf.constant(False))],
+    "batch_normalization tensor default": lambda t: L.batch_normalization(
+        t.h, training=tf.placeholder_with_default(False, [])),
+    "batch_normalization tensor axis 1": lambda t: L.batch_normalization(t.s, 1, training=t.b),
+    "batch_normalization tensor axes": lambda t: L.batch_normalization(t.s, [1, 2], training=t.b),
+    "batch_normalization tensor options": lambda t: L.batch_normalization(
+        t.h, center=False, scale=False, training=t.b, name="bn"),
+    "batch_normalization tensor unknown batch": lambda t: L.batch_normalization(
+        t.u, training=t.b),
+    "batch_normalization tensor float64": lambda t: L.batch_normalization(t.d, training=t.b),
+    "batch_normalization tensor twice": lambda t: (lambda layer: [
+        layer(t.x, training=t.b), layer(t.y, training=True), layer(t.z)])(
+            L.BatchNormalization()),
+    "batch_normalization tensor fused": lambda t: L.batch_normalization(t.im, training=t.b),
+    "batch_normalization tensor fused false": lambda t: L.batch_normalization(
+        t.im, training=tf.logical_not(t.b), momentum=0.9, name="bn"),
+    "batch_normalization tensor fused constant": lambda t: L.batch_normalization(
+        t.im, training=tf.constant(True)),
+    "batch_normalization tensor fused options": lambda t: L.batch_normalization(
+        t.im, center=False, scale=False, training=t.b, momentum=0.9),
+    "batch_normalization tensor fused unknown batch": lambda t: L.batch_normalization(
+        t.v, training=t.b),
+    "batch_normalization tensor dtype": lambda t: L.batch_normalization(t.h, training=t.x[0, 0]),
 }
