@@ -16,8 +16,9 @@ Tensor one_tensor(const State& state, const std::string& cell, Site site);
 /// for one tensor, ValueError for another tuple.
 LSTMStateTuple lstm_pair(const State& state, const std::string& cell, Site site);
 
-/// Returns the shape [batch_size, columns] as a tensor.
-Tensor batch_shape(const ScalarOperand& batch_size, std::int64_t columns, Site site);
+/// Returns the shape [batch_size, row..] as a tensor.
+Tensor batch_shape(const ScalarOperand& batch_size, const Shape& row, Site site);
+Tensor batch_shape(const ScalarOperand& batch_size, const Tensor& row, Site site);
 
 /// Adds the nodes that TensorFlow adds to find the static shape [sizes.., columns]: a vector of the
 /// sizes if all are known, and one of the columns.

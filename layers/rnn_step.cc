@@ -16,19 +16,12 @@
 namespace towerflow::nn {
 namespace {
 
-/// Returns the old value for rows whose sequence has ended, else the new one.
-Tensor copy_one_through(const Tensor& ended, const Tensor& old, const Tensor& next, Site site) {
-  if (old.shape().has_rank() && old.shape().rank() == 0) return next;
-  const ColocationScope beside = colocate_with(next.op(), false, site);
-  return where(Operand(ended, site), Operand(old, site), Operand(next, site), {}, site);
-}
-
 /// Returns an output and the tensors of a state, from old and new ones.
 std::vector<Tensor> copy_some_through(const Tensor& ended, const std::vector<Tensor>& old,
                                       const std::vector<Tensor>& next, Site site) {
   std::vector<Tensor> chosen;
   for (std::size_t i = 0; i < old.size(); ++i) {
-    chosen.push_back(copy_one_through(ended, old[i], next[i], site));
+    chosen.push_back(copy_rows_through(ended, old[i], next[i], site));
   }
   return chosen;
 }
@@ -55,6 +48,12 @@ rnn_cell::CellResult packed_step(std::vector<Tensor> found, const std::vector<Te
 }
 
 }  // namespace
+
+Tensor copy_rows_through(const Tensor& ended, const Tensor& old, const Tensor& next, Site site) {
+  if (old.shape().has_rank() && old.shape().rank() == 0) return next;
+  const ColocationScope beside = colocate_with(next.op(), false, site);
+  return where(Operand(ended, site), Operand(old, site), Operand(next, site), {}, site);
+}
 
 void cache_rnn_weights(const VariableScopeGuard& scope) {
   const ControlFlowContext* const open = get_default_graph().scopes().context;
@@ -102,7 +101,7 @@ DType rnn_state_dtype(const std::optional<DType>& dtype, const rnn_cell::State& 
 
 Tensor zero_rnn_output(const ScalarOperand& batch_size, std::int64_t columns,
                        const std::optional<DType>& dtype, const rnn_cell::State& state, Site site) {
-  const Tensor shape = rnn_cell::batch_shape(batch_size, columns, site);
+  const Tensor shape = rnn_cell::batch_shape(batch_size, Shape{columns}, site);
   return zeros_of_shape(shape, {.dtype = rnn_state_dtype(dtype, state, site)}, site);
 }
 
@@ -140,13 +139,11 @@ rnn_cell::CellResult conditional_rnn_step(std::int32_t time, const RnnLengths& l
                      old, state, site);
 }
 
-void check_same_rnn_state(const rnn_cell::State& before, const rnn_cell::State& after,
-                          const char* op, Site site) {
-  if (before.same_structure(after)) return;
+void refuse_rnn_state(std::size_t before, std::size_t after, const char* op, Site site) {
   throw ValueError(
       fmt::format("The two structures don't have the same nested structure: a state of {} tensors "
                   "became one of {}",
-                  before.flatten().size(), after.flatten().size()),
+                  before, after),
       {.site = site,
        .op = op,
        .hint = "the initial state is nested as cell.state_size(); zero_state makes one"});

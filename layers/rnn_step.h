@@ -50,8 +50,19 @@ rnn_cell::CellResult conditional_rnn_step(std::int32_t time, const RnnLengths& l
                                           const Tensor& zero_output, const rnn_cell::State& state,
                                           const RnnCellCall& call_cell, Site site);
 
+/// Returns the old rows where `ended` is true, else the next ones. A scalar is always the next one.
+Tensor copy_rows_through(const Tensor& ended, const Tensor& old, const Tensor& next, Site site);
+
+/// Throws ValueError for the structures of two states that differ.
+[[noreturn]] void refuse_rnn_state(std::size_t before, std::size_t after, const char* op,
+                                   Site site);
+
 /// Throws ValueError unless a cell or a function returned a state nested as the one before it.
-void check_same_rnn_state(const rnn_cell::State& before, const rnn_cell::State& after,
-                          const char* op, Site site);
+template <class T>
+void check_same_rnn_state(const rnn_cell::Structure<T>& before, const rnn_cell::State& after,
+                          const char* op, Site site) {
+  if (before.same_structure(after)) return;
+  refuse_rnn_state(before.flatten().size(), after.flatten().size(), op, site);
+}
 
 }  // namespace towerflow::nn

@@ -186,9 +186,74 @@ void add_bidirectional(LayerCases& c) {
   };
 }
 
+struct RawCase {
+  Tensor lengths;
+  std::optional<Tensor> first_emit{};
+  std::function<std::optional<Tensor>(const Tensor&)> emit = [](const Tensor& output) {
+    return std::optional(output);
+  };
+  std::optional<Tensor> count{};
+};
+
+/// Reads the steps of an array; `count` is the first loop state.
+Out raw(In t, const RNNCell& cell, const RawCase& given) {
+  const Tensor turned = transpose(t.s, {1, 0, 2});
+  const TensorArray steps = TensorArray(float32, {.size = 5}).unstack(turned);
+  const auto loop_fn = [&](const Tensor& time, const std::optional<Tensor>& output,
+                           const std::optional<State>& state, const std::optional<Tensor>& seen) {
+    std::optional<State> next = state;
+    std::optional<Tensor> emitted = given.first_emit, after = given.count;
+    if (output) {
+      emitted = given.emit(*output);
+      if (given.count) {
+        const Tensor sum = reduce_sum(*output);
+        after = *seen + sum;
+      }
+    } else {
+      next = cell.zero_state(2, float32);
+    }
+    const Tensor finished = time >= given.lengths;
+    const Tensor all = reduce_all(finished);
+    const Tensor step = cond(
+        all,
+        [] {
+          return zeros({2, 3});
+        },
+        [&] { return steps.read(time); });
+    return nn::RawRnnStep<>{finished, step, *next, emitted, after};
+  };
+  const auto found = nn::raw_rnn(cell, loop_fn);
+  Out results = with_state({found.emit_ta.stack()}, found.state);
+  if (found.loop_state) results.push_back(*found.loop_state);
+  return total(results);
+}
+
+void add_raw_rnn(LayerCases& c) {
+  c["raw_rnn"] = [](In t) { return raw(t, GRUCell(4), {constant({3, 5})}); };
+  c["raw_rnn lstm"] = [](In t) { return raw(t, BasicLSTMCell(4), {cast(t.l, int32)}); };
+  c["raw_rnn emit"] = [](In t) {
+    const Tensor lengths = constant({1, 4});
+    const auto emit = [](const Tensor& output) -> std::optional<Tensor> {
+      return output[{tf::all, {None, 2}}];
+    };
+    return raw(t, GRUCell(4), {lengths, zeros({2}), emit});
+  };
+  c["raw_rnn loop state"] = [](In t) {
+    RawCase given{constant({5, 2})};
+    given.count = constant(0.5);
+    return raw(t, GRUCell(4), given);
+  };
+  c["raw_rnn no output"] = [](In t) {
+    RawCase given{constant({3, 5})};
+    given.emit = [](const Tensor&) { return std::optional<Tensor>(); };
+    return raw(t, GRUCell(4), given);
+  };
+}
+
 }  // namespace
 
 void add_dynamic_rnn_cases(LayerCases& c) {
+  add_raw_rnn(c);
   add_calls(c);
   add_calls_by_length(c);
   add_dynamic_rnn_errors(c);

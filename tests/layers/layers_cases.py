@@ -75,6 +75,20 @@ CASES = {
         scoped("a", lambda: [L.dense(t.x, 4), L.dense(t.x, 4)]),
         scoped("a", lambda: [L.dense(t.y, 4), L.dense(t.y, 4)], reuse=True)],
     "dense in name scope": lambda t: named("a", lambda: L.dense(t.x, 4)),
+    "dense orthogonal": lambda t: L.dense(
+        t.s, 2, kernel_initializer=tf.orthogonal_initializer(seed=4)),
+    "dense orthogonal wide": lambda t: L.dense(
+        t.x, 5, kernel_initializer=tf.orthogonal_initializer(gain=2.0, seed=4)),
+    "dense orthogonal float64": lambda t: L.dense(
+        t.d, 3, kernel_initializer=tf.initializers.orthogonal(seed=4)),
+    "dense orthogonal rank": lambda t: L.dense(
+        t.x, 5, bias_initializer=tf.orthogonal_initializer()),
+    "dense identity": lambda t: L.dense(
+        t.x, 4, kernel_initializer=tf.initializers.identity(gain=0.5)),
+    "dense identity rank": lambda t: L.dense(
+        t.x, 5, bias_initializer=tf.initializers.identity()),
+    "conv2d orthogonal": lambda t: L.conv2d(
+        t.im, 5, 2, kernel_initializer=tf.orthogonal_initializer(seed=4)),
     "dense scope initializer": lambda t: scoped(
         "a", lambda: L.dense(t.x, 4), initializer=tf.ones_initializer()),
     "dense scope regularizer": lambda t: scoped("a", lambda: L.dense(t.x, 4), regularizer=half_l2),

@@ -71,6 +71,24 @@ def with_cell(cell, body):
     return body(cell)
 
 
+def raw(t, cell, lengths, first_emit=None, emit=lambda output: output, count=None):
+    """Reads the steps of an array; `count` is the first loop state."""
+    steps = tf.TensorArray(tf.float32, size=5).unstack(tf.transpose(t.s, [1, 0, 2]))
+
+    def loop_fn(time, output, state, seen):
+        if output is None:
+            state, emitted, after = cell.zero_state(2, tf.float32), first_emit, count
+        else:
+            emitted = emit(output)
+            after = None if count is None else seen + tf.reduce_sum(output)
+        finished = time >= lengths
+        step = tf.cond(tf.reduce_all(finished), lambda: tf.zeros([2, 3]), lambda: steps.read(time))
+        return finished, step, state, emitted, after
+
+    array, state, seen = tf.nn.raw_rnn(cell, loop_fn)
+    return total([array.stack(), state] + ([] if count is None else [seen]))
+
+
 CASES = {
     "BasicRNNCell": lambda t: R.BasicRNNCell(4)(t.x, t.h),
     "BasicRNNCell options": lambda t: R.BasicRNNCell(4, tf.nn.relu, name="cell")(t.x, t.h),
@@ -230,4 +248,12 @@ CASES = {
     "bidirectional_dynamic_rnn time_major": lambda t: both_ways(t, time_major=True, scope="both"),
     "bidirectional_dynamic_rnn joined": lambda t: tf.concat(
         both_ways(t, sequence_length=[4, 2])[0], 2),
+    "raw_rnn": lambda t: raw(t, R.GRUCell(4), tf.constant([3, 5])),
+    "raw_rnn lstm": lambda t: raw(t, lstm(), tf.cast(t.l, tf.int32)),
+    "raw_rnn emit": lambda t: raw(t, R.GRUCell(4), tf.constant([1, 4]), tf.zeros([2]),
+                                  lambda output: output[:, :2]),
+    "raw_rnn loop state": lambda t: raw(t, R.GRUCell(4), tf.constant([5, 2]),
+                                        count=tf.constant(0.5)),
+    "raw_rnn no output": lambda t: raw(t, R.GRUCell(4), tf.constant([3, 5]),
+                                       emit=lambda output: None),
 }
