@@ -114,14 +114,20 @@ class DropoutBody final : public LayerBody {
 
  protected:
   Tensor call(const Tensor& inputs, Site site) override {
-    if (rate_ == 0.0 || !options_.training) return identity(Operand(inputs, site), {}, site);
+    const auto kept = [&] { return identity(Operand(inputs, site), {}, site); };
+    if (rate_ == 0.0) return kept();
+    return in_training(
+        options_.training, [&] { return dropped(inputs, site); }, kept, site);
+  }
+
+ private:
+  Tensor dropped(const Tensor& inputs, Site site) const {
     std::optional<Operand> sizes;
     if (options_.noise_shape) sizes = Operand(noise_sizes(inputs, site), site);
     return nn::dropout(Operand(inputs, site), ScalarOperand(1.0 - rate_, site),
                        {.noise_shape = sizes, .seed = options_.seed}, site);
   }
 
- private:
   Tensor noise_sizes(const Tensor& inputs, Site site) const {
     const Tensor all = towerflow::shape(Operand(inputs, site), {}, site);
     std::vector<Nested> sizes;

@@ -48,7 +48,7 @@ struct DropoutLayerOptions {
   /// is dropped.
   std::optional<std::vector<std::optional<int>>> noise_shape{};
   std::optional<std::int64_t> seed{};
-  Training training = false;
+  Training training = false;     ///< a bool, or a tensor by which each run decides
   std::string name{};            ///< default: "dropout"
   std::optional<Scope> scope{};  ///< of an object only: Python's `_scope`
 };
@@ -58,7 +58,7 @@ struct DropoutLayerOptions {
 ///
 /// shapes   inputs [..] -> as inputs     dtypes  floating
 /// grads    inputs: dy where they were kept, scaled alike
-/// errors   ValueError: a rate outside [0, 1); UnimplementedError: `training` is a tensor
+/// errors   ValueError: a rate outside [0, 1); TypeError: `training` is a tensor of another dtype
 /// source   tf.layers.dropout
 Tensor dropout(const Operand& inputs, double rate = 0.5, DropoutLayerOptions options = {},
                Site site = Site::current());

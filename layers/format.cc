@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/graph/error.h"
+#include "core/graph/graph.h"
 #include "layers/training.h"
 
 namespace towerflow::layers {
@@ -61,12 +62,10 @@ std::vector<int> window_sizes(const nn::Extents& given, int rank, const char* ar
 
 namespace towerflow::layers::types {
 
-void Training::refuse(const Tensor& training, Site site) {
-  throw errors::UnimplementedError(
-      fmt::format("`training` is the tensor '{}': a layer whose mode is chosen at run time needs "
-                  "tf.cond, which does not exist yet",
-                  training.name()),
-      {.site = site, .node = training.op().name(), .hint = "pass true or false"});
+std::optional<bool> Training::known_value(const Tensor& training) {
+  const Array known = constant_value(training);
+  if (known.empty() || known.dtype() != DType::bool_ || known.elements() != 1) return std::nullopt;
+  return known.data<bool>()[0];
 }
 
 }  // namespace towerflow::layers::types

@@ -36,7 +36,7 @@ class BatchNormBody final : public LayerBody {
                                      {.site = site, .op = name(), .hint = "set renorm to false"});
   }
 
-  Tensor apply_in_mode(const Operand& inputs, bool training, Site site) {
+  Tensor apply_in_mode(const Operand& inputs, const Training& training, Site site) {
     training_ = training;
     const Tensor result = apply(inputs, site);
     training_ = options_.training;
@@ -76,21 +76,33 @@ class BatchNormBody final : public LayerBody {
     };
     const Operand offset = options_.center ? Operand(beta, site) : Operand(constants(0.0), site);
     const Operand scale = options_.scale ? Operand(gamma, site) : Operand(constants(1.0), site);
-    const nn::FusedBatchNorm found =
-        nn::fused_batch_norm(Operand(inputs, site), scale, offset,
-                             {.mean = Operand(moving_mean, site),
-                              .variance = Operand(moving_variance, site),
-                              .epsilon = static_cast<float>(options_.epsilon),
-                              .data_format = axis_[0] == 1 ? "NCHW" : "NHWC",
-                              .is_training = training_},
-                             site);
-    if (training_) {
-      const Tensor momentum = convert_to_tensor(Operand(options_.momentum, site), {}, site);
-      const Operand kept(momentum, site);
-      add_update(update_average_by(moving_mean, found.running_mean, kept, site).op());
-      add_update(update_average_by(moving_variance, found.running_var, kept, site).op());
+    const auto normalize = [&](bool training) {
+      const nn::FusedBatchNorm found =
+          nn::fused_batch_norm(Operand(inputs, site), scale, offset,
+                               {.mean = Operand(moving_mean, site),
+                                .variance = Operand(moving_variance, site),
+                                .epsilon = static_cast<float>(options_.epsilon),
+                                .data_format = axis_[0] == 1 ? "NCHW" : "NHWC",
+                                .is_training = training},
+                               site);
+      return std::vector<Tensor>{found.y, found.running_mean, found.running_var};
+    };
+    const std::vector<Tensor> found = in_training(
+        training_, [&] { return normalize(true); }, [&] { return normalize(false); }, site);
+    if (training_.may_be(true)) {
+      const Operand kept(momentum(site), site);
+      add_update(update_average_by(moving_mean, found[1], kept, site).op());
+      add_update(update_average_by(moving_variance, found[2], kept, site).op());
     }
-    return found.y;
+    return found[0];
+  }
+
+  /// Returns the share of an average that stays: all of it in a run that does not train.
+  Tensor momentum(Site site) const {
+    const Operand in_use(options_.momentum, site);
+    if (training_.value()) return convert_to_tensor(in_use, {}, site);
+    return cond(
+        training_.tensor(), [&] { return in_use; }, [&] { return Operand(1.0, site); }, {}, site);
   }
 
   Tensor call_composed(const Tensor& inputs, Site site) {
@@ -107,14 +119,27 @@ class BatchNormBody final : public LayerBody {
     if (options_.center) offset = broadcast(Operand(beta, site), beta.shape());
     Operand mean(moving_mean, site), variance(moving_variance, site);
     Shape own = moving_mean.shape();
-    if (training_) {
+    if (training_.may_be(true)) {
       const Moments found =
           nn::moments(Operand(inputs, site), others, {.keepdims = axis_.size() > 1}, site);
-      mean = Operand(found.mean, site);
-      variance = Operand(found.variance, site);
-      own = found.mean.shape();
-      add_update(update_average(moving_mean, found.mean, options_.momentum, site).op());
-      add_update(update_average(moving_variance, found.variance, options_.momentum, site).op());
+      const auto chosen = [&](const Tensor& of_batch, const Variable& average) {
+        return in_training(
+            training_, [&] { return of_batch; },
+            [&] { return convert_to_tensor(Operand(average, site), {}, site); }, site);
+      };
+      const Tensor new_mean = chosen(found.mean, moving_mean);
+      const Tensor new_variance = chosen(found.variance, moving_variance);
+      mean = Operand(new_mean, site);
+      variance = Operand(new_variance, site);
+      own = new_mean.shape();
+      const auto update = [&](const Variable& average, const Tensor& value) {
+        const Tensor updated = in_training(
+            training_, [&] { return update_average(average, value, options_.momentum, site); },
+            [&] { return Tensor(average); }, site);
+        add_update(updated.op());
+      };
+      update(moving_mean, new_mean);
+      update(moving_variance, new_variance);
     }
     const Operand wide_mean = broadcast(mean, own);
     const Operand wide_variance = broadcast(variance, own);
@@ -200,7 +225,7 @@ class BatchNormBody final : public LayerBody {
 
   std::vector<int> axis_;
   BatchNormalizationLayerOptions options_;
-  bool training_;
+  Training training_;
   bool fused_ = false;
 };
 

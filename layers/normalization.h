@@ -25,7 +25,8 @@ struct BatchNormalizationLayerOptions {
   Regularizer gamma_regularizer{};
   Constraint beta_constraint{};
   Constraint gamma_constraint{};
-  Training training = false;  ///< whether to use the moments of the batch
+  Training training = false;  ///< whether to use the moments of the batch: a bool, or a tensor by
+                              ///< which each run decides
   bool trainable = true;
   std::string name{};            ///< default: "batch_normalization"
   Reuse reuse = std::nullopt;    ///< Python's `_reuse` of the class
@@ -39,14 +40,16 @@ struct BatchNormalizationLayerOptions {
 /// the batch, else by the moving averages; then multiplies by `gamma` and adds `beta`.
 ///
 /// In training it lists the ops that update `moving_mean` and `moving_variance` in UPDATE_OPS; as
-/// in TensorFlow, nothing runs them unless the training step depends on them.
+/// in TensorFlow, nothing runs them unless the training step depends on them. If `training` is a
+/// tensor, a run in which it is false leaves the averages unchanged.
 ///
 /// shapes   inputs [..] -> as inputs; variables [n], the size of `axis`; of several axes, the
 ///          inputs' rank with 1 in place of the others
 /// dtypes   float32, float64
 /// grads    inputs, gamma, beta
 /// errors   ValueError: an axis out of range, of unknown size or repeated, an unsupported `fused`;
-///          UnimplementedError: renorm, `training` is a tensor
+///          TypeError: `training` is a tensor of another dtype than bool; UnimplementedError:
+///          renorm
 /// source   tf.layers.batch_normalization
 Tensor batch_normalization(const Operand& inputs, BatchNormalizationLayerOptions options = {},
                            Site site = Site::current());

@@ -1,44 +1,25 @@
 #pragma once
 
-#include <concepts>
 #include <optional>
 #include <vector>
 
 #include "layers/rnn_cell.h"
 #include "ops/operand_list.h"
 
-namespace towerflow::nn::types {
-
-/// The lengths of the sequences of a batch. They need `tf.cond`: giving them is an
-/// UnimplementedError.
-class SequenceLength {
- public:
-  SequenceLength() = default;
-  template <std::convertible_to<Operand> T>
-  SequenceLength(const T&, Site site = Site::current()) {  // NOLINT: {.sequence_length = lengths}
-    refuse(site);
-  }
-
- private:
-  [[noreturn]] static void refuse(Site site);
-};
-
-}  // namespace towerflow::nn::types
-
 namespace towerflow::nn {
 
 struct StaticRnnOptions {
   std::optional<rnn_cell::State> initial_state{};  ///< default: zeros of `dtype`
   std::optional<DType> dtype{};                    ///< needed without an initial state
-  SequenceLength sequence_length{};                ///< must be left out
+  std::optional<Operand> sequence_length{};        ///< [n], int32 or int64: of each example
   std::optional<layers::Scope> scope{};            ///< default: "rnn"
 };
 
 struct StaticBidirectionalRnnOptions {
   std::optional<rnn_cell::State> initial_state_fw{};
   std::optional<rnn_cell::State> initial_state_bw{};
-  std::optional<DType> dtype{};          ///< needed without initial states
-  SequenceLength sequence_length{};      ///< must be left out
+  std::optional<DType> dtype{};  ///< needed without initial states
+  std::optional<Operand> sequence_length{};
   std::optional<layers::Scope> scope{};  ///< default: "bidirectional_rnn"
 };
 
@@ -66,17 +47,21 @@ namespace towerflow::nn {
 /// Calls a cell once for each input, passing on its state. The variables are in the variable scope
 /// "rnn/<cell>" and shared by all steps.
 ///
+/// With `sequence_length`, the outputs of an example are zeros after the end of its sequence, and
+/// its state stays what it was there; steps after the longest sequence are not computed.
+///
 /// shapes   inputs: each [n, m], all the same n -> outputs [n, cell.output_size()]
 /// dtypes   float32, float64
 /// grads    inputs, the initial state, the cell's weights
 /// errors   ValueError: no inputs, batches of different size, an unknown m, neither initial state
-///          nor dtype; UnimplementedError: sequence_length, which needs tf.cond
+///          nor dtype, a sequence_length that is not a vector
 /// source   tf.nn.static_rnn
 RnnResult static_rnn(const rnn_cell::RNNCell& cell, const OperandList& inputs,
                      StaticRnnOptions options = {}, Site site = Site::current());
 
 /// Calls one cell from the first input to the last and another one from the last to the first, and
-/// concatenates their outputs.
+/// concatenates their outputs. With `sequence_length` the other one begins at the end of each
+/// sequence.
 ///
 /// shapes   inputs: each [n, m] -> outputs [n, cell_fw.output_size() + cell_bw.output_size()]
 /// dtypes   float32, float64

@@ -47,12 +47,32 @@ Shape known_batch_shape(const ScalarOperand& batch_size, std::int64_t size) {
 
 }  // namespace
 
+Tensor batch_shape(const ScalarOperand& batch_size, const Shape& row, Site site) {
+  const Tensor batch = size_vector(batch_size, site);
+  const Tensor sizes = constant(Operand(shape_to_array(row), site), {}, site);
+  return concat({Operand(batch, site), Operand(sizes, site)}, 0, {}, site);
+}
+
+Tensor batch_shape(const ScalarOperand& batch_size, const Tensor& row, Site site) {
+  const Tensor batch = size_vector(batch_size, site);
+  return concat({Operand(batch, site), Operand(row, site)}, 0, {}, site);
+}
+
+void repeat_size_vectors(const std::vector<Dim>& sizes, std::int64_t columns, Site site) {
+  std::vector<Nested> known;
+  for (const Dim& size : sizes) {
+    if (size.known()) known.push_back(Nested(size.size()));
+  }
+  if (known.size() == sizes.size()) {
+    constant(Operand(Nested(std::move(known)), site), {.dtype = DType::int32}, site);
+  }
+  size_vector(ScalarOperand(columns, site), site);
+}
+
 State zero_state_tensors(const StateSize& sizes, const ScalarOperand& batch_size, DType dtype,
                          Site site) {
   return sizes.map([&](std::int64_t size) {
-    const Tensor batch = size_vector(batch_size, site);
-    const Tensor columns = size_vector(ScalarOperand(size, site), site);
-    const Tensor shape = concat({Operand(batch, site), Operand(columns, site)}, 0, {}, site);
+    const Tensor shape = batch_shape(batch_size, Shape{size}, site);
     Tensor state = zeros_of_shape(shape, {.dtype = dtype}, site);
     // TensorFlow makes the vectors again to find the static shape.
     size_vector(batch_size, site);

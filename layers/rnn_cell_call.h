@@ -16,6 +16,14 @@ Tensor one_tensor(const State& state, const std::string& cell, Site site);
 /// for one tensor, ValueError for another tuple.
 LSTMStateTuple lstm_pair(const State& state, const std::string& cell, Site site);
 
+/// Returns the shape [batch_size, row..] as a tensor.
+Tensor batch_shape(const ScalarOperand& batch_size, const Shape& row, Site site);
+Tensor batch_shape(const ScalarOperand& batch_size, const Tensor& row, Site site);
+
+/// Adds the nodes that TensorFlow adds to find the static shape [sizes.., columns]: a vector of the
+/// sizes if all are known, and one of the columns.
+void repeat_size_vectors(const std::vector<Dim>& sizes, std::int64_t columns, Site site);
+
 /// Returns zeros of the shapes [batch_size, size].
 State zero_state_tensors(const StateSize& sizes, const ScalarOperand& batch_size, DType dtype,
                          Site site);

@@ -65,6 +65,7 @@
   FAMILY(einsum)                      \
   FAMILY(l2_loss)                     \
   FAMILY(matmul)                      \
+  FAMILY(qr)                          \
   FAMILY(range)                       \
   FAMILY(reduce)                      \
   FAMILY(saturate_cast)               \

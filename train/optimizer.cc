@@ -16,6 +16,24 @@
 #include "ops/variables/initializers.h"
 #include "train/slots.h"
 
+namespace towerflow {
+
+std::vector<GradAndVar> zip(const std::vector<OptionalGradient>& gradients,
+                            const std::vector<Variable>& variables, Site site) {
+  if (gradients.size() != variables.size()) {
+    throw ValueError(
+        fmt::format("{} gradients for {} variables", gradients.size(), variables.size()),
+        {.site = site, .op = "zip", .hint = "a gradient may be absent: std::nullopt"});
+  }
+  std::vector<GradAndVar> pairs;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    pairs.push_back({gradients[i], variables[i]});
+  }
+  return pairs;
+}
+
+}  // namespace towerflow
+
 namespace towerflow::train {
 namespace {
 

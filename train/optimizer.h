@@ -22,6 +22,15 @@ struct GradAndVar {
 
 }  // namespace towerflow::types
 
+namespace towerflow {
+
+/// Pairs gradients and variables, such as those that `clip_by_global_norm` got, for
+/// `apply_gradients`. (Python's zip) Throws ValueError for lists of different lengths.
+std::vector<GradAndVar> zip(const std::vector<OptionalGradient>& gradients,
+                            const std::vector<Variable>& variables, Site site = Site::current());
+
+}  // namespace towerflow
+
 namespace towerflow::train::types {
 
 /// When gradients may be used: each as soon as it is computed, after the gradients of all inputs of

@@ -16,9 +16,15 @@
 namespace towerflow::slim {
 namespace {
 
+/// Returns the names of the collections for updates; none if they are part of the result.
+std::vector<std::string> update_collections(const Args& args) {
+  return args.updates_collections.or_default(Names(GraphKeys::UPDATE_OPS)).list();
+}
+
+layers::Training training_of(const Args& args) { return args.is_training.or_default(true); }
+
 bool lists_updates_as_layers_do(const Args& args) {
-  const std::vector<std::string> names =
-      args.updates_collections.or_default(Names(GraphKeys::UPDATE_OPS)).list();
+  const std::vector<std::string> names = update_collections(args);
   return names.size() == 1 && names[0] == GraphKeys::UPDATE_OPS;
 }
 
@@ -55,6 +61,8 @@ class BatchNormVariables {
     moving_variance = make("moving_variance", ones_initializer(), {}, false);
   }
 
+  std::vector<Tensor> averages() const { return {Tensor(moving_mean), Tensor(moving_variance)}; }
+
   Variable moving_mean, moving_variance;
 
  private:
@@ -87,19 +95,37 @@ class BatchNormVariables {
   Site site_;
 };
 
-/// Updates the averages; lists the updates, or returns them to be waited for.
-std::vector<Fetch> update_averages(const BatchNormVariables& own, const Tensor& mean,
-                                   const Tensor& variance, const Args& args, Site site) {
+/// Returns the updated averages.
+std::vector<Tensor> updated_averages(const BatchNormVariables& own, const Tensor& mean,
+                                     const Tensor& variance, const Args& args, Site site) {
   const double decay = args.decay.or_default(0.999);
   const Tensor new_mean = layers::update_average(own.moving_mean, mean, decay, site);
   const Tensor new_variance = layers::update_average(own.moving_variance, variance, decay, site);
-  const std::vector<std::string> names =
-      args.updates_collections.or_default(Names(GraphKeys::UPDATE_OPS)).list();
-  if (names.empty()) return {Fetch(new_mean), Fetch(new_variance)};
-  for (const Tensor& update : {new_mean, new_variance}) {
-    for (const std::string& key : names) add_to_collection(key, update);
+  return {new_mean, new_variance};
+}
+
+/// Returns `results` once the averages are updated.
+std::vector<Tensor> after_updates(const BatchNormVariables& own, const Tensor& mean,
+                                  const Tensor& variance, const std::vector<Tensor>& results,
+                                  const Args& args, Site site) {
+  const std::vector<Tensor> updates = updated_averages(own, mean, variance, args, site);
+  const auto after = control_dependencies({updates[0], updates[1]}, site);
+  std::vector<Tensor> waiting;
+  for (const Tensor& result : results) {
+    waiting.push_back(identity(Operand(result, site), {}, site));
   }
-  return {};
+  return waiting;
+}
+
+/// Lists the updates, which change nothing in a run that does not train.
+void list_updates(const BatchNormVariables& own, const Tensor& mean, const Tensor& variance,
+                  const Args& args, Site site) {
+  const std::vector<Tensor> updates = layers::in_training(
+      training_of(args), [&] { return updated_averages(own, mean, variance, args, site); },
+      [&] { return own.averages(); }, site);
+  for (const Tensor& update : updates) {
+    for (const std::string& key : update_collections(args)) add_to_collection(key, update);
+  }
 }
 
 Shape channel_shape(const Tensor& x, bool channels_first, Site site) {
@@ -132,26 +158,33 @@ Tensor fused_slim_batch_norm(const Operand& inputs, const Args& args, bool chann
   const Operand factor =
       args.scale.or_default(false) ? Operand(own.gamma(), site) : Operand(constants(1.0), site);
   own.make_averages();
-  const bool training = args.is_training.or_default(true);
-  nn::FusedBatchNormOptions options;
-  options.epsilon = static_cast<float>(args.epsilon.or_default(0.001));
-  options.data_format = channels_first ? "NCHW" : "NHWC";
-  options.is_training = training;
-  if (!training) {
-    options.mean = Operand(own.moving_mean, site);
-    options.variance = Operand(own.moving_variance, site);
-  }
-  const nn::FusedBatchNorm found =
-      nn::fused_batch_norm(Operand(x, site), factor, offset, std::move(options), site);
-  Tensor result = found.y;
-  if (training) {
-    const std::vector<Fetch> updates =
-        update_averages(own, found.running_mean, found.running_var, args, site);
-    if (!updates.empty()) {
-      const auto after = control_dependencies(updates, site);
-      result = identity(Operand(result, site), {}, site);
+  const layers::Training training = training_of(args);
+  const auto normalize = [&](bool in_use) {
+    nn::FusedBatchNormOptions options;
+    options.epsilon = static_cast<float>(args.epsilon.or_default(0.001));
+    options.data_format = channels_first ? "NCHW" : "NHWC";
+    options.is_training = in_use;
+    if (!in_use) {
+      options.mean = Operand(own.moving_mean, site);
+      options.variance = Operand(own.moving_variance, site);
+    }
+    const nn::FusedBatchNorm found =
+        nn::fused_batch_norm(Operand(x, site), factor, offset, std::move(options), site);
+    return std::vector<Tensor>{found.y, found.running_mean, found.running_var};
+  };
+  const std::vector<Tensor> found = layers::in_training(
+      training, [&] { return normalize(true); }, [&] { return normalize(false); }, site);
+  std::vector<Tensor> results{found[0]};
+  if (training.may_be(true)) {
+    if (update_collections(args).empty()) {
+      results = layers::in_training(
+          training, [&] { return after_updates(own, found[1], found[2], {found[0]}, args, site); },
+          [&] { return std::vector<Tensor>{found[0]}; }, site);
+    } else {
+      list_updates(own, found[1], found[2], args, site);
     }
   }
+  Tensor result = results[0];
   result.set_shape(x.shape(), site);
   if (original.shape().rank() == 2) {
     const Nested sizes({original.shape().size(0), original.shape().size(1)});
@@ -175,7 +208,7 @@ Tensor layered_batch_norm(const Tensor& x, const VariableScopeHandle& scope, con
   options.moving_variance_initializer = initializer_or(args, "moving_variance", ones_initializer());
   options.beta_regularizer = regularizer_of(args, "beta");
   options.gamma_regularizer = regularizer_of(args, "gamma");
-  options.training = args.is_training.or_default(true);
+  options.training = training_of(args);
   options.trainable = args.trainable.or_default(true);
   options.name = scope.name();
   options.reuse = args.reuse.or_default(Reuse(std::nullopt));
@@ -205,21 +238,28 @@ Tensor composed_batch_norm(const Tensor& x, const Args& args, bool channels_firs
   if (args.scale.or_default(false)) gamma = Operand(own.gamma(), site);
   own.make_averages();
   Operand mean(own.moving_mean, site), variance(own.moving_variance, site);
-  if (args.is_training.or_default(true)) {
+  const layers::Training training = training_of(args);
+  if (training.may_be(true)) {
     nn::Moments found = nn::moments(Operand(x, site), axes, {.keepdims = channels_first}, site);
     if (channels_first) {
       const Operand flat(Nested({-1}), site);
       found.mean = reshape(Operand(found.mean, site), flat, {}, site);
       found.variance = reshape(Operand(found.variance, site), flat, {}, site);
     }
-    const std::vector<Fetch> updates = update_averages(own, found.mean, found.variance, args, site);
-    if (!updates.empty()) {
-      const auto after = control_dependencies(updates, site);
-      found.mean = identity(Operand(found.mean, site), {}, site);
-      found.variance = identity(Operand(found.variance, site), {}, site);
+    const std::vector<Tensor> of_batch{found.mean, found.variance};
+    std::vector<Tensor> chosen;
+    if (update_collections(args).empty()) {
+      chosen = layers::in_training(
+          training,
+          [&] { return after_updates(own, found.mean, found.variance, of_batch, args, site); },
+          [&] { return own.averages(); }, site);
+    } else {
+      list_updates(own, found.mean, found.variance, args, site);
+      chosen = layers::in_training(
+          training, [&] { return of_batch; }, [&] { return own.averages(); }, site);
     }
-    mean = Operand(found.mean, site);
-    variance = Operand(found.variance, site);
+    mean = Operand(chosen[0], site);
+    variance = Operand(chosen[1], site);
   }
   if (channels_first) {
     std::vector<Nested> sizes(inputs.rank(), Nested(1));

@@ -51,13 +51,13 @@ Tensor avg_pool2d(const Operand& inputs, const nn::Extents& kernel_size, Args ar
 /// Batch normalization, by default in training, with `beta` but without `gamma` (`scale`), a
 /// `decay` of 0.999 and an `epsilon` of 0.001. In training, the ops that update `moving_mean` and
 /// `moving_variance` are listed in UPDATE_OPS or other `updates_collections`; with None, the result
-/// waits for them.
+/// waits for them. If `is_training` is a tensor, each run decides.
 ///
 /// shapes   inputs [.., C] (NCHW: [N, C, ..]) -> as inputs
 /// dtypes   float32, float64
 /// grads    inputs, beta, gamma
-/// errors   ValueError: an unknown rank or number of channels; UnimplementedError: `is_training` is
-///          a tensor
+/// errors   ValueError: an unknown rank or number of channels; TypeError: `is_training` is a tensor
+///          of another dtype than bool
 /// source   slim.batch_norm
 Tensor batch_norm(const Operand& inputs, Args args = {}, Site site = Site::current());
 

@@ -7,8 +7,10 @@
 
 #include "layers/convolutional.h"
 #include "layers/core.h"
+#include "layers/dynamic_rnn.h"
 #include "layers/normalization.h"
 #include "layers/pooling.h"
+#include "layers/raw_rnn.h"
 #include "layers/rnn.h"
 #include "layers/rnn_cell_wrappers.h"
 #include "towerflow/tf.h"
@@ -40,9 +42,17 @@ using LayerCases = std::map<std::string, std::function<std::vector<Tensor>(const
 LayerCases layers_cases();
 LayerCases rnn_cases();
 LayerCases slim_cases();
+void add_rnn_cases_by_length(LayerCases& cases);
+void add_dynamic_rnn_cases(LayerCases& cases);
+void add_layer_training_cases(LayerCases& cases);
+void add_slim_training_cases(LayerCases& cases);
 
 /// The regularizer and the constraint of the cases.
 inline Tensor half_l2(const Tensor& v) { return 0.5 * nn::l2_loss(v); }
 inline Tensor doubled(const Tensor& v) { return 2.0 * v; }
+
+/// Returns outputs and all tensors of the last states.
+std::vector<Tensor> all_of(const nn::RnnResult& result);
+std::vector<Tensor> all_of(const nn::BidirectionalRnnResult& result);
 
 }  // namespace towerflow::testing

@@ -95,6 +95,29 @@ void add_dense_scopes(LayerCases& c) {
     const auto scope = name_scope("a");
     return {dense(t.x, 4)};
   };
+  c["dense orthogonal"] = [](In t) -> Out {
+    return {layers::dense(t.s, 2, {.kernel_initializer = orthogonal_initializer({.seed = 4})})};
+  };
+  c["dense orthogonal wide"] = [](In t) -> Out {
+    return {layers::dense(
+        t.x, 5, {.kernel_initializer = orthogonal_initializer({.gain = 2.0, .seed = 4})})};
+  };
+  c["dense orthogonal float64"] = [](In t) -> Out {
+    return {layers::dense(t.d, 3, {.kernel_initializer = initializers::orthogonal({.seed = 4})})};
+  };
+  c["dense orthogonal rank"] = [](In t) -> Out {
+    return {layers::dense(t.x, 5, {.bias_initializer = orthogonal_initializer()})};
+  };
+  c["dense identity"] = [](In t) -> Out {
+    return {layers::dense(t.x, 4, {.kernel_initializer = initializers::identity({.gain = 0.5})})};
+  };
+  c["dense identity rank"] = [](In t) -> Out {
+    return {layers::dense(t.x, 5, {.bias_initializer = initializers::identity()})};
+  };
+  c["conv2d orthogonal"] = [](In t) -> Out {
+    return {
+        layers::conv2d(t.im, 5, 2, {.kernel_initializer = orthogonal_initializer({.seed = 4})})};
+  };
   c["dense scope initializer"] = [](In t) -> Out {
     const auto scope = variable_scope("a", {.initializer = ones_initializer()});
     return {dense(t.x, 4)};
@@ -382,6 +405,7 @@ LayerCases layers_cases() {
   add_pooling(cases);
   add_dropout_flatten(cases);
   add_batch_normalization(cases);
+  add_layer_training_cases(cases);
   return cases;
 }
 

@@ -75,6 +75,20 @@ CASES = {
         scoped("a", lambda: [L.dense(t.x, 4), L.dense(t.x, 4)]),
         scoped("a", lambda: [L.dense(t.y, 4), L.dense(t.y, 4)], reuse=True)],
     "dense in name scope": lambda t: named("a", lambda: L.dense(t.x, 4)),
+    "dense orthogonal": lambda t: L.dense(
+        t.s, 2, kernel_initializer=tf.orthogonal_initializer(seed=4)),
+    "dense orthogonal wide": lambda t: L.dense(
+        t.x, 5, kernel_initializer=tf.orthogonal_initializer(gain=2.0, seed=4)),
+    "dense orthogonal float64": lambda t: L.dense(
+        t.d, 3, kernel_initializer=tf.initializers.orthogonal(seed=4)),
+    "dense orthogonal rank": lambda t: L.dense(
+        t.x, 5, bias_initializer=tf.orthogonal_initializer()),
+    "dense identity": lambda t: L.dense(
+        t.x, 4, kernel_initializer=tf.initializers.identity(gain=0.5)),
+    "dense identity rank": lambda t: L.dense(
+        t.x, 5, bias_initializer=tf.initializers.identity()),
+    "conv2d orthogonal": lambda t: L.conv2d(
+        t.im, 5, 2, kernel_initializer=tf.orthogonal_initializer(seed=4)),
     "dense scope initializer": lambda t: scoped(
         "a", lambda: L.dense(t.x, 4), initializer=tf.ones_initializer()),
     "dense scope regularizer": lambda t: scoped("a", lambda: L.dense(t.x, 4), regularizer=half_l2),
@@ -182,4 +196,41 @@ CASES = {
     "batch_normalization fused float64": lambda t: L.batch_normalization(
         tf.cast(t.im, tf.float64), training=True),
     "batch_normalization float64": lambda t: L.batch_normalization(t.d, training=True),
+    "dropout tensor": lambda t: L.dropout(t.h, 0.4, seed=3, training=t.b),
+    "dropout tensor false": lambda t: L.dropout(
+        t.h, 0.4, seed=3, training=tf.logical_not(t.b), name="drop"),
+    "dropout tensor constant": lambda t: L.dropout(t.h, 0.4, seed=3, training=tf.constant(True)),
+    "dropout tensor noise": lambda t: L.dropout(t.h, 0.4, [None, 1], 3, t.b),
+    "dropout tensor 0": lambda t: L.dropout(t.h, 0.0, training=t.b),
+    "dropout tensor dtype": lambda t: L.dropout(t.h, 0.4, training=t.x[0, 0]),
+    "dropout tensor twice": lambda t: [L.dropout(t.h, seed=1, training=t.b),
+                                       L.dropout(t.h, seed=2, training=t.b)],
+    "batch_normalization tensor": lambda t: L.batch_normalization(t.h, training=t.b),
+    "batch_normalization tensor false": lambda t: L.batch_normalization(
+        t.h, training=tf.logical_not(t.b), momentum=0.9),
+    "batch_normalization tensor constant": lambda t: [
+        L.batch_normalization(t.h, training=tf.constant(True)),
+        L.batch_normalization(t.h, training=tf.constant(False))],
+    "batch_normalization tensor default": lambda t: L.batch_normalization(
+        t.h, training=tf.placeholder_with_default(False, [])),
+    "batch_normalization tensor axis 1": lambda t: L.batch_normalization(t.s, 1, training=t.b),
+    "batch_normalization tensor axes": lambda t: L.batch_normalization(t.s, [1, 2], training=t.b),
+    "batch_normalization tensor options": lambda t: L.batch_normalization(
+        t.h, center=False, scale=False, training=t.b, name="bn"),
+    "batch_normalization tensor unknown batch": lambda t: L.batch_normalization(
+        t.u, training=t.b),
+    "batch_normalization tensor float64": lambda t: L.batch_normalization(t.d, training=t.b),
+    "batch_normalization tensor twice": lambda t: (lambda layer: [
+        layer(t.x, training=t.b), layer(t.y, training=True), layer(t.z)])(
+            L.BatchNormalization()),
+    "batch_normalization tensor fused": lambda t: L.batch_normalization(t.im, training=t.b),
+    "batch_normalization tensor fused false": lambda t: L.batch_normalization(
+        t.im, training=tf.logical_not(t.b), momentum=0.9, name="bn"),
+    "batch_normalization tensor fused constant": lambda t: L.batch_normalization(
+        t.im, training=tf.constant(True)),
+    "batch_normalization tensor fused options": lambda t: L.batch_normalization(
+        t.im, center=False, scale=False, training=t.b, momentum=0.9),
+    "batch_normalization tensor fused unknown batch": lambda t: L.batch_normalization(
+        t.v, training=t.b),
+    "batch_normalization tensor dtype": lambda t: L.batch_normalization(t.h, training=t.x[0, 0]),
 }

@@ -1,6 +1,7 @@
 // What the fixtures do not show of layers, cells and slim.
 #include <doctest/doctest.h>
 
+#include "layers/dynamic_rnn.h"
 #include "layers/md5.h"
 #include "towerflow/tf.h"
 
@@ -48,20 +49,48 @@ TEST_CASE("batch normalization lists its updates once") {
   CHECK(layer.non_trainable_variables()[0] == layer.moving_mean());
 }
 
-TEST_CASE("what needs a conditional is an UnimplementedError") {
+TEST_CASE("batch renormalization is an UnimplementedError") {
   Graph graph;
   const auto scope = graph.as_default();
   const Tensor x = placeholder(float32, {.shape = {2, 3}});
-  const Tensor training = placeholder(bool_, {.shape = {}, .name = "training"});
-  CHECK_THROWS_AS(layers::dropout(x, {.training = training}), errors::UnimplementedError);
-  CHECK_THROWS_AS(layers::batch_normalization(x, {.training = training}),
-                  errors::UnimplementedError);
-  CHECK_THROWS_AS(slim::batch_norm(x, {.is_training = training}), errors::UnimplementedError);
   CHECK_THROWS_AS(layers::batch_normalization(x, {.renorm = true}), errors::UnimplementedError);
+}
+
+TEST_CASE("a run decides whether batch normalization trains") {
+  Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {None, 2}});
+  const Tensor training = placeholder(bool_, {.shape = {}});
+  const layers::BatchNormalization layer(layers::BatchNormalizationLayerOptions{.momentum = 0.5});
+  const Tensor y = layer(x, training);
+  const Operation update = group(get_collection<Fetch>(GraphKeys::UPDATE_OPS));
+  Session session;
+  session.run(global_variables_initializer());
+  const Array batch = to_array({{1.0, 2.0}, {3.0, 6.0}});
+  session.run(update, {{x, batch}, {training, false}});
+  CHECK(session.run(layer.moving_mean()).data<float>()[1] == 0.0F);
+  session.run(update, {{x, batch}, {training, true}});
+  CHECK(session.run(layer.moving_mean()).data<float>()[1] == 2.0F);
+  const float in_training = session.run(y, {{x, batch}, {training, true}}).data<float>()[1];
+  const float otherwise = session.run(y, {{x, batch}, {training, false}}).data<float>()[1];
+  CHECK(in_training == doctest::Approx(-1.0F).epsilon(1e-3));
+  CHECK(otherwise == doctest::Approx(0.0F).epsilon(1e-3));
+}
+
+TEST_CASE("a run checks that there is a length for each sequence") {
+  Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor x = placeholder(float32, {.shape = {None, None, 3}});
+  const Tensor lengths = placeholder(int32, {.shape = {None}});
   const nn::rnn_cell::GRUCell cell(4);
-  const Tensor lengths = constant({1, 1});
-  CHECK_THROWS_AS(nn::static_rnn(cell, {x}, {.dtype = float32, .sequence_length = lengths}),
-                  errors::UnimplementedError);
+  const auto found = nn::dynamic_rnn(cell, x, {.sequence_length = lengths, .dtype = float32});
+  Session session;
+  session.run(global_variables_initializer());
+  const Array steps(float32, {2, 5, 3});
+  CHECK(session.run(found.outputs, {{x, steps}, {lengths, to_array({1, 9})}}).shape() ==
+        Shape({2, 5, 4}));
+  CHECK_THROWS_AS(session.run(found.outputs, {{x, steps}, {lengths, to_array({1, 2, 3})}}),
+                  errors::InvalidArgumentError);
 }
 
 /// A layer of a program's own: x * factor.

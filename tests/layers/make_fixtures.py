@@ -21,6 +21,7 @@ warnings.filterwarnings("ignore")
 import numpy as np  # noqa: E402
 import tensorflow.compat.v1 as tf  # noqa: E402
 from tensorflow.python.framework import ops  # noqa: E402
+from tensorflow.python.ops import control_flow_ops  # noqa: E402
 
 # tf-slim looks for these layers where older versions of tf_keras had them.
 import tf_keras.src.legacy_tf_layers as legacy_layers  # noqa: E402
@@ -30,11 +31,12 @@ for part in ["base", "convolutional", "core", "normalization", "pooling"]:
         "tf_keras.src.legacy_tf_layers." + part)
 sys.modules["tf_keras.legacy_tf_layers"] = legacy_layers
 ops.Tensor = tf.Tensor  # removed since the last tf-slim
+control_flow_ops.cond = tf.cond  # likewise
 tf.disable_v2_behavior()
 tf.disable_resource_variables()
 tf.logging.set_verbosity(tf.logging.FATAL)
 COLLECTIONS = ["update_ops", "losses", "regularization_losses", "model_variables",
-               "moving_average_variables", "ends"]
+               "moving_average_variables", "ends", "cond_context", "while_context"]
 
 
 class Inputs:

@@ -2,6 +2,20 @@
 #include "tests/layers/cases.h"
 
 namespace towerflow::testing {
+
+std::vector<Tensor> all_of(const nn::RnnResult& result) {
+  std::vector<Tensor> all = result.outputs;
+  for (const Tensor& part : result.state.flatten()) all.push_back(part);
+  return all;
+}
+
+std::vector<Tensor> all_of(const nn::BidirectionalRnnResult& result) {
+  std::vector<Tensor> all = result.outputs;
+  for (const Tensor& part : result.output_state_fw.flatten()) all.push_back(part);
+  for (const Tensor& part : result.output_state_bw.flatten()) all.push_back(part);
+  return all;
+}
+
 namespace {
 
 using namespace nn::rnn_cell;
@@ -15,19 +29,6 @@ std::vector<Tensor> xyz(In t) { return {t.x, t.y, t.z}; }
 Out tensors_of(const CellResult& result) {
   Out all{result.output};
   for (const Tensor& part : result.state.flatten()) all.push_back(part);
-  return all;
-}
-
-Out all_of(const nn::RnnResult& result) {
-  Out all = result.outputs;
-  for (const Tensor& part : result.state.flatten()) all.push_back(part);
-  return all;
-}
-
-Out all_of(const nn::BidirectionalRnnResult& result) {
-  Out all = result.outputs;
-  for (const Tensor& part : result.output_state_fw.flatten()) all.push_back(part);
-  for (const Tensor& part : result.output_state_bw.flatten()) all.push_back(part);
   return all;
 }
 
@@ -268,6 +269,8 @@ LayerCases rnn_cases() {
   add_dropout_wrappers(cases);
   add_wrappers(cases);
   add_static_rnn(cases);
+  add_rnn_cases_by_length(cases);
+  add_dynamic_rnn_cases(cases);
   return cases;
 }
 

@@ -279,6 +279,7 @@ LayerCases slim_cases() {
   add_other_layers(cases);
   add_batch_norm(cases);
   add_arg_scopes(cases);
+  add_slim_training_cases(cases);
   return cases;
 }
 

@@ -150,4 +150,26 @@ CASES = {
     "variance_scaling_initializer mode": lambda t: slim.variance_scaling_initializer(mode="FAN"),
     "small net": small_net,
     "small net inference": lambda t: small_net(t, False),
+    "dropout tensor": lambda t: slim.dropout(t.h, 0.6, seed=3, is_training=t.b),
+    "batch_norm tensor": lambda t: slim.batch_norm(t.s, decay=0.9, is_training=t.b),
+    "batch_norm tensor not fused": lambda t: slim.batch_norm(
+        t.im, fused=False, is_training=tf.logical_not(t.b), scope="bn"),
+    "batch_norm tensor forced": lambda t: slim.batch_norm(
+        t.h, fused=False, decay=0.9, updates_collections=None, is_training=t.b),
+    "batch_norm tensor own collection": lambda t: slim.batch_norm(
+        t.h, fused=False, updates_collections="ends", is_training=t.b, scale=True),
+    "batch_norm tensor constant": lambda t: slim.batch_norm(
+        t.h, fused=False, updates_collections="ends", is_training=tf.constant(True)),
+    "batch_norm tensor 4": lambda t: slim.batch_norm(
+        t.im, decay=0.9, scale=True, is_training=t.b),
+    "batch_norm tensor 4 forced": lambda t: slim.batch_norm(
+        t.im, updates_collections=None, is_training=t.b),
+    "batch_norm tensor 4 own collection": lambda t: slim.batch_norm(
+        t.im, updates_collections="ends", is_training=t.b),
+    "batch_norm tensor 2": lambda t: slim.batch_norm(t.h, scale=True, is_training=t.b),
+    "batch_norm tensor 2 false": lambda t: slim.batch_norm(
+        t.h, decay=0.9, is_training=tf.logical_not(t.b)),
+    "arg_scope tensor": lambda t: in_arg_scope(
+        [slim.batch_norm, slim.dropout], lambda: slim.dropout(slim.batch_norm(t.h), seed=1),
+        is_training=t.b),
 }

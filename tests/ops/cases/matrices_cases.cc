@@ -146,11 +146,33 @@ void add_grid_cases(std::vector<OpCase>& cases) {
   }
 }
 
+void add_qr_cases(std::vector<OpCase>& cases) {
+  const auto add = [&](std::string name, CaseInput x, tf::QrOptions options, std::string python,
+                       std::vector<CaseInput> large = {}) {
+    cases.push_back({.name = std::move(name),
+                     .inputs = {std::move(x)},
+                     .call =
+                         [options](In t) {
+                           const tf::QrFactors found = tf::qr(t.x, options);
+                           return CaseResults({found.q, found.r});
+                         },
+                     .python = std::move(python),
+                     .gradients = CaseGradients::none,
+                     .large = std::move(large)});
+  };
+  add("Qr", random_input({4, 3}), {}, "tf.linalg.qr(x)", {random_input({256, 256})});
+  add("Qr wide", random_input({2, 4}), {.name = "factors"}, "tf.linalg.qr(x, name='factors')");
+  add("Qr full_matrices", random_input({2, 4, 3}), {.full_matrices = true},
+      "tf.linalg.qr(x, full_matrices=True)");
+  add("Qr of a column", random_input({3, 1}), {}, "tf.linalg.qr(x)");
+}
+
 }  // namespace
 
 void add_matrices_cases(std::vector<OpCase>& cases) {
   add_diagonal_cases(cases);
   add_grid_cases(cases);
+  add_qr_cases(cases);
 }
 
 }  // namespace towerflow::testing
