@@ -4,7 +4,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
-#include "tests/golden/handlers.h"
+#include "tests/golden/call.h"
 
 namespace towerflow::golden {
 namespace {
@@ -82,7 +82,7 @@ void add_math_handlers(HandlerTable& table) {
   table["argmax"] = argmax_of;
   table["operator"] = operator_of;
   table["add_n"] = [](Interpreter&, const Args& args) -> Value {
-    return add_n(args.tensors("inputs"), {.name = args.text("name")});
+    return add_n(operands(args, "inputs"), {.name = args.text("name")});
   };
 }
 

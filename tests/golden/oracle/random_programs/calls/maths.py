@@ -66,7 +66,7 @@ def reduction(dtypes):
         axes = w.axes(x.rank)
         args = {"input_tensor": x}
         if axes is not None:
-            args["axis"] = w.integers(axes) if axes != [] and w.chance(0.25) else axes
+            args["axis"] = w.integers(axes, tensor=True) if axes != [] and w.chance(0.25) else axes
         return dict(args, **w.maybe(0.3, keepdims=w.chance(0.8)))
     return make
 

@@ -63,6 +63,7 @@ class Writer:
         if dtype == "string":
             return self.pick(TEXTS)
         if isinstance(kind, tuple):  # a range of integers, both ends included
+            kind = (max(kind[0], 0), max(kind[1], 0)) if dtype == "uint8" else kind
             return rng.randint(*kind) if dtype in INTEGERS + ("uint8",) else \
                 float(np.float32(rng.uniform(*kind)))
         if dtype == "uint8":
@@ -147,8 +148,9 @@ class Writer:
                 return self.noted(self.pick(fitting))
         return self.operand(dtypes, self.shape(rank, least, most), kind)
 
-    def integers(self, numbers, dtypes=INTEGERS, only=None):
-        """Returns an argument for sizes, axes or indices (nested lists); `only`: that dtype."""
+    def integers(self, numbers, dtypes=INTEGERS, only=None, tensor=False):
+        """Returns an argument for sizes, axes or indices (nested lists); `only`: that dtype,
+        `tensor`: literal or tensor, not an array."""
         numbers = np.array(numbers, dtype=np.int64)
         if self.spoil and self.chance(0.4):
             self.spoil -= 1
@@ -165,7 +167,7 @@ class Writer:
         dtype = only or self.pick(dtypes)
         return self.made({"dtype": dtype, "shape": list(numbers.shape),
                           "values": [float(n) if dtype == "float32" else int(n)
-                                     for n in numbers.reshape(-1)]}).argument
+                                     for n in numbers.reshape(-1)]}, tensor).argument
 
     def axis(self, rank, new=False):
         """Returns an axis of either sign; `new`: of a dimension to insert."""
