@@ -128,12 +128,11 @@ std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b) {
       out = y;
     else if (y == Dim(1))
       out = x;
-    else if (!x.known())
-      out = y;  // the unknown one must be 1 or the same size
-    else if (!y.known())
-      out = x;
-    else
+    else if (x.known() && y.known())
       return std::nullopt;
+    else  // the unknown one must be 1 or the same size; as in TensorFlow, an empty one decides
+          // nothing
+      out = x == Dim(0) || y == Dim(0) ? Dim(None) : x.known() ? x : y;
   }
   return Shape(std::move(dims));
 }

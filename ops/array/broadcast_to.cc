@@ -19,24 +19,31 @@ void broadcast_to_shape(InferenceContext& context) {
                              vector.rank()));
   }
   const Array* sizes = context.constant(1);
-  if (sizes == nullptr) {
-    const bool known = vector.has_rank() && vector[0].known();
-    return context.add_output(
-        context.dtype(0),
-        known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0))) : Shape::unknown());
+  std::vector<Dim> dims;
+  if (sizes != nullptr) {
+    for (const std::int64_t size : integers_of(*sizes)) {
+      if (size < 0) context.fail(fmt::format("a shape to broadcast to has the size {}", size));
+      dims.emplace_back(size);
+    }
+  } else if (vector.has_rank() && vector[0].known()) {
+    dims.resize(static_cast<std::size_t>(vector.size(0)), None);
+  } else {
+    return context.add_output(context.dtype(0), Shape::unknown());
   }
-  const std::vector<std::int64_t> values = integers_of(*sizes);
-  for (const std::int64_t size : values) {
-    if (size < 0) context.fail(fmt::format("a shape to broadcast to has the size {}", size));
-  }
-  const Shape wanted{std::span<const std::int64_t>(values)};
-  const auto both = broadcast_shapes(context.shape(0), wanted);
-  const bool fits = both && (!both->has_rank() || both->compatible(wanted));
-  if (!fits) {
+  const Shape& input = context.shape(0);
+  if (!input.has_rank()) return context.add_output(context.dtype(0), Shape(std::move(dims)));
+  const auto refuse = [&] {
     context.fail(fmt::format("Dimensions must be equal: the shape {} does not broadcast to {}",
-                             context.shape(0).text(), wanted.text()));
+                             input.text(), Shape(dims).text()));
+  };
+  if (input.rank() > dims.size()) refuse();
+  for (std::size_t i = 0; i < input.rank(); ++i) {  // an empty input is compared in the run
+    Dim& out = dims[dims.size() - input.rank() + i];
+    if (!input[i].known() || input.size(i) < 2) continue;
+    if (out.known() && out != input[i]) refuse();
+    out = input[i];
   }
-  context.add_output(context.dtype(0), wanted);
+  context.add_output(context.dtype(0), Shape(std::move(dims)));
 }
 
 std::unique_ptr<PreparedKernel> broadcast_to_kernel(const KernelRequest& request) {

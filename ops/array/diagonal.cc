@@ -523,6 +523,7 @@ Tensor matrix_band_part(const Operand& input, const ScalarOperand& num_lower,
   // A number gets the dtype of a tensor beside it.
   DType dtype = DType::int32;
   for (const ScalarOperand* number : {&num_lower, &num_upper}) {
+    if (number->array() != nullptr) dtype = number->array()->dtype();
     if (number->any_tensor() != nullptr) dtype = number->any_tensor()->dtype();
   }
   return builder.type("Tindex", dtype)

@@ -233,7 +233,7 @@ Tensor sequence_mask(const Operand& lengths, SequenceMaskOptions options, Site s
     for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(i);
     all = Axis(index_constant(graph, axes, "Const", site));
   } else {
-    all = Axis(range(0, rank(ends, {}, site), 1, {}, site));
+    all = Axis(range(0, rank(ends, {}, site), 1, {.name = "Range"}, site));
   }
   const Tensor longest = reduce_max(ends, all, {.name = "Max"}, site);
   const Tensor zero =

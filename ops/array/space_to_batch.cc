@@ -110,9 +110,14 @@ void blocks_shape(InferenceContext& context, bool to_batch) {
   }
   const Array* const block_shape = context.constant(1);
   if (!input.has_rank() || block_shape == nullptr) {
-    context.add_output(context.dtype(0),
-                       input.has_rank() ? Shape::of_rank(input.rank()) : Shape::unknown());
-    return;
+    if (!input.has_rank() || !counted) {
+      context.add_output(context.dtype(0),
+                         input.has_rank() ? Shape::of_rank(input.rank()) : Shape::unknown());
+      return;
+    }
+    std::vector<Dim> dims = input.dims();
+    std::fill_n(dims.begin(), sizes.size(0) + 1, None);
+    return context.add_output(context.dtype(0), Shape(std::move(dims)));
   }
   if (const Array* const known = context.constant(2)) {
     context.add_output(context.dtype(0),
@@ -355,15 +360,24 @@ Tensor batch_to_space_nd(const Operand& input, const Operand& block_shape, const
   return blocks_node("BatchToSpaceND", "crops", input, block_shape, crops, options.name, site);
 }
 
+/// Sets the rank of a result to 4; throws a ValueError if it has another.
+static Tensor with_rank_four(Tensor images, Site site) {
+  images.set_shape(Shape::of_rank(4), site);
+  return images;
+}
+
 Tensor space_to_batch(const Operand& input, const Operand& paddings, int block_size,
                       SpaceToBatchOptions options, Site site) {
-  return space_to_batch_nd(input, square_blocks(block_size, site), paddings, std::move(options),
-                           site);
+  return with_rank_four(
+      space_to_batch_nd(input, square_blocks(block_size, site), paddings, std::move(options), site),
+      site);
 }
 
 Tensor batch_to_space(const Operand& input, const Operand& crops, int block_size,
                       SpaceToBatchOptions options, Site site) {
-  return batch_to_space_nd(input, square_blocks(block_size, site), crops, std::move(options), site);
+  return with_rank_four(
+      batch_to_space_nd(input, square_blocks(block_size, site), crops, std::move(options), site),
+      site);
 }
 
 SpaceToBatchPaddings required_space_to_batch_paddings(const Operand& input_shape,
@@ -378,13 +392,13 @@ SpaceToBatchPaddings required_space_to_batch_paddings(const Operand& input_shape
   };
   const Tensor sizes = converted(input_shape, "input_shape");
   const Tensor blocks = converted(block_shape, "block_shape");
-  const Tensor base = converted(base_paddings, "base_paddings");
   if (!blocks.shape().has_rank() || blocks.shape().rank() != 1 || !blocks.shape()[0].known()) {
     throw ValueError(
         fmt::format("block_shape must be a vector of known length, not {}", blocks.shape().text()),
         {.site = site});
   }
   const std::int64_t count = blocks.shape().size(0);
+  const Tensor base = converted(base_paddings, "base_paddings");
   if (!Shape{count}.compatible(sizes.shape()) || !Shape{count, 2}.compatible(base.shape())) {
     throw ValueError(fmt::format("Blocks {}, sizes {} and paddings {} do not fit together",
                                  blocks.shape().text(), sizes.shape().text(), base.shape().text()),

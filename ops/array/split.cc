@@ -102,7 +102,9 @@ void split_v_shape(InferenceContext& context) {
   }
   const auto axis = split_axis(context, 2, value);
   if (!axis) {
-    const Shape piece = value.has_rank() ? Shape::of_rank(value.rank()) : Shape::unknown();
+    const Shape piece = num == 1           ? value
+                        : value.has_rank() ? Shape::of_rank(value.rank())
+                                           : Shape::unknown();
     return add_pieces(context, context.dtype(0), num, piece);
   }
   std::vector<Dim> dims = value.dims();

@@ -250,12 +250,18 @@ Tensor stack(const OperandList& values, StackOptions options, Site site) {
 
 std::vector<Tensor> unstack(const Operand& value, std::optional<int> num, UnstackOptions options,
                             Site site) {
-  const Tensor* given = value.any_tensor();
-  Graph& graph = given != nullptr ? given->graph() : get_default_graph();
-  const Tensor tensor = convert_operand(graph, value, "", std::nullopt);
-  std::int64_t count = num.value_or(-1);
+  const auto unpack = [&](const Operand& whole, std::int64_t count) {
+    return OpBuilder("Unpack", options.name, "unstack", site, {&whole})
+        .input(whole, "value")
+        .attrs(UnpackAttrs{options.axis, count})
+        .build()
+        .outputs();
+  };
+  if (num) return unpack(value, *num);
+  const Tensor tensor = convert_operand(graph_of(value), value, "", std::nullopt);
+  std::int64_t count = -1;
   const Shape& shape = tensor.shape();
-  if (!num && shape.has_rank()) {
+  if (shape.has_rank()) {
     const auto at = normalized_axis(options.axis, shape.rank());
     if (!at) {
       throw ValueError(fmt::format("Argument `axis` = {} not in range [-{}, {})", options.axis,
@@ -268,11 +274,7 @@ std::vector<Tensor> unstack(const Operand& value, std::optional<int> num, Unstac
     throw ValueError(fmt::format("Cannot infer argument `num` from shape {}", shape.text()),
                      {.site = site, .op = "Unpack"});
   }
-  return OpBuilder("Unpack", options.name, "unstack", site, {&value})
-      .input(tensor, "value")
-      .attrs(UnpackAttrs{options.axis, count})
-      .build()
-      .outputs();
+  return unpack(Operand(tensor, site), count);
 }
 
 }  // namespace towerflow

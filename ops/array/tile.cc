@@ -46,7 +46,7 @@ void tile_shape(InferenceContext& context) {
     if (input[i].known() && __builtin_mul_overflow(input.size(i), times[i], &size)) {
       context.fail(fmt::format("size {} of a tile does not fit 63 bits", i));
     }
-    dims.push_back(input[i].known() ? Dim(size) : Dim(std::nullopt));
+    dims.push_back(input[i].known() || times[i] == 0 ? Dim(size) : Dim(std::nullopt));
   }
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }

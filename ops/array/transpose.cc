@@ -171,7 +171,7 @@ OpFamily transpose_family() {
 template <class>
 Tensor transpose(const Operand& a, const Operand& perm, TransposeOptions options, Site site) {
   return OpBuilder("Transpose", options.name, "transpose", site, {&a, &perm})
-      .input(a, "x")
+      .input(a, a.slices() != nullptr ? "x" : "a")  // the op itself converts slices, as "x"
       .index_input(perm, "perm")
       .output();
 }

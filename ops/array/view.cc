@@ -97,7 +97,7 @@ void expand_dims_shape(InferenceContext& context) {
   const Shape& from = context.shape(0);
   const Array* axis = context.constant(1);
   if (!from.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
-  if (axis == nullptr) return context.add_output(context.dtype(0), Shape::of_rank(from.rank() + 1));
+  if (axis == nullptr) return context.add_output(context.dtype(0), Shape::unknown());
   if (axis->elements() != 1) context.fail("'dim' input must be a tensor with a single value");
   const std::int64_t at = integers_of(*axis)[0];
   const auto place = normalized_axis(at, from.rank() + 1);

@@ -94,6 +94,15 @@ std::string static_text(const Operand& item) {
   return value.shape().rank() == 0 ? text : "[" + text + "]";
 }
 
+/// Returns the value of a constant, also through casts and identities, else an empty Array.
+Array known_value(const Tensor& tensor) {
+  const std::string& type = tensor.op().type();
+  if (type == "Identity") return known_value(tensor.op().input(0));
+  if (type != "Cast") return constant_value(tensor);
+  const Array whole = known_value(tensor.op().input(0));
+  return whole.empty() ? whole : cast_elements(whole, tensor.dtype());
+}
+
 Operation assert_values(const ValueCheck& check, const Operand& x, const Operand& y,
                         AssertValuesOptions options, Site site) {
   Graph& graph = graph_of(x, y);
@@ -114,8 +123,8 @@ Operation assert_values(const ValueCheck& check, const Operand& x, const Operand
   }
   const Tensor test = check.test(Operand(left, site), Operand(right, site), {}, site);
   const Tensor condition = reduce_all(Operand(test, site), std::nullopt, {}, site);
-  const Array left_value = constant_value(left);
-  const Array right_value = constant_value(right);
+  const Array left_value = known_value(left);
+  const Array right_value = known_value(right);
   if (!left_value.empty() && !right_value.empty() &&
       !holds_for_all(check, left_value, right_value, test.shape())) {
     std::string text;

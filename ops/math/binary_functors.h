@@ -65,7 +65,7 @@ struct TruncateDiv {
     if constexpr (std::is_floating_point_v<T>) {
       return std::trunc(a / b);
     } else {
-      if (b == 0) throw errors::InvalidArgumentError("Integer division by zero");
+      if (b == 0) throw errors::InternalError("Integer division by zero");
       if constexpr (std::is_signed_v<T>) {
         if (b == T(-1)) return Sub<T>()(T(0), a);
       }
@@ -80,7 +80,7 @@ struct TruncateMod {
     if constexpr (std::is_floating_point_v<T>) {
       return std::fmod(a, b);
     } else {
-      if (b == 0) throw errors::InvalidArgumentError("Integer division by zero");
+      if (b == 0) throw errors::InternalError("Integer division by zero");
       return b == T(-1) ? T(0) : static_cast<T>(a % b);
     }
   }

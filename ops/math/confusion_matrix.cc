@@ -9,7 +9,7 @@
 #include "ops/array/stack.h"
 #include "ops/array/view.h"
 #include "ops/control/tuple.h"
-#include "ops/data_flow/assert.h"
+#include "ops/data_flow/assert_values.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 
@@ -38,38 +38,19 @@ void squeeze_to_same_rank(Tensor& labels, Tensor& predictions, Site site) {
   }
 }
 
-/// Returns `x` once it is checked that no element is negative. (check_ops.assert_non_negative)
+/// Returns `x` once it is checked that no element is negative.
 Tensor checked_non_negative(const Tensor& x, const char* what, Site site) {
-  std::optional<Operation> check;
-  {
-    const NameScope scope(x.graph(), "assert_non_negative", site);
-    const Tensor zero = convert_operand(x.graph(), Operand(0, site), "", x.dtype());
-    const NameScope inner(x.graph(), "assert_less_equal", site);
-    const Tensor fine = reduce_all(less_equal(zero, x, {}, site), {}, site);
-    check =
-        Assert(fine,
-               {fmt::format("`{}` contains negative values.  ", what),
-                "Condition x >= 0 did not hold element-wise:", fmt::format("x ({}) = ", x.name()),
-                Operand(x, site)},
-               {}, site);
-  }
-  return with_dependencies({*check}, x, {}, site);
+  const std::string message = fmt::format("`{}` contains negative values", what);
+  return with_dependencies({assert_non_negative(Operand(x, site), {.message = message}, site)}, x,
+                           {}, site);
 }
 
-/// Returns `x` once it is checked that each element is below `limit`. (check_ops.assert_less)
+/// Returns `x` once it is checked that each element is below `limit`.
 Tensor checked_below(const Tensor& x, const Tensor& limit, const char* what, Site site) {
-  std::optional<Operation> check;
-  {
-    const NameScope scope(x.graph(), "assert_less", site);
-    const Tensor fine = reduce_all(less(x, limit, {}, site), {}, site);
-    check =
-        Assert(fine,
-               {fmt::format("`{}` out of bound", what),
-                "Condition x < y did not hold element-wise:", fmt::format("x ({}) = ", x.name()),
-                Operand(x, site), fmt::format("y ({}) = ", limit.name()), Operand(limit, site)},
-               {}, site);
-  }
-  return with_dependencies({*check}, x, {}, site);
+  const std::string message = fmt::format("`{}` out of bound", what);
+  const Operation check =
+      assert_less(Operand(x, site), Operand(limit, site), {.message = message}, site);
+  return with_dependencies({check}, x, {}, site);
 }
 
 }  // namespace

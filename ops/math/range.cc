@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "core/graph/scopes.h"
+#include "ops/array/cast.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
 
@@ -116,19 +119,13 @@ Array range_constant(const InferenceContext& context, std::span<const OutputSpec
   return values;
 }
 
-/// Returns the dtype of the first tensor, or the widest dtype of the values if there is none.
-DType common_dtype(std::initializer_list<const Operand*> operands) {
-  DType widest = DType::int32;
-  const auto rank = [](DType d) {
+/// Returns the dtype that all numbers are converted to.
+DType widest_dtype(const std::vector<Tensor>& numbers) {
+  const auto rank = [](const Tensor& number) {
+    const DType d = number.dtype();
     return d == DType::int32 ? 0 : d == DType::int64 ? 1 : d == DType::float32 ? 2 : 3;
   };
-  for (const Operand* operand : operands) {
-    if (const Tensor* tensor = operand->any_tensor()) return tensor->dtype();
-    const DType own = operand->array() != nullptr ? operand->array()->dtype()
-                                                  : to_array(*operand->nested()).dtype();
-    if (rank(own) > rank(widest)) widest = own;
-  }
-  return widest;
+  return std::ranges::max(numbers, {}, rank).dtype();
 }
 
 }  // namespace
@@ -150,11 +147,17 @@ OpFamily range_family() { return {.ops = register_range_ops, .kernels = register
 
 Tensor range(const Operand& start, const Operand& limit, const Operand& delta, RangeOptions options,
              Site site) {
-  OpBuilder builder("Range", options.name, "range", site, {&start, &limit, &delta});
-  const DType dtype = common_dtype({&start, &limit, &delta});
-  return builder.input(start, "start", dtype)
-      .input(limit, "limit", dtype)
-      .input(delta, "delta", dtype)
+  Graph& graph = graph_of(start.any_tensor() != nullptr ? start : limit, delta);
+  const NameScope scope(graph, options.name.empty() ? "range" : options.name, site);
+  std::vector<Tensor> numbers{convert_operand(graph, start, "start", std::nullopt)};
+  numbers.push_back(convert_operand(graph, limit, "limit", std::nullopt));
+  numbers.push_back(convert_operand(graph, delta, "delta", std::nullopt));
+  const DType dtype = widest_dtype(numbers);
+  for (Tensor& number : numbers) number = cast(number, dtype, {}, site);
+  return OpBuilder("Range", scope.name(), site)
+      .input(numbers[0], "start")
+      .input(numbers[1], "limit")
+      .input(numbers[2], "delta")
       .output();
 }
 

@@ -419,9 +419,9 @@ Tensor sign(const Operand& x, UnaryOptions options, Site site) {
 }
 
 Tensor round(const Operand& x, UnaryOptions options, Site site) {
-  const Tensor* tensor = x.tensor();
-  if (tensor != nullptr && is_integer(tensor->dtype())) return *tensor;
-  return add_unary("Round", x, options, site);
+  const Tensor tensor = convert_operand(graph_of(x), x, "x", std::nullopt);
+  if (is_integer(tensor.dtype())) return tensor;
+  return add_unary("Round", Operand(tensor, site), options, site);
 }
 
 template <class Unused>

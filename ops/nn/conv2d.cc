@@ -114,7 +114,10 @@ void backprop_input_shape(InferenceContext& context) {
   require_rank(context, 2, 4);
   const Shape images = sizes_shape(context, 0);
   check_backprop(context, kKind, images, context.shape(1));
-  context.add_output(context.dtype(1), images);
+  if (kKind == ConvKind::depthwise) return context.add_output(context.dtype(1), images);
+  std::vector<Dim> dims = images.dims();
+  dims[0] = dim_of(context.shape(2), 0);  // as in TensorFlow, whatever the sizes say
+  context.add_output(context.dtype(1), Shape(std::move(dims)));
 }
 
 template <ConvKind kKind>
@@ -331,7 +334,13 @@ Tensor conv2d_backprop_input(const Operand& input_sizes, const Operand& filter,
       .input(filter, "filter", "T")
       .input(out_backprop, "out_backprop", "T");
   const Tensor made = builder.attrs(conv_attrs(op, extents, padding, options, site)).output();
-  return with_shape_from_sizes(made, made.op().input(0), site);
+  const Shape sizes = constant_value_as_shape(made.op().input(0));
+  if (made.shape().fully_known() || !sizes.has_rank()) return made;
+  std::vector<Dim> dims = sizes.dims();
+  dims.at(0) = None;  // known from the batch of `out_backprop` only
+  Tensor images = made;
+  images.set_shape(Shape(std::move(dims)), site);
+  return images;
 }
 
 template <class>

@@ -112,6 +112,7 @@ class SpaceToBatchCall {
   Operand spatial_sizes() const {
     std::vector<int> known;
     for (const int dim : dims_) {
+      if (!input_.shape().has_rank()) break;
       const Dim size = input_.shape()[static_cast<std::size_t>(dim)];
       if (size.known()) known.push_back(static_cast<int>(size.size()));
     }
@@ -206,9 +207,6 @@ Tensor with_space_to_batch(const Operand& input, const std::vector<int>& dilatio
   if (std::all_of(dilation_rate.begin(), dilation_rate.end(), [](int rate) { return rate == 1; }))
     return op(images, count, padding);
   check_explicit_padding(padding, site);
-  if (!shape.has_rank()) {
-    throw ValueError("The rank of a dilated input must be known.", {.site = site});
-  }
   SpaceToBatchCall call(images, dilation_rate, rates, dims, site);
   call.set_base_paddings(padding, options);
   return call.run(op);

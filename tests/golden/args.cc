@@ -87,17 +87,18 @@ const List& Args::list(const char* name) const {
   return *value(name).list();
 }
 
-Axis Args::axis() const {
-  const Value& axis = value("axis");
+Axis Args::axis(const char* name) const {
+  const Value& axis = value(name);
   if (axis.none()) return None;
   if (const auto* number = axis.get_if<std::int64_t>()) return *number;
-  if (axis.list() == nullptr) return tensor("axis");
+  if (axis.list() == nullptr) return tensor(name);
   std::vector<int> axes;
   for (const Value& item : *axis.list()) {
     axes.push_back(static_cast<int>(*item.get_if<std::int64_t>()));
   }
   return axes;
 }
+
 Tensor Args::tensor(const char* name) const { return to_tensor(value(name)); }
 
 std::optional<Variable> Args::optional_variable(const char* name) const {

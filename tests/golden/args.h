@@ -36,8 +36,8 @@ class Args {
   std::optional<Shape> shape(const char* name) const;
 
   Operand operand(const char* name) const { return to_operand(value(name)); }
-  /// Returns the argument "axis": None, a number, a list of numbers or a tensor.
-  Axis axis() const;
+  /// Returns an axis: None, a number, a list of numbers or a tensor.
+  Axis axis(const char* name = "axis") const;
   Tensor tensor(const char* name) const;
   Variable variable(const char* name) const;
   std::optional<Variable> optional_variable(const char* name) const;

@@ -1,5 +1,7 @@
 #include "tests/golden/handlers.h"
 
+#include "tests/golden/call.h"
+
 namespace towerflow::golden {
 namespace {
 
@@ -22,6 +24,12 @@ HandlerTable make_table() {
   add_average_handlers(table);
   add_session_handlers(table);
   add_summary_handlers(table);
+  add_array_calls(table);
+  add_indexing_calls(table);
+  add_math_calls(table);
+  add_nn_calls(table);
+  add_convolution_calls(table);
+  add_image_calls(table);
   return table;
 }
 

@@ -3,7 +3,6 @@
 #include "ops/array/concat.h"
 #include "ops/array/constant.h"
 #include "ops/array/fill.h"
-#include "ops/array/gather.h"
 #include "ops/array/one_hot.h"
 #include "ops/array/pad.h"
 #include "ops/array/placeholder.h"
@@ -15,18 +14,10 @@
 #include "ops/array/transpose.h"
 #include "ops/array/view.h"
 #include "ops/control/group.h"
-#include "tests/golden/handlers.h"
+#include "tests/golden/call.h"
 
 namespace towerflow::golden {
 namespace {
-
-/// Returns a list of tensors and values; a single tensor is passed as such.
-OperandList operands(const Args& args, const char* name) {
-  if (args.value(name).list() == nullptr) return args.tensor(name);
-  std::vector<Operand> items;
-  for (const Value& item : args.list(name)) items.push_back(to_operand(item));
-  return items;
-}
 
 Value constant_of(Interpreter&, const Args& args) {
   return constant(args.operand("value"), {.dtype = args.optional_dtype("dtype"),
@@ -149,9 +140,6 @@ void add_moving(HandlerTable& table) {
     return tile(args.operand("input"), args.operand("multiples"), {.name = args.text("name")});
   };
   table["transpose"] = transpose_of;
-  table["gather"] = [](Interpreter&, const Args& args) -> Value {
-    return gather(args.operand("params"), args.operand("indices"), {.name = args.text("name")});
-  };
   table["cast"] = [](Interpreter&, const Args& args) -> Value {
     return cast(args.operand("x"), args.dtype("dtype"), {.name = args.text("name")});
   };

@@ -2,7 +2,6 @@
 #include "ops/math/binary.h"
 #include "ops/nn/loss_collections.h"
 #include "ops/nn/losses.h"
-#include "ops/nn/soft_cross_entropy.h"
 #include "tests/golden/handlers.h"
 
 namespace towerflow::golden {
@@ -85,17 +84,6 @@ void add_collection_losses(HandlerTable& table) {
   };
 }
 
-using CrossEntropy = Tensor (*)(nn::SoftmaxCrossEntropyOptions, Site);
-
-template <CrossEntropy function>
-Value cross_entropy(Interpreter&, const Args& args) {
-  nn::SoftmaxCrossEntropyOptions options;
-  if (!args.value("labels").none()) options.labels = args.operand("labels");
-  if (!args.value("logits").none()) options.logits = args.operand("logits");
-  options.name = args.text("name");
-  return function(options, Site::current());
-}
-
 }  // namespace
 
 void add_loss_handlers(HandlerTable& table) {
@@ -127,9 +115,6 @@ void add_loss_handlers(HandlerTable& table) {
   table["div_no_nan"] = [](Interpreter&, const Args& args) -> Value {
     return div_no_nan(args.operand("x"), args.operand("y"), {.name = args.text("name")});
   };
-  table["softmax_cross_entropy_with_logits_v2"] =
-      cross_entropy<nn::softmax_cross_entropy_with_logits_v2>;
-  table["softmax_cross_entropy_with_logits"] = cross_entropy<nn::softmax_cross_entropy_with_logits>;
 }
 
 }  // namespace towerflow::golden

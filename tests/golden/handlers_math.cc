@@ -2,10 +2,9 @@
 #include "ops/math/add_n.h"
 #include "ops/math/argmax.h"
 #include "ops/math/binary.h"
-#include "ops/math/matmul.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
-#include "tests/golden/handlers.h"
+#include "tests/golden/call.h"
 
 namespace towerflow::golden {
 namespace {
@@ -82,14 +81,8 @@ void add_math_handlers(HandlerTable& table) {
   table["reduce_prod"] = reduction<reduce_prod>;
   table["argmax"] = argmax_of;
   table["operator"] = operator_of;
-  table["matmul"] = [](Interpreter&, const Args& args) -> Value {
-    return matmul(args.operand("a"), args.operand("b"),
-                  {.transpose_a = args.flag("transpose_a"),
-                   .transpose_b = args.flag("transpose_b"),
-                   .name = args.text("name")});
-  };
   table["add_n"] = [](Interpreter&, const Args& args) -> Value {
-    return add_n(args.tensors("inputs"), {.name = args.text("name")});
+    return add_n(operands(args, "inputs"), {.name = args.text("name")});
   };
 }
 

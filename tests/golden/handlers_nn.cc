@@ -1,27 +1,14 @@
 // Layers and losses of neural networks.
 #include "ops/nn/activations.h"
-#include "ops/nn/bias_add.h"
-#include "ops/nn/conv2d.h"
 #include "ops/nn/cross_entropy.h"
 #include "ops/nn/dropout.h"
-#include "ops/nn/embedding_lookup.h"
 #include "ops/nn/in_top_k.h"
 #include "ops/nn/l2_normalize.h"
-#include "ops/nn/pool.h"
 #include "ops/nn/relu.h"
-#include "ops/nn/softmax.h"
 #include "tests/golden/handlers.h"
 
 namespace towerflow::golden {
 namespace {
-
-std::vector<int> extents(const Args& args, const char* name) {
-  std::vector<int> sizes;
-  for (const Value& size : args.list(name)) {
-    sizes.push_back(static_cast<int>(*size.get_if<std::int64_t>()));
-  }
-  return sizes;
-}
 
 template <auto kFunction>
 Value activation_of(Interpreter&, const Args& args) {
@@ -47,12 +34,6 @@ void add_layers(HandlerTable& table) {
     if (!args.value("noise_shape").none()) options.noise_shape = args.operand("noise_shape");
     return nn::dropout(args.operand("x"), args.operand("keep_prob"), options);
   };
-  table["embedding_lookup"] = [](Interpreter&, const Args& args) -> Value {
-    nn::EmbeddingLookupOptions options;
-    options.name = args.text("name");
-    if (!args.value("max_norm").none()) options.max_norm = args.number("max_norm");
-    return nn::embedding_lookup(args.operand("params"), args.operand("ids"), options);
-  };
   table["l2_normalize"] = [](Interpreter&, const Args& args) -> Value {
     return nn::l2_normalize(args.operand("x"), args.axis(),
                             {.epsilon = args.number("epsilon", 1e-12), .name = args.text("name")});
@@ -64,30 +45,6 @@ void add_layers(HandlerTable& table) {
 void add_nn_handlers(HandlerTable& table) {
   add_activations(table);
   add_layers(table);
-  table["bias_add"] = [](Interpreter&, const Args& args) -> Value {
-    return nn::bias_add(args.operand("value"), args.operand("bias"), {.name = args.text("name")});
-  };
-  table["conv2d"] = [](Interpreter&, const Args& args) -> Value {
-    nn::Conv2DOptions options;
-    options.name = args.text("name");
-    return nn::conv2d(args.operand("input"), args.operand("filter"), extents(args, "strides"),
-                      args.text("padding"), options);
-  };
-  table["conv2d_transpose"] = [](Interpreter&, const Args& args) -> Value {
-    nn::Conv2DOptions options;
-    options.name = args.text("name");
-    return nn::conv2d_transpose(args.operand("value"), args.operand("filter"),
-                                args.operand("output_shape"), extents(args, "strides"),
-                                args.text("padding", "SAME"), options);
-  };
-  table["max_pool"] = [](Interpreter&, const Args& args) -> Value {
-    return nn::max_pool(args.operand("value"), extents(args, "ksize"), extents(args, "strides"),
-                        args.text("padding"), {.name = args.text("name")});
-  };
-  table["softmax"] = [](Interpreter&, const Args& args) -> Value {
-    if (args.integer("axis", -1) != -1) throw BadProgram("softmax is along the last dimension");
-    return nn::softmax(args.operand("logits"), {.name = args.text("name")});
-  };
   table["in_top_k"] = [](Interpreter&, const Args& args) -> Value {
     return nn::in_top_k(args.operand("predictions"), args.operand("targets"), args.operand("k"),
                         {.name = args.text("name")});

@@ -77,7 +77,10 @@ void add_variable_handlers(HandlerTable& table) {
     return list_of(variable.parts());
   };
   table["as_tensor"] = [](Interpreter&, const Args& args) -> Value {
-    return args.variable("variable").value();
+    if (args.value("variable").get_if<Variable>() != nullptr) {
+      return args.variable("variable").value();
+    }
+    return convert_to_tensor(*gradient_of(args.value("variable")));
   };
   table["read_value"] = [](Interpreter&, const Args& args) -> Value {
     return args.variable("variable").value();

@@ -16,6 +16,15 @@ constexpr std::array kKinds{"None",        "bool",          "int",    "float",
                             "operation",   "IndexedSlices", "shape",  "VariableScope",
                             "initializer", "list",          "dict",   "object"};
 
+/// Returns the number of "nan", "inf" or "-inf".
+double special(const std::string& text) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return kInfinity;
+  if (text == "-inf") return -kInfinity;
+  throw BadProgram("no float " + text);
+}
+
 Array generated(const Json& form) {
   const auto stream = form.at("stream").get<std::uint64_t>();
   std::vector<std::int64_t> sizes = form.at("shape").get<std::vector<std::int64_t>>();
@@ -37,6 +46,33 @@ Array generated(const Json& form) {
       {.exponent = form.value("exponent", 0),
        .kind = kind == "positive" ? test::ExactKind::positive : test::ExactKind::uniform,
        .dtype = dtype});
+}
+
+/// Returns the array of a form {"dtype", "shape", "values"}, as describe_array writes it.
+Array written(const Json& form) {
+  const DType dtype = to_dtype(form.at("dtype"));
+  const auto sizes = form.at("shape").get<std::vector<std::int64_t>>();
+  Array array(dtype, Shape{std::span<const std::int64_t>(sizes)});
+  const Json& values = form.at("values");
+  const auto fill = [&]<class T>() {
+    T* elements = array.data<T>();
+    if (static_cast<std::int64_t>(values.size()) != array.elements())
+      throw BadProgram("array: wrong number of values");
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        elements[i] =
+            static_cast<T>(values[i].is_string() ? special(values[i]) : values[i].get<double>());
+      } else {
+        elements[i] = values[i].get<T>();
+      }
+    }
+  };
+  if (dtype == DType::string) {
+    fill.operator()<std::string>();
+  } else if (!dispatch_dtype(dtype, fill)) {
+    throw BadProgram("values of dtype " + std::string(dtype_name(dtype)));
+  }
+  return array;
 }
 
 /// Returns the initializer of this kind if it takes only a seed, else nullptr.
@@ -130,13 +166,8 @@ Value decode_object(const Json& json, const std::map<std::string, Value>& bound)
   if (json.contains("ref")) return reference(json, bound);
   if (json.contains("generate")) return generated(json["generate"]);
   if (json.contains("initializer")) return initializer_of(json, bound);
-  if (json.contains("float")) {
-    const std::string text = json["float"];
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-    if (text == "inf") return kInfinity;
-    if (text == "-inf") return -kInfinity;
-  }
+  if (json.contains("array")) return written(json["array"]);
+  if (json.contains("float")) return special(json["float"]);
   throw BadProgram("no such form of an argument: " + json.dump());
 }
 

@@ -5,7 +5,8 @@ import inspect
 import tensorflow.compat.v1 as tf
 
 OPS = {}  # name -> (parameter names in order, function(interpreter, **args))
-DTYPE_PARAMETERS = {"dtype", "out_type", "output_type"}
+DTYPE_PARAMETERS = {"dtype", "out_type", "output_type", "out_idx", "index_dtype", "output_dtype",
+                    "Targmax"}
 
 
 class BadProgram(Exception):
@@ -46,5 +47,5 @@ def method(name, receiver, method_name, parameters):
 
 
 from . import (  # noqa: E402,F401  they fill OPS
-    handlers_averages, handlers_gradients, handlers_graph, handlers_layers, handlers_losses,
+    handlers_averages, handlers_calls, handlers_gradients, handlers_graph, handlers_layers, handlers_losses,
     handlers_metrics, handlers_ops, handlers_train)

@@ -24,8 +24,3 @@ plain("get_regularization_losses", tf.losses.get_regularization_losses, "scope")
 plain("get_regularization_loss", tf.losses.get_regularization_loss, "scope name")
 plain("get_total_loss", tf.losses.get_total_loss, "add_regularization_losses name scope")
 plain("div_no_nan", tf.div_no_nan, "x y name")
-plain("softmax_cross_entropy_with_logits_v2", tf.nn.softmax_cross_entropy_with_logits_v2,
-      "labels logits name")
-plain("softmax_cross_entropy_with_logits",
-      lambda labels=None, logits=None, name=None: tf.nn.softmax_cross_entropy_with_logits(
-          labels=labels, logits=logits, name=name), "labels logits name")

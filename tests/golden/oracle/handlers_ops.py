@@ -11,7 +11,6 @@ for name in ("add", "subtract", "multiply", "divide", "truediv", "equal", "not_e
     plain(name, getattr(tf, name), "x y name")
 for name in ("negative", "square", "sqrt", "exp", "log", "tanh", "sigmoid", "abs"):
     plain(name, getattr(tf, name), "x name")
-plain("matmul", tf.matmul, "a b transpose_a transpose_b name")
 plain("reshape", tf.reshape, "tensor shape name")
 plain("shape", tf.shape, "input name out_type")
 plain("size", tf.size, "input name out_type")
@@ -26,7 +25,6 @@ plain("tile", tf.tile, "input multiples name")
 plain("expand_dims", tf.expand_dims, "input axis name")
 plain("squeeze", tf.squeeze, "input axis name")
 plain("cast", tf.cast, "x dtype name")
-plain("gather", tf.gather, "params indices name axis")
 plain("argmax", tf.argmax, "input axis name output_type")
 plain("stop_gradient", tf.stop_gradient, "input name")
 plain("identity", tf.identity, "input name")
@@ -43,14 +41,7 @@ for name in ("relu", "elu", "selu", "softplus", "softsign", "relu6"):
     plain(name, getattr(tf.nn, name), "features name")
 plain("leaky_relu", tf.nn.leaky_relu, "features alpha name")
 plain("dropout", tf.nn.dropout, "x keep_prob noise_shape seed name")
-plain("embedding_lookup", tf.nn.embedding_lookup, "params ids max_norm name")
 plain("l2_normalize", tf.nn.l2_normalize, "x axis epsilon name")
-plain("bias_add", tf.nn.bias_add, "value bias name")
-plain("conv2d", tf.nn.conv2d, "input filter strides padding name")
-plain("conv2d_transpose", tf.nn.conv2d_transpose,
-      "value filter output_shape strides padding name")
-plain("max_pool", tf.nn.max_pool, "value ksize strides padding name")
-plain("softmax", tf.nn.softmax, "logits axis name")
 plain("in_top_k", tf.nn.in_top_k, "predictions targets k name")
 
 

@@ -50,6 +50,8 @@ def decode(value, bound):
         return result
     if "generate" in value:
         return generator.generate(**value["generate"])
+    if "array" in value:
+        return written(**value["array"])
     if "float" in value:
         return float(value["float"])
     if "initializer" in value:
@@ -58,6 +60,13 @@ def decode(value, bound):
             args["dtype"] = tf.as_dtype(args["dtype"])
         return INITIALIZERS[value["initializer"]](**args)
     raise KeyError("no such argument form: %r" % value)
+
+
+def written(dtype, shape, values):
+    """Returns the array of a form that `array` returns."""
+    kind = object if dtype == "string" else dtype
+    return np.array([float(v) if isinstance(v, str) and dtype != "string" else v for v in values],
+                    dtype=kind).reshape(shape)
 
 
 def number(value):

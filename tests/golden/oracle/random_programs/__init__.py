@@ -4,7 +4,7 @@ A program is written while TensorFlow runs it (live.py). Its topic decides how f
 call is.
 """
 
-from . import collected, ops, queues, runs, scopes, towers, training, variables, wide
+from . import calls, collected, ops, queues, runs, scopes, towers, training, variables, wide
 from .live import LiveProgram
 
 OPENERS = {scopes.variable_scope: 6, scopes.name_scope: 4, scopes.device: 3,
@@ -80,11 +80,15 @@ def write(live, about):
         runs.run_final_steps(live)
 
 
-def generate(seed, name=None, wide=False):
-    """Returns a seed's program with TensorFlow's outcomes; `wide` adds the calls of wide.py."""
-    live = LiveProgram(seed, wide)
-    about = live.weighted(WEIGHTS)
+def generate(seed, name=None, kind="plain", only=None):
+    """Returns a seed's program with TensorFlow's outcomes. The kind "wide" has the calls of wide.py
+    too, "calls" is of calls/; `only` is the one call or family that such a program makes."""
+    live = LiveProgram(seed, kind == "wide")
+    about = "calls" if kind == "calls" else live.weighted(WEIGHTS)
     with live.graph.as_default():
-        write(live, about)
+        if kind == "calls":
+            calls.write(live, only)
+        else:
+            write(live, about)
         final = live.finish()
     return live.program(name or "random_%d" % seed, about, final)
