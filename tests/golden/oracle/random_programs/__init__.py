@@ -4,7 +4,8 @@ A program is written while TensorFlow runs it (live.py). Its topic decides how f
 call is.
 """
 
-from . import collected, ops, queues, runs, scopes, towers, training, variables, wide
+from . import (collected, ops, queues, runs, scopes, systems, towers, training, variables,
+               wide)
 from .live import LiveProgram
 
 OPENERS = {scopes.variable_scope: 6, scopes.name_scope: 4, scopes.device: 3,
@@ -80,11 +81,12 @@ def write(live, about):
         runs.run_final_steps(live)
 
 
-def generate(seed, name=None, wide=False):
-    """Returns a seed's program with TensorFlow's outcomes; `wide` adds the calls of wide.py."""
-    live = LiveProgram(seed, wide)
-    about = live.weighted(WEIGHTS)
+def generate(seed, name=None, kind="plain"):
+    """Returns a seed's program with TensorFlow's outcomes. Kind "wide" adds the calls of wide.py;
+    "systems" are the programs of systems.py."""
+    live = LiveProgram(seed, kind == "wide")
+    about = live.weighted(dict.fromkeys(systems.PROFILES, 1) if kind == "systems" else WEIGHTS)
     with live.graph.as_default():
-        write(live, about)
+        (systems.write if kind == "systems" else write)(live, about)
         final = live.finish()
     return live.program(name or "random_%d" % seed, about, final)

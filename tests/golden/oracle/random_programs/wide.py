@@ -1,4 +1,4 @@
-"""More calls (`sweep --wide`): losses, averages, templates, clipping, custom gradients, and ops
+"""More calls (`sweep --kind wide`): losses, averages, templates, clipping, custom gradients, and ops
 whose gradients are of interest."""
 
 from . import arguments, ops
