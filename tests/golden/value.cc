@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "layers/structure.h"
 #include "ops/variables/initializers.h"
 #include "ops/variables/scaling_initializers.h"
 #include "tests/support/exact_array.h"
@@ -106,6 +107,14 @@ Initializer initializer_of(const Json& form, const std::map<std::string, Value>&
   throw BadProgram("no initializer " + kind);
 }
 
+/// Returns a part of the state of a cell.
+Value part_of_state(const Object& object, std::size_t index) {
+  const auto* state = std::any_cast<nn::rnn_cell::State>(&object.object);
+  if (state == nullptr || index >= state->size()) throw BadProgram("no part of " + object.type);
+  const nn::rnn_cell::State& part = state->items()[index];
+  return part.is_leaf() ? Value(part.leaf()) : Value(Object{"State", part});
+}
+
 Value reference(const Json& form, const std::map<std::string, Value>& bound) {
   const auto found = bound.find(form["ref"].get<std::string>());
   if (found == bound.end()) throw Unbound(form["ref"].get<std::string>());
@@ -118,6 +127,10 @@ Value reference(const Json& form, const std::map<std::string, Value>& bound) {
       value = Value(value.dict()->at(key.get<std::string>()));
     } else {
       const auto index = key.get<std::size_t>();
+      if (const auto* object = value.get_if<Object>(); object != nullptr) {
+        value = part_of_state(*object, index);
+        continue;
+      }
       if (value.list() == nullptr || index >= value.list()->size()) {
         throw BadProgram("no part " + key.dump() + " in " + form.dump());
       }

@@ -1,11 +1,14 @@
 """tf.layers. Activations, regularizers and constraints are names that both sides know."""
 
 import inspect
+import os
 
 import tensorflow.compat.v1 as tf
 
 from .functions import CONSTRAINTS, REGULARIZERS
 from .handlers import OPS
+
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # read when tf.layers is used first
 
 ACTIVATIONS = {None: None, "relu": tf.nn.relu, "tanh": tf.nn.tanh, "sigmoid": tf.nn.sigmoid,
                "softplus": tf.nn.softplus, "elu": tf.nn.elu}

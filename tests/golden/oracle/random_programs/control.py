@@ -43,7 +43,7 @@ def source(live, rank=None):
 def predicate(live):
     """Returns a bool scalar, rarely something else."""
     if live.chance(0.05):
-        return live.pick((True, source(live), live.call("constant", value=[True, False])))
+        return live.pick((source(live), live.call("constant", value=[True, False])))
     how = live.weighted({"placeholder": 3, "less": 3, "equal": 1, "constant": 1, "any": 1})
     preds = [t for t in live.tensors if t.dtype == "bool" and t.shape == []]
     if how == "any" and preds:

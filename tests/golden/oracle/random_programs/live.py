@@ -1,5 +1,6 @@
 """A program that is written while TensorFlow runs it, so that the writer knows what exists."""
 
+import json
 import random
 
 import tensorflow.compat.v1 as tf
@@ -221,7 +222,9 @@ class LiveProgram:
             if call["out"] in used:
                 kept["out"] = call["out"]
             calls.append(kept)
-        return {"name": name, "about": about, "calls": calls, "final": final}
+        # The forms of functions are plain dicts from here on.
+        return json.loads(json.dumps({"name": name, "about": about, "calls": calls,
+                                      "final": final}))
 
 
 def plain(value):
