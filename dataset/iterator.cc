@@ -144,10 +144,10 @@ Iterator Dataset::make_one_shot_iterator(Site site) const {
   random::get_seed(graph.seed, std::nullopt, graph.next_op_seed);
   const ElementSpec& element = element_spec();
   const auto beside = colocate_with(definition()->handle.op(), false, site);
-  OpBuilder builder("_OneShotIterator", "", "OneShotIterator", site, {});
-  builder.inputs(program->tensors(), "arguments");
-  const Tensor resource =
-      builder.attrs(OneShotAttrs{{element.dtypes, element.shapes}, program}).output();
+  const Tensor resource = OpBuilder("_OneShotIterator", "", "OneShotIterator", site, {})
+                              .inputs(program->tensors(), "arguments")
+                              .attrs(OneShotAttrs{{element.dtypes, element.shapes}, program})
+                              .output();
   return Iterator(resource, element, nullptr, site);
 }
 

@@ -44,6 +44,15 @@ void for_each_function(const Json& form, const std::function<void(const Json&)>&
   }
 }
 
+/// Removes the bodies of functions from a call, for messages.
+void hide_functions(Json& form) {
+  if (form.is_object() && form.contains("function") && form["function"].is_object()) {
+    form["function"] = "...";
+  } else if (form.is_structured()) {
+    for (Json& part : form) hide_functions(part);
+  }
+}
+
 bool calls_functions(const Json& args) {
   bool found = false;
   for_each_function(args, [&](const Json&) { found = true; });
@@ -208,6 +217,7 @@ std::vector<Disagreement> Comparison::outcome(int index, const Json& call, const
   const Json& theirs = call["expect"];
   Json bare = call;
   bare.erase("expect");
+  hide_functions(bare);
   const auto report = [&](const std::string& expected, const std::string& got) {
     found.push_back({program_["name"], index, shortened(bare), expected, got});
   };

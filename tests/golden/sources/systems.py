@@ -86,5 +86,81 @@ def broken_functions():
     return p
 
 
+def gated_gradients():
+    p = Program("gated_gradients", "what leaves the loop of a gradient waits for the other gradients")
+    q = p.placeholder("float32", [], name="q")
+    x = p.get_variable("x", [2], initializer=initializer("ones"))
+    y = p.tanh(x * 2.0)
+
+    def loop():
+        result = p.call("while_loop", cond=p.function(lambda i, a: p.less(i, 3), "i", "a"),
+                        body=p.function(lambda i, a: [i + 1, -(a * q)], "i", "a"),
+                        loop_vars=[0, y], name="x/y")
+        return result[1]
+
+    z = p.call("cond", pred=p.less(q, 1.75), true_fn=p.function(lambda: p.square(y - 0.25)),
+               false_fn=p.function(loop))
+    step = p.minimize(p.GradientDescentOptimizer(0.5), p.reduce_sum(z))
+    p.run([p.global_variables_initializer()])
+    for value in (0.0, 2.5):
+        p.run([step], feeds=[[q, value]])
+        p.run([x])
+    return p
+
+
+def inner_loops():
+    p = Program("inner_loops", "outside tensors enter the outer loop before the inner loop begins")
+    x = p.placeholder("float32", [], name="x")
+
+    def outer(i, a):
+        result = p.call("while_loop", cond=p.function(lambda j, b, c: p.less(j, 2), "j", "b", "c"),
+                        body=p.function(lambda j, b, c: [j + 1, b * c, p.tanh(c)], "j", "b", "c"),
+                        loop_vars=[0, a, x])
+        return [i + 1, result[1]]
+
+    p.call("while_loop", cond=p.function(lambda i, a: p.less(i, 2), "i", "a"),
+           body=p.function(outer, "i", "a"), loop_vars=[0, 1.0])
+    w = p.get_variable("w", [], initializer=initializer("ones"))
+    with p.control_dependencies([w]):
+        p.call("while_loop", cond=p.function(lambda i: p.less(i, 2), "i"),
+               body=p.function(lambda i: p.operator("+", p.identity(i), 1), "i"), loop_vars=[0])
+    return p
+
+
+def conditions():
+    p = Program("conditions", "references are merged beside their variable; one case; a wrong feed")
+    w = p.get_variable("w", [], initializer=initializer("ones"))
+    flag = p.placeholder("bool", name="flag")
+    p.call("cond", pred=flag, true_fn=p.function(lambda: p.assign(w, 2.0)),
+           false_fn=p.function(lambda: p.assign_add(w, 3.0)))
+    x = p.constant([1.0, 2.0])
+    p.case(pairs=[[p.less(1.0, 2.0), p.function(lambda: x * 2.0)]])
+    y = p.call("cond", pred=flag, true_fn=p.function(lambda: -x), false_fn=p.function(lambda: x))
+    p.run([y], feeds=[[flag, True]])
+    p.run([y], feeds=[[flag, [True, False]]])
+    return p
+
+
+def dataset_errors():
+    p = Program("dataset_errors", "arguments that are no scalars; prefetching; the collection of iterators")
+    p.dataset_range([p.constant([1])])
+    dataset = p.dataset_range([4])
+    p.dataset_batch(dataset, p.constant([2], "int64"))
+    ahead = p.dataset_prefetch(dataset, 1)
+    p.one_shot_iterator(ahead)
+    p.initializable_iterator(ahead)
+    return p
+
+
+def slim_averages():
+    p = Program("slim_averages", "which nodes of moving averages are colocated with them")
+    x = p.placeholder("float32", [2, 3], name="x")
+    p.slim_batch_norm(x)
+    p.slim_fully_connected(x, 2, normalizer_fn="batch_norm")
+    p.layer_batch_normalization(x, training=True)
+    return p
+
+
 def programs():
-    return [branches(), loops(), fed_by_dataset(), broken_functions()]
+    return [branches(), loops(), fed_by_dataset(), broken_functions(), gated_gradients(),
+            inner_loops(), conditions(), dataset_errors(), slim_averages()]

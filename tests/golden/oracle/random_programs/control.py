@@ -5,7 +5,7 @@ from .arguments import literal, number, op_name
 
 FLOATS = ("float32", "float64")
 NAMES = ("loop", "choose", "a", "x/y", "cond", "while", "map", "a_1")
-ODD = ("x/", "1", "a b", "", "_u", "a//b")
+ODD = ("x/", "1", "a b", "_u", "a//b")
 
 
 def named(live, rate=0.25):
@@ -65,7 +65,12 @@ def same(live, x, depth=0):
     """Returns a tensor of the dtype and, nearly always, the shape of `x`."""
     if x.dtype not in FLOATS:
         return live.call("operator", operator=live.pick("+-*"), a=x, b=live.rng.randrange(1, 4))
-    how = live.weighted({"unary": 5, "number": 4, "tensor": 4, "variable": 1.5, "layer": 1.2,
+    if live.mapping > 9 or (live.mapping and live.chance(0.9)):  # what a mapped function makes has no caching device
+        kept = {"unary": 5, "number": 4, "tensor": 4, "product": 1, "identity": 0.5,
+                "control": 1 if depth < 2 else 0}
+    else:
+        kept = None
+    how = live.weighted(kept or {"unary": 5, "number": 4, "tensor": 4, "variable": 1.5, "layer": 1.2,
                          "control": 1.5 if depth < 2 else 0, "noise": 0.6, "scope": 1.0,
                          "identity": 0.5, "product": 1, "nothing": 0.3})
     if how == "nothing":
@@ -175,7 +180,7 @@ def choice(live, xs):
 def loop_options(live):
     args = named(live)
     if live.chance(0.2):
-        args["parallel_iterations"] = live.pick((1, 2, 10, 32, 1, 0))
+        args["parallel_iterations"] = live.pick((1, 2, 10, 32))
     if live.chance(0.12):
         args["back_prop"] = False
     if live.chance(0.15):
@@ -209,7 +214,8 @@ def loop(live, x=None, depth=0):
     if live.chance(0.15) and "shape_invariants" not in args:
         array = live.call("TensorArray", dtype=first.dtype, size=count,
                           **({"dynamic_size": True} if live.chance(0.3) else {}))
-    wrong = live.pick(("fewer", "dtype", "shape", "cond")) if live.chance(0.05) else None
+    wrong = live.weighted({"fewer": 3, "dtype": 0.3, "shape": 3, "cond": 3}) \
+        if live.chance(0.05) else None
 
     def goes_on(i, *values):
         if wrong == "cond":
@@ -249,12 +255,23 @@ def loop(live, x=None, depth=0):
 
 def rows(live):
     """Returns a float tensor with rows."""
-    held = source(live, live.pick((1, 2, 2)))
+    for _ in range(10):
+        held = source(live, live.pick((1, 2, 2)))
+        if held.known or live.chance(0.03):
+            break
     return held
 
 
 def mapped(live, x=None, depth=0):
     """map_fn, scan, foldl or foldr over a tensor or two of them."""
+    live.mapping += 1
+    try:
+        return mapped_or_none(live, x, depth)
+    finally:
+        live.mapping -= 1
+
+
+def mapped_or_none(live, x, depth):
     elems = x if x is not None and x.shape else rows(live)
     how = live.weighted({"map_fn": 4, "scan": 3, "foldl": 2, "foldr": 1})
     if x is not None:

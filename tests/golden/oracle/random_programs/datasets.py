@@ -47,7 +47,11 @@ def changed(live, held):
     if held.dtype == "string" or held.dtype == "bool":
         return held
     if held.dtype in ("float32", "float64") and held.shape is not None:
-        return control.chain(live, held, 1)
+        live.mapping += 10  # a function of a dataset makes no variables
+        try:
+            return control.chain(live, held, 1)
+        finally:
+            live.mapping -= 10
     return live.call("operator", operator=live.pick("+-*"), a=held, b=live.rng.randrange(1, 4))
 
 

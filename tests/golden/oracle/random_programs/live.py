@@ -89,6 +89,7 @@ class LiveProgram:
         self.calls = []
         self.made = 0  # calls, those of functions included
         self.inside = 0  # functions being written
+        self.mapping = 0  # those of map_fn, scan, ...; 10 more in one of a dataset
         self.depth = 0  # open scopes
         self.tensors, self.variables, self.operations = [], [], []
         self.scopes, self.slices, self.optimizers, self.pairs = [], [], [], []
