@@ -255,7 +255,8 @@ Dataset Dataset::batch(const ScalarOperand& batch_size, DatasetBatchOptions opti
                                Batcher(input(context), count, drops));
                          };
                        },
-                       .site = site});
+                       .site = site,
+                       .scalars = 2});
 }
 
 Dataset Dataset::padded_batch(const ScalarOperand& batch_size, PaddedBatchOptions options,
@@ -294,7 +295,8 @@ Dataset Dataset::padded_batch(const ScalarOperand& batch_size, PaddedBatchOption
                                                         shapes, padding);
          };
        },
-       .site = site});
+       .site = site,
+       .scalars = 1});
 }
 
 }  // namespace towerflow::data

@@ -72,6 +72,13 @@ Dataset make_dataset(DatasetSpec spec) {
     const Tensor& handle = definition->inputs.back()->handle;
     if (&handle.graph() == &get_default_graph()) handles.push_back(handle);
   }
+  for (std::size_t i = 0; i < spec.scalars; ++i) {
+    const Shape& shape = spec.arguments[i].shape();
+    if (!shape.has_rank() || shape.rank() == 0) continue;
+    throw ValueError(fmt::format("Shape must be rank 0 but is rank {}: the argument {} of {}",
+                                 shape.rank(), spec.arguments[i].name(), spec.op),
+                     {.site = spec.site});
+  }
   OpBuilder builder("_Dataset", spec.name, spec.op, spec.site, {});
   builder.inputs(handles, "input_datasets");
   builder.inputs(spec.arguments, "arguments");

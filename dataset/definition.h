@@ -31,7 +31,8 @@ struct DatasetSpec {
   ElementSpec element{};
   DatasetDefinition::Instantiate instantiate{};
   Site site{};
-  std::string name{};  ///< of the node, if it is another one
+  std::string name{};       ///< of the node, if it is another one
+  std::size_t scalars = 0;  ///< number of arguments, from the first on, that must be scalars
 };
 
 /// Adds the node of a dataset to the default graph.

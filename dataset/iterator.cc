@@ -60,12 +60,18 @@ namespace types {
 Iterator::Iterator(Tensor resource, ElementSpec element, const Dataset* dataset, Site site)
     : resource_(resource), spec_(std::move(element)) {
   if (dataset != nullptr) initializer_ = add_make_iterator(resource, *dataset, "", site);
+  add_to_collection("iterators", resource);
   string_handle_ =
       OpBuilder("IteratorToStringHandle", "", site, {}).input(resource, "resource_handle").output();
 }
 
 Iterator Iterator::of_structure(ElementSpec element, const IteratorOptions& options,
                                 const Dataset* dataset, Site site) {
+  std::optional<ColocationScope> beside;
+  if (dataset != nullptr) {
+    const Tensor& handle = dataset->definition()->handle;
+    beside.emplace(handle.graph(), &handle.node(), false, site);
+  }
   const Tensor resource =
       OpBuilder("IteratorV2", "", site, {})
           .attrs(IteratorAttrs{options.shared_name, element.dtypes, element.shapes})
@@ -137,10 +143,11 @@ Iterator Dataset::make_one_shot_iterator(Site site) const {
   Graph& graph = get_default_graph();
   random::get_seed(graph.seed, std::nullopt, graph.next_op_seed);
   const ElementSpec& element = element_spec();
-  OpBuilder builder("_OneShotIterator", "", "OneShotIterator", site, {});
-  builder.inputs(program->tensors(), "arguments");
-  const Tensor resource =
-      builder.attrs(OneShotAttrs{{element.dtypes, element.shapes}, program}).output();
+  const auto beside = colocate_with(definition()->handle.op(), false, site);
+  const Tensor resource = OpBuilder("_OneShotIterator", "", "OneShotIterator", site, {})
+                              .inputs(program->tensors(), "arguments")
+                              .attrs(OneShotAttrs{{element.dtypes, element.shapes}, program})
+                              .output();
   return Iterator(resource, element, nullptr, site);
 }
 

@@ -158,7 +158,8 @@ Dataset counted_dataset(const char* op, const Dataset& input, const ScalarOperan
                            [make](const auto& inputs, const std::vector<Array>& arguments) {
                              return make(inputs[0], integer_argument(arguments[0], "count"));
                            },
-                       .site = site});
+                       .site = site,
+                       .scalars = 1});
 }
 
 }  // namespace
@@ -227,7 +228,8 @@ Dataset Dataset::shard(const ScalarOperand& num_shards, const ScalarOperand& ind
                                                  static_cast<std::uint64_t>(shards));
          };
        },
-       .site = site});
+       .site = site,
+       .scalars = 2});
 }
 
 Dataset Dataset::concatenate(const Dataset& dataset, Site site) const {

@@ -1,4 +1,7 @@
+#include <optional>
+
 #include "core/graph/error.h"
+#include "core/graph/scopes.h"
 #include "dataset/ahead.h"
 #include "dataset/definition.h"
 #include "dataset/rows.h"
@@ -43,6 +46,11 @@ class PrefetchIterator final : public DatasetIterator {
 
 Dataset Dataset::prefetch(const ScalarOperand& buffer_size, Site site) const {
   const Tensor argument = dataset_argument(buffer_size, "buffer_size", DType::int64);
+  std::optional<ColocationScope> beside;
+  const Tensor& handle = definition()->handle;
+  if (&handle.graph() == &get_default_graph()) {
+    beside.emplace(handle.graph(), &handle.node(), false, site);
+  }
   return make_dataset(
       {.op = "PrefetchDataset",
        .inputs = {*this},
@@ -63,7 +71,8 @@ Dataset Dataset::prefetch(const ScalarOperand& buffer_size, Site site) const {
            return std::make_unique<PrefetchIterator>(input(context), places, context);
          };
        },
-       .site = site});
+       .site = site,
+       .scalars = 1});
 }
 
 }  // namespace towerflow::data

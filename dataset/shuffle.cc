@@ -133,7 +133,8 @@ Dataset shuffled_dataset(const Dataset& input, const Tensor& buffer_size, Shuffl
                              return shuffled_instance(inputs[0], arguments[0],
                                                       {arguments[1], arguments[2]}, reshuffle);
                            },
-                       .site = site});
+                       .site = site,
+                       .scalars = 1});
 }
 
 Dataset Dataset::shuffle(const ScalarOperand& buffer_size, ShuffleOptions options,

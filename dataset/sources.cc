@@ -162,7 +162,8 @@ Dataset make_range(const Operand& start, const Operand& stop, const Operand& ste
            return std::make_unique<RangeIterator>(from, step_size, count);
          };
        },
-       .site = site});
+       .site = site,
+       .scalars = 3});
 }
 
 }  // namespace

@@ -25,6 +25,13 @@ Tensor update_average(const Variable& variable, const Tensor& value, double mome
   return assign_average(variable, value, decay, names.name(), site);
 }
 
+Tensor update_average_freely(const Variable& variable, const Tensor& value, double momentum,
+                             Site site) {
+  const NameScope names(variable.graph(), "AssignMovingAvg", site);
+  const Tensor decay = convert_to_tensor(Operand(1.0 - momentum, site), {.name = "decay"}, site);
+  return assign_average(variable, value, decay, names.name(), site);
+}
+
 Tensor update_average_by(const Variable& variable, const Tensor& value, const Operand& momentum,
                          Site site) {
   const NameScope names(variable.graph(), "AssignMovingAvg", site);

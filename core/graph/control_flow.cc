@@ -227,6 +227,9 @@ Tensor WhileContext::enter(const Tensor& value, bool is_constant, const std::str
                            Site site, bool use_input_shape) {
   const char* const op = value.is_ref() ? "RefEnter" : "Enter";
   const Operand data(value, site);
+  // As all ops that take a reference, the op is colocated with it.
+  std::optional<ColocationScope> beside;
+  if (value.is_ref()) beside.emplace(value.graph(), &value.node(), false, site);
   Tensor made = OpBuilder(op, name, site, {&data})
                     .input(data, "data")
                     .attrs(EnterAttrs{this->name(), is_constant, options_.parallel_iterations})

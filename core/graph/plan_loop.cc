@@ -45,6 +45,13 @@ LoopParts parts_of(const LoopUnit& unit, const LoopFrames& frames) {
   return parts;
 }
 
+/// Returns what an Exit reads, without the identities that gated gradients put in front of it.
+const Node& left_node(const Node& exit) {
+  const Node* node = &exit.inputs[0].node();
+  while (node->op->name == "Identity") node = &node->inputs[0].node();
+  return *node;
+}
+
 Effect stronger(Effect a, Effect b) {
   const auto rank = [](Effect effect) {
     switch (effect) {
@@ -137,7 +144,7 @@ void LevelBuilder::add_loop(const LoopUnit& unit) {
   // What leaves the loop: a loop variable, or a value that its condition part computes.
   std::vector<Tensor> tested{parts.condition->inputs[0]};
   for (const Node* exit : unit.exits) {
-    const Node& switched = exit->inputs[0].node();
+    const Node& switched = left_node(*exit);
     if (!is_loop_switch(switched))
       throw_unsupported(*exit, "an Exit must read a Switch of the loop");
     const Tensor& leaving = switched.inputs[0];

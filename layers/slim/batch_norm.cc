@@ -99,8 +99,9 @@ class BatchNormVariables {
 std::vector<Tensor> updated_averages(const BatchNormVariables& own, const Tensor& mean,
                                      const Tensor& variance, const Args& args, Site site) {
   const double decay = args.decay.or_default(0.999);
-  const Tensor new_mean = layers::update_average(own.moving_mean, mean, decay, site);
-  const Tensor new_variance = layers::update_average(own.moving_variance, variance, decay, site);
+  const Tensor new_mean = layers::update_average_freely(own.moving_mean, mean, decay, site);
+  const Tensor new_variance =
+      layers::update_average_freely(own.moving_variance, variance, decay, site);
   return {new_mean, new_variance};
 }
 

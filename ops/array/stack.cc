@@ -205,11 +205,12 @@ Tensor stack_once(const OperandList& values, const std::string& name, const Stac
 
 Tensor stack(const OperandList& values, StackOptions options, Site site) {
   const std::string name = options.name.empty() ? "stack" : options.name;
-  if (values.size() == 0) {
+  if (values.size() == 0 && options.axis != 0) {
     throw ValueError("a stack of no tensors has no shape",
                      {.site = site, .op = "Pack", .hint = values.why_empty()});
   }
   Graph& graph = graph_of(values);
+  if (values.size() == 0) return make_constant(graph, Array(DType::float32, Shape{0}), name, site);
   if (values.any_tensor() == nullptr && options.axis == 0) {
     std::vector<Nested> items;
     for (const Operand& item : values.items()) {

@@ -232,6 +232,15 @@ std::unique_ptr<PreparedKernel> reshape_kernel(const KernelRequest& request) {
   });
 }
 
+/// A condition that the feeds of a run make no scalar.
+void pred_shape(InferenceContext& context) {
+  const Shape& shape = context.shape(0);
+  if (shape.has_rank() && shape.rank() != 0) {
+    context.fail(fmt::format("The condition must be a scalar, but has shape {}", shape.text()));
+  }
+  same_shape(context);
+}
+
 constexpr const char* kCopiedViewOps[] = {"Identity", "StopGradient", "ExpandDims", "Squeeze",
                                           "_Pred"};
 
@@ -294,7 +303,7 @@ static void register_view_ops(OpRegistry& registry) {
   registry.add({.name = "_Pred",
                 .inputs = {"pred: bool"},
                 .outputs = {"output: bool"},
-                .shape = same_shape,
+                .shape = pred_shape,
                 .gradient = NoGradient{"it exists in plans only"},
                 .view = true,
                 .plan_only = true,

@@ -49,11 +49,14 @@ class LoopBuilder {
   void enter(const std::vector<Tensor>& loop_vars, const std::vector<Shape>& shapes) {
     context_.initialize_values(loop_vars);
     ControlFlowContext* const outer = context_.outer();
-    std::vector<Tensor> entered;
+    std::vector<Tensor> entered, values = loop_vars;
+    if (outer != nullptr) {
+      for (Tensor& value : values) value = outer->add_value(value);
+    }
     {
       const ControlDependencies anywhere(graph_, std::nullopt);
-      for (std::size_t i = 0; i < loop_vars.size(); ++i) {
-        const Tensor real = outer == nullptr ? loop_vars[i] : outer->add_value(loop_vars[i]);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const Tensor& real = values[i];
         Tensor made = context_.enter(real, false, "", site_, false);
         if (!is_less_than_or_equal(real.shape(), shapes[i])) {
           throw ValueError(

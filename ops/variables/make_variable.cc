@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/graph/capture.h"
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
 #include "core/graph/variable_attrs.h"
@@ -97,6 +98,12 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
                                        "with its writes anyway"});
   }
   Graph& graph = get_default_graph();
+  if (CaptureScope::of(graph) != nullptr) {
+    throw ValueError("A function of a dataset cannot make a variable.",
+                     {.site = site,
+                      .node = options.name,
+                      .hint = "make it before, and use its value in the function"});
+  }
   std::vector<std::string> collections =
       options.collections.value_or(std::vector<std::string>{GraphKeys::GLOBAL_VARIABLES});
   const bool listed_already = std::find(collections.begin(), collections.end(),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "tests/golden/describe.h"
 
@@ -32,6 +33,30 @@ std::string without_suffix(const std::string& part) {
 std::string shortened(const Json& json) {
   const std::string text = json.dump();
   return text.size() <= 1500 ? text : text.substr(0, 1500) + " ...";
+}
+
+/// Calls `visit` with the functions among the arguments of a call.
+void for_each_function(const Json& form, const std::function<void(const Json&)>& visit) {
+  if (form.is_object() && form.contains("function") && form["function"].is_object()) {
+    visit(form["function"]);
+  } else if (form.is_structured()) {
+    for (const Json& part : form) for_each_function(part, visit);
+  }
+}
+
+/// Removes the bodies of functions from a call, for messages.
+void hide_functions(Json& form) {
+  if (form.is_object() && form.contains("function") && form["function"].is_object()) {
+    form["function"] = "...";
+  } else if (form.is_structured()) {
+    for (Json& part : form) hide_functions(part);
+  }
+}
+
+bool calls_functions(const Json& args) {
+  bool found = false;
+  for_each_function(args, [&](const Json&) { found = true; });
+  return found;
 }
 
 constexpr const char* kInner = "(inner)";  // replaces names that may differ from TensorFlow's
@@ -72,21 +97,31 @@ std::string Disagreement::message() const {
 Comparison::Comparison(const Json& program) : program_(program) {
   gradients_.insert("gradients");
   for (const Json& call : program["calls"]) {
-    const std::string op = call["op"];
-    const Json args = call.value("args", Json::object());
-    const bool named = args.contains("name") && args["name"].is_string();
-    if (op == "gradients" && named) gradients_.insert(args["name"]);
-    if (op.ends_with("Optimizer")) {  // its name is that of the class, without the suffix
-      optimizers_.insert(op.substr(0, op.size() - std::string_view("Optimizer").size()));
-    }
-    const bool applies = op == "apply_gradients" || op == "minimize" || op.ends_with("Optimizer");
-    if (applies && named) optimizers_.insert(args["name"]);
+    add_names(call);
+    const bool has_functions = calls_functions(call.value("args", Json::object()));
     for (const Json& node : call.value("expect", Json::object()).value("nodes", Json::array())) {
       const std::string name = node["name"];
       if (node["op"] == "VariableV2") variables_.insert(name);
-      if (node["op"] == "Merge") conditionals_.insert(name.substr(0, name.rfind("/Merge")));
+      if (node["op"] == "Merge" && !has_functions) {
+        conditionals_.insert(name.substr(0, name.rfind("/Merge")));
+      }
     }
   }
+}
+
+void Comparison::add_names(const Json& call) {
+  const std::string op = call["op"];
+  const Json args = call.value("args", Json::object());
+  const bool named = args.contains("name") && args["name"].is_string();
+  if (op == "gradients" && named) gradients_.insert(args["name"]);
+  if (op.ends_with("Optimizer")) {  // its name is that of the class, without the suffix
+    optimizers_.insert(op.substr(0, op.size() - std::string_view("Optimizer").size()));
+  }
+  const bool applies = op == "apply_gradients" || op == "minimize" || op.ends_with("Optimizer");
+  if (applies && named) optimizers_.insert(args["name"]);
+  for_each_function(args, [&](const Json& function) {
+    for (const Json& inner : function["calls"]) add_names(inner);
+  });
 }
 
 bool Comparison::is_inner(const std::string& node) const {
@@ -134,6 +169,14 @@ Json Comparison::visible_result(const Json& result) const {
 
 Json Comparison::visible_node(const Json& node) const {
   Json visible = node;
+  const std::string op = node["op"];
+  if (node.contains("outputs") && (op == "_Dataset" || node["outputs"][0][0] == "variant")) {
+    visible["op"] = "Dataset";
+    visible.erase("outputs");
+  }
+  if (op == "_OneShotIterator" || op == "_MakeIterator") visible["op"] = op.substr(1);
+  if (op.ends_with("OneShotIterator") || op.ends_with("MakeIterator")) visible.erase("inputs");
+  if (op == "FusedBatchNormV3") visible["outputs"].erase(5);
   if (visible.contains("inputs")) {
     for (Json& input : visible["inputs"]) input = visible_name(input);
   }
@@ -174,6 +217,7 @@ std::vector<Disagreement> Comparison::outcome(int index, const Json& call, const
   const Json& theirs = call["expect"];
   Json bare = call;
   bare.erase("expect");
+  hide_functions(bare);
   const auto report = [&](const std::string& expected, const std::string& got) {
     found.push_back({program_["name"], index, shortened(bare), expected, got});
   };
@@ -188,7 +232,16 @@ std::vector<Disagreement> Comparison::outcome(int index, const Json& call, const
         kind(ours) + (ours.contains("message") ? ": " + ours["message"].get<std::string>() : ""));
     if (ours.contains("error")) return found;
   }
-  const auto nodes = differing_nodes(visible_nodes(theirs), visible_nodes(ours));
+  const bool sorted = calls_functions(call.value("args", Json::object()));
+  const auto seen = [&](const Json& outcome) {
+    Json list = visible_nodes(outcome);
+    if (sorted) {
+      std::sort(list.begin(), list.end(),
+                [](const Json& a, const Json& b) { return a["name"] < b["name"]; });
+    }
+    return list;
+  };
+  const auto nodes = differing_nodes(seen(theirs), seen(ours));
   if (nodes) report(shortened(nodes->first), shortened(nodes->second));
   if (theirs.contains("values") && ours.contains("values")) {
     const std::string mode = call["args"].value("compare", "close");
@@ -214,14 +267,20 @@ std::vector<Disagreement> Comparison::final(const Json& ours) const {
     for (const Json* side : {&theirs, &ours}) {
       for (const auto& [key, members] : (*side)[part].items()) keys.insert(key);
     }
-    keys.erase("cond_context");  // TensorFlow's own record of its conditionals
     for (const std::string& key : keys) {
       const auto members = [&](const Json& side) {
         Json list = side[part].value(key, Json::array());
+        Json visible = Json::array();
         for (Json& member : list) {
           if (member.is_object() && member.contains("object")) member.erase("object");
+          // The contexts of conditionals that are one node here.
+          const bool named =
+              key == "cond_context" && member.is_object() && member["name"].is_string();
+          const std::string name = named ? member["name"].get<std::string>() : "";
+          const bool hidden = named && conditionals_.contains(name.substr(0, name.rfind('/')));
+          if (!hidden) visible.push_back(std::move(member));
         }
-        return list;
+        return visible;
       };
       const Json expected = members(theirs), got = members(ours);
       if (expected == got) continue;

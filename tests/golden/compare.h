@@ -20,7 +20,7 @@ struct Disagreement {
 };
 
 /// Compares outcomes by the rules of README.md: inside gradients and optimizers only variables
-/// are compared, inside conditionals nothing.
+/// are compared, inside the conditionals of calls without functions nothing.
 class Comparison {
  public:
   /// Takes the names of optimizers and variables from the recorded program.
@@ -35,6 +35,8 @@ class Comparison {
   std::string first_difference(const Json& theirs, const Json& ours) const;
 
  private:
+  /// Adds the names of gradients and optimizers of a call and of those in its functions.
+  void add_names(const Json& call);
   bool is_inner(const std::string& node) const;
   Json visible_name(const std::string& name) const;
   Json visible_result(const Json& result) const;
@@ -44,7 +46,7 @@ class Comparison {
   std::set<std::string> variables_;     // names of the variables that TensorFlow made
   std::set<std::string> optimizers_;    // names of optimizers and of updates
   std::set<std::string> gradients_;     // names of gradient scopes
-  std::set<std::string> conditionals_;  // names of tf.cond's scopes, "tower_0/cond"
+  std::set<std::string> conditionals_;  // those that are one node here, "tower_0/cond"
 };
 
 /// Returns the difference of two arrays as text, or "" if they agree in the given mode.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/graph/control_flow.h"
 #include "core/graph/node.h"
 #include "core/graph/op_def.h"
+#include "layers/structure.h"
 
 namespace towerflow::golden {
 namespace {
@@ -68,6 +70,9 @@ Json describe_member(const CollectionItem& item) {
       item.value.type() == typeid(Operation)) {
     return *item.name;
   }
+  if (const auto* context = std::any_cast<ControlFlowContext*>(&item.value)) {
+    return {{"object", nullptr}, {"name", (*context)->name()}};
+  }
   return {{"object", nullptr}, {"name", item.name ? Json(*item.name) : Json()}};
 }
 
@@ -112,7 +117,16 @@ struct Describe {
     for (const auto& [key, item] : *dict) items[key] = describe(item);
     return {{"dict", items}};
   }
-  Json operator()(const Object& object) const { return {{"object", object.type}}; }
+  Json operator()(const Object& object) const {
+    if (object.type == "State") return state(std::any_cast<nn::rnn_cell::State>(object.object));
+    return {{"object", object.type}};
+  }
+  static Json state(const nn::rnn_cell::State& parts) {
+    if (parts.is_leaf()) return {{"tensor", parts.leaf().name()}};
+    Json items = Json::array();
+    for (const nn::rnn_cell::State& part : parts.items()) items.push_back(state(part));
+    return items;
+  }
 };
 
 }  // namespace

@@ -2,12 +2,13 @@
 
 #include "ops/math/binary.h"
 #include "ops/math/l2_loss.h"
+#include "ops/nn/activations.h"
 #include "ops/variables/initializers.h"
 
 namespace towerflow::golden {
 
-Regularizer regularizer_of(const Args& args) {
-  const auto name = args.optional_text("regularizer");
+Regularizer regularizer_of(const Args& args, const char* key) {
+  const auto name = args.optional_text(key);
   if (!name) return nullptr;
   if (*name == "none") return [](const Variable&) -> std::optional<Tensor> { return std::nullopt; };
   if (*name != "l2") throw BadProgram("no regularizer " + *name);
@@ -57,8 +58,8 @@ Partitioner partitioner_of(const Args& args) {
   throw BadProgram("no partitioner " + kind);
 }
 
-Constraint constraint_of(const Args& args) {
-  const auto name = args.optional_text("constraint");
+Constraint constraint_of(const Args& args, const char* key) {
+  const auto name = args.optional_text(key);
   if (!name) return nullptr;
   if (*name != "halved") throw BadProgram("no constraint " + *name);
   return [](const Tensor& w) { return w * 0.5; };
@@ -77,6 +78,45 @@ DeviceFunction device_function_of(const Args& args) {
   if (name == "nothing") return [](const Operation&) { return ""; };
   if (name == "cpu") return [](const Operation&) { return "/cpu:0"; };
   throw BadProgram("no device function " + name);
+}
+
+Reuse reuse_of(const Value& value) {
+  if (value.none()) return None;
+  if (const auto* flag = value.get_if<bool>()) return *flag;
+  const auto* text = value.get_if<std::string>();
+  if (text != nullptr && *text == "AUTO_REUSE") return AUTO_REUSE;
+  throw BadProgram("reuse should be a bool, None or \"AUTO_REUSE\"");
+}
+
+std::optional<layers::Activation> activation_of(const Args& args, const char* key) {
+  if (!args.has(key)) return std::nullopt;
+  const auto name = args.optional_text(key);
+  if (!name) return layers::Activation();
+  if (*name == "relu") return layers::Activation(nn::relu);
+  if (*name == "tanh") return layers::Activation(nn::tanh);
+  if (*name == "sigmoid") return layers::Activation(nn::sigmoid);
+  if (*name == "softplus") return layers::Activation(nn::softplus);
+  if (*name == "elu") return layers::Activation(nn::elu);
+  throw BadProgram("no activation " + *name);
+}
+
+std::optional<Initializer> initializer_argument(const Args& args, const char* key) {
+  if (args.value(key).none()) return std::nullopt;
+  const auto* initializer = args.value(key).get_if<Initializer>();
+  if (initializer == nullptr) throw BadProgram(std::string(key) + " is no initializer");
+  return *initializer;
+}
+
+nn::Extents extents_of(const Value& value) {
+  if (const auto* number = value.get_if<std::int64_t>()) return static_cast<int>(*number);
+  if (value.list() == nullptr) throw DoesNotCompile("sizes that are no integers");
+  std::vector<int> sizes;
+  for (const Value& item : *value.list()) {
+    const auto* size = item.get_if<std::int64_t>();
+    if (size == nullptr) throw DoesNotCompile("sizes that are no integers");
+    sizes.push_back(static_cast<int>(*size));
+  }
+  return nn::Extents(sizes);
 }
 
 TemplateFunction template_function_of(const Args& args) {

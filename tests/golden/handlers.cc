@@ -14,7 +14,13 @@ HandlerTable make_table() {
   add_array_handlers(table);
   add_math_handlers(table);
   add_nn_handlers(table);
+  add_control_handlers(table);
+  add_tensor_array_handlers(table);
+  add_dataset_handlers(table);
   add_layer_handlers(table);
+  add_keras_handlers(table);
+  add_cell_handlers(table);
+  add_slim_handlers(table);
   add_loss_handlers(table);
   add_metric_handlers(table);
   add_random_handlers(table);

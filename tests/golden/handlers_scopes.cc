@@ -7,14 +7,6 @@
 namespace towerflow::golden {
 namespace {
 
-Reuse reuse_of(const Value& value) {
-  if (value.none()) return None;
-  if (const auto* flag = value.get_if<bool>()) return *flag;
-  const auto* text = value.get_if<std::string>();
-  if (text != nullptr && *text == "AUTO_REUSE") return AUTO_REUSE;
-  throw BadProgram("reuse should be a bool, None or \"AUTO_REUSE\"");
-}
-
 /// Returns an initializer from an initializer object or a value.
 Initializer initializer_of(const Value& value) {
   if (const auto* initializer = value.get_if<Initializer>()) return *initializer;

@@ -34,23 +34,16 @@ Json Interpreter::step(const Json& call) {
     skip_depth_ -= op == "exit" ? 1 : 0;
     return {{"skipped", true}};
   }
-  std::map<std::string, Value> values;
-  const Json given = call.value("args", Json::object());
+  std::optional<Args> given;
   try {
-    for (const auto& [name, json] : given.items()) {
-      values.emplace(name, decode(json, bound_));
-    }
+    given = arguments_of(call);
   } catch (const Unbound&) {
     skip_depth_ += entering ? 1 : 0;
     return {{"skipped", true}};
   }
-  const Handler* handler = find_handler(op);
-  if (handler == nullptr) throw BadProgram("no such op: " + op);
-  const Args args(std::move(values));
+  const Args& args = *given;
   try {
-    const Value result = (*handler)(*this, args);
-    args.check_all_read();
-    if (call.contains("out")) bound_.insert_or_assign(call["out"].get<std::string>(), result);
+    const Value result = perform(call, args);
     if (op == "run") return outcome_of({{"values", describe_values(result, args)}});
     if (result.none()) return outcome_of(Json::object());
     return outcome_of({{"result", describe(result)}});
@@ -61,6 +54,50 @@ Json Interpreter::step(const Json& call) {
   } catch (const DoesNotCompile& error) {
     skip_depth_ += entering ? 1 : 0;
     return outcome_of({{"error", kDoesNotCompile}, {"message", error.what()}});
+  }
+}
+
+Args Interpreter::arguments_of(const Json& call) const {
+  std::map<std::string, Value> values;
+  const Json given = call.value("args", Json::object());
+  for (const auto& [name, json] : given.items()) values.emplace(name, decode(json, bound_));
+  return Args(std::move(values));
+}
+
+Value Interpreter::perform(const Json& call, const Args& args) {
+  const std::string op = call.at("op");
+  const Handler* handler = find_handler(op);
+  if (handler == nullptr) throw BadProgram("no such op: " + op);
+  Value result = (*handler)(*this, args);
+  args.check_all_read();
+  if (call.contains("out")) bound_.insert_or_assign(call["out"].get<std::string>(), result);
+  return result;
+}
+
+Value Interpreter::run_function(const Object& function, const List& arguments) {
+  const auto form = std::any_cast<std::shared_ptr<const Json>>(function.object);
+  const Json& parameters = form->at("parameters");
+  if (parameters.size() != arguments.size()) {
+    throw DoesNotCompile("a function of " + std::to_string(parameters.size()) +
+                         " parameters got another number of arguments");
+  }
+  const std::map<std::string, Value> outer = bound_;
+  const std::size_t depth = open_.size();
+  const auto leave = [&] {
+    while (open_.size() > depth) open_.pop_back();
+    bound_ = outer;
+  };
+  try {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      bound_.insert_or_assign(parameters[i].get<std::string>(), arguments[i]);
+    }
+    for (const Json& call : form->at("calls")) perform(call, arguments_of(call));
+    Value result = decode(form->at("returns"), bound_);
+    leave();
+    return result;
+  } catch (...) {
+    leave();
+    throw;
   }
 }
 

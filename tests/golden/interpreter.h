@@ -44,6 +44,10 @@ class Interpreter {
   }
   void exit();
 
+  /// Runs the body of a function, a {"function": ..} argument, as a part of the call that is being
+  /// run. What it binds and opens ends with it; an error of one of its calls ends it as well.
+  Value run_function(const Object& function, const List& arguments);
+
   Graph& graph() { return graph_; }
   /// Returns the session, which the first use opens.
   Session& session();
@@ -51,6 +55,8 @@ class Interpreter {
 
  private:
   Json outcome_of(Json outcome);
+  Args arguments_of(const Json& call) const;
+  Value perform(const Json& call, const Args& args);
 
   Graph graph_;
   DefaultGraphGuard default_graph_;

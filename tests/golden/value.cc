@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
+#include "layers/structure.h"
 #include "ops/variables/initializers.h"
 #include "ops/variables/scaling_initializers.h"
 #include "tests/support/exact_array.h"
@@ -141,6 +143,14 @@ Initializer initializer_of(const Json& form, const std::map<std::string, Value>&
   throw BadProgram("no initializer " + kind);
 }
 
+/// Returns a part of the state of a cell.
+Value part_of_state(const Object& object, std::size_t index) {
+  const auto* state = std::any_cast<nn::rnn_cell::State>(&object.object);
+  if (state == nullptr || index >= state->size()) throw BadProgram("no part of " + object.type);
+  const nn::rnn_cell::State& part = state->items()[index];
+  return part.is_leaf() ? Value(part.leaf()) : Value(Object{"State", part});
+}
+
 Value reference(const Json& form, const std::map<std::string, Value>& bound) {
   const auto found = bound.find(form["ref"].get<std::string>());
   if (found == bound.end()) throw Unbound(form["ref"].get<std::string>());
@@ -153,6 +163,10 @@ Value reference(const Json& form, const std::map<std::string, Value>& bound) {
       value = Value(value.dict()->at(key.get<std::string>()));
     } else {
       const auto index = key.get<std::size_t>();
+      if (const auto* object = value.get_if<Object>(); object != nullptr) {
+        value = part_of_state(*object, index);
+        continue;
+      }
       if (value.list() == nullptr || index >= value.list()->size()) {
         throw BadProgram("no part " + key.dump() + " in " + form.dump());
       }
@@ -162,8 +176,38 @@ Value reference(const Json& form, const std::map<std::string, Value>& bound) {
   return value;
 }
 
+/// Adds the names that a form refers to, and those that functions in it bind.
+void add_names(const Json& form, std::set<std::string>& refs, std::set<std::string>& own) {
+  if (form.is_object()) {
+    if (form.contains("ref") && form["ref"].is_string()) refs.insert(form["ref"]);
+    for (const Json& call : form.value("calls", Json::array())) {
+      if (call.contains("out")) own.insert(call["out"]);
+    }
+    for (const Json& name : form.value("parameters", Json::array())) own.insert(name);
+  }
+  if (!form.is_structured()) return;
+  for (const Json& part : form) add_names(part, refs, own);
+}
+
+/// Returns a function for Interpreter::run_function.
+Value function_of(const Json& form, const std::map<std::string, Value>& bound) {
+  std::set<std::string> refs, own;
+  add_names(form, refs, own);
+  for (const std::string& name : refs) {
+    if (!own.contains(name) && !bound.contains(name)) throw Unbound(name);
+  }
+  return Object{"function", std::make_shared<const Json>(form)};
+}
+
 Value decode_object(const Json& json, const std::map<std::string, Value>& bound) {
   if (json.contains("ref")) return reference(json, bound);
+  if (json.contains("function")) return function_of(json["function"], bound);
+  if (json.contains("tuple")) return Object{"tuple", decode(json["tuple"], bound)};
+  if (json.contains("dict")) {
+    Dict dict;
+    for (const auto& [key, part] : json["dict"].items()) dict.emplace(key, decode(part, bound));
+    return dict;
+  }
   if (json.contains("generate")) return generated(json["generate"]);
   if (json.contains("initializer")) return initializer_of(json, bound);
   if (json.contains("array")) return written(json["array"]);

@@ -41,7 +41,8 @@ class Value;
 using List = std::vector<Value>;
 using Dict = std::map<std::string, Value>;
 
-/// An optimizer, queue or reader: an object with methods.
+/// An optimizer, queue or reader: an object with methods. A "function" is the JSON of its form, a
+/// "tuple" a list, a "State" the state of a cell.
 struct Object {
   std::string type;
   std::any object;

@@ -65,7 +65,7 @@ def refs_in(value):
     if isinstance(value, list):
         return {name for item in value for name in refs_in(item)}
     if isinstance(value, dict):
-        if "ref" in value:
+        if isinstance(value.get("ref"), str):
             return {value["ref"]}
         return {name for item in value.values() for name in refs_in(item)}
     return set()
@@ -74,14 +74,26 @@ def refs_in(value):
 class Program:
     def __init__(self, name, about):
         self.name, self.about, self.calls = name, about, []
+        self.made = 0  # calls, those of functions included
 
     def call(self, op, *positional, **named):
         parameters = OPS[op][0]
         args = dict(zip(parameters, positional), **named)
         assert len(positional) <= len(parameters) and set(args) <= set(parameters), (op, args)
-        out = "r%d" % len(self.calls)
+        out = "r%d" % self.made
+        self.made += 1
         self.calls.append({"op": op, "args": plain_json(args), "out": out})
         return Ref(self, out)
+
+    def function(self, write, *parameters):
+        """Returns the form of a function whose body `write` writes; it gets a Ref for each of the
+        parameters' names and returns the results."""
+        outer, self.calls = self.calls, []
+        refs = [Ref(self, "r%d_%s" % (self.made, name)) for name in parameters]
+        returns = plain_json(write(*refs))
+        calls, self.calls = self.calls, outer
+        return {"function": {"parameters": [ref.out for ref in refs], "calls": calls,
+                             "returns": returns}}
 
     @contextlib.contextmanager
     def within(self, op, *positional, **named):

@@ -47,5 +47,6 @@ def method(name, receiver, method_name, parameters):
 
 
 from . import (  # noqa: E402,F401  they fill OPS
-    handlers_averages, handlers_calls, handlers_gradients, handlers_graph, handlers_layers, handlers_losses,
-    handlers_metrics, handlers_ops, handlers_train)
+    handlers_averages, handlers_calls, handlers_cells, handlers_control, handlers_datasets,
+    handlers_gradients, handlers_graph, handlers_keras, handlers_layers, handlers_losses,
+    handlers_metrics, handlers_ops, handlers_slim, handlers_train)

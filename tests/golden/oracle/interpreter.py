@@ -47,7 +47,7 @@ class Interpreter:
             self.skip_depth += entering - (call["op"] == "exit")
             return {"skipped": True}
         try:
-            args = {k: values.decode(v, self.bound) for k, v in call.get("args", {}).items()}
+            args = self.arguments_of(call)
         except values.Unbound:
             self.skip_depth += entering
             return {"skipped": True}
@@ -65,6 +65,32 @@ class Interpreter:
             keep = call["args"].get("compare") != "shape"
             outcome = {"values": [None if v is None else values.array(v, keep) for v in result]}
         return self.outcome(outcome)
+
+    def arguments_of(self, call):
+        return {k: values.decode(v, self.bound, self) for k, v in call.get("args", {}).items()}
+
+    def perform(self, call):
+        """Runs a call of a function's body; an error ends the function."""
+        result = handlers.call(self, call["op"], self.arguments_of(call))
+        if isinstance(call.get("out"), str):
+            self.bound[call["out"]] = result
+        return result
+
+    def run_function(self, form, arguments):
+        """Runs the body of a function with `arguments`; what it binds ends with it."""
+        if len(arguments) != len(form["parameters"]):
+            raise TypeError("a function of %d parameters got %d arguments"
+                            % (len(form["parameters"]), len(arguments)))
+        outer, depth = dict(self.bound), len(self.open)
+        self.bound.update(zip(form["parameters"], arguments))
+        try:
+            for call in form["calls"]:
+                self.perform(call)
+            return values.decode(form["returns"], self.bound, self)
+        finally:
+            while len(self.open) > depth:
+                self.open.pop().__exit__(None, None, None)
+            self.bound = outer
 
     def outcome(self, outcome):
         operations = self.graph.get_operations()

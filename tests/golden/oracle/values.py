@@ -35,12 +35,45 @@ INITIALIZERS = {
 }
 
 
-def decode(value, bound):
-    """Decodes a JSON argument; `bound` maps names to results of earlier calls."""
+def names_in(value, refs, bound):
+    """Adds the names that a form refers to, and those that functions in it bind, to sets."""
     if isinstance(value, list):
-        return [decode(item, bound) for item in value]
+        for item in value:
+            names_in(item, refs, bound)
+    elif isinstance(value, dict):
+        if isinstance(value.get("ref"), str):
+            refs.add(value["ref"])
+        for item in value.get("calls", []):
+            if "out" in item:
+                bound.add(item["out"])
+        bound.update(value.get("parameters", []))
+        for item in value.values():
+            names_in(item, refs, bound)
+
+
+def function_of(form, interpreter):
+    """Returns a callable for a {"function": ...} form."""
+    refs, own = set(), set()
+    names_in(form, refs, own)
+    for name in sorted(refs - own):
+        if name not in interpreter.bound:
+            raise Unbound(name)
+    return lambda *arguments: interpreter.run_function(form, arguments)
+
+
+def decode(value, bound, interpreter=None):
+    """Decodes a JSON argument; `bound` maps names to results of earlier calls. Functions are run by
+    `interpreter`."""
+    if isinstance(value, list):
+        return [decode(item, bound, interpreter) for item in value]
     if not isinstance(value, dict):
         return value
+    if "function" in value:
+        return function_of(value["function"], interpreter)
+    if "tuple" in value:
+        return tuple(decode(item, bound, interpreter) for item in value["tuple"])
+    if "dict" in value:
+        return {key: decode(item, bound, interpreter) for key, item in value["dict"].items()}
     if "ref" in value:
         if value["ref"] not in bound:
             raise Unbound(value["ref"])

@@ -4,7 +4,8 @@ A program is written while TensorFlow runs it (live.py). Its topic decides how f
 call is.
 """
 
-from . import calls, collected, ops, queues, runs, scopes, towers, training, variables, wide
+from . import (calls, collected, ops, queues, runs, scopes, systems, towers, training, variables,
+               wide)
 from .live import LiveProgram
 
 OPENERS = {scopes.variable_scope: 6, scopes.name_scope: 4, scopes.device: 3,
@@ -82,12 +83,18 @@ def write(live, about):
 
 def generate(seed, name=None, kind="plain", only=None):
     """Returns a seed's program with TensorFlow's outcomes. The kind "wide" has the calls of wide.py
-    too, "calls" is of calls/; `only` is the one call or family that such a program makes."""
+    too, "calls" is of calls/, "systems" of systems.py; `only` is the one call or family that a
+    program of "calls" makes."""
     live = LiveProgram(seed, kind == "wide")
-    about = "calls" if kind == "calls" else live.weighted(WEIGHTS)
+    if kind == "calls":
+        about = "calls"
+    else:
+        about = live.weighted(dict.fromkeys(systems.PROFILES, 1) if kind == "systems" else WEIGHTS)
     with live.graph.as_default():
         if kind == "calls":
             calls.write(live, only)
+        elif kind == "systems":
+            systems.write(live, about)
         else:
             write(live, about)
         final = live.finish()

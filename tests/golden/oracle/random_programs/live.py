@@ -1,5 +1,6 @@
 """A program that is written while TensorFlow runs it, so that the writer knows what exists."""
 
+import json
 import random
 
 import tensorflow.compat.v1 as tf
@@ -11,6 +12,8 @@ from ..interpreter import Interpreter
 
 class Held:
     """A result of a call or an element of it: the reference for later calls, and the value."""
+
+    ok = True
 
     def __init__(self, ref, value):
         self.ref, self.value = ref, value
@@ -42,19 +45,57 @@ class Result(Held):
         return Held(ref, self.value[index])
 
 
+class LiveFunction(dict):
+    """The {"function": ...} form of a function whose body `writer` writes when it is run first."""
+
+    def __init__(self, parameters, writer):
+        super().__init__(function={"parameters": parameters, "calls": [], "returns": None})
+        self.writer = writer
+
+
+class LiveInterpreter(Interpreter):
+    """Writes the bodies of functions while it runs them."""
+
+    def __init__(self):
+        super().__init__()
+        self.live, self.writers = None, {}
+
+    def arguments_of(self, call):
+        self.find_writers(call.get("args", {}))
+        return super().arguments_of(call)
+
+    def find_writers(self, form):
+        if isinstance(form, LiveFunction):
+            self.writers[id(form["function"])] = form.writer
+        elif isinstance(form, (dict, list)):
+            for part in form.values() if isinstance(form, dict) else form:
+                self.find_writers(part)
+
+    def run_function(self, form, arguments):
+        writer = self.writers.pop(id(form), None)
+        if writer is None:
+            return super().run_function(form, arguments)
+        return self.live.write_function(form, arguments, writer)
+
+
 class LiveProgram:
     """The random generator, the calls so far, and all results by kind, oldest first."""
 
     def __init__(self, seed, wide=False):
         self.wide = wide  # also use the calls of wide.py
         self.rng = random.Random(seed)
-        self.interpreter = Interpreter()
+        self.interpreter = LiveInterpreter()
+        self.interpreter.live = self
         self.calls = []
+        self.made = 0  # calls, those of functions included
+        self.inside = 0  # functions being written
+        self.mapping = 0  # those of map_fn, scan, ...; 10 more in one of a dataset
         self.depth = 0  # open scopes
         self.tensors, self.variables, self.operations = [], [], []
         self.scopes, self.slices, self.optimizers, self.pairs = [], [], [], []
         self.averages, self.templates, self.themes = [], [], {}
         self.seeded = False  # the graph seed was set before any random op
+        self.decided = False  # compare values even where rounding could decide otherwise
 
     def chance(self, probability):
         return self.rng.random() < probability
@@ -76,12 +117,18 @@ class LiveProgram:
 
     def call(self, op, /, **args):
         """Runs and records a call; arguments are JSON or Held."""
-        out = "r%d" % len(self.calls)
+        out = "r%d" % self.made
+        self.made += 1
         call = {"op": op, "out": out}
         args = {key: plain(part) for key, part in args.items()}
         if args:
             call["args"] = args
         self.calls.append(call)
+        if self.inside:
+            # An error ends the function and is that of the outer call.
+            result = Result({"ref": out}, self.interpreter.perform(call), True)
+            self.keep(result)
+            return result
         outcome = self.interpreter.step(call)
         call["expect"] = outcome
         ok = not ("error" in outcome or "skipped" in outcome)
@@ -89,6 +136,37 @@ class LiveProgram:
         result = Result({"ref": out}, value, ok)
         self.keep(result)
         return result
+
+    def function(self, writer, *parameters):
+        """Returns the form of a function. `writer` gets Held parameters and returns the results."""
+        named = ["r%d_%s" % (self.made, one) for one in parameters]
+        self.made += 1
+        return LiveFunction(named, writer)
+
+    def write_function(self, form, arguments, writer):
+        lists = [part for part in vars(self).values() if isinstance(part, list)
+                 and part is not self.calls]
+        lengths, calls, depth = [len(part) for part in lists], self.calls, self.depth
+        bound, opened = dict(self.interpreter.bound), len(self.interpreter.open)
+        self.calls = form["calls"]
+        self.inside += 1
+        try:
+            held = []
+            for name, value in zip(form["parameters"], arguments):
+                self.interpreter.bound[name] = value
+                held.append(Result({"ref": name}, value, True))
+                self.keep(held[-1])
+            form["returns"] = plain(writer(*held))
+            while self.depth > depth:
+                self.exit()
+            return values.decode(form["returns"], self.interpreter.bound, self.interpreter)
+        finally:
+            while len(self.interpreter.open) > opened:
+                self.interpreter.open.pop().__exit__(None, None, None)
+            self.inside -= 1
+            self.calls, self.depth, self.interpreter.bound = calls, depth, bound
+            for part, length in zip(lists, lengths):
+                del part[length:]
 
     def keep(self, held):
         value = held.value
@@ -145,7 +223,9 @@ class LiveProgram:
             if call["out"] in used:
                 kept["out"] = call["out"]
             calls.append(kept)
-        return {"name": name, "about": about, "calls": calls, "final": final}
+        # The forms of functions are plain dicts from here on.
+        return json.loads(json.dumps({"name": name, "about": about, "calls": calls,
+                                      "final": final}))
 
 
 def plain(value):
@@ -153,4 +233,8 @@ def plain(value):
         return value.ref
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if isinstance(value, dict) and not isinstance(value, LiveFunction) and (
+            "tuple" in value or "dict" in value):
+        return {key: plain(part) if key == "tuple" else {k: plain(p) for k, p in part.items()}
+                for key, part in value.items()}
     return value

@@ -27,7 +27,7 @@ def run(live, fetches):
             continue
         feeds.append([held[tensor.name], feed_value(live, tensor)])
     args = {"feeds": feeds} if feeds else {}
-    if part.undecided() or (not live.seeded and uses_random(live)):
+    if (not live.decided and part.undecided()) or (not live.seeded and uses_random(live)):
         args["compare"] = "shape"
     result = live.call("run", fetches=fetches, **args)
     if not result.ok and part.has_side_effects():
