@@ -7,6 +7,7 @@
 
 #include "core/graph/operand.h"
 #include "data/example.h"
+#include "ops/array/sparse_tensor.h"
 
 namespace towerflow::types {
 
@@ -28,13 +29,6 @@ class ParsedFeatures {
 /// Features of any kind, by key: `MixedFeatures{{"words", VarLenFeature{int64}}, ...}`.
 using MixedFeatures =
     std::map<std::string, std::variant<FixedLenFeature, VarLenFeature, FixedLenSequenceFeature>>;
-
-/// A tensor with few nonzero elements. (tf.SparseTensor)
-struct SparseTensor {
-  Tensor indices;      ///< int64 [n, rank], in row-major order
-  Tensor values;       ///< [n]
-  Tensor dense_shape;  ///< int64 [rank]
-};
 
 /// Parsed features of any kind, by key.
 class ParsedMixedFeatures {

@@ -154,23 +154,6 @@ void product_of_others(FormWriter& form) {
            {form.add("Reshape", {result, moved_sizes}), form.add("InvertPermutation", {order})});
 }
 
-void initialized_value(FormWriter& form) {
-  const FormTensor is_initialized = form.input(0), variable = form.input(2);
-  // An uninitialized variable may pass through a switch, but must not be read.
-  const auto add_switch = [&](const FormTensor& x) {
-    return x.spec.is_ref
-               ? form.add_foreign("RefSwitch", {"data: Ref(T)", "pred: bool"},
-                                  {"output_false: Ref(T)", "output_true: Ref(T)"},
-                                  {x, is_initialized})
-               : form.add_foreign("Switch", {"data: T", "pred: bool"},
-                                  {"output_false: T", "output_true: T"}, {x, is_initialized});
-  };
-  const FormTensor value = form.add("Identity", {add_switch(variable)[1]});
-  const FormTensor initial = form.add("Identity", {add_switch(form.input(1))[0]});
-  form.add_foreign("Merge", {"inputs: N * T"}, {"output: T", "value_index: int32"},
-                   {initial, value});
-}
-
 namespace {
 
 /// IndexedSlices whose indices are unique.

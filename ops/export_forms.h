@@ -16,8 +16,6 @@ void slice_grad(FormWriter& form);
 void concat_begin(FormWriter& form);
 /// Adds one dimension for each factor and one for the element left out; memory grows accordingly.
 void product_of_others(FormWriter& form);
-/// Writes the conditional of TensorFlow's `Variable.initialized_value`.
-void initialized_value(FormWriter& form);
 /// Sums the slices of each row first, as TensorFlow's optimizers do: TensorFlow's SparseApply ops
 /// would update a row once for each time its index occurs.
 void sparse_apply(FormWriter& form);

@@ -25,6 +25,7 @@
   FAMILY(reverse)                     \
   FAMILY(roll)                        \
   FAMILY(sequence)                    \
+  FAMILY(set_operation)               \
   FAMILY(select)                      \
   FAMILY(shape_of)                    \
   FAMILY(slice)                       \
@@ -126,6 +127,7 @@
   FAMILY(save_restore_cpu)            \
   FAMILY(input_position)              \
   FAMILY(histogram_summary)           \
+  FAMILY(image_summary)               \
   FAMILY(merge_summary)               \
   FAMILY(scalar_summary)              \
   FAMILY(text_summary)                \

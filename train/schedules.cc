@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <numbers>
+#include <tuple>
 
 #include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/constant.h"
 #include "ops/array/select.h"
-#include "ops/array/view.h"
+#include "ops/control/case.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
 #include "ops/random/random_ops.h"
@@ -56,9 +57,7 @@ Tensor power_operator(const Tensor& x, const Tensor& y, Site site) {
 }
 
 /// The period that a step is in, counted from 0, and how much of it has passed, from 0 to 1.
-struct Period {
-  Tensor number, passed;
-};
+using Period = std::tuple<Tensor, Tensor>;
 
 /// Returns the period for a factor of 1.
 Period period_of_equal_lengths(const Tensor& fraction, Site site) {
@@ -73,8 +72,12 @@ Period period_of_growing_lengths(const Tensor& fraction, const Tensor& factor, S
   const Tensor reached = log(Operand(1.0, site) - scaled, {}, site);
   const Tensor number = floor(Operand(reached, site) / log(factor, {}, site), {}, site);
   const Tensor length = power_operator(factor, number, site);
-  const Tensor before = (Operand(1.0, site) - length) / rest;
-  return {number, (Operand(fraction, site) - before) / length};
+  const Tensor grown = Operand(1.0, site) - length;
+  const Tensor ratio = Operand(1.0, site) - factor;
+  const Tensor before = Operand(grown, site) / ratio;
+  const Tensor left = Operand(fraction, site) - before;
+  const Tensor same_length = power_operator(factor, number, site);
+  return {number, Operand(left, site) / same_length};
 }
 
 std::vector<Tensor> as_tensors(Graph& graph, const OperandList& list) {
@@ -192,17 +195,12 @@ Tensor cosine_decay_restarts(const Operand& learning_rate, const Operand& global
   const Tensor now = cast(global_step, dtype, {}, site);
   const Tensor fraction = Operand(now, site) / first_steps;
   const Tensor equal_lengths = equal(growth, 1.0, {}, site);
-  Period period;
-  {
-    const NameScope choice(graph, "cond", site);
-    const Period same = period_of_equal_lengths(fraction, site);
-    const Period growing = period_of_growing_lengths(fraction, growth, site);
-    period.number = where_v2(equal_lengths, same.number, growing.number, {}, site);
-    period.passed = where_v2(equal_lengths, same.passed, growing.passed, {}, site);
-  }
-  const Tensor height = power_operator(decay, period.number, site);
+  const auto [number, passed] = cond(
+      equal_lengths, [&] { return period_of_equal_lengths(fraction, site); },
+      [&] { return period_of_growing_lengths(fraction, growth, site); }, {}, site);
+  const Tensor height = power_operator(decay, number, site);
   const Tensor half = Operand(0.5, site) * height;
-  const Tensor angle = Operand(constant(std::numbers::pi, {}, site), site) * period.passed;
+  const Tensor angle = Operand(constant(std::numbers::pi, {}, site), site) * passed;
   const Tensor raised = Operand(1.0, site) + cos(angle, {}, site);
   const Tensor wave = Operand(half, site) * raised;
   const Tensor range = Operand(1, site) - alpha;
@@ -279,11 +277,17 @@ Tensor piecewise_constant(const Operand& x, const OperandList& boundaries,
   for (Tensor& limit : limits) limit = cast_boundary(limit, at, site);
   require_one_dtype(picks, site);
   const NameScope scope(graph, name_or_default(options.name, "PiecewiseConstant"), site);
-  Tensor picked = picks.back();
-  for (std::size_t i = limits.size(); i-- > 0;) {
-    picked = where(less_equal(at, limits[i], {}, site), picks[i], picked, {}, site);
+  const Tensor now = convert_operand(graph, x, "", std::nullopt);
+  const auto pick = [&](std::size_t i) { return [&, i] { return picks[i]; }; };
+  CasePairs<Tensor> pairs;
+  pairs.emplace_back(less_equal(now, limits.front(), {}, site), pick(0));
+  pairs.emplace_back(greater(now, limits.back(), {}, site), pick(limits.size()));
+  for (std::size_t i = 1; i < limits.size(); ++i) {
+    const Tensor above = greater(now, limits[i - 1], {}, site);
+    const Tensor below = less_equal(now, limits[i], {}, site);
+    pairs.emplace_back(logical_and(above, below, {.name = "and"}, site), pick(i));
   }
-  return identity(picked, {.name = scope.name()}, site);
+  return case_(pairs, pick(0), {.exclusive = true}, site);
 }
 
 }  // namespace towerflow::train

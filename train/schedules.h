@@ -66,8 +66,7 @@ struct CosineDecayRestartsOptions {
 };
 
 /// Cosine decay that starts again after first_decay_steps, then after t_mul times as many, and so
-/// on (Loshchilov and Hutter 2016). TensorFlow chooses the formula for t_mul by a `cond`, this
-/// function by `where`.
+/// on (Loshchilov and Hutter 2016).
 Tensor cosine_decay_restarts(const Operand& learning_rate, const Operand& global_step,
                              const Operand& first_decay_steps,
                              CosineDecayRestartsOptions options = {}, Site site = Site::current());
@@ -107,13 +106,13 @@ struct PiecewiseConstantOptions {
 };
 
 /// Returns values[0] if x <= boundaries[0], values[i] if boundaries[i-1] < x <= boundaries[i], and
-/// the last value above the last boundary. Uses `where` to select, not TensorFlow's `cond`.
+/// the last value above the last boundary. The boundaries must increase.
 ///
-/// shapes   x and boundaries []; values and result all the same
+/// shapes   x and boundaries []; values any, where they differ the result is unknown
 /// dtypes   boundaries that of x (int32 ones are cast to int64); values any, all the same
 /// grads    values
 /// errors   ValueError: not exactly one more value than boundaries, no boundaries, dtypes that
-///          differ
+///          differ; at run time InvalidArgumentError: x is in several pieces
 /// source   tf.train.piecewise_constant
 Tensor piecewise_constant(const Operand& x, const OperandList& boundaries,
                           const OperandList& values, PiecewiseConstantOptions options = {},

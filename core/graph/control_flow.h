@@ -152,12 +152,12 @@ class [[nodiscard]] ContextScope {
   ControlFlowContext* before_;
 };
 
+/// Collections hold contexts as pointers.
+inline std::string collection_name(const ControlFlowContext* context) { return context->name(); }
+
 }  // namespace towerflow::types
 
 namespace towerflow {
-
-/// Collections hold contexts as pointers.
-inline std::string collection_name(const ControlFlowContext* context) { return context->name(); }
 
 bool is_switch(const Node& node);      ///< Switch or RefSwitch
 bool is_merge(const Node& node);       ///< Merge or RefMerge

@@ -175,7 +175,12 @@ void infer_plan_node(PlanGraph& graph, PlanNode& node) {
       node.values[0] = node.op->constant(context, node.outputs);
     }
   } catch (...) {
-    rethrow_with({.site = node.origin->site, .node = node.origin->name, .op = node.op->name});
+    if (node.guards.empty()) {
+      rethrow_with({.site = node.origin->site, .node = node.origin->name, .op = node.op->name});
+    }
+    // In a branch that is not taken for these shapes, perhaps; if it is, the run fails.
+    for (OutputSpec& output : node.outputs) output.shape = Shape::unknown();
+    node.values.assign(node.outputs.size(), Array());
   }
 }
 

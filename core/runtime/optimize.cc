@@ -196,12 +196,69 @@ void drop_unread(PlanGraph& graph, PassLog& log) {
   log.add(fmt::format("unread: {} nodes whose values are not used", all - count_live()));
 }
 
+namespace {
+
+/// Removes guards that are known to hold; returns whether one is known not to.
+bool resolve_guards(const PlanGraph& graph, Guards& guards) {
+  bool never = false;
+  std::erase_if(guards, [&](const Guard& guard) {
+    const PlanNode& pred = graph.nodes[static_cast<std::size_t>(guard.pred)];
+    if (!pred.is_known(0)) return false;
+    const bool holds = *pred.values[0].data<bool>() == guard.branch;
+    never |= !holds;
+    return holds;
+  });
+  return never;
+}
+
+/// Removes the conditions of a node that are known, and the inputs of a Merge that never exist; a
+/// Merge of which one is left that always exists becomes an Identity. Returns whether inputs were
+/// removed.
+bool resolve_conditions(const PlanGraph& graph, PlanNode& node, bool index_is_read) {
+  resolve_guards(graph, node.guards);
+  if (!node.is_merge() || index_is_read) return false;
+  std::vector<ValueId> inputs;
+  std::vector<Guards> choices;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (resolve_guards(graph, node.choices[i])) continue;
+    inputs.push_back(node.inputs[i]);
+    choices.push_back(node.choices[i]);
+  }
+  if (inputs.empty() || inputs.size() == node.inputs.size()) return false;
+  node.inputs = std::move(inputs);
+  node.choices = std::move(choices);
+  const bool only = node.inputs.size() == 1 && node.choices[0] == node.guards;
+  if (only && !graph.spec(node.inputs[0]).is_ref) {
+    node.op = &OpRegistry::global().get("Identity");
+    node.attrs = node.op->attrs.defaults();
+    node.choices.clear();
+    node.outputs.resize(1);
+  }
+  return true;
+}
+
+/// Returns the nodes whose second output is read, of a Merge the number of the input taken.
+std::vector<bool> second_outputs_read(const PlanGraph& graph) {
+  std::vector<bool> read(graph.nodes.size(), false);
+  const auto note = [&](ValueId value) {
+    if (value.node >= 0 && value.output == 1) read[static_cast<std::size_t>(value.node)] = true;
+  };
+  for (const PlanNode& node : graph.nodes)
+    std::for_each(node.inputs.begin(), node.inputs.end(), note);
+  std::for_each(graph.fetches.begin(), graph.fetches.end(), note);
+  return read;
+}
+
+}  // namespace
+
 void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
   int folded = 0;
+  const std::vector<bool> second_read = second_outputs_read(graph);
   std::vector<bool> found(graph.nodes.size(), false);  // nodes whose shape became known here
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     PlanNode& node = graph.nodes[i];
     if (node.dead || node.feed >= 0) continue;
+    const bool decided = resolve_conditions(graph, node, second_read[i]);
     // Constants computed above may make this node's shape more precise. A shape found that way must
     // be compatible with its readers, even if their shapes were known before.
     const bool open = std::any_of(node.outputs.begin(), node.outputs.end(),
@@ -210,14 +267,18 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
           return static_cast<bool>(found[static_cast<std::size_t>(input.node)]);
         });
-    if (open || reads_found) infer_plan_node(graph, node);
+    if (open || reads_found || decided) infer_plan_node(graph, node);
     found[i] = open && std::any_of(node.outputs.begin(), node.outputs.end(),
                                    [](const auto& output) { return output.shape.fully_known(); });
     if (!foldable(graph, node)) continue;
     try {
       compute(graph, node, devices[0]);
     } catch (...) {
-      rethrow_with({.site = node.origin->site, .node = node.origin->name, .op = node.op->name});
+      if (node.guards.empty()) {
+        rethrow_with({.site = node.origin->site, .node = node.origin->name, .op = node.op->name});
+      }
+      node.values.assign(node.outputs.size(), Array());  // the branch may not be taken
+      continue;
     }
     ++folded;
   }

@@ -1,5 +1,9 @@
 #include "ops/array/shape_of.h"
 
+#include <fmt/format.h>
+
+#include <cstring>
+
 #include "core/device/cpu/launch.h"
 #include "core/graph/constant.h"
 #include "core/graph/op_builder.h"
@@ -12,6 +16,41 @@ struct ShapeAttrs {
   DType out_type = DType::int32;
   static constexpr auto fields = std::tuple{attr::field("out_type", &ShapeAttrs::out_type)};
 };
+
+void shape_n_shape(InferenceContext& context) {
+  const DType dtype = context.attrs<ShapeAttrs>().out_type;
+  if (!is_index(dtype)) {
+    context.fail_type(
+        fmt::format("Value passed to attr 'out_type' has DataType {}, not int32 or "
+                    "int64",
+                    dtype_name(dtype)));
+  }
+  for (std::size_t i = 0; i < context.num_inputs(); ++i) {
+    if (context.dtype(i) != context.dtype(0)) {
+      context.fail_type(
+          fmt::format("Tensors in list passed to 'input' of ShapeN have types {} and "
+                      "{} that don't all match",
+                      dtype_name(context.dtype(0)), dtype_name(context.dtype(i))));
+    }
+    const Shape& input = context.shape(i);
+    context.add_output(dtype, input.has_rank() ? Shape{input.rank()} : Shape{None});
+  }
+}
+
+std::unique_ptr<PreparedKernel> shape_kernel(const KernelRequest& request) {
+  std::vector<Array> values;
+  for (const TensorDesc& input : request.inputs) {
+    values.push_back(shape_vector(input.shape, request.attributes<ShapeAttrs>().out_type));
+  }
+  return function_kernel(
+      [values](const LaunchArgs& args) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          if (values[i].bytes() == 0) continue;
+          std::memcpy(args.outputs[i], values[i].raw(), values[i].bytes());
+        }
+      },
+      {.may_fail = false});
+}
 
 }  // namespace
 
@@ -45,19 +84,17 @@ static void register_shape_ops(OpRegistry& registry) {
                       if (!input.fully_known()) return Array();
                       return shape_vector(input, context.attrs<ShapeAttrs>().out_type);
                     }});
+  registry.add({.name = "ShapeN",
+                .inputs = {"input: N * T"},
+                .outputs = {"output: N * out_type"},
+                .attrs = attributes<ShapeAttrs>(),
+                .shape = shape_n_shape,
+                .gradient = NoGradient{"shapes are integers"}});
 }
 
 static void register_shape_kernels(KernelTable& table) {
-  table.add(
-      {.op = "Shape", .label = "shape", .accepts = {}, .prepare = [](const KernelRequest& request) {
-         const Array value =
-             shape_vector(request.inputs[0].shape, request.attributes<ShapeAttrs>().out_type);
-         return function_kernel(
-             [value](const LaunchArgs& args) {
-               std::memcpy(args.outputs[0], value.raw(), value.bytes());
-             },
-             {.may_fail = false});
-       }});
+  table.add({.op = "Shape", .label = "shape", .accepts = {}, .prepare = shape_kernel});
+  table.add({.op = "ShapeN", .label = "shape", .accepts = {}, .prepare = shape_kernel});
 }
 
 OpFamily shape_of_family() {
@@ -84,6 +121,18 @@ Tensor shape(const Operand& input, ShapeOptions options, Site site) {
             .attrs = ShapeAttrs{options.out_type},
             .site = site})
       .output(0);
+}
+
+std::vector<Tensor> shape_n(const OperandList& input, ShapeOptions options, Site site) {
+  const Operand* first = nullptr;
+  for (const Operand& item : input.items()) {
+    if (first == nullptr && item.any_tensor() != nullptr) first = &item;
+  }
+  OpBuilder builder("ShapeN", options.name, site, {first});
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    builder.input(input.items()[i], fmt::format("input_{}", i).c_str());
+  }
+  return builder.attrs(ShapeAttrs{options.out_type}).build().outputs();
 }
 
 }  // namespace towerflow

@@ -4,10 +4,12 @@
 
 #include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
+#include "ops/array/constant.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/strided_slice.h"
 #include "ops/array/view.h"
+#include "ops/control/cond.h"
 #include "ops/control/group.h"
 #include "ops/data_flow/assert.h"
 #include "ops/data_flow/assert_types.h"
@@ -167,8 +169,7 @@ Operation assert_against_zero(const ZeroCheck& sign, const Operand& x, AssertVal
                        {.data = options.data, .summarize = options.summarize}, site);
 }
 
-/// Compares each element with the one before it. Without a conditional for short lists, which
-/// TensorFlow has: they give no pairs, for which everything holds.
+/// Compares each element with the one before it, if there are any.
 Tensor is_monotonic(const char* name, bool strictly, const Operand& x, IsMonotonicOptions options,
                     Site site) {
   Graph& graph = graph_of(x);
@@ -179,16 +180,20 @@ Tensor is_monotonic(const char* name, bool strictly, const Operand& x, IsMonoton
                                 flat.name(), dtype_name(flat.dtype())),
                     {.site = site, .op = name});
   }
-  const Operand values(flat, site);
-  const Tensor sizes = shape(values, {}, site);
+  const Tensor count = size(flat, {}, site);
+  const Tensor is_short = less(count, 2, {}, site);
+  const Tensor sizes = shape(flat, {}, site);
   const Tensor pairs = Operand(sizes, site) - Operand(1, site);
-  const Operand one(std::vector<int>{1}, site);
-  const Operand zero(std::vector<int>{0}, site);
-  const Tensor end = one + Operand(pairs, site);
-  const Tensor later = strided_slice(values, one, Operand(end, site), {}, site);
-  const Tensor earlier = strided_slice(values, zero, Operand(pairs, site), {}, site);
-  const auto compare = strictly ? greater : greater_equal;
-  const Tensor rising = compare(Operand(later, site), Operand(earlier, site), {}, site);
+  const Tensor rising = cond(
+      is_short, [&] { return constant(Array(DType::bool_, Shape{0}), {.name = "Const"}, site); },
+      [&] {
+        const Operand one(std::vector<int>{1}, site), zero(std::vector<int>{0}, site);
+        const Tensor end = one + Operand(pairs, site);
+        const Tensor later = strided_slice(flat, one, end, {}, site);
+        const Tensor earlier = strided_slice(flat, zero, pairs, {}, site);
+        return (strictly ? greater : greater_equal)(later, earlier, {}, site);
+      },
+      {}, site);
   return reduce_all(Operand(rising, site), std::nullopt, {}, site);
 }
 

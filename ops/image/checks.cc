@@ -100,18 +100,11 @@ std::vector<Operation> check_greyscale(const Tensor& image, Site site) {
   return {one, enough};
 }
 
-std::size_t require_image_rank(const Tensor& image, const char* op, Site site) {
+void check_image_rank(const Tensor& image, const char* op, Site site) {
   const Shape& known = image.shape();
-  if (!known.has_rank()) {
-    throw errors::UnimplementedError(
-        "An image of unknown rank would need a conditional, which does not exist here",
-        {.site = site, .op = op, .hint = "set_shape tells the graph whether it has 3 or 4"});
-  }
-  if (known.rank() != 3 && known.rank() != 4) {
-    fail_image(fmt::format("'image' (shape {}) must have either 3 or 4 dimensions.", known.text()),
-               op, site);
-  }
-  return known.rank();
+  if (!known.has_rank() || known.rank() == 3 || known.rank() == 4) return;
+  fail_image(fmt::format("'image' (shape {}) must have either 3 or 4 dimensions.", known.text()),
+             op, site);
 }
 
 }  // namespace towerflow::image

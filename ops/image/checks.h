@@ -16,7 +16,7 @@ Tensor assert_at_least_3d(const Tensor& image, const char* op, Site site);
 /// Throws ValueError unless the last size is 1; returns checks of what is not known yet.
 std::vector<Operation> check_greyscale(const Tensor& image, Site site);
 
-/// Throws ValueError unless `image` has a known rank of 3 or 4. Returns the rank.
-std::size_t require_image_rank(const Tensor& image, const char* op, Site site);
+/// Throws ValueError if `image` has a known rank other than 3 and 4.
+void check_image_rank(const Tensor& image, const char* op, Site site);
 
 }  // namespace towerflow::image

@@ -6,11 +6,9 @@
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/pad.h"
-#include "ops/array/reverse.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/slice.h"
 #include "ops/array/strided_slice.h"
-#include "ops/array/transpose.h"
 #include "ops/array/view.h"
 #include "ops/control/tuple.h"
 #include "ops/image/checks.h"
@@ -19,17 +17,6 @@
 
 namespace towerflow::image {
 namespace {
-
-Tensor flipped(const Operand& image, int axis, const char* op, Site site) {
-  Graph& graph = graph_of(image);
-  const NameScope scope(graph, op, site);
-  const Tensor given = convert_operand(graph, image, "image", std::nullopt);
-  const Tensor checked = assert_at_least_3d(given, op, site);
-  const std::size_t rank = require_image_rank(checked, op, site);
-  Tensor made = reverse(checked, std::vector<int>{rank == 3 ? axis : axis + 1}, {}, site);
-  if (rank == 3) made.set_shape(checked.shape(), site);
-  return made;
-}
 
 /// An image as a batch, [n, height, width, channels].
 struct ImageBatch {
@@ -123,25 +110,6 @@ ImageNumber central_start(const ImageNumber& size, double fraction, Site site) {
 }
 
 }  // namespace
-
-Tensor flip_left_right(const Operand& image, Site site) {
-  return flipped(image, 1, "flip_left_right", site);
-}
-
-Tensor flip_up_down(const Operand& image, Site site) {
-  return flipped(image, 0, "flip_up_down", site);
-}
-
-Tensor transpose_image(const Operand& image, TransposeImageOptions options, Site site) {
-  Graph& graph = graph_of(image);
-  const NameScope scope(graph, options.name.empty() ? "transpose" : options.name, site);
-  const Tensor given = convert_operand(graph, image, "image", std::nullopt);
-  const Tensor checked = assert_at_least_3d(given, "transpose", site);
-  const std::vector<int> order = require_image_rank(checked, "transpose", site) == 3
-                                     ? std::vector<int>{1, 0, 2}
-                                     : std::vector<int>{0, 2, 1, 3};
-  return transpose(checked, order, {.name = options.name}, site);
-}
 
 Tensor crop_to_bounding_box(const Operand& image, const ScalarOperand& offset_height,
                             const ScalarOperand& offset_width, const ScalarOperand& target_height,

@@ -9,32 +9,6 @@ namespace towerflow::image {
 // An image is [height, width, channels] or a batch of them, [n, height, width, channels]. If its
 // sizes are not known yet, what is said to be a ValueError is an InvalidArgumentError at run time.
 
-/// Reverses each row.
-///
-/// shapes   image -> as image      dtypes  all      grads  image
-/// errors   ValueError: not 3 or 4 dimensions; UnimplementedError: an unknown rank
-/// source   tf.image.flip_left_right
-Tensor flip_left_right(const Operand& image, Site site = Site::current());
-
-/// Reverses the order of the rows.
-///
-/// shapes, dtypes, grads, errors   as flip_left_right
-/// source   tf.image.flip_up_down
-Tensor flip_up_down(const Operand& image, Site site = Site::current());
-
-struct TransposeImageOptions {
-  std::string name{};
-};
-
-/// Exchanges height and width.
-///
-/// shapes   image [.., height, width, channels] -> [.., width, height, channels]      dtypes  all
-/// grads    image
-/// errors   as flip_left_right
-/// source   tf.image.transpose, tf.image.transpose_image
-Tensor transpose_image(const Operand& image, TransposeImageOptions options = {},
-                       Site site = Site::current());
-
 /// Returns the part of an image whose upper left corner is at (offset_height, offset_width).
 ///
 /// shapes   image [.., height, width, channels], others [] -> [.., target_height, target_width,

@@ -21,8 +21,8 @@ struct ConfusionMatrixOptions {
 /// shapes   labels [n], predictions [n], weights [n] -> [num_classes, num_classes]
 /// dtypes   labels, predictions numbers, which become int64; the result any number
 /// grads    weights
-/// errors   UnimplementedError: an unknown rank; ValueError: weights of another shape; in a run
-///          InvalidArgumentError: a negative label or prediction, or one of num_classes or more
+/// errors   ValueError: weights of another shape; in a run InvalidArgumentError: a negative label
+///          or prediction, or one of num_classes or more
 /// source   tf.confusion_matrix
 Tensor confusion_matrix(const Operand& labels, const Operand& predictions,
                         ConfusionMatrixOptions options = {}, Site site = Site::current());

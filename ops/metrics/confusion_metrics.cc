@@ -1,14 +1,10 @@
 // Counts of right and wrong predictions, precision and recall.
-#include <fmt/format.h>
-
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
-#include "ops/array/constant.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/select.h"
-#include "ops/array/shape_of.h"
 #include "ops/array/view.h"
-#include "ops/control/group.h"
+#include "ops/data_flow/assert_types.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/metrics/metric_parts.h"
@@ -17,37 +13,15 @@
 namespace towerflow::metrics {
 namespace {
 
-/// Adds the node of a check of a dtype that the graph settles. (check_ops.assert_type)
-Operation assert_type(const Tensor& tensor, Site site) {
-  const NameScope scope(tensor.graph(), "assert_type", site);
-  return no_op({.name = "statically_determined_correct_type"}, site);
-}
-
-/// Adds the nodes of the check that the weights are a scalar or have the rank of the values.
-/// (check_ops.assert_rank_in)
-Operation assert_rank_fits(const Tensor& weights, const Tensor& values, Site site) {
-  const Tensor wanted = rank(values, {}, site);
-  const NameScope scope(weights.graph(), "assert_rank_in", site);
-  constant(0, {.name = "rank"}, site);
-  shape(weights, {.name = "Shape"}, site);
-  assert_type(wanted, site);
-  assert_type(wanted, site);
-  if (weights.shape().rank() != 0 && weights.shape().rank() != values.shape().rank()) {
-    throw ValueError(fmt::format("Tensor {} must have rank in (0, {}). Received rank {}",
-                                 weights.name(), values.shape().rank(), weights.shape().rank()),
-                     {.site = site, .hint = "weights are a scalar or have the rank of the labels"});
-  }
-  return no_op({.name = "static_checks_determined_all_ok"}, site);
-}
-
 /// Counts the true elements. (_count_condition)
 Metric count_condition(const Tensor& condition, const std::optional<Tensor>& weights,
                        const MetricOptions& options, Site site) {
-  assert_type(condition, site);
+  assert_type(condition, DType::bool_, {}, site);
   const Variable count = metric_variable(Shape{}, "count", site);
   Tensor values = cast(condition, DType::float32, {}, site);
   if (weights) {
-    const Operation checked = assert_rank_fits(*weights, values, site);
+    const Tensor whole = rank(values, {}, site);
+    const Operation checked = assert_rank_in(*weights, {0, whole}, {}, site);
     const ControlDependencies after = control_dependencies({checked}, site);
     const Tensor factors = cast(*weights, DType::float32, {}, site);
     values = multiply(values, factors, {}, site);

@@ -6,6 +6,7 @@
 #include "ops/array/select.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
+#include "ops/math/squeezable.h"
 #include "ops/math/unary.h"
 #include "ops/metrics/metric_parts.h"
 #include "ops/nn/weights_broadcast.h"
@@ -130,7 +131,7 @@ Metric root_mean_squared_error(const Operand& labels, const Operand& predictions
 Metric mean_relative_error(const Operand& labels, const Operand& predictions,
                            const Operand& normalizer, MetricOptions options, Site site) {
   const AlignedInputs in = align_inputs(labels, predictions, options.weights, site);
-  const auto [given, divisor] = remove_squeezable(in.predictions, normalizer, site);
+  const auto [given, divisor] = remove_squeezable_dimensions(in.predictions, normalizer, 0, site);
   check_compatible(given, divisor, site);
   const Tensor none = equal(divisor, 0.0, {}, site);
   const Tensor zeros = zeros_like(in.labels, {}, site);

@@ -13,7 +13,8 @@ namespace towerflow::metrics {
 /// Parts that metrics share; they add the nodes of TensorFlow's functions of these names.
 
 /// Makes a local variable of zeros. (metric_variable)
-Variable metric_variable(const Shape& shape, const std::string& name, Site site);
+Variable metric_variable(const Shape& shape, const std::string& name, Site site,
+                         DType dtype = DType::float32);
 
 /// Opens the variable scope of a metric: `name`, or `otherwise` made unique.
 VariableScopeGuard open_metric_scope(const std::string& name, const char* otherwise, Site site);
@@ -24,10 +25,6 @@ struct AlignedInputs {
   std::optional<Tensor> weights;
 };
 
-/// Removes a last dimension of size 1 from the one of two tensors that has a dimension too many.
-/// Throws UnimplementedError if a rank is unknown. (confusion_matrix.remove_squeezable_dimensions)
-std::pair<Tensor, Tensor> remove_squeezable(const Operand& labels, const Operand& predictions,
-                                            Site site);
 /// Removes or adds a last dimension of the weights that their values lack or have.
 std::optional<Tensor> align_weights(const Tensor& values, const std::optional<Operand>& weights,
                                     Site site);

@@ -58,7 +58,7 @@ namespace towerflow::metrics {
 ///          MetricOptions -> []
 /// dtypes   numbers and bools -> float32
 /// grads    none through the variables
-/// errors   ValueError: shapes that do not fit; UnimplementedError: an unknown rank; in a run
+/// errors   ValueError: shapes that do not fit; in a run
 ///          InvalidArgumentError: sizes that were not known and do not fit
 /// source   tf.metrics
 
@@ -130,6 +130,21 @@ Metric precision_at_thresholds(const Operand& labels, const Operand& predictions
 Metric recall_at_thresholds(const Operand& labels, const Operand& predictions,
                             const Operand& thresholds, MetricOptions options = {},
                             Site site = Site::current());
+
+/// The mean over the classes of true positives / (labels + predictions - true positives), each
+/// counted for the class. Classes that do not occur are left out; the update_op gives the confusion
+/// matrix of all batches. (tf.metrics.mean_iou)
+///
+/// errors   ValueError: shapes that are not compatible; TypeError: an unknown rank; in a run
+///          InvalidArgumentError: a class that is negative, or num_classes or more
+Metric mean_iou(const Operand& labels, const Operand& predictions, int num_classes,
+                MetricOptions options = {}, Site site = Site::current());
+/// The mean over the classes of the share of the labels of a class that were predicted; 0 for a
+/// class that does not occur. The update_op gives the shares. (tf.metrics.mean_per_class_accuracy)
+///
+/// errors   as mean_iou
+Metric mean_per_class_accuracy(const Operand& labels, const Operand& predictions, int num_classes,
+                               MetricOptions options = {}, Site site = Site::current());
 
 /// The area below the curve of true positives over false positives, or of precision over recall, as
 /// the threshold varies. Throws ValueError for another curve or summation_method. (tf.metrics.auc)

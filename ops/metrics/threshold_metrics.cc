@@ -16,7 +16,7 @@
 #include "ops/array/tile.h"
 #include "ops/array/transpose.h"
 #include "ops/array/view.h"
-#include "ops/data_flow/assert.h"
+#include "ops/data_flow/assert_values.h"
 #include "ops/math/binary.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
@@ -38,29 +38,15 @@ struct CountsAtThresholds {
   std::array<Tensor, 4> updates;
 };
 
-/// Checks in the run that all predictions are on the right side of `limit`.
-Operation assert_in_range(const char* name, const char* sign,
-                          Tensor (*compare)(const Operand&, const Operand&, BinaryOptions, Site),
-                          const Tensor& predictions, double limit, Site site) {
-  const Tensor bound = cast(limit, predictions.dtype(), {}, site);
-  const NameScope scope(predictions.graph(), name, site);
-  const Tensor fits = reduce_all(compare(predictions, bound, {}, site), {}, site);
-  return Assert(fits,
-                {"predictions must be in [0, 1]",
-                 fmt::format("Condition x {} y did not hold element-wise:", sign),
-                 fmt::format("x ({}) = ", predictions.name()), Operand(predictions, site),
-                 fmt::format("y ({}) = ", bound.name()), Operand(bound, site)},
-                {}, site);
-}
-
 /// Returns labels, predictions and weights of matching ranks; checks the range of predictions.
 AlignedInputs align_scores(const Operand& labels, const Operand& predictions,
                            const std::optional<Operand>& weights, Site site) {
   const Tensor given = convert_operand(get_default_graph(), predictions, "", std::nullopt);
-  const Operation not_below =
-      assert_in_range("assert_greater_equal", ">=", greater_equal, given, 0.0, site);
-  const Operation not_above =
-      assert_in_range("assert_less_equal", "<=", less_equal, given, 1.0, site);
+  const AssertValuesOptions with_message{.message = "predictions must be in [0, 1]"};
+  const Tensor lowest = cast(0.0, given.dtype(), {}, site);
+  const Operation not_below = assert_greater_equal(given, lowest, with_message, site);
+  const Tensor highest = cast(1.0, given.dtype(), {}, site);
+  const Operation not_above = assert_less_equal(given, highest, with_message, site);
   const ControlDependencies after = control_dependencies({not_below, not_above}, site);
   const Tensor scores = cast(given, DType::float32, {}, site);
   const Tensor truths = cast(labels, DType::bool_, {}, site);

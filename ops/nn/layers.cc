@@ -1,11 +1,14 @@
 #include "ops/nn/layers.h"
 
+#include <limits>
+
 #include "core/graph/op_builder.h"
 #include "ops/array/cast.h"
 #include "ops/array/concat.h"
 #include "ops/array/fill.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/view.h"
+#include "ops/control/cond.h"
 #include "ops/math/binary.h"
 #include "ops/math/matmul.h"
 #include "ops/math/reduce.h"
@@ -67,18 +70,21 @@ Tensor zero_fraction(const Operand& value, ZeroFractionOptions options, Site sit
   Graph& graph = graph_of(value);
   const NameScope scope(graph, options.name.empty() ? "zero_fraction" : options.name, site);
   const Tensor x = convert_operand(graph, value, "value", std::nullopt);
-  const Operand all(size(x, {.out_type = DType::int64}, site), site);
-  Tensor present;
-  {
+  const Tensor all = size(x, {.out_type = DType::int64}, site);
+  const auto count_present = [&](DType dtype) {
     const NameScope counting(graph, "count_nonzero", site);
     const Tensor zero = zeros(Shape{}, {.dtype = x.dtype()}, site);
-    const Tensor each = cast(not_equal(x, zero, {}, site), DType::int64, {}, site);
-    present = reduce_sum(each, {.name = "nonzero_count"}, site);
-  }
+    const Tensor each = cast(not_equal(x, zero, {}, site), dtype, {}, site);
+    return reduce_sum(each, {.name = "nonzero_count"}, site);
+  };
+  const Tensor is_small = less_equal(all, std::numeric_limits<std::int32_t>::max(), {}, site);
+  const Tensor present = cond(
+      is_small, [&] { return cast(count_present(DType::int32), DType::int64, {}, site); },
+      [&] { return count_present(DType::int64); }, {}, site);
   Tensor fraction;
   {
     const NameScope dividing(graph, "counts_to_fraction", site);
-    const Tensor zeros_counted = all - Operand(present, site);
+    const Tensor zeros_counted = Operand(all, site) - present;
     const Tensor part = cast(zeros_counted, DType::float32, {}, site);
     const Tensor whole = cast(all, DType::float32, {}, site);
     fraction = Operand(part, site) / Operand(whole, site);

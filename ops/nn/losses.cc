@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/fill.h"
@@ -10,9 +12,11 @@
 #include "ops/array/shape_of.h"
 #include "ops/array/strided_slice.h"
 #include "ops/array/view.h"
+#include "ops/control/cond.h"
 #include "ops/math/binary.h"
 #include "ops/math/range.h"
 #include "ops/math/reduce.h"
+#include "ops/math/squeezable.h"
 #include "ops/math/unary.h"
 #include "ops/nn/cross_entropy.h"
 #include "ops/nn/loss_collections.h"
@@ -79,34 +83,22 @@ Pair as_logits(const Operand& logits, const Operand& labels, Site site) {
   return pair;
 }
 
-bool may_be_one(const Dim& dim) { return !dim.known() || dim.size() == 1; }
-
-Tensor without_last(const Tensor& tensor, Site site) {
-  return squeeze(tensor, {.axis = {-1}}, site);
-}
-
-/// Makes the rank of the logits one more than that of the labels, by removing a last dimension of
-/// size 1 from the one that has a dimension too many. (TensorFlow's function of this name)
-Pair remove_squeezable_dimensions(const Operand& logits, const Operand& labels, Site site) {
-  Pair pair;
-  const NameScope scope(get_default_graph(), "remove_squeezable_dimensions", site);
-  pair.predictions = convert_operand(get_default_graph(), logits, "", std::nullopt);
-  pair.labels = convert_operand(get_default_graph(), labels, "", std::nullopt);
-  const Shape& wide = pair.predictions.shape();
-  const Shape& narrow = pair.labels.shape();
-  if (!wide.has_rank() || !narrow.has_rank()) {
-    throw errors::UnimplementedError(
-        fmt::format("sparse_softmax_cross_entropy needs known ranks, got labels {} and logits {}",
-                    narrow.text(), wide.text()),
-        {.site = site, .hint = "set_shape sets what the graph cannot infer"});
+/// Returns weights without a last dimension of size 1 that the labels do not have.
+/// (losses_impl._remove_squeezable_dimensions)
+Tensor weights_like_labels(const Operand& weights, const Tensor& labels, Site site) {
+  const Tensor given = convert_operand(get_default_graph(), weights, "", std::nullopt);
+  const Shape& known = given.shape();
+  if (known.has_rank() && labels.shape().has_rank()) {
+    return known.rank() == labels.shape().rank() + 1 ? without_last_dimension(given, site) : given;
   }
-  if (wide.rank() == narrow.rank() + 2 && may_be_one(wide[wide.rank() - 1])) {
-    pair.predictions = without_last(pair.predictions, site);
-  } else if (wide.rank() == narrow.rank() && wide.rank() > 0 &&
-             may_be_one(narrow[narrow.rank() - 1])) {
-    pair.labels = without_last(pair.labels, site);
-  }
-  return pair;
+  const Tensor given_rank = rank(given, {}, site);
+  const Tensor wanted_rank = rank(labels, {}, site);
+  const Tensor difference = with_site(given_rank, site) - with_site(wanted_rank, site);
+  if (!may_be_squeezed(known)) return given;
+  const Tensor has_more = equal(1, difference, {}, site);
+  return cond(
+      has_more, [&] { return without_last_dimension(given, site); }, [&] { return given; }, {},
+      site);
 }
 
 }  // namespace
@@ -253,13 +245,9 @@ Tensor sparse_softmax_cross_entropy(const Operand& labels, const Operand& logits
                                     LossOptions options, Site site) {
   const NameScope scope =
       open_loss_scope("sparse_softmax_cross_entropy_loss", options, logits, labels, site);
-  const Pair p = remove_squeezable_dimensions(logits, labels, site);
-  Tensor weights = convert_operand(get_default_graph(), options.weights.at(site), "", std::nullopt);
-  const Shape& known = weights.shape();
-  if (known.has_rank() && known.rank() == p.labels.shape().rank() + 1) {
-    weights = without_last(weights, site);
-  }
-  options.weights = with_site(weights, site);
+  Pair p;
+  std::tie(p.labels, p.predictions) = remove_squeezable_dimensions(labels, logits, 1, site);
+  options.weights = with_site(weights_like_labels(options.weights.at(site), p.labels, site), site);
   const Tensor losses = nn::sparse_softmax_cross_entropy_with_logits(
       {.labels = p.labels, .logits = p.predictions, .name = "xentropy"}, site);
   return reduce_weighted(losses, options, scope, site);

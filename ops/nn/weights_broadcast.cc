@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include "core/graph/scopes.h"
+#include "ops/array/concat.h"
 #include "ops/array/fill.h"
 #include "ops/array/rank_size.h"
+#include "ops/array/set_operation.h"
 #include "ops/array/shape_of.h"
+#include "ops/array/view.h"
+#include "ops/control/cond.h"
 #include "ops/control/group.h"
 #include "ops/data_flow/assert.h"
 #include "ops/math/binary.h"
-#include "ops/math/reduce.h"
 
 namespace towerflow::losses {
 namespace {
@@ -59,14 +62,33 @@ void check_sizes(const Shape& weights, const Shape& values, Site site) {
   }
 }
 
-/// Returns a bool tensor: whether the weights, which have the rank of the values, can be broadcast.
-/// TensorFlow computes it in a conditional of this name.
-Tensor check_shapes_at_run_time(const ShapedTensor& weights, const ShapedTensor& values,
-                                Site site) {
-  const NameScope scope(weights.tensor.graph(), "is_valid_shape", site);
-  const Tensor repeated = equal(weights.sizes, 1, {}, site);
-  const Tensor same = equal(weights.sizes, values.sizes, {}, site);
-  return reduce_all(logical_or(repeated, same, {}, site), {}, site);
+/// Returns a bool tensor: whether each size of the weights, which have the rank of the values, is 1
+/// or that of the values.
+Tensor has_valid_dims(const ShapedTensor& weights, const ShapedTensor& values, Site site) {
+  const NameScope scope = name_scope(
+      std::nullopt, {.default_name = "has_invalid_dims", .values = {{weights.sizes, values.sizes}}},
+      site);
+  const Tensor column = expand_dims(values.sizes, -1, {}, site);
+  const Tensor ones = ones_like(column, {}, site);
+  const Tensor valid = concat({column, ones}, 1, {}, site);
+  const Tensor given = expand_dims(weights.sizes, -1, {}, site);
+  const SparseTensor invalid = sets::set_difference(given, valid, {}, site);
+  const Tensor count = size(invalid.values, {.name = "num_invalid_dims"}, site);
+  return equal(0, count, {.name = scope.name()}, site);
+}
+
+/// Returns a bool tensor: whether weights that are not a scalar can be broadcast to the values.
+Tensor has_valid_nonscalar_shape(const ShapedTensor& weights, const ShapedTensor& values,
+                                 Site site) {
+  const NameScope scope =
+      name_scope(std::nullopt,
+                 {.default_name = "has_valid_nonscalar_shape",
+                  .values = {{weights.rank, weights.sizes, values.rank, values.sizes}}},
+                 site);
+  const Tensor same_rank = equal(values.rank, weights.rank, {.name = "is_same_rank"}, site);
+  return cond(
+      same_rank, [&] { return has_valid_dims(weights, values, site); }, [&] { return same_rank; },
+      {.name = scope.name()}, site);
 }
 
 }  // namespace
@@ -77,23 +99,19 @@ Operation assert_broadcastable(const Operand& weights, const Operand& values, Si
       site);
   const ShapedTensor small(weights, "weights", site);
   const ShapedTensor large(values, "values", site);
-  if (!small.known().has_rank() || !large.known().has_rank()) {
-    throw errors::UnimplementedError(
-        fmt::format("Weights of a loss need a known rank, and so does what they weigh: got {} and "
-                    "{}",
-                    small.known().text(), large.known().text()),
-        {.site = site,
-         .op = "assert_broadcastable",
-         .hint = "set_shape sets what the graph cannot infer"});
-  }
-  if (small.known().rank() == 0) return no_op({.name = "static_scalar_check_success"}, site);
-  check_ranks(small.known(), large.known(), site);
-  if (small.known().fully_known() && large.known().fully_known()) {
-    check_sizes(small.known(), large.known(), site);
-    return no_op({.name = "static_dims_check_success"}, site);
+  if (small.known().has_rank() && large.known().has_rank()) {
+    if (small.known().rank() == 0) return no_op({.name = "static_scalar_check_success"}, site);
+    check_ranks(small.known(), large.known(), site);
+    if (small.known().fully_known() && large.known().fully_known()) {
+      check_sizes(small.known(), large.known(), site);
+      return no_op({.name = "static_dims_check_success"}, site);
+    }
   }
   const Tensor is_scalar = equal(0, small.rank, {.name = "is_scalar"}, site);
-  const Tensor fits = check_shapes_at_run_time(small, large, site);
+  const Tensor fits = cond(
+      is_scalar, [&] { return is_scalar; },
+      [&] { return has_valid_nonscalar_shape(small, large, site); }, {.name = "is_valid_shape"},
+      site);
   return Assert(fits,
                 {kPrefix, "weights.shape=", small.tensor.name(), Operand(small.sizes, site),
                  "values.shape=", large.tensor.name(), Operand(large.sizes, site),

@@ -10,8 +10,8 @@ namespace towerflow::losses {
 /// Returns an operation that checks that `weights` fit `values`. It does nothing if the static
 /// shapes settle that, else it checks in the run.
 ///
-/// errors   ValueError: weights that do not fit; UnimplementedError: an unknown rank; in a run
-///          InvalidArgumentError: sizes that do not fit
+/// errors   ValueError: weights that do not fit; in a run InvalidArgumentError: a rank or sizes
+///          that do not fit
 /// source   weights_broadcast_ops.assert_broadcastable
 Operation assert_broadcastable(const Operand& weights, const Operand& values, Site site);
 

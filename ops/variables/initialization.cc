@@ -1,19 +1,20 @@
 #include "ops/variables/initialization.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/device/cpu/launch.h"
 #include "core/device/resource_store.h"
+#include "core/graph/control_flow.h"
 #include "core/graph/op_builder.h"
 #include "core/graph/op_def.h"
 #include "ops/array/boolean_mask.h"
 #include "ops/array/constant.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/stack.h"
-#include "ops/export_forms.h"
+#include "ops/control/cond.h"
 #include "ops/family.h"
 #include "ops/math/unary.h"
 
@@ -21,7 +22,6 @@ namespace towerflow {
 namespace {
 
 constexpr const char* kIsInitialized = "IsVariableInitialized";
-constexpr const char* kInitializedValue = "InitializedValue";
 
 /// The variable's name, by which its storage is found in the session.
 struct VariableName {
@@ -37,28 +37,6 @@ std::unique_ptr<PreparedKernel> is_initialized_kernel(const KernelRequest& reque
         const VariableStorage* storage = args.run->resources.find_variable(name);
         *args.output<bool>(0) =
             storage == nullptr ? untouched : storage->initialized.load(std::memory_order_acquire);
-      },
-      {.may_fail = false});
-}
-
-void initialized_value_shape(InferenceContext& context) {
-  const auto merged = context.shape(2).merged(context.shape(1));
-  context.add_output(context.dtype(1), merged ? *merged : Shape::unknown());
-}
-
-std::unique_ptr<PreparedKernel> initialized_value_kernel(const KernelRequest& request) {
-  const std::int64_t count = request.inputs[1].shape.elements();
-  if (request.inputs[1].dtype == DType::string) {
-    return function_kernel([count](const LaunchArgs& args) {
-      const std::size_t taken = *args.input<bool>(0) ? 2 : 1;
-      std::copy_n(args.input<std::string>(taken), count, args.output<std::string>(0));
-    });
-  }
-  const std::size_t bytes = request.inputs[1].bytes();
-  return function_kernel(
-      [bytes](const LaunchArgs& args) {
-        const std::size_t taken = *args.input<bool>(0) ? 2 : 1;
-        if (bytes > 0) std::memcpy(args.outputs[0], args.inputs[taken], bytes);
       },
       {.may_fail = false});
 }
@@ -101,19 +79,26 @@ Tensor is_initialized(const Tensor& ref, const std::string& name, Site site) {
       .output();
 }
 
-/// Returns whether a tensor depends on a variable. Most initial values do not, so this is checked
-/// first. Uses no recursion, since chains of nodes may be long.
-bool depends_on_variable(const Tensor& value) {
+/// Returns whether a tensor depends on a variable, and on no loop, of which TensorFlow replaces
+/// nothing. Most initial values do not, so this is checked first. Uses no recursion, since chains
+/// of nodes may be long.
+bool needs_guard(const Tensor& value) {
   std::vector<const Node*> open{&value.node()};
-  std::unordered_map<const Node*, bool> seen;
+  std::unordered_set<const Node*> seen{&value.node()};
+  bool variable = false;
   while (!open.empty()) {
     const Node* node = open.back();
     open.pop_back();
-    if (std::exchange(seen[node], true)) continue;
-    if (node->op->effect == Effect::variable) return true;
-    for (const Tensor& input : node->inputs) open.push_back(&input.node());
+    variable |= node->op->effect == Effect::variable;
+    if (is_next_iteration(*node)) return false;
+    for (const Tensor& input : node->inputs) {
+      if (seen.insert(&input.node()).second) open.push_back(&input.node());
+    }
+    for (const Node* awaited : node->control_inputs) {
+      if (seen.insert(awaited).second) open.push_back(awaited);
+    }
   }
-  return false;
+  return variable;
 }
 
 /// Replaces variables that an initial value depends on by their `initialized_value`.
@@ -163,7 +148,9 @@ class InitialValueRewriter {
     std::vector<Tensor> inputs;
     for (const Tensor& input : node->inputs) inputs.push_back(copy_of(input));
     if (inputs == node->inputs) return Operation(node);
-    const Operation copy = graph_.add({.op = node->op->name,
+    // What stands for the storage of a variable is a value.
+    const bool of_storage = node->op->name == "RefSwitch";
+    const Operation copy = graph_.add({.op = of_storage ? "Switch" : node->op->name,
                                        .name = node->name + "_" + scope_,
                                        .inputs = inputs,
                                        .attrs = node->attrs,
@@ -200,22 +187,11 @@ static void register_initialization_ops(OpRegistry& registry) {
                 .gradient = NoGradient{"the result has dtype bool"},
                 .maybe_uninitialized = {0},
                 .name_only_inputs = {0}});
-  registry.add({.name = kInitializedValue,
-                .inputs = {"is_initialized: bool", "initial_value: T", "ref: T"},
-                .outputs = {"output: T"},
-                .shape = initialized_value_shape,
-                .gradient = NoGradient{"an initial value has no gradient"},
-                .maybe_uninitialized = {2},
-                .export_form = export_forms::initialized_value});
 }
 
 static void register_initialization_kernels(KernelTable& table) {
   table.add(
       {.op = kIsInitialized, .label = "look", .accepts = {}, .prepare = is_initialized_kernel});
-  table.add({.op = kInitializedValue,
-             .label = "copy",
-             .accepts = {},
-             .prepare = initialized_value_kernel});
 }
 
 OpFamily initialization_family() {
@@ -227,22 +203,11 @@ Tensor is_variable_initialized(const Variable& variable, IsVariableInitializedOp
   return is_initialized(variable.ref(), options.name, site);
 }
 
-/// Adds one node in place of the Merge of TensorFlow's conditional. The names of the other nodes
-/// are reserved, so that later nodes have the same names as in TensorFlow.
 Tensor Variable::initialized_value(Site site) const {
-  Graph& graph = this->graph();
-  const InitScope outside(graph);
+  const InitScope outside(graph());
   const Tensor initialized = is_variable_initialized(*this, {}, site);
-  const NameScope scope(graph, "cond", site);
-  for (const char* name : {"Switch", "switch_t", "switch_f", "pred_id", "read", "Switch"}) {
-    graph.unique_name(name);
-  }
-  return graph
-      .add({.op = kInitializedValue,
-            .name = "Merge",
-            .inputs = {initialized, initial_value(), ref()},
-            .site = site})
-      .output(0);
+  return cond(
+      initialized, [&] { return read_value(site); }, [&] { return initial_value(); }, {}, site);
 }
 
 Tensor report_uninitialized_variables(const std::optional<std::vector<Variable>>& var_list,
@@ -289,7 +254,7 @@ Operation initialize_all_variables(Site site) { return global_variables_initiali
 Operation initialize_local_variables(Site site) { return local_variables_initializer(site); }
 
 Tensor guarded_initial_value(const Tensor& initial_value, const std::string& scope, Site site) {
-  if (!depends_on_variable(initial_value)) return initial_value;
+  if (!needs_guard(initial_value)) return initial_value;
   return InitialValueRewriter(initial_value.graph(), scope, site).value(initial_value);
 }
 

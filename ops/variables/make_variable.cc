@@ -128,6 +128,15 @@ Variable make_variable(const Initializer& initial, const VariableRequest& reques
     if (initial.is_value()) {
       record->initial_value =
           convert_operand(graph, initial.value().at(site), "initial_value", options.dtype);
+      if (record->initial_value.node().context != nullptr) {
+        throw ValueError(
+            fmt::format("Initializer for variable {} is from inside a control-flow construct, such "
+                        "as a loop or conditional.",
+                        scope.name()),
+            {.site = site,
+             .node = record->initial_value.op().name(),
+             .hint = "pass a function that makes the initial value"});
+      }
     } else {
       beside.emplace(graph, node_name);
       const NameScope inner(graph, "Initializer", site);

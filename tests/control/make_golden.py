@@ -16,6 +16,7 @@ import numpy as np  # noqa: E402
 import tensorflow.compat.v1 as tf  # noqa: E402
 
 import array_programs  # noqa: E402, F401: adds its programs
+import composed_programs  # noqa: E402, F401
 from programs import OTHER_NODES, PROGRAMS, both, grads, other_nodes, program, scalar  # noqa: E402
 
 tf.disable_v2_behavior()

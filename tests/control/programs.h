@@ -26,6 +26,7 @@ using Programs = std::map<std::string, std::function<Program()>>;
 void add_cond_programs(Programs& programs);
 void add_loop_programs(Programs& programs);
 void add_array_programs(Programs& programs);
+void add_composed_programs(Programs& programs);
 void add_error_programs(Programs& programs);
 
 /// Returns a scalar placeholder.

@@ -176,6 +176,7 @@ Programs all_programs() {
   add_cond_programs(programs);
   add_loop_programs(programs);
   add_array_programs(programs);
+  add_composed_programs(programs);
   add_error_programs(programs);
   return programs;
 }

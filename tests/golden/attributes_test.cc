@@ -59,7 +59,6 @@ void compare(const GraphDef& ours, const Json& theirs, Counts& counts) {
   for (const NodeDef& node : ours.node) {
     const auto found = theirs.find(node.name);
     if (found == theirs.end() || in_gradients(node.name)) continue;
-    if (node.op == "InitializedValue") continue;  // one node for TensorFlow's conditional
     CHECK((*found)[0] == node.op);
     CAPTURE(node.name);
     const Json& wanted = (*found)[1];

@@ -98,13 +98,9 @@ Comparison::Comparison(const Json& program) : program_(program) {
   gradients_.insert("gradients");
   for (const Json& call : program["calls"]) {
     add_names(call);
-    const bool has_functions = calls_functions(call.value("args", Json::object()));
     for (const Json& node : call.value("expect", Json::object()).value("nodes", Json::array())) {
       const std::string name = node["name"];
       if (node["op"] == "VariableV2") variables_.insert(name);
-      if (node["op"] == "Merge" && !has_functions) {
-        conditionals_.insert(name.substr(0, name.rfind("/Merge")));
-      }
     }
   }
 }
@@ -128,7 +124,6 @@ bool Comparison::is_inner(const std::string& node) const {
   const std::vector<std::string> parts = parts_of(node);
   std::string before;
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    if (conditionals_.contains(before + (before.empty() ? "" : "/") + parts[i])) return true;
     const std::string plain = without_suffix(parts[i]);
     if (gradients_.contains(parts[i]) || gradients_.contains(plain)) return true;
     // `conv1/weights/Momentum/read` is part of a slot, `Momentum/update` of an optimizer.
@@ -203,6 +198,16 @@ Json Comparison::visible_nodes(const Json& outcome) const {
       nodes.push_back({{"name", name}, {"op", node["op"]}, {"outputs", node["outputs"]}});
     }
   }
+  // A node that brings a tensor into a branch or loop precedes its reader here, and follows it in
+  // TensorFlow.
+  const auto brings = [](const Json& node) {
+    const std::string op = node["op"];
+    return op == "Switch" || op == "RefSwitch" || op == "Enter" || op == "RefEnter";
+  };
+  std::stable_sort(nodes.begin(), nodes.end(), [&](const Json& a, const Json& b) {
+    if (brings(a) != brings(b)) return brings(b);
+    return brings(a) && a["name"] < b["name"];
+  });
   return nodes;
 }
 
@@ -270,17 +275,10 @@ std::vector<Disagreement> Comparison::final(const Json& ours) const {
     for (const std::string& key : keys) {
       const auto members = [&](const Json& side) {
         Json list = side[part].value(key, Json::array());
-        Json visible = Json::array();
         for (Json& member : list) {
           if (member.is_object() && member.contains("object")) member.erase("object");
-          // The contexts of conditionals that are one node here.
-          const bool named =
-              key == "cond_context" && member.is_object() && member["name"].is_string();
-          const std::string name = named ? member["name"].get<std::string>() : "";
-          const bool hidden = named && conditionals_.contains(name.substr(0, name.rfind('/')));
-          if (!hidden) visible.push_back(std::move(member));
         }
-        return visible;
+        return list;
       };
       const Json expected = members(theirs), got = members(ours);
       if (expected == got) continue;

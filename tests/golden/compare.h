@@ -20,7 +20,7 @@ struct Disagreement {
 };
 
 /// Compares outcomes by the rules of README.md: inside gradients and optimizers only variables
-/// are compared, inside the conditionals of calls without functions nothing.
+/// are compared.
 class Comparison {
  public:
   /// Takes the names of optimizers and variables from the recorded program.
@@ -43,10 +43,9 @@ class Comparison {
   Json visible_node(const Json& node) const;
 
   const Json& program_;
-  std::set<std::string> variables_;     // names of the variables that TensorFlow made
-  std::set<std::string> optimizers_;    // names of optimizers and of updates
-  std::set<std::string> gradients_;     // names of gradient scopes
-  std::set<std::string> conditionals_;  // those that are one node here, "tower_0/cond"
+  std::set<std::string> variables_;   // names of the variables that TensorFlow made
+  std::set<std::string> optimizers_;  // names of optimizers and of updates
+  std::set<std::string> gradients_;   // names of gradient scopes
 };
 
 /// Returns the difference of two arrays as text, or "" if they agree in the given mode.

@@ -90,6 +90,51 @@ void add_list_cases(std::vector<OpCase>& cases) {
        .dtypes = any_dtype()});
 }
 
+void add_set_cases(std::vector<OpCase>& cases) {
+  const auto set = [&](const char* name, auto call, std::string python) {
+    cases.push_back(
+        {.name = name,
+         .inputs = {input_of({2, 4}, {3, 1, 3, 0, 5, 6, 7, 5}),
+                    input_of({2, 3}, {1, 1, 2, 8, 5, 6})},
+         .call =
+             [call](In t) {
+               const SparseTensor found = call(t.x, t.y);
+               return CaseResults({found.indices, found.values, found.dense_shape});
+             },
+         .python = "(lambda s: [s.indices, s.values, s.dense_shape])(" + python + ")",
+         .dtypes = {DType::int32, DType::int64, DType::uint8},
+         .gradients = CaseGradients::none,
+         .large = {random_input({1000, 100}, 0, 100), random_input({1000, 50}, 0, 100)}});
+  };
+  set(
+      "DenseToDenseSetOperation difference",
+      [](const Tensor& x, const Tensor& y) { return sets::set_difference(x, y); },
+      "tf.sets.set_difference(x, y)");
+  set(
+      "DenseToDenseSetOperation difference, the other way",
+      [](const Tensor& x, const Tensor& y) {
+        return sets::set_difference(x, y, {.aminusb = false});
+      },
+      "tf.sets.set_difference(x, y, aminusb=False)");
+  set(
+      "DenseToDenseSetOperation intersection",
+      [](const Tensor& x, const Tensor& y) { return sets::set_intersection(x, y); },
+      "tf.sets.set_intersection(x, y)");
+  set(
+      "DenseToDenseSetOperation union",
+      [](const Tensor& x, const Tensor& y) { return sets::set_union(x, y); },
+      "tf.sets.set_union(x, y)");
+  cases.push_back({.name = "ShapeN",
+                   .inputs = {random_input({2, 3}), random_input({})},
+                   .call =
+                       [](In t) {
+                         return CaseResults(shape_n({t.x, t.y}));
+                       },
+                   .python = "tf.shape_n([x, y])",
+                   .dtypes = any_dtype(),
+                   .gradients = CaseGradients::none});
+}
+
 void add_order_cases(std::vector<OpCase>& cases) {
   cases.push_back({.name = "TopKV2",
                    .inputs = {random_input({3, 7}, -9, 9)},
@@ -469,6 +514,7 @@ void add_embedding_cases(std::vector<OpCase>& cases) {
 
 void add_arrays_cases(std::vector<OpCase>& cases) {
   add_list_cases(cases);
+  add_set_cases(cases);
   add_order_cases(cases);
   add_partition_cases(cases);
   add_segment_cases(cases);

@@ -1,6 +1,9 @@
 // Stateful ops: queues, readers, files and log messages.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "data/tfrecord.h"
 #include "dataset/iterator.h"
@@ -222,6 +225,25 @@ void add_message_cases(std::vector<OpCase>& cases) {
        .python = "tf.summary.merge("
                  "[tf.summary.scalar('s', x), tf.summary.histogram('h', y)])",
        .gradients = CaseGradients::none});
+  const auto image_summary = [&](const char* name, CaseInput images, int most,
+                                 std::vector<DType> dtypes) {
+    cases.push_back({.name = name,
+                     .inputs = {std::move(images)},
+                     .call = [most](In t) { return summary::image("s", t.x, most); },
+                     .python = fmt::format("tf.summary.image('s', x, {})", most),
+                     .dtypes = std::move(dtypes),
+                     .gradients = CaseGradients::none});
+  };
+  const double kNan = std::numeric_limits<double>::quiet_NaN();
+  image_summary("ImageSummary", random_input({4, 3, 2, 3}, 0, 256), 3, {DType::uint8});
+  image_summary("ImageSummary of floats", random_input({2, 3, 2, 4}, 0.5, 9), 2,
+                {DType::float32, DType::float64});
+  image_summary("ImageSummary of signed floats", random_input({1, 4, 5, 1}, -2, 1), 1,
+                {DType::float32, DType::float64});
+  image_summary("ImageSummary of NaN", input_of({1, 2, 1, 3}, {1, kNan, 2, 0, 0.5, 4}), 3,
+                {DType::float32, DType::float64});
+  image_summary("ImageSummary of zeros", input_of({1, 1, 2, 1}, {0, 0}), 3,
+                {DType::float32, DType::float64});
   cases.push_back({.name = "TensorSummaryV2",
                    .call =
                        [](In) {

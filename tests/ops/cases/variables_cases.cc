@@ -87,13 +87,6 @@ void add_assign_cases(std::vector<OpCase>& cases) {
                    .call = [](In t) { return tf::is_variable_initialized(ones_variable(t.dtype)); },
                    .python = kVariable + std::string("result = tf.is_variable_initialized(v)"),
                    .gradients = CaseGradients::none});
-  cases.push_back({.name = "InitializedValue",
-                   .call =
-                       [](In t) {
-                         const Variable v = ones_variable(t.dtype);
-                         return tf::identity(v.initialized_value() * 2.0);
-                       },
-                   .gradients = CaseGradients::none});
 }
 
 struct Rule {

@@ -203,6 +203,25 @@ std::vector<Variable> tables() {
   return {a, get_variable("b", {2, 2})};
 }
 
+void add_sets(Cases& c) {
+  c["sets difference"] = [](In t) { sets::set_difference(t.i, {{1, 2}, {3, 4}}); };
+  c["sets difference of unknown"] = [](In t) {
+    const Tensor any = placeholder(int32, {.name = "any"});
+    sets::set_difference(any, t.i, {.aminusb = false, .validate_indices = false});
+  };
+  c["sets union"] = [](In t) { sets::set_union(t.i, t.i); };
+  c["sets intersection strings"] = [](In) { sets::set_intersection({{"a", "b"}}, {{"b"}}); };
+  c["sets float"] = [](In t) { sets::set_union(t.x, t.x); };
+  c["sets dtypes"] = [](In t) { sets::set_union(t.i, cast(t.i, int64)); };
+  c["sets rank"] = [](In t) { sets::set_union(t.j, t.j); };
+  c["sets ranks"] = [](In t) { sets::set_union(t.i, expand_dims(t.i, 0)); };
+  c["sets groups"] = [](In t) { sets::set_union(t.i, {{1, 2}}); };
+  c["shape_n"] = [](In t) { shape_n({t.x, t.u, t.q}); };
+  c["shape_n int64"] = [](In t) { shape_n({t.x, t.b}, {.name = "k", .out_type = int64}); };
+  c["shape_n dtypes"] = [](In t) { shape_n({t.x, t.i}); };
+  c["shape_n out_type"] = [](In t) { shape_n({t.x}, {.out_type = float32}); };
+}
+
 void add_embeddings(Cases& c) {
   c["embedding_lookup mod"] = [](In t) { nn::embedding_lookup(tables(), t.i); };
   c["embedding_lookup div"] = [](In t) {
@@ -228,6 +247,7 @@ void add_arrays_cases(Cases& cases) {
   add_grids(cases);
   add_scatters(cases);
   add_counts(cases);
+  add_sets(cases);
   add_embeddings(cases);
 }
 

@@ -154,4 +154,18 @@ CASES = {
     "embedding_lookup unknown": lambda t: tf.nn.embedding_lookup([t.u, t.u], t.j, "div"),
     "embedding_lookup list": lambda t: tf.nn.embedding_lookup([t.x], t.j),
     "embedding_lookup strategy": lambda t: tf.nn.embedding_lookup(tables(t), t.j, "hash"),
+    "sets difference": lambda t: tf.sets.set_difference(t.i, [[1, 2], [3, 4]]),
+    "sets difference of unknown": lambda t: tf.sets.set_difference(
+        tf.placeholder(tf.int32, name="any"), t.i, False, False),
+    "sets union": lambda t: tf.sets.set_union(t.i, t.i),
+    "sets intersection strings": lambda t: tf.sets.set_intersection([["a", "b"]], [["b"]]),
+    "sets float": lambda t: tf.sets.set_union(t.x, t.x),
+    "sets dtypes": lambda t: tf.sets.set_union(t.i, tf.cast(t.i, tf.int64)),
+    "sets rank": lambda t: tf.sets.set_union(t.j, t.j),
+    "sets ranks": lambda t: tf.sets.set_union(t.i, tf.expand_dims(t.i, 0)),
+    "sets groups": lambda t: tf.sets.set_union(t.i, [[1, 2]]),
+    "shape_n": lambda t: tf.shape_n([t.x, t.u, t.q]),
+    "shape_n int64": lambda t: tf.shape_n([t.x, t.b], tf.int64, "k"),
+    "shape_n dtypes": lambda t: tf.shape_n([t.x, t.i]),
+    "shape_n out_type": lambda t: tf.shape_n([t.x], tf.float32),
 }

@@ -158,6 +158,37 @@ void add_image_sizes(Cases& c) {
   c["image resize_area"] = [](In) { image::resize_area(image_of({None, 4, 5, None}), {2, 3}); };
 }
 
+void add_image_comparisons(Cases& c) {
+  using In = const Inputs&;
+  const auto psnr = [](Shape a, Shape b, DType dtype, int range, const std::string& name = "") {
+    const Tensor one = image_of(std::move(a), dtype);
+    const Tensor other = image_of(std::move(b), dtype);
+    image::psnr(one, other, range, {.name = name});
+  };
+  c["image psnr"] = [=](In) { psnr({4, 5, 3}, {4, 5, 3}, float32, 1); };
+  c["image psnr bytes"] = [=](In) { psnr({None, 4, 5, 3}, {4, None, 3}, uint8, 255, "k"); };
+  c["image psnr rank"] = [](In t) { image::psnr(t.x, t.x, 1); };
+  c["image psnr shapes"] = [=](In) { psnr({4, 5, 3}, {4, 4, 3}, float32, 1); };
+  c["image psnr batches"] = [=](In) { psnr({2, 4, 5, 3}, {3, 4, 5, 3}, float32, 1); };
+  c["image psnr broadcast"] = [=](In) { psnr({2, 4, 5, 3}, {1, 4, 5, 3}, float32, 1); };
+  c["image rot90 rank"] = [](In t) { image::rot90(t.x); };
+  c["image rot90 k"] = [](In t) { image::rot90(image_of(), t.j); };
+  c["image random_flip rank"] = [](In) {
+    image::random_flip_left_right(image_of({2, 3, 4, 5, 3}));
+  };
+  c["image random_flip batch"] = [](In) {
+    image::random_flip_up_down(image_of({2, 4, 5, 3}), {.seed = 3});
+  };
+  c["image summary"] = [](In) { summary::image("k", image_of({2, 4, 5, 3})); };
+  c["image summary family"] = [](In) {
+    summary::image("k", image_of({None, None, None, None}, uint8), 1,
+                   {.collections = {{"kept"}}, .family = "f"});
+  };
+  c["image summary rank"] = [](In) { summary::image("k", image_of()); };
+  c["image summary dtype"] = [](In) { summary::image("k", image_of({2, 4, 5, 3}, int32)); };
+  c["image summary none"] = [](In) { summary::image("k", image_of({2, 4, 5, 3}), 0); };
+}
+
 }  // namespace
 
 void add_image_cases(Cases& cases) {
@@ -165,6 +196,7 @@ void add_image_cases(Cases& cases) {
   add_image_shapes(cases);
   add_image_colours(cases);
   add_image_sizes(cases);
+  add_image_comparisons(cases);
 }
 
 }  // namespace towerflow::testing

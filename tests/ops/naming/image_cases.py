@@ -100,4 +100,21 @@ CASES = {
     "image resize_bicubic size": lambda t: tf.image.resize_bicubic(image(t, [1, 4, 5, 3]), [2, 3, 4]),
     "image resize_nearest": lambda t: tf.image.resize_nearest_neighbor(image(t, None, tf.uint8), [2, 3]),
     "image resize_area": lambda t: tf.image.resize_area(image(t, [None, 4, 5, None]), [2, 3]),
+    "image psnr": lambda t: tf.image.psnr(image(t), image(t), 1),
+    "image psnr bytes": lambda t: tf.image.psnr(
+        image(t, [None, 4, 5, 3], tf.uint8), image(t, [4, None, 3], tf.uint8), 255, name="k"),
+    "image psnr rank": lambda t: tf.image.psnr(t.x, t.x, 1),
+    "image psnr shapes": lambda t: tf.image.psnr(image(t), image(t, [4, 4, 3]), 1),
+    "image psnr batches": lambda t: tf.image.psnr(image(t, [2, 4, 5, 3]), image(t, [3, 4, 5, 3]), 1),
+    "image psnr broadcast": lambda t: tf.image.psnr(image(t, [2, 4, 5, 3]), image(t, [1, 4, 5, 3]), 1),
+    "image rot90 rank": lambda t: tf.image.rot90(t.x),
+    "image rot90 k": lambda t: tf.image.rot90(image(t), t.j),
+    "image random_flip rank": lambda t: tf.image.random_flip_left_right(image(t, [2, 3, 4, 5, 3])),
+    "image random_flip batch": lambda t: tf.image.random_flip_up_down(image(t, [2, 4, 5, 3]), seed=3),
+    "image summary": lambda t: tf.summary.image("k", image(t, [2, 4, 5, 3])),
+    "image summary family": lambda t: tf.summary.image(
+        "k", image(t, [None] * 4, tf.uint8), 1, ["kept"], "f"),
+    "image summary rank": lambda t: tf.summary.image("k", image(t)),
+    "image summary dtype": lambda t: tf.summary.image("k", image(t, [2, 4, 5, 3], tf.int32)),
+    "image summary none": lambda t: tf.summary.image("k", image(t, [2, 4, 5, 3]), 0),
 }

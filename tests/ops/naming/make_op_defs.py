@@ -41,10 +41,15 @@ def one(kind, value):
         return tf.as_dtype(value).name
     if kind == "shape":
         return "<unknown>" if value.unknown_rank else "(%s)" % ", ".join(str(d.size) for d in value.dim)
+    if kind == "tensor":
+        array = tf.make_ndarray(value)
+        sizes = ", ".join(map(str, array.shape)) + ("," if array.ndim == 1 else "")
+        return f"{array.dtype} ({sizes}) {array.tolist()}"
     return str(value)
 
 
-FIELDS = {"bool": "b", "int": "i", "float": "f", "string": "s", "type": "type", "shape": "shape"}
+FIELDS = {"bool": "b", "int": "i", "float": "f", "string": "s", "type": "type", "shape": "shape",
+          "tensor": "tensor"}
 
 
 def default(attr):
