@@ -53,8 +53,10 @@ class Walker {
 
   WalkResult run(const std::vector<Array>& feeds) {
     for (PlanNode& node : graph_.nodes) {
-      if (node.dead) continue;
-      if (node.feed >= 0) {
+      if (node.dead || !holds(node.guards)) continue;
+      if (node.is_merge()) {
+        merge(node);
+      } else if (node.feed >= 0) {
         walked_.ops.insert(node.origin->op->name);
         node.values = {feeds.at(static_cast<std::size_t>(node.feed))};
       } else if (node.inputs.empty() && node.is_known(0)) {
@@ -71,6 +73,23 @@ class Walker {
   }
 
  private:
+  /// Returns whether the conditions hold under which a node runs.
+  bool holds(const Guards& guards) const {
+    return std::all_of(guards.begin(), guards.end(), [&](const Guard& guard) {
+      return *value({guard.pred, 0}).data<bool>() == guard.branch;
+    });
+  }
+
+  /// Takes the input of a Merge that exists.
+  void merge(PlanNode& node) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!holds(node.choices[i])) continue;
+      node.values = {value(node.inputs[i]), Array::scalar(static_cast<std::int32_t>(i))};
+      node.outputs[0].shape = node.values[0].shape();
+      return;
+    }
+  }
+
   /// Returns the value of a tensor. For a reference it is the current value of its variable.
   const Array& value(ValueId at) const {
     const int variable = graph_.spec(at).is_ref ? graph_.root_variable(at) : -1;
