@@ -33,10 +33,10 @@ template <class T>
 struct BranchResult {
   using Result = typename Nest<T>::Result;
   static std::vector<Operand> values(const T& result, const Tensor&, Site site) {
-    return flatten(result, site);
+    return nest::flatten(result, site);
   }
   static Result pack(const T& like, const std::vector<Tensor>& merged) {
-    return pack_as(like, merged);
+    return nest::pack_sequence_as(like, merged);
   }
 };
 

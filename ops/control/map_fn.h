@@ -69,7 +69,8 @@ auto call_with_structure(F& fn, const Values& values) {
 /// shapes   elems [n, ..] -> [n, results..]
 /// dtypes   elems all; results as `options.dtype` says, else as elems
 /// grads    elems and the tensors that `fn` uses, unless `back_prop` is false
-/// errors   ValueError: a scalar, no elements, other first sizes, another number of results, results
+/// errors   ValueError: a scalar, no elements, other first sizes, another number of results,
+/// results
 ///          of several shapes; at run time InvalidArgumentError: a result of another dtype
 /// source   tf.map_fn
 template <class F, class Elems>
@@ -78,13 +79,13 @@ auto map_fn(F&& fn, const Elems& elems, MapFnOptions options = {}, Site site = S
   using Results = std::decay_t<decltype(call_with_structure(fn, std::declval<const Slices&>()))>;
   std::optional<Results> like;
   const std::vector<Tensor> stacked = build_map_fn(
-      flatten(elems, site),
+      nest::flatten(elems, site),
       [&](const std::vector<Tensor>& slices) {
-        like.emplace(call_with_structure(fn, pack_as(elems, slices)));
-        return flatten(*like, site);
+        like.emplace(call_with_structure(fn, nest::pack_sequence_as(elems, slices)));
+        return nest::flatten(*like, site);
       },
       options, site);
-  return pack_as(*like, stacked);
+  return nest::pack_sequence_as(*like, stacked);
 }
 
 }  // namespace towerflow

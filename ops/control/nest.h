@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/op_builder.h"
 #include "core/graph/operand.h"
 
 namespace towerflow {
@@ -114,20 +115,41 @@ struct Nest<std::pair<A, B>> {
   }
 };
 
-/// Returns the values of a structure in order.
+namespace nest {
+
+/// Returns the values of a structure in order. (tf.nest.flatten)
 template <class T>
-std::vector<Operand> flatten(const T& structure, Site site) {
+std::vector<Operand> flatten(const T& structure, Site site = Site::current()) {
   std::vector<Operand> values;
   Nest<T>::flatten(structure, site, values);
   return values;
 }
 
-/// Returns `tensors` in the structure of `like`; `takes_names`: see PackedTensors.
+/// Returns `tensors` in the structure of `like`, which has as many values; `takes_names`: see
+/// PackedTensors. (tf.nest.pack_sequence_as)
 template <class T>
-typename Nest<T>::Result pack_as(const T& like, const std::vector<Tensor>& tensors,
-                                 bool takes_names = false) {
+typename Nest<T>::Result pack_sequence_as(const T& like, const std::vector<Tensor>& tensors,
+                                          bool takes_names = false) {
   PackedTensors packed(tensors, takes_names);
   return Nest<T>::pack(like, packed);
 }
 
+/// Returns the structure of the results of `function`, which takes one value and returns a tensor.
+/// The values are those of one structure:
+///
+///     const auto doubled = tf::nest::map_structure([](tf::Tensor x) { return x * 2; },
+///                                                  std::tuple(a, std::vector{b, c}));
+///
+/// (tf.nest.map_structure)
+template <std::invocable<Tensor> F, class T>
+typename Nest<T>::Result map_structure(F&& function, const T& structure,
+                                       Site site = Site::current()) {
+  std::vector<Tensor> results;
+  for (const Operand& value : flatten(structure, site)) {
+    results.push_back(function(convert_operand(graph_of(value), value, "", std::nullopt)));
+  }
+  return pack_sequence_as(structure, results);
+}
+
+}  // namespace nest
 }  // namespace towerflow

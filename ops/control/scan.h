@@ -53,7 +53,8 @@ template <class F, class Like, class Elems>
 FlatStep flat_step(F& fn, const Like& like, const Elems& elems, Site site) {
   return [&fn, &like, &elems, site](const std::vector<Tensor>& accumulated,
                                     const std::vector<Tensor>& slices) {
-    return flatten(fn(pack_as(like, accumulated), pack_as(elems, slices)), site);
+    return nest::flatten(
+        fn(nest::pack_sequence_as(like, accumulated), nest::pack_sequence_as(elems, slices)), site);
   };
 }
 
@@ -76,8 +77,9 @@ FlatStep flat_step(F& fn, const Like& like, const Elems& elems, Site site) {
 template <class Step, class Elems>
 requires TakesSlices<Step, Elems, Elems>
 auto scan(Step&& fn, const Elems& elems, ScanOptions options = {}, Site site = Site::current()) {
-  return pack_as(elems, build_scan(flatten(elems, site), std::nullopt,
-                                   flat_step(fn, elems, elems, site), options, site));
+  return nest::pack_sequence_as(
+      elems, build_scan(nest::flatten(elems, site), std::nullopt, flat_step(fn, elems, elems, site),
+                        options, site));
 }
 template <class Step, class Elems, class Initializer>
 requires(!std::same_as<Initializer, ScanOptions> &&
@@ -85,8 +87,9 @@ requires(!std::same_as<Initializer, ScanOptions> &&
                                                           const Initializer& initializer,
                                                           ScanOptions options = {},
                                                           Site site = Site::current()) {
-  return pack_as(initializer, build_scan(flatten(elems, site), flatten(initializer, site),
-                                         flat_step(fn, initializer, elems, site), options, site));
+  return nest::pack_sequence_as(
+      initializer, build_scan(nest::flatten(elems, site), nest::flatten(initializer, site),
+                              flat_step(fn, initializer, elems, site), options, site));
 }
 
 /// Returns the last result of `fn` over the slices of `elems` from first to last:
@@ -102,8 +105,9 @@ requires(!std::same_as<Initializer, ScanOptions> &&
 template <class Step, class Elems>
 requires TakesSlices<Step, Elems, Elems>
 auto foldl(Step&& fn, const Elems& elems, FoldOptions options = {}, Site site = Site::current()) {
-  return pack_as(elems, build_fold(flatten(elems, site), std::nullopt,
-                                   flat_step(fn, elems, elems, site), false, options, site));
+  return nest::pack_sequence_as(
+      elems, build_fold(nest::flatten(elems, site), std::nullopt, flat_step(fn, elems, elems, site),
+                        false, options, site));
 }
 template <class Step, class Elems, class Initializer>
 requires(!std::same_as<Initializer, FoldOptions> &&
@@ -111,9 +115,9 @@ requires(!std::same_as<Initializer, FoldOptions> &&
                                                            const Initializer& initializer,
                                                            FoldOptions options = {},
                                                            Site site = Site::current()) {
-  return pack_as(initializer,
-                 build_fold(flatten(elems, site), flatten(initializer, site),
-                            flat_step(fn, initializer, elems, site), false, options, site));
+  return nest::pack_sequence_as(
+      initializer, build_fold(nest::flatten(elems, site), nest::flatten(initializer, site),
+                              flat_step(fn, initializer, elems, site), false, options, site));
 }
 
 /// As `foldl`, from last to first: fn(.. fn(fn(initializer, elems[n - 1]), elems[n - 2]) ..,
@@ -127,8 +131,9 @@ requires(!std::same_as<Initializer, FoldOptions> &&
 template <class Step, class Elems>
 requires TakesSlices<Step, Elems, Elems>
 auto foldr(Step&& fn, const Elems& elems, FoldOptions options = {}, Site site = Site::current()) {
-  return pack_as(elems, build_fold(flatten(elems, site), std::nullopt,
-                                   flat_step(fn, elems, elems, site), true, options, site));
+  return nest::pack_sequence_as(
+      elems, build_fold(nest::flatten(elems, site), std::nullopt, flat_step(fn, elems, elems, site),
+                        true, options, site));
 }
 template <class Step, class Elems, class Initializer>
 requires(!std::same_as<Initializer, FoldOptions> &&
@@ -136,9 +141,9 @@ requires(!std::same_as<Initializer, FoldOptions> &&
                                                            const Initializer& initializer,
                                                            FoldOptions options = {},
                                                            Site site = Site::current()) {
-  return pack_as(initializer,
-                 build_fold(flatten(elems, site), flatten(initializer, site),
-                            flat_step(fn, initializer, elems, site), true, options, site));
+  return nest::pack_sequence_as(
+      initializer, build_fold(nest::flatten(elems, site), nest::flatten(initializer, site),
+                              flat_step(fn, initializer, elems, site), true, options, site));
 }
 
 }  // namespace towerflow

@@ -87,16 +87,17 @@ requires(
   using Next = std::decay_t<decltype(call_with_loop_vars(body, std::declval<const Values&>()))>;
   std::optional<Next> like;
   const std::vector<Tensor> exits = build_while(
-      flatten(loop_vars, site),
+      nest::flatten(loop_vars, site),
       [&](const std::vector<Tensor>& values) {
-        return Operand(call_with_loop_vars(cond, pack_as(loop_vars, values, true))).at(site);
+        return Operand(call_with_loop_vars(cond, nest::pack_sequence_as(loop_vars, values, true)))
+            .at(site);
       },
       [&](const std::vector<Tensor>& values) {
-        like.emplace(call_with_loop_vars(body, pack_as(loop_vars, values, true)));
-        return flatten(*like, site);
+        like.emplace(call_with_loop_vars(body, nest::pack_sequence_as(loop_vars, values, true)));
+        return nest::flatten(*like, site);
       },
       options, site);
-  return pack_as(*like, exits);
+  return nest::pack_sequence_as(*like, exits);
 }
 
 }  // namespace towerflow

@@ -100,7 +100,7 @@ std::vector<Operation> check_greyscale(const Tensor& image, Site site) {
   return {one, enough};
 }
 
-void check_image_rank(const Tensor& image, const char* op, Site site) {
+void check_image_or_batch(const Tensor& image, const char* op, Site site) {
   const Shape& known = image.shape();
   if (!known.has_rank() || known.rank() == 3 || known.rank() == 4) return;
   fail_image(fmt::format("'image' (shape {}) must have either 3 or 4 dimensions.", known.text()),

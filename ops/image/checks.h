@@ -17,6 +17,6 @@ Tensor assert_at_least_3d(const Tensor& image, const char* op, Site site);
 std::vector<Operation> check_greyscale(const Tensor& image, Site site);
 
 /// Throws ValueError if `image` has a known rank other than 3 and 4.
-void check_image_rank(const Tensor& image, const char* op, Site site);
+void check_image_or_batch(const Tensor& image, const char* op, Site site);
 
 }  // namespace towerflow::image

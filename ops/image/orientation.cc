@@ -24,7 +24,7 @@ namespace {
 /// Calls the function for the rank of an image: at run time if it is not known yet.
 template <class F>
 Tensor of_image_or_batch(const Tensor& image, const char* op, const F& of_rank, Site site) {
-  check_image_rank(image, op, site);
+  check_image_or_batch(image, op, site);
   if (image.shape().has_rank()) return of_rank(image.shape().rank());
   const Tensor dimensions = rank(image, {}, site);
   const Tensor is_image = equal(dimensions, 3, {}, site);

@@ -143,5 +143,19 @@ TEST_CASE("why_none looks through branches and leaves the graph as it was") {
   CHECK(session.run(slope, {{p, true}, {x, 2.0F}}).item<float>() == doctest::Approx(64));
 }
 
+TEST_CASE("nest: a structure is taken apart, put together again and mapped") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor a = scalar("a"), b = scalar("b");
+  const auto structure = std::tuple(a, std::vector{b, a}, 2.0);
+  CHECK(nest::flatten(structure).size() == 4);
+  const auto same = nest::pack_sequence_as(structure, {b, a, b, a});
+  CHECK(std::get<1>(same)[1].name() == "b:0");
+  const auto doubled = nest::map_structure([](Tensor x) { return x * 2.0; }, structure);
+  CHECK(std::get<1>(doubled)[0].op().input(0).name() == "b:0");
+  Session session;
+  CHECK(session.run(std::get<2>(doubled)).item<float>() == 4.0F);
+}
+
 }  // namespace
 }  // namespace towerflow::testing

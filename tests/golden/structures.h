@@ -30,7 +30,7 @@ struct types::BranchResult<golden::Value> {
   using Result = golden::Value;
   static std::vector<Operand> values(const golden::Value& result, const Tensor& pivot, Site site);
   static golden::Value pack(const golden::Value& like, const std::vector<Tensor>& merged) {
-    return pack_as(like, merged);
+    return nest::pack_sequence_as(like, merged);
   }
 };
 
