@@ -165,7 +165,8 @@ Json Comparison::visible_result(const Json& result) const {
 Json Comparison::visible_node(const Json& node) const {
   Json visible = node;
   const std::string op = node["op"];
-  if (node.contains("outputs") && (op == "_Dataset" || node["outputs"][0][0] == "variant")) {
+  const bool has_outputs = node.contains("outputs") && !node["outputs"].empty();
+  if (has_outputs && (op == "_Dataset" || node["outputs"][0][0] == "variant")) {
     visible["op"] = "Dataset";
     visible.erase("outputs");
   }
