@@ -234,7 +234,8 @@ MetaGraphDef export_meta_graph(ExportMetaGraphOptions options) {
   }
   for (const std::string& key : options.collection_list.value_or(graph.collections().keys())) {
     const std::vector<CollectionItem>& items = graph.collections().all(key);
-    if (items.empty()) continue;
+    const bool contexts = key == GraphKeys::COND_CONTEXT || key == GraphKeys::WHILE_CONTEXT;
+    if (items.empty() || contexts) continue;  // a MetaGraphDef here has no contexts
     if (auto collection = collection_def(items)) {
       def.collection_def.emplace(key, *std::move(collection));
     } else {
