@@ -9,6 +9,7 @@
 namespace towerflow::nn {
 
 struct StaticRnnOptions {
+  ByName by_name = ByName();
   std::optional<rnn_cell::State> initial_state{};  ///< default: zeros of `dtype`
   std::optional<DType> dtype{};                    ///< needed without an initial state
   std::optional<Operand> sequence_length{};        ///< [n], int32 or int64: of each example
@@ -16,6 +17,7 @@ struct StaticRnnOptions {
 };
 
 struct StaticBidirectionalRnnOptions {
+  ByName by_name = ByName();
   std::optional<rnn_cell::State> initial_state_fw{};
   std::optional<rnn_cell::State> initial_state_bw{};
   std::optional<DType> dtype{};  ///< needed without initial states
@@ -58,6 +60,8 @@ namespace towerflow::nn {
 /// source   tf.nn.static_rnn
 RnnResult static_rnn(const rnn_cell::RNNCell& cell, const OperandList& inputs,
                      StaticRnnOptions options = {}, Site site = Site::current());
+/// Options in place of the inputs are no list.
+RnnResult static_rnn(const rnn_cell::RNNCell& cell, StaticRnnOptions options) = delete;
 
 /// Calls one cell from the first input to the last and another one from the last to the first, and
 /// concatenates their outputs. With `sequence_length` the other one begins at the end of each
@@ -73,5 +77,8 @@ BidirectionalRnnResult static_bidirectional_rnn(const rnn_cell::RNNCell& cell_fw
                                                 const OperandList& inputs,
                                                 StaticBidirectionalRnnOptions options = {},
                                                 Site site = Site::current());
+BidirectionalRnnResult static_bidirectional_rnn(const rnn_cell::RNNCell& cell_fw,
+                                                const rnn_cell::RNNCell& cell_bw,
+                                                StaticBidirectionalRnnOptions options) = delete;
 
 }  // namespace towerflow::nn

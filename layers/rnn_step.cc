@@ -56,9 +56,8 @@ Tensor copy_rows_through(const Tensor& ended, const Tensor& old, const Tensor& n
 }
 
 void cache_rnn_weights(const VariableScopeGuard& scope) {
-  const ControlFlowContext* const open = get_default_graph().scopes().context;
-  const bool in_loop =
-      open != nullptr && const_cast<ControlFlowContext*>(open)->while_context() != nullptr;
+  ControlFlowContext* const open = get_default_graph().scopes().context;
+  const bool in_loop = open != nullptr && open->while_context() != nullptr;
   if (in_loop || scope->caching_device()) return;
   scope->set_caching_device(DeviceFunction([](const Operation& op) { return op.device(); }));
 }

@@ -94,6 +94,11 @@ void add_products(Cases& c) {
   c["einsum unknown label"] = [](In t) { einsum("ij->k", {t.x}); };
   c["einsum sizes"] = [](In t) { einsum("ij,jk->ik", {t.x, t.y}); };
   c["einsum dtypes"] = [](In t) { einsum("ij,kj->ik", {t.x, t.i}); };
+  c["qr"] = [](In t) { qr(t.x, {.name = "k"}); };
+  c["qr full"] = [](In t) { linalg::qr(t.x, {.full_matrices = true}); };
+  c["qr unknown"] = [](In t) { qr(t.u); };
+  c["qr vector"] = [](In t) { qr(t.b); };
+  c["qr int"] = [](In t) { qr(cast(t.x, int32)); };
   c["cross"] = [](In t) { cross(t.x, t.y); };
   c["cross shapes"] = [](In t) { cross(t.x, t.b); };
   c["cross sizes"] = [](In) {
