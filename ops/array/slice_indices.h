@@ -48,6 +48,11 @@ inline void check_updates(const InferenceContext& context, const Shape& indices,
   if (indices.has_rank() && indices.rank() == 0) {
     context.fail("Shape must be at least rank 1 but is rank 0: indices");
   }
+  const auto some = [](const Shape& shape) { return shape.fully_known() && shape.elements() > 0; };
+  if (params.fully_known() && params.elements() == 0 && (some(indices) || some(updates))) {
+    context.fail(fmt::format("indices of shape {} and updates of shape {} for an empty tensor {}",
+                             indices.text(), updates.text(), params.text()));
+  }
   if (!indexed_shape(indices, params).compatible(updates)) {
     context.fail(fmt::format("updates of shape {} do not fit indices of shape {} in {}",
                              updates.text(), indices.text(), params.text()));
