@@ -330,10 +330,6 @@ void matrix_band_part_shape(InferenceContext& context) {
                       "allowed values: int32, int64",
                       input == 1 ? "num_lower" : "num_upper", dtype_name(context.dtype(input))));
     }
-    if (context.shape(input).has_rank() && context.shape(input).rank() != 0) {
-      context.fail(fmt::format("Shape must be rank 0 but is rank {}: the number of diagonals",
-                               context.shape(input).rank()));
-    }
   }
   context.add_output(context.dtype(0), context.shape(0));
 }
@@ -341,8 +337,8 @@ void matrix_band_part_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> matrix_band_part_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
   const Shape& matrices = request.inputs[0].shape;
-  if (matrices.rank() < 2 || request.values.at(1).elements() != 1 ||
-      request.values.at(2).elements() != 1) {
+  if (matrices.rank() < 2 || request.values.at(1).shape().rank() != 0 ||
+      request.values.at(2).shape().rank() != 0) {
     throw errors::InvalidArgumentError(
         fmt::format("a band part needs matrices and two numbers, not {}", matrices.text()));
   }

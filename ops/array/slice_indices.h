@@ -53,7 +53,15 @@ inline void check_updates(const InferenceContext& context, const Shape& indices,
     context.fail(fmt::format("indices of shape {} and updates of shape {} for an empty tensor {}",
                              indices.text(), updates.text(), params.text()));
   }
-  if (!indexed_shape(indices, params).compatible(updates)) {
+  const std::size_t outer = indices.has_rank() ? indices.rank() - 1 : 0;
+  bool fits = indexed_shape(indices, params).compatible(updates);
+  if (indices.has_rank() && updates.has_rank()) {
+    fits = fits && updates.rank() >= outer;
+    for (std::size_t i = 0; i < outer && fits; ++i) {
+      fits = Shape{indices[i]}.compatible(Shape{updates[i]});
+    }
+  }
+  if (!fits) {
     context.fail(fmt::format("updates of shape {} do not fit indices of shape {} in {}",
                              updates.text(), indices.text(), params.text()));
   }

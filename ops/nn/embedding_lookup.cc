@@ -51,7 +51,8 @@ std::vector<Tensor> tables_of(Graph& graph, const Operand& params) {
   const auto* list = params.nested() == nullptr
                          ? nullptr
                          : std::get_if<std::vector<Nested>>(&params.nested()->value());
-  if (list == nullptr) return {convert_operand(graph, params, "params", std::nullopt)};
+  const char* name = params.array() != nullptr ? "params_0" : "params";
+  if (list == nullptr) return {convert_operand(graph, params, name, std::nullopt)};
   for (const Nested& item : *list) {
     const auto* tensor = std::get_if<Tensor>(&item.value());
     const Operand table =

@@ -19,6 +19,8 @@ def shapes():
     p.broadcast_to([], p.constant([2, 3]))
     p.broadcast_to([1.0, 2.0], p.constant([2, 3]))
     p.tile(some, [0, 2])
+    p.where([[True, False]], some, p.placeholder("float32", [None, None]))
+    p.matrix_band_part(some, p.placeholder("int64"), p.constant(array("int64", [2], [3, 1])))
     p.expand_dims(some, p.placeholder("int32", []))
     axis = p.placeholder("int32", [])
     p.split(p.placeholder("float32", [2, 3]), [3], axis)
@@ -33,6 +35,7 @@ def blocks():
     p.batch_to_space_nd(p.placeholder("float32", [8, 2, 2, 3]), block, [[0, 0], [0, 0]])
     p.batch_to_space(p.placeholder("float32"), [[0, 0], [0, 0]], 2)
     p.space_to_batch(p.placeholder("float32", [1, 4, 4]), [[0, 0], [0, 0]], 2)
+    p.space_to_batch_nd(images, p.placeholder("int32"), [[0, 0], [0, 0]])
     p.required_space_to_batch_paddings([4], p.placeholder("int32"), [[0, 0]])
     unknown = p.placeholder("float32")
     kernel = p.constant([[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]])
@@ -84,6 +87,7 @@ def gradients():
     p.run([p.gradients([rows], [table])[0]])
     p.gather(p.placeholder("float32", [None, None, None]), p.placeholder("int32", [3, 1]), axis=2,
              batch_dims=1)
+    p.embedding_lookup(array("float32", [2, 1], [1.0, 2.0]), p.constant([1]))
     row = p.embedding_lookup(table, p.constant(1), max_norm=1.0)
     p.run([row])
     return p
@@ -96,6 +100,8 @@ def errors():
     left = p.placeholder("int32", [2])
     p.bias_add([[1.0, 2.0]], [1.0, 2.0], data_format="NCHW")
     p.scatter_nd(array("int32", [1, 1], [0]), p.placeholder("float32"), p.constant([0]))
+    p.scatter_nd(array("int64", [2, 3, 1, 2], [0] * 12), p.constant([[1, 2, 3], [4, 5, 6]]),
+                 array("int64", [1], [2]))
     p.tensor_scatter_nd_add(p.constant(array("float32", [0, 2], [])), [[0, 0]],
                             p.placeholder("float32"))
     p.run([p.where(p.constant(True))])

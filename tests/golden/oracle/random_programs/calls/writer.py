@@ -161,7 +161,7 @@ class Writer:
             elif self.chance(0.5):
                 numbers = np.concatenate([numbers.reshape(-1), [1]])
             else:
-                dtypes = only = "float32"
+                dtypes, only, tensor = "float32", "float32", True
         natural = numbers.tolist()
         if self.chance(0.5) and only in (None, "int32") and dtypes != "float32" and numbers.size:
             return natural
