@@ -19,6 +19,7 @@ def shapes():
     p.broadcast_to([], p.constant([2, 3]))
     p.broadcast_to([1.0, 2.0], p.constant([2, 3]))
     p.tile(some, [0, 2])
+    p.einsum("ij,jk->ik", [p.placeholder("float32"), p.placeholder("float32", [3, 2])])
     p.where([[True, False]], some, p.placeholder("float32", [None, None]))
     p.matrix_band_part(some, p.placeholder("int64"), p.constant(array("int64", [2], [3, 1])))
     p.expand_dims(some, p.placeholder("int32", []))
