@@ -199,7 +199,21 @@ void matrix_set_diag_shape(InferenceContext& context) {
     context.fail(fmt::format("diagonals of shape {} where matrices of shape {} have {}",
                              context.shape(1).text(), context.shape(0).text(), wanted.text()));
   }
-  context.add_output(context.dtype(0), context.shape(0));
+  // The batch of the diagonals is that of the matrices.
+  const Array* k = context.constant(2);
+  Shape matrices = context.shape(0);
+  if (k != nullptr && context.shape(1).has_rank()) {
+    DiagonalBand band;
+    fail_if(context, read_diagonals(*k, band));
+    const std::size_t used = band.count() > 1 ? 2 : 1;
+    std::vector<Dim> dims = context.shape(1).dims();
+    if (dims.size() >= used) {
+      dims.erase(dims.end() - static_cast<std::ptrdiff_t>(used), dims.end());
+      dims.insert(dims.end(), 2, None);
+      matrices = matrices.merged(Shape(std::move(dims))).value_or(matrices);
+    }
+  }
+  context.add_output(context.dtype(0), matrices);
 }
 
 /// Writes rows of matrices: from the matrices in `from`, or else a padding, and then the diagonals.

@@ -32,13 +32,16 @@ void tile_shape(InferenceContext& context) {
                              vector.size(0), input.rank(), vector.size(0)));
   }
   const Array* multiples = context.constant(1);
-  if (!input.has_rank() || multiples == nullptr) {
+  if (!input.has_rank()) {
     return context.add_output(
-        context.dtype(0), input.has_rank() ? Shape::of_rank(input.rank())
-                          : length_known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0)))
-                                         : Shape::unknown());
+        context.dtype(0),
+        length_known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0))) : Shape::unknown());
   }
   std::vector<Dim> dims;
+  if (multiples == nullptr) {
+    for (const Dim& dim : input.dims()) dims.push_back(dim == Dim(0) ? dim : Dim(None));
+    return context.add_output(context.dtype(0), Shape(std::move(dims)));
+  }
   const std::vector<std::int64_t> times = integers_of(*multiples);
   for (std::size_t i = 0; i < input.rank(); ++i) {
     if (times[i] < 0) {
