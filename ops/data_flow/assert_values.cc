@@ -95,11 +95,11 @@ std::string static_text(const Operand& item) {
 }
 
 /// Returns the value of a constant, also through casts and identities, else an empty Array.
-Array known_value(const Tensor& tensor) {
+Array asserted_value(const Tensor& tensor) {
   const std::string& type = tensor.op().type();
-  if (type == "Identity") return known_value(tensor.op().input(0));
+  if (type == "Identity") return asserted_value(tensor.op().input(0));
   if (type != "Cast") return constant_value(tensor);
-  const Array whole = known_value(tensor.op().input(0));
+  const Array whole = asserted_value(tensor.op().input(0));
   return whole.empty() ? whole : cast_elements(whole, tensor.dtype());
 }
 
@@ -123,8 +123,8 @@ Operation assert_values(const ValueCheck& check, const Operand& x, const Operand
   }
   const Tensor test = check.test(Operand(left, site), Operand(right, site), {}, site);
   const Tensor condition = reduce_all(Operand(test, site), std::nullopt, {}, site);
-  const Array left_value = known_value(left);
-  const Array right_value = known_value(right);
+  const Array left_value = asserted_value(left);
+  const Array right_value = asserted_value(right);
   if (!left_value.empty() && !right_value.empty() &&
       !holds_for_all(check, left_value, right_value, test.shape())) {
     std::string text;

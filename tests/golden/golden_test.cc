@@ -88,6 +88,7 @@ TEST_CASE("scoping") { check_file("scoping"); }
 TEST_CASE("op_names") { check_file("op_names"); }
 TEST_CASE("swept") { check_file("swept"); }
 TEST_CASE("swept again") { check_file("swept_again"); }
+TEST_CASE("called") { check_file("called"); }
 TEST_CASE("random_known") { check_file("random_known"); }
 TEST_CASE("random_fresh") { check_file("random_fresh"); }
 
@@ -102,7 +103,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 36);
+  CHECK(files == 37);
   CHECK(named == skipped.size());
 }
 
