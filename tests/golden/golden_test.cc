@@ -89,6 +89,7 @@ TEST_CASE("op_names") { check_file("op_names"); }
 TEST_CASE("swept") { check_file("swept"); }
 TEST_CASE("swept again") { check_file("swept_again"); }
 TEST_CASE("called") { check_file("called"); }
+TEST_CASE("systems") { check_file("systems"); }
 TEST_CASE("random_known") { check_file("random_known"); }
 TEST_CASE("random_fresh") { check_file("random_fresh"); }
 
@@ -103,7 +104,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 37);
+  CHECK(files == 38);
   CHECK(named == skipped.size());
 }
 
