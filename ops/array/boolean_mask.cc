@@ -30,6 +30,7 @@ void where_shape(InferenceContext& context) {
 
 std::unique_ptr<PreparedKernel> where_kernel(const KernelRequest& request) {
   const std::vector<std::int64_t> sizes = request.inputs[0].shape.sizes();
+  if (sizes.empty()) throw errors::InvalidArgumentError("where takes no scalar condition");
   const std::int64_t elements = request.inputs[0].shape.elements();
   const Shape declared_shape = request.outputs[0].shape;
   std::unique_ptr<PreparedKernel> kernel;

@@ -199,7 +199,21 @@ void matrix_set_diag_shape(InferenceContext& context) {
     context.fail(fmt::format("diagonals of shape {} where matrices of shape {} have {}",
                              context.shape(1).text(), context.shape(0).text(), wanted.text()));
   }
-  context.add_output(context.dtype(0), context.shape(0));
+  // The batch of the diagonals is that of the matrices.
+  const Array* k = context.constant(2);
+  Shape matrices = context.shape(0);
+  if (k != nullptr && context.shape(1).has_rank()) {
+    DiagonalBand band;
+    fail_if(context, read_diagonals(*k, band));
+    const std::size_t used = band.count() > 1 ? 2 : 1;
+    std::vector<Dim> dims = context.shape(1).dims();
+    if (dims.size() >= used) {
+      dims.erase(dims.end() - static_cast<std::ptrdiff_t>(used), dims.end());
+      dims.insert(dims.end(), 2, None);
+      matrices = matrices.merged(Shape(std::move(dims))).value_or(matrices);
+    }
+  }
+  context.add_output(context.dtype(0), matrices);
 }
 
 /// Writes rows of matrices: from the matrices in `from`, or else a padding, and then the diagonals.
@@ -330,10 +344,6 @@ void matrix_band_part_shape(InferenceContext& context) {
                       "allowed values: int32, int64",
                       input == 1 ? "num_lower" : "num_upper", dtype_name(context.dtype(input))));
     }
-    if (context.shape(input).has_rank() && context.shape(input).rank() != 0) {
-      context.fail(fmt::format("Shape must be rank 0 but is rank {}: the number of diagonals",
-                               context.shape(input).rank()));
-    }
   }
   context.add_output(context.dtype(0), context.shape(0));
 }
@@ -341,8 +351,8 @@ void matrix_band_part_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> matrix_band_part_kernel(const KernelRequest& request) {
   check_kernel_rank(request);
   const Shape& matrices = request.inputs[0].shape;
-  if (matrices.rank() < 2 || request.values.at(1).elements() != 1 ||
-      request.values.at(2).elements() != 1) {
+  if (matrices.rank() < 2 || request.values.at(1).shape().rank() != 0 ||
+      request.values.at(2).shape().rank() != 0) {
     throw errors::InvalidArgumentError(
         fmt::format("a band part needs matrices and two numbers, not {}", matrices.text()));
   }

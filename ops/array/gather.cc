@@ -85,12 +85,10 @@ void gather_shape(InferenceContext& context) {
   const auto middle = params.dims().begin() + static_cast<std::ptrdiff_t>(*at);
   std::vector<Dim> dims(params.dims().begin(), middle);
   for (std::size_t i = 0; i < batch; ++i) {
-    const auto merged = Shape{params[i]}.merged(Shape{indices[i]});
-    if (!merged) {
+    if (!Shape{params[i]}.compatible(Shape{indices[i]})) {
       context.fail(fmt::format("the batch dimensions of params {} and indices {} differ",
                                params.text(), indices.text()));
     }
-    dims[i] = (*merged)[0];
   }
   dims.insert(dims.end(), indices.dims().begin() + static_cast<std::ptrdiff_t>(batch),
               indices.dims().end());
@@ -284,7 +282,7 @@ std::vector<OptionalGradient> gather_gradient(const Operation& op,
   const std::int64_t at = integers_of(axis).at(0);
   const Shape& params = op.input(0).shape();
   if (given_batch_dims(op.attrs()) != 0) return batch_gather_gradient(op, dy, at);
-  if (at == 0 || (params.has_rank() && normalized_axis(at, params.rank()) == std::size_t{0})) {
+  if (at == 0) {
     return slices_gradient(op, dy);
   }
   if (!params.has_rank() || !op.input(1).shape().has_rank()) {

@@ -113,10 +113,14 @@ Tensor runtime_rank(const Tensor& input, RankOptions options, Site site) {
 }
 
 Tensor size(const Operand& input, SizeOptions options, Site site) {
-  return add_shape_query(
-      "Size", options.name, input, SizeAttrs{options.out_type}, site, [&](const Shape& shape) {
-        return shape.fully_known() ? integer(shape.elements(), options.out_type) : Array();
-      });
+  return add_shape_query("Size", options.name, input, SizeAttrs{options.out_type}, site,
+                         [&](const Shape& shape) {
+                           if (shape.fully_known())
+                             return integer(shape.elements(), options.out_type);
+                           bool empty = false;
+                           for (const Dim& dim : shape.dims()) empty = empty || dim == Dim(0);
+                           return empty ? integer(0, options.out_type) : Array();
+                         });
 }
 
 }  // namespace towerflow

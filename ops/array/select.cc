@@ -32,7 +32,7 @@ void check_dtypes(InferenceContext& context) {
 void select_shape(InferenceContext& context) {
   check_dtypes(context);
   const Shape& condition = context.shape(0);
-  const auto shape = context.shape(1).merged(context.shape(2));
+  auto shape = context.shape(1).merged(context.shape(2));
   if (!shape) {
     context.fail(
         fmt::format("the values to choose from must have one shape, but have the shapes {} and {}",
@@ -46,6 +46,7 @@ void select_shape(InferenceContext& context) {
       context.fail(fmt::format("a condition of shape {} does not fit values of shape {}",
                                condition.text(), shape->text()));
     }
+    if (!rows) shape = shape->merged(condition);
   }
   context.add_output(context.dtype(1), *shape);
 }

@@ -48,7 +48,20 @@ inline void check_updates(const InferenceContext& context, const Shape& indices,
   if (indices.has_rank() && indices.rank() == 0) {
     context.fail("Shape must be at least rank 1 but is rank 0: indices");
   }
-  if (!indexed_shape(indices, params).compatible(updates)) {
+  const auto some = [](const Shape& shape) { return shape.fully_known() && shape.elements() > 0; };
+  if (params.fully_known() && params.elements() == 0 && (some(indices) || some(updates))) {
+    context.fail(fmt::format("indices of shape {} and updates of shape {} for an empty tensor {}",
+                             indices.text(), updates.text(), params.text()));
+  }
+  const std::size_t outer = indices.has_rank() ? indices.rank() - 1 : 0;
+  bool fits = indexed_shape(indices, params).compatible(updates);
+  if (indices.has_rank() && updates.has_rank()) {
+    fits = fits && updates.rank() >= outer;
+    for (std::size_t i = 0; i < outer && fits; ++i) {
+      fits = Shape{indices[i]}.compatible(Shape{updates[i]});
+    }
+  }
+  if (!fits) {
     context.fail(fmt::format("updates of shape {} do not fit indices of shape {} in {}",
                              updates.text(), indices.text(), params.text()));
   }

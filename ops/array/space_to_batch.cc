@@ -101,20 +101,17 @@ void blocks_shape(InferenceContext& context, bool to_batch) {
   if (borders.has_rank() && borders[1].known() && borders.size(1) != 2) {
     nn::fail_with_shapes(context, "The borders must have two columns");
   }
-  const bool counted = sizes.has_rank() && sizes[0].known();
-  if (counted && borders.has_rank() && borders[0].known() && borders[0] != sizes[0]) {
+  if (!sizes.has_rank() || !sizes[0].known())
+    nn::fail_with_shapes(context, "The number of blocks must be known");
+  if (borders.has_rank() && borders[0].known() && borders[0] != sizes[0]) {
     nn::fail_with_shapes(context, "There must be borders for each block");
   }
-  if (counted && input.has_rank() && static_cast<std::int64_t>(input.rank()) <= sizes.size(0)) {
+  if (input.has_rank() && static_cast<std::int64_t>(input.rank()) <= sizes.size(0)) {
     nn::fail_with_shapes(context, fmt::format("input rank should be >= {}", sizes.size(0) + 1));
   }
   const Array* const block_shape = context.constant(1);
   if (!input.has_rank() || block_shape == nullptr) {
-    if (!input.has_rank() || !counted) {
-      context.add_output(context.dtype(0),
-                         input.has_rank() ? Shape::of_rank(input.rank()) : Shape::unknown());
-      return;
-    }
+    if (!input.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
     std::vector<Dim> dims = input.dims();
     std::fill_n(dims.begin(), sizes.size(0) + 1, None);
     return context.add_output(context.dtype(0), Shape(std::move(dims)));

@@ -5,11 +5,13 @@
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
+#include "ops/array/rank_size.h"
 #include "ops/array/shape_input.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/stack.h"
 #include "ops/array/view.h"
 #include "ops/family.h"
+#include "ops/math/range.h"
 #include "ops/math/reduce.h"
 #include "ops/strided_copy.h"
 
@@ -30,13 +32,16 @@ void tile_shape(InferenceContext& context) {
                              vector.size(0), input.rank(), vector.size(0)));
   }
   const Array* multiples = context.constant(1);
-  if (!input.has_rank() || multiples == nullptr) {
+  if (!input.has_rank()) {
     return context.add_output(
-        context.dtype(0), input.has_rank() ? Shape::of_rank(input.rank())
-                          : length_known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0)))
-                                         : Shape::unknown());
+        context.dtype(0),
+        length_known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0))) : Shape::unknown());
   }
   std::vector<Dim> dims;
+  if (multiples == nullptr) {
+    for (const Dim& dim : input.dims()) dims.push_back(dim == Dim(0) ? dim : Dim(None));
+    return context.add_output(context.dtype(0), Shape(std::move(dims)));
+  }
   const std::vector<std::int64_t> times = integers_of(*multiples);
   for (std::size_t i = 0; i < input.rank(); ++i) {
     if (times[i] < 0) {
@@ -86,14 +91,15 @@ Tensor pairs_with_sizes(const Operation& op) {
 std::vector<OptionalGradient> tile_gradient(const Operation& op,
                                             const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
+  const Tensor pairs = pairs_with_sizes(op);
+  const Tensor apart = reshape(dense_gradient(dys[0], site), pairs, {}, site);
   if (!op.output(0).shape().has_rank()) {
-    throw ValueError("the gradient of a tile needs the rank of its input",
-                     {.site = site, .node = op.name(), .op = op.type()});
+    const Tensor axes = range(0, size(pairs, {}, site), 2, {}, site);
+    return {reduce_sum(apart, axes, {}, site), std::nullopt};
   }
   const auto rank = static_cast<int>(op.output(0).shape().rank());
   std::vector<int> axes;
   for (int i = 0; i < rank; ++i) axes.push_back(2 * i);
-  const Tensor apart = reshape(dense_gradient(dys[0], site), pairs_with_sizes(op), {}, site);
   return {reduce_sum(apart, axes, {}, site), std::nullopt};
 }
 

@@ -86,7 +86,7 @@ void invert_shape(InferenceContext& context) {
   if (x.has_rank() && x.rank() != 1) {
     context.fail(fmt::format("Shape must be rank 1 but is rank {}: a permutation", x.rank()));
   }
-  context.add_output(context.dtype(0), x);
+  context.add_output(context.dtype(0), x.has_rank() ? x : Shape{None});
 }
 
 template <class T>

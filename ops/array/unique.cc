@@ -41,7 +41,7 @@ void require_vector(const InferenceContext& context, std::size_t input) {
 template <bool kCounts>
 void unique_shape(InferenceContext& context) {
   const DType position = position_dtype(context);
-  require_vector(context, 0);
+  if (!kCounts) require_vector(context, 0);  // with counts, only the run requires it
   context.add_output(context.dtype(0), Shape{None});
   context.add_output(position, context.shape(0));
   if (kCounts) context.add_output(position, Shape{None});

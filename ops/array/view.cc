@@ -39,6 +39,23 @@ std::vector<OptionalGradient> reshape_back(const Operation& op,
   return dxs;
 }
 
+/// With one unknown size, the gradient does not depend on `x`.
+std::vector<OptionalGradient> reshape_gradient(const Operation& op,
+                                               const std::vector<OptionalGradient>& dys) {
+  const Shape& shape = op.input(0).shape();
+  if (!shape.has_rank() || shape.fully_known()) return reshape_back(op, dys);
+  std::vector<int> sizes;
+  int unknown = 0;
+  bool empty = false;
+  for (const Dim& dim : shape.dims()) {
+    sizes.push_back(dim.known() ? static_cast<int>(dim.size()) : -1);
+    unknown += dim.known() ? 0 : 1;
+    empty = empty || dim == Dim(0);
+  }
+  if (unknown != 1 || empty) return reshape_back(op, dys);
+  return {reshape(dense_gradient(dys[0], op.site()), sizes, {}, op.site()), std::nullopt};
+}
+
 void reshape_shape(InferenceContext& context) {
   const Shape& from = context.shape(0);
   if (context.shape(1).has_rank() && context.shape(1).rank() != 1) {
@@ -284,7 +301,7 @@ static void register_view_ops(OpRegistry& registry) {
                 .inputs = {"tensor: T", "shape: Index(Tshape)"},
                 .outputs = {"output: T"},
                 .shape = reshape_shape,
-                .gradient = reshape_back,
+                .gradient = reshape_gradient,
                 .view = true});
   registry.add({.name = "ExpandDims",
                 .inputs = {"input: T", "dim: Index(Tdim)"},

@@ -29,13 +29,16 @@ namespace {
 
 void colour_space_shape(InferenceContext& context) {
   nn::require_dtype(context, 0, "images", nn::kFloats);
-  const Shape& images = context.shape(0);
+  Shape images = context.shape(0);
   if (images.has_rank()) {
     if (images.rank() == 0) context.fail("Shape must be at least rank 1 but is rank 0");
     const Dim channels = images[images.rank() - 1];
     if (channels.known() && channels != 3)
       context.fail(fmt::format("Dimension must be 3 but is {}: a colour has three channels",
                                channels.size()));
+    std::vector<Dim> dims = images.dims();
+    dims.back() = Dim(3);
+    images = Shape(std::move(dims));
   }
   context.add_output(context.dtype(0), images);
 }

@@ -60,6 +60,7 @@ void patches_shape(InferenceContext& context) {
     sizes[axis] = nn::window_output(context, images[axis], Dim(attrs.span(axis)),
                                     attrs.strides[axis], attrs.padding);
   }
+  if (!images[1].known() || !images[2].known()) sizes[1] = sizes[2] = None;
   if (images[3].known())
     sizes[3] = Dim(std::int64_t{attrs.ksizes[1]} * attrs.ksizes[2] * images[3].size());
   context.add_output(context.dtype(0), Shape(std::move(sizes)));

@@ -95,7 +95,7 @@ Taps nearest_taps(std::int64_t in, std::int64_t out, PixelCenters centers) {
 
 Taps area_taps(std::int64_t in, std::int64_t out, bool align_corners) {
   Taps taps;
-  const float scale = resize_scale(in, out, align_corners);
+  const float scale = resize_scale(in, out, align_corners && in > 1);
   for (std::int64_t i = 0; i < out; ++i) {
     const float begin = static_cast<float>(i) * scale, end = static_cast<float>(i + 1) * scale;
     const auto last = static_cast<std::int64_t>(std::ceil(end));

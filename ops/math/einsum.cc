@@ -79,9 +79,20 @@ void einsum_shape(InferenceContext& context) {
   if (known) {
     return context.add_output(dtype, einsum_result(context, EinsumLabels(equation, ranks)));
   }
-  const std::string output = einsum_parts(equation).back();
+  const std::vector<std::string> parts = einsum_parts(equation);
+  const std::string& output = parts.back();
   const bool hides = output.find("...") != std::string::npos;
-  context.add_output(dtype, hides ? Shape::unknown() : Shape::of_rank(output.size()));
+  if (hides) return context.add_output(dtype, Shape::unknown());
+  std::vector<Dim> dims(output.size(), None);
+  for (std::size_t i = 0; i < context.num_inputs(); ++i) {  // the sizes that the others give
+    const Shape& shape = context.shape(i);
+    if (!shape.has_rank() || shape.rank() != parts[i].size()) continue;
+    for (std::size_t at = 0; at < shape.rank(); ++at) {
+      const std::size_t place = output.find(parts[i][at]);
+      if (place != std::string::npos) dims[place] = shape[at];
+    }
+  }
+  context.add_output(dtype, Shape(std::move(dims)));
 }
 
 [[noreturn]] void fail_equation(const std::string& message, Site site) {

@@ -19,9 +19,10 @@ std::size_t channel_axis(const BiasAddAttrs& attrs, const Shape& value) {
 
 void require_value(const InferenceContext& context) {
   const Shape& value = context.shape(0);
-  if (value.has_rank() && value.rank() < 2) {
-    fail_with_shapes(context,
-                     fmt::format("Shape must be at least rank 2 but is rank {}", value.rank()));
+  const std::size_t least = context.attrs<BiasAddAttrs>().format == DataFormat::nchw ? 3 : 2;
+  if (value.has_rank() && value.rank() < least) {
+    fail_with_shapes(
+        context, fmt::format("Shape must be at least rank {} but is rank {}", least, value.rank()));
   }
 }
 

@@ -27,15 +27,17 @@ namespace {
 
 /// Returns the dimensions of a looked-up row, over which its norm is computed.
 Axis row_axes(const Tensor& rows, const Tensor& ids, Site site) {
-  if (rows.shape().has_rank() && ids.shape().has_rank()) {
+  // As in TensorFlow, a rank of zero counts as one that is not known.
+  const auto known = [](const Tensor& x) { return x.shape().has_rank() && x.shape().rank() > 0; };
+  if (known(rows) && known(ids)) {
     std::vector<int> axes;
     for (std::size_t d = ids.shape().rank(); d < rows.shape().rank(); ++d) {
       axes.push_back(static_cast<int>(d));
     }
     return axes;
   }
-  const auto rank_of = [site](const Tensor& x) {
-    if (x.shape().has_rank()) return Operand(static_cast<std::int64_t>(x.shape().rank()), site);
+  const auto rank_of = [&](const Tensor& x) {
+    if (known(x)) return Operand(static_cast<std::int64_t>(x.shape().rank()), site);
     return Operand(rank(x, {}, site), site);
   };
   const Operand first = rank_of(ids);
@@ -49,7 +51,8 @@ std::vector<Tensor> tables_of(Graph& graph, const Operand& params) {
   const auto* list = params.nested() == nullptr
                          ? nullptr
                          : std::get_if<std::vector<Nested>>(&params.nested()->value());
-  if (list == nullptr) return {convert_operand(graph, params, "params", std::nullopt)};
+  const char* name = params.array() != nullptr ? "params_0" : "params";
+  if (list == nullptr) return {convert_operand(graph, params, name, std::nullopt)};
   for (const Nested& item : *list) {
     const auto* tensor = std::get_if<Tensor>(&item.value());
     const Operand table =

@@ -3,7 +3,7 @@
 //   golden_run [--record] [FILE]
 //
 // FILE (default: standard input) holds one program or a file of programs. Without --record the
-// programs have TensorFlow's outcomes: prints the first disagreement of each program and exits
+// programs have TensorFlow's outcomes: prints the disagreements of each program and exits
 // with 1 if there is any. With --record prints the programs with our outcomes.
 #include <cstdio>
 #include <iostream>
@@ -21,7 +21,7 @@ int check(const std::vector<Json>& programs) {
     const auto found = check_program(program);
     if (found.empty()) continue;
     ++wrong;
-    std::printf("%s\n", found[0].message().c_str());
+    for (const Disagreement& one : found) std::printf("%s\n", one.message().c_str());
   }
   std::printf("%zu programs, %d disagree\n", programs.size(), wrong);
   return wrong == 0 ? 0 : 1;

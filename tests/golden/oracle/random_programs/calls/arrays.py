@@ -305,7 +305,8 @@ def with_shape(w, x):
 
 def ensure_shape(w):
     x = w.tensor(ANY)
-    return {"x": x, **with_shape(w, x)}
+    args = {"x": x, **with_shape(w, x)}
+    return args if args["shape"] is not None else None
 
 
 def with_default(w):

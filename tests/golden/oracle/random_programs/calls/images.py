@@ -34,16 +34,16 @@ def contrast(w):
 
 
 def gamma(w):
-    return {"image": image(w), **w.maybe(0.7, gamma=w.pick((0.5, 1.0, 2.2))),
+    return {"image": image(w, FLOATS), **w.maybe(0.7, gamma=w.pick((0.5, 1.0, 2.2))),
             **w.maybe(gain=w.pick((0.5, 2.0)))}
 
 
 def hue(w):
-    return {"image": image(w), "delta": w.pick((0.1, -0.2, 0.5, 0.0))}
+    return {"image": image(w, FLOATS), "delta": w.pick((0.1, -0.2, 0.5, 0.0))}
 
 
 def saturation(w):
-    return {"image": image(w), "saturation_factor": w.pick((0.0, 0.5, 1.0, 2.0))}
+    return {"image": image(w, FLOATS), "saturation_factor": w.pick((0.0, 0.5, 1.0, 2.0))}
 
 
 def seeded(w):
@@ -51,11 +51,11 @@ def seeded(w):
 
 
 def random_delta(w):
-    return {"image": image(w), "max_delta": w.pick((0.1, 0.3, 0.5)), **seeded(w)}
+    return {"image": image(w, FLOATS), "max_delta": w.pick((0.1, 0.3, 0.5)), **seeded(w)}
 
 
 def random_factor(w):
-    return {"image": image(w), "lower": w.pick((0.2, 0.5)), "upper": w.pick((1.0, 1.5)),
+    return {"image": image(w, FLOATS), "lower": w.pick((0.2, 0.5)), "upper": w.pick((1.0, 1.5)),
             **seeded(w)}
 
 

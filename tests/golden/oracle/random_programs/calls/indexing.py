@@ -166,7 +166,7 @@ def unique(w):
 
 
 def setdiff1d(w):
-    dtype = w.pick(ANY)
+    dtype = w.pick(NUMBERS + ("string",))
     return {"x": w.operand(dtype, w.shape(1), "quarters"),
             "y": w.operand(dtype, w.shape(1), "quarters"), **w.maybe(index_dtype=w.pick(INTEGERS))}
 

@@ -57,7 +57,8 @@ def lookup(w):
         parts = w.pick((2, 3))
         each = w.pick((1, 2))
         rows = each * parts
-        args["params"] = [w.operand(dtype, [each] + width) for _ in range(parts)]
+        args["params"] = [w.operand(dtype, [each] + width, tensor=True)
+                          for _ in range(parts)]
         args.update(w.maybe(0.6, partition_strategy=w.pick(("mod", "div"))))
     high = rows - 1 + (2 if w.spoil and w.chance(0.3) else 0)
     args["ids"] = w.operand(INTEGERS, w.shape(most=2), (0, high))
@@ -95,10 +96,10 @@ def normalize_moments(w):
 def batch_normalization(w):
     x = w.tensor(FLOATS, least=1)
     sizes = x.sizes[-1:] if w.chance(0.7) else [1 if w.chance(0.5) else s for s in x.sizes]
-    return {"x": x, "mean": w.operand(x.dtype, sizes),
-            "variance": w.operand(x.dtype, sizes, "positive"),
-            "offset": w.operand(x.dtype, sizes) if w.chance(0.7) else None,
-            "scale": w.operand(x.dtype, sizes) if w.chance(0.7) else None,
+    return {"x": x, "mean": w.operand(x.dtype, sizes, tensor=True),
+            "variance": w.operand(x.dtype, sizes, "positive", tensor=True),
+            "offset": w.operand(x.dtype, sizes, tensor=True) if w.chance(0.7) else None,
+            "scale": w.operand(x.dtype, sizes, tensor=True) if w.chance(0.7) else None,
             "variance_epsilon": w.pick((0.001, 0.5))}
 
 

@@ -6,6 +6,14 @@ REDUCTIONS = ("none", "weighted_sum", "weighted_mean", "weighted_sum_over_batch_
               "weighted_sum_by_nonzero_weights")
 
 
+def ranked(make):
+    """Returns the same call, nearly always with known ranks, without which there are no losses."""
+    def with_ranks(w):
+        w.ranked = w.chance(0.97)
+        return make(w)
+    return with_ranks
+
+
 def options(w, sizes, dtype="float32"):
     """Returns weights, a scope, a reduction, or none of them."""
     args = {}
@@ -88,7 +96,8 @@ def pairwise(w):
 def weighted_entropy(w):
     labels, logits = pair(w, ("probability", "fine"))
     return {"labels": labels, "logits": logits,
-            "pos_weight": w.operand(labels.dtype, w.broadcast(labels.sizes), "positive")}
+            "pos_weight": w.operand(labels.dtype, w.broadcast(labels.sizes), "positive",
+                                    tensor=True)}
 
 
 def poisson(w):
@@ -112,3 +121,4 @@ CALLS = [("absolute_difference", simple("labels", "predictions")),
          ("sigmoid_cross_entropy_with_logits", entropy("")), ("cosine_distance", cosine),
          ("compute_weighted_loss", weighted), ("mean_pairwise_squared_error", pairwise),
          ("weighted_cross_entropy_with_logits", weighted_entropy), ("log_poisson_loss", poisson)]
+CALLS = [(name, ranked(make)) for name, make in CALLS]

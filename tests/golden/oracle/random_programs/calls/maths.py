@@ -212,6 +212,7 @@ def histogram(w):
 
 
 def confusion(w):
+    w.ranked = w.chance(0.95)
     sizes = w.shape(1)
     args = {"labels": w.operand(INTEGERS, sizes, (0, 3)),
             "predictions": w.operand(INTEGERS, sizes, (0, 3)),

@@ -39,6 +39,7 @@ class Writer:
         self.results = []  # Given of earlier calls
         self.spoil = 0  # how many more operands may get a wrong dtype, shape or value
         self.inputs = []  # Given of the present call
+        self.ranked = False  # whether the ranks of the present call's placeholders are known
 
     def scope(self):
         self.live.enter("name_scope", name=self.pick(("a", "b", "net", "A", "x/y")))
@@ -124,7 +125,7 @@ class Writer:
         dtype, sizes = array["dtype"], array["shape"]
         how = self.weighted({"literal": 0 if tensor else 1.5, "array": 0 if tensor else 1.5,
                              "constant": 3, "known": 2, "partly": 1.2, "rank": 0.8,
-                             "unknown": 0.8})
+                             "unknown": 0 if self.ranked else 0.8})
         if how == "literal" and dtype in ("float32", "int32", "bool", "string"):
             return Given(nested(array), dtype, sizes)
         if how in ("array", "literal"):
@@ -160,7 +161,7 @@ class Writer:
             elif self.chance(0.5):
                 numbers = np.concatenate([numbers.reshape(-1), [1]])
             else:
-                dtypes = only = "float32"
+                dtypes, only, tensor = "float32", "float32", True
         natural = numbers.tolist()
         if self.chance(0.5) and only in (None, "int32") and dtypes != "float32" and numbers.size:
             return natural
@@ -202,7 +203,7 @@ class Writer:
 
     def call(self, op, make):
         """Makes a call and runs its results and gradients."""
-        self.spoil, self.inputs = int(self.chance(0.15)), []
+        self.spoil, self.inputs, self.ranked = int(self.chance(0.15)), [], False
         args = make(self)
         if args is None:
             return
