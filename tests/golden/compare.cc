@@ -172,6 +172,7 @@ Json Comparison::visible_node(const Json& node) const {
   const std::string op = node["op"];
   if (node.contains("outputs") && (op == "_Dataset" || node["outputs"][0][0] == "variant")) {
     visible["op"] = "Dataset";
+    visible.erase("inputs");
     visible.erase("outputs");
   }
   if (op == "_OneShotIterator" || op == "_MakeIterator") visible["op"] = op.substr(1);
