@@ -161,6 +161,22 @@ def slim_averages():
     return p
 
 
+def unwritten():
+    p = Program("unwritten", "what no iteration wrote is zeros of the shape that the graph knows")
+    x = p.placeholder("float32", [2], name="x")
+    array = p.TensorArray("float32", 1, dynamic_size=True)
+
+    def body(i, t):
+        return [i + 1, p.array_write(t, i, x)]
+
+    result = p.call("while_loop", cond=p.function(lambda i, t: p.less(i, 1), "i", "t"),
+                    body=p.function(body, "i", "t"), loop_vars=[0, array], maximum_iterations=0)
+    p.run([p.array_stack(result[1])])
+    p.array_scatter(array, [0, 1], p.constant([1.0, 2.0, 3.0]))
+    p.dataset_batch(p.dataset_range([3]), -1, drop_remainder=True)
+    return p
+
+
 def programs():
     return [branches(), loops(), fed_by_dataset(), broken_functions(), gated_gradients(),
-            inner_loops(), conditions(), dataset_errors(), slim_averages()]
+            inner_loops(), conditions(), dataset_errors(), slim_averages(), unwritten()]
