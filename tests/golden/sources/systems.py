@@ -177,6 +177,31 @@ def unwritten():
     return p
 
 
+def captured():
+    p = Program("captured", "all nodes that a dataset's function makes of outside tensors are its own")
+    p.set_random_seed(3)
+    x = p.tanh(p.constant([[0.5, -1.0], [2.0, 0.25]]))
+
+    flag = p.less(p.reduce_sum(x), 0.0)
+
+    def write(e):
+        y = p.call("cond", pred=flag, true_fn=p.function(lambda: x),
+                   false_fn=p.function(lambda: x * 2.0))
+        loop = p.call("while_loop", cond=p.function(lambda a: p.less(p.reduce_sum(a), 9.0), "a"),
+                      body=p.function(lambda a: a * a + 1.0, "a"), loop_vars=[x])
+        kept = p.layer_dropout(x, 0.5, training=True, seed=4)
+        total = p.reduce_sum(x) + p.reduce_max(kept)
+        return {"tuple": [p.zeros_like(x) + y, kept * total, loop, e]}
+
+    dataset = p.dataset_map(p.dataset_range([3]), p.function(write, "e"))
+    element = p.get_next(p.one_shot_iterator(dataset))
+    p.run([p.random_uniform([2])])
+    for _ in range(3):
+        p.run([element[0], element[1], element[2], element[3]])
+    return p
+
+
 def programs():
     return [branches(), loops(), fed_by_dataset(), broken_functions(), gated_gradients(),
-            inner_loops(), conditions(), dataset_errors(), slim_averages(), unwritten()]
+            inner_loops(), conditions(), dataset_errors(), slim_averages(), unwritten(),
+            captured()]
