@@ -153,11 +153,16 @@ def dataset_errors():
 
 
 def slim_averages():
-    p = Program("slim_averages", "which nodes of moving averages are colocated with them")
+    p = Program("slim_averages", "which nodes of moving averages are colocated; windows too large")
     x = p.placeholder("float32", [2, 3], name="x")
     p.slim_batch_norm(x)
     p.slim_fully_connected(x, 2, normalizer_fn="batch_norm")
     p.layer_batch_normalization(x, training=True)
+    image = p.placeholder("float32", [1, 6, 3, 3], name="image")
+    p.layer_conv2d(image, 1, [1, 3], dilation_rate=2)
+    p.layer_conv2d(image, 1, [1, 4])
+    p.layer_conv2d(image, 1, [1, 4], strides=2)
+    p.layer_conv2d(image, 1, [1, 4], padding="same")
     return p
 
 
