@@ -206,7 +206,20 @@ def captured():
     return p
 
 
+def no_rate():
+    p = Program("no_rate", "Ftrl with a rate of zero, whose linear term is not a number")
+    w = p.get_variable("w", [2], initializer=initializer("constant", value=[0.5, 0.0]))
+    rate = p.placeholder("float32", [], name="rate")
+    optimizer = p.FtrlOptimizer(rate, learning_rate_power=-0.25, beta=0.25)
+    step = p.minimize(optimizer, p.reduce_sum(p.square(w)))
+    p.run([p.global_variables_initializer()])
+    for value in (0.25, 0.0, 0.0):
+        p.run([step], feeds=[[rate, value]])
+        p.run([w])
+    return p
+
+
 def programs():
     return [branches(), loops(), fed_by_dataset(), broken_functions(), gated_gradients(),
             inner_loops(), conditions(), dataset_errors(), slim_averages(), unwritten(),
-            captured()]
+            captured(), no_rate()]
