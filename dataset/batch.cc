@@ -151,10 +151,15 @@ std::size_t checked_batch_size(const Array& value) {
 bool flag_argument(const Array& value) { return value.item<bool>(); }
 
 /// Returns the number of rows of each batch if it is always the same.
-Dim batch_rows(const Tensor& batch_size, bool drop_remainder) {
+Dim batch_rows(const Tensor& batch_size, bool drop_remainder, Site site) {
   if (!drop_remainder) return None;
   const Array value = constant_value(batch_size);
-  if (value.empty() || value.elements() != 1 || value.item<std::int64_t>() < 0) return None;
+  if (value.empty() || value.elements() != 1) return None;
+  if (value.item<std::int64_t>() < 0) {
+    throw ValueError(
+        fmt::format("batch_size must be greater than 0, not {}", value.item<std::int64_t>()),
+        {.site = site});
+  }
   return Dim(value.item<std::int64_t>());
 }
 
@@ -237,7 +242,7 @@ Dataset Dataset::batch(const ScalarOperand& batch_size, DatasetBatchOptions opti
   const Tensor size = dataset_argument(batch_size, "batch_size", DType::int64);
   const Tensor drop =
       dataset_argument(Operand(options.drop_remainder, site), "drop_remainder", DType::bool_);
-  const Dim rows = batch_rows(size, options.drop_remainder);
+  const Dim rows = batch_rows(size, options.drop_remainder, site);
   ElementSpec spec = element_spec();
   for (Shape& shape : spec.shapes) {
     if (shape.has_rank()) shape = Shape{rows}.concatenated(shape);
@@ -275,7 +280,7 @@ Dataset Dataset::padded_batch(const ScalarOperand& batch_size, PaddedBatchOption
   }
   arguments.push_back(
       dataset_argument(Operand(options.drop_remainder, site), "drop_remainder", DType::bool_));
-  const Dim rows = batch_rows(arguments[0], options.drop_remainder);
+  const Dim rows = batch_rows(arguments[0], options.drop_remainder, site);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     spec.shapes[i] = Shape{rows}.concatenated(shapes[i]);
   }

@@ -15,21 +15,37 @@ namespace {
 /// Attributes of _Dataset, the node of every dataset. It is never run: an iterator has the
 /// definition.
 struct DatasetAttrs {
-  std::string kind;  ///< TensorFlow's op
-  static constexpr auto fields = std::tuple{attr::required("kind", &DatasetAttrs::kind)};
+  std::string kind;           ///< TensorFlow's op
+  std::int64_t scalars_from;  ///< the inputs from here to
+  std::int64_t scalars_to;    ///< here must be scalars
+  static constexpr auto fields =
+      std::tuple{attr::required("kind", &DatasetAttrs::kind),
+                 attr::required("scalars_from", &DatasetAttrs::scalars_from),
+                 attr::required("scalars_to", &DatasetAttrs::scalars_to)};
 };
+
+void dataset_shape(InferenceContext& context) {
+  const auto& attrs = context.attrs<DatasetAttrs>();
+  for (std::int64_t i = attrs.scalars_from; i < attrs.scalars_to; ++i) {
+    const Shape& shape = context.shape(static_cast<std::size_t>(i));
+    if (shape.has_rank() && shape.rank() != 0) {
+      context.fail(fmt::format("Shape must be rank 0 but is rank {}: an argument of {}",
+                               shape.rank(), attrs.kind));
+    }
+  }
+  context.add_output(DType::resource, Shape{});
+}
 
 }  // namespace
 
 // Without a list of attributes, so that no GraphDef can be made of it.
 static void register_dataset_ops(OpRegistry& registry) {
-  registry.add(
-      {.name = "_Dataset",
-       .inputs = {"components: list(Tcomponents)"},
-       .outputs = {"handle: resource"},
-       .shape = [](InferenceContext& context) { context.add_output(DType::resource, Shape{}); },
-       .gradient = NoGradient{"a dataset is input data"},
-       .effect = Effect::stateful});
+  registry.add({.name = "_Dataset",
+                .inputs = {"components: list(Tcomponents)"},
+                .outputs = {"handle: resource"},
+                .shape = dataset_shape,
+                .gradient = NoGradient{"a dataset is input data"},
+                .effect = Effect::stateful});
 }
 
 }  // namespace towerflow::data
@@ -72,17 +88,12 @@ Dataset make_dataset(DatasetSpec spec) {
     const Tensor& handle = definition->inputs.back()->handle;
     if (&handle.graph() == &get_default_graph()) handles.push_back(handle);
   }
-  for (std::size_t i = 0; i < spec.scalars; ++i) {
-    const Shape& shape = spec.arguments[i].shape();
-    if (!shape.has_rank() || shape.rank() == 0) continue;
-    throw ValueError(fmt::format("Shape must be rank 0 but is rank {}: the argument {} of {}",
-                                 shape.rank(), spec.arguments[i].name(), spec.op),
-                     {.site = spec.site});
-  }
   OpBuilder builder("_Dataset", spec.name, spec.op, spec.site, {});
   builder.inputs(handles, "input_datasets");
   builder.inputs(spec.arguments, "arguments");
-  const Operation op = builder.attrs(DatasetAttrs{spec.op}).build();
+  const auto first = static_cast<std::int64_t>(handles.size());
+  const auto scalars = static_cast<std::int64_t>(spec.scalars);
+  const Operation op = builder.attrs(DatasetAttrs{spec.op, first, first + scalars}).build();
   const std::vector<Tensor> inputs = op.inputs();  // captured, if the graph is a function's
   definition->handle = op.output(0);
   definition->spec = std::move(spec.element);

@@ -138,10 +138,10 @@ Iterator Dataset::make_initializable_iterator(Site site) const {
 
 Iterator Dataset::make_one_shot_iterator(Site site) const {
   const auto program = std::make_shared<const DatasetProgram>(definition());
-  for (const Tensor& tensor : program->tensors()) check_captured_by_value(tensor, site);
   // TensorFlow draws a seed for the function that makes the dataset.
   Graph& graph = get_default_graph();
   random::get_seed(graph.seed, std::nullopt, graph.next_op_seed);
+  for (const Tensor& tensor : program->tensors()) check_captured_by_value(tensor, site);
   const ElementSpec& element = element_spec();
   const auto beside = colocate_with(definition()->handle.op(), false, site);
   const Tensor resource = OpBuilder("_OneShotIterator", "", "OneShotIterator", site, {})

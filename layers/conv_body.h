@@ -20,6 +20,9 @@ class ConvBody : public LayerBody {
   /// Returns the kernel's shape for inputs of this number of channels.
   virtual Shape kernel_shape(Dim channels) const;
 
+  /// Throws ValueError if a window is larger than the image by more than one element, before there
+  /// are weights.
+  virtual void check_image(const Shape& shape, Site site) const;
   /// Returns the number of channels of the inputs. Throws ValueError if it is unknown.
   Dim channels_of(const Shape& shape, Site site) const;
   void add_bias(Site site);

@@ -94,6 +94,7 @@ class Conv2DTransposeBody final : public ConvBody {
   Shape kernel_shape(Dim channels) const override {
     return {size_[0], size_[1], filters_, channels};
   }
+  void check_image(const Shape&, Site) const override {}
 
   Tensor call(const Tensor& inputs, Site site) override {
     const Tensor sizes = towerflow::shape(Operand(inputs, site), {}, site);
@@ -254,8 +255,24 @@ Shape ConvBody::kernel_shape(Dim channels) const {
   return Shape(std::move(dims));
 }
 
+void ConvBody::check_image(const Shape& shape, Site site) const {
+  if (!shape.has_rank() || padding_ != "valid") return;
+  for (int i = 0; i < rank_; ++i) {
+    const Dim length = shape[i + (channels_first_ ? 2 : 1)];
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t window = (size_[at] - 1) * rates_[at] + 1;
+    if (!length.known() || length.size() - window + strides_[at] >= 0) continue;
+    throw ValueError(
+        fmt::format("One of the dimensions in the output is <= 0 due to downsampling in {}. "
+                    "Consider increasing the input size. Received input shape {}",
+                    name(), shape.text()),
+        {.site = site});
+  }
+}
+
 void ConvBody::build(const Shape& shape, Site site) {
   const Dim channels = channels_of(shape, site);
+  check_image(shape, site);
   kernel = add_weight("kernel", kernel_shape(channels),
                       {.initializer = options_.kernel_initializer,
                        .regularizer = options_.kernel_regularizer,

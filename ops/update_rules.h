@@ -239,7 +239,9 @@ struct FtrlFormula {
     const T sum = squares + gradient * gradient;
     const T now = raised(sum), before = raised(squares);
     linear += shrunk - (now - before) / rate * variable;
-    variable = (T(0) - shrink(linear, l1)) / (now / rate + twice_l2);
+    // Also zero where the linear term is not a number, as with a rate of zero.
+    const T moved = (T(0) - shrink(linear, l1)) / (now / rate + twice_l2);
+    variable = magnitude_of(linear) > l1 ? moved : T(0);
     squares = sum;
   }
   [[gnu::always_inline]] T raised(T x) const {

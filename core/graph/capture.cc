@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/graph/constant.h"
+#include "core/graph/scopes.h"
 
 namespace towerflow {
 namespace {
@@ -34,6 +35,8 @@ Tensor CaptureScope::capture(const Tensor& tensor) {
   const std::pair<const Node*, int> key(&tensor.node(), tensor.index());
   const auto known = captured_.find(key);
   if (known != captured_.end()) return known->second;
+  // The input is one of the function, not of the branch or loop that reads it first.
+  const ControlDependencies anywhere(graph_, std::nullopt);
   const auto* constant = tensor.op().attrs().get_if<ConstAttrs>();
   const Tensor made =
       constant != nullptr

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/graph/capture.h"
 #include "core/graph/constant.h"
 #include "core/graph/error.h"
 #include "core/graph/graph.h"
@@ -254,6 +255,10 @@ Tensor convert_operand(Graph& graph, const Operand& operand, const std::string& 
     if (wanted && tensor->dtype() != *wanted) {
       throw ValueError(converted_dtype_error(tensor->dtype(), *wanted) + ": " + tensor->name(),
                        {.site = operand.site(), .hint = "tf::cast converts between dtypes"});
+    }
+    if (&tensor->graph() != &graph) {
+      // Also the helpers that an op adds for its operands belong to the function being built.
+      if (CaptureScope* scope = CaptureScope::of(graph)) return scope->capture(*tensor);
     }
     const auto& rebuilt = graph.extension<RebuiltTensors>().builders;
     if (rebuilt.empty()) return *tensor;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/graph/capture.h"
+
 namespace towerflow {
 namespace {
 
@@ -75,6 +77,7 @@ NameScope name_scope(std::optional<std::string> name, NameScopeOptions options, 
 }
 
 Graph& graph_of(const std::vector<Tensor>& values, Site site) {
+  if (Graph* graph = CaptureScope::default_graph()) return *graph;
   for (const Tensor& value : values) {
     if (&value.graph() == &values[0].graph()) continue;
     throw ValueError(

@@ -195,7 +195,7 @@ Tensor ones_of_shape(const Tensor& shape, ZerosOptions options, Site site) {
 
 Tensor zeros_like(const Operand& operand, LikeOptions options, Site site) {
   const Tensor* given = operand.any_tensor();
-  Graph& graph = given != nullptr ? given->graph() : get_default_graph();
+  Graph& graph = graph_of(operand);
   const NameScope scope(graph, options.name.empty() ? "zeros_like" : options.name, site);
   const auto zeros_of = [&](const Shape& shape, DType dtype) {
     if (shape.elements() < kLargestConstant) {
@@ -219,8 +219,7 @@ Tensor zeros_like(const Operand& operand, LikeOptions options, Site site) {
 }
 
 Tensor ones_like(const Operand& operand, LikeOptions options, Site site) {
-  const Tensor* given = operand.any_tensor();
-  Graph& graph = given != nullptr ? given->graph() : get_default_graph();
+  Graph& graph = graph_of(operand);
   const NameScope scope(graph, options.name.empty() ? "ones_like" : options.name, site);
   const Tensor tensor = convert_operand(graph, operand, "tensor", std::nullopt);
   const DType dtype = options.dtype.value_or(tensor.dtype());

@@ -4,15 +4,14 @@
 
 #include "core/graph/error.h"
 #include "core/graph/graph.h"
+#include "core/graph/op_builder.h"
 #include "ops/array/strided_slice.h"
 #include "ops/math/segment.h"
 
 namespace towerflow {
 
 Tensor convert_to_tensor(const Operand& value, ConvertOptions options, Site) {
-  const Tensor* tensor = value.any_tensor();
-  Graph& graph = tensor != nullptr ? tensor->graph() : get_default_graph();
-  return convert_operand(graph, value, options.name, options.dtype);
+  return convert_operand(graph_of(value), value, options.name, options.dtype);
 }
 
 Tensor densify(const IndexedSlices& slices, const std::string& name, std::optional<DType> wanted,

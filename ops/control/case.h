@@ -27,6 +27,19 @@ struct CaseOptions {
   std::string name{};
 };
 
+/// Returns the conditions of the pairs. Throws TypeError unless they are bools.
+template <class R>
+std::vector<Tensor> predicates_of(const CasePairs<R>& pairs, Site site) {
+  std::vector<Tensor> predicates;
+  for (const auto& pair : pairs) {
+    if (pair.first.dtype() != DType::bool_) {
+      throw TypeError("a condition of case_ must be a bool: " + pair.first.name(), {.site = site});
+    }
+    predicates.push_back(pair.first);
+  }
+  return predicates;
+}
+
 /// Returns an operation that fails if more than `n` of the conditions are true. For `case_`.
 Operation assert_at_most_n_true(const std::vector<Tensor>& predicates, int n,
                                 const std::string& message, Site site);
@@ -49,18 +62,18 @@ typename BranchResult<R>::Result cond_chain(const CasePairs<R>& pairs, std::size
 ///     tf::case_({{i < 0, [&] { return -x; }}, {i > 9, [&] { return x * 2; }}}, [&] { return x; })
 ///
 /// grads    as `cond`
-/// errors   InvalidArgumentError at run time: with `exclusive`, several conditions are true
+/// errors   TypeError: a condition is not a bool; InvalidArgumentError at run time: with
+///          `exclusive`, several conditions are true
 /// source   tf.case
 template <std::invocable Default>
 auto case_(const CasePairsFor<Default>& pairs, Default default_fn, CaseOptions options = {},
            Site site = Site::current()) {
   using R = std::decay_t<std::invoke_result_t<Default&>>;
   if (pairs.empty()) throw ValueError("case_ needs at least one condition", {.site = site});
+  const std::vector<Tensor> predicates = predicates_of(pairs, site);
   Graph& graph = pairs[0].first.graph();
   const NameScope scope(graph, options.name.empty() ? "case" : options.name, site);
   if (!options.exclusive) return cond_chain<R>(pairs, 0, default_fn, site);
-  std::vector<Tensor> predicates;
-  for (const auto& pair : pairs) predicates.push_back(pair.first);
   const auto after = control_dependencies(
       {assert_at_most_n_true(predicates, 1, "Input error: exclusive=True", site)}, site);
   return cond_chain<R>(pairs, 0, default_fn, site);
@@ -72,26 +85,26 @@ template <class R>
 auto case_without_default(CasePairs<R> pairs, CaseOptions options = {},
                           Site site = Site::current()) {
   if (pairs.empty()) throw ValueError("case_ needs at least one condition", {.site = site});
+  const std::vector<Tensor> predicates = predicates_of(pairs, site);
   Graph& graph = pairs[0].first.graph();
   const NameScope scope(graph, options.name.empty() ? "case" : options.name, site);
-  std::vector<Tensor> predicates;
-  for (const auto& pair : pairs) predicates.push_back(pair.first);
   const std::function<R()> last = pairs.back().second;
   pairs.pop_back();
   const std::function<R()> checked = [&] {
     const auto after = control_dependencies(assert_only_last(predicates, site), site);
     return last();
   };
-  if (pairs.empty()) {
-    using Result = typename BranchResult<R>::Result;
-    return Result(checked());
-  }
-  if (!options.exclusive) return cond_chain<R>(pairs, 0, checked, site);
+  using Result = typename BranchResult<R>::Result;
+  const auto chain = [&]() -> Result {
+    if (pairs.empty()) return Result(checked());
+    return cond_chain<R>(pairs, 0, checked, site);
+  };
+  if (!options.exclusive) return chain();
   const auto after =
       control_dependencies({assert_at_most_n_true({predicates.begin(), predicates.end() - 1}, 1,
                                                   "Input error: exclusive=True", site)},
                            site);
-  return cond_chain<R>(pairs, 0, checked, site);
+  return chain();
 }
 
 }  // namespace towerflow

@@ -35,7 +35,7 @@ std::vector<Tensor> build_cond(const Tensor& pred,
                                const std::function<std::vector<Operand>(const Tensor&)>& true_fn,
                                const std::function<std::vector<Operand>(const Tensor&)>& false_fn,
                                const CondOptions& options, Site site) {
-  Graph& graph = pred.graph();
+  Graph& graph = graph_of(Operand(pred, site));
   const DefaultGraphGuard here(graph);
   const NameScope scope(graph, options.name.empty() ? "cond" : options.name, site);
   const Operand data(pred, site);

@@ -146,12 +146,9 @@ Tensor merge(const std::vector<Tensor>& inputs, const std::string& name, Site si
   bool refs = true;
   for (const Tensor& input : inputs) refs = refs && input.is_ref();
   const Operand first(inputs.at(0), site);
-  // As all ops that take references, the op is colocated with them.
-  std::optional<ColocationScope> beside_first, beside_second;
-  if (refs) {
-    beside_first.emplace(inputs[0].graph(), &inputs[0].node(), false, site);
-    beside_second.emplace(inputs[1].graph(), &inputs[1].node(), false, site);
-  }
+  // As TensorFlow does with ops that take references, beside the first of them.
+  std::optional<ColocationScope> beside;
+  if (refs) beside.emplace(inputs[0].graph(), &inputs[0].node(), false, site);
   OpBuilder builder(refs ? "RefMerge" : "Merge", name, "Merge", site, {&first});
   return builder.inputs(inputs, "inputs").output();
 }

@@ -15,7 +15,7 @@ namespace towerflow {
 
 Graph& graph_of_elements(const std::vector<Operand>& elems) {
   for (const Operand& elem : elems) {
-    if (elem.any_tensor() != nullptr) return elem.any_tensor()->graph();
+    if (elem.any_tensor() != nullptr) return graph_of(elem);
   }
   return get_default_graph();
 }

@@ -65,6 +65,15 @@ class ElementArray final : public RunObject {
     return items_.size();
   }
   const Shape& element_shape() const { return attrs_.element_shape; }
+  /// Adds what an op says of the shape of the elements, also of those that are not written.
+  void add_element_shape(const Shape& said) {
+    const std::optional<Shape> merged = attrs_.element_shape.merged(said);
+    if (!merged) {
+      refuse(fmt::format("The elements of a TensorArray have shape {}, not {}",
+                         attrs_.element_shape.text(), said.text()));
+    }
+    attrs_.element_shape = *merged;
+  }
   bool dynamic_size() const { return attrs_.dynamic_size; }
   void close() {
     items_.clear();
@@ -305,6 +314,7 @@ std::unique_ptr<PreparedKernel> gather_kernel(const KernelRequest& request) {
       args.output_memory(0, with_rows(0, row), said);
       return;
     }
+    array.add_element_shape(attrs.element_shape);
     std::vector<Array> values;
     for (std::int64_t i = 0; i < count; ++i) {
       values.push_back(array.read(args.input<std::int32_t>(1)[i]));

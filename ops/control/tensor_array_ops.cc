@@ -79,6 +79,14 @@ void tensor_array_scatter_shape(InferenceContext& context) {
   require_tensor_array(context);
   require_int32_input(context, 1);
   require_tensor_array_rank(context, 1, 1);
+  const Shape &indices = context.shape(1), &value = context.shape(2);
+  if (value.has_rank() && value.rank() == 0)
+    context.fail("The value must have rows, not be a scalar");
+  if (indices.has_rank() && value.has_rank() && indices[0].known() && value[0].known() &&
+      indices[0].size() != value[0].size()) {
+    context.fail(fmt::format("Dimensions must be equal, but are {} and {}: one row for each index",
+                             value[0].size(), indices[0].size()));
+  }
   context.add_output(DType::float32, Shape());
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/graph/control_flow.h"
+#include "core/graph/op_builder.h"
 #include "core/graph/scopes.h"
 #include "ops/array/view.h"
 #include "ops/control/control_flow_ops.h"
@@ -132,7 +133,7 @@ std::vector<Tensor> build_while(const std::vector<Operand>& loop_vars, const Con
   Graph* found = &get_default_graph();
   for (const Operand& value : loop_vars) {
     if (value.any_tensor() != nullptr) {
-      found = &value.any_tensor()->graph();
+      found = &graph_of(value);
       break;
     }
   }

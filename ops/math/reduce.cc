@@ -62,8 +62,7 @@ Operand all_axes(const Operand& input, Site site) {
   if (shape.has_rank() && shape.rank() > 0) {
     std::vector<std::int32_t> axes(shape.rank());
     std::iota(axes.begin(), axes.end(), 0);
-    return make_constant(input.any_tensor()->graph(), Array::of(Shape{axes.size()}, axes), "Const",
-                         site);
+    return make_constant(graph_of(input), Array::of(Shape{axes.size()}, axes), "Const", site);
   }
   return range(0, rank(input, {}, site), 1, {}, site);
 }

@@ -22,7 +22,7 @@ namespace {
 /// Returns the graph of the first operand that has a tensor, else the default graph.
 Graph& layer_graph(std::initializer_list<const Operand*> operands) {
   for (const Operand* operand : operands) {
-    if (const Tensor* tensor = operand->any_tensor()) return tensor->graph();
+    if (operand->any_tensor() != nullptr) return graph_of(*operand);
   }
   return get_default_graph();
 }

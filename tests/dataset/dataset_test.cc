@@ -25,8 +25,8 @@ const json& golden() {
 
 std::string type_of(const Operation& op) {
   if (op.type() != "_Dataset") return op.type().substr(op.type()[0] == '_' ? 1 : 0);
-  const std::string text = op.attrs().text();  // {kind="RangeDataset"}
-  return text.substr(7, text.size() - 9);
+  const std::string text = op.attrs().text();  // {kind="RangeDataset", ..}
+  return text.substr(7, text.find('"', 7) - 7);
 }
 
 json value_of(const Array& array) {

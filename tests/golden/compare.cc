@@ -168,6 +168,7 @@ Json Comparison::visible_node(const Json& node) const {
   const bool has_outputs = node.contains("outputs") && !node["outputs"].empty();
   if (has_outputs && (op == "_Dataset" || node["outputs"][0][0] == "variant")) {
     visible["op"] = "Dataset";
+    visible.erase("inputs");
     visible.erase("outputs");
   }
   if (op == "_OneShotIterator" || op == "_MakeIterator") visible["op"] = op.substr(1);

@@ -20,17 +20,25 @@ Dataset dataset_of(const Value& value) {
 
 Value held(const Dataset& dataset) { return Object{"Dataset", dataset}; }
 
-template <class T>
-Element tuple_element(const std::vector<T>& parts) {
+template <std::size_t... kIndex>
+Element tuple_of(const std::vector<Element>& parts, std::index_sequence<kIndex...>) {
+  return Element(std::tuple(parts[kIndex]...));
+}
+
+Element tuple_element(const std::vector<Element>& parts) {
   switch (parts.size()) {
     case 1:
-      return Element(std::tuple(parts[0]));
+      return tuple_of(parts, std::make_index_sequence<1>());
     case 2:
-      return Element(std::tuple(parts[0], parts[1]));
+      return tuple_of(parts, std::make_index_sequence<2>());
     case 3:
-      return Element(std::tuple(parts[0], parts[1], parts[2]));
+      return tuple_of(parts, std::make_index_sequence<3>());
     case 4:
-      return Element(std::tuple(parts[0], parts[1], parts[2], parts[3]));
+      return tuple_of(parts, std::make_index_sequence<4>());
+    case 5:
+      return tuple_of(parts, std::make_index_sequence<5>());
+    case 6:
+      return tuple_of(parts, std::make_index_sequence<6>());
     default:
       throw BadProgram("a tuple of " + std::to_string(parts.size()) + " parts");
   }

@@ -2,7 +2,7 @@
 
 import tensorflow.compat.v1 as tf
 
-from .handlers import handler, method, plain
+from .handlers import OPS, handler, method, plain
 
 plain("dataset_from_tensors", tf.data.Dataset.from_tensors, "tensors")
 plain("dataset_from_tensor_slices", tf.data.Dataset.from_tensor_slices, "tensors")
@@ -20,9 +20,25 @@ def dataset_zip(interpreter, datasets):
     return tf.data.Dataset.zip(datasets)
 
 
+
+
+def with_function(name, parameters):
+    """Registers a method that calls a function. When that fails, TensorFlow forgets to reset that
+    variables are resource variables."""
+    def run(interpreter, dataset, **args):
+        try:
+            return getattr(dataset, name)(**args)
+        finally:
+            tf.get_variable_scope().set_use_resource(False)
+
+    OPS["dataset_" + name] = (["dataset"] + parameters.split(), run)
+
+
 for name, parameters in {
         "map": "map_func num_parallel_calls", "filter": "predicate", "flat_map": "map_func",
-        "interleave": "map_func cycle_length block_length num_parallel_calls",
+        "interleave": "map_func cycle_length block_length num_parallel_calls"}.items():
+    with_function(name, parameters)
+for name, parameters in {
         "batch": "batch_size drop_remainder",
         "shuffle": "buffer_size seed reshuffle_each_iteration", "repeat": "count",
         "take": "count", "skip": "count", "prefetch": "buffer_size", "shard": "num_shards index",

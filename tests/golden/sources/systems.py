@@ -153,14 +153,73 @@ def dataset_errors():
 
 
 def slim_averages():
-    p = Program("slim_averages", "which nodes of moving averages are colocated with them")
+    p = Program("slim_averages", "which nodes of moving averages are colocated; windows too large")
     x = p.placeholder("float32", [2, 3], name="x")
     p.slim_batch_norm(x)
     p.slim_fully_connected(x, 2, normalizer_fn="batch_norm")
     p.layer_batch_normalization(x, training=True)
+    image = p.placeholder("float32", [1, 6, 3, 3], name="image")
+    p.layer_conv2d(image, 1, [1, 3], dilation_rate=2)
+    p.layer_conv2d(image, 1, [1, 4])
+    p.layer_conv2d(image, 1, [1, 4], strides=2)
+    p.layer_conv2d(image, 1, [1, 4], padding="same")
+    return p
+
+
+def unwritten():
+    p = Program("unwritten", "what no iteration wrote is zeros of the shape that the graph knows")
+    x = p.placeholder("float32", [2], name="x")
+    array = p.TensorArray("float32", 1, dynamic_size=True)
+
+    def body(i, t):
+        return [i + 1, p.array_write(t, i, x)]
+
+    result = p.call("while_loop", cond=p.function(lambda i, t: p.less(i, 1), "i", "t"),
+                    body=p.function(body, "i", "t"), loop_vars=[0, array], maximum_iterations=0)
+    p.run([p.array_stack(result[1])])
+    p.array_scatter(array, [0, 1], p.constant([1.0, 2.0, 3.0]))
+    p.dataset_batch(p.dataset_range([3]), -1, drop_remainder=True)
+    return p
+
+
+def captured():
+    p = Program("captured", "all nodes that a dataset's function makes of outside tensors are its own")
+    p.set_random_seed(3)
+    x = p.tanh(p.constant([[0.5, -1.0], [2.0, 0.25]]))
+
+    flag = p.less(p.reduce_sum(x), 0.0)
+
+    def write(e):
+        y = p.call("cond", pred=flag, true_fn=p.function(lambda: x),
+                   false_fn=p.function(lambda: x * 2.0))
+        loop = p.call("while_loop", cond=p.function(lambda a: p.less(p.reduce_sum(a), 9.0), "a"),
+                      body=p.function(lambda a: a * a + 1.0, "a"), loop_vars=[x])
+        kept = p.layer_dropout(x, 0.5, training=True, seed=4)
+        total = p.reduce_sum(x) + p.reduce_max(kept)
+        return {"tuple": [p.zeros_like(x) + y, kept * total, loop, e]}
+
+    dataset = p.dataset_map(p.dataset_range([3]), p.function(write, "e"))
+    element = p.get_next(p.one_shot_iterator(dataset))
+    p.run([p.random_uniform([2])])
+    for _ in range(3):
+        p.run([element[0], element[1], element[2], element[3]])
+    return p
+
+
+def no_rate():
+    p = Program("no_rate", "Ftrl with a rate of zero, whose linear term is not a number")
+    w = p.get_variable("w", [2], initializer=initializer("constant", value=[0.5, 0.0]))
+    rate = p.placeholder("float32", [], name="rate")
+    optimizer = p.FtrlOptimizer(rate, learning_rate_power=-0.25, beta=0.25)
+    step = p.minimize(optimizer, p.reduce_sum(p.square(w)))
+    p.run([p.global_variables_initializer()])
+    for value in (0.25, 0.0, 0.0):
+        p.run([step], feeds=[[rate, value]])
+        p.run([w])
     return p
 
 
 def programs():
     return [branches(), loops(), fed_by_dataset(), broken_functions(), gated_gradients(),
-            inner_loops(), conditions(), dataset_errors(), slim_averages()]
+            inner_loops(), conditions(), dataset_errors(), slim_averages(), unwritten(),
+            captured(), no_rate()]

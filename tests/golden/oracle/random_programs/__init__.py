@@ -84,12 +84,13 @@ def write(live, about):
 def generate(seed, name=None, kind="plain", only=None):
     """Returns a seed's program with TensorFlow's outcomes. The kind "wide" has the calls of wide.py
     too, "calls" is of calls/, "systems" of systems.py; `only` is the one call or family that a
-    program of "calls" makes."""
+    program of "calls" makes, or the topic of "systems"."""
     live = LiveProgram(seed, kind == "wide")
     if kind == "calls":
         about = "calls"
     else:
         about = live.weighted(dict.fromkeys(systems.PROFILES, 1) if kind == "systems" else WEIGHTS)
+        about = only or about
     with live.graph.as_default():
         if kind == "calls":
             calls.write(live, only)

@@ -81,7 +81,7 @@ def mapped(live, dataset):
         made = [changed(live, one) if live.chance(0.8) else one for one in made]
         if len(made) > 1 and live.chance(0.2):
             made = made[:-1]
-        if live.chance(0.15):
+        if live.chance(0.15) and len(made) < 5:
             made.append(made[0])
         if len(made) == 1:
             return made[0]

@@ -25,7 +25,7 @@ def finish(live):
         live.exit()
     runs.initialize(live)
     datasets.run_elements(live)
-    fresh = [t for t in live.tensors[-12:] if "IteratorGetNext" not in
+    fresh = [t for t in live.tensors[-12:] + live.slopes[-6:] if "IteratorGetNext" not in
              Fetched([t.value], []).types()]
     for _ in range(live.weighted({1: 1, 2: 3, 3: 2})):
         if fresh:
@@ -45,6 +45,7 @@ def write(live, about):
     live.call("set_random_seed", seed=live.rng.randrange(100))
     live.seeded = live.decided = True
     live.steps, live.updates, live.elements = [], [], []
+    live.slopes = []  # gradients through loops
     profile = PROFILES[about]
     for _ in range(live.weighted({2: 3, 4: 3, 6: 3, 9: 1})):
         live.weighted(profile)(live)
