@@ -9,8 +9,8 @@ namespace towerflow::mutation {
 
 inline constexpr int kMaxMutants = 1 << 14;
 
-/// Which mutants the process has reached. With $TOWERFLOW_MUTANTS_REACHED the numbers are appended to
-/// that file when the process ends.
+/// Which mutants the process has reached. With $TOWERFLOW_MUTANTS_REACHED the numbers are appended
+/// to that file when the process ends.
 class Reached {
  public:
   ~Reached() {

@@ -68,9 +68,12 @@ class TimedCase {
     if (gradients) {
       // Values of variables, since gradients of constant cotangents could be folded when planning.
       std::vector<OptionalGradient> cotangents;
+      session_.run(global_variables_initializer());
       for (const Tensor& result : results) {
+        const Shape shape =
+            result.shape().fully_known() ? result.shape() : session_.run(result).shape();
         const std::vector<Array> arrays =
-            testing::case_arrays({testing::random_input(result.shape(), 0.5, 1.5)}, result.dtype());
+            testing::case_arrays({testing::random_input(shape, 0.5, 1.5)}, result.dtype());
         cotangents.emplace_back(Variable(arrays[0]).value());
       }
       for (const OptionalGradient& one_of :
