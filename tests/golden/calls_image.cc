@@ -4,6 +4,7 @@
 #include "ops/image/colour_spaces.h"
 #include "ops/image/convert_dtype.h"
 #include "ops/image/geometry.h"
+#include "ops/image/orientation.h"
 #include "ops/image/patches.h"
 #include "ops/image/resize.h"
 #include "tests/golden/call.h"

@@ -3,6 +3,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/l2_loss.h"
 #include "ops/nn/activations.h"
+#include "ops/nn/relu.h"
 #include "ops/variables/initializers.h"
 
 namespace towerflow::golden {

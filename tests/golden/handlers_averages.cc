@@ -74,7 +74,7 @@ Value assert_initialized(Interpreter&, const Args& args) {
 }
 
 template <auto kListing>
-Value listing(Interpreter&, const Args& args) {
+Value variable_list(Interpreter&, const Args& args) {
   const std::vector<Variable> variables = kListing(args.optional_text("scope"));
   return List(variables.begin(), variables.end());
 }
@@ -121,8 +121,8 @@ void add_average_handlers(HandlerTable& table) {
     const std::vector<Variable> variables = all_variables();
     return List(variables.begin(), variables.end());
   };
-  table["model_variables"] = listing<model_variables>;
-  table["moving_average_variables"] = listing<moving_average_variables>;
+  table["model_variables"] = variable_list<model_variables>;
+  table["moving_average_variables"] = variable_list<moving_average_variables>;
   table["boolean_mask"] = [](Interpreter&, const Args& args) -> Value {
     return boolean_mask(args.operand("tensor"), args.operand("mask"),
                         {.name = args.text("name", "boolean_mask"),

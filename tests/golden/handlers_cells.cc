@@ -94,7 +94,7 @@ Value with_dropout(Interpreter&, const Args& args) {
   return held(DropoutWrapper(cell_of(args.value("cell")), options));
 }
 
-Value call(Interpreter&, const Args& args) {
+Value call_cell(Interpreter&, const Args& args) {
   CellCallOptions options;
   if (const auto scope = args.optional_text("scope")) options.scope = layers::Scope(*scope);
   const CellResult result =
@@ -130,7 +130,7 @@ void add_cell_handlers(HandlerTable& table) {
     return held(ResidualWrapper(cell_of(args.value("cell"))));
   };
   table["static_rnn"] = unrolled;
-  table["cell_call"] = call;
+  table["cell_call"] = call_cell;
   table["zero_state"] = [](Interpreter&, const Args& args) -> Value {
     return held(cell_of(args.value("cell"))
                     .zero_state(ScalarOperand(args.operand("batch_size")), args.dtype("dtype")));

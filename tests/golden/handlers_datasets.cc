@@ -91,7 +91,7 @@ Handler with_dataset(Call call) {
   };
 }
 
-Value mapped(Interpreter& in, const Args& args) {
+Value mapped_dataset(Interpreter& in, const Args& args) {
   const Object function = args.object("map_func");
   return held(dataset_of(args.value("dataset"))
                   .map([&](const Element& e) { return to_element(called(in, function, e)); },
@@ -248,7 +248,7 @@ void add_dataset_handlers(HandlerTable& table) {
   };
   table["dataset_range"] = range;
   table["dataset_zip"] = zipped;
-  table["dataset_map"] = mapped;
+  table["dataset_map"] = mapped_dataset;
   table["dataset_filter"] = filtered;
   table["dataset_flat_map"] = flattened;
   table["dataset_interleave"] = interleaved;

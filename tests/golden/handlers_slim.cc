@@ -53,16 +53,16 @@ SlimArgs slim_args(const Args& args) {
   return given;
 }
 
-using Plain = Tensor (*)(const Operand&, SlimArgs, Site);
-using Pool = Tensor (*)(const Operand&, const nn::Extents&, SlimArgs, Site);
+using SlimCall = Tensor (*)(const Operand&, SlimArgs, Site);
+using SlimPool = Tensor (*)(const Operand&, const nn::Extents&, SlimArgs, Site);
 
-Handler plain(Plain function, const char* inputs = "inputs") {
+Handler plain(SlimCall function, const char* inputs = "inputs") {
   return [=](Interpreter&, const Args& args) -> Value {
     return function(args.operand(inputs), slim_args(args), Site::current());
   };
 }
 
-Handler pool(Pool function) {
+Handler pool(SlimPool function) {
   return [=](Interpreter&, const Args& args) -> Value {
     return function(args.operand("inputs"), extents_of(args.value("kernel_size")), slim_args(args),
                     Site::current());

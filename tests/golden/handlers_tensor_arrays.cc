@@ -15,7 +15,7 @@ Value held(const TensorArray& array) { return Object{"TensorArray", array}; }
 
 NameOption name_of(const Args& args) { return {.name = args.text("name")}; }
 
-Value make(Interpreter&, const Args& args) {
+Value make_array(Interpreter&, const Args& args) {
   TensorArrayOptions options;
   if (!args.value("size").none()) options.size = ScalarOperand(args.operand("size"));
   options.dynamic_size = args.optional_flag("dynamic_size");
@@ -38,7 +38,7 @@ ScalarOperand index_of(const Args& args) { return ScalarOperand(args.operand("in
 }  // namespace
 
 void add_tensor_array_handlers(HandlerTable& table) {
-  table["TensorArray"] = make;
+  table["TensorArray"] = make_array;
   table["array_write"] = with_array([](const TensorArray& array, const Args& args) {
     return held(array.write(index_of(args), args.operand("value"), name_of(args)));
   });
