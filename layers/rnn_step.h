@@ -6,6 +6,17 @@
 #include "layers/rnn_cell.h"
 
 // What the recurrent networks share.
+namespace towerflow::nn::types {
+
+/// The lengths of the sequences of a batch, int32.
+struct RnnLengths {
+  Tensor lengths, shortest, longest;
+
+  explicit RnnLengths(const Tensor& of_batch, Site site);
+};
+
+}  // namespace towerflow::nn::types
+
 namespace towerflow::nn {
 
 /// Opens the variable scope of a network.
@@ -28,13 +39,6 @@ DType rnn_state_dtype(const std::optional<DType>& dtype, const rnn_cell::State& 
 /// Returns zeros of the shape [batch_size, columns] and of the dtype of `rnn_state_dtype`.
 Tensor zero_rnn_output(const ScalarOperand& batch_size, std::int64_t columns,
                        const std::optional<DType>& dtype, const rnn_cell::State& state, Site site);
-
-/// The lengths of the sequences of a batch, int32.
-struct RnnLengths {
-  Tensor lengths, shortest, longest;
-
-  explicit RnnLengths(const Tensor& of_batch, Site site);
-};
 
 using RnnCellCall = std::function<rnn_cell::CellResult()>;
 

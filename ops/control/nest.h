@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/op_builder.h"
 #include "core/graph/operand.h"
 
 namespace towerflow {
@@ -134,6 +133,9 @@ typename Nest<T>::Result pack_sequence_as(const T& like, const std::vector<Tenso
   return Nest<T>::pack(like, packed);
 }
 
+/// Returns the tensor of a value; a number becomes a constant. For `map_structure`.
+Tensor tensor_of_value(const Operand& value);
+
 /// Returns the structure of the results of `function`, which takes one value and returns a tensor.
 /// The values are those of one structure:
 ///
@@ -146,7 +148,7 @@ typename Nest<T>::Result map_structure(F&& function, const T& structure,
                                        Site site = Site::current()) {
   std::vector<Tensor> results;
   for (const Operand& value : flatten(structure, site)) {
-    results.push_back(function(convert_operand(graph_of(value), value, "", std::nullopt)));
+    results.push_back(function(tensor_of_value(value)));
   }
   return pack_sequence_as(structure, results);
 }
