@@ -259,6 +259,7 @@ void fold_constants(PlanGraph& graph, const DeviceSet& devices, PassLog& log) {
     PlanNode& node = graph.nodes[i];
     if (node.dead || node.feed >= 0) continue;
     const bool decided = resolve_conditions(graph, node, second_read[i]);
+    graph.update_input_variable(node);  // a Merge before it may have become a read of a variable
     // Constants computed above may make this node's shape more precise. A shape found that way must
     // be compatible with its readers, even if their shapes were known before.
     const bool open = std::any_of(node.outputs.begin(), node.outputs.end(),

@@ -108,7 +108,7 @@ class CopyInserter {
   ValueId fetched_value(ValueId fetch) {
     const auto copied = copies_.find({fetch, devices_.host()});
     if (copied == copies_.end() || !graph_.node(fetch).own_read) {
-      return value_in_memory_of(fetch, devices_.host(), kFetched);
+      return value_in_memory_of(fetch, devices_.host(), kFetched, {});
     }
     note_reader(copied->second, kFetched);
     return {copied->second.node, 0};
@@ -128,8 +128,9 @@ class CopyInserter {
       const bool writes = contains_input(node.op->written, i);
       const bool allows_uninitialized = writes || contains_input(node.op->maybe_uninitialized, i);
       if (writes) note_write(node.inputs[i], node);
-      node.inputs[i] = value_in_memory_of(node.inputs[i], on_host ? devices_.host() : node.device,
-                                          name_of(node), allows_uninitialized);
+      node.inputs[i] =
+          value_in_memory_of(node.inputs[i], on_host ? devices_.host() : node.device, name_of(node),
+                             node.is_merge() ? node.choices[i] : node.guards, allows_uninitialized);
     }
   }
 
@@ -161,16 +162,18 @@ class CopyInserter {
     return graph_.nodes[static_cast<std::size_t>(variable)].device;
   }
 
+  /// Returns a value, or a copy of it, in the memory of a device. `guards` are the reader's.
   ValueId value_in_memory_of(ValueId value, int device, const std::string& reader,
-                             bool allows_uninitialized = false) {
+                             const Guards& guards, bool allows_uninitialized = false) {
     const int from = device_of(value);
     if (from < 0 || devices_[from].space() == devices_[device].space()) return value;
     const int variable = graph_.root_variable(value);
     if (variable >= 0 && is_plain_read(value)) {
-      return replica_of(variable, value, device, reader, allows_uninitialized);
+      return replica_of(variable, value, device, reader, guards, allows_uninitialized);
     }
     if (goes_through_host(from, device)) {
-      return value_in_memory_of(value_in_memory_of(value, devices_.host(), reader), device, reader);
+      const ValueId there = value_in_memory_of(value, devices_.host(), reader, guards);
+      return value_in_memory_of(there, device, reader, guards);
     }
     const std::pair key(value, device);
     auto found = copies_.find(key);
@@ -182,27 +185,36 @@ class CopyInserter {
   }
 
   /// Returns what a device reads of the variable that `value` reads: the variable itself if its
-  /// home is in the same memory, else a replica.
+  /// home is in the same memory, else a replica. A reader in a branch shares the filling of a
+  /// replica only with readers that run if it does, since the variable may have no value otherwise.
   ValueId replica_of(int variable, ValueId value, int device, const std::string& reader,
-                     bool allows_uninitialized) {
+                     const Guards& guards, bool allows_uninitialized) {
     const int home = device_of_variable(variable);
     const ValueId master{variable, 0};
     if (devices_[device].on_host()) device = devices_.host();
     if (devices_[device].space() == devices_[home].space()) return master;
     auto found = copies_.find({master, device});
-    if (found == copies_.end()) {
+    if (found == copies_.end() || !is_filled_for(found->second, guards)) {
       if (device_of(value) != home) value = master;
       int from = home;
       if (goes_through_host(home, device)) {
         from = devices_.host();
-        value = replica_of(variable, value, from, reader, allows_uninitialized);
+        value = replica_of(variable, value, from, reader, guards, allows_uninitialized);
       }
-      found = copies_.emplace(std::pair(master, device), add_copy(value, from, device, true)).first;
+      const Copy copy = add_copy(value, from, device, true);
+      graph_.nodes[static_cast<std::size_t>(copy.node)].guards = guards;
+      found = copies_.insert_or_assign(std::pair(master, device), copy).first;
     }
     if (allows_uninitialized)
       graph_.nodes[static_cast<std::size_t>(found->second.node)].allows_uninitialized = true;
     note_reader(found->second, reader);
     return {found->second.node, 0};
+  }
+
+  /// Returns whether a replica is filled whenever a reader with these guards runs.
+  bool is_filled_for(const Copy& copy, const Guards& guards) const {
+    const Guards& filled = graph_.nodes[static_cast<std::size_t>(copy.node)].guards;
+    return std::includes(guards.begin(), guards.end(), filled.begin(), filled.end());
   }
 
   /// Returns whether a copy must go through the host: copy engines reach only the host and devices

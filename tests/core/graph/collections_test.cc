@@ -55,7 +55,6 @@ TEST_CASE("a filter that matched nothing is explained where its result is an ope
   const Losses made;
   check_losses(error_text([] { tf::add_n(tf::get_collection("losses", "tower_9")); }));
   check_losses(error_text([] { tf::concat(tf::get_collection("losses", "tower_9"), 0); }));
-  check_losses(error_text([] { tf::stack(tf::get_collection("losses", "tower_9")); }));
   check_losses(error_text([] { tf::identity_n(tf::get_collection("losses", "tower_9")); }));
   check_losses(error_text([] { tf::summary::merge(tf::get_collection("losses", "tower_9")); }));
   check_losses(error_text(
