@@ -81,8 +81,6 @@ Tensor softmax_cross_entropy(const Operand& onehot_labels, const Operand& logits
 
 /// nn::sparse_softmax_cross_entropy_with_logits: a loss for each label. Drops an extra last
 /// dimension of size 1 from labels, logits or weights.
-///
-/// errors   UnimplementedError: an unknown rank
 Tensor sparse_softmax_cross_entropy(const Operand& labels, const Operand& logits,
                                     LossOptions options = {}, Site site = Site::current());
 
