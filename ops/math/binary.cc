@@ -14,7 +14,8 @@ namespace towerflow {
 namespace {
 
 ShapeRule binary_shape(const BinaryRow& row) {
-  return [accepts = row.accepts, returns_bool = row.returns_bool](InferenceContext& context) {
+  return [accepts = row.accepts, returns_bool = row.returns_bool,
+          of_one_shape = std::string_view(row.z) == "backprops"](InferenceContext& context) {
     const DType dtype = context.dtype(0);
     if (dtype != context.dtype(1)) {
       context.fail_type(
@@ -25,6 +26,14 @@ ShapeRule binary_shape(const BinaryRow& row) {
           fmt::format("Value passed to parameter 'x' has DataType {}, which the op "
                       "does not take",
                       dtype_name(dtype)));
+    }
+    if (of_one_shape) {
+      const auto merged = context.shape(0).merged(context.shape(1));
+      if (!merged) {
+        context.fail(fmt::format("Shapes must be equal, but are {} and {}", context.shape(0).text(),
+                                 context.shape(1).text()));
+      }
+      return context.add_output(dtype, *merged);
     }
     const auto shape = broadcast_shapes(context.shape(0), context.shape(1));
     if (!shape) {
@@ -158,7 +167,7 @@ static void register_binary_ops(OpRegistry& registry) {
   for (const BinaryRow& row : binary_rows()) {
     registry.add({.name = row.op,
                   .inputs = {argument_text(row, row.x), argument_text(row, row.y)},
-                  .outputs = {row.returns_bool ? "z: bool" : "z: T"},
+                  .outputs = {fmt::format("{}: {}", row.z, row.returns_bool ? "bool" : "T")},
                   .attrs = attributes_of(row),
                   .shape = binary_shape(row),
                   .gradient = row.gradient,

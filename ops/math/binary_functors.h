@@ -23,6 +23,10 @@ T apply_wrapping(T a, T b, F f) {
   }
 }
 
+/// The scale of the SELU paper, and scale times alpha.
+inline constexpr double kSeluScale = 1.0507009873554804934193349852946;
+inline constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
+
 template <class T>
 struct Add {
   T operator()(T a, T b) const {
@@ -231,6 +235,29 @@ struct SqrtGrad {
 template <class T>
 struct RsqrtGrad {
   T operator()(T y, T dy) const { return T(-0.5) * dy * (y * y * y); }
+};
+
+/// Gradients of activations, computed from the gradient dy and the argument x or the result y.
+template <class T>
+struct Relu6Grad {
+  T operator()(T dy, T x) const { return static_cast<T>(dy * T((x > T(0)) & (x < T(6)))); }
+};
+template <class T>
+struct EluGrad {
+  T operator()(T dy, T y) const { return y < T(0) ? (y + T(1)) * dy : dy; }
+};
+template <class T>
+struct SeluGrad {
+  T operator()(T dy, T y) const {
+    return y < T(0) ? dy * (y + T(kSeluScaleAlpha)) : dy * T(kSeluScale);
+  }
+};
+template <class T>
+struct SoftsignGrad {
+  T operator()(T dy, T x) const {
+    const T above = std::fabs(x) + T(1);
+    return dy / (above * above);
+  }
 };
 
 }  // namespace towerflow::functors

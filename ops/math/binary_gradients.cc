@@ -1,5 +1,7 @@
 // Gradients of the binary ops, expressed in the ops themselves.
+#include "core/graph/graph.h"
 #include "ops/array/cast.h"
+#include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/select.h"
 #include "ops/math/binary.h"
@@ -215,6 +217,43 @@ Gradients rsqrt_grad(const Operation& op, const Gradients& dys) {
   const Tensor square = p.times(p.x, p.x);
   return {p.times(p.times(p.number(-1.5), p.dy), p.times(p.y, square)),
           p.times(p.times(p.number(-0.5), p.dy), p.times(square, p.x))};
+}
+
+// In those of activations, input 0 is the gradient g of the result and input 1 the result, or the
+// argument x.
+
+/// Returns the gradient by g, which is the op itself.
+static Tensor same_op(const Operation& op, const RuleInputs& p) {
+  return p.y.graph()
+      .add({.op = op.type(), .name = op.type(), .inputs = {p.dy, p.y}, .site = p.site})
+      .output(0);
+}
+
+Gradients relu6_grad(const Operation& op, const Gradients& dys) {
+  const RuleInputs p(op, dys);
+  const Tensor dx = same_op(op, p);
+  return {dx, zeros_like(p.y, {}, p.site)};
+}
+
+/// The slope below zero is the result plus a constant.
+static Gradients exponential_grad(const Operation& op, const Gradients& dys) {
+  const RuleInputs p(op, dys);
+  const Tensor dx = same_op(op, p);
+  const Tensor below = less(p.y, Operand(0, p.site), {}, p.site);
+  const Tensor product = p.times(p.dy, p.x);
+  const Tensor zeros = zeros_like(p.y, {}, p.site);
+  return {dx, where(below, product, zeros, {}, p.site)};
+}
+Gradients elu_grad(const Operation& op, const Gradients& dys) { return exponential_grad(op, dys); }
+Gradients selu_grad(const Operation& op, const Gradients& dys) { return exponential_grad(op, dys); }
+
+/// d = g / (1 + |x|)^2
+Gradients softsign_grad(const Operation& op, const Gradients& dys) {
+  const RuleInputs p(op, dys);
+  const Tensor dx = same_op(op, p);
+  const Tensor above = towerflow::add(abs(p.y, {}, p.site), p.number(1), {}, p.site);
+  const Tensor slope = p.times(p.number(-2), truediv(sign(p.y, {}, p.site), above, {}, p.site));
+  return {dx, p.times(p.times(dx, p.x), slope)};
 }
 
 }  // namespace towerflow::binary_gradients

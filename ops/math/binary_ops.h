@@ -15,6 +15,7 @@ struct BinaryRow {
   BinaryLoops (*fast)();        ///< float32 loops, or null
   const char* x = "x";          ///< names of the arguments
   const char* y = "y";
+  const char* z = "z";  ///< name of the result; `backprops` has the shape of both arguments
 };
 
 /// The table, in binary_table.cc.
@@ -42,6 +43,10 @@ Gradients sigmoid_grad(const Operation& op, const Gradients& dys);
 Gradients tanh_grad(const Operation& op, const Gradients& dys);
 Gradients sqrt_grad(const Operation& op, const Gradients& dys);
 Gradients rsqrt_grad(const Operation& op, const Gradients& dys);
+Gradients relu6_grad(const Operation& op, const Gradients& dys);
+Gradients elu_grad(const Operation& op, const Gradients& dys);
+Gradients selu_grad(const Operation& op, const Gradients& dys);
+Gradients softsign_grad(const Operation& op, const Gradients& dys);
 }  // namespace binary_gradients
 
 }  // namespace towerflow

@@ -17,6 +17,19 @@ bool comparable(DType dtype) {
   return dtype == DType::string || dispatch_dtype(dtype, []<class T>() {});
 }
 
+template <class T>
+void power_loop(const void* a, const void* b, void* out, std::int64_t n) {
+  const T* x = static_cast<const T*>(a);
+  const T exponent = *static_cast<const T*>(b);
+  T* z = static_cast<T*>(out);
+  if (exponent != T(2)) {
+    for (std::int64_t i = 0; i < n; ++i) z[i] = std::pow(x[i], exponent);
+    return;
+  }
+  TOWERFLOW_INDEPENDENT
+  for (std::int64_t i = 0; i < n; ++i) z[i] = x[i] * x[i];
+}
+
 /// Returns loops over numbers whose result has the operands' type.
 template <template <class> class F>
 BinaryLoops number_loops(DType dtype) {
@@ -31,6 +44,14 @@ template <template <class> class F>
 BinaryLoops floating_loops(DType dtype) {
   return dtype == DType::float32 ? binary_loops<float, float, F<float>>()
                                  : binary_loops<double, double, F<double>>();
+}
+
+/// Powers, and squares where the exponent of all elements is 2.
+BinaryLoops pow_loops(DType dtype) {
+  BinaryLoops loops = number_loops<functors::Pow>(dtype);
+  if (dtype == DType::float32) loops.scalar_right = power_loop<float>;
+  if (dtype == DType::float64) loops.scalar_right = power_loop<double>;
+  return loops;
 }
 
 template <template <class> class F>
@@ -95,20 +116,23 @@ const std::vector<BinaryRow>& binary_rows() {
        simd_loops<Binary::div_no_nan>},
       {"FloorDiv", is_numeric, false, steps, number_loops<f::FloorDiv>,
        simd_loops<Binary::floor_div>},
-      {"TruncateDiv", is_numeric, false, steps, number_loops<f::TruncateDiv>, nullptr},
+      {"TruncateDiv", is_numeric, false, steps, number_loops<f::TruncateDiv>,
+       simd_loops<Binary::truncate_div>},
       {"TruncateMod", has_remainder, false, unregistered, remainder_loops<f::TruncateMod>, nullptr},
       {"FloorMod", is_numeric, false, g::floor_mod, number_loops<f::FloorMod>, nullptr},
       {"Maximum", is_numeric, false, g::maximum, number_loops<f::Maximum>,
        simd_loops<Binary::maximum>},
       {"Minimum", is_numeric, false, g::minimum, number_loops<f::Minimum>,
        simd_loops<Binary::minimum>},
-      {"Pow", is_numeric, false, g::pow, number_loops<f::Pow>, nullptr},
+      {"Pow", is_numeric, false, g::pow, pow_loops, nullptr},
       {"SquaredDifference", is_numeric, false, g::squared_difference,
        number_loops<f::SquaredDifference>, nullptr},
-      {"Atan2", floating, false, g::atan2, floating_loops<f::Atan2>, nullptr, "y", "x"},
-      {"Xdivy", floating, false, g::xdivy, floating_loops<f::Xdivy>, nullptr},
-      {"Xlogy", floating, false, g::xlogy, floating_loops<f::Xlogy>, nullptr},
-      {"Xlog1py", floating, false, g::xlog1py, floating_loops<f::Xlog1py>, nullptr},
+      {"Atan2", floating, false, g::atan2, floating_loops<f::Atan2>, simd_loops<Binary::atan2>, "y",
+       "x"},
+      {"Xdivy", floating, false, g::xdivy, floating_loops<f::Xdivy>, simd_loops<Binary::xdivy>},
+      {"Xlogy", floating, false, g::xlogy, floating_loops<f::Xlogy>, simd_loops<Binary::xlogy>},
+      {"Xlog1py", floating, false, g::xlog1py, floating_loops<f::Xlog1py>,
+       simd_loops<Binary::xlog1py>},
       {"Polygamma", floating, false, g::polygamma, floating_loops<f::Polygamma>, nullptr, "a", "x"},
       {"Equal", comparable, true, compares, bool_loops<f::Equal>, nullptr},
       {"NotEqual", comparable, true, compares, bool_loops<f::NotEqual>, nullptr},
@@ -124,6 +148,14 @@ const std::vector<BinaryRow>& binary_rows() {
       {"SqrtGrad", floating, false, g::sqrt_grad, floating_loops<f::SqrtGrad>, nullptr, "y", "dy"},
       {"RsqrtGrad", floating, false, g::rsqrt_grad, floating_loops<f::RsqrtGrad>, nullptr, "y",
        "dy"},
+      {"Relu6Grad", is_numeric, false, g::relu6_grad, number_loops<f::Relu6Grad>, nullptr,
+       "gradients", "features", "backprops"},
+      {"EluGrad", floating, false, g::elu_grad, floating_loops<f::EluGrad>, nullptr, "gradients",
+       "outputs", "backprops"},
+      {"SeluGrad", floating, false, g::selu_grad, floating_loops<f::SeluGrad>, nullptr, "gradients",
+       "outputs", "backprops"},
+      {"SoftsignGrad", floating, false, g::softsign_grad, floating_loops<f::SoftsignGrad>, nullptr,
+       "gradients", "features", "backprops"},
   };
   return rows;
 }

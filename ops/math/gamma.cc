@@ -24,6 +24,15 @@ constexpr double kMaclaurin[] = {12.0,
                                  1.8152105401943546773e17,
                                  -7.1661652561756670113e18};
 
+/// a^-x, without std::pow for the small whole powers of polygamma functions.
+double inverse_power(double a, double x) {
+  constexpr double kLargest = 8;
+  if (x > kLargest || std::floor(x) != x) return std::pow(a, -x);
+  double power = a;
+  for (int i = 1; i < static_cast<int>(x); ++i) power *= a;
+  return 1 / power;
+}
+
 }  // namespace
 
 double digamma(double x) {
@@ -58,10 +67,10 @@ double hurwitz_zeta(double x, double q) {
     if (std::floor(x) != x) return kNan;
   }
   constexpr double kEnough = std::numeric_limits<double>::epsilon() / 2;
-  double sum = std::pow(q, -x), a = q, term = 0;
+  double sum = inverse_power(q, x), a = q, term = 0;
   for (int i = 0; i < 9 || a <= 9; ++i) {
     a += 1;
-    term = std::pow(a, -x);
+    term = inverse_power(a, x);
     sum += term;
     if (std::fabs(term / sum) < kEnough) return sum;
   }

@@ -86,6 +86,17 @@ template <const char* kOp>
 Tensor from_result(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
   return y.graph().add({.op = kOp, .name = kOp, .inputs = {y, dy}, .site = site}).output(0);
 }
+/// Likewise, from the gradient first, and from the result or the argument.
+template <const char* kOp, bool kOfResult>
+Tensor from_gradient(const Tensor& x, const Tensor& y, const Tensor& dy, Site site) {
+  return y.graph()
+      .add({.op = kOp, .name = kOp, .inputs = {dy, kOfResult ? y : x}, .site = site})
+      .output(0);
+}
+constexpr char kEluGrad[] = "EluGrad";
+constexpr char kSeluGrad[] = "SeluGrad";
+constexpr char kRelu6Grad[] = "Relu6Grad";
+constexpr char kSoftsignGrad[] = "SoftsignGrad";
 constexpr char kSqrtGrad[] = "SqrtGrad";
 constexpr char kRsqrtGrad[] = "RsqrtGrad";
 constexpr char kSigmoidGrad[] = "SigmoidGrad";
@@ -127,26 +138,6 @@ Tensor d_cos(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
 }
 Tensor d_softplus(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
   return times(dy, sigmoid(x, {}, site), site);
-}
-Tensor d_softsign(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
-  const Tensor above = add(abs(x, {}, site), scalar_like(x, 1, site), {}, site);
-  return truediv(dy, square(above, {}, site), {}, site);
-}
-/// Below zero the slope is exp(x) = y + 1; elsewhere it is 1, as in TensorFlow also at NaN.
-Tensor d_elu(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
-  const Tensor one = scalar_like(y, 1, site);
-  const Tensor below = less(y, scalar_like(y, 0, site), {}, site);
-  return times(dy, where_v2(below, add(y, one, {}, site), one, {}, site), site);
-}
-Tensor d_selu(const Tensor&, const Tensor& y, const Tensor& dy, Site site) {
-  const Tensor below = less(y, scalar_like(y, 0, site), {}, site);
-  const Tensor slope = add(y, Operand(functors::kSeluScaleAlpha, site), {}, site);
-  return times(dy, where_v2(below, slope, Operand(functors::kSeluScale, site), {}, site), site);
-}
-Tensor d_relu6(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
-  const Tensor inside = logical_and(greater(x, scalar_like(x, 0, site), {}, site),
-                                    less(x, scalar_like(x, 6, site), {}, site), {}, site);
-  return where_v2(inside, dy, scalar_like(dy, 0, site), {}, site);
 }
 Tensor d_tan(const Tensor& x, const Tensor&, const Tensor& dy, Site site) {
   const Tensor secant = reciprocal(cos(x, {}, site), {}, site);
@@ -242,14 +233,14 @@ const std::vector<UnaryRow>& unary_rows() {
        simd_loop<&simd::Loops::tanh>},
       {"Softplus", AcceptedDTypes::floating, false, d_softplus, floating_loop<f::Softplus>,
        simd_loop<&simd::Loops::softplus>, "features", "activations"},
-      {"Softsign", AcceptedDTypes::floating, false, d_softsign, floating_loop<f::Softsign>, nullptr,
-       "features", "activations"},
-      {"Elu", AcceptedDTypes::floating, false, d_elu, floating_loop<f::Elu>,
+      {"Softsign", AcceptedDTypes::floating, false, from_gradient<kSoftsignGrad, false>,
+       floating_loop<f::Softsign>, nullptr, "features", "activations"},
+      {"Elu", AcceptedDTypes::floating, false, from_gradient<kEluGrad, true>, floating_loop<f::Elu>,
        simd_loop<&simd::Loops::elu>, "features", "activations"},
-      {"Selu", AcceptedDTypes::floating, false, d_selu, floating_loop<f::Selu>,
-       simd_loop<&simd::Loops::selu>, "features", "activations"},
-      {"Relu6", AcceptedDTypes::number, false, d_relu6, number_loop<f::Relu6>,
-       simd_loop<&simd::Loops::relu6>, "features", "activations"},
+      {"Selu", AcceptedDTypes::floating, false, from_gradient<kSeluGrad, true>,
+       floating_loop<f::Selu>, simd_loop<&simd::Loops::selu>, "features", "activations"},
+      {"Relu6", AcceptedDTypes::number, false, from_gradient<kRelu6Grad, true>,
+       number_loop<f::Relu6>, simd_loop<&simd::Loops::relu6>, "features", "activations"},
       {"Sin", AcceptedDTypes::floating, false, d_sin, floating_loop<f::Sin>,
        simd_loop<&simd::Loops::sin>},
       {"Cos", AcceptedDTypes::floating, false, d_cos, floating_loop<f::Cos>,

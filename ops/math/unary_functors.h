@@ -88,9 +88,6 @@ template <class T>
 struct Elu {
   T operator()(T x) const { return x < 0 ? std::expm1(x) : x; }
 };
-/// The scale of the SELU paper, and scale times alpha.
-inline constexpr double kSeluScale = 1.0507009873554804934193349852946;
-inline constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 template <class T>
 struct Selu {
   T operator()(T x) const { return x < 0 ? T(kSeluScaleAlpha) * std::expm1(x) : T(kSeluScale) * x; }

@@ -4,11 +4,12 @@
 
 #include "core/graph/op_builder.h"
 #include "ops/array/cast.h"
+#include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
-#include "ops/array/select.h"
 #include "ops/family.h"
-#include "ops/math/binary.h"
+#include "ops/math/broadcast_loop.h"
 #include "ops/nn/kernels.h"
+#include "ops/nn/window_args.h"
 
 namespace towerflow::nn {
 namespace {
@@ -28,13 +29,32 @@ void leaky_relu_shape(InferenceContext& context) {
   context.add_output(dtype, context.shape(0));
 }
 
+void leaky_relu_grad_shape(InferenceContext& context) {
+  const auto merged = context.shape(0).merged(context.shape(1));
+  if (!merged) fail_with_shapes(context, "Shapes must be equal");
+  context.add_output(context.dtype(0), *merged);
+}
+
+/// Adds the gradient of leaky_relu: dy, times alpha where the features are not above zero.
+Tensor leaky_relu_grad(const Operation& op, const Tensor& dy, const Tensor& features) {
+  return dy.graph()
+      .add({.op = "LeakyReluGrad",
+            .name = "LeakyReluGrad",
+            .inputs = {dy, features},
+            .attrs = op.attrs().as<LeakyReluAttrs>(),
+            .site = op.site()})
+      .output(0);
+}
+
 std::vector<OptionalGradient> leaky_relu_gradient(const Operation& op,
                                                   const std::vector<OptionalGradient>& dys) {
-  const Site site = op.site();
-  const Operand dy(dense_gradient(dys[0], site), site);
-  const Tensor above = greater(op.input(0), Operand(0, site), {}, site);
-  const Tensor less = multiply(dy, op.attrs().as<LeakyReluAttrs>().alpha, {}, site);
-  return {where_v2(above, dy, less, {}, site)};
+  return {leaky_relu_grad(op, dense_gradient(dys[0], op.site()), op.input(0))};
+}
+
+std::vector<OptionalGradient> leaky_relu_grad_gradient(const Operation& op,
+                                                       const std::vector<OptionalGradient>& dys) {
+  const Tensor dx = leaky_relu_grad(op, dense_gradient(dys[0], op.site()), op.input(1));
+  return {dx, zeros_like(op.input(1), {}, op.site())};
 }
 
 std::unique_ptr<PreparedKernel> leaky_relu_kernel(const KernelRequest& request) {
@@ -47,10 +67,34 @@ std::unique_ptr<PreparedKernel> leaky_relu_kernel(const KernelRequest& request) 
                                         void* const* outputs) {
           const T* x = in<T>(inputs, 0);
           T* y = out<T>(outputs, 0);
-          for (std::int64_t i = range.begin; i < range.end; ++i)
-            y[i] = x[i] > T(0) ? x[i] : static_cast<T>(alpha * x[i]);
+          TOWERFLOW_INDEPENDENT
+          for (std::int64_t i = range.begin; i < range.end; ++i) {
+            const T scaled = alpha * x[i];
+            y[i] = x[i] > T(0) ? x[i] : scaled;
+          }
         },
         {{0, 0}});
+  });
+}
+
+std::unique_ptr<PreparedKernel> leaky_relu_grad_kernel(const KernelRequest& request) {
+  const float alpha = request.attributes<LeakyReluAttrs>().alpha;
+  const std::int64_t elements = request.inputs[0].shape.elements();
+  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
+    return elementwise_kernel(
+        elements,
+        [alpha = static_cast<T>(alpha)](SliceRange range, const void* const* inputs,
+                                        void* const* outputs) {
+          const T* dy = in<T>(inputs, 0);
+          const T* x = in<T>(inputs, 1);
+          T* dx = out<T>(outputs, 0);
+          TOWERFLOW_INDEPENDENT
+          for (std::int64_t i = range.begin; i < range.end; ++i) {
+            const T whole = dy[i], scaled = alpha * whole;
+            dx[i] = x[i] > T(0) ? whole : scaled;
+          }
+        },
+        {{0, 0}, {0, 1}});
   });
 }
 
@@ -68,10 +112,18 @@ static void register_activation_ops(OpRegistry& registry) {
                 .attrs = attributes<LeakyReluAttrs>(),
                 .shape = leaky_relu_shape,
                 .gradient = leaky_relu_gradient});
+  registry.add({.name = "LeakyReluGrad",
+                .inputs = {"gradients: T", "features: T"},
+                .outputs = {"backprops: T"},
+                .attrs = attributes<LeakyReluAttrs>(),
+                .shape = leaky_relu_grad_shape,
+                .gradient = leaky_relu_grad_gradient});
 }
 
 static void register_activation_kernels(KernelTable& table) {
   add_kernel(table, "LeakyRelu", "loop", 0, {DType::float32, DType::float64}, leaky_relu_kernel);
+  add_kernel(table, "LeakyReluGrad", "loop", 0, {DType::float32, DType::float64},
+             leaky_relu_grad_kernel);
 }
 
 Tensor elu(const Operand& features, ActivationOptions options, Site site) {

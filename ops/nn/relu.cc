@@ -1,6 +1,7 @@
 #include "ops/nn/relu.h"
 
 #include "core/graph/op_builder.h"
+#include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/family.h"
 #include "ops/nn/kernels.h"
@@ -37,10 +38,8 @@ std::vector<OptionalGradient> relu_gradient(const Operation& op,
 /// The result depends on the features through a step function, whose derivative is zero.
 std::vector<OptionalGradient> relu_grad_gradient(const Operation& op,
                                                  const std::vector<OptionalGradient>& dys) {
-  const Operand features(op.input(1), op.site());
-  return {
-      relu_grad(dense_gradient(dys[0], op.site()), op.input(1), op.site()),
-      OpBuilder("ZerosLike", "zeros_like", op.site(), {&features}).input(features, "x").output()};
+  const Tensor dx = relu_grad(dense_gradient(dys[0], op.site()), op.input(1), op.site());
+  return {dx, zeros_like(op.input(1), {}, op.site())};
 }
 
 std::unique_ptr<PreparedKernel> simd_relu(const KernelRequest& request) {

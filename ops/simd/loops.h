@@ -28,9 +28,24 @@ using RowLoop = void (*)(const float* a, const float* b, float* out, std::int64_
                          std::int64_t columns);
 
 /// maximum and minimum give NaN if either side is NaN, and b if both are equal; div_no_nan gives 0
-/// if b is 0.
-enum class Binary : std::uint8_t { add, sub, mul, div, maximum, minimum, div_no_nan, floor_div };
-inline constexpr int kBinaries = 8;
+/// if b is 0. xdivy, xlogy and xlog1py are a / b, a log(b) and a log(1 + b), and 0 if a is 0. atan2
+/// is the angle of the point (b, a).
+enum class Binary : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  maximum,
+  minimum,
+  div_no_nan,
+  floor_div,
+  truncate_div,
+  xdivy,
+  xlogy,
+  xlog1py,
+  atan2
+};
+inline constexpr int kBinaries = 13;
 
 /// condition[n] ? x[n] : y[n], of any type of four bytes.
 using SelectLoop = void (*)(const bool* condition, const void* x, const void* y, void* out,
@@ -87,6 +102,9 @@ struct Loops {
   /// infinity if n is 0.
   float (*max)(const float* x, std::int64_t n);
   float (*min)(const float* x, std::int64_t n);
+
+  /// out[i] = ((x[i] + x[i + 1]) + ...) over `window` numbers; x has n + window - 1 of them.
+  void (*window_sums)(const float* x, std::int64_t window, float* out, std::int64_t n);
 
   SelectLoop select, select_one_left, select_one_right;  ///< the others: x, or y, is one number
 

@@ -31,26 +31,62 @@ struct DivNoNanOf {
 struct FloorDivOf {
   static SIMD_INLINE float apply(float a, float b) { return __builtin_floorf(a / b); }
 };
+struct TruncateDivOf {
+  static SIMD_INLINE float apply(float a, float b) { return __builtin_truncf(a / b); }
+};
+struct XdivyOf {
+  static SIMD_INLINE float apply(float a, float b) { return a == 0.0f ? 0.0f : a / b; }
+};
 struct ReluGradOf {
   static SIMD_INLINE float apply(float g, float x) { return g * (x > 0.0f ? 1.0f : 0.0f); }
 };
 
+// Functions of two numbers take whole registers: they have `kVector`, and apply() of Floats.
+template <class Op, bool kOneLeft, bool kOneRight>
+void vector_binary_loop(const float* a, const float* b, float* out, Index n) {
+  if (n == 0) return;
+  const Floats left = splat(*a), right = splat(*b);
+  const auto part = [=](Index i) __attribute__((always_inline)) {
+    return Op::apply(kOneLeft ? left : load(a + i), kOneRight ? right : load(b + i));
+  };
+  Index i = 0;
+  for (; i + kWidth <= n; i += kWidth) store(out + i, part(i));
+  if (i == n) return;
+  float x[kWidth] = {}, y[kWidth] = {};
+  for (Index j = i; j < n; ++j) x[j - i] = kOneLeft ? left[0] : a[j];
+  for (Index j = i; j < n; ++j) y[j - i] = kOneRight ? right[0] : b[j];
+  store(x, Op::apply(load(x), load(y)));
+  for (Index j = i; j < n; ++j) out[j] = x[j - i];
+}
+
 template <class Op>
 void binary_loop(const float* a, const float* b, float* out, Index n) {
-  SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = Op::apply(a[i], b[i]);
+  if constexpr (requires { Op::kVector; }) {
+    vector_binary_loop<Op, false, false>(a, b, out, n);
+  } else {
+    SIMD_INDEPENDENT
+    for (Index i = 0; i < n; ++i) out[i] = Op::apply(a[i], b[i]);
+  }
 }
 template <class Op>
 void scalar_right_loop(const float* a, const float* b, float* out, Index n) {
-  const float y = *b;
-  SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = Op::apply(a[i], y);
+  if constexpr (requires { Op::kVector; }) {
+    vector_binary_loop<Op, false, true>(a, b, out, n);
+  } else {
+    const float y = *b;
+    SIMD_INDEPENDENT
+    for (Index i = 0; i < n; ++i) out[i] = Op::apply(a[i], y);
+  }
 }
 template <class Op>
 void scalar_left_loop(const float* a, const float* b, float* out, Index n) {
-  const float x = *a;
-  SIMD_INDEPENDENT
-  for (Index i = 0; i < n; ++i) out[i] = Op::apply(x, b[i]);
+  if constexpr (requires { Op::kVector; }) {
+    vector_binary_loop<Op, true, false>(a, b, out, n);
+  } else {
+    const float x = *a;
+    SIMD_INDEPENDENT
+    for (Index i = 0; i < n; ++i) out[i] = Op::apply(x, b[i]);
+  }
 }
 
 struct AddReluOf {
@@ -63,15 +99,13 @@ struct AddReluOf {
 template <class Op>
 void row_right_loop(const float* a, const float* b, float* out, Index rows, Index columns) {
   for (Index r = 0; r < rows; ++r, a += columns, out += columns) {
-    SIMD_INDEPENDENT
-    for (Index c = 0; c < columns; ++c) out[c] = Op::apply(a[c], b[c]);
+    binary_loop<Op>(a, b, out, columns);
   }
 }
 template <class Op>
 void row_left_loop(const float* a, const float* b, float* out, Index rows, Index columns) {
   for (Index r = 0; r < rows; ++r, b += columns, out += columns) {
-    SIMD_INDEPENDENT
-    for (Index c = 0; c < columns; ++c) out[c] = Op::apply(a[c], b[c]);
+    binary_loop<Op>(a, b, out, columns);
   }
 }
 

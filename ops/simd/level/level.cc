@@ -1,6 +1,7 @@
 // The loops of one instruction set. meson.build compiles this file once for each set, with the
 // set's name in SIMD_LEVEL.
 #include "ops/simd/level/angles.h"
+#include "ops/simd/level/binary_functions.h"
 #include "ops/simd/level/choices.h"
 #include "ops/simd/level/elementwise.h"
 #include "ops/simd/level/functions.h"
@@ -22,10 +23,11 @@
     cast_loop<From, std::uint8_t>, cast_loop<From, std::int32_t>, cast_loop<From, std::int64_t>, \
         cast_loop<From, float>, cast_loop<From, double>                                          \
   }
-#define SIMD_BINARIES(loop)                                                               \
-  {                                                                                       \
-    loop<AddOf>, loop<SubOf>, loop<MulOf>, loop<DivOf>, loop<MaximumOf>, loop<MinimumOf>, \
-        loop<DivNoNanOf>, loop<FloorDivOf>                                                \
+#define SIMD_BINARIES(loop)                                                                    \
+  {                                                                                            \
+    loop<AddOf>, loop<SubOf>, loop<MulOf>, loop<DivOf>, loop<MaximumOf>, loop<MinimumOf>,      \
+        loop<DivNoNanOf>, loop<FloorDivOf>, loop<TruncateDivOf>, loop<XdivyOf>, loop<XlogyOf>, \
+        loop<Xlog1pyOf>, loop<Atan2Of>                                                         \
   }
 
 namespace towerflow::simd {
@@ -81,6 +83,7 @@ const Loops SIMD_TABLE = {
     .sum_squares = sum_loop<true>,
     .max = max_loop,
     .min = min_loop,
+    .window_sums = window_sums_loop,
     .select = select_loop<false, false>,
     .select_one_left = select_loop<true, false>,
     .select_one_right = select_loop<false, true>,

@@ -120,33 +120,44 @@ SIMD_INLINE Floats erf_of(Floats x) {
   return c * (p / q);
 }
 
-// Cephes' erfcf: e^(-a^2) / a times a polynomial in 1 / a^2. a^2 is the sum of an exact square and
-// a small rest, so that rounding it does not make the exponential less precise.
+// Cephes' erfcf: e^(-a^2) / a times a polynomial in 1 / a^2, and 1 - erf below 1. a^2 is the sum of
+// an exact square and a small rest, whose exponential is a short series, so that rounding a^2 does
+// not make the exponential less precise.
 SIMD_INLINE Floats erfc_of(Floats x) {
   const Floats a = clamped(abs_of(x), 0.0f, 11.0f);
   const Floats head = from_bits(bits(a) & -4096);
-  const Floats e = exp_of(-(head * head)) * exp_of(-((a - head) * (a + head)));
-  const Floats inverse = 1.0f / a, z = inverse * inverse;
-  Floats p = splat(2.326819970068386e-2f);
-  p = p * z - 1.387039388740657e-1f;
-  p = p * z + 3.687424674597105e-1f;
-  p = p * z - 5.824733027278666e-1f;
-  p = p * z + 6.210004621745983e-1f;
-  p = p * z - 4.944515323274145e-1f;
-  p = p * z + 3.404879937665872e-1f;
-  p = p * z - 2.741127028184656e-1f;
-  p = p * z + 5.638259427386472e-1f;
-  Floats r = splat(-1.047766399936249e+1f);
-  r = r * z + 1.297719955372516e+1f;
-  r = r * z - 7.495518717768503f;
-  r = r * z + 2.921019019210786f;
-  r = r * z - 1.015265279202700f;
-  r = r * z + 4.218463358204948e-1f;
-  r = r * z - 2.820767439740514e-1f;
-  r = r * z + 5.641895067754075e-1f;
-  const Floats tail = e * inverse * select(a < 2.0f, p, r);
+  const Floats rest = (head - a) * (a + head);  // above -0.12
+  Floats s = splat(8.3333338e-3f);
+  s = s * rest + 4.1666668e-2f;
+  s = s * rest + 1.6666667e-1f;
+  s = s * rest + 0.5f;
+  s = s * (rest * rest) + rest;
+  const Floats e = exp_of(-(head * head)), inverse = 1.0f / a, z = inverse * inverse;
+  const Ints near = a < 2.0f;
+  Floats p = select(near, splat(2.326819970068386e-2f), splat(0.0f));
+  const auto next = [&](float near_term, float far_term) __attribute__((always_inline)) {
+    p = p * z + select(near, splat(near_term), splat(far_term));
+  };
+  next(-1.387039388740657e-1f, -1.047766399936249e+1f);
+  next(3.687424674597105e-1f, 1.297719955372516e+1f);
+  next(-5.824733027278666e-1f, -7.495518717768503f);
+  next(6.210004621745983e-1f, 2.921019019210786f);
+  next(-4.944515323274145e-1f, -1.015265279202700f);
+  next(3.404879937665872e-1f, 4.218463358204948e-1f);
+  next(-2.741127028184656e-1f, -2.820767439740514e-1f);
+  next(5.638259427386472e-1f, 5.641895067754075e-1f);
+  const Floats product = e * inverse;
+  const Floats tail = (product * s + product) * p;
+  const Floats square = x * x;
+  Floats t = splat(7.853861353153693e-5f);
+  t = t * square - 8.010193625184903e-4f;
+  t = t * square + 5.188327685732524e-3f;
+  t = t * square - 2.685381193529856e-2f;
+  t = t * square + 1.128358514861418e-1f;
+  t = t * square - 3.761262582423300e-1f;
+  t = t * square + 1.128379165726710f;
   const Floats outer = select(x < 0.0f, 2.0f - tail, tail);
-  return select(abs_of(x) < 1.0f, 1.0f - erf_of(x), outer);
+  return select(abs_of(x) < 1.0f, 1.0f - t * x, outer);
 }
 
 }  // namespace

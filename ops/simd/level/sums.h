@@ -103,5 +103,19 @@ void column_sums_end(ColumnSums* sums, Index columns) {
   if (sums->block_rows > 0) close_block(sums, columns);
 }
 
+void window_sums_loop(const float* x, Index window, float* out, Index n) {
+  Index i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    Floats sum = load(x + i);
+    for (Index k = 1; k < window; ++k) sum += load(x + i + k);
+    store(out + i, sum);
+  }
+  for (; i < n; ++i) {
+    float sum = x[i];
+    for (Index k = 1; k < window; ++k) sum += x[i + k];
+    out[i] = sum;
+  }
+}
+
 }  // namespace
 }  // namespace towerflow::simd

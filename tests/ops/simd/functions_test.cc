@@ -75,7 +75,70 @@ std::vector<float> numbers(std::uint32_t step) {
   return all;
 }
 
+struct BinaryFunction {
+  const char* name;
+  simd::Binary op;
+  double (*wanted)(double, double);
+  double bound;
+};
+constexpr BinaryFunction kBinaryFunctions[] = {
+    {"xlogy", simd::Binary::xlogy, [](double x, double y) { return x == 0 ? 0 : x * std::log(y); },
+     2},
+    {"xlog1py", simd::Binary::xlog1py,
+     [](double x, double y) { return x == 0 ? 0 : x * std::log1p(y); }, 3},
+    {"atan2", simd::Binary::atan2, [](double y, double x) { return std::atan2(y, x); }, 5},
+};
+
+/// Two arrays with every pair of special numbers, and pairs of every size.
+std::pair<std::vector<float>, std::vector<float>> pairs() {
+  std::vector<float> first, second;
+  const std::vector<float> special = {0.0f,    -0.0f, 1.0f,   -1.0f,    1e-40f,
+                                      -1e-40f, 1e30f, -1e30f, INFINITY, -INFINITY,
+                                      NAN,     0.5f,  3e-5f,  -0.75f,   1e-20f};
+  for (const float a : special) {
+    for (const float b : special) first.push_back(a), second.push_back(b);
+  }
+  const std::vector<float> all = numbers(8209);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    first.push_back(all[i]);
+    second.push_back(all[(i * 7919 + 13) % all.size()]);
+  }
+  return {first, second};
+}
+
 }  // namespace
+
+TEST_CASE("functions of two numbers are within their bounds, also with one number for all") {
+  const auto [x, y] = pairs();
+  const auto count = static_cast<std::int64_t>(x.size());
+  for (const BinaryFunction& function : kBinaryFunctions) {
+    CAPTURE(function.name);
+    const auto op = static_cast<std::size_t>(function.op);
+    const auto check = [&](const std::vector<float>& a, const std::vector<float>& b,
+                           const std::vector<float>& got) {
+      double worst = 0;
+      float at_a = 0, at_b = 0;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        const float left = a[a.size() == 1 ? 0 : i], right = b[b.size() == 1 ? 0 : i];
+        const double error = ulps(got[i], function.wanted(double{left}, double{right}));
+        if (error > worst) worst = error, at_a = left, at_b = right;
+      }
+      MESSAGE(std::string(function.name), " is off by ", worst, " at ", at_a, ", ", at_b);
+      CHECK(worst < function.bound);
+    };
+    check(x, y, run_on_all_levels(x.size(), [&](const Loops& loops, float* out) {
+            loops.binary[op](x.data(), y.data(), out, count);
+          }));
+    for (const float one : {0.0f, -0.0f, 0.7f, -3.0f, INFINITY, NAN}) {
+      check({one}, y, run_on_all_levels(y.size(), [&](const Loops& loops, float* out) {
+              loops.binary_scalar_left[op](&one, y.data(), out, count);
+            }));
+      check(x, {one}, run_on_all_levels(x.size(), [&](const Loops& loops, float* out) {
+              loops.binary_scalar_right[op](x.data(), &one, out, count);
+            }));
+    }
+  }
+}
 
 TEST_CASE("functions are within their bounds of the real result, for numbers of every size") {
   std::vector<float> x = numbers(4099);

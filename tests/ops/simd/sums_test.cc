@@ -30,6 +30,25 @@ float wanted_sum(const std::vector<float>& x, bool squares) {
   return sum;
 }
 
+TEST_CASE("sums over windows, in order") {
+  for (const std::size_t n : kCounts) {
+    for (const std::size_t window : {1, 2, 11}) {
+      CAPTURE(n);
+      CAPTURE(window);
+      const auto x = testing::special_floats(n + window - 1, 3);
+      std::vector<float> wanted(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        wanted[i] = x[i];
+        for (std::size_t k = 1; k < window; ++k) wanted[i] += x[i + k];
+      }
+      CHECK(testing::same_numbers(wanted, run_on_all_levels(n, [&](const Loops& loops, float* out) {
+                                    loops.window_sums(x.data(), static_cast<std::int64_t>(window),
+                                                      out, static_cast<std::int64_t>(n));
+                                  })));
+    }
+  }
+}
+
 TEST_CASE("the largest and the smallest: NaN wins, and of none there is infinity") {
   for (const std::size_t n : kCounts) {
     CAPTURE(n);
