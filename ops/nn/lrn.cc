@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/graph/op_builder.h"
 #include "ops/array/indexed_slices.h"
@@ -61,74 +62,89 @@ void negative_power(float beta, float* s, std::int64_t n) {
   loops.exp(s, s, n);
 }
 
-/// Processes pixels, each of which is a row of channels. Each slice has a workspace row for the
-/// sums over neighbours.
+/// out[i] = x[i] + .. + x[i + window - 1].
+void window_sums(const double* x, std::int64_t window, double* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = std::accumulate(x + i, x + i + window, 0.0);
+}
+void window_sums(const float* x, std::int64_t window, float* out, std::int64_t n) {
+  simd::loops().window_sums(x, window, out, n);
+}
+
+/// Processes pixels, each of which is a row of channels, in blocks of rows: what follows the sums
+/// over neighbours takes a loop for a whole block.
 template <class T, bool kGradient>
 class LrnKernel final : public CpuKernel {
  public:
   explicit LrnKernel(const KernelRequest& request)
       : attrs_(request.attributes<LrnAttrs>()),
         channels_(request.outputs[0].shape.size(3)),
-        rows_(channels_ == 0 ? 0 : request.outputs[0].shape.elements() / channels_) {}
+        rows_(channels_ == 0 ? 0 : request.outputs[0].shape.elements() / channels_),
+        block_rows_(std::max<std::int64_t>(1, kBlock / std::max<std::int64_t>(channels_, 1))),
+        radius_(std::clamp<std::int64_t>(channels_ - 1, 0, attrs_.depth_radius)) {}
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(slices(0)) * row_bytes();
+    return static_cast<std::size_t>(slices(0)) * slice_bytes();
   }
   int slices(int) const override { return row_slices(rows_, channels_); }
   bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
-    T* sums = reinterpret_cast<T*>(workspace + static_cast<std::size_t>(slice) * row_bytes());
+    T* sums = reinterpret_cast<T*>(workspace + static_cast<std::size_t>(slice) * slice_bytes());
+    std::fill_n(row_terms(sums), channels_ + 2 * radius_, T(0));
     const SliceRange part = slice_range(rows_, slices(0), slice);
-    for (std::int64_t row = part.begin; row < part.end; ++row) {
-      const std::int64_t at = row * channels_;
+    for (std::int64_t row = part.begin; row < part.end; row += block_rows_) {
+      const std::int64_t rows = std::min(block_rows_, part.end - row);
+      const std::int64_t at = row * channels_, n = rows * channels_;
+      const T* x = in<T>(inputs, kGradient ? 1 : 0) + at;
       T* y = out<T>(outputs, 0) + at;
+      norms(x, sums, rows);
       if constexpr (kGradient) {
-        backward(in<T>(inputs, 0) + at, in<T>(inputs, 1) + at, in<T>(inputs, 2) + at, sums, y);
+        backward(in<T>(inputs, 0) + at, x, in<T>(inputs, 2) + at, sums, y, rows);
       } else {
-        norms(in<T>(inputs, 0) + at, sums);
-        negative_power(T(attrs_.beta), sums, channels_);
-        for (std::int64_t i = 0; i < channels_; ++i) y[i] = in<T>(inputs, 0)[at + i] * sums[i];
+        negative_power(T(attrs_.beta), sums, n);
+        for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * sums[i];
       }
     }
   }
 
  private:
-  std::size_t row_bytes() const {
-    return (static_cast<std::size_t>(2 * channels_) * sizeof(T) + 63) / 64 * 64;
+  static constexpr std::int64_t kBlock = 2048;
+
+  /// The memory of a slice: the sums of a block, those of its gradient, and the terms of the sums
+  /// of a row between zeros for the neighbours outside of it.
+  T* row_terms(T* sums) const { return sums + 2 * block_rows_ * channels_; }
+  std::size_t slice_bytes() const {
+    const std::int64_t numbers = 2 * block_rows_ * channels_ + channels_ + 2 * radius_;
+    return (static_cast<std::size_t>(numbers) * sizeof(T) + 63) / 64 * 64;
   }
 
-  /// Computes sums[i] = the sum of terms(j) over the neighbours j of i.
-  template <class Terms>
-  void add_neighbours(const Terms& terms, T* sums) const {
-    std::fill_n(sums, channels_, T(0));
-    const std::int64_t radius = std::min(attrs_.depth_radius, channels_ - 1);
-    for (std::int64_t shift = -radius; shift <= radius; ++shift) {
-      const std::int64_t begin = std::max<std::int64_t>(0, -shift);
-      const std::int64_t end = std::min(channels_, channels_ - shift);
-      for (std::int64_t i = begin; i < end; ++i) sums[i] += terms(i + shift);
+  /// Computes s = bias + alpha times the sum of the squares of the neighbours.
+  void norms(const T* x, T* sums, std::int64_t rows) const {
+    T* terms = row_terms(sums) + radius_;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const T* of_row = x + row * channels_;
+      for (std::int64_t i = 0; i < channels_; ++i) terms[i] = of_row[i] * of_row[i];
+      window_sums(terms - radius_, 2 * radius_ + 1, sums + row * channels_, channels_);
     }
-  }
-
-  void norms(const T* x, T* sums) const {
-    add_neighbours([x](std::int64_t j) { return x[j] * x[j]; }, sums);
-    for (std::int64_t i = 0; i < channels_; ++i)
-      sums[i] = T(attrs_.bias) + T(attrs_.alpha) * sums[i];
+    const T bias(attrs_.bias), alpha(attrs_.alpha);
+    for (std::int64_t i = 0; i < rows * channels_; ++i) sums[i] = bias + alpha * sums[i];
   }
 
   /// dx[i] = dy[i] s[i]^-beta - 2 alpha beta x[i] sum over neighbours j of dy[j] y[j] / s[j].
-  void backward(const T* dy, const T* x, const T* y, T* sums, T* dx) const {
-    norms(x, sums);
-    T* around = sums + channels_;
-    add_neighbours([=](std::int64_t j) { return dy[j] * y[j] / sums[j]; }, around);
-    negative_power(T(attrs_.beta), sums, channels_);
-    const T factor = T(-2) * T(attrs_.alpha) * T(attrs_.beta);
-    for (std::int64_t i = 0; i < channels_; ++i) {
-      dx[i] = dy[i] * sums[i] + factor * x[i] * around[i];
+  void backward(const T* dy, const T* x, const T* y, T* sums, T* dx, std::int64_t rows) const {
+    const std::int64_t n = rows * channels_;
+    T* around = sums + block_rows_ * channels_;
+    T* terms = row_terms(sums) + radius_;
+    for (std::int64_t row = 0, at = 0; row < rows; ++row, at += channels_) {
+      for (std::int64_t i = 0; i < channels_; ++i) terms[i] = dy[at + i] * y[at + i] / sums[at + i];
+      window_sums(terms - radius_, 2 * radius_ + 1, around + at, channels_);
     }
+    negative_power(T(attrs_.beta), sums, n);
+    const T factor = T(-2) * T(attrs_.alpha) * T(attrs_.beta);
+    for (std::int64_t i = 0; i < n; ++i) dx[i] = dy[i] * sums[i] + factor * x[i] * around[i];
   }
 
   LrnAttrs attrs_;
-  std::int64_t channels_, rows_;
+  std::int64_t channels_, rows_, block_rows_, radius_;
 };
 
 template <bool kGradient>

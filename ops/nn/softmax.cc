@@ -57,31 +57,37 @@ void shifted_exp(const double* x, double m, double* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i] - m);
 }
 
-template <class T>
-T largest_of(const T* x, std::int64_t n) {
-  T m = x[0];
+float largest_of(const float* x, std::int64_t n) { return simd::loops().max(x, n); }
+double largest_of(const double* x, std::int64_t n) {
+  double m = x[0];
   for (std::int64_t i = 1; i < n; ++i) m = x[i] > m ? x[i] : m;
   return m;
+}
+
+float sum_of(const float* x, std::int64_t n) { return simd::loops().sum(x, n); }
+double sum_of(const double* x, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
 }
 
 template <class T>
 void softmax_row(const T* x, T* y, std::int64_t classes) {
   shifted_exp(x, largest_of(x, classes), y, classes);
-  T sum(0);
-  for (std::int64_t i = 0; i < classes; ++i) sum += y[i];
+  const T sum = sum_of(y, classes);
   for (std::int64_t i = 0; i < classes; ++i) y[i] /= sum;
 }
 
 template <class T>
 void log_softmax_row(const T* x, T* y, std::int64_t classes) {
-  constexpr std::int64_t kPiece = 64;
+  constexpr std::int64_t kPiece = 256;
   T exponentials[kPiece];
   const T m = largest_of(x, classes);
   T sum(0);
   for (std::int64_t begin = 0; begin < classes; begin += kPiece) {
     const std::int64_t size = std::min(kPiece, classes - begin);
     shifted_exp(x + begin, m, exponentials, size);
-    for (std::int64_t i = 0; i < size; ++i) sum += exponentials[i];
+    sum += sum_of(exponentials, size);
   }
   const T log_sum = static_cast<T>(std::log(static_cast<double>(sum)));
   for (std::int64_t i = 0; i < classes; ++i) y[i] = x[i] - m - log_sum;
