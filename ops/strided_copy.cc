@@ -1,5 +1,6 @@
 #include "ops/strided_copy.h"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -58,7 +59,46 @@ void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_st
   }
 }
 
+/// A tile of a transpose: kTile rows of the result, in blocks whose lines of memory, of the input
+/// and of the result, stay in the cache.
+constexpr std::int64_t kTile = 16, kTileWidth = 512;
+
+template <class T>
+void transpose_tile(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride,
+                    std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t c0 = 0; c0 < columns; c0 += kTile) {
+    const std::int64_t c1 = std::min(c0 + kTile, columns);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = c0; c < c1; ++c) to[r * to_stride + c] = from[c * from_stride + r];
+  }
+}
+
 }  // namespace
+
+bool StridedCopy::is_transpose() const {
+  return rank_ >= 2 && to_[rank_ - 1] == 1 && from_[rank_ - 1] != 1 && from_[rank_ - 2] == 1;
+}
+
+template <class T>
+void StridedCopy::transpose_as(const T* from, T* to, int slice, int slices) const {
+  const std::int64_t rows = sizes_[rank_ - 2], width = sizes_[rank_ - 1];
+  const std::int64_t down = (rows + kTile - 1) / kTile;
+  const std::int64_t across = (width + kTileWidth - 1) / kTileWidth;
+  const SliceRange part = slice_range(elements() / (rows * width) * down * across, slices, slice);
+  for (std::int64_t tile = part.begin; tile < part.end; ++tile) {
+    const std::int64_t row = tile / across % down * kTile;
+    const std::int64_t column = tile % across * kTileWidth;
+    std::int64_t rest = tile / (across * down);
+    std::int64_t from_at = row + column * from_[rank_ - 1];
+    std::int64_t to_at = row * to_[rank_ - 2] + column;
+    for (int axis = rank_ - 3; axis >= 0; rest /= sizes_[axis--]) {
+      from_at += rest % sizes_[axis] * from_[axis];
+      to_at += rest % sizes_[axis] * to_[axis];
+    }
+    transpose_tile(from + from_at, from_[rank_ - 1], to + to_at, to_[rank_ - 2],
+                   std::min(kTile, rows - row), std::min(kTileWidth, width - column));
+  }
+}
 
 void StridedCopy::add(std::int64_t size, std::int64_t from_stride, std::int64_t to_stride) {
   if (size == 1) return;
@@ -85,6 +125,7 @@ void StridedCopy::run_as(const T* from, T* to, int slice, int slices) const {
   if (elements() == 0) return;
   from += from_offset;
   to += to_offset;
+  if (is_transpose()) return transpose_as(from, to, slice, slices);
   const std::int64_t width = rank_ == 0 ? 1 : sizes_[rank_ - 1];
   const std::int64_t from_stride = rank_ == 0 ? 1 : from_[rank_ - 1];
   const std::int64_t to_stride = rank_ == 0 ? 1 : to_[rank_ - 1];

@@ -25,8 +25,12 @@ class StridedCopy {
   void run(DType dtype, const void* from, void* to, int slice, int slices) const;
 
  private:
+  /// Returns whether rows of the result are columns of the input whose elements are adjacent.
+  bool is_transpose() const;
   template <class T>
   void run_as(const T* from, T* to, int slice, int slices) const;
+  template <class T>
+  void transpose_as(const T* from, T* to, int slice, int slices) const;
 
   int rank_ = 0;
   std::int64_t sizes_[2 * kMaxKernelRank];

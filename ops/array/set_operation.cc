@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <string>
 
-#include "core/device/cpu/launch.h"
+#include "core/device/cpu/cpu_backend.h"
+#include "core/device/cpu/slicing.h"
+#include "core/device/cpu/thread_pool.h"
 #include "core/graph/op_builder.h"
 #include "ops/family.h"
 
@@ -80,21 +82,26 @@ struct SetChoice {
   }
 };
 
-/// Sorts the numbers of the elements of a row by value; returns how many are distinct.
+/// What is sorted: numbers themselves, and pointers to strings.
 template <class T>
-std::int64_t sort_row(const T* row, std::int64_t size, std::int32_t* order) {
-  for (std::int64_t i = 0; i < size; ++i) order[i] = static_cast<std::int32_t>(i);
-  std::sort(order, order + size, [&](std::int32_t i, std::int32_t j) { return row[i] < row[j]; });
-  return std::unique(order, order + size,
-                     [&](std::int32_t i, std::int32_t j) { return row[i] == row[j]; }) -
-         order;
-}
+struct SetKey {
+  T value;
+  static SetKey of(const T& element) { return {element}; }
+  const T& get() const { return value; }
+};
+template <>
+struct SetKey<std::string> {
+  const std::string* value;
+  static SetKey of(const std::string& element) { return {&element}; }
+  const std::string& get() const { return *value; }
+};
 
-/// The rows of two tensors as sets. Memory: the numbers of the elements of a row of each.
+/// A set operation on the rows of two tensors. Three steps: sorts each row in slices, counts, and
+/// merges the sorted rows in slices. Memory: the keys of all rows, and the counts of each row.
 template <class T>
-class RowSets {
+class RowSetsKernel final : public PreparedKernel {
  public:
-  explicit RowSets(const KernelRequest& request)
+  explicit RowSetsKernel(const KernelRequest& request)
       : choice_(request.attributes<SetOperationAttrs>().set_operation) {
     const Shape &a = request.inputs[0].shape, &b = request.inputs[1].shape;
     for (std::size_t i = 0; i + 1 < a.rank(); ++i) group_.push_back(a.size(i));
@@ -107,85 +114,123 @@ class RowSets {
     for (const std::int64_t size : group_) rows_ *= size;
     a_size_ = a.size(group_.size());
     b_size_ = b.size(group_.size());
-    if (std::max(a_size_, b_size_) > std::numeric_limits<std::int32_t>::max() / 2) {
-      throw errors::InvalidArgumentError(
-          fmt::format("sets of {} and {} elements are too large", a_size_, b_size_));
-    }
+    counts_at_ = static_cast<std::size_t>(rows_ * (a_size_ + b_size_)) * sizeof(Key);
+    counts_at_ = (counts_at_ + 63) / 64 * 64;
+    slices_ = row_slices(rows_, 8 * (a_size_ + b_size_));  // sorting takes longer than a loop
     for (std::size_t i = 0; i < said_.size(); ++i) said_[i] = request.outputs[i].shape;
   }
-  std::size_t workspace() const {
-    return static_cast<std::size_t>(a_size_ + b_size_ + 1) * sizeof(std::int32_t);
+  std::size_t workspace_bytes() const override {
+    return counts_at_ + static_cast<std::size_t>(rows_) * sizeof(RowCounts);
   }
 
-  void run(const LaunchArgs& args) const {
+  void enqueue(Queue& queue, const LaunchArgs& args) const override {
+    ThreadPool& pool = static_cast<CpuQueue&>(queue).pool();
+    auto* counts = reinterpret_cast<RowCounts*>(args.workspace + counts_at_);
+    pool.parallel(slices_, [&](int slice) { sort_rows(slice, args, counts); });
     std::int64_t total = 0, largest = 0;
-    each_row(
-        args, [&](std::int64_t, std::int64_t, const T&) { ++total; },
-        [&](std::int64_t, std::int64_t size) { largest = std::max(largest, size); });
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      counts[row].before = total;
+      total += counts[row].result;
+      largest = std::max(largest, counts[row].result);
+    }
     const auto rank = static_cast<std::int64_t>(group_.size()) + 1;
     auto* index = static_cast<std::int64_t*>(args.output_memory(0, Shape{total, rank}, said_[0]));
-    T* value = static_cast<T*>(args.output_memory(1, Shape{total}, said_[1]));
+    T* values = static_cast<T*>(args.output_memory(1, Shape{total}, said_[1]));
     auto* shape = static_cast<std::int64_t*>(args.output_memory(2, Shape{rank}, said_[2]));
-    each_row(
-        args,
-        [&](std::int64_t row, std::int64_t place, const T& found) {
-          index[rank - 1] = place;
-          for (std::size_t i = group_.size(); i-- > 0; row /= group_[i]) index[i] = row % group_[i];
-          index += rank;
-          *value++ = found;
-        },
-        [](std::int64_t, std::int64_t) {});
+    pool.parallel(slices_,
+                  [&](int slice) { write_rows(slice, keys(args), counts, index, values); });
     std::copy(group_.begin(), group_.end(), shape);
     shape[rank - 1] = largest;
   }
 
  private:
-  /// Calls `take(row, place, value)` for each value of the result and `end(row, size)` after a row.
-  template <class Take, class End>
-  void each_row(const LaunchArgs& args, const Take& take, const End& end) const {
-    auto* a_order = reinterpret_cast<std::int32_t*>(args.workspace);
-    auto* b_order = a_order + a_size_;
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      const T* a = args.input<T>(0) + row * a_size_;
-      const T* b = args.input<T>(1) + row * b_size_;
-      const std::int64_t a_count = sort_row(a, a_size_, a_order);
-      const std::int64_t b_count = sort_row(b, b_size_, b_order);
-      std::int64_t i = 0, j = 0, place = 0;
-      while (i < a_count || j < b_count) {
-        const bool from_a = j == b_count || (i < a_count && !(b[b_order[j]] < a[a_order[i]]));
-        const bool from_b = i == a_count || (j < b_count && !(a[a_order[i]] < b[b_order[j]]));
-        const T& value = from_a ? a[a_order[i]] : b[b_order[j]];
-        const bool taken =
-            from_a && from_b ? choice_.both : (from_a ? choice_.only_a : choice_.only_b);
-        if (taken) take(row, place++, value);
-        i += from_a;
-        j += from_b;
-      }
-      end(row, place);
+  using Key = SetKey<T>;
+  struct RowCounts {
+    std::int64_t a, b;    ///< distinct elements
+    std::int64_t result;  ///< elements of the result
+    std::int64_t before;  ///< elements of the results of earlier rows
+  };
+
+  static Key* keys(const LaunchArgs& args) { return reinterpret_cast<Key*>(args.workspace); }
+
+  /// Writes the sorted distinct elements of a row to `keys`; returns how many they are.
+  static std::int64_t sort_row(const T* row, std::int64_t size, Key* keys) {
+    std::transform(row, row + size, keys, Key::of);
+    std::sort(keys, keys + size, [](const Key& x, const Key& y) { return x.get() < y.get(); });
+    return std::unique(keys, keys + size,
+                       [](const Key& x, const Key& y) { return x.get() == y.get(); }) -
+           keys;
+  }
+
+  void sort_rows(int slice, const LaunchArgs& args, RowCounts* counts) const {
+    const SliceRange range = slice_range(rows_, slices_, slice);
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
+      Key* a = keys(args) + row * (a_size_ + b_size_);
+      RowCounts& count = counts[row];
+      count = {sort_row(args.input<T>(0) + row * a_size_, a_size_, a),
+               sort_row(args.input<T>(1) + row * b_size_, b_size_, a + a_size_), 0, 0};
+      each_value(a, count, [&](const T&) { ++count.result; });
     }
+  }
+
+  void write_rows(int slice, const Key* keys, const RowCounts* counts, std::int64_t* index,
+                  T* values) const {
+    const std::size_t rank = group_.size() + 1;
+    const SliceRange range = slice_range(rows_, slices_, slice);
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
+      const RowCounts& count = counts[row];
+      std::int64_t* at = index + count.before * static_cast<std::int64_t>(rank);
+      T* value = values + count.before;
+      std::int64_t place = 0;
+      each_value(keys + row * (a_size_ + b_size_), count, [&](const T& found) {
+        at[rank - 1] = place++;
+        std::int64_t rest = row;
+        for (std::size_t i = rank - 1; i-- > 0; rest /= group_[i]) at[i] = rest % group_[i];
+        at += rank;
+        *value++ = found;
+      });
+    }
+  }
+
+  /// Calls `take` for each value of the result of a row, in order.
+  template <class Take>
+  void each_value(const Key* a, const RowCounts& count, const Take& take) const {
+    const Key *b = a + a_size_, *a_end = a + count.a, *b_end = b + count.b;
+    while (a != a_end && b != b_end) {
+      if (a->get() < b->get()) {
+        if (choice_.only_a) take(a->get());
+        ++a;
+      } else if (b->get() < a->get()) {
+        if (choice_.only_b) take(b->get());
+        ++b;
+      } else {
+        if (choice_.both) take(a->get());
+        ++a;
+        ++b;
+      }
+    }
+    if (choice_.only_a) std::for_each(a, a_end, [&](const Key& key) { take(key.get()); });
+    if (choice_.only_b) std::for_each(b, b_end, [&](const Key& key) { take(key.get()); });
   }
 
   SetChoice choice_;
   std::vector<std::int64_t> group_;
   std::int64_t rows_ = 1, a_size_ = 0, b_size_ = 0;
+  std::size_t counts_at_ = 0;
+  int slices_ = 1;
   std::array<Shape, 3> said_;
 };
 
 std::unique_ptr<PreparedKernel> set_operation_kernel(const KernelRequest& request) {
-  const auto make = [&]<class T>() {
-    const RowSets<T> sets(request);
-    return function_kernel([sets](const LaunchArgs& args) { sets.run(args); },
-                           {.workspace_bytes = sets.workspace()});
-  };
   switch (request.inputs[0].dtype) {
     case DType::string:
-      return make.template operator()<std::string>();
+      return std::make_unique<RowSetsKernel<std::string>>(request);
     case DType::int32:
-      return make.template operator()<std::int32_t>();
+      return std::make_unique<RowSetsKernel<std::int32_t>>(request);
     case DType::int64:
-      return make.template operator()<std::int64_t>();
+      return std::make_unique<RowSetsKernel<std::int64_t>>(request);
     default:
-      return make.template operator()<std::uint8_t>();
+      return std::make_unique<RowSetsKernel<std::uint8_t>>(request);
   }
 }
 

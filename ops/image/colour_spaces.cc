@@ -58,14 +58,30 @@ void rgb_to_hsv_pixel(const T* rgb, T* hsv) {
   hsv[2] = value;
 }
 
+/// Converts pixels in blocks with a row for each channel, which become vector code.
 template <class T>
-void hsv_to_rgb_pixel(const T* hsv, T* rgb) {
-  const T sector = hsv[0] * T(6), saturation = hsv[1], value = hsv[2];
+void hsv_to_rgb_pixels(const T* hsv, T* rgb, std::int64_t pixels) {
+  constexpr std::int64_t kBlock = 64;
+  T channel[3][kBlock];
   const auto limited = [](T x) { return std::min(std::max(x, T(0)), T(1)); };
-  const T parts[3] = {limited(std::abs(sector - T(3)) - T(1)),
-                      limited(T(2) - std::abs(sector - T(2))),
-                      limited(T(2) - std::abs(sector - T(4)))};
-  for (int c = 0; c < 3; ++c) rgb[c] = (T(1) - saturation + saturation * parts[c]) * value;
+  for (std::int64_t first = 0; first < pixels; first += kBlock) {
+    const std::int64_t count = std::min(kBlock, pixels - first);
+    const T* in = hsv + 3 * first;
+    T* out = rgb + 3 * first;
+    for (std::int64_t i = 0; i < count; ++i)
+      for (int c = 0; c < 3; ++c) channel[c][i] = in[3 * i + c];
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T sector = channel[0][i] * T(6), saturation = channel[1][i], value = channel[2][i];
+      const T red = limited(std::abs(sector - T(3)) - T(1));
+      const T green = limited(T(2) - std::abs(sector - T(2)));
+      const T blue = limited(T(2) - std::abs(sector - T(4)));
+      channel[0][i] = (T(1) - saturation + saturation * red) * value;
+      channel[1][i] = (T(1) - saturation + saturation * green) * value;
+      channel[2][i] = (T(1) - saturation + saturation * blue) * value;
+    }
+    for (std::int64_t i = 0; i < count; ++i)
+      for (int c = 0; c < 3; ++c) out[3 * i + c] = channel[c][i];
+  }
 }
 
 template <bool kToHsv>
@@ -80,11 +96,11 @@ std::unique_ptr<PreparedKernel> colour_space_kernel(const KernelRequest& request
                        [](SliceRange range, const void* const* inputs, void* const* outputs) {
                          const T* x = static_cast<const T*>(inputs[0]) + 3 * range.begin;
                          T* y = static_cast<T*>(outputs[0]) + 3 * range.begin;
-                         for (std::int64_t i = 0; i < range.size(); ++i, x += 3, y += 3) {
-                           if constexpr (kToHsv)
+                         if constexpr (kToHsv) {
+                           for (std::int64_t i = 0; i < range.size(); ++i, x += 3, y += 3)
                              rgb_to_hsv_pixel(x, y);
-                           else
-                             hsv_to_rgb_pixel(x, y);
+                         } else {
+                           hsv_to_rgb_pixels(x, y, range.size());
                          }
                        });
   };

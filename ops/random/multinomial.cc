@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/device/cpu/launch.h"
+#include "core/device/cpu/cpu_backend.h"
+#include "core/device/cpu/slicing.h"
+#include "core/device/cpu/thread_pool.h"
 #include "core/graph/op_builder.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
@@ -73,11 +75,16 @@ struct MultinomialSizes {
   std::int64_t batch, classes, samples;
 };
 
+/// Draws the samples of the rows in `range`. A sample takes two words, in the order of the samples.
 template <class T, class Out>
-void draw_classes(const MultinomialSizes& n, const LaunchArgs& args, random::PhiloxWords words) {
-  double* sums = reinterpret_cast<double*>(args.workspace);
-  Out* out = args.output<Out>(0);
-  for (std::int64_t b = 0; b < n.batch; ++b) {
+void draw_classes(const MultinomialSizes& n, const LaunchArgs& args, random::Philox base,
+                  SliceRange range, double* sums) {
+  const std::int64_t first_word = 2 * range.begin * n.samples;
+  base.skip(static_cast<std::uint64_t>(first_word / 4));
+  random::PhiloxWords words(base);
+  if (first_word % 4 != 0) random::next_double(words);
+  Out* out = args.output<Out>(0) + range.begin * n.samples;
+  for (std::int64_t b = range.begin; b < range.end; ++b) {
     const double total = sum_weights(args.input<T>(0) + b * n.classes, n.classes, sums);
     for (std::int64_t j = 0; j < n.samples; ++j) {
       const double wanted = random::next_double(words) * total;
@@ -85,6 +92,52 @@ void draw_classes(const MultinomialSizes& n, const LaunchArgs& args, random::Phi
     }
   }
 }
+
+/// Reserves a run's part of the stream, then draws the rows in slices. The workspace holds the sums
+/// of a row of each slice.
+class MultinomialKernel final : public PreparedKernel {
+ public:
+  MultinomialKernel(const KernelRequest& request, MultinomialSizes sizes)
+      : n_(sizes),
+        node_(request.node),
+        seeds_(request.attributes<MultinomialAttrs>().seeds),
+        from_(request.inputs[0].dtype),
+        to_(request.outputs[0].dtype),
+        slices_(n_.samples == 0
+                    ? 0
+                    : slice_count(n_.batch, std::max<std::int64_t>(1, kWorkPerSlice / work()))) {}
+
+  bool may_fail() const override { return false; }
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(slices_ * n_.classes) * sizeof(double);
+  }
+  void enqueue(Queue& queue, const LaunchArgs& args) const override {
+    if (n_.batch == 0 || n_.samples == 0) return;
+    // The amount that TensorFlow reserves, in words for doubles.
+    const std::int64_t reserved = n_.batch * ((n_.samples + 3) / 4 * 4) * 2;
+    const random::Philox base = random::generator_of(args, node_, seeds_).reserve_outputs(reserved);
+    static_cast<CpuQueue&>(queue).pool().parallel(slices_, [&](int slice) {
+      double* sums = reinterpret_cast<double*>(args.workspace) + slice * n_.classes;
+      const SliceRange range = slice_range(n_.batch, slices_, slice);
+      const auto draw = [&]<class T>() {
+        if (to_ == DType::int32) return draw_classes<T, std::int32_t>(n_, args, base, range, sums);
+        draw_classes<T, std::int64_t>(n_, args, base, range, sums);
+      };
+      if (from_ == DType::float32) return draw.template operator()<float>();
+      draw.template operator()<double>();
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kWorkPerSlice = 4096;  // exponentials and samples
+  std::int64_t work() const { return n_.classes + n_.samples; }
+
+  MultinomialSizes n_;
+  std::string node_;
+  random::Seeds seeds_;
+  DType from_, to_;
+  int slices_;
+};
 
 std::unique_ptr<PreparedKernel> multinomial_kernel(const KernelRequest& request) {
   const Shape &logits = request.inputs[0].shape, &out = request.outputs[0].shape;
@@ -95,27 +148,10 @@ std::unique_ptr<PreparedKernel> multinomial_kernel(const KernelRequest& request)
   if (n.classes == 0 && n.samples > 0) {
     throw errors::InvalidArgumentError("num_classes should be positive, got 0");
   }
-  // The amount that TensorFlow reserves, in words for doubles.
   if (n.samples > (std::int64_t{1} << 31) || n.batch > (std::int64_t{1} << 31)) {
     throw errors::InvalidArgumentError("too many samples are drawn at once");
   }
-  const std::int64_t reserved = n.batch * ((n.samples + 3) / 4 * 4) * 2;
-  const auto run =
-      [n, reserved, node = request.node, seeds = request.attributes<MultinomialAttrs>().seeds,
-       from = request.inputs[0].dtype, to = request.outputs[0].dtype](const LaunchArgs& args) {
-        if (n.batch == 0 || n.samples == 0) return;
-        const random::PhiloxWords words(
-            random::generator_of(args, node, seeds).reserve_outputs(reserved));
-        const auto draw = [&]<class T>() {
-          if (to == DType::int32) return draw_classes<T, std::int32_t>(n, args, words);
-          draw_classes<T, std::int64_t>(n, args, words);
-        };
-        if (from == DType::float32) return draw.template operator()<float>();
-        draw.template operator()<double>();
-      };
-  return function_kernel(
-      run,
-      {.may_fail = false, .workspace_bytes = static_cast<std::size_t>(n.classes) * sizeof(double)});
+  return std::make_unique<MultinomialKernel>(request, n);
 }
 
 }  // namespace
