@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "core/device/cpu/launch.h"
@@ -104,13 +106,79 @@ struct MinSegments {
   T operator()(T a, T b) const { return b < a || b != b ? b : a; }
 };
 
+/// What the kernels do to a row of n elements; null for a dtype that the ops do not take. Only
+/// these loops are compiled for each dtype and way of combining.
+struct SegmentRule {
+  void (*start)(void* out, std::int64_t n) = nullptr;  ///< the value from which rows are combined
+  void (*empty)(void* out,
+                std::int64_t n) = nullptr;  ///< a segment without rows, if ids are sorted
+  void (*add)(void* result, const void* row, std::int64_t n) = nullptr;
+  /// Combines `rows` rows of n elements with the result, in order.
+  void (*add_rows)(void* result, const void* rows_of, std::int64_t rows, std::int64_t n) = nullptr;
+  void (*divide)(void* result, std::int64_t divisor, std::int64_t n) = nullptr;
+  std::size_t bytes = 0;  ///< of an element
+};
+
+template <class T, class Combine>
+void add_segment_row(void* result, const void* row, std::int64_t n) {
+  const Combine rule;
+  T* to = static_cast<T*>(result);
+  const T* from = static_cast<const T*>(row);
+  for (std::int64_t k = 0; k < n; ++k) to[k] = rule(to[k], from[k]);
+}
+
+/// Takes four rows at a time: the result is loaded less often.
+template <class T, class Combine>
+void add_segment_rows(void* result, const void* rows_of, std::int64_t rows, std::int64_t n) {
+  const Combine rule;
+  T* to = static_cast<T*>(result);
+  const T* row = static_cast<const T*>(rows_of);
+  for (; rows >= 4; rows -= 4, row += 4 * n) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      const T two = rule(rule(to[k], row[k]), row[n + k]);
+      to[k] = rule(rule(two, row[2 * n + k]), row[3 * n + k]);
+    }
+  }
+  for (; rows > 0; --rows, row += n) add_segment_row<T, Combine>(result, row, n);
+}
+
+template <class T>
+void divide_segment(void* result, std::int64_t divisor, std::int64_t n) {
+  T* to = static_cast<T*>(result);
+  for (std::int64_t k = 0; k < n; ++k) to[k] = functors::RealDiv<T>()(to[k], T(divisor));
+}
+
+template <template <class> class Combine>
+SegmentRule segment_rule_of(DType dtype) {
+  SegmentRule found;
+  dispatch_dtype(dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) {
+      found.start = [](void* out, std::int64_t n) {
+        std::fill_n(static_cast<T*>(out), n, Combine<T>::kStart);
+      };
+      found.empty = [](void* out, std::int64_t n) {
+        std::fill_n(static_cast<T*>(out), n, Combine<T>::kEmpty);
+      };
+      found.add = add_segment_row<T, Combine<T>>;
+      found.add_rows = add_segment_rows<T, Combine<T>>;
+      found.divide = divide_segment<T>;
+      found.bytes = sizeof(T);
+    }
+  });
+  return found;
+}
+
 /// Each slice combines some columns of all rows, or, if rows are short, the rows of some of the
 /// segments, so that the order is kept with several slices too. Phase 0 checks the ids.
-template <class T, class Combine>
 class UnsortedSegments final : public CpuKernel {
  public:
-  UnsortedSegments(std::int64_t segments, std::int64_t width, const TensorDesc& ids)
-      : segments_(segments), width_(width), count_(ids.shape.elements()), id_dtype_(ids.dtype) {
+  UnsortedSegments(std::int64_t segments, std::int64_t width, const TensorDesc& ids,
+                   SegmentRule rule)
+      : segments_(segments),
+        width_(width),
+        count_(ids.shape.elements()),
+        id_dtype_(ids.dtype),
+        rule_(rule) {
     constexpr std::int64_t kColumnsOfSlice = 64, kElementsOfId = 16;
     by_columns_ = width_ >= 2 * kColumnsOfSlice;
     const int most = by_columns_ ? slice_count(width_, kColumnsOfSlice, kMaxPartialSlices)
@@ -123,13 +191,24 @@ class UnsortedSegments final : public CpuKernel {
   void run(int phase, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
     if (phase == 0) return check_ids(inputs[1]);
-    if (id_dtype_ == DType::int32)
-      combine(slice, static_cast<const std::int32_t*>(inputs[1]), inputs[0], outputs[0]);
-    else
-      combine(slice, static_cast<const std::int64_t*>(inputs[1]), inputs[0], outputs[0]);
+    SliceRange rows{0, segments_}, columns{0, width_};
+    (by_columns_ ? columns : rows) = slice_range(by_columns_ ? width_ : segments_, slices_, slice);
+    std::byte* results = static_cast<std::byte*>(outputs[0]) + size(columns.begin);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      rule_.start(results + size(row * width_), columns.size());
+    }
+    const std::byte* from = static_cast<const std::byte*>(inputs[0]) + size(columns.begin);
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const std::int64_t id = integer_at(id_dtype_, inputs[1], i);
+      if (id < rows.begin || id >= rows.end) continue;
+      rule_.add(results + size(id * width_), from + size(i * width_), columns.size());
+    }
   }
 
  private:
+  std::size_t size(std::int64_t elements) const {
+    return static_cast<std::size_t>(elements) * rule_.bytes;
+  }
   void check_ids(const void* ids) const {
     for (std::int64_t i = 0; i < count_; ++i) {
       const std::int64_t id = integer_at(id_dtype_, ids, i);
@@ -140,27 +219,9 @@ class UnsortedSegments final : public CpuKernel {
     }
   }
 
-  template <class Id>
-  void combine(int slice, const Id* ids, const void* data, void* out) const {
-    SliceRange rows{0, segments_}, columns{0, width_};
-    (by_columns_ ? columns : rows) = slice_range(by_columns_ ? width_ : segments_, slices_, slice);
-    T* results = static_cast<T*>(out) + columns.begin;
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      std::fill_n(results + row * width_, columns.size(), Combine::kStart);
-    }
-    const T* from = static_cast<const T*>(data) + columns.begin;
-    const Combine rule;
-    for (std::int64_t i = 0; i < count_; ++i) {
-      const std::int64_t id = ids[i];
-      if (id < rows.begin || id >= rows.end) continue;
-      const T* row = from + i * width_;
-      T* result = results + id * width_;
-      for (std::int64_t k = 0; k < columns.size(); ++k) result[k] = rule(result[k], row[k]);
-    }
-  }
-
   std::int64_t segments_, width_, count_;
   DType id_dtype_;
+  SegmentRule rule_;
   bool by_columns_ = false;
   int slices_ = 1;
 };
@@ -176,16 +237,15 @@ std::unique_ptr<PreparedKernel> unsorted_segment_kernel(const KernelRequest& req
         fmt::format("segment ids of shape {} do not fit data of shape {}",
                     request.inputs[1].shape.text(), request.inputs[0].shape.text()));
   }
-  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
-    return sliced_kernel(
-        std::make_unique<UnsortedSegments<T, Combine<T>>>(out.size(0), width, request.inputs[1]));
-  });
+  const SegmentRule rule = segment_rule_of<Combine>(request.inputs[0].dtype);
+  if (rule.add == nullptr) return nullptr;
+  return sliced_kernel(
+      std::make_unique<UnsortedSegments>(out.size(0), width, request.inputs[1], rule));
 }
 
-/// Combines runs of rows with equal ids. With `kMean`, their sum is divided by their number.
-template <class T, class Combine, bool kMean>
-void combine_runs(const LaunchArgs& args, const TensorDesc& data, DType id_dtype,
-                  const Shape& said) {
+/// Combines runs of rows with equal ids. With `mean`, their sum is divided by their number.
+void combine_runs(const LaunchArgs& args, const TensorDesc& data, DType id_dtype, const Shape& said,
+                  const SegmentRule& rule, bool mean) {
   const std::int64_t count = data.shape.size(0);
   std::int64_t width = 1;
   for (std::size_t i = 1; i < data.shape.rank(); ++i) width *= data.shape.size(i);
@@ -208,34 +268,23 @@ void combine_runs(const LaunchArgs& args, const TensorDesc& data, DType id_dtype
   const std::int64_t segments = count == 0 ? 0 : before + 1;
   std::vector<Dim> dims = data.shape.dims();
   dims[0] = Dim(segments);
-  T* out = static_cast<T*>(args.output_memory(0, Shape(std::move(dims)), said));
-  const T* rows = args.input<T>(0);
-  const Combine rule;
+  std::byte* out = static_cast<std::byte*>(args.output_memory(0, Shape(std::move(dims)), said));
+  const std::byte* rows = args.input<std::byte>(0);
+  const std::size_t row_bytes = static_cast<std::size_t>(width) * rule.bytes;
+  const auto row_at = [row_bytes](auto* memory, std::int64_t row) {
+    return memory + static_cast<std::size_t>(row) * row_bytes;
+  };
   std::int64_t made = 0;
   for (std::int64_t i = 0; i < count;) {
     const std::int64_t id = integer_at(id_dtype, args.inputs[1], i);
-    std::fill_n(out + made * width, (id - made) * width, Combine::kEmpty);
-    T* result = out + id * width;
-    std::copy_n(rows + i * width, width, result);
-    const std::int64_t first = i;
+    rule.empty(row_at(out, made), (id - made) * width);
+    std::byte* result = row_at(out, id);
+    if (row_bytes > 0) std::memcpy(result, row_at(rows, i), row_bytes);
     std::int64_t end = i + 1;
     while (end < count && integer_at(id_dtype, args.inputs[1], end) == id) ++end;
-    for (++i; i + 4 <= end; i += 4) {  // four rows at a time: the result is loaded less often
-      const T* row = rows + i * width;
-      for (std::int64_t k = 0; k < width; ++k) {
-        const T two = rule(rule(result[k], row[k]), row[width + k]);
-        result[k] = rule(rule(two, row[2 * width + k]), row[3 * width + k]);
-      }
-    }
-    for (; i < end; ++i) {
-      const T* row = rows + i * width;
-      for (std::int64_t k = 0; k < width; ++k) result[k] = rule(result[k], row[k]);
-    }
-    if constexpr (kMean) {
-      const T divisor = static_cast<T>(i - first);
-      for (std::int64_t k = 0; k < width; ++k)
-        result[k] = functors::RealDiv<T>()(result[k], divisor);
-    }
+    rule.add_rows(result, row_at(rows, i + 1), end - i - 1, width);
+    if (mean) rule.divide(result, end - i, width);
+    i = end;
     made = id + 1;
   }
 }
@@ -248,11 +297,11 @@ std::unique_ptr<PreparedKernel> sorted_segment_kernel(const KernelRequest& reque
         fmt::format("segment_ids should be the same size as dimension 0 of input: {} and {}",
                     ids.text(), data.text()));
   }
-  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
-    return function_kernel([data = request.inputs[0], ids_dtype = request.inputs[1].dtype,
-                            said = request.outputs[0].shape](const LaunchArgs& args) {
-      combine_runs<T, Combine<T>, kMean>(args, data, ids_dtype, said);
-    });
+  const SegmentRule rule = segment_rule_of<Combine>(request.inputs[0].dtype);
+  if (rule.add == nullptr) return nullptr;
+  return function_kernel([data = request.inputs[0], ids_dtype = request.inputs[1].dtype,
+                          said = request.outputs[0].shape, rule](const LaunchArgs& args) {
+    combine_runs(args, data, ids_dtype, said, rule, kMean);
   });
 }
 

@@ -102,22 +102,65 @@ struct RaiseRule {
   void operator()(T& at, T value) const { at = functors::Maximum<T>()(at, value); }
 };
 
-template <class T, class Rule>
-void check_divisors(const T* values, std::int64_t count) {
-  if constexpr (std::is_integral_v<T> && requires { Rule::kDivides; }) {
-    if (std::find(values, values + count, T(0)) != values + count) {
-      throw errors::InvalidArgumentError("Integer division by zero in a scatter_div");
-    }
+/// How a row of n elements changes: by as many values, or all by one; null for a dtype that the op
+/// does not take. Only these loops are compiled
+/// for each dtype and rule.
+struct RowRule {
+  void (*by_row)(void* to, const void* values, std::int64_t n) = nullptr;
+  void (*by_one)(void* to, const void* value, std::int64_t n) = nullptr;
+  void (*check)(const void* values, std::int64_t count) = nullptr;  ///< null: all values are valid
+  std::size_t bytes = 0;                                            ///< of an element
+};
+
+template <class T>
+void check_divisors(const void* values, std::int64_t count) {
+  const T* begin = static_cast<const T*>(values);
+  if (std::find(begin, begin + count, T(0)) != begin + count) {
+    throw errors::InvalidArgumentError("Integer division by zero in a scatter_div");
   }
+}
+
+template <class T, class Rule>
+RowRule row_rule() {
+  RowRule made;
+  made.by_row = [](void* to, const void* values, std::int64_t n) {
+    const Rule rule(nullptr);
+    for (std::int64_t i = 0; i < n; ++i)
+      rule(static_cast<T*>(to)[i], static_cast<const T*>(values)[i]);
+  };
+  made.by_one = [](void* to, const void* value, std::int64_t n) {
+    const Rule rule(nullptr);
+    const T& one = *static_cast<const T*>(value);
+    for (std::int64_t i = 0; i < n; ++i) rule(static_cast<T*>(to)[i], one);
+  };
+  if constexpr (std::is_integral_v<T> && requires { Rule::kDivides; })
+    made.check = check_divisors<T>;
+  made.bytes = sizeof(T);
+  return made;
+}
+
+/// Returns the rule for a dtype of numbers, or, to replace elements, of any dtype.
+template <template <class> class Rule>
+RowRule row_rule_of(DType dtype) {
+  RowRule found;
+  dispatch_dtype(dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) found = row_rule<T, Rule<T>>();
+  });
+  return found;
+}
+RowRule replace_rule_of(DType dtype) {
+  RowRule found;
+  dispatch_copyable(dtype, [&]<class T>() { found = row_rule<T, ReplaceRule<T>>(); });
+  return found;
 }
 
 /// Updates the rows at the indices one after another: a repeated row is updated repeatedly, in
 /// order. Each slice scans all indices and updates its own range of rows, so that the order is kept
 /// with several slices too. Phase 0 fails before anything is written.
-template <class T, class Rule>
 class ScatterKernel final : public CpuKernel {
  public:
-  ScatterKernel(const SliceRows& rows, bool one_value) : rows_(rows), one_value_(one_value) {
+  ScatterKernel(const SliceRows& rows, RowRule rule, bool one_value)
+      : rows_(rows), rule_(rule), one_value_(one_value) {
     // Scanning an index is cheap compared with updating this many elements of a row.
     constexpr std::int64_t kElementsOfIndex = 64;
     const int most = std::min(slice_count(rows.width, kElementsOfIndex, kMaxPartialSlices),
@@ -129,59 +172,47 @@ class ScatterKernel final : public CpuKernel {
   int slices(int phase) const override { return phase == 0 ? 1 : slices_; }
   void run(int phase, int slice, const void* const* inputs, void* const*,
            std::byte*) const override {
-    const T* updates = static_cast<const T*>(inputs[2]);
     if (phase == 0) {
       rows_.check(inputs[1]);
-      check_divisors<T, Rule>(updates, one_value_ ? 1 : rows_.slices * rows_.width);
+      if (rule_.check) rule_.check(inputs[2], one_value_ ? 1 : rows_.slices * rows_.width);
       return;
     }
     const SliceRange mine = slice_range(rows_.rows, slices_, slice);
-    const std::int64_t width = rows_.width;
-    const Rule rule(nullptr);
+    const std::size_t bytes = static_cast<std::size_t>(rows_.width) * rule_.bytes;
+    std::byte* variable = static_cast<std::byte*>(const_cast<void*>(inputs[0]));
+    const std::byte* updates = static_cast<const std::byte*>(inputs[2]);
     rows_.for_each(inputs[1], [&](std::int64_t index, std::int64_t row) {
       if (row < mine.begin || row >= mine.end) return;
-      T* to = static_cast<T*>(const_cast<void*>(inputs[0])) + row * width;
-      if (one_value_) {
-        for (std::int64_t i = 0; i < width; ++i) rule(to[i], *updates);
-        return;
-      }
-      const T* from = updates + index * width;
-      for (std::int64_t i = 0; i < width; ++i) rule(to[i], from[i]);
+      std::byte* to = variable + static_cast<std::size_t>(row) * bytes;
+      if (one_value_)
+        rule_.by_one(to, updates, rows_.width);
+      else
+        rule_.by_row(to, updates + static_cast<std::size_t>(index) * bytes, rows_.width);
     });
   }
 
  private:
   SliceRows rows_;
+  RowRule rule_;
   bool one_value_;
   int slices_;
 };
 
-template <class T, template <class> class Rule>
-std::unique_ptr<PreparedKernel> scatter_kernel_of(const KernelRequest& request) {
+template <RowRule (*rule_of)(DType)>
+std::unique_ptr<PreparedKernel> scatter_kernel(const KernelRequest& request) {
   const Shape &variable = request.inputs[0].shape, &updates = request.inputs[2].shape;
   if (updates.rank() != 0 && updates != scattered_shape(request.inputs[1].shape, variable)) {
     throw errors::InvalidArgumentError(wrong_updates(variable, request.inputs[1].shape, updates));
   }
+  const RowRule rule = rule_of(request.inputs[0].dtype);
+  if (rule.by_row == nullptr) return nullptr;
   const SliceRows rows = slice_rows(variable, request.inputs[1]);
-  return sliced_kernel(std::make_unique<ScatterKernel<T, Rule<T>>>(rows, updates.rank() == 0));
-}
-
-template <template <class> class Rule>
-std::unique_ptr<PreparedKernel> scatter_kernel(const KernelRequest& request) {
-  return for_real_type(request.inputs[0].dtype,
-                       [&]<class T>() { return scatter_kernel_of<T, Rule>(request); });
-}
-
-std::unique_ptr<PreparedKernel> scatter_update_kernel(const KernelRequest& request) {
-  std::unique_ptr<PreparedKernel> kernel;
-  dispatch_copyable(request.inputs[0].dtype,
-                    [&]<class T>() { kernel = scatter_kernel_of<T, ReplaceRule>(request); });
-  return kernel;
+  return sliced_kernel(std::make_unique<ScatterKernel>(rows, rule, updates.rank() == 0));
 }
 
 /// Checks all indices, then updates one slice after another.
-template <class T, template <class> class Rule>
-std::unique_ptr<PreparedKernel> scatter_slices_kernel_of(const KernelRequest& request) {
+template <RowRule (*rule_of)(DType)>
+std::unique_ptr<PreparedKernel> scatter_slices_kernel(const KernelRequest& request) {
   const Shape &variable = request.inputs[0].shape, &indices = request.inputs[1].shape;
   const SliceIndices places(request.inputs[1], variable);
   if (request.inputs[2].shape != indexed_shape(indices, variable)) {
@@ -189,43 +220,35 @@ std::unique_ptr<PreparedKernel> scatter_slices_kernel_of(const KernelRequest& re
         fmt::format("updates of shape {} do not fit indices of shape {} in {}",
                     request.inputs[2].shape.text(), indices.text(), variable.text()));
   }
-  return function_kernel([places](const LaunchArgs& args) {
+  const RowRule rule = rule_of(request.inputs[0].dtype);
+  if (rule.by_row == nullptr) return nullptr;
+  return function_kernel([places, rule](const LaunchArgs& args) {
     places.check(args.inputs[1]);
-    const Rule<T> rule(nullptr);
-    const std::int64_t width = places.slice();
-    for (std::int64_t row = 0; row < places.rows(); ++row) {
-      T* to = args.variable<T>(0) + places.offset(args.inputs[1], row);
-      const T* from = args.input<T>(2) + row * width;
-      for (std::int64_t i = 0; i < width; ++i) rule(to[i], from[i]);
+    std::byte* to = args.variable<std::byte>(0);
+    const std::byte* from = args.input<std::byte>(2);
+    const std::size_t bytes = static_cast<std::size_t>(places.slice()) * rule.bytes;
+    for (std::int64_t row = 0; row < places.rows(); ++row, from += bytes) {
+      const auto offset = static_cast<std::size_t>(places.offset(args.inputs[1], row));
+      rule.by_row(to + offset * rule.bytes, from, places.slice());
     }
   });
-}
-
-template <template <class> class Rule>
-std::unique_ptr<PreparedKernel> scatter_slices_kernel(const KernelRequest& request) {
-  return for_real_type(request.inputs[0].dtype,
-                       [&]<class T>() { return scatter_slices_kernel_of<T, Rule>(request); });
-}
-
-std::unique_ptr<PreparedKernel> scatter_slices_update_kernel(const KernelRequest& request) {
-  std::unique_ptr<PreparedKernel> kernel;
-  dispatch_copyable(request.inputs[0].dtype,
-                    [&]<class T>() { kernel = scatter_slices_kernel_of<T, ReplaceRule>(request); });
-  return kernel;
 }
 
 struct ScatterDef {
   const char* op;
   std::unique_ptr<PreparedKernel> (*prepare)(const KernelRequest&);
 };
-constexpr ScatterDef kScatters[] = {
-    {"ScatterUpdate", scatter_update_kernel},     {"ScatterAdd", scatter_kernel<AddRule>},
-    {"ScatterSub", scatter_kernel<SubtractRule>}, {"ScatterMul", scatter_kernel<MultiplyRule>},
-    {"ScatterDiv", scatter_kernel<DivideRule>},   {"ScatterMin", scatter_kernel<LowerRule>},
-    {"ScatterMax", scatter_kernel<RaiseRule>}};
-constexpr ScatterDef kSliceScatters[] = {{"ScatterNdUpdate", scatter_slices_update_kernel},
-                                         {"ScatterNdAdd", scatter_slices_kernel<AddRule>},
-                                         {"ScatterNdSub", scatter_slices_kernel<SubtractRule>}};
+constexpr ScatterDef kScatters[] = {{"ScatterUpdate", scatter_kernel<replace_rule_of>},
+                                    {"ScatterAdd", scatter_kernel<row_rule_of<AddRule>>},
+                                    {"ScatterSub", scatter_kernel<row_rule_of<SubtractRule>>},
+                                    {"ScatterMul", scatter_kernel<row_rule_of<MultiplyRule>>},
+                                    {"ScatterDiv", scatter_kernel<row_rule_of<DivideRule>>},
+                                    {"ScatterMin", scatter_kernel<row_rule_of<LowerRule>>},
+                                    {"ScatterMax", scatter_kernel<row_rule_of<RaiseRule>>}};
+constexpr ScatterDef kSliceScatters[] = {
+    {"ScatterNdUpdate", scatter_slices_kernel<replace_rule_of>},
+    {"ScatterNdAdd", scatter_slices_kernel<row_rule_of<AddRule>>},
+    {"ScatterNdSub", scatter_slices_kernel<row_rule_of<SubtractRule>>}};
 
 bool takes_all(const std::string& op) { return op.ends_with("Update"); }
 bool compares(const std::string& op) { return op == "ScatterMin" || op == "ScatterMax"; }
