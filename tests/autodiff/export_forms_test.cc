@@ -20,14 +20,17 @@ using testing::OpCase;
 namespace {
 
 /// Returns the names of the ops in golden/op_defs.txt that TensorFlow 2.21 has.
-std::set<std::string> ops_of_tensorflow() {
-  std::ifstream file("tests/ops/naming/golden/op_defs.txt");
-  REQUIRE(file.good());
-  std::set<std::string> names;
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t tab = line.find('\t');
-    if (tab != std::string::npos) names.insert(line.substr(0, tab));
-  }
+const std::set<std::string>& ops_of_tensorflow() {
+  static const std::set<std::string> names = [] {
+    std::ifstream file("tests/ops/naming/golden/op_defs.txt");
+    REQUIRE(file.good());
+    std::set<std::string> read;
+    for (std::string line; std::getline(file, line);) {
+      const std::size_t tab = line.find('\t');
+      if (tab != std::string::npos) read.insert(line.substr(0, tab));
+    }
+    return read;
+  }();
   return names;
 }
 
@@ -94,7 +97,7 @@ std::set<std::string> check_case(const OpCase& one) {
 }  // namespace
 
 TEST_CASE("export forms: every op that TensorFlow lacks has one, and so has SparseApply") {
-  const std::set<std::string> theirs = ops_of_tensorflow();
+  const std::set<std::string>& theirs = ops_of_tensorflow();
   for (const OpDef* op : OpRegistry::global().all()) {
     CAPTURE(op->name);
     const bool own = op->name.starts_with("_");

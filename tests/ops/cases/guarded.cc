@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <system_error>
 #include <vector>
 
@@ -17,6 +19,43 @@ constexpr std::size_t kAround = 256;  // guard bytes on each side, on an acceler
 
 std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
+}
+
+/// Memory between two inaccessible pages, kept for the next buffer of the same size: mapping and
+/// protecting it anew for each operand took most of the time of the checks.
+class GuardedPages {
+ public:
+  /// Returns `inner` bytes, a multiple of `page`, with undefined contents.
+  std::byte* take(std::size_t inner, std::size_t page) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::byte*>& kept = kept_[inner];
+    if (!kept.empty()) {
+      std::byte* const block = kept.back();
+      kept.pop_back();
+      return block;
+    }
+    void* const mapped =
+        mmap(nullptr, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+    std::byte* const block = static_cast<std::byte*>(mapped) + page;
+    if (mprotect(block, inner, PROT_READ | PROT_WRITE) != 0) {
+      throw std::system_error(errno, std::generic_category(), "mprotect");
+    }
+    return block;
+  }
+  void give_back(std::byte* block, std::size_t inner) {
+    const std::lock_guard lock(mutex_);
+    kept_[inner].push_back(block);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<std::byte*>> kept_;
+};
+
+GuardedPages& guarded_pages() {
+  static GuardedPages pages;
+  return pages;
 }
 
 }  // namespace
@@ -35,25 +74,18 @@ GuardedBuffer::GuardedBuffer(const Array& value, const Device& device)
 }
 
 GuardedBuffer::~GuardedBuffer() {
-  if (pages_ != nullptr) munmap(pages_, mapped_);
+  if (inner_ > 0) guarded_pages().give_back(block_, inner_);
 }
 
 void GuardedBuffer::allocate_on_host() {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t operand = rounded(std::max<std::size_t>(bytes_, 1), Array::kAlignment);
-  const std::size_t inner = rounded(operand, page);
-  mapped_ = inner + 2 * page;
-  void* mapped = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
-  pages_ = static_cast<std::byte*>(mapped);
-  if (mprotect(pages_ + page, inner, PROT_READ | PROT_WRITE) != 0) {
-    throw std::system_error(errno, std::generic_category(), "mprotect");
-  }
-  block_ = pages_ + page;
-  before_ = inner - operand;
+  inner_ = rounded(operand, page);
+  block_ = guarded_pages().take(inner_, page);
+  before_ = inner_ - operand;
   address_ = block_ + before_;
   after_ = operand - bytes_;
-  std::memset(block_, static_cast<int>(kSentinel), inner);
+  std::memset(block_, static_cast<int>(kSentinel), inner_);
   if (bytes_ > 0) std::memcpy(address_, value_.raw(), bytes_);
 }
 

@@ -41,8 +41,7 @@ class GuardedBuffer {
   std::size_t before_ = 0, after_ = 0;  // bytes of the block before and after the operand
   std::shared_ptr<void> memory_;        // on an accelerator
   std::shared_ptr<void> staging_;
-  std::byte* pages_ = nullptr;  // on the host
-  std::size_t mapped_ = 0;
+  std::size_t inner_ = 0;  // of memory between two guard pages, on the host
 };
 
 }  // namespace towerflow::testing
