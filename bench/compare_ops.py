@@ -2,7 +2,7 @@
 """Every op that has a case worth timing (tests/ops/cases), ours and TensorFlow's in turns.
 
     compare_ops.py --tf-python PYTHON --ops build/tests/ops/cases/bench_ops [--case PREFIX]
-                   [--windows W] [--ms M] [--json]
+                   [--from PREFIX] [--windows W] [--ms M] [--json]
 
 Prints for each case, and for its gradients, the microseconds of a run of both, the ratio, and the
 rate at which ours passes over operands and results. A window runs M milliseconds; the medians of W
@@ -46,6 +46,7 @@ def main():
     parser.add_argument("--tf-python", required=True)
     parser.add_argument("--ops", required=True)
     parser.add_argument("--case", default="")
+    parser.add_argument("--from", dest="first", default="", help="skip the cases before this one")
     parser.add_argument("--windows", type=int, default=7)
     parser.add_argument("--ms", type=float, default=20)
     parser.add_argument("--json", action="store_true")
@@ -59,8 +60,13 @@ def main():
                     Program("tensorflow", [options.tf_python, str(HERE / "tf_ops.py"), file.name])]
         print("%-34s %10s %10s %7s %7s" % ("", "ours us", "theirs us", "ratio", "GB/s"))
         rows = []
+        names = [case["name"] for case in cases]
+        starts = [i for i, name in enumerate(names) if name.startswith(options.first)]
+        if not starts:
+            parser.error("no case begins with %r" % options.first)
+        first = starts[0]
         for number, case in enumerate(cases):
-            if not case["name"].startswith(options.case):
+            if number < first or not case["name"].startswith(options.case):
                 continue
             for part in (0, 1) if case["gradients"] else (0,):
                 found = timed(programs, number, part, options)

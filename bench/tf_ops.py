@@ -37,15 +37,25 @@ class Case:
             results = list(results) if isinstance(results, (list, tuple)) else [results]
             if gradients:
                 # From a variable, since Grappler would precompute everything that depends only on
-                # constants.
-                cotangents = [tf.Variable(draw.uniform(0.5, 1.5, r.shape.as_list()).astype(
-                    r.dtype.as_numpy_dtype)).read_value() for r in results]
+                # constants. A run tells the shapes that depend on values.
+                with tf.Session() as session:
+                    session.run(tf.global_variables_initializer())
+                    shapes = [value.shape for value in session.run(results)]
+                cotangents = [tf.Variable(draw.uniform(0.5, 1.5, shape).astype(
+                    r.dtype.as_numpy_dtype)).read_value() for r, shape in zip(results, shapes)]
                 found = tf.gradients(results, operands, grad_ys=cotangents)
                 results = [g if isinstance(g, tf.Tensor) else g.values for g in found if g is not None]
             self.session = tf.Session(config=tf.ConfigProto(
                 intra_op_parallelism_threads=threads, inter_op_parallelism_threads=1))
             self.session.run(tf.global_variables_initializer())
             self.run = self.session.make_callable([r.op for r in results]) if results else None
+            try:
+                # Once, since TensorFlow's gradient of a single partition fails.
+                if self.run:
+                    self.run()
+            except tf.errors.InvalidArgumentError as error:
+                print("%s: %s" % (case["name"], error.message), file=sys.stderr)
+                self.run = None
 
     def time(self, steps):
         if self.run is None:
