@@ -64,7 +64,13 @@ std::vector<OptionalGradient> scatter_nd_gradient(const Operation& op,
 class GatherNdKernel final : public CpuKernel {
  public:
   explicit GatherNdKernel(const KernelRequest& request)
-      : places_(request.inputs[1], request.inputs[0].shape), dtype_(request.inputs[0].dtype) {}
+      : places_(request.inputs[1], request.inputs[0].shape), dtype_(request.inputs[0].dtype) {
+    if (places_.rows() > 0 && request.inputs[0].shape.elements() == 0) {
+      throw errors::InvalidArgumentError(
+          fmt::format("Requested more than 0 entries, but params is empty. Params shape: {}",
+                      request.inputs[0].shape.text()));
+    }
+  }
   int slices(int) const override { return row_slices(places_.rows(), places_.slice()); }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {

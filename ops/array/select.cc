@@ -6,6 +6,7 @@
 
 #include "core/device/cpu/launch.h"
 #include "core/graph/op_builder.h"
+#include "ops/array/fill.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/select_loop.h"
 #include "ops/family.h"
@@ -164,18 +165,18 @@ std::unique_ptr<PreparedKernel> select_v2_kernel(const KernelRequest& request) {
 }
 
 template <Tensor (*kSelect)(const Operand&, const Operand&, const Operand&, SelectOptions, Site),
-          bool kZerosLike>
+          bool kBroadcasts>
 std::vector<OptionalGradient> select_gradient(const Operation& op,
                                               const std::vector<OptionalGradient>& dys) {
   const Site site = op.site();
   const Tensor condition = op.input(0);
   const Tensor dy = dense_gradient(dys[0], site);
-  Tensor zero = scalar_like(dy, 0, site);
-  if (kZerosLike) {
-    zero = op.graph()
-               .add({.op = "ZerosLike", .name = "zeros_like", .inputs = {dy}, .site = site})
-               .output(0);
+  if (!kBroadcasts) {
+    const Tensor zeros = zeros_like(op.input(1), {}, site);
+    const Tensor dx = kSelect(condition, dy, zeros, {}, site);
+    return {std::nullopt, dx, kSelect(condition, zeros, dy, {}, site)};
   }
+  const Tensor zero = scalar_like(dy, 0, site);
   const Tensor dx = kSelect(condition, dy, zero, {}, site);
   const Tensor dz = kSelect(condition, zero, dy, {}, site);
   return {std::nullopt, sum_to_shape_of(dx, op.input(1), site),
@@ -198,13 +199,13 @@ static void register_select_ops(OpRegistry& registry) {
                 .inputs = {"condition: bool", "t: T", "e: T"},
                 .outputs = {"output: T"},
                 .shape = select_shape,
-                .gradient = select_gradient<where, true>,
+                .gradient = select_gradient<where, false>,
                 .elementwise = selects_elementwise});
   registry.add({.name = "SelectV2",
                 .inputs = {"condition: bool", "t: T", "e: T"},
                 .outputs = {"output: T"},
                 .shape = select_v2_shape,
-                .gradient = select_gradient<where_v2, false>,
+                .gradient = select_gradient<where_v2, true>,
                 .elementwise = elementwise_always});
 }
 

@@ -46,7 +46,8 @@ Shape blocked_shape(const BatchBlocks& blocks, const Shape& input, bool to_batch
   for (const std::int64_t size : blocks.sizes) {
     if (size < 1) throw ValueError(fmt::format("Each block must be at least 1, not {}", size));
   }
-  std::vector<Dim> dims = input.dims();
+  std::vector<Dim> dims =
+      input.has_rank() ? input.dims() : std::vector<Dim>(blocks.sizes.size() + 1, None);
   const std::int64_t count = blocks.count();
   if (dims[0].known()) {
     std::int64_t batch = 0;
@@ -83,7 +84,7 @@ Shape blocked_shape(const BatchBlocks& blocks, const Shape& input, bool to_batch
     }
     dim = size;
   }
-  return Shape(std::move(dims));
+  return input.has_rank() ? Shape(std::move(dims)) : Shape::unknown();
 }
 
 void require_indices(InferenceContext& context, std::size_t input, const char* argument) {
@@ -110,7 +111,7 @@ void blocks_shape(InferenceContext& context, bool to_batch) {
     nn::fail_with_shapes(context, fmt::format("input rank should be >= {}", sizes.size(0) + 1));
   }
   const Array* const block_shape = context.constant(1);
-  if (!input.has_rank() || block_shape == nullptr) {
+  if (block_shape == nullptr) {
     if (!input.has_rank()) return context.add_output(context.dtype(0), Shape::unknown());
     std::vector<Dim> dims = input.dims();
     std::fill_n(dims.begin(), sizes.size(0) + 1, None);
@@ -122,12 +123,16 @@ void blocks_shape(InferenceContext& context, bool to_batch) {
     return;
   }
   // Only the batch and the dimensions without blocks are known.
-  std::vector<Dim> dims = input.dims();
-  for (std::int64_t i = 0; i < sizes.size(0); ++i) dims[static_cast<std::size_t>(i) + 1] = None;
   Array zeros(DType::int32, Shape{sizes.size(0), 2});
   std::fill_n(zeros.data<std::int32_t>(), zeros.elements(), 0);
-  context.add_output(context.dtype(0), blocked_shape(BatchBlocks(*block_shape, zeros),
-                                                     Shape(std::move(dims)), to_batch));
+  Shape open = input;
+  if (input.has_rank()) {
+    std::vector<Dim> dims = input.dims();
+    for (std::int64_t i = 0; i < sizes.size(0); ++i) dims[static_cast<std::size_t>(i) + 1] = None;
+    open = Shape(std::move(dims));
+  }
+  context.add_output(context.dtype(0),
+                     blocked_shape(BatchBlocks(*block_shape, zeros), open, to_batch));
 }
 
 void space_to_batch_shape(InferenceContext& context) { blocks_shape(context, true); }

@@ -87,7 +87,9 @@ void reshape_shape(InferenceContext& context) {
   }
   std::vector<Dim> dims(sizes.begin(), sizes.end());
   for (const std::size_t i : open) dims[i] = Dim(std::nullopt);
-  const std::int64_t elements = from.elements();
+  const bool is_empty = from.has_rank() && std::find(from.dims().begin(), from.dims().end(),
+                                                     Dim(0)) != from.dims().end();
+  const std::int64_t elements = is_empty ? 0 : from.elements();
   std::vector<Dim> sure;
   for (const Dim& dim : from.dims()) {
     if (dim.known() && dim.size() > 0) sure.push_back(dim);

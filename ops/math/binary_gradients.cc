@@ -12,13 +12,14 @@
 namespace towerflow::binary_gradients {
 namespace {
 
-/// Returns whether an operand of shape `x` is known not to be broadcast with one of shape `y`.
+/// Returns whether an operand of shape `x` is known not to be broadcast with one of shape `y`: each
+/// of its sizes is known to be other than 1, or meets a 1.
 bool is_not_broadcast(const Shape& x, const Shape& y) {
-  if (!x.fully_known() || !y.has_rank() || x.rank() < y.rank()) return false;
+  if (!x.has_rank() || !y.has_rank() || x.rank() < y.rank()) return false;
   const std::size_t more = x.rank() - y.rank();
   for (std::size_t i = 0; i < x.rank(); ++i) {
     const Dim other = i < more ? Dim(1) : y[i - more];
-    if (!other.known() || (x.size(i) == 1 && other.size() != 1)) return false;
+    if (other != Dim(1) && (!x[i].known() || x.size(i) == 1)) return false;
   }
   return true;
 }

@@ -80,9 +80,12 @@ Tensor reduce(const char* op, const Operand& input, const Axis& given, const Red
   const bool keep = keeps_dims(options.keepdims, options.keep_dims, site);
   const Operand axes = axis.value() ? *axis.value() : all_axes(input, site);
   OpBuilder builder(op, options.name, site, {&input, &axes});
-  builder.input(input, "input");
-  const DType dtype = builder.tensors()[0].dtype();
   const bool of_bools = op == std::string_view("All") || op == std::string_view("Any");
+  if (of_bools)
+    builder.input(input, "input", DType::bool_);
+  else
+    builder.input(input, "input");
+  const DType dtype = builder.tensors()[0].dtype();
   if (!of_bools && (dtype == DType::bool_ || dtype == DType::string)) {
     // Checked before the axes become a constant.
     throw TypeError(fmt::format("Value passed to parameter 'input' has DataType {}, which the op "
