@@ -2,7 +2,7 @@
 """Every op that has a case worth timing (tests/ops/cases), ours and TensorFlow's in turns.
 
     compare_ops.py --tf-python PYTHON --ops build/tests/ops/cases/bench_ops [--case PREFIX]
-                   [--from PREFIX] [--windows W] [--ms M] [--json]
+                   [--from PREFIX] [--size small|middle|large] [--windows W] [--ms M] [--json]
 
 Prints for each case, and for its gradients, the microseconds of a run of both, the ratio, and the
 rate at which ours passes over operands and results. A window runs M milliseconds; the medians of W
@@ -47,16 +47,18 @@ def main():
     parser.add_argument("--ops", required=True)
     parser.add_argument("--case", default="")
     parser.add_argument("--from", dest="first", default="", help="skip the cases before this one")
+    parser.add_argument("--size", choices=("small", "middle", "large"), default="large",
+                        help="middle: a sixteenth of large; small: the operands of the tests")
     parser.add_argument("--windows", type=int, default=7)
     parser.add_argument("--ms", type=float, default=20)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    listed = subprocess.run([options.ops, "--list"], check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run([options.ops, options.size, "--list"], check=True, capture_output=True, text=True).stdout
     cases = [json.loads(line) for line in listed.splitlines()]
     with tempfile.NamedTemporaryFile("w") as file:
         file.write(listed)
         file.flush()
-        programs = [Program("towerflow", [options.ops]),
+        programs = [Program("towerflow", [options.ops, options.size]),
                     Program("tensorflow", [options.tf_python, str(HERE / "tf_ops.py"), file.name])]
         print("%-34s %10s %10s %7s %7s" % ("", "ours us", "theirs us", "ratio", "GB/s"))
         rows = []

@@ -30,7 +30,10 @@ class Case:
         with tf.Graph().as_default():
             operands = []
             for one in case["inputs"]:
-                values = draw.uniform(one["low"], one["high"], one["shape"]).astype(one["dtype"])
+                if one["values"]:
+                    values = np.reshape(one["values"], one["shape"]).astype(one["dtype"])
+                else:
+                    values = draw.uniform(one["low"], one["high"], one["shape"]).astype(one["dtype"])
                 operands.append(tf.Variable(values).read_value())
             names = dict(zip("xyzw", operands), tf=tf, np=np, dtype=tf.as_dtype(case["dtype"]))
             results = eval(case["python"], names)  # noqa: S307 our own table
