@@ -81,7 +81,10 @@ FlowGradients exit_gradient(const Operation& op, const FlowGradients& dys) {
     throw TypeError("Second-order gradient for while loops not supported.",
                     {.site = site, .node = op.name(), .op = op.type()});
   }
-  const Tensor dy = dense_gradient(dys[0], site);
+  const Tensor dy = [&] {
+    const ContextScope outside(op.graph(), loop->outer());  // where the slices are
+    return dense_gradient(dys[0], site);
+  }();
   loop->add_known(dy);
   const ContextScope inside(op.graph(), loop);
   const Tensor entered = loop->enter(dy, false, "b_exit", site);

@@ -313,6 +313,14 @@ void add_folds(Programs& programs) {
         foldl([](Tensor a, Tensor e) { return a * reduce_sum(e); }, x, s, {.name = "left"});
     return Program{joined({y}, grads(y, {x, s})), {{{{x, two_rows()}, {s, 1.5F}}}}};
   };
+  programs["fold_left_then_gathered"] = [] {
+    const Tensor x = vector_of("x", {None, 3});
+    const Tensor y =
+        gather(foldl([](Tensor a, Tensor e) { return a - e; }, x, constant({0.5F, 1.0F, -2.0F})),
+               {0, 0, 2});
+    return Program{joined({y}, grads(y, {x})),
+                   {{{{x, to_array({{1.0, 2.0, 4.0}, {3.0, 4.0, 0.5}})}}}}};
+  };
   programs["fold_right"] = [] {
     const Tensor x = vector_of("x", {None});
     const Tensor y = foldr([](Tensor a, Tensor e) { return a * 0.5 + e; }, x);

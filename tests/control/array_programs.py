@@ -290,6 +290,14 @@ def fold_left_from_initializer():
 
 
 @program
+@other_nodes
+def fold_left_then_gathered():
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    y = tf.gather(tf.foldl(lambda a, e: a - e, x, tf.constant([0.5, 1.0, -2.0])), [0, 0, 2])
+    return [y] + grads(y, x), [{x: [[1.0, 2.0, 4.0], [3.0, 4.0, 0.5]]}]
+
+
+@program
 def fold_right():
     x = tf.placeholder(tf.float32, [None], name="x")
     y = tf.foldr(lambda a, e: a * 0.5 + e, x)
