@@ -57,44 +57,28 @@ std::vector<OptionalGradient> leaky_relu_grad_gradient(const Operation& op,
   return {dx, zeros_like(op.input(1), {}, op.site())};
 }
 
+/// Multiplies input 0 by alpha where the features, input number `kFeatures`, are not above zero.
+template <int kFeatures>
 std::unique_ptr<PreparedKernel> leaky_relu_kernel(const KernelRequest& request) {
   const float alpha = request.attributes<LeakyReluAttrs>().alpha;
   const std::int64_t elements = request.inputs[0].shape.elements();
+  std::vector<InPlacePair> in_place{{0, 0}};
+  if (kFeatures != 0) in_place.push_back({0, kFeatures});
   return for_real_type(request.inputs[0].dtype, [&]<class T>() {
     return elementwise_kernel(
         elements,
         [alpha = static_cast<T>(alpha)](SliceRange range, const void* const* inputs,
                                         void* const* outputs) {
           const T* x = in<T>(inputs, 0);
+          const T* features = in<T>(inputs, kFeatures);
           T* y = out<T>(outputs, 0);
           TOWERFLOW_INDEPENDENT
           for (std::int64_t i = range.begin; i < range.end; ++i) {
             const T scaled = alpha * x[i];
-            y[i] = x[i] > T(0) ? x[i] : scaled;
+            y[i] = features[i] > T(0) ? x[i] : scaled;
           }
         },
-        {{0, 0}});
-  });
-}
-
-std::unique_ptr<PreparedKernel> leaky_relu_grad_kernel(const KernelRequest& request) {
-  const float alpha = request.attributes<LeakyReluAttrs>().alpha;
-  const std::int64_t elements = request.inputs[0].shape.elements();
-  return for_real_type(request.inputs[0].dtype, [&]<class T>() {
-    return elementwise_kernel(
-        elements,
-        [alpha = static_cast<T>(alpha)](SliceRange range, const void* const* inputs,
-                                        void* const* outputs) {
-          const T* dy = in<T>(inputs, 0);
-          const T* x = in<T>(inputs, 1);
-          T* dx = out<T>(outputs, 0);
-          TOWERFLOW_INDEPENDENT
-          for (std::int64_t i = range.begin; i < range.end; ++i) {
-            const T whole = dy[i], scaled = alpha * whole;
-            dx[i] = x[i] > T(0) ? whole : scaled;
-          }
-        },
-        {{0, 0}, {0, 1}});
+        in_place);
   });
 }
 
@@ -121,9 +105,9 @@ static void register_activation_ops(OpRegistry& registry) {
 }
 
 static void register_activation_kernels(KernelTable& table) {
-  add_kernel(table, "LeakyRelu", "loop", 0, {DType::float32, DType::float64}, leaky_relu_kernel);
+  add_kernel(table, "LeakyRelu", "loop", 0, {DType::float32, DType::float64}, leaky_relu_kernel<0>);
   add_kernel(table, "LeakyReluGrad", "loop", 0, {DType::float32, DType::float64},
-             leaky_relu_grad_kernel);
+             leaky_relu_kernel<1>);
 }
 
 Tensor elu(const Operand& features, ActivationOptions options, Site site) {
