@@ -57,6 +57,7 @@ double digamma(double x) {
 
 double hurwitz_zeta(double x, double q) {
   if (std::isnan(x) || std::isnan(q)) return kNan;
+  if (x > 1 && std::isinf(q) && q > 0) return 0;
   if (x == 1) return std::numeric_limits<double>::infinity();
   if (x < 1) return kNan;
   if (q <= 0) {
