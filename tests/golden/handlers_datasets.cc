@@ -25,23 +25,11 @@ Element tuple_of(const std::vector<Element>& parts, std::index_sequence<kIndex..
   return Element(std::tuple(parts[kIndex]...));
 }
 
+template <std::size_t kSize = 1>
 Element tuple_element(const std::vector<Element>& parts) {
-  switch (parts.size()) {
-    case 1:
-      return tuple_of(parts, std::make_index_sequence<1>());
-    case 2:
-      return tuple_of(parts, std::make_index_sequence<2>());
-    case 3:
-      return tuple_of(parts, std::make_index_sequence<3>());
-    case 4:
-      return tuple_of(parts, std::make_index_sequence<4>());
-    case 5:
-      return tuple_of(parts, std::make_index_sequence<5>());
-    case 6:
-      return tuple_of(parts, std::make_index_sequence<6>());
-    default:
-      throw BadProgram("a tuple of " + std::to_string(parts.size()) + " parts");
-  }
+  if (parts.size() == kSize) return tuple_of(parts, std::make_index_sequence<kSize>());
+  if constexpr (kSize < 12) return tuple_element<kSize + 1>(parts);
+  throw BadProgram("a tuple of " + std::to_string(parts.size()) + " parts");
 }
 
 /// Converts a tensor or value, a tuple or a dictionary.
