@@ -229,20 +229,22 @@ Tensor product_of(const Tensor& sizes, int begin, std::optional<int> end, Site s
   return reduce_prod(take_range(sizes, begin, end, site), {}, site);
 }
 
-/// Gradient with batch dimensions: all tensors become [batch, outer, n or indices, inner], of which
-/// the third is moved behind the first and joined with it, so that rows are summed by index.
+/// Gradient with batch dimensions or of unknown ranks: all tensors become [batch, outer, n or
+/// indices, inner], of which the third is moved behind the first and joined with it, so that rows
+/// are summed by index.
 std::vector<OptionalGradient> batch_gather_gradient(const Operation& op, const Tensor& dy,
                                                     std::int64_t axis) {
   const Site site = op.site();
   const Shape& params = op.input(0).shape();
   const Shape& indices = op.input(1).shape();
-  if (!params.has_rank() || !indices.has_rank()) {
-    throw ValueError("the gradient of a gather with batch_dims needs the ranks",
+  std::int64_t given = given_batch_dims(op.attrs());
+  if (given < 0 && !indices.has_rank()) {
+    throw ValueError("the gradient of a gather with negative batch_dims needs the rank of indices",
                      {.site = site, .node = op.name(), .op = op.type()});
   }
-  const auto a = static_cast<int>(*normalized_axis(axis, params.rank()));
-  std::int64_t given = given_batch_dims(op.attrs());
   if (given < 0) given += static_cast<std::int64_t>(indices.rank());
+  const auto a = static_cast<int>(
+      params.has_rank() ? static_cast<std::int64_t>(*normalized_axis(axis, params.rank())) : axis);
   const auto b = static_cast<int>(given);
   const DType dtype = op.input(1).dtype();
   const Tensor sizes = towerflow::shape(op.input(0), {.out_type = dtype}, site);
@@ -250,7 +252,8 @@ std::vector<OptionalGradient> batch_gather_gradient(const Operation& op, const T
   const Tensor batch = product_of(sizes, 0, b, site);
   const Tensor outer = product_of(sizes, b, a, site);
   const Tensor n = take_index(sizes, a, site);
-  const Tensor inner = product_of(sizes, a + 1, std::nullopt, site);
+  const Tensor from_axis = take_range(sizes, a, std::nullopt, site);
+  const Tensor inner = product_of(from_axis, 1, std::nullopt, site);
   const Tensor count = product_of(index_sizes, b, std::nullopt, site);
   const Tensor parts = reshape(dy, stack({batch, outer, count, inner}, {}, site), {}, site);
   const Tensor moved = transpose(parts, {0, 2, 1, 3}, {}, site);
@@ -286,8 +289,7 @@ std::vector<OptionalGradient> gather_gradient(const Operation& op,
     return slices_gradient(op, dy);
   }
   if (!params.has_rank() || !op.input(1).shape().has_rank()) {
-    throw ValueError(fmt::format("the gradient of a gather along axis {} needs the ranks", at),
-                     {.site = op.site(), .node = op.name(), .op = op.type()});
+    return batch_gather_gradient(op, dy, at);
   }
   return dense_gather_gradient(op, dy, at);
 }

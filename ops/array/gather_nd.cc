@@ -27,6 +27,9 @@ void gather_nd_shape(InferenceContext& context) {
 void scatter_nd_shape(InferenceContext& context) {
   const Shape& indices = context.shape(0);
   const Shape& updates = context.shape(1);
+  if (updates.has_rank() && updates.rank() == 0) {
+    context.fail("Shape must be at least rank 1 but is rank 0: the updates of a scatter_nd");
+  }
   Shape shape = Shape::unknown();
   if (const Array* sizes = context.constant(2)) {
     std::vector<Dim> dims;
@@ -92,6 +95,12 @@ class GatherNdKernel final : public CpuKernel {
 std::unique_ptr<PreparedKernel> scatter_nd_kernel(const KernelRequest& request) {
   const Shape& shape = request.outputs[0].shape;
   const SliceIndices places(request.inputs[0], shape);
+  const Shape &indices = request.inputs[0].shape, &updates = request.inputs[1].shape;
+  if (updates != indexed_shape(indices, shape)) {
+    throw errors::InvalidArgumentError(
+        fmt::format("updates of shape {} do not fit indices of shape {} in {}", updates.text(),
+                    indices.text(), shape.text()));
+  }
   return function_kernel([places, elements = shape.elements(),
                           dtype = request.inputs[1].dtype](const LaunchArgs& args) {
     dispatch_dtype(dtype, [&]<class T>() {

@@ -32,12 +32,13 @@ void one_hot_shape(InferenceContext& context) {
     context.fail_type(fmt::format("dtype {} of on_value does not match dtype {} of off_value",
                                   dtype_name(context.dtype(2)), dtype_name(context.dtype(3))));
   }
-  if (context.shape(1).has_rank() && context.shape(1).rank() != 0) {
-    context.fail(fmt::format("Input must be scalar but has rank {}: the depth of a one_hot",
-                             context.shape(1).rank()));
-  }
   Dim depth(std::nullopt);
   if (const Array* known = context.constant(1)) {
+    // The rank of a depth that a run computes is checked in the run, as in TensorFlow.
+    if (known->shape().rank() != 0) {
+      context.fail(fmt::format("Input must be scalar but has rank {}: the depth of a one_hot",
+                               known->shape().rank()));
+    }
     const std::int64_t size = integers_of(*known)[0];
     if (size < 0) {
       context.fail(fmt::format("Dimension size must be non-negative but is {}", size));

@@ -132,9 +132,10 @@ std::unique_ptr<PreparedKernel> pad_kernel(const KernelRequest& request) {
 }
 
 /// Returns, for each dimension and position in the large tensor, the mirrored position in the small
-/// one.
+/// one. A dimension without elements has a mirror only if `allows_empty` and its border is
+/// repeated.
 std::vector<std::vector<std::int64_t>> mirrored_indices(const KernelRequest& request,
-                                                        const Shape& small) {
+                                                        const Shape& small, bool allows_empty) {
   check_kernel_rank(request);
   const bool at_border = request.attributes<MirrorAttrs>().mode == MirrorMode::symmetric;
   const auto pairs = paddings_of(request.values.at(1));
@@ -143,8 +144,8 @@ std::vector<std::vector<std::int64_t>> mirrored_indices(const KernelRequest& req
     const std::int64_t size = small.size(d);
     const std::int64_t most = at_border ? size : size - 1;
     const auto [before, behind] = pairs[d];
-    if (before < 0 || behind < 0 || before > std::max<std::int64_t>(most, 0) ||
-        behind > std::max<std::int64_t>(most, 0)) {
+    const bool is_barred = size == 0 && !(allows_empty && at_border);
+    if (is_barred || before < 0 || behind < 0 || before > most || behind > most) {
       throw errors::InvalidArgumentError(fmt::format(
           "paddings must be no greater than the dimension size{}: {}, {} greater than {}",
           at_border ? "" : " less one", before, behind, most));
@@ -180,7 +181,7 @@ std::unique_ptr<PreparedKernel> mirror_kernel(const KernelRequest& request) {
   const Shape small = request.inputs[0].shape;
   const DType dtype = request.outputs[0].dtype;
   return function_kernel(
-      [=, places = mirrored_indices(request, small)](const LaunchArgs& args) {
+      [=, places = mirrored_indices(request, small, true)](const LaunchArgs& args) {
         dispatch_copyable(dtype, [&]<class T>() {
           visit_mirrored(places, small,
                          [from = args.input<T>(0), to = args.output<T>(0)](
@@ -194,7 +195,7 @@ std::unique_ptr<PreparedKernel> mirror_grad_kernel(const KernelRequest& request)
   const Shape small = request.outputs[0].shape;
   const DType dtype = request.outputs[0].dtype;
   return function_kernel(
-      [=, places = mirrored_indices(request, small)](const LaunchArgs& args) {
+      [=, places = mirrored_indices(request, small, false)](const LaunchArgs& args) {
         dispatch_dtype(dtype, [&]<class T>() {
           if constexpr (std::is_floating_point_v<T>) {
             std::fill_n(args.output<T>(0), small.elements(), T(0));

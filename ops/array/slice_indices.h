@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/device/tensor_desc.h"
@@ -41,8 +42,8 @@ inline Shape indexed_shape(const Shape& indices, const Shape& params) {
   return Shape(std::move(dims));
 }
 
-/// Throws unless `updates` fit `indices` into a tensor of shape `params`. Indices of too many
-/// numbers are refused when the graph runs.
+/// Throws unless `updates` fit `indices` into a tensor of shape `params`. Updates that are one
+/// number and indices of too many or an unknown count of numbers are checked when the graph runs.
 inline void check_updates(const InferenceContext& context, const Shape& indices,
                           const Shape& updates, const Shape& params) {
   if (indices.has_rank() && indices.rank() == 0) {
@@ -53,13 +54,21 @@ inline void check_updates(const InferenceContext& context, const Shape& indices,
     context.fail(fmt::format("indices of shape {} and updates of shape {} for an empty tensor {}",
                              indices.text(), updates.text(), params.text()));
   }
-  const std::size_t outer = indices.has_rank() ? indices.rank() - 1 : 0;
-  bool fits = indexed_shape(indices, params).compatible(updates);
-  if (indices.has_rank() && updates.has_rank()) {
-    fits = fits && updates.rank() >= outer;
-    for (std::size_t i = 0; i < outer && fits; ++i) {
-      fits = Shape{indices[i]}.compatible(Shape{updates[i]});
-    }
+  if (!indices.has_rank() || !updates.has_rank() || updates.rank() == 0) return;
+  const std::size_t outer = indices.rank() - 1;
+  const Dim length = indices[outer];
+  if (!length.known()) return;
+  bool fits = updates.rank() >= outer;
+  for (std::size_t i = 0; i < outer && fits; ++i) {
+    fits = Shape{indices[i]}.compatible(Shape{updates[i]});
+  }
+  if (fits && params.has_rank()) {
+    const auto part = [](const Shape& shape, std::size_t begin) {
+      begin = std::min(begin, shape.rank());
+      return Shape(std::vector<Dim>(shape.dims().begin() + static_cast<std::ptrdiff_t>(begin),
+                                    shape.dims().end()));
+    };
+    fits = part(params, static_cast<std::size_t>(length.size())).compatible(part(updates, outer));
   }
   if (!fits) {
     context.fail(fmt::format("updates of shape {} do not fit indices of shape {} in {}",

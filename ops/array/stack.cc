@@ -178,6 +178,13 @@ bool has_slices(const OperandList& values) {
                      [](const Operand& item) { return item.slices() != nullptr; });
 }
 
+/// Returns whether the first of the values is an array of some dimensions and none is a tensor:
+/// NumPy makes no list of arrays a tensor.
+bool begins_with_array(const OperandList& values) {
+  const Array* const first = values.items()[0].array();
+  return first != nullptr && first->shape().rank() > 0 && values.any_tensor() == nullptr;
+}
+
 Tensor stack_once(const OperandList& values, const std::string& name, const StackOptions& options,
                   Site site) {
   Graph& graph = graph_of(values);
@@ -185,12 +192,14 @@ Tensor stack_once(const OperandList& values, const std::string& name, const Stac
   check_same_dtype(values, "Pack", "values", site);
   std::optional<DType> dtype;
   if (const Tensor* first = values.any_tensor()) dtype = first->dtype();
-  const char* prefix = options.axis == 0 && !has_slices(values) ? "" : "values_";
+  // Otherwise the op converts the values: each to its own dtype, unless one is a tensor.
+  const bool is_one_list = options.axis == 0 && !has_slices(values) && !begins_with_array(values);
+  const char* prefix = is_one_list ? "" : "values_";
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string item = fmt::format("{}{}", prefix, i);
     inputs.push_back(convert_operand(graph, values.items()[i], item, dtype));
-    dtype = inputs[0].dtype();
+    if (is_one_list) dtype = inputs[0].dtype();
   }
   return graph
       .add({.op = "Pack",
@@ -231,9 +240,9 @@ Tensor stack(const OperandList& values, StackOptions options, Site site) {
     }
   }
   if (options.axis != 0) return stack_once(values, name, options, site);
-  if (has_slices(values)) {
+  if (has_slices(values) || begins_with_array(values)) {
     // TensorFlow first tries, in vain, to make one tensor of the list, which uses up the name.
-    if (values.items()[0].slices() != nullptr) {
+    if (values.items()[0].slices() != nullptr || begins_with_array(values)) {
       convert_operand(graph, values.items()[0], name, std::nullopt);
     } else {
       const NameScope tried(graph, name, site);

@@ -26,6 +26,9 @@ void tensor_scatter_shape(InferenceContext& context) {
     context.fail_type(fmt::format("updates of {} do not fit a tensor of {}",
                                   dtype_name(context.dtype(2)), dtype_name(dtype)));
   }
+  if (context.shape(0).has_rank() && context.shape(0).rank() == 0) {
+    context.fail("Shape must be at least rank 1 but is rank 0: the tensor of a scatter");
+  }
   check_updates(context, context.shape(1), context.shape(2), context.shape(0));
   context.add_output(dtype, context.shape(0));
 }

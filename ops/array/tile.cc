@@ -19,24 +19,24 @@ namespace towerflow {
 namespace {
 
 void tile_shape(InferenceContext& context) {
-  const Shape& input = context.shape(0);
+  const Shape& given = context.shape(0);
   const Shape& vector = context.shape(1);
   if (vector.has_rank() && vector.rank() != 1) {
     context.fail(
         fmt::format("Shape must be rank 1 but is rank {}: the multiples of a tile", vector.rank()));
   }
   const bool length_known = vector.has_rank() && vector[0].known();
-  if (input.has_rank() && length_known &&
-      static_cast<std::size_t>(vector.size(0)) != input.rank()) {
+  if (given.has_rank() && length_known &&
+      static_cast<std::size_t>(vector.size(0)) != given.rank()) {
     context.fail(fmt::format("Shape must be rank {} but is rank {}: a tile by {} multiples",
-                             vector.size(0), input.rank(), vector.size(0)));
+                             vector.size(0), given.rank(), vector.size(0)));
   }
   const Array* multiples = context.constant(1);
-  if (!input.has_rank()) {
-    return context.add_output(
-        context.dtype(0),
-        length_known ? Shape::of_rank(static_cast<std::size_t>(vector.size(0))) : Shape::unknown());
+  if (!given.has_rank() && !length_known) {
+    return context.add_output(context.dtype(0), Shape::unknown());
   }
+  const Shape input =
+      given.has_rank() ? given : Shape::of_rank(static_cast<std::size_t>(vector.size(0)));
   std::vector<Dim> dims;
   if (multiples == nullptr) {
     for (const Dim& dim : input.dims()) dims.push_back(dim == Dim(0) ? dim : Dim(None));
@@ -44,10 +44,14 @@ void tile_shape(InferenceContext& context) {
   }
   const std::vector<std::int64_t> times = integers_of(*multiples);
   for (std::size_t i = 0; i < input.rank(); ++i) {
-    if (times[i] < 0) {
+    if (times[i] < -1) {
       context.fail(fmt::format("Expected multiples[{}] >= 0, but got {}", i, times[i]));
     }
     std::int64_t size = 0;
+    if (times[i] == -1) {  // unknown, as in other vectors of sizes; the run refuses it
+      dims.push_back(input[i] == Dim(0) ? input[i] : Dim(None));
+      continue;
+    }
     if (input[i].known() && __builtin_mul_overflow(input.size(i), times[i], &size)) {
       context.fail(fmt::format("size {} of a tile does not fit 63 bits", i));
     }

@@ -23,28 +23,30 @@ namespace {
 void transpose_shape(InferenceContext& context) {
   const Shape& a = context.shape(0);
   const Shape& perm = context.shape(1);
+  if (!a.has_rank()) {
+    const Dim length = perm.has_rank() ? Dim(product(perm.dims()).value_or(-1)) : Dim(std::nullopt);
+    // One number is the permutation of a vector and, in TensorFlow, of a scalar too.
+    if (!length.known() || length.size() < 2) {
+      return context.add_output(context.dtype(0), Shape::unknown());
+    }
+  }
   if (perm.has_rank() && perm.rank() != 1) {
     context.fail(fmt::format("Shape must be rank 1 but is rank {}: a permutation", perm.rank()));
   }
-  const bool length_known = perm.has_rank() && perm[0].known();
-  const auto length = length_known ? static_cast<std::size_t>(perm.size(0)) : 0;
-  if (a.has_rank() && length_known && length != a.rank()) {
-    context.fail(fmt::format("Dimension must be {} but is {}: the length of a permutation",
-                             a.rank(), length));
+  const std::size_t rank = a.has_rank() ? a.rank() : static_cast<std::size_t>(perm.size(0));
+  if (perm.has_rank() && perm[0].known() && static_cast<std::size_t>(perm.size(0)) != rank) {
+    context.fail(fmt::format("Dimension must be {} but is {}: the length of a permutation", rank,
+                             perm.size(0)));
   }
   const Array* order = context.constant(1);
-  if (!a.has_rank() || order == nullptr) {
-    return context.add_output(context.dtype(0), a.has_rank()   ? Shape::of_rank(a.rank())
-                                                : length_known ? Shape::of_rank(length)
-                                                               : Shape::unknown());
-  }
+  if (order == nullptr) return context.add_output(context.dtype(0), Shape::of_rank(rank));
   std::vector<Dim> dims;
   for (const std::int64_t axis : integers_of(*order)) {
-    const auto from = normalized_axis(axis, a.rank());
+    const auto from = normalized_axis(axis, rank);
     if (!from) {
-      context.fail(fmt::format("perm dim {} is out of range of input rank {}", axis, a.rank()));
+      context.fail(fmt::format("perm dim {} is out of range of input rank {}", axis, rank));
     }
-    dims.push_back(a[*from]);
+    dims.push_back(a.has_rank() ? a[*from] : Dim(std::nullopt));
   }
   context.add_output(context.dtype(0), Shape(std::move(dims)));
 }

@@ -111,7 +111,9 @@ Tensor resize_images(const Operand& images, const Operand& size, ResizeMethod me
   if (given.rank() == 3) batch = expand_dims(batch, 0, {}, site);
   Tensor wanted = size_tensor(graph, size, site);
   if (options.preserve_aspect_ratio) wanted = proportional_size(batch, wanted, site);
-  const Shape known = constant_value_as_shape(wanted);
+  // TensorFlow does not compute a proportional size before the run, and neither skips its use.
+  const Shape known =
+      options.preserve_aspect_ratio ? Shape::unknown() : constant_value_as_shape(wanted);
   const Dim height = known.has_rank() ? known[0] : Dim(std::nullopt);
   const Dim width = known.has_rank() ? known[1] : Dim(std::nullopt);
   const auto restored = [&](const Tensor& result) {

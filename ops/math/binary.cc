@@ -78,6 +78,9 @@ void check_operand_dtype(std::string_view op, DType dtype) {
 /// checks their dtype.
 Tensor build_binary(OpBuilder& builder, std::string_view op, const Operand& x, const Operand& y) {
   const auto [first, second] = argument_names(op);
+  if (op == "LogicalAnd" || op == "LogicalOr") {  // other operands are converted to bool
+    return builder.input(x, first, DType::bool_).input(y, second, DType::bool_).output();
+  }
   builder.input(x, first, "T");
   if (op != "AddV2")
     check_operand_dtype(op, builder.tensors()[0].dtype());  // before y becomes a constant

@@ -25,13 +25,14 @@ bool einsum_accepts(DType dtype) {
          dtype == DType::int64;
 }
 
-/// Returns the shape of the result if no operand has an unknown rank.
-Shape einsum_result(const InferenceContext& context, const EinsumLabels& labels) {
+/// Returns the shape of the result of operands of known ranks.
+Shape einsum_result(const InferenceContext& context, const std::vector<Shape>& shapes,
+                    const EinsumLabels& labels) {
   std::map<int, Dim> sizes;
   for (std::size_t i = 0; i < labels.inputs.size(); ++i) {
     for (std::size_t k = 0; k < labels.inputs[i].size(); ++k) {
       const int label = labels.inputs[i][k];
-      const Dim size = context.shape(i)[k];
+      const Dim size = shapes[i][k];
       const auto [at, added] = sizes.try_emplace(label, size);
       if (added || !size.known()) {
         // Of two sizes that broadcast, one that is not known may be larger than 1.
@@ -60,8 +61,11 @@ Shape einsum_result(const InferenceContext& context, const EinsumLabels& labels)
 
 void einsum_shape(InferenceContext& context) {
   const DType dtype = context.dtype(0);
+  const std::string& equation = context.attrs<EinsumAttrs>().equation;
+  const std::vector<std::string> parts = einsum_parts(equation);
+  std::vector<Shape> shapes;
   std::vector<std::size_t> ranks;
-  bool known = true;
+  bool hides = false;  // whether "..." stands for an unknown number of axes
   for (std::size_t i = 0; i < context.num_inputs(); ++i) {
     if (!einsum_accepts(dtype) || context.dtype(i) != dtype) {
       context.fail_type(
@@ -69,30 +73,20 @@ void einsum_shape(InferenceContext& context) {
                       "all inputs; input {} is {}",
                       i, dtype_name(context.dtype(i))));
     }
-    known = known && context.shape(i).has_rank();
-    if (known) ranks.push_back(context.shape(i).rank());
-  }
-  if (ranks.empty() || ranks.size() > 2) {
-    if (known) context.fail("an Einsum has one or two inputs");
-  }
-  const std::string& equation = context.attrs<EinsumAttrs>().equation;
-  if (known) {
-    return context.add_output(dtype, einsum_result(context, EinsumLabels(equation, ranks)));
-  }
-  const std::vector<std::string> parts = einsum_parts(equation);
-  const std::string& output = parts.back();
-  const bool hides = output.find("...") != std::string::npos;
-  if (hides) return context.add_output(dtype, Shape::unknown());
-  std::vector<Dim> dims(output.size(), None);
-  for (std::size_t i = 0; i < context.num_inputs(); ++i) {  // the sizes that the others give
-    const Shape& shape = context.shape(i);
-    if (!shape.has_rank() || shape.rank() != parts[i].size()) continue;
-    for (std::size_t at = 0; at < shape.rank(); ++at) {
-      const std::size_t place = output.find(parts[i][at]);
-      if (place != std::string::npos) dims[place] = shape[at];
+    Shape shape = context.shape(i);
+    if (!shape.has_rank()) {  // the equation tells the rank, but for hidden axes
+      const std::string part = i < parts.size() ? parts[i] : "";
+      const bool hidden = part.find("...") != std::string::npos;
+      hides = hides || hidden;
+      shape = Shape::of_rank(part.size() - (hidden ? 3 : 0));
     }
+    ranks.push_back(shape.rank());
+    shapes.push_back(std::move(shape));
   }
-  context.add_output(dtype, Shape(std::move(dims)));
+  if (ranks.empty() || ranks.size() > 2) context.fail("an Einsum has one or two inputs");
+  const Shape result = einsum_result(context, shapes, EinsumLabels(equation, ranks));
+  const bool is_open = hides && parts.back().find("...") != std::string::npos;
+  context.add_output(dtype, is_open ? Shape::unknown() : result);
 }
 
 [[noreturn]] void fail_equation(const std::string& message, Site site) {

@@ -36,7 +36,7 @@ Tensor exchange_with_last(const Tensor& values, const Tensor& rank, int axis, Si
     std::swap(order[static_cast<std::size_t>(axis)], order.back());
     return make_constant(graph, Array::of(Shape{order.size()}, order), "transposition", site);
   }
-  const Nested place = axis < 0 ? Nested(Operand(rank, site) + axis) : Nested(axis);
+  const Nested place = axis < 0 ? Nested(Operand(axis, site) + rank) : Nested(axis);
   const Tensor order = range(0, rank, 1, {}, site);
   const Tensor from = Operand(rank, site) - 1;
   const Tensor to = Operand(rank, site) - 1;

@@ -16,7 +16,6 @@ void in_top_k_shape(InferenceContext& context) {
   require_dtype(context, 1, "targets", {DType::int32, DType::int64});
   require_rank(context, 0, 2);
   require_rank(context, 1, 1);
-  require_rank(context, 2, 0);
   const Dim rows = context.shape(0).has_rank() ? context.shape(0)[0] : Dim(None);
   const Dim targets = context.shape(1).has_rank() ? context.shape(1)[0] : Dim(None);
   if (rows.known() && targets.known() && rows != targets) {
@@ -41,6 +40,10 @@ template <class Index>
 std::unique_ptr<PreparedKernel> in_top_k_kernel(const KernelRequest& request) {
   const std::int64_t rows = request.inputs[0].shape.size(0);
   const std::int64_t classes = request.inputs[0].shape.size(1);
+  if (request.inputs[2].shape.rank() != 0) {
+    throw errors::InvalidArgumentError(
+        fmt::format("k must be a scalar, but has shape {}", request.inputs[2].shape.text()));
+  }
   return rows_kernel(
       rows, classes, [classes](SliceRange range, const void* const* inputs, void* const* outputs) {
         const Index* targets = in<Index>(inputs, 1);

@@ -315,11 +315,11 @@ std::vector<OptionalGradient> top_k_gradient(const Operation& op,
   const Tensor place_shape = towerflow::shape(places, {.out_type = DType::int64}, site);
   const Tensor n = take_index(in_shape, -1, site);
   const Tensor k = take_index(place_shape, -1, site);
-  const Tensor row_shape = stack({Operand(Array::scalar(std::int64_t{-1}), site), k}, {}, site);
-  const Tensor rows = reshape(places, row_shape, {}, site);
   const Tensor total = reduce_prod(in_shape, {}, site);
-  const Tensor step =
-      maximum(n, 1, {}, site);  // an empty row has no place, but a range needs a step
+  // An empty row has no place, but a range needs a step, and no size of empty rows can be inferred.
+  const Tensor step = maximum(n, 1, {}, site);
+  const Tensor count = floordiv(total, step, {}, site);
+  const Tensor rows = reshape(places, stack({count, k}, {}, site), {}, site);
   const Tensor starts = range(Array::scalar(std::int64_t{0}), total, step, {}, site);
   const Tensor columns = expand_dims(starts, -1, {}, site);
   const Tensor moved = add(rows, columns, {}, site);

@@ -89,6 +89,7 @@ TEST_CASE("op_names") { check_file("op_names"); }
 TEST_CASE("swept") { check_file("swept"); }
 TEST_CASE("swept again") { check_file("swept_again"); }
 TEST_CASE("called") { check_file("called"); }
+TEST_CASE("called_again") { check_file("called_again"); }
 TEST_CASE("systems") { check_file("systems"); }
 TEST_CASE("random_known") { check_file("random_known"); }
 TEST_CASE("random_fresh") { check_file("random_fresh"); }
