@@ -58,7 +58,8 @@ def changes_of(cursor, source):
             yield "%s to %s" % (operator, OPERATORS[operator]), "((%s) %s (%s))" % (
                 text_of(parts[0], source), OPERATORS[operator], text_of(parts[1], source))
     elif cursor.kind == Kind.UNARY_OPERATOR and text and text[0] in "-!" and len(parts) == 1:
-        yield "%s dropped" % text[0], "(%s)" % text_of(parts[0], source)
+        # Both sides of the choice must be bool: an optional, for example, would turn the other into itself.
+        yield "%s dropped" % text[0], ("(!!(%s))" if text[0] == "!" else "(%s)") % text_of(parts[0], source)
     elif cursor.kind == Kind.INTEGER_LITERAL and text.isdigit():
         yield "number", "1" if text == "0" else "0" if text == "1" else str(int(text) + 1)
     elif cursor.kind == Kind.FLOATING_LITERAL:
