@@ -106,7 +106,7 @@ TEST_CASE("tile") {
   CHECK(value_of(tile(x, {0, 3})).shape() == Shape{0, 6});
   CHECK(numbers(reduce_sum(tile(constant({1}), {100000})))[0] == 100000);
   CHECK_THROWS_AS(tile(x, {2}), const ValueError&);
-  CHECK_THROWS_AS(tile(x, {-1, 2}), const ValueError&);
+  CHECK_THROWS_AS(value_of(tile(x, {-1, 2})), const errors::InvalidArgumentError&);
   const Tensor times = placeholder(int64, {.shape = {2}});
   CHECK(value_of(tile(x, times), {{times, {2, 3}}}).shape() == Shape{4, 6});
   CHECK_THROWS_AS(value_of(tile(x, times), {{times, {2, -3}}}), const Error&);

@@ -64,7 +64,9 @@ TEST_CASE("nothing to split, pad or mark") {
   CHECK(value_of(split(none, 2, 1)[1]).shape() == Shape{0, 2});
   CHECK(value_of(split(zeros({4}), {4, 0})[1]).shape() == Shape{0});
   CHECK(numbers(pad(none, {{1, 0}, {0, 0}})) == Numbers{0, 0, 0, 0});
-  CHECK(value_of(pad(none, {{0, 0}, {1, 1}}, "REFLECT")).shape() == Shape{0, 6});
+  CHECK(value_of(pad(none, {{0, 0}, {1, 1}}, "SYMMETRIC")).shape() == Shape{0, 6});
+  CHECK_THROWS_AS(value_of(pad(none, {{0, 0}, {1, 1}}, "REFLECT")),
+                  const errors::InvalidArgumentError&);
   CHECK(numbers(pad(constant(3), Array::zeros(int32, {0, 2}))) == Numbers{3});
   CHECK(value_of(one_hot(zeros({0}, {.dtype = int32}), 3)).shape() == Shape{0, 3});
   CHECK(value_of(one_hot(zeros({2, 0}, {.dtype = int32}), 3, {.axis = 0})).shape() ==
