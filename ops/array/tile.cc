@@ -63,6 +63,9 @@ void tile_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> tile_kernel(const KernelRequest& request) {
   const Shape in = request.inputs[0].shape;
   const Shape out = request.outputs[0].shape;
+  if (in.fully_known() && !out.fully_known()) {
+    throw errors::InvalidArgumentError("Expected multiples >= 0, but one is -1");
+  }
   const std::vector<std::int64_t> from = dense_strides(in);
   const std::vector<std::int64_t> to = dense_strides(out);
   return strided_copy_kernel(request, 1, [=](std::size_t, StridedCopy& copy) {
