@@ -27,6 +27,8 @@ std::string variable_or(const char* name, const char* otherwise) {
 
 std::string device_under_test() { return variable_or("TOWERFLOW_TEST_DEVICE", "/device:CPU:0"); }
 
+bool is_filtered() { return !variable_or("TOWERFLOW_TEST_CASE", "").empty(); }
+
 /// Returns the cases selected by TOWERFLOW_TEST_CASE.
 std::vector<const OpCase*> chosen_cases() {
   const std::string only = variable_or("TOWERFLOW_TEST_CASE", "");
@@ -89,7 +91,7 @@ TEST_CASE("every case: kernels between guards, float32 against float64, a sessio
     in_place += report.second.in_place;
   }
   MESSAGE(in_place << " launches with a result in the memory of an operand");
-  CHECK(in_place > 0);
+  CHECK((in_place > 0 || is_filtered()));
 }
 
 TEST_CASE("every case: first and second gradients under random cotangents") {
@@ -100,7 +102,7 @@ TEST_CASE("every case: first and second gradients under random cotangents") {
     CHECK(testing::check_gradients(*one) == "");
     ++checked;
   }
-  CHECK(checked > 0);
+  CHECK((checked > 0 || is_filtered()));
 }
 
 /// Returns whether an op makes branches and loops, or serves them: tests/control has programs of
@@ -115,7 +117,7 @@ static bool is_control_flow(const std::string& op) {
 }
 
 TEST_CASE("every op and every kernel has a case") {
-  if (!variable_or("TOWERFLOW_TEST_CASE", "").empty()) return;
+  if (is_filtered()) return;
   std::set<std::string> names, ops, kernels;
   for (const OpCase& one : testing::op_cases()) CHECK(names.insert(one.name).second);
   for (const auto& report : reports()) {
