@@ -22,8 +22,8 @@ void broadcast_to_shape(InferenceContext& context) {
   std::vector<Dim> dims;
   if (sizes != nullptr) {
     for (const std::int64_t size : integers_of(*sizes)) {
-      if (size < 0) context.fail(fmt::format("a shape to broadcast to has the size {}", size));
-      dims.emplace_back(size);
+      if (size < -1) context.fail(fmt::format("a shape to broadcast to has the size {}", size));
+      dims.emplace_back(size);  // -1 is unknown; the run refuses it
     }
   } else if (vector.has_rank() && vector[0].known()) {
     dims.resize(static_cast<std::size_t>(vector.size(0)), None);
@@ -49,7 +49,7 @@ void broadcast_to_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> broadcast_to_kernel(const KernelRequest& request) {
   const Shape in = request.inputs[0].shape;
   const Shape out = request.outputs[0].shape;
-  if (broadcast_shapes(in, out) != out) {
+  if (!out.fully_known() || broadcast_shapes(in, out) != out) {
     throw errors::InvalidArgumentError(
         fmt::format("the shape {} does not broadcast to {}", in.text(), out.text()));
   }

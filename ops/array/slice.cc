@@ -174,11 +174,9 @@ OpFamily slice_family() { return {.ops = register_slice_ops, .kernels = register
 
 Tensor slice(const Operand& input, const Operand& begin, const Operand& size, SliceOptions options,
              Site site) {
-  return OpBuilder("Slice", options.name, site, {&input, &begin, &size})
-      .input(input, "input")
-      .index_input(begin, "begin")
-      .index_input(size, "size")
-      .output();
+  OpBuilder builder("Slice", options.name, site, {&input, &begin, &size});
+  builder.input(input, "input").index_input(begin, "begin");
+  return builder.type("Index", builder.tensors()[1].dtype()).input(size, "size", "Index").output();
 }
 
 }  // namespace towerflow

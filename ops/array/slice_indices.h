@@ -50,7 +50,9 @@ inline void check_updates(const InferenceContext& context, const Shape& indices,
     context.fail("Shape must be at least rank 1 but is rank 0: indices");
   }
   const auto some = [](const Shape& shape) { return shape.fully_known() && shape.elements() > 0; };
-  if (params.fully_known() && params.elements() == 0 && (some(indices) || some(updates))) {
+  const bool is_empty =
+      params.has_rank() && std::count(params.dims().begin(), params.dims().end(), Dim(0)) > 0;
+  if (is_empty && (some(indices) || some(updates))) {
     context.fail(fmt::format("indices of shape {} and updates of shape {} for an empty tensor {}",
                              indices.text(), updates.text(), params.text()));
   }

@@ -63,18 +63,24 @@ void tile_shape(InferenceContext& context) {
 std::unique_ptr<PreparedKernel> tile_kernel(const KernelRequest& request) {
   const Shape in = request.inputs[0].shape;
   const Shape out = request.outputs[0].shape;
-  if (in.fully_known() && !out.fully_known()) {
-    throw errors::InvalidArgumentError("Expected multiples >= 0, but one is -1");
+  if (!out.fully_known()) {
+    throw errors::InvalidArgumentError(
+        fmt::format("a tile of {} by a negative multiple gives {}", in.text(), out.text()));
   }
+  const DType dtype = request.inputs[1].dtype;
   const std::vector<std::int64_t> from = dense_strides(in);
   const std::vector<std::int64_t> to = dense_strides(out);
-  return strided_copy_kernel(request, 1, [=](std::size_t, StridedCopy& copy) {
-    for (std::size_t i = 0; i < in.rank(); ++i) {
-      const std::int64_t times = in.size(i) == 0 ? 0 : out.size(i) / in.size(i);
-      copy.add(times, 0, in.size(i) * to[i]);
-      copy.add(in.size(i), from[i], to[i]);
-    }
-  });
+  return strided_copy_kernel(
+      request, 1, [=](const void* const* inputs, std::size_t, StridedCopy& copy) {
+        for (std::size_t i = 0; i < in.rank(); ++i) {
+          if (integer_at(dtype, inputs[1], static_cast<std::int64_t>(i)) < 0) {
+            throw errors::InvalidArgumentError("Expected multiples >= 0");
+          }
+          const std::int64_t times = in.size(i) == 0 ? 0 : out.size(i) / in.size(i);
+          copy.add(times, 0, in.size(i) * to[i]);
+          copy.add(in.size(i), from[i], to[i]);
+        }
+      });
 }
 
 /// Returns (m0, d0, m1, d1, ..), a constant if multiples and sizes are known.

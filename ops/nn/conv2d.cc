@@ -34,7 +34,7 @@ Shape sizes_shape(const InferenceContext& context, std::size_t input) {
   for (std::int64_t i = 0; i < 4; ++i) {
     const std::int64_t size = values->dtype() == DType::int32 ? values->data<std::int32_t>()[i]
                                                               : values->data<std::int64_t>()[i];
-    if (size < -1) fail_with_shapes(context, fmt::format("Size {} must not be negative", size));
+    if (size < 0) fail_with_shapes(context, fmt::format("Size {} must not be negative", size));
     dims.push_back(size);
   }
   return Shape(std::move(dims));

@@ -158,12 +158,12 @@ Tensor convolution(const Operand& input, const Operand& filter, const WindowPadd
                                  rank),
                      {.site = site});
   }
-  if (count == 3) {
-    throw errors::UnimplementedError("A convolution of volumes", {.site = site});
-  }
   const bool first = first_of(options.data_format, count, site);
   SpatialSteps steps{spatial_numbers("strides", options.strides, count, first, site),
                      spatial_numbers("dilations", rates, count, first, site)};
+  if (count == 3) {
+    throw errors::UnimplementedError("A convolution of volumes", {.site = site});
+  }
   const NameScope scope(images.graph(), options.name.empty() ? "convolution" : options.name, site);
   const auto convolve = [&](const Tensor& inside, int, const WindowPadding& inside_padding) {
     return plain_convolution(inside, weights, steps.strides, inside_padding, first, scope.name(),

@@ -50,7 +50,7 @@ Shape pool_argmax_shape(const InferenceContext& context, const ArgmaxGradAttrs& 
   }
   const Shape& images = context.shape(0);
   std::vector<Dim> dims = images.has_rank() ? images.dims() : std::vector<Dim>(4, None);
-  for (const std::size_t axis : {std::size_t{1}, std::size_t{2}}) {
+  for (const std::size_t axis : {std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
     dims[axis] =
         window_output(context, dims[axis], attrs.ksize[axis], attrs.strides[axis], attrs.padding);
   }

@@ -35,7 +35,10 @@ Shape pooled_shape(const InferenceContext& context, const Shape& images) {
   }
   check_padding_numbers(context, padding, 4, {0, axes.channels});
   std::vector<Dim> dims = images.has_rank() ? images.dims() : std::vector<Dim>(4, None);
-  for (const std::size_t axis : {axes.rows, axes.columns}) {
+  std::vector<std::size_t> pooled = {axes.rows, axes.columns};
+  // MaxPool has windows of one channel, which images without channels do not hold.
+  if (std::is_same_v<Attrs, MaxPoolAttrs>) pooled.push_back(axes.channels);
+  for (const std::size_t axis : pooled) {
     dims[axis] = window_output(context, dims[axis], attrs.ksize[axis], attrs.strides[axis],
                                attrs.padding, 1, padding.at(axis));
   }

@@ -89,12 +89,21 @@ def errors():
     p.scatter_nd([[0], [2]], p.constant(1.0), [3])
     p.scatter_nd([0, 2], p.placeholder("float32", [1]), [3])
     p.scatter_nd([0, 2], p.placeholder("float32", [3]), [3])
-    filter = p.placeholder("float32", [3, 1, 1, 2])
-    slope = p.placeholder("float32", [None] * 4)
-    for op in (p.conv2d_backprop_input, p.depthwise_conv2d_backprop_input):
-        for sizes in ([-1, 5, 5, 1], [1, -1, 5, 1], [-2, 5, 5, 1]):
-            op(strides=[1, 2, 2, 1], padding="SAME", input_sizes=sizes, filter=filter,
-               out_backprop=slope)
+    one = p.placeholder("float32", [1])
+    for sizes in ([3, -1], [-1]):
+        p.run([p.broadcast_to(one, sizes)], feeds=[[one, [1.0]]])
+    p.broadcast_to(p.placeholder("float32", [3, 2]), [-1, -1, 2])
+    p.broadcast_to(p.placeholder("float32", [3, 2]), [3, -2])
+    p.run([p.tile(one, [-1])], feeds=[[one, [1.0]]])
+    nothing = p.placeholder("float32", [0])
+    p.run([p.tile(nothing, [-1])], feeds=[[nothing, []]])
+    blank = p.placeholder("float32", [2, 5, 4, 0])
+    for padding in ("VALID", "SAME"):
+        p.max_pool(blank, [1, 3, 2, 1], [1, 1, 3, 1], padding)
+        p.avg_pool(blank, [1, 3, 2, 1], [1, 1, 3, 1], padding)
+        p.max_pool_with_argmax(blank, [1, 3, 2, 1], [1, 1, 3, 1], padding)
+    p.atrous_conv2d(p.placeholder("float32", [1, 3, 3, 1]), p.placeholder("float32", [2, 1, 1, 2, 1]),
+                    2, "SAME")
     p.logical_xor([[], []], array("bool", [2, 1, 3], [True, False, True, False, True, True]))
     p.logical_and([], array("bool", [1], [True]))
     p.logical_or(array("bool", [1], [True]), [])
