@@ -198,6 +198,12 @@ Tensor stack_once(const OperandList& values, const std::string& name, const Stac
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string item = fmt::format("{}{}", prefix, i);
+    const Nested* const nested = values.items()[i].nested();
+    if (is_one_list && nested != nullptr &&
+        std::holds_alternative<std::vector<Nested>>(nested->value())) {
+      const NameScope searched(graph, item,
+                               site);  // TensorFlow looks for tensors in the list first
+    }
     inputs.push_back(convert_operand(graph, values.items()[i], item, dtype));
     if (is_one_list) dtype = inputs[0].dtype();
   }

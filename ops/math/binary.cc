@@ -336,7 +336,7 @@ Tensor scalar_mul(const Operand& scalar, const Operand& x, BinaryOptions options
   Graph& graph = any != nullptr ? any->graph() : get_default_graph();
   const auto dtype = any != nullptr ? std::optional(any->dtype()) : std::nullopt;
   const Tensor factor = convert_operand(graph, scalar, "scalar", dtype);
-  if (!factor.shape().compatible(Shape{})) {
+  if (!factor.shape().has_rank() || factor.shape().rank() != 0) {
     throw ValueError(fmt::format("The input scalar must be a 0-D value. Received shape: {}",
                                  factor.shape().text()),
                      {.site = site, .op = "Mul", .hint = "tf::multiply broadcasts"});

@@ -134,7 +134,9 @@ void reference_batch_norm_grad(const ChannelDims& dims, const BatchNormGradAttrs
     const T shift = attrs.is_training ? static_cast<T>(sum / n) : T(0);
     const T slope = attrs.is_training ? static_cast<T>(products / n * r * r) : T(0);
     for_channel(dims, c, [&](std::int64_t i) {
-      args.output<T>(0)[i] = (dy[i] - shift - (x[i] - mean) * slope) * factor;
+      // In inference it does not depend on x and mean, which may be NaN.
+      const T centred = attrs.is_training ? x[i] - mean : T(0);
+      args.output<T>(0)[i] = (dy[i] - shift - centred * slope) * factor;
     });
   }
 }
@@ -441,15 +443,17 @@ class BatchNormGradKernel final : public ChannelKernel {
         static_cast<double>(batch_norm_factor(1.0F, in<float>(inputs, 4)[at], attrs_.epsilon));
     out<float>(outputs, 1)[at] = static_cast<float>(sums.second * r);
     out<float>(outputs, 2)[at] = static_cast<float>(sums.first);
-    params[0] = in<float>(inputs, 3)[at];
+    params[0] = attrs_.is_training ? in<float>(inputs, 3)[at] : 0;
     params[1] = attrs_.is_training ? static_cast<float>(sums.first / n) : 0;
     params[2] = attrs_.is_training ? static_cast<float>(sums.second / n * r * r) : 0;
     params[3] = static_cast<float>(r) * in<float>(inputs, 2)[at];
   }
   void map(const Block& b, const void* const* inputs, void* const* outputs,
            const float* const* params) const override {
-    simd::loops().normalization.gradient(in<float>(inputs, 0) + b.at, in<float>(inputs, 1) + b.at,
-                                         params[0], params[1], params[2], params[3],
+    // In inference the gradient does not depend on x, which may be NaN: its slope is 0.
+    const float* x = in<float>(inputs, attrs_.is_training ? 1 : 0);
+    simd::loops().normalization.gradient(in<float>(inputs, 0) + b.at, x + b.at, params[0],
+                                         params[1], params[2], params[3],
                                          out<float>(outputs, 0) + b.at, b.rows, b.columns);
   }
 

@@ -37,6 +37,8 @@ def nodes():
     p.stack([array("int64", [2], [5, -2])], axis=1)
     p.stack([array("int64", [2], [5, 6]), [1, 2]], axis=1)
     p.stack([array("float64", [2], [5.0, 6.0]), p.constant([1.0, 2.0])])
+    p.stack([p.constant([1.0, 2.0]), [3.0, 4.0]]), p.stack([[1, 2], p.constant([3, 4]), [5, 6]])
+    p.stack([[[1], [2]], p.constant([[3], [4]])]), p.stack([1.0, p.constant(2.0)])
     p.resize_images(photo, [4, 6], preserve_aspect_ratio=True)
     p.resize_images(photo, [3, 3], preserve_aspect_ratio=True)
     p.resize_images(photo, [4, 6])
@@ -67,6 +69,11 @@ def gradients():
     chosen = p.boolean_mask(table, mask, axis=1)
     slope = p.gradients([chosen], [table])
     p.run([chosen, slope[0]], feeds=[[table, numbers], [mask, [True, False, True]]])
+    image, unit = p.placeholder("float32", [1, 2, 1, 2]), [1.0, 1.0]
+    normal = p.fused_batch_norm(image, unit, unit, array("float32", [2], ["nan", 0.5]), unit,
+                                is_training=False)
+    slope = p.gradients([normal[0]], [image])
+    p.run([slope[0]], feeds=[[image, array("float32", [1, 2, 1, 2], ["nan", 2.0, 3.0, 4.0])]])
     empty = p.constant(array("float32", [0, 4, 2], []))
     largest = p.top_k(empty, 0)
     p.run([p.gradients([largest[0]], [empty])[0]])
@@ -92,7 +99,12 @@ def errors():
     one = p.placeholder("float32", [1])
     for sizes in ([3, -1], [-1]):
         p.run([p.broadcast_to(one, sizes)], feeds=[[one, [1.0]]])
+    table, sizes = p.placeholder("float32", [3, 2]), p.placeholder("int32", [2])
+    large = p.broadcast_to(table, sizes)
+    for fed in ([3, 2], [3, 1], [2, 2]):
+        p.run([large], feeds=[[table, [[1.0, 2.0]] * 3], [sizes, fed]])
     p.broadcast_to(p.placeholder("float32", [3, 2]), [-1, -1, 2])
+    p.scalar_mul(p.placeholder("float32"), one)
     p.broadcast_to(p.placeholder("float32", [3, 2]), [3, -2])
     p.run([p.tile(one, [-1])], feeds=[[one, [1.0]]])
     nothing = p.placeholder("float32", [0])
