@@ -13,6 +13,7 @@
 #include "data/cifar10.h"
 #include "data/example.h"
 #include "data/file_readers.h"
+#include "data/idx.h"
 #include "data/parse_example.h"
 #include "data/record_reader.h"
 #include "dataset/iterator.h"
