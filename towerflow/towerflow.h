@@ -24,6 +24,7 @@
 #include "layers/normalization.h"
 #include "layers/pooling.h"
 #include "layers/raw_rnn.h"
+#include "layers/regularizers.h"
 #include "layers/rnn.h"
 #include "layers/rnn_cell.h"
 #include "layers/rnn_cell_wrappers.h"
