@@ -11,6 +11,7 @@
 #include "data/byte_order.h"
 #include "data/compression.h"
 #include "data/existing_file.h"
+#include "data/idx_summary.h"
 
 namespace towerflow::data {
 namespace {

@@ -1,13 +1,19 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <filesystem>
-#include <functional>
+#include <string>
 
 #include "core/graph/array.h"
-#include "data/compression.h"
-#include "data/statistics.h"
+
+namespace towerflow::data::types {
+
+/// The images of one of MNIST's two sets and as many labels.
+struct MnistSet {
+  Array images;  ///< uint8 (N, 28, 28), 0 background to 255 ink
+  Array labels;  ///< uint8 (N), 0 to 9
+};
+
+}  // namespace towerflow::data::types
 
 namespace towerflow::data {
 
@@ -21,29 +27,6 @@ namespace towerflow::data {
 /// magic number or a size that does not match the header. Allocates only as much memory as the file
 /// has data.
 Array read_idx(const std::filesystem::path& path);
-
-/// A summary of an IDX file, made without holding its content in memory.
-struct IdxSummary {
-  DType dtype = DType::invalid;
-  Shape shape;
-  Compression compression = Compression::none;
-  Statistics values{};
-  /// How often each value occurs, if the dtype is uint8.
-  std::array<std::uint64_t, 256> counts{};
-};
-
-/// Summarizes an IDX file, which is read in pieces. `progress`, if given, is called after each
-/// piece with the bytes of data read so far and in total. Memory: one piece of 64 KiB. Throws what
-/// `read_idx` throws.
-IdxSummary summarize_idx(
-    const std::filesystem::path& path,
-    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
-
-/// The images of one of MNIST's two sets and as many labels.
-struct MnistSet {
-  Array images;  ///< uint8 (N, 28, 28), 0 background to 255 ink
-  Array labels;  ///< uint8 (N), 0 to 9
-};
 
 /// Reads `NAME-images-idx3-ubyte` and `NAME-labels-idx1-ubyte` (or the same with `.gz`) of a
 /// folder; `name` is "train" or "t10k". Throws NotFoundError if a file is missing, DataLossError if

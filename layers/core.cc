@@ -101,21 +101,20 @@ class DenseBody final : public LayerBody {
 
 class DropoutBody final : public LayerBody {
  public:
-  DropoutBody(double rate, DropoutLayerOptions options, Site site)
+  DropoutBody(DropoutLayerOptions options, Site site)
       : LayerBody("dropout", {.name = options.name, .scope = options.scope}, site),
-        rate_(rate),
         options_(std::move(options)) {
-    if (rate >= 0.0 && rate <= 1.0) return;
+    if (options_.rate >= 0.0 && options_.rate <= 1.0) return;
     throw ValueError(fmt::format("Invalid value {} received for `rate`, expected a value between 0 "
                                  "and 1.",
-                                 rate),
+                                 options_.rate),
                      {.site = site, .op = name()});
   }
 
  protected:
   Tensor call(const Tensor& inputs, Site site) override {
     const auto kept = [&] { return identity(Operand(inputs, site), {}, site); };
-    if (rate_ == 0.0) return kept();
+    if (options_.rate == 0.0) return kept();
     return in_training(
         options_.training, [&] { return dropped(inputs, site); }, kept, site);
   }
@@ -124,7 +123,7 @@ class DropoutBody final : public LayerBody {
   Tensor dropped(const Tensor& inputs, Site site) const {
     std::optional<Operand> sizes;
     if (options_.noise_shape) sizes = Operand(noise_sizes(inputs, site), site);
-    return nn::dropout(Operand(inputs, site), ScalarOperand(1.0 - rate_, site),
+    return nn::dropout(Operand(inputs, site), ScalarOperand(1.0 - options_.rate, site),
                        {.noise_shape = sizes, .seed = options_.seed}, site);
   }
 
@@ -139,7 +138,6 @@ class DropoutBody final : public LayerBody {
     return convert_to_tensor(Operand(Nested(std::move(sizes)), site), {}, site);
   }
 
-  double rate_;
   DropoutLayerOptions options_;
 };
 
@@ -196,9 +194,9 @@ Tensor dense(const Operand& inputs, int units, DenseOptions options, Site site) 
   return Dense(units, std::move(options), site)(inputs, site);
 }
 
-Tensor dropout(const Operand& inputs, double rate, DropoutLayerOptions options, Site site) {
+Tensor dropout(const Operand& inputs, DropoutLayerOptions options, Site site) {
   const DefaultGraphGuard graph(graph_of(inputs));
-  return Dropout(rate, std::move(options), site)(inputs, site);
+  return Dropout(std::move(options), site)(inputs, site);
 }
 
 Tensor flatten(const Operand& inputs, FlattenOptions options, Site site) {
@@ -215,8 +213,15 @@ Dense::Dense(int units, DenseOptions options, Site site)
 Variable Dense::kernel() const { return body<DenseBody>().kernel; }
 Variable Dense::bias() const { return body<DenseBody>().bias; }
 
+Dropout::Dropout(DropoutLayerOptions options, Site site)
+    : Layer(std::make_shared<DropoutBody>(std::move(options), site)) {}
 Dropout::Dropout(double rate, DropoutLayerOptions options, Site site)
-    : Layer(std::make_shared<DropoutBody>(rate, std::move(options), site)) {}
+    : Dropout(
+          [&] {
+            options.rate = rate;
+            return std::move(options);
+          }(),
+          site) {}
 
 Flatten::Flatten(FlattenOptions options, Site site)
     : Layer(std::make_shared<FlattenBody>(options, site)) {}

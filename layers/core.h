@@ -44,6 +44,7 @@ Tensor dense(const Operand& inputs, int units, DenseOptions options = {},
 
 struct DropoutLayerOptions {
   ByName by_name = ByName();
+  double rate = 0.5;  ///< the probability of being dropped
   /// Sizes of the mask, nullopt where it has that of the inputs; along a size of 1 all or nothing
   /// is dropped.
   std::optional<std::vector<std::optional<int>>> noise_shape{};
@@ -60,11 +61,13 @@ struct DropoutLayerOptions {
 /// grads    inputs: dy where they were kept, scaled alike
 /// errors   ValueError: a rate outside [0, 1); TypeError: `training` is a tensor of another dtype
 /// source   tf.layers.dropout
-Tensor dropout(const Operand& inputs, double rate = 0.5, DropoutLayerOptions options = {},
+Tensor dropout(const Operand& inputs, DropoutLayerOptions options = {},
                Site site = Site::current());
-inline Tensor dropout(const Operand& inputs, DropoutLayerOptions options,
+/// With the rate second, as in TensorFlow.
+inline Tensor dropout(const Operand& inputs, double rate, DropoutLayerOptions options = {},
                       Site site = Site::current()) {
-  return dropout(inputs, 0.5, std::move(options), site);
+  options.rate = rate;
+  return dropout(inputs, std::move(options), site);
 }
 
 struct FlattenOptions {
@@ -96,10 +99,8 @@ class Dense : public Layer {
 /// (tf.layers.Dropout)
 class Dropout : public Layer {
  public:
-  explicit Dropout(double rate = 0.5, DropoutLayerOptions options = {},
-                   Site site = Site::current());
-  explicit Dropout(DropoutLayerOptions options, Site site = Site::current())
-      : Dropout(0.5, std::move(options), site) {}
+  explicit Dropout(DropoutLayerOptions options = {}, Site site = Site::current());
+  explicit Dropout(double rate, DropoutLayerOptions options = {}, Site site = Site::current());
 };
 
 /// (tf.layers.Flatten)

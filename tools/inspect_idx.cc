@@ -1,7 +1,7 @@
 // IDX files, for `towerflow inspect`.
 #include <fmt/format.h>
 
-#include "data/idx.h"
+#include "data/idx_summary.h"
 #include "tools/inspect.h"
 #include "tools/progress.h"
 #include "tools/text.h"

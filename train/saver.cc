@@ -276,6 +276,15 @@ void Saver::restore(Session& session, const std::string& save_path, Site site) c
   }
 }
 
+void Saver::restore_found(Session& session, const std::optional<std::string>& save_path,
+                          Site site) const {
+  if (!save_path)
+    throw ValueError(
+        "Can't load save_path when it is None.",
+        {.site = site, .hint = "latest_checkpoint() found no checkpoint in the folder"});
+  restore(session, *save_path, site);
+}
+
 void Saver::restore_values(Session& session, const std::string& save_path) const {
   if (state_->empty) return;
   if (!checkpoint_exists(save_path))

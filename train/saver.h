@@ -116,6 +116,11 @@ class Saver {
   /// the checkpoint lacks a variable (the hint lists the missing ones and similar names);
   /// InvalidArgumentError for a different dtype or shape; DataLossError for damaged files.
   void restore(Session& session, const std::string& save_path, Site site = Site::current()) const;
+  /// Does the same with the result of `latest_checkpoint`. Throws ValueError if it found none.
+  template <std::same_as<std::optional<std::string>> T>
+  void restore(Session& session, const T& save_path, Site site = Site::current()) const {
+    restore_found(session, save_path, site);
+  }
 
   /// Returns the prefixes of the checkpoints that count towards max_to_keep, oldest first.
   std::vector<std::string> last_checkpoints() const;
@@ -133,6 +138,8 @@ class Saver {
   static SaverOptions add_var_list(VarList list, SaverOptions options);
   std::string save_values(Session& session, const std::string& save_path,
                           const SaverSaveOptions& options);
+  void restore_found(Session& session, const std::optional<std::string>& save_path,
+                     Site site) const;
   void restore_values(Session& session, const std::string& save_path) const;
 
   struct State;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "data/compression.h"
+#include "data/idx_summary.h"
 #include "tests/data/support.h"
 
 namespace towerflow::data {

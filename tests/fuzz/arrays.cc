@@ -3,6 +3,7 @@
 
 #include "data/cifar10.h"
 #include "data/idx.h"
+#include "data/idx_summary.h"
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/scratch.h"
 #include "tests/fuzz/target.h"

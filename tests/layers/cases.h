@@ -11,6 +11,7 @@
 #include "layers/normalization.h"
 #include "layers/pooling.h"
 #include "layers/raw_rnn.h"
+#include "layers/regularizers.h"
 #include "layers/rnn.h"
 #include "layers/rnn_cell_wrappers.h"
 #include "towerflow/tf.h"

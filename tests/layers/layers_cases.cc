@@ -1,4 +1,6 @@
 // The calls of layers_cases.py.
+#include <cmath>
+
 #include "tests/layers/cases.h"
 
 namespace towerflow::testing {
@@ -25,6 +27,24 @@ void add_dense(LayerCases& c) {
   };
   c["dense regularizers"] = [](In t) -> Out {
     return {dense(t.x, 4, {.kernel_regularizer = half_l2, .bias_regularizer = half_l2})};
+  };
+  c["dense keras regularizers"] = [](In t) -> Out {
+    return {dense(t.x, 4,
+                  {.kernel_regularizer = keras::regularizers::l2(0.1),
+                   .bias_regularizer = keras::regularizers::l1(0.3)})};
+  };
+  c["dense keras regularizers float64"] = [](In t) -> Out {
+    return {dense(t.d, 4,
+                  {.kernel_regularizer = keras::regularizers::l1_l2(0.1, 0.3),
+                   .bias_regularizer = keras::regularizers::l2(0.1)})};
+  };
+  c["dense keras regularizer 0"] = [](In t) -> Out {
+    return {dense(t.x, 4,
+                  {.kernel_regularizer = keras::regularizers::l1_l2(0.0, 0.3),
+                   .bias_regularizer = keras::regularizers::l2(0.0)})};
+  };
+  c["dense keras regularizer nan"] = [](In t) -> Out {
+    return {dense(t.x, 4, {.kernel_regularizer = keras::regularizers::l1(NAN)})};
   };
   c["dense activity regularizer"] = [](In t) -> Out {
     return {dense(t.x, 4, {.activity_regularizer = half_l2})};
@@ -297,6 +317,9 @@ void add_dropout_flatten(LayerCases& c) {
   c["dropout"] = [](In t) -> Out { return {layers::dropout(t.h, {.seed = 3})}; };
   c["dropout training"] = [](In t) -> Out {
     return {layers::dropout(t.h, 0.4, {.seed = 3, .training = true})};
+  };
+  c["dropout rate"] = [](In t) -> Out {
+    return {layers::dropout(t.h, {.rate = 0.4, .seed = 3, .training = true})};
   };
   c["dropout noise shape"] = [](In t) -> Out {
     return {layers::dropout(t.h, 0.4, {.noise_shape = {{2, 1}}, .seed = 3, .training = true})};

@@ -57,6 +57,17 @@ CASES = {
         bias_initializer=tf.constant_initializer(0.1)),
     "dense regularizers": lambda t: L.dense(t.x, 4, kernel_regularizer=half_l2,
                                             bias_regularizer=half_l2),
+    "dense keras regularizers": lambda t: L.dense(
+        t.x, 4, kernel_regularizer=tf.keras.regularizers.l2(0.1),
+        bias_regularizer=tf.keras.regularizers.l1(0.3)),
+    "dense keras regularizers float64": lambda t: L.dense(
+        t.d, 4, kernel_regularizer=tf.keras.regularizers.l1_l2(0.1, 0.3),
+        bias_regularizer=tf.keras.regularizers.l2(0.1)),
+    "dense keras regularizer 0": lambda t: L.dense(
+        t.x, 4, kernel_regularizer=tf.keras.regularizers.l1_l2(0.0, 0.3),
+        bias_regularizer=tf.keras.regularizers.l2(0.0)),
+    "dense keras regularizer nan": lambda t: L.dense(
+        t.x, 4, kernel_regularizer=tf.keras.regularizers.l1(float("nan"))),
     "dense activity regularizer": lambda t: L.dense(t.x, 4, activity_regularizer=half_l2),
     "dense constraint": lambda t: L.dense(t.x, 4, kernel_constraint=doubled),
     "dense not trainable": lambda t: L.dense(t.x, 4, trainable=False),
@@ -153,6 +164,7 @@ CASES = {
     "MaxPooling2D": lambda t: twice(L.MaxPooling2D(2, 2), t.im, t.im),
     "dropout": lambda t: L.dropout(t.h, seed=3),
     "dropout training": lambda t: L.dropout(t.h, 0.4, seed=3, training=True),
+    "dropout rate": lambda t: L.dropout(t.h, rate=0.4, seed=3, training=True),
     "dropout noise shape": lambda t: L.dropout(t.h, 0.4, [2, 1], seed=3, training=True),
     "dropout noise open": lambda t: L.dropout(t.h, 0.4, [None, 1], 3, True, "drop"),
     "dropout 0": lambda t: L.dropout(t.h, 0.0, training=True),

@@ -85,6 +85,7 @@ NOT_COMPARED = {
 # member must be added.
 VALUES = {
     "ArgMaxOptions::output_type": "int32",
+    "DropoutLayerOptions::rate": "0.25",
     "ExponentialMovingAverageOptions::name": '"a"',
     "GetVariableOptions::dtype": "float32",
     "PadOptions::constant_values": "7",
@@ -154,7 +155,8 @@ VALUES = {
     "zero_debias": "true",
 }
 # Members with the same meaning as a parameter that the shorter call omits.
-SAME_AS_PARAMETER = ("MomentOptions::axis", "NormOptions::ord", "PlaceholderOptions::shape", "ReduceOptions::axis",
+SAME_AS_PARAMETER = ("DropoutLayerOptions::rate", "MomentOptions::axis", "NormOptions::ord",
+                     "PlaceholderOptions::shape", "ReduceOptions::axis",
                      "ReduceOptions::reduction_indices", "SaverOptions::var_list",
                      "SoftmaxOptions::axis", "SoftmaxOptions::dim", "StackOptions::axis")
 # Other members that must be given too: a variable without a shape needs an initial value.

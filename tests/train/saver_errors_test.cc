@@ -89,6 +89,10 @@ TEST_CASE("a checkpoint that is not there") {
   const auto on_folder = [&] { saver.restore(session, folder.path().string()); };
   CHECK(thrown(on_folder).starts_with("NotFoundError: "));
   CHECK(hint_of(on_folder).find("latest_checkpoint") != std::string::npos);
+  const auto latest = [&] {
+    saver.restore(session, train::latest_checkpoint(folder.path().string()));
+  };
+  CHECK(thrown(latest) == "ValueError: Can't load save_path when it is None.");
   write_raw(path + ".index", "hello");
   CHECK(thrown([&] { saver.restore(session, path); }).starts_with("DataLossError: "));
 }
