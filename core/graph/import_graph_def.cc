@@ -200,7 +200,11 @@ class Importer {
 
   const OpDef& op_of(const NodeDef& node) const {
     const OpDef* op = OpRegistry::global().find(node.op);
-    if (op != nullptr && !op->plan_only) return *op;
+    // Only the library's functions make its own ops with state: what a dataset reads is no
+    // attribute.
+    const bool is_made_here =
+        op != nullptr && op->effect == Effect::stateful && op->name.starts_with('_');
+    if (op != nullptr && !op->plan_only && !is_made_here) return *op;
     throw errors::NotFoundError(fmt::format("Op type not registered '{}'", node.op),
                                 {.site = site_, .node = node.name, .op = node.op});
   }

@@ -61,26 +61,28 @@ std::string counts_text(const Outcome& ran) {
 }
 
 const char* const kPinned = R"(
-classifier on cpu:2: 30 kernels over 6360 bytes, 0 copies of 0 bytes, 2 waits
-classifier on cpu:2 without fold_constants: 48 kernels over 7248 bytes, 0 copies of 0 bytes, 2 waits
-classifier on cpu:2 without rewrites of layers: 34 kernels over 7048 bytes, 0 copies of 0 bytes, 2 waits
-classifier on cpu:2 without rewrites of updates: 38 kernels over 7424 bytes, 0 copies of 0 bytes, 1 waits
-classifier on sim:2: 36 kernels over 6360 bytes, 30 copies of 984 bytes, 46 waits
-classifier on sim:2 without fold_constants: 54 kernels over 7248 bytes, 30 copies of 984 bytes, 46 waits
-classifier on sim:2 without rewrites of layers: 40 kernels over 7048 bytes, 30 copies of 984 bytes, 52 waits
-classifier on sim:2 without rewrites of updates: 44 kernels over 7424 bytes, 30 copies of 984 bytes, 46 waits
-gan on cpu:2: 95 kernels over 164024 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without drop_unread: 137 kernels over 186032 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without fold_constants: 153 kernels over 167680 bytes, 0 copies of 0 bytes, 2 waits
-gan on cpu:2 without rewrites of elementwise: 121 kernels over 172968 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without rewrites of layers: 101 kernels over 184576 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without rewrites of updates: 111 kernels over 168456 bytes, 0 copies of 0 bytes, 1 waits
-gan on sim:2: 101 kernels over 164024 bytes, 54 copies of 7016 bytes, 62 waits
-gan on sim:2 without drop_unread: 143 kernels over 186032 bytes, 54 copies of 7016 bytes, 64 waits
-gan on sim:2 without fold_constants: 159 kernels over 167680 bytes, 66 copies of 9160 bytes, 90 waits
-gan on sim:2 without rewrites of elementwise: 127 kernels over 172968 bytes, 54 copies of 7016 bytes, 66 waits
-gan on sim:2 without rewrites of layers: 107 kernels over 184576 bytes, 54 copies of 7016 bytes, 70 waits
-gan on sim:2 without rewrites of updates: 117 kernels over 168456 bytes, 54 copies of 7016 bytes, 76 waits
+classifier on cpu:2: 26 kernels over 5560 bytes, 0 copies of 0 bytes, 2 waits
+classifier on cpu:2 without fold_constants: 42 kernels over 6096 bytes, 0 copies of 0 bytes, 2 waits
+classifier on cpu:2 without rewrites of layers: 30 kernels over 6248 bytes, 0 copies of 0 bytes, 2 waits
+classifier on cpu:2 without rewrites of updates: 34 kernels over 6624 bytes, 0 copies of 0 bytes, 1 waits
+classifier on sim:2: 32 kernels over 5560 bytes, 30 copies of 984 bytes, 46 waits
+classifier on sim:2 without fold_constants: 48 kernels over 6096 bytes, 30 copies of 984 bytes, 42 waits
+classifier on sim:2 without rewrites of layers: 36 kernels over 6248 bytes, 30 copies of 984 bytes, 52 waits
+classifier on sim:2 without rewrites of updates: 40 kernels over 6624 bytes, 30 copies of 984 bytes, 46 waits
+gan on cpu:2: 89 kernels over 163800 bytes, 0 copies of 0 bytes, 1 waits
+gan on cpu:2 without drop_unread: 127 kernels over 185664 bytes, 0 copies of 0 bytes, 2 waits
+gan on cpu:2 without fold_constants: 141 kernels over 167224 bytes, 0 copies of 0 bytes, 2 waits
+gan on cpu:2 without rewrites of elementwise: 113 kernels over 172648 bytes, 0 copies of 0 bytes, 1 waits
+gan on cpu:2 without rewrites of layers: 95 kernels over 184352 bytes, 0 copies of 0 bytes, 1 waits
+gan on cpu:2 without rewrites of updates: 105 kernels over 168232 bytes, 0 copies of 0 bytes, 1 waits
+gan on cpu:2 without share_subexpressions: 91 kernels over 163864 bytes, 0 copies of 0 bytes, 1 waits
+gan on sim:2: 95 kernels over 163800 bytes, 54 copies of 7016 bytes, 64 waits
+gan on sim:2 without drop_unread: 133 kernels over 185664 bytes, 54 copies of 7016 bytes, 66 waits
+gan on sim:2 without fold_constants: 147 kernels over 167224 bytes, 66 copies of 9160 bytes, 88 waits
+gan on sim:2 without rewrites of elementwise: 119 kernels over 172648 bytes, 54 copies of 7016 bytes, 66 waits
+gan on sim:2 without rewrites of layers: 101 kernels over 184352 bytes, 54 copies of 7016 bytes, 72 waits
+gan on sim:2 without rewrites of updates: 111 kernels over 168232 bytes, 54 copies of 7016 bytes, 76 waits
+gan on sim:2 without share_subexpressions: 97 kernels over 163864 bytes, 54 copies of 7016 bytes, 62 waits
 mnist on cpu:2: 59 kernels over 152375012 bytes, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without fold_constants: 67 kernels over 152375772 bytes, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without rewrites of layers: 81 kernels over 159977380 bytes, 0 copies of 0 bytes, 2 waits

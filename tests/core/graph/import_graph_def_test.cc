@@ -176,6 +176,7 @@ TEST_CASE("import_graph_def: what is wrong is named, and nothing stays") {
   CHECK_SAYS(import_error({{"a", "Foo"}}), "NotFoundError: Op type not registered 'Foo'",
              "node: a (Foo)");
   CHECK_SAYS(import_error({{"a", "_FusedMatMul"}}), "Op type not registered '_FusedMatMul'");
+  CHECK_SAYS(import_error({{"a", "_Dataset"}}), "Op type not registered '_Dataset'");
   CHECK_SAYS(import_error({a, a}), "ValueError: Node 'a' is not unique");
   CHECK_SAYS(import_error({a, negative_def("b", {"z"})}),
              "ValueError: Node 'b' has the unknown input node 'z'");
