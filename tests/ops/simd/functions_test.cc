@@ -109,7 +109,8 @@ std::pair<std::vector<float>, std::vector<float>> pairs() {
 }  // namespace
 
 TEST_CASE("functions of two numbers are within their bounds, also with one number for all") {
-  const auto [x, y] = pairs();
+  const auto both = pairs();
+  const std::vector<float>&x = both.first, &y = both.second;
   const auto count = static_cast<std::int64_t>(x.size());
   for (const BinaryFunction& function : kBinaryFunctions) {
     CAPTURE(function.name);
