@@ -47,8 +47,8 @@ bool run_checked(const Target& target, const std::string& bytes, const std::stri
   } catch (const std::exception& error) {
     const fs::path kept = fs::temp_directory_path() / fmt::format("towerflow-find-{}", target.name);
     std::ofstream(kept, std::ios::binary) << bytes;
-    const std::string text = fmt::format("{}, {}: {}; the input is {}", target.name, what,
-                                         error.what(), kept.string());
+    const std::string text =
+        fmt::format("{}, {}: {}; the input is {}", target.name, what, error.what(), kept.string());
     FAIL_CHECK(text);
   }
   return false;
