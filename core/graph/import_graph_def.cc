@@ -200,8 +200,7 @@ class Importer {
 
   const OpDef& op_of(const NodeDef& node) const {
     const OpDef* op = OpRegistry::global().find(node.op);
-    // Only the library's functions make its own ops with state: what a dataset reads is no
-    // attribute.
+    // The library's own ops with state, such as datasets, hold what a GraphDef cannot contain.
     const bool is_made_here =
         op != nullptr && op->effect == Effect::stateful && op->name.starts_with('_');
     if (op != nullptr && !op->plan_only && !is_made_here) return *op;

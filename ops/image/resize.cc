@@ -111,7 +111,7 @@ Tensor resize_images(const Operand& images, const Operand& size, ResizeMethod me
   if (given.rank() == 3) batch = expand_dims(batch, 0, {}, site);
   Tensor wanted = size_tensor(graph, size, site);
   if (options.preserve_aspect_ratio) wanted = proportional_size(batch, wanted, site);
-  // TensorFlow does not compute a proportional size before the run, and neither skips its use.
+  // TensorFlow does not know a proportional size before the run, so it always adds the resize.
   const Shape known =
       options.preserve_aspect_ratio ? Shape::unknown() : constant_value_as_shape(wanted);
   const Dim height = known.has_rank() ? known[0] : Dim(std::nullopt);
