@@ -296,6 +296,8 @@ int LevelBuilder::pred_node(const Tensor& pred, const Node& origin) {
   made.op = &op;
   made.attrs = op.attrs.defaults();
   made.inputs = {from.value};
+  // If it does not hold for the shapes fed, the branch that it is in may not be taken.
+  made.outputs = {{DType::bool_, Shape(), false}};
   made.guards = from.guards;
   made.origin = &origin;
   infer_plan_node(graph_, made);

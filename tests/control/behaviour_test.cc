@@ -29,6 +29,20 @@ TEST_CASE("a branch that is not taken runs nothing") {
   CHECK_THROWS_AS(session.run(y, {{p, true}, {x, -3.0F}}), errors::InvalidArgumentError);
 }
 
+TEST_CASE("a condition that is no scalar matters only where it is asked") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor first = scalar("first", bool_), x = scalar("x");
+  const Tensor second = placeholder(bool_, {.name = "second"});
+  const Tensor y = case_({{first, [&] { return x + 1.0; }}, {second, [&] { return x * 2.0; }}},
+                         [&] { return tanh(x); });
+  Session session;
+  const Feed matrix{second, {{false, false}, {false, false}}};
+  CHECK(session.run(y, {{first, true}, matrix, {x, 3.0F}}).item<float>() == 4.0F);
+  CHECK_THROWS_AS(session.run(y, {{first, false}, matrix, {x, 3.0F}}),
+                  errors::InvalidArgumentError);
+}
+
 TEST_CASE("an uninitialized variable matters only in the branch that reads it") {
   Graph graph;
   const auto guard = graph.as_default();
