@@ -48,63 +48,46 @@ std::vector<OptionalGradient> log_softmax_gradient(const Operation& op,
   return {subtract(dy, multiply(row_sums(dy, site), softmax, {}, site), {}, site)};
 }
 
-/// Computes out[i] = e^(x[i] - m); x and out may be the same.
-void shifted_exp(const float* x, float m, float* out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = x[i] - m;
-  simd::loops().exp(out, out, n);
-}
-void shifted_exp(const double* x, double m, double* out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i] - m);
-}
-
-float largest_of(const float* x, std::int64_t n) { return simd::loops().max(x, n); }
 double largest_of(const double* x, std::int64_t n) {
   double m = x[0];
   for (std::int64_t i = 1; i < n; ++i) m = x[i] > m ? x[i] : m;
   return m;
 }
 
-float sum_of(const float* x, std::int64_t n) { return simd::loops().sum(x, n); }
-double sum_of(const double* x, std::int64_t n) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
-  return sum;
-}
-
-template <class T>
-void softmax_row(const T* x, T* y, std::int64_t classes) {
-  shifted_exp(x, largest_of(x, classes), y, classes);
-  const T sum = sum_of(y, classes);
-  for (std::int64_t i = 0; i < classes; ++i) y[i] /= sum;
-}
-
-template <class T>
-void log_softmax_row(const T* x, T* y, std::int64_t classes) {
-  constexpr std::int64_t kPiece = 256;
-  T exponentials[kPiece];
-  const T m = largest_of(x, classes);
-  T sum(0);
-  for (std::int64_t begin = 0; begin < classes; begin += kPiece) {
-    const std::int64_t size = std::min(kPiece, classes - begin);
-    shifted_exp(x + begin, m, exponentials, size);
-    sum += sum_of(exponentials, size);
+void softmax_rows(const double* x, double* y, std::int64_t rows, std::int64_t classes) {
+  for (; rows > 0; --rows, x += classes, y += classes) {
+    const double m = largest_of(x, classes);
+    double sum = 0;
+    for (std::int64_t i = 0; i < classes; ++i) sum += y[i] = std::exp(x[i] - m);
+    for (std::int64_t i = 0; i < classes; ++i) y[i] /= sum;
   }
-  const T log_sum = static_cast<T>(std::log(static_cast<double>(sum)));
-  for (std::int64_t i = 0; i < classes; ++i) y[i] = x[i] - m - log_sum;
 }
 
-template <class T, void (*row)(const T*, T*, std::int64_t)>
-std::unique_ptr<PreparedKernel> softmax_kernel(const KernelRequest& request) {
+void log_softmax_rows(const double* x, double* y, std::int64_t rows, std::int64_t classes) {
+  for (; rows > 0; --rows, x += classes, y += classes) {
+    const double m = largest_of(x, classes);
+    double sum = 0;
+    for (std::int64_t i = 0; i < classes; ++i) sum += std::exp(x[i] - m);
+    const double log_sum = std::log(sum);
+    for (std::int64_t i = 0; i < classes; ++i) y[i] = x[i] - m - log_sum;
+  }
+}
+
+template <class T>
+using RowsLoop = void (*)(const T* x, T* y, std::int64_t rows, std::int64_t classes);
+
+template <class T>
+std::unique_ptr<PreparedKernel> softmax_kernel(const KernelRequest& request, RowsLoop<T> loop) {
   const Shape& logits = request.inputs[0].shape;
   const std::int64_t classes = logits.size(logits.rank() - 1);
   const std::int64_t rows = classes == 0 ? 0 : logits.elements() / classes;
-  return rows_kernel(rows, classes,
-                     [classes](SliceRange range, const void* const* inputs, void* const* outputs) {
-                       for (std::int64_t i = range.begin; i < range.end; ++i)
-                         row(in<T>(inputs, 0) + i * classes, out<T>(outputs, 0) + i * classes,
-                             classes);
-                     },
-                     {{0, 0}});
+  return rows_kernel(
+      rows, classes,
+      [classes, loop](SliceRange range, const void* const* inputs, void* const* outputs) {
+        loop(in<T>(inputs, 0) + range.begin * classes, out<T>(outputs, 0) + range.begin * classes,
+             range.size(), classes);
+      },
+      {{0, 0}});
 }
 
 Tensor softmax_node(const char* op, const Tensor& logits, const std::string& name, Site site) {
@@ -199,14 +182,17 @@ static void register_softmax_ops(OpRegistry& registry) {
 }
 
 static void register_softmax_kernels(KernelTable& table) {
-  add_kernel(table, "Softmax", "simd", 0, {DType::float32},
-             softmax_kernel<float, softmax_row<float>>);
+  add_kernel(table, "Softmax", "simd", 0, {DType::float32}, [](const KernelRequest& request) {
+    return softmax_kernel(request, simd::loops().softmax);
+  });
   add_kernel(table, "Softmax", "reference", 0, {DType::float64},
-             softmax_kernel<double, softmax_row<double>>);
-  add_kernel(table, "LogSoftmax", "simd", 0, {DType::float32},
-             softmax_kernel<float, log_softmax_row<float>>);
-  add_kernel(table, "LogSoftmax", "reference", 0, {DType::float64},
-             softmax_kernel<double, log_softmax_row<double>>);
+             [](const KernelRequest& request) { return softmax_kernel(request, softmax_rows); });
+  add_kernel(table, "LogSoftmax", "simd", 0, {DType::float32}, [](const KernelRequest& request) {
+    return softmax_kernel(request, simd::loops().log_softmax);
+  });
+  add_kernel(
+      table, "LogSoftmax", "reference", 0, {DType::float64},
+      [](const KernelRequest& request) { return softmax_kernel(request, log_softmax_rows); });
 }
 
 Tensor softmax(const Operand& logits, SoftmaxOptions options, Site site) {

@@ -134,6 +134,11 @@ struct Loops {
 
   WinogradLoops winograd;
 
+  /// y[i,j] = exp(x[i,j] - max) / sum_j exp(x[i,j] - max), and its logarithm; classes are at
+  /// least 1. A row with a NaN becomes NaN.
+  void (*softmax)(const float* x, float* y, std::int64_t rows, std::int64_t classes);
+  void (*log_softmax)(const float* x, float* y, std::int64_t rows, std::int64_t classes);
+
   /// loss[i] = log(sum_j exp(logits[i,j] - max)) - (logits[i,label] - max), and
   /// dlogits[i,j] = softmax(logits)[i,j] - (j == label). Rows `first` .. `last` - 1; labels must
   /// be in 0 .. classes - 1. `loss` or `dlogits` may be null; dlogits may be the logits.

@@ -117,6 +117,8 @@ const Loops SIMD_TABLE = {
 #else
     .winograd = {},
 #endif
+    .softmax = rows_loop<softmax_row>,
+    .log_softmax = rows_loop<log_softmax_row>,
     .softmax_xent = softmax_xent_loop,
     .transpose = transpose_loop,
 };

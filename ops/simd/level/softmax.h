@@ -1,4 +1,4 @@
-// Part of level.cc: the softmax cross entropy.
+// Part of level.cc: the softmax and its cross entropy.
 #pragma once
 
 #include "ops/simd/level/functions.h"
@@ -33,8 +33,50 @@ double log_of(double x) {
 // through exp.
 SIMD_INLINE float row_max(const float* x, Index n) {
   float m = x[0];
-  for (Index i = 1; i < n; ++i) m = x[i] > m ? x[i] : m;
+  Index i = 1;
+  if (n >= kWidth) {
+    Floats lanes = load(x);
+    for (i = kWidth; i + kWidth <= n; i += kWidth) {
+      const Floats v = load(x + i);
+      lanes = select(v > lanes, v, lanes);
+    }
+    float rest[kWidth];
+    store(rest, lanes);
+    for (const float v : rest) m = v > m ? v : m;
+  }
+  for (; i < n; ++i) m = x[i] > m ? x[i] : m;
   return m;
+}
+
+void softmax_row(const float* x, float* y, Index classes) {
+  const float m = row_max(x, classes);
+  SIMD_INDEPENDENT
+  for (Index i = 0; i < classes; ++i) y[i] = x[i] - m;
+  function_loop<exp_of>(y, y, classes);
+  const float sum = sum_loop<false>(y, classes);
+  for (Index i = 0; i < classes; ++i) y[i] /= sum;
+}
+
+void log_softmax_row(const float* x, float* y, Index classes) {
+  constexpr Index kPiece = 256;
+  const float m = row_max(x, classes);
+  float sum = 0.0f;
+  float e[kPiece];
+  for (Index begin = 0; begin < classes; begin += kPiece) {
+    const Index size = classes - begin < kPiece ? classes - begin : kPiece;
+    float* to = y + begin;
+    SIMD_INDEPENDENT
+    for (Index i = 0; i < size; ++i) to[i] = x[begin + i] - m;
+    function_loop<exp_of>(to, e, size);
+    sum += block_sum<false>(e, size);
+  }
+  const float log_sum = static_cast<float>(log_of(static_cast<double>(sum)));
+  for (Index i = 0; i < classes; ++i) y[i] -= log_sum;
+}
+
+template <void (*kRow)(const float*, float*, Index)>
+void rows_loop(const float* x, float* y, Index rows, Index classes) {
+  for (Index row = 0; row < rows; ++row) kRow(x + row * classes, y + row * classes, classes);
 }
 
 void softmax_xent_row(const float* x, Index label, float* loss, float* gradient, Index classes) {

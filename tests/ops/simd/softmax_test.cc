@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/reference/softmax.h"
@@ -41,6 +42,39 @@ TEST_CASE("softmax cross entropy agrees with float64, in place as well") {
                          std::copy(logits.begin(), logits.end(), out);
                          loops.softmax_xent(out, labels.data(), nullptr, out, 0, rows, classes);
                        })));
+  }
+}
+
+TEST_CASE("softmax and its logarithm agree with float64, in place as well") {
+  for (const std::int64_t classes : {1, 2, 10, 16, 17, 100, 257, 5000}) {
+    CAPTURE(classes);
+    const std::int64_t rows = 3;
+    const auto size = static_cast<std::size_t>(rows * classes);
+    auto x = random_floats(size, 3);
+    for (std::size_t i = 0; i < size; ++i) x[i] *= i % 3 == 0 ? 30.0f : 3.0f;
+    std::vector<double> probabilities, logarithms;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* at = x.data() + row * classes;
+      const double most = *std::max_element(at, at + classes);
+      double sum = 0;
+      for (std::int64_t i = 0; i < classes; ++i) sum += std::exp(at[i] - most);
+      for (std::int64_t i = 0; i < classes; ++i) {
+        probabilities.push_back(std::exp(at[i] - most) / sum);
+        logarithms.push_back(at[i] - most - std::log(sum));
+      }
+    }
+    const auto check = [&](auto loop, const std::vector<double>& expected) {
+      const auto got = run_on_all_levels(size, [&](const Loops& loops, float* out) {
+        (loops.*loop)(x.data(), out, rows, classes);
+      });
+      CHECK(largest_error(got, expected, 0.1) < 2e-6);
+      CHECK(same_numbers(got, run_on_all_levels(size, [&](const Loops& loops, float* out) {
+                           std::copy(x.begin(), x.end(), out);
+                           (loops.*loop)(out, out, rows, classes);
+                         })));
+    };
+    check(&Loops::softmax, probabilities);
+    check(&Loops::log_softmax, logarithms);
   }
 }
 
