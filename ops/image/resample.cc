@@ -47,11 +47,18 @@ template <class In, class Sum, class Out>
 class ResamplingKernel final : public CpuKernel {
  public:
   explicit ResamplingKernel(Resampling resampling)
-      : r_(std::move(resampling)), row_(r_.columns.outputs() * r_.channels) {}
+      : r_(std::move(resampling)), row_(r_.columns.outputs() * r_.channels) {
+    const std::int64_t rows = r_.rows.outputs();
+    const auto row_taps = static_cast<std::int64_t>(r_.rows.index.size());
+    const auto column_taps = static_cast<std::int64_t>(r_.columns.index.size());
+    // A row of the result may need many of the image.
+    const std::int64_t read = std::min(row_taps, r_.height) * column_taps * r_.channels;
+    slices_ = row_slices(r_.images * rows, std::max(row_, rows == 0 ? 0 : read / rows));
+  }
   std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(slices(0)) * kKept * row_bytes();
   }
-  int slices(int) const override { return row_slices(r_.images * r_.rows.outputs(), row_); }
+  int slices(int) const override { return slices_; }
   bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte* workspace) const override {
@@ -173,6 +180,7 @@ class ResamplingKernel final : public CpuKernel {
 
   Resampling r_;
   std::int64_t row_;
+  int slices_;
 };
 
 }  // namespace
