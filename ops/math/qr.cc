@@ -47,71 +47,76 @@ void qr_shape(InferenceContext& context) {
   context.add_output(dtype, Shape(std::move(r)));
 }
 
-/// Makes a matrix triangular by one reflection for each column. (Householder) Computes in float64.
+/// Makes a matrix triangular by one reflection for each column. (Householder)
 struct QrSizes {
   std::int64_t rows = 0, columns = 0, inner = 0, reflections = 0;
 
-  /// Returns the number of float64 that `factor` needs as scratch.
+  /// Returns the number of elements that `factor` needs as scratch.
   std::int64_t scratch() const {
     return rows * columns + rows * inner + std::max(columns, inner) + reflections;
   }
 
   template <class T>
-  void factor(const T* input, T* q, T* r, double* scratch) const {
-    double* const a = scratch;
-    double* const turned = a + rows * columns;
-    double* const sums = turned + rows * inner;
-    double* const scales = sums + std::max(columns, inner);
+  void factor(const T* input, T* q, T* r, T* scratch) const {
+    T* const a = scratch;
+    T* const turned = a + rows * columns;
+    T* const sums = turned + rows * inner;
+    T* const scales = sums + std::max(columns, inner);
     std::copy(input, input + rows * columns, a);
     for (std::int64_t k = 0; k < reflections; ++k) {
       scales[k] = make_reflection(a, k);
-      const double diagonal = a[k * columns + k];
-      a[k * columns + k] = 1.0;
+      const T diagonal = a[k * columns + k];
+      a[k * columns + k] = T(1);
       reflect(a, k, scales[k], a, columns, k + 1, sums);
       a[k * columns + k] = diagonal;
     }
     for (std::int64_t i = 0; i < inner; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        r[i * columns + j] = j < i ? T(0) : static_cast<T>(a[i * columns + j]);
+        r[i * columns + j] = j < i ? T(0) : a[i * columns + j];
       }
     }
     for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < inner; ++j) turned[i * inner + j] = i == j ? 1.0 : 0.0;
+      for (std::int64_t j = 0; j < inner; ++j) turned[i * inner + j] = T(i == j);
     }
     for (std::int64_t k = reflections; k-- > 0;) {
-      a[k * columns + k] = 1.0;
+      a[k * columns + k] = T(1);
       reflect(a, k, scales[k], turned, inner, k, sums);
     }
-    std::transform(turned, turned + rows * inner, q, [](double x) { return static_cast<T>(x); });
+    std::copy(turned, turned + rows * inner, q);
   }
 
  private:
   /// Replaces column k from the diagonal on by the result of its reflection and, below it, the
   /// vector of the reflection without its leading 1. Returns the scale of the reflection.
-  double make_reflection(double* a, std::int64_t k) const {
+  template <class T>
+  T make_reflection(T* a, std::int64_t k) const {
     double tail = 0.0;
     for (std::int64_t i = k + 1; i < rows; ++i) {
-      tail += a[i * columns + k] * a[i * columns + k];
+      const double x = a[i * columns + k];
+      tail += x * x;
     }
     const double first = a[k * columns + k];
-    if (tail == 0.0) return 0.0;
+    if (tail == 0.0) return T(0);
     const double length = std::sqrt(first * first + tail);
     const double result = first >= 0.0 ? -length : length;
-    for (std::int64_t i = k + 1; i < rows; ++i) a[i * columns + k] /= first - result;
-    a[k * columns + k] = result;
-    return (result - first) / result;
+    for (std::int64_t i = k + 1; i < rows; ++i) {
+      a[i * columns + k] = static_cast<T>(a[i * columns + k] / (first - result));
+    }
+    a[k * columns + k] = static_cast<T>(result);
+    return static_cast<T>((result - first) / result);
   }
 
   /// Reflects the columns of `x` from `begin` on by the vector in column k of `a`.
-  void reflect(const double* a, std::int64_t k, double scale, double* x, std::int64_t width,
-               std::int64_t begin, double* sums) const {
-    std::fill(sums + begin, sums + width, 0.0);
+  template <class T>
+  void reflect(const T* a, std::int64_t k, T scale, T* x, std::int64_t width, std::int64_t begin,
+               T* sums) const {
+    std::fill(sums + begin, sums + width, T(0));
     for (std::int64_t i = k; i < rows; ++i) {
-      const double v = a[i * columns + k];
+      const T v = a[i * columns + k];
       for (std::int64_t j = begin; j < width; ++j) sums[j] += v * x[i * width + j];
     }
     for (std::int64_t i = k; i < rows; ++i) {
-      const double v = scale * a[i * columns + k];
+      const T v = scale * a[i * columns + k];
       for (std::int64_t j = begin; j < width; ++j) x[i * width + j] -= v * sums[j];
     }
   }
@@ -122,7 +127,7 @@ class QrKernel final : public CpuKernel {
  public:
   QrKernel(QrSizes sizes, std::int64_t matrices) : sizes_(sizes), matrices_(matrices) {}
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(sizes_.scratch()) * sizeof(double);
+    return static_cast<std::size_t>(sizes_.scratch()) * sizeof(T);
   }
   bool may_fail() const override { return false; }
   void run(int, int, const void* const* inputs, void* const* outputs,
@@ -131,7 +136,7 @@ class QrKernel final : public CpuKernel {
       sizes_.factor(static_cast<const T*>(inputs[0]) + i * sizes_.rows * sizes_.columns,
                     static_cast<T*>(outputs[0]) + i * sizes_.rows * sizes_.inner,
                     static_cast<T*>(outputs[1]) + i * sizes_.inner * sizes_.columns,
-                    reinterpret_cast<double*>(workspace));
+                    reinterpret_cast<T*>(workspace));
     }
   }
 
