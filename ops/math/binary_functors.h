@@ -80,6 +80,7 @@ struct TruncateDiv {
 template <class T>
 struct TruncateMod {
   static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
+  static constexpr int kCost = 16;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::fmod(a, b);
@@ -92,6 +93,7 @@ struct TruncateMod {
 template <class T>
 struct FloorMod {
   static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
+  static constexpr int kCost = 16;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       const T rest = std::fmod(a, b);
@@ -137,6 +139,7 @@ struct Minimum {
 template <class T>
 struct Pow {
   static constexpr bool kMayThrow = !std::is_floating_point_v<T>;
+  static constexpr int kCost = 16;
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::pow(a, b);
@@ -181,6 +184,7 @@ struct Xlog1py {
 };
 template <class T>
 struct Polygamma {
+  static constexpr int kCost = 64;
   T operator()(T n, T x) const {
     return static_cast<T>(special::polygamma(static_cast<double>(n), static_cast<double>(x)));
   }

@@ -27,8 +27,9 @@ class BroadcastKernel final : public CpuKernel {
         loop_(rows_.kind() == BroadcastRows::Kind::both           ? loops.both
               : rows_.kind() == BroadcastRows::Kind::scalar_right ? loops.scalar_right
                                                                   : loops.scalar_left),
+        cost_(loops.cost),
         may_fail_(loops.may_fail) {}
-  int slices(int) const override { return loop_slices(rows_.elements()); }
+  int slices(int) const override { return loop_slices(rows_.elements(), cost_); }
   bool may_fail() const override { return may_fail_; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
@@ -45,17 +46,19 @@ class BroadcastKernel final : public CpuKernel {
   std::int64_t in_bytes_;
   std::int64_t out_bytes_;
   BinaryLoops::Loop loop_;
+  int cost_;
   bool may_fail_;
 };
 
 class UnaryKernel final : public CpuKernel {
  public:
-  UnaryKernel(const KernelRequest& request, UnaryLoop loop)
+  UnaryKernel(const KernelRequest& request, UnaryLoop loop, int cost)
       : elements_(request.outputs[0].shape.elements()),
         in_bytes_(static_cast<std::int64_t>(dtype_size(request.inputs[0].dtype))),
         out_bytes_(static_cast<std::int64_t>(dtype_size(request.outputs[0].dtype))),
-        loop_(loop) {}
-  int slices(int) const override { return loop_slices(elements_); }
+        loop_(loop),
+        cost_(cost) {}
+  int slices(int) const override { return loop_slices(elements_, cost_); }
   bool may_fail() const override { return false; }
   void run(int, int slice, const void* const* inputs, void* const* outputs,
            std::byte*) const override {
@@ -69,6 +72,7 @@ class UnaryKernel final : public CpuKernel {
   std::int64_t in_bytes_;
   std::int64_t out_bytes_;
   UnaryLoop loop_;
+  int cost_;
 };
 
 /// Returns the inputs whose memory the output may reuse: those of the same shape and element size.
@@ -117,8 +121,9 @@ std::unique_ptr<PreparedKernel> broadcast_kernel(const KernelRequest& request, B
   return sliced_kernel(std::make_unique<BroadcastKernel>(request, loops), in_place_pairs(request));
 }
 
-std::unique_ptr<PreparedKernel> unary_kernel(const KernelRequest& request, UnaryLoop loop) {
-  return sliced_kernel(std::make_unique<UnaryKernel>(request, loop), in_place_pairs(request));
+std::unique_ptr<PreparedKernel> unary_kernel(const KernelRequest& request, UnaryLoop loop,
+                                             int cost) {
+  return sliced_kernel(std::make_unique<UnaryKernel>(request, loop, cost), in_place_pairs(request));
 }
 
 }  // namespace towerflow

@@ -75,15 +75,20 @@ struct BinaryLoops {
   Loop scalar_right = nullptr;
   Loop scalar_left = nullptr;
   bool may_fail = false;  ///< throws for some elements
+  int cost = 1;           ///< of an element, for `loop_slices`
 };
 
 /// Returns the three loops of a functor `R operator()(T, T) const`. A functor that throws for some
-/// elements sets `kMayThrow`.
+/// elements sets `kMayThrow`, a costly one `kCost`.
 template <class T, class R, class F>
 BinaryLoops binary_loops() {
   constexpr bool refuses = [] {
     if constexpr (requires { F::kMayThrow; }) return F::kMayThrow;
     return false;
+  }();
+  constexpr int cost = [] {
+    if constexpr (requires { F::kCost; }) return F::kCost;
+    return 1;
   }();
   return {[](const void* a, const void* b, void* out, std::int64_t n) {
             const T* x = static_cast<const T*>(a);
@@ -106,15 +111,17 @@ BinaryLoops binary_loops() {
             TOWERFLOW_INDEPENDENT
             for (std::int64_t i = 0; i < n; ++i) z[i] = F()(x, y[i]);
           },
-          refuses};
+          refuses, cost};
 }
 
 /// Returns a kernel that runs `loops` over the broadcast of inputs 0 and 1 of `request`.
 std::unique_ptr<PreparedKernel> broadcast_kernel(const KernelRequest& request, BinaryLoops loops);
 
-/// A loop `loop(x, out, n)`, and the kernel that runs it over input 0 of `request`.
+/// A loop `loop(x, out, n)`, and the kernel that runs it over input 0 of `request`. `cost` is that
+/// of an element, for `loop_slices`.
 using UnaryLoop = void (*)(const void* x, void* out, std::int64_t n);
-std::unique_ptr<PreparedKernel> unary_kernel(const KernelRequest& request, UnaryLoop loop);
+std::unique_ptr<PreparedKernel> unary_kernel(const KernelRequest& request, UnaryLoop loop,
+                                             int cost = 1);
 
 /// Returns the loop of a functor `R operator()(T) const`.
 template <class T, class R, class F>

@@ -36,6 +36,7 @@ struct UnaryRow {
   UnaryLoop fast = nullptr;  ///< float32 loop, or null
   const char* x = "x";       ///< names of the argument and the result
   const char* y = "y";
+  int cost = 1;  ///< of an element of the slow loop, for `loop_slices`
 };
 
 bool accepts(AcceptedDTypes takes, DType dtype) {
@@ -267,8 +268,10 @@ const std::vector<UnaryRow>& unary_rows() {
        simd_loop<&simd::Loops::erf>},
       {"Erfc", AcceptedDTypes::floating, false, d_erfc, floating_loop<f::Erfc>,
        simd_loop<&simd::Loops::erfc>},
-      {"Lgamma", AcceptedDTypes::floating, false, d_lgamma, floating_loop<f::Lgamma>},
-      {"Digamma", AcceptedDTypes::floating, false, d_digamma, floating_loop<f::Digamma>},
+      {"Lgamma", AcceptedDTypes::floating, false, d_lgamma, floating_loop<f::Lgamma>, nullptr, "x",
+       "y", 16},
+      {"Digamma", AcceptedDTypes::floating, false, d_digamma, floating_loop<f::Digamma>, nullptr,
+       "x", "y", 16},
       {"Rint", AcceptedDTypes::floating, false, steps, floating_loop<f::Round>,
        simd_loop<&simd::Loops::round>},
       {"Sign", AcceptedDTypes::signed_number, false, d_sign, signed_loop<f::Sign>,
@@ -356,8 +359,8 @@ static void register_unary_kernels(KernelTable& table) {
     table.add({.op = row.op,
                .label = "reference",
                .accepts = {},
-               .prepare = [loops = row.loops](const KernelRequest& request) {
-                 return unary_kernel(request, loops(request.inputs[0].dtype));
+               .prepare = [loops = row.loops, cost = row.cost](const KernelRequest& request) {
+                 return unary_kernel(request, loops(request.inputs[0].dtype), cost);
                }});
   }
 }

@@ -19,8 +19,11 @@ constexpr int slice_count(std::int64_t total, std::int64_t grain, int most = kMa
   return static_cast<int>(std::clamp<std::int64_t>(total / grain, 1, most));
 }
 
-/// Returns the number of slices of a loop over independent elements.
-constexpr int loop_slices(std::int64_t elements) { return slice_count(elements, kLoopGrain); }
+/// Returns the number of slices of a loop over independent elements. `cost` is that of an element,
+/// in additions of vectors: about 16 for a function that is computed number by number.
+constexpr int loop_slices(std::int64_t elements, int cost = 1) {
+  return slice_count(elements, kLoopGrain / cost);
+}
 
 /// Returns the number of slices of a loop in which each slice has its own buffer or partial sum.
 /// Partial sums are added in slice order, so their number affects the rounding of a sum.
