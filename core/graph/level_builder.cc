@@ -281,16 +281,21 @@ void LevelBuilder::set_outputs(const Node& node, int made, const Guards& guards)
   controls_[&node] = {{made, 0}, guards};
 }
 
-int LevelBuilder::pred_node(const Tensor& pred, const Node& origin) {
+int LevelBuilder::pred_node(const Tensor& pred, std::vector<int> awaited, const Node& origin) {
   Traced from = traced(pred);
-  // A cond switches by `pred` and by an Identity of it: both are one condition.
+  // A cond switches by `pred` and by an Identity of it: both are one condition, which waits for
+  // what either waits for.
   for (const PlanNode* at = &graph_.node(from.value);
        at->op->name == "Identity" && !graph_.spec(at->inputs[0]).is_ref;
        at = &graph_.node(from.value)) {
+    awaited.insert(awaited.end(), at->control.begin(), at->control.end());
     from.value = at->inputs[0];
   }
-  const auto found = preds_.find({from.value, from.guards});
-  if (found != preds_.end()) return found->second;
+  std::sort(awaited.begin(), awaited.end());
+  awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
+  const auto [place, is_new] = preds_.emplace(std::tuple(from.value, from.guards, awaited),
+                                              static_cast<int>(graph_.nodes.size()));
+  if (!is_new) return place->second;
   static const OpDef& op = OpRegistry::global().get("_Pred");
   PlanNode made;
   made.op = &op;
@@ -298,11 +303,12 @@ int LevelBuilder::pred_node(const Tensor& pred, const Node& origin) {
   made.inputs = {from.value};
   // If it does not hold for the shapes fed, the branch that it is in may not be taken.
   made.outputs = {{DType::bool_, Shape(), false}};
+  made.control = std::move(awaited);
   made.guards = from.guards;
   made.origin = &origin;
   infer_plan_node(graph_, made);
   graph_.nodes.push_back(std::move(made));
-  return preds_[{from.value, from.guards}] = static_cast<int>(graph_.nodes.size()) - 1;
+  return place->second;
 }
 
 bool LevelBuilder::is_own_switch(const Node& node) const {
@@ -370,9 +376,9 @@ void LevelBuilder::add_switch(const Node& node) {
     controls_[&node] = data;
     return;
   }
-  const int pred = pred_node(node.inputs[1], node);
   PlanNode waits;
   add_control(node, waits);
+  const int pred = pred_node(node.inputs[1], waits.control, node);
   Guards guards = united(data.guards, graph_.nodes[static_cast<std::size_t>(pred)].guards);
   guards = united(guards, waits.guards);
   for (const bool branch : {false, true}) {

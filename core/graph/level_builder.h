@@ -2,6 +2,7 @@
 
 #include <map>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -90,8 +91,8 @@ class LevelBuilder {
 
   void set_outputs(const Node& node, int made, const Guards& guards);
 
-  /// Returns the node that gives a condition to the host.
-  int pred_node(const Tensor& pred, const Node& origin);
+  /// Returns the node that gives a condition to the host, after the nodes `awaited`.
+  int pred_node(const Tensor& pred, std::vector<int> awaited, const Node& origin);
 
   bool is_own_switch(const Node& node) const;
 
@@ -129,7 +130,8 @@ class LevelBuilder {
   std::map<const LoopFrame*, LoopUnit> loops_;
   std::map<TapeValue, Traced> values_;
   std::unordered_map<const Node*, Traced> controls_;
-  std::map<std::pair<ValueId, Guards>, int> preds_;
+  /// By the condition, when it exists, and what it waits for.
+  std::map<std::tuple<ValueId, Guards, std::vector<int>>, int> preds_;
 };
 
 }  // namespace towerflow

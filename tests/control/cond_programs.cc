@@ -143,6 +143,15 @@ void add_cases(Programs& programs) {
     for (const int k : {4, 9, 1}) runs.push_back({{{i, k}, {x, 1.0F}}});
     return Program{{y}, runs};
   };
+  programs["case_exclusive_gradient"] = [] {
+    const Tensor i = scalar("i", int32), x = scalar("x");
+    const Tensor is_less = i < 5, is_least = i < 3;
+    const Tensor y = case_({{is_less, [&] { return x * x; }}, {is_least, [&] { return 2.0 * x; }}},
+                           [&] { return tanh(x); }, {.exclusive = true});
+    std::vector<Program::Run> runs;
+    for (const int k : {4, 9, 1}) runs.push_back({{{i, k}, {x, 1.5F}}});
+    return Program{grads(y, {x}), runs};
+  };
   programs["case_without_default"] = [] {
     const Tensor i = scalar("i", int32), x = scalar("x");
     const Tensor is_zero = equal(i, 0), is_one = equal(i, 1);

@@ -151,6 +151,14 @@ def case_exclusive():
 
 
 @program
+def case_exclusive_gradient():
+    i, x = scalar("i", tf.int32), scalar("x")
+    y = tf.case([(i < 5, lambda: x * x), (i < 3, lambda: 2.0 * x)], default=lambda: tf.tanh(x),
+                exclusive=True)
+    return grads(y, x), [{i: 4, x: 1.5}, {i: 9, x: 1.5}, {i: 1, x: 1.5}]
+
+
+@program
 def case_without_default():
     i, x = scalar("i", tf.int32), scalar("x")
     y = tf.case([(tf.equal(i, 0), lambda: x), (tf.equal(i, 1), lambda: 2.0 * x)])
