@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/device/cpu/launch.h"
+#include "ops/simd/loops.h"
 
 namespace towerflow {
 namespace {
@@ -66,6 +67,9 @@ constexpr std::int64_t kTile = 16, kTileWidth = 512;
 template <class T>
 void transpose_tile(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride,
                     std::int64_t rows, std::int64_t columns) {
+  if constexpr (std::is_same_v<T, float>) {
+    return simd::loops().transpose(from, from_stride, to, to_stride, columns, rows);
+  }
   for (std::int64_t c0 = 0; c0 < columns; c0 += kTile) {
     const std::int64_t c1 = std::min(c0 + kTile, columns);
     for (std::int64_t r = 0; r < rows; ++r)

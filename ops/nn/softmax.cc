@@ -82,7 +82,7 @@ std::unique_ptr<PreparedKernel> softmax_kernel(const KernelRequest& request, Row
   const std::int64_t classes = logits.size(logits.rank() - 1);
   const std::int64_t rows = classes == 0 ? 0 : logits.elements() / classes;
   return rows_kernel(
-      rows, classes,
+      rows, 4 * classes,  // a softmax costs about as much as four additions
       [classes, loop](SliceRange range, const void* const* inputs, void* const* outputs) {
         loop(in<T>(inputs, 0) + range.begin * classes, out<T>(outputs, 0) + range.begin * classes,
              range.size(), classes);

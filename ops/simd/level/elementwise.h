@@ -165,6 +165,22 @@ void cast_loop(const void* in, void* out, Index n) {
   for (Index i = 0; i < n; ++i) y[i] = cast_of<From, To>(x[i]);
 }
 
+typedef float Four __attribute__((vector_size(16)));
+
+SIMD_INLINE void transpose_4x4(const float* in, Index in_stride, float* out, Index out_stride) {
+  Four row[4];
+  for (Index r = 0; r < 4; ++r) __builtin_memcpy(&row[r], in + r * in_stride, sizeof(Four));
+  const Four low01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+  const Four low23 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+  const Four high01 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+  const Four high23 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  const Four column[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                          __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                          __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                          __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (Index c = 0; c < 4; ++c) __builtin_memcpy(out + c * out_stride, &column[c], sizeof(Four));
+}
+
 void transpose_loop(const float* in, Index in_stride, float* out, Index out_stride, Index rows,
                     Index columns) {
   constexpr Index kTile = 16;
@@ -172,7 +188,15 @@ void transpose_loop(const float* in, Index in_stride, float* out, Index out_stri
     for (Index c0 = 0; c0 < columns; c0 += kTile) {
       const Index r1 = r0 + kTile < rows ? r0 + kTile : rows;
       const Index c1 = c0 + kTile < columns ? c0 + kTile : columns;
-      for (Index c = c0; c < c1; ++c)
+      Index c = c0;
+      for (; c + 4 <= c1; c += 4) {
+        Index r = r0;
+        for (; r + 4 <= r1; r += 4)
+          transpose_4x4(in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
+        for (; r < r1; ++r)
+          for (Index k = c; k < c + 4; ++k) out[k * out_stride + r] = in[r * in_stride + k];
+      }
+      for (; c < c1; ++c)
         for (Index r = r0; r < r1; ++r) out[c * out_stride + r] = in[r * in_stride + c];
     }
 }

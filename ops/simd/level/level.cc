@@ -117,8 +117,8 @@ const Loops SIMD_TABLE = {
 #else
     .winograd = {},
 #endif
-    .softmax = rows_loop<softmax_row>,
-    .log_softmax = rows_loop<log_softmax_row>,
+    .softmax = rows_loop<softmax_row<false>>,
+    .log_softmax = rows_loop<softmax_row<true>>,
     .softmax_xent = softmax_xent_loop,
     .transpose = transpose_loop,
 };

@@ -42,36 +42,69 @@ SIMD_INLINE float row_max(const float* x, Index n) {
     }
     float rest[kWidth];
     store(rest, lanes);
-    for (const float v : rest) m = v > m ? v : m;
+    for (Index half = kWidth / 2; half > 0; half /= 2)
+      for (Index j = 0; j < half; ++j)
+        rest[j] = rest[j + half] > rest[j] ? rest[j + half] : rest[j];
+    m = rest[0];
   }
   for (; i < n; ++i) m = x[i] > m ? x[i] : m;
   return m;
 }
 
-void softmax_row(const float* x, float* y, Index classes) {
-  const float m = row_max(x, classes);
-  SIMD_INDEPENDENT
-  for (Index i = 0; i < classes; ++i) y[i] = x[i] - m;
-  function_loop<exp_of>(y, y, classes);
-  const float sum = sum_loop<false>(y, classes);
-  for (Index i = 0; i < classes; ++i) y[i] /= sum;
+// The numbers from `first` on of a vector of 16 lanes, and 0 in the lanes before.
+SIMD_INLINE Floats from_lane(Index first, Index part, Floats v) {
+  alignas(64) static constexpr float kNumbers[kLanes] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                         8, 9, 10, 11, 12, 13, 14, 15};
+  return select(load(kNumbers + part * kWidth) >= splat(static_cast<float>(first)), v, Floats{});
 }
 
-void log_softmax_row(const float* x, float* y, Index classes) {
-  constexpr Index kPiece = 256;
+// Returns the sum of exp(x[i] - m) in 16 lanes; with `kStore`, out[i] is each of them. The last 16
+// numbers are read at once, so that those after the last whole 16 need no loop of their own. They
+// are read first, since out may be x.
+template <bool kStore>
+SIMD_INLINE float exp_sum(const float* x, float m, float* out, Index n) {
+  const Floats shift = splat(m);
+  const Index whole = n / kLanes * kLanes;
+  float few[kLanes];
+  const float* end = x + n - kLanes;
+  if (whole == 0) {
+    for (Index j = 0; j < kLanes; ++j) few[j] = j < kLanes - n ? m : x[j - (kLanes - n)];
+    end = few;
+  }
+  Lanes last{}, lanes{};
+  if (whole < n)
+    for (Index p = 0; p < kParts; ++p) last.part[p] = exp_of(load(end + p * kWidth) - shift);
+  for (Index i = 0; i < whole; i += kLanes)
+    for (Index p = 0; p < kParts; ++p) {
+      const Floats e = exp_of(load(x + i + p * kWidth) - shift);
+      if (kStore) store(out + i + p * kWidth, e);
+      lanes.part[p] += e;
+    }
+  if (whole < n)
+    for (Index p = 0; p < kParts; ++p) {
+      lanes.part[p] += from_lane(kLanes - (n - whole), p, last.part[p]);
+      if (kStore && whole > 0) store(out + n - kLanes + p * kWidth, last.part[p]);
+      if (kStore && whole == 0) store(few + p * kWidth, last.part[p]);
+    }
+  if (kStore && whole == 0)
+    for (Index j = 0; j < n; ++j) out[j] = few[kLanes - n + j];
+  return total(lanes);
+}
+
+template <bool kLogarithm>
+void softmax_row(const float* x, float* y, Index classes) {
   const float m = row_max(x, classes);
   float sum = 0.0f;
-  float e[kPiece];
-  for (Index begin = 0; begin < classes; begin += kPiece) {
-    const Index size = classes - begin < kPiece ? classes - begin : kPiece;
-    float* to = y + begin;
+  for (Index i = 0; i < classes; i += kBlock)
+    sum += exp_sum<!kLogarithm>(x + i, m, y + i, classes - i < kBlock ? classes - i : kBlock);
+  if (kLogarithm) {
+    const float log_sum = static_cast<float>(log_of(static_cast<double>(sum)));
     SIMD_INDEPENDENT
-    for (Index i = 0; i < size; ++i) to[i] = x[begin + i] - m;
-    function_loop<exp_of>(to, e, size);
-    sum += block_sum<false>(e, size);
+    for (Index i = 0; i < classes; ++i) y[i] = x[i] - m - log_sum;
+  } else {
+    const float scale = 1.0f / sum;
+    for (Index i = 0; i < classes; ++i) y[i] *= scale;
   }
-  const float log_sum = static_cast<float>(log_of(static_cast<double>(sum)));
-  for (Index i = 0; i < classes; ++i) y[i] -= log_sum;
 }
 
 template <void (*kRow)(const float*, float*, Index)>
