@@ -10,6 +10,7 @@
 #include "ops/array/indexed_slices.h"
 #include "ops/array/shape_of.h"
 #include "ops/array/view.h"
+#include "ops/copy_elements.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
 #include "ops/math/range.h"
@@ -93,7 +94,7 @@ void divide_slices(const DynamicPartition& plan, const LaunchArgs& args) {
     if (width == 1)
       *to = data[i];
     else
-      std::copy_n(data + i * width, width, to);
+      copy_row(data + i * width, width, to);
     part.next = to + width;
   }
 }

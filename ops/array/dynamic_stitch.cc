@@ -10,6 +10,7 @@
 #include "ops/array/gather.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/array/operands.h"
+#include "ops/copy_elements.h"
 #include "ops/family.h"
 #include "ops/kernel_dims.h"
 
@@ -119,7 +120,7 @@ struct Stitch {
         if (width == 1)
           to[indices[k]] = from[k];
         else
-          std::copy_n(from + k * width, width, to + indices[k] * width);
+          copy_row(from + k * width, width, to + indices[k] * width);
       }
     }
   }
