@@ -23,7 +23,7 @@ inline void copy_elements(DType dtype, std::int64_t count, const void* from, voi
 /// Copies `count` elements to other memory. Rows of 16 to 64 bytes, of which an op may copy many,
 /// are copied without a call.
 template <class T>
-void copy_row(const T* from, std::int64_t count, T* to) {
+void copy_short_row(const T* from, std::int64_t count, T* to) {
   if constexpr (std::is_trivially_copyable_v<T>) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
     if (bytes >= 16 && bytes <= 64) {

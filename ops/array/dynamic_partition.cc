@@ -94,7 +94,7 @@ void divide_slices(const DynamicPartition& plan, const LaunchArgs& args) {
     if (width == 1)
       *to = data[i];
     else
-      copy_row(data + i * width, width, to);
+      copy_short_row(data + i * width, width, to);
     part.next = to + width;
   }
 }

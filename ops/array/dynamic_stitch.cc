@@ -120,7 +120,7 @@ struct Stitch {
         if (width == 1)
           to[indices[k]] = from[k];
         else
-          copy_row(from + k * width, width, to + indices[k] * width);
+          copy_short_row(from + k * width, width, to + indices[k] * width);
       }
     }
   }
