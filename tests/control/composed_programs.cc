@@ -203,6 +203,12 @@ void add_weights(Programs& programs) {
                     run({1, 2}, {2, 1}, {0, 1}, {0.5F, 0}),
                     run({1, 2}, {2, 4}, {0, 1}, {0.5F, 0})}};
   };
+  programs["composed_mean_iou_of_little"] = [] {
+    const Tensor x = constant({0, 1, 1}), w = constant({0.5, 0.25, 0.25});
+    const auto metric = metrics::mean_iou(constant({0, 1, 0}), x, 3, {.weights = w});
+    const Operation start = local_variables_initializer();
+    return Program{{metric.value}, {{{}, start}, {{}, metric.update_op.op()}, {}}};
+  };
   programs["composed_mean_iou_of_two"] = [] {
     const Tensor x = constant({0, 1, 1, 2});
     const auto metric = metrics::mean_iou(constant({0, 1, 2, 2}), x, 4);

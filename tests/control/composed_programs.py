@@ -150,6 +150,13 @@ def composed_mean_iou():
 
 
 @program
+def composed_mean_iou_of_little():
+    x, w = tf.constant([0, 1, 1]), tf.constant([0.5, 0.25, 0.25])
+    y, update = tf.metrics.mean_iou(tf.constant([0, 1, 0]), x, 3, w)
+    return [y], [(tf.local_variables_initializer(),), (update.op,), {}]
+
+
+@program
 def composed_mean_iou_of_two():
     x = tf.constant([0, 1, 1, 2])
     y, update = tf.metrics.mean_iou(tf.constant([0, 1, 2, 2]), x, 4)

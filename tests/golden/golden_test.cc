@@ -76,6 +76,7 @@ TEST_CASE("absent") { check_file("absent"); }
 TEST_CASE("clipping") { check_file("clipping"); }
 TEST_CASE("averages") { check_file("averages"); }
 TEST_CASE("initialized") { check_file("initialized"); }
+TEST_CASE("edges") { check_file("edges"); }
 TEST_CASE("step_counts") { check_file("step_counts"); }
 TEST_CASE("queues") { check_file("queues"); }
 TEST_CASE("initial_values") { check_file("initial_values"); }
@@ -105,7 +106,7 @@ TEST_CASE("every file of programs has a test case, every skip names a program") 
       named += skipped.count(stem + "/" + program["name"].get<std::string>());
     }
   }
-  CHECK(files == 39);
+  CHECK(files == 40);
   CHECK(named == skipped.size());
 }
 

@@ -89,6 +89,18 @@ TEST_CASE("images: what cannot be encoded") {
             .starts_with("JPEG encoding"));
 }
 
+TEST_CASE("images: psnr of one image of a rank that only the run knows") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor a = placeholder(float32), b = placeholder(float32);
+  const Tensor y = image::psnr(a, b, 2.0);
+  Session session;
+  const Array zeros = Array::zeros(float32, {2, 2, 1}), line = Array::zeros(float32, {2, 2});
+  CHECK(session.run(y, {{a, zeros}, {b, {{{1.0}, {1.0}}, {{1.0}, {1.0}}}}}).item<float>() ==
+        doctest::Approx(6.0206));  // 10 log10(2 * 2 / 1)
+  CHECK_THROWS_AS(session.run(y, {{a, line}, {b, line}}), errors::InvalidArgumentError);
+}
+
 TEST_CASE("images: sizes and boxes that only the run refuses") {
   Graph graph;
   const auto guard = graph.as_default();

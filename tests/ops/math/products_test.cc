@@ -203,6 +203,12 @@ TEST_CASE("range, known and fed") {
   CHECK(numbers(range(1, 10, 4)) == std::vector<double>{1, 5, 9});
   CHECK(numbers(range(5, 0, -2)) == std::vector<double>{5, 3, 1});
   CHECK(numbers(range(0)).empty());
+  // The widest dtype wins, wherever it stands.
+  const Tensor narrow = constant(1.0F), wide = constant(Array::scalar(4.0));
+  CHECK(range(narrow, wide, 1).dtype() == DType::float64);
+  CHECK(range(wide, narrow, -1).dtype() == DType::float64);
+  CHECK(range(constant(1), constant(Array::scalar(std::int64_t{4})), 1).dtype() == DType::int64);
+  CHECK(range(constant(1), constant(4.0F), 1).dtype() == DType::float32);
   CHECK(numbers(range(0.0, 1.0, 0.25)) == std::vector<double>{0, 0.25, 0.5, 0.75});
   const Tensor n = placeholder(int32, {.shape = Shape{}});
   CHECK(numbers(range(n) * 2, {{n, 3}}) == std::vector<double>{0, 2, 4});

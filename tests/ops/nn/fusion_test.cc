@@ -126,6 +126,24 @@ TEST_CASE("fusion: product, bias and relu are one kernel with the same bits") {
   }
 }
 
+TEST_CASE("fusion: a bias is added to products of transposed matrices") {
+  for (const bool turn_a : {false, true}) {
+    for (const bool turn_b : {false, true}) {
+      CAPTURE(turn_a);
+      CAPTURE(turn_b);
+      Graph graph;
+      const auto guard = graph.as_default();
+      const Tensor a = tensor_of(random_array<float>(turn_a ? Shape{6, 40} : Shape{40, 6}, 1));
+      const Tensor product = matmul(a, random_array<float>(turn_b ? Shape{9, 6} : Shape{6, 9}, 2),
+                                    {.transpose_a = turn_a, .transpose_b = turn_b});
+      const Tensor y = nn::relu(product + random_array<float>({9}, 3));
+      const RunResult one = run(graph, {y}, true), three = run(graph, {y}, false);
+      CHECK(contains(one, "_FusedMatMul"));
+      CHECK(relative_error<float, float>(one.values[0], three.values[0]) < 1e-6);
+    }
+  }
+}
+
 TEST_CASE("fusion: double stays on the reference kernels, unfused") {
   Graph graph;
   const auto guard = graph.as_default();

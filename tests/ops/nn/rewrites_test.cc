@@ -283,5 +283,34 @@ TEST_CASE("rewrites: gradients of pooling, relu and bias") {
   check({dx, other_channels}, 3, 1);
 }
 
+TEST_CASE("rewrites: a relu of other features than the pooled ones stays") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor dy = max_pool_grad(numbers({2, 3, 3, 3}, 4));
+  const Operand first(dy, Site::current());
+  const Tensor dx = OpBuilder("ReluGrad", "", Site::current(), {&first})
+                        .input(first, "gradients")
+                        .input(numbers({2, 6, 6, 3}, 5), "features")
+                        .output();
+  const RunResult fused = run_with(graph, {dx}, only_rewrites("layers"), nullptr, {}, 2);
+  CHECK(fused.count("_MaxPoolReluGrad") == 0);
+  CHECK(fused.values == run_with(graph, {dx}, only_rewrites(), nullptr, {}, 2).values);
+}
+
+TEST_CASE("gradients of relu and pooling have the shape of what they are gradients of") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  CHECK_THROWS_AS(max_pool_grad(numbers({2, 2, 3, 3}, 4)), ValueError);
+  const Operand first(numbers({2, 3}, 1), Site::current());
+  const auto relu_grad = [&](const Tensor& features) {
+    return OpBuilder("ReluGrad", "", Site::current(), {&first})
+        .input(first, "gradients")
+        .input(features, "features")
+        .output();
+  };
+  CHECK_THROWS_AS(relu_grad(numbers({2, 4}, 2)), ValueError);
+  CHECK(relu_grad(numbers({2, 3}, 2)).shape() == Shape{2, 3});
+}
+
 }  // namespace
 }  // namespace towerflow

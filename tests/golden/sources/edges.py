@@ -1,0 +1,67 @@
+"""Values, shapes and errors at the edges of calls, which a change of the kernels must not alter
+unseen: found by tests/mutation."""
+
+from oracle.builder import Program
+
+
+def array(dtype, shape, values):
+    return {"array": {"dtype": dtype, "shape": shape, "values": values}}
+
+
+def shapes():
+    p = Program("edges_shapes", "static shapes, and what a gradient reads")
+    rows, some = p.placeholder("float32", [None, 3]), p.placeholder("float32")
+    p.get_variable("w", [3], partitioner=["min_max", 9, 0])
+    flat = p.reshape(rows, [-1])
+    p.run([p.gradients([flat], [rows])[0]], feeds=[[rows, [[1.0, 2.0, 3.0]]]])
+    ones = array("float32", [2, 2, 1, 2], [1.0] * 8)
+    p.depthwise_conv2d_backprop_input([1, 4, 4, 1], p.constant(ones), p.placeholder(
+        "float32", [1, 4, 4, 2]), [1, 1, 1, 1], "SAME")
+    p.grayscale_to_rgb(p.placeholder("float32", [5, 1]))
+    p.grayscale_to_rgb(p.placeholder("float32", [1]))
+    image = p.placeholder("float32", [1, 4, 4, 1])
+    p.atrous_conv2d_transpose(image, p.constant(array("float32", [1, 1, 1, 1], [1.0])),
+                              [1, 4, 4, 1], 0, "SAME")
+    p.map_fn({"function": {"parameters": ["x"], "calls": [], "returns": {"ref": "x"}}},
+             p.constant(1.0))
+    p.fill([2], some)
+    p.fill([2], p.placeholder("float32", [2]))
+    for data_format in ("channels_first", "channels_last"):
+        line = p.constant(array("float32", [1, 4, 2], [float(i) for i in range(8)]))
+        pooled = p.layer_average_pooling1d(line, 2, 2, data_format=data_format)
+        p.run([pooled])
+        pooled = p.layer_max_pooling1d(line, 2, 1, data_format=data_format)
+        p.run([pooled])
+    return p
+
+
+def random():
+    p = Program("edges_random", "every place of a crop, and the draws of a second run")
+    p.set_random_seed(5)
+    crop = p.random_crop(p.constant([0, 1, 2, 3, 4]), [3], seed=2)
+    whole = p.random_crop(p.constant([0, 1, 2]), [3], seed=2)
+    chosen = p.multinomial(p.constant([[0.0, 1.0, 0.5], [1.0, 1.0, 1.0]]), 5, seed=3)
+    for _ in range(6):
+        p.run([crop, whole, chosen])
+    return p
+
+
+def bytes_of_numbers():
+    p = Program("edges_decode_raw", "numbers from their bytes")
+    for dtype in ("float32", "float64", "int16", "uint8"):
+        p.run([p.decode_raw(p.constant(["abcdefgh", "ABCDEFGH"]), dtype)])
+    return p
+
+
+def datasets():
+    p = Program("edges_datasets", "datasets that take nothing")
+    for count in (0, -1, 2):
+        taken = p.dataset_take(p.dataset_from_tensor_slices([1, 2, 3]), count)
+        element = p.get_next(p.one_shot_iterator(taken))
+        for _ in range(4):
+            p.run([element])
+    return p
+
+
+def programs():
+    return [shapes(), random(), bytes_of_numbers(), datasets()]
