@@ -14,6 +14,7 @@ def shapes():
     p.get_variable("w", [3], partitioner=["min_max", 9, 0])
     flat = p.reshape(rows, [-1])
     p.run([p.gradients([flat], [rows])[0]], feeds=[[rows, [[1.0, 2.0, 3.0]]]])
+    p.run([p.gradients([flat], [rows], grad_ys=[p.constant([1.0] * 6)])[0]])
     ones = array("float32", [2, 2, 1, 2], [1.0] * 8)
     p.depthwise_conv2d_backprop_input([1, 4, 4, 1], p.constant(ones), p.placeholder(
         "float32", [1, 4, 4, 2]), [1, 1, 1, 1], "SAME")
