@@ -1,6 +1,7 @@
 #include "models/digits.h"
 
 #include "data/existing_file.h"
+#include "data/tfrecord.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models {
@@ -26,10 +27,10 @@ Record read_and_decode(const tf::FIFOQueue& filename_queue) {
 
 }  // namespace
 
-Batch inputs(const std::string& file, InputOptions options) {
+Batch inputs(const InputOptions& options) {
   const auto scope = tf::name_scope("input");
   const auto filename_queue = tf::train::string_input_producer(
-      {file}, {.num_epochs = options.num_epochs, .seed = options.seed});
+      options.files, {.num_epochs = options.num_epochs, .seed = options.seed});
   const auto [image, label] = read_and_decode(filename_queue);
   const auto batch =
       tf::train::shuffle_batch({image, label}, {.batch_size = options.batch_size,
@@ -40,10 +41,14 @@ Batch inputs(const std::string& file, InputOptions options) {
   return {batch[0], batch[1]};
 }
 
-Batch ordered_inputs(const std::string& file, std::int64_t batch_size) {
+BatchFunction digits_of_towers(const InputOptions& options) {
+  return [options] { return inputs(options); };
+}
+
+Batch ordered_inputs(const std::vector<std::string>& files, std::int64_t batch_size) {
   const auto scope = tf::name_scope("input");
   const auto filename_queue =
-      tf::train::string_input_producer({file}, {.num_epochs = 1, .shuffle = false});
+      tf::train::string_input_producer(files, {.num_epochs = 1, .shuffle = false});
   const auto [image, label] = read_and_decode(filename_queue);
   const auto batch = tf::train::batch(
       {image, label},
@@ -64,10 +69,32 @@ Batch batch_in_memory(std::int64_t batch_size) {
   return {images, labels};
 }
 
-std::string record_file(const std::string& folder, const std::string& name) {
-  return data::existing_file(folder, name + ".tfrecords",
-                             "`towerflow convert mnist --from IDX_DIR --to D` makes them")
-      .string();
+namespace {
+
+std::vector<std::string> files_of(const std::string& folder, Part part) {
+  return {data::existing_file(folder, part == Part::train ? "train.tfrecords" : "test.tfrecords",
+                              "`towerflow convert mnist --from IDX_DIR --to D` makes them")
+              .string()};
 }
+
+std::int64_t count(const std::vector<std::string>& files) {
+  std::int64_t examples = 0;
+  for (const std::string& file : files) {
+    data::TFRecordReader reader(file);
+    std::string record;
+    while (reader.next(record)) ++examples;
+  }
+  return examples;
+}
+
+}  // namespace
+
+const DataSet kDigits{.name = "mnist",
+                      .examples = "digits",
+                      .files = "train.tfrecords[.gz] and test.tfrecords[.gz]",
+                      .made = "",
+                      .files_of = files_of,
+                      .count = count,
+                      .make = nullptr};
 
 }  // namespace towerflow::models

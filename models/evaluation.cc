@@ -12,7 +12,7 @@ EvalResult evaluate(const Model& model, const EvalOptions& options) {
   if (options.batch_size < 1) {
     throw ValueError(fmt::format("the batch size must be at least 1, got {}", options.batch_size));
   }
-  const std::string file = record_file(options.data_dir, "test");
+  const std::vector<std::string> files = model.data->files_of(options.data_dir, Part::test);
   EvalResult result;
   result.checkpoint = tf::train::latest_checkpoint(options.train_dir).value_or("");
   if (result.checkpoint.empty()) {
@@ -28,11 +28,13 @@ EvalResult evaluate(const Model& model, const EvalOptions& options) {
   Graph graph;
   const auto default_graph = graph.as_default();
   const auto cpu = tf::device("/cpu:0");
-  const Batch batch = ordered_inputs(file, options.batch_size);
+  const Batch batch = model.test_input(files, options.batch_size);
   const EvaluationGraph built = model.build_evaluation(batch, values);
   std::vector<Fetch> fetches{tf::size(batch.labels)};
   fetches.insert(fetches.end(), built.sums.begin(), built.sums.end());
-  tf::train::Saver saver({.var_list = tf::trainable_variables()});
+  tf::train::Saver saver({.var_list = built.restored.empty()
+                                          ? tf::train::VarList(tf::trainable_variables())
+                                          : tf::train::VarList(built.restored)});
 
   tf::Session sess;
   sess.run(tf::local_variables_initializer());
@@ -49,7 +51,7 @@ EvalResult evaluate(const Model& model, const EvalOptions& options) {
       }
     }
   } catch (const tf::errors::OutOfRangeError&) {
-    // All test digits were read.
+    // All test examples were read.
   } catch (...) {
     coord.request_stop(std::current_exception());
   }
@@ -57,7 +59,7 @@ EvalResult evaluate(const Model& model, const EvalOptions& options) {
   coord.join(threads);
   sess.close();
   if (result.examples == 0) {
-    throw errors::OutOfRangeError(fmt::format("'{}' holds no examples", file));
+    throw errors::OutOfRangeError(fmt::format("'{}' holds no examples", files[0]));
   }
   result.score = model.score(result.examples, sums);
   const auto dash = result.checkpoint.rfind('-');

@@ -4,6 +4,7 @@
 
 #include <regex>
 
+#include "models/digits.h"
 #include "models/models.h"
 #include "towerflow/tf.h"
 
@@ -141,7 +142,8 @@ Towers build_towers(const TowersOptions& options, const BatchFunction& next_batc
 
 namespace {
 
-TrainingGraph build(const BuildOptions& options, const BatchFunction& next_batch) {
+TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
+  const BatchFunction next_batch = input();
   const auto value = [&](const char* name) { return option_value(kModel, options.values, name); };
   const NetOptions net{.relu_logits = std::get<bool>(value("relu-logits")),
                        .kernel = std::get<std::int64_t>(value("kernel")),
@@ -197,6 +199,10 @@ const Model kModel{
                 {.name = "by-hand",
                  .about = "average by expand_dims, concat and reduce_mean, as the source text does",
                  .value = false}},
+    .data = &kDigits,
+    .input = digits_of_towers,
+    .test_input = ordered_inputs,
+    .batch_in_memory = batch_in_memory,
     .build = build,
     .build_evaluation = build_evaluation,
     .score = score};

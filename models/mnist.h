@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/graph/operand.h"
-#include "models/digits.h"
+#include "models/data_set.h"
 #include "train/optimizer.h"
 
 namespace towerflow::models::mnist {

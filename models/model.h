@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "models/digits.h"
+#include "models/data_set.h"
 #include "train/optimizer.h"
 
 namespace towerflow::models {
@@ -41,8 +41,11 @@ struct StageInfo {
 
 struct BuildOptions {
   int num_towers = 1;
+  /// A number, or a tensor that is fed with the rate of each step.
   Operand learning_rate = 0.0;
-  bool tb_logging = false;  ///< whether each tower creates summaries of its losses
+  std::int64_t batch_size = 64;  ///< per tower
+  std::int64_t examples = 0;     ///< of an epoch, for schedules that count epochs
+  bool tb_logging = false;       ///< whether each tower creates summaries of its losses
   OptionValues values{};
 };
 
@@ -58,11 +61,16 @@ struct TrainingGraph {
   std::vector<StageOps> stages;   ///< one for each of Model::stages
   std::vector<GradAndVar> grads;  ///< averaged, for summaries
   std::vector<Tensor> summaries;  ///< of the last tower; if empty, its losses are summarized
+  /// The rate of the step, for summaries, if the graph computes it.
+  std::optional<Tensor> learning_rate{};
 };
 
 /// The evaluation graph of a model, in the default graph: values that are summed over all batches.
 struct EvaluationGraph {
   std::vector<Tensor> sums;
+  /// Which variables to restore from which names in a checkpoint; if empty, the trainable ones from
+  /// their own.
+  std::map<std::string, Variable> restored{};
 };
 
 /// The result of an evaluation, computed from the sums.
@@ -80,9 +88,23 @@ struct Model {
   std::string evaluation;  ///< what an evaluation reports; for the help
   std::string tower;       ///< prefix of the towers' name scopes, followed by "_0", "_1", ..
   double learning_rate;
+  /// Whether the graph computes the rate of a step, from `learning_rate` and the global step. If
+  /// not, it is fed, changed by the stages.
+  bool own_schedule = false;
+  std::int64_t batch_size = 64;  ///< by default, per tower
+  int log_every = 100;           ///< steps between two lines of a training's log
   std::vector<StageInfo> stages;
   std::vector<ModelOption> options;
-  TrainingGraph (*build)(const BuildOptions& options, const BatchFunction& next_batch);
+  const DataSet* data;
+  /// Whether one pipeline deals batches to all towers. If not, each tower reads all examples.
+  bool one_pipeline = false;
+  /// Builds the input of a training, and returns what each tower calls.
+  BatchFunction (*input)(const InputOptions& options);
+  /// Builds the input of an evaluation: each example once.
+  Batch (*test_input)(const std::vector<std::string>& files, std::int64_t batch_size);
+  /// Returns a batch that is stored in two variables, for benchmarks.
+  Batch (*batch_in_memory)(std::int64_t batch_size);
+  TrainingGraph (*build)(const BuildOptions& options, const InputFunction& input);
   EvaluationGraph (*build_evaluation)(const Batch& batch, const OptionValues& values);
   Score (*score)(std::int64_t examples, const std::vector<double>& sums);
 };

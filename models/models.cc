@@ -8,7 +8,8 @@
 namespace towerflow::models {
 
 const std::vector<const Model*>& all() {
-  static const std::vector<const Model*> models{&mnist::kModel, &three_stage_gan::kModel};
+  static const std::vector<const Model*> models{&mnist::kModel, &cifar10::kModel,
+                                                &three_stage_gan::kModel};
   return models;
 }
 

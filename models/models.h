@@ -16,6 +16,9 @@ const Model& find(const std::string& name);
 namespace mnist {
 extern const Model kModel;
 }
+namespace cifar10 {
+extern const Model kModel;
+}
 namespace three_stage_gan {
 extern const Model kModel;
 }

@@ -5,11 +5,16 @@
 namespace towerflow::models {
 namespace {
 
-/// Builds the input of the whole program, repeated endlessly.
-Batch batch_of_files(const StepBenchOptions& options) {
-  constexpr int kEndless = 1 << 30;
-  return inputs(record_file(options.data_dir, "train"),
-                {.batch_size = options.batch_size, .num_epochs = kEndless});
+/// Builds the input: batches in memory, or that of the whole program, repeated endlessly.
+BatchFunction input_of(const Model& model, const StepBenchOptions& options) {
+  if (options.data_dir.empty()) {
+    return [&model, size = options.batch_size] { return model.batch_in_memory(size); };
+  }
+  const auto files = model.data->files_of(options.data_dir, Part::train);
+  return model.input({.files = files,
+                      .examples = model.data->count(files),
+                      .batch_size = options.batch_size,
+                      .num_towers = options.num_towers});
 }
 
 }  // namespace
@@ -21,11 +26,9 @@ struct StepBench::State {
     tf::set_random_seed(1);
     built = model.build({.num_towers = options.num_towers,
                          .learning_rate = model.learning_rate,
+                         .batch_size = options.batch_size,
                          .values = options.values},
-                        [&] {
-                          return options.data_dir.empty() ? batch_in_memory(options.batch_size)
-                                                          : batch_of_files(options);
-                        });
+                        [&] { return input_of(model, options); });
     const Operation init =
         tf::group({tf::global_variables_initializer(), tf::local_variables_initializer()});
     ConfigProto config = session_config(options.num_towers, options.devices);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "models/digits.h"
 #include "models/models.h"
 #include "towerflow/tf.h"
 
@@ -157,7 +158,8 @@ Input downscaled_input(const Batch& batch) {
                   {.constant_values = 1.0})};
 }
 
-TrainingGraph build(const BuildOptions& options, const BatchFunction& next_batch) {
+TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
+  const BatchFunction next_batch = input();
   const Towers towers = build_towers(
       {.num_gpus = options.num_towers, .learning_rate = options.learning_rate, .next_input = [&] {
          return downscaled_input(next_batch());
@@ -213,6 +215,10 @@ const Model kModel{
                {.name = "discriminator", .end_percent = 60},
                {.name = "both"}},
     .options = {},
+    .data = &kDigits,
+    .input = digits_of_towers,
+    .test_input = ordered_inputs,
+    .batch_in_memory = batch_in_memory,
     .build = build,
     .build_evaluation = build_evaluation,
     .score = score};

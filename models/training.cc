@@ -7,7 +7,6 @@
 #include <random>
 #include <utility>
 
-#include "data/tfrecord.h"
 #include "models/run_record.h"
 #include "models/summaries.h"
 #include "towerflow/tf.h"
@@ -34,14 +33,6 @@ void check(const TrainOptions& options) {
     throw ValueError(
         fmt::format("the learning rate must be positive, got {}", *options.learning_rate));
   }
-}
-
-std::int64_t count_records(const std::string& file) {
-  data::TFRecordReader reader(file);
-  std::string record;
-  while (reader.next(record)) {
-  }
-  return reader.records_read();
 }
 
 std::int64_t draw_seed() { return std::random_device()() & 0x7FFFFFFFU; }
@@ -135,8 +126,8 @@ class StageNanHook : public tf::train::NanTensorHook {
 /// Feeds the learning rate and reports each step.
 class StepHook : public tf::train::SessionRunHook {
  public:
-  StepHook(const Stages& stages, const TrainingGraph& graph, Tensor rate, double learning_rate,
-           const std::function<bool(const StepReport&)>& on_step)
+  StepHook(const Stages& stages, const TrainingGraph& graph, std::optional<Tensor> rate,
+           double learning_rate, const std::function<bool(const StepReport&)>& on_step)
       : stages_(stages),
         graph_(graph),
         rate_(std::move(rate)),
@@ -146,8 +137,9 @@ class StepHook : public tf::train::SessionRunHook {
   tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
     step_ = context.global_step();
     const auto& losses = graph_.stages[stages_.at(step_)].losses;
-    return {{losses.begin(), losses.end()},
-            {{rate_, learning_rate_ * stages_.info(step_).rate_factor}}};
+    tf::train::SessionRunArgs args{{losses.begin(), losses.end()}, {}};
+    if (rate_) args.feed_dict = {{*rate_, learning_rate_ * stages_.info(step_).rate_factor}};
+    return args;
   }
 
   void after_run(tf::train::SessionRunContext& context,
@@ -177,7 +169,7 @@ class StepHook : public tf::train::SessionRunHook {
  private:
   const Stages& stages_;
   const TrainingGraph& graph_;
-  Tensor rate_;
+  std::optional<Tensor> rate_;
   double learning_rate_;
   std::int64_t step_ = 0;
   const std::function<bool(const StepReport&)>& on_step_;
@@ -200,7 +192,7 @@ std::vector<Tensor> summaries_of(const TrainingGraph& graph) {
 /// Returns the hooks that end the training or write summaries, and then `step_hook`, so that it is
 /// not called for a step that an earlier hook rejects.
 Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGraph& graph,
-               const Stages& stages, const Tensor& rate, double learning_rate,
+               const Stages& stages, const std::optional<Tensor>& fed_rate, double learning_rate,
                const std::shared_ptr<StepHook>& step_hook) {
   Hooks hooks;
   for (std::size_t stage = 0; stage < graph.stages.size(); ++stage) {
@@ -214,10 +206,13 @@ Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGr
     }
   }
   if (options.tb_logging) {
+    SummaryOptions summary_options;
+    if (graph.learning_rate) summary_options.learning_rate = *graph.learning_rate;
+    if (fed_rate) summary_options.learning_rate = *fed_rate;
     hooks.push_back(std::make_shared<tf::train::SummarySaverHook>(tf::train::SummarySaverOptions{
         .save_steps = kSummaryEvery,
         .output_dir = options.train_dir,
-        .summary_op = merged_summaries(summaries_of(graph), graph.grads, {.learning_rate = rate}),
+        .summary_op = merged_summaries(summaries_of(graph), graph.grads, summary_options),
         .use_step_before_run = true}));
   }
   if (options.max_steps) {
@@ -257,16 +252,16 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                   const std::function<bool(const StepReport&)>& on_step) {
   check(asked);
   TrainOptions options = asked;
-  const std::string file = record_file(options.data_dir, "train");
+  const std::vector<std::string> files = model.data->files_of(options.data_dir, Part::train);
   TrainResult result;
-  result.examples_per_epoch = count_records(file);
+  result.examples_per_epoch = model.data->count(files);
   const std::int64_t examples = result.examples_per_epoch * options.num_epochs;
-  if (examples < options.batch_size) {
+  const std::int64_t step_size = options.batch_size * (model.one_pipeline ? options.num_towers : 1);
+  if (examples < step_size) {
     throw ValueError(fmt::format("{} examples in {} epochs of '{}' do not fill one batch of {}",
-                                 examples, options.num_epochs, file, options.batch_size));
+                                 examples, options.num_epochs, files[0], step_size));
   }
-  const Stages stages(
-      model, std::min(examples / options.batch_size, options.max_steps.value_or(examples)));
+  const Stages stages(model, std::min(examples / step_size, options.max_steps.value_or(examples)));
   tf::train::TrainingFolder folder;
   if (!options.train_dir.empty()) {
     folder = {options.train_dir, {.restart = options.restart}};
@@ -277,34 +272,40 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   Graph graph;
   const auto default_graph = graph.as_default();
   if (options.seed) tf::set_random_seed(*options.seed);
-  Tensor rate;
-  {
+  const double learning_rate = options.learning_rate.value_or(model.learning_rate);
+  std::optional<Tensor> fed_rate;
+  if (!model.own_schedule) {
     const auto cpu = tf::device("/cpu:0");
-    rate = tf::placeholder(tf::float32, {.shape = Shape{}, .name = "learning_rate"});
+    fed_rate = tf::placeholder(tf::float32, {.shape = Shape{}, .name = "learning_rate"});
   }
   const TrainingGraph built =
       model.build({.num_towers = options.num_towers,
-                   .learning_rate = rate,
+                   .learning_rate = fed_rate ? Operand(*fed_rate) : Operand(learning_rate),
+                   .batch_size = options.batch_size,
+                   .examples = result.examples_per_epoch,
                    .tb_logging = options.tb_logging,
                    .values = options.values},
                   [&] {
-                    return inputs(file, {.batch_size = options.batch_size,
-                                         .num_epochs = options.num_epochs,
-                                         .num_threads = options.reader_threads});
+                    return model.input({.files = files,
+                                        .examples = result.examples_per_epoch,
+                                        .batch_size = options.batch_size,
+                                        .num_towers = options.num_towers,
+                                        .num_epochs = options.num_epochs,
+                                        .num_threads = options.reader_threads});
                   });
-  const double learning_rate = options.learning_rate.value_or(model.learning_rate);
-  const auto step_hook = std::make_shared<StepHook>(stages, built, rate, learning_rate, on_step);
-  const auto record = std::make_shared<RunRecorder>(model, options, file);
+  const auto step_hook =
+      std::make_shared<StepHook>(stages, built, fed_rate, learning_rate, on_step);
+  const auto record = std::make_shared<RunRecorder>(model, options, files[0]);
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,
-       .hooks = hooks_of(model, options, built, stages, rate, learning_rate, step_hook),
+       .hooks = hooks_of(model, options, built, stages, fed_rate, learning_rate, step_hook),
        .save_checkpoint_steps = options.save_every,
        .saver_listeners = {record},
        .save_summaries_steps = 0,
        .log_step_count_steps = 0,
        .config = session_config(options.num_towers, options.devices),
        .global_step = built.global_step,
-       .input_files = {file}});
+       .input_files = files});
   result.first_step = sess.global_step();
   if (folder) {
     result.resumed_from = folder.resumed_from();
@@ -324,7 +325,9 @@ TrainResult train(const Model& model, const TrainOptions& asked,
         static_cast<double>((step_hook->runs - 1) * options.batch_size * options.num_towers) /
         step_hook->seconds;
   }
-  result.left_over = queued_examples(sess.raw_session(), model, options.num_towers);
+  if (!model.one_pipeline) {
+    result.left_over = queued_examples(sess.raw_session(), model, options.num_towers);
+  }
   return result;
 }
 

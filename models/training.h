@@ -24,7 +24,7 @@ struct DeviceOptions {
 ConfigProto session_config(int num_towers, const DeviceOptions& options);
 
 struct TrainOptions {
-  std::string data_dir;  ///< contains train.tfrecords or train.tfrecords.gz
+  std::string data_dir;  ///< contains the training files of the model's data set
   int num_towers = 1;
   std::int64_t batch_size = 64;  ///< per tower
   int num_epochs = 5;
@@ -55,7 +55,8 @@ struct TrainResult {
   std::string resumed_from;     ///< path prefix of a checkpoint; empty if started from scratch
   bool stopped = false;         ///< by `on_step`
   std::int64_t examples_per_epoch = 0;
-  std::vector<std::int64_t> left_over;  ///< per tower: examples left over, too few for a batch
+  /// Per tower: examples left over, too few for a batch. Empty if all towers share a pipeline.
+  std::vector<std::int64_t> left_over;
   std::optional<double> examples_per_second{};  ///< of this run's steps after its first
   std::optional<double> loss{};  ///< of the last tower in the last step, if this run made a step
   std::string checkpoint;        ///< path prefix; empty if none was written
@@ -80,7 +81,7 @@ TrainResult train(const Model& model, const TrainOptions& options,
                   const std::function<bool(const StepReport&)>& on_step);
 
 struct EvalOptions {
-  std::string data_dir;   ///< contains test.tfrecords or test.tfrecords.gz
+  std::string data_dir;   ///< contains the test files of the model's data set
   std::string train_dir;  ///< the newest checkpoint there is used
   std::int64_t batch_size = 100;
   OptionValues values{};  ///< the model's specific options; if absent, those of the training
@@ -93,7 +94,7 @@ struct EvalResult {
   Score score;
 };
 
-/// Evaluates the newest checkpoint on the test digits, each of which is read exactly once.
+/// Evaluates the newest checkpoint on the test examples, each of which is read exactly once.
 EvalResult evaluate(const Model& model, const EvalOptions& options);
 
 }  // namespace towerflow::models

@@ -27,7 +27,7 @@ namespace {
 /// Returns the help of `towerflow bench NAME`.
 std::string bench_help(const models::Model& model) {
   return fmt::format(
-      "Runs the step on digits in memory, so that reading and shuffling do not count, in\n"
+      "Runs the step on data in memory, so that reading and shuffling do not count, in\n"
       "windows of some steps, and prints the median rate with the spread of the middle 80 % of "
       "the\n"
       "windows. --explain says where the time goes and what the fastest kernels would need, "
@@ -153,11 +153,13 @@ void add_bench_model(CLI::App& parent, const models::Model& model) {
                      bench_help(model));
   const auto arguments = std::make_shared<BenchArguments>();
   arguments->model = &model;
+  arguments->options.batch_size = model.batch_size;
   add_integer(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
               {.least = 1, .most = 1024});
   add_integer(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
   add_text(app, "--data-dir", arguments->options.data_dir,
-           "folder with train.tfrecords[.gz]; digits in memory when not given", {.type = "DIR"});
+           fmt::format("folder with {}; data in memory when not given", model.data->files),
+           {.type = "DIR"});
   add_threads(app, arguments->threads);
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);

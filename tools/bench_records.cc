@@ -30,7 +30,7 @@ constexpr const char* kRecordsHelp =
     "Example: towerflow bench records --data-dir data --batch-size 64";
 
 struct RecordsArguments {
-  std::string data_dir = sample_dir();
+  std::string data_dir = sample_dir("mnist");
   std::int64_t batch_size = 128, reader_threads = 1, windows = 11, batches = 200;
   bool serve = false, json = false;
 };
@@ -39,8 +39,9 @@ class RecordsBench {
  public:
   explicit RecordsBench(const RecordsArguments& arguments) : batch_size_(arguments.batch_size) {
     const auto as_default = graph_.as_default();
-    const std::string file = models::record_file(arguments.data_dir, "train");
-    const FIFOQueue names = train::string_input_producer({file}, {.shuffle = false});
+    const std::vector<std::string> files =
+        models::kDigits.files_of(arguments.data_dir, models::Part::train);
+    const FIFOQueue names = train::string_input_producer(files, {.shuffle = false});
     const TFRecordReader reader;
     const auto [key, serialized] = reader.read(names);
     const auto features =

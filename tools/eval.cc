@@ -6,10 +6,10 @@
 
 #include "models/training.h"
 #include "tools/command.h"
+#include "tools/data_folder.h"
 #include "tools/json_line.h"
 #include "tools/model_options.h"
 #include "tools/options.h"
-#include "tools/sample_dir.h"
 
 namespace towerflow::tools {
 namespace {
@@ -17,25 +17,29 @@ namespace {
 /// Returns the help of `towerflow eval NAME`.
 std::string eval_help(const models::Model& model) {
   return fmt::format(
-      "Restores the newest checkpoint of the training folder, runs all test digits through the\n"
+      "Restores the newest checkpoint of the training folder, runs all test {2} through the\n"
       "network and says {1}\n"
       "\n"
-      "Example: towerflow eval {0} --train-dir runs/{0} --data-dir data/mnist",
-      model.name, model.evaluation);
+      "Example: towerflow eval {0} --train-dir runs/{0} --data-dir data/{3}",
+      model.name, model.evaluation, model.data->examples, model.data->name);
 }
 
 constexpr const char* kEvalHelp =
-    "A model is evaluated on digits that its training never saw, from its checkpoint.\n"
+    "A model is evaluated on examples that its training never saw, from its checkpoint.\n"
     "\n"
     "Example: towerflow eval mnist --train-dir runs/mnist";
 
 struct EvalArguments {
   const models::Model* model;
-  models::EvalOptions options{.data_dir = sample_dir()};
+  models::EvalOptions options;
   bool json = false;
 };
 
-void eval_model(const EvalArguments& arguments) {
+void eval_model(EvalArguments arguments) {
+  const DataFolder folder(*arguments.model->data, arguments.options.data_dir,
+                          arguments.options.train_dir);
+  arguments.options.data_dir = folder.path();
+  fmt::print("{}", folder.banner());
   const models::EvalResult result = models::evaluate(*arguments.model, arguments.options);
   fmt::print("{}: {}\n", result.checkpoint, result.score.text);
   if (arguments.json) {
@@ -52,13 +56,14 @@ void eval_model(const EvalArguments& arguments) {
 }
 
 void add_eval_model(CLI::App& eval, const models::Model& model) {
-  CLI::App& app = add_subcommand(eval, model.name, "the newest checkpoint on the test digits",
-                                 eval_help(model));
+  CLI::App& app = add_subcommand(
+      eval, model.name, fmt::format("the newest checkpoint on the test {}", model.data->examples),
+      eval_help(model));
   const auto arguments = std::make_shared<EvalArguments>();
   arguments->model = &model;
   add_text(app, "--train-dir", arguments->options.train_dir, "folder with the checkpoint",
            {.type = "DIR", .required = true});
-  add_text(app, "--data-dir", arguments->options.data_dir, "folder with test.tfrecords[.gz]",
+  add_text(app, "--data-dir", arguments->options.data_dir, data_dir_help(*model.data),
            {.type = "DIR"});
   add_integer(app, "--batch-size", arguments->options.batch_size, "examples a run");
   add_trained_options(app, model, arguments->options.values);

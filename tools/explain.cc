@@ -62,6 +62,7 @@ void add_explain_model(CLI::App& parent, const models::Model& model) {
                                  explain_help(model));
   const auto arguments = std::make_shared<ExplainArguments>();
   arguments->model = &model;
+  arguments->options.batch_size = model.batch_size;
   add_integer(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
               {.least = 1, .most = 64});
   add_integer(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");

@@ -11,11 +11,11 @@
 
 #include "models/training.h"
 #include "tools/command.h"
+#include "tools/data_folder.h"
 #include "tools/json_line.h"
 #include "tools/model_options.h"
 #include "tools/options.h"
 #include "tools/progress.h"
-#include "tools/sample_dir.h"
 #include "train/interrupt.h"
 
 namespace towerflow::tools {
@@ -25,9 +25,16 @@ using train::Interrupt;
 
 /// Returns the help of `towerflow train NAME`.
 std::string train_help(const models::Model& model) {
+  const std::string input =
+      model.one_pipeline
+          ? fmt::format("The towers take batches of the training {} from one queue",
+                        model.data->examples)
+          : fmt::format(
+                "Every tower reads all training {} once an epoch, shuffled by a queue of "
+                "its own",
+                model.data->examples);
   return fmt::format(
-      "Every tower reads all training digits once an epoch, shuffled by a queue of its own; "
-      "gradients\n"
+      "{2}; gradients\n"
       "are averaged and applied on the CPU. Tower i asks for /gpu:i; without GPUs it runs on a "
       "logical\n"
       "CPU. {1}\n"
@@ -37,7 +44,7 @@ std::string train_help(const models::Model& model) {
       "bit.\n"
       "\n"
       "Example: towerflow train {0} --num-towers 2 --train-dir runs/{0}",
-      model.name, model.training);
+      model.name, model.training, input);
 }
 
 constexpr const char* kTrainHelp =
@@ -49,7 +56,7 @@ constexpr const char* kTrainHelp =
 
 struct TrainArguments {
   const models::Model* model;
-  std::string data_dir = sample_dir();
+  std::string data_dir;
   std::string train_dir;
   std::int64_t num_towers = 1, num_epochs = 5, reader_threads = 2;
   std::optional<std::int64_t> threads;
@@ -134,7 +141,8 @@ void train_model(TrainArguments arguments) {
   if (arguments.epochs_given && arguments.max_steps) {
     throw UsageError("--num-epochs and --max-steps cannot be used together");
   }
-  options.data_dir = arguments.data_dir;
+  const DataFolder folder(*arguments.model->data, arguments.data_dir, arguments.train_dir);
+  options.data_dir = folder.path();
   options.train_dir = arguments.train_dir;
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.num_epochs = static_cast<int>(arguments.epochs_given.value_or(
@@ -151,6 +159,7 @@ void train_model(TrainArguments arguments) {
   if (options.tb_logging && options.train_dir.empty()) {
     throw UsageError("--tb-logging needs --train-dir");
   }
+  fmt::print("{}", folder.banner());
   const Interrupt interrupt;
   Progress progress("training");
   bool begun = false;
@@ -159,7 +168,7 @@ void train_model(TrainArguments arguments) {
         // A closed terminal cannot show a report.
         if (Interrupt::received() == SIGHUP) return false;
         if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
-        if (report.step % 100 == 0) {
+        if (report.step % arguments.model->log_every == 0) {
           progress.finish();
           print_step(report, options);
           flush_output();
@@ -192,8 +201,8 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   arguments->model = &model;
   arguments->learning_rate = model.learning_rate;
   models::TrainOptions& options = arguments->options;
-  add_text(app, "--data-dir", arguments->data_dir, "folder with train.tfrecords[.gz]",
-           {.type = "DIR"});
+  options.batch_size = model.batch_size;
+  add_text(app, "--data-dir", arguments->data_dir, data_dir_help(*model.data), {.type = "DIR"});
   add_integer(app, "--num-towers,--num-gpus", arguments->num_towers,
               "towers, each a replica of the network", {.least = 1, .most = 1024});
   add_integer(app, "--batch-size", options.batch_size, "examples a step for each tower");

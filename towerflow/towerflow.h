@@ -175,6 +175,7 @@
 #include "train/input/input_position.h"
 #include "train/input/input_producer.h"
 #include "train/input/iterator_position.h"
+#include "train/input/prefetch_queue.h"
 #include "train/interrupt.h"
 #include "train/meta_graph.h"
 #include "train/monitored_session.h"

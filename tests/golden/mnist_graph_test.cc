@@ -22,7 +22,7 @@ TEST_CASE("the graph of models/mnist is the TensorFlow program's") {
     const auto guard = graph.as_default();
     models::mnist::build_towers(
         {.num_towers = name[6] - '0', .net = {.relu_logits = name.ends_with("_relu")}},
-        [] { return models::inputs("train.tfrecords", {.num_epochs = 5}); });
+        [] { return models::inputs({.files = {"train.tfrecords"}, .num_epochs = 5}); });
     golden::check_graph(graph, program);
     ++checked;
   }
@@ -37,7 +37,7 @@ TEST_CASE("with summaries too: names, tags, collections, devices") {
   const auto guard = graph.as_default();
   const auto towers = models::mnist::build_towers(
       {.num_towers = 2, .net = {.relu_logits = true, .tb_logging = true}},
-      [] { return models::inputs("train.tfrecords", {.num_epochs = 5}); });
+      [] { return models::inputs({.files = {"train.tfrecords"}, .num_epochs = 5}); });
   CHECK(towers.summaries.size() == 4);
   models::merged_summaries(towers.summaries, towers.grads, {.learning_rate = 0.005});
   golden::check_graph(graph, programs[0]);

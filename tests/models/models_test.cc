@@ -30,9 +30,9 @@ TEST_CASE("each model of the list is found by its name and says what it is") {
     CHECK(percent == 100);
     Graph graph;
     const auto guard = graph.as_default();
-    const models::TrainingGraph built =
-        model->build({.num_towers = 2, .learning_rate = model->learning_rate},
-                     [] { return models::batch_in_memory(4); });
+    const models::TrainingGraph built = model->build(
+        {.num_towers = 2, .learning_rate = model->learning_rate},
+        [&] { return models::BatchFunction([&] { return model->batch_in_memory(4); }); });
     REQUIRE(built.stages.size() == model->stages.size());
     for (const models::StageOps& stage : built.stages) CHECK(stage.losses.size() == 2);
   }

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include "models/cifar10/cifar10.h"
+#include "models/models.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::models::cifar10 {
+namespace {
+
+TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
+  const Towers towers =
+      build_towers({.num_towers = options.num_towers,
+                    .learning_rate = options.learning_rate,
+                    .batch_size = options.batch_size,
+                    .examples = options.examples,
+                    .published_schedule =
+                        std::get<bool>(option_value(kModel, options.values, "published-schedule"))},
+                   input);
+  return {.global_step = towers.global_step,
+          .stages = {{towers.train_op, towers.losses}},
+          .grads = towers.grads,
+          .summaries = towers.summaries,
+          .learning_rate = towers.learning_rate};
+}
+
+/// Counts the images whose highest logit is the right one, with the averages of the variables.
+EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
+  const Tensor logits = inference(batch.images);
+  const Tensor top_k_op = tf::nn::in_top_k(logits, batch.labels, 1);
+  const tf::train::ExponentialMovingAverage variable_averages(kMovingAverageDecay);
+  return {.sums = {tf::reduce_sum(tf::cast(top_k_op, tf::float32))},
+          .restored = variable_averages.variables_to_restore()};
+}
+
+Score score(std::int64_t examples, const std::vector<double>& sums) {
+  const auto correct = static_cast<std::int64_t>(sums[0]);
+  const double precision = static_cast<double>(correct) / static_cast<double>(examples);
+  return {fmt::format("{} of {} test images right, precision @ 1 = {:.3f}", correct, examples,
+                      precision),
+          {{"correct", correct}, {"precision_at_1", precision}}};
+}
+
+}  // namespace
+
+const Model kModel{
+    .name = "cifar10",
+    .title = "CIFAR-10",
+    .about = "the network of TensorFlow's CIFAR-10 tutorial",
+    .training =
+        "The rate is divided by 10 every 350 epochs.\n"
+        "Moving averages of all variables are kept for the evaluation.",
+    .evaluation =
+        "how many are recognised by the moving averages of the variables:\n"
+        "precision @ 1 is the share whose highest score is the right class.",
+    .tower = kTowerName,
+    .learning_rate = 0.1,
+    .own_schedule = true,
+    .batch_size = 128,
+    .log_every = 10,
+    .stages = {{}},
+    .options = {{.name = "published-schedule",
+                 .about = "let the rate fall after as many steps whatever the number of towers, a "
+                          "mistake of the published program kept for teaching",
+                 .value = false}},
+    .data = &kImages,
+    .one_pipeline = true,
+    .input = distorted_inputs,
+    .test_input = inputs,
+    .batch_in_memory = batch_in_memory,
+    .build = build,
+    .build_evaluation = build_evaluation,
+    .score = score};
+
+}  // namespace towerflow::models::cifar10
