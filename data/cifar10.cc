@@ -16,9 +16,9 @@ Cifar10Example read_cifar10(const QueueBase& filename_queue, Site site) {
   const auto at = [&](std::int64_t place) {
     return Operand(Array::of<std::int32_t>(Shape{1}, {static_cast<std::int32_t>(place)}), site);
   };
-  const Tensor label = strided_slice(bytes, at(0), at(1), at(1), {}, site);
-  const Tensor planes = strided_slice(bytes, at(1), at(data::kCifar10RecordBytes), at(1), {}, site);
+  const Tensor label = strided_slice(bytes, at(0), at(1), {}, site);
   Cifar10Example example{record.key, cast(label, int32, {}, site), {}};
+  const Tensor planes = strided_slice(bytes, at(1), at(data::kCifar10RecordBytes), {}, site);
   const Tensor by_colour = reshape(planes, {3, 32, 32}, {}, site);
   example.image = transpose(by_colour, {1, 2, 0}, {}, site);
   example.label.set_shape({1});

@@ -37,12 +37,12 @@ struct Input {
   Tensor images;  ///< [N, 8, 8, 1], in 0 .. 1
   Tensor mask;    ///< like images, or [8, 8, 1]: 0 in the hole to fill in
 };
-using InputFunction = std::function<Input()>;
+using NextInput = std::function<Input()>;
 
 struct TowersOptions {
   int num_gpus = 2;
   Operand learning_rate = 0.01;
-  InputFunction next_input{};  ///< if empty, placeholders `images` and `mask` in each tower
+  NextInput next_input{};  ///< if empty, placeholders `images` and `mask` in each tower
   /// Whether to use the original program's scopes, in which the discriminator of filled images
   /// reuses variables in `discriminator/fake_discriminator` that do not exist: ValueError with the
   /// nearest name.

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/graph/rewrite.h"
+#include "models/digits.h"
 #include "models/mnist.h"
 #include "models/training.h"
 #include "tests/ops/ran.h"

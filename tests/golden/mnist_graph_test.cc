@@ -1,6 +1,7 @@
 // Compares the graph of models/mnist with the TensorFlow program's.
 #include <doctest/doctest.h>
 
+#include "models/digits.h"
 #include "models/mnist.h"
 #include "models/summaries.h"
 #include "tests/golden/graph_check.h"

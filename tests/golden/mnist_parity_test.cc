@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/runtime/session.h"
+#include "models/digits.h"
 #include "models/mnist.h"
 #include "ops/array/placeholder.h"
 #include "ops/variables/assign.h"

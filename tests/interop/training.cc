@@ -1,6 +1,7 @@
 // Trains the MNIST net on towers with fed batches, from given values or from a checkpoint.
 #include <map>
 
+#include "models/digits.h"
 #include "models/mnist.h"
 #include "tests/interop/arrays.h"
 #include "tests/interop/program.h"

@@ -1,6 +1,7 @@
 #include "tests/models/programs.h"
 
 #include "models/collected_towers.h"
+#include "models/digits.h"
 #include "models/mnist.h"
 #include "models/three_stage_gan.h"
 #include "models/update_ops.h"

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Records the systems of systems/*.py as TensorFlow builds and trains them.
+
+    record_systems.py --regenerate [SYSTEM...]   writes systems/*.graph.json.gz and *.curves.json
+    record_systems.py --check [SYSTEM...]        fails if they are not what TensorFlow does
+
+A graph is the whole program's, with its input. A curve is ten steps from generated values and
+batches: the losses of each step, and the variables after the last.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import pathlib
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import numpy as np  # noqa: E402
+
+STEPS = 10
+BATCH_STREAM, STEP_STREAMS, TOWER_STREAMS = 1000000, 1000, 100
+
+
+def exponent_of(system, name):
+    return system.EXPONENTS.get(name, -4)
+
+
+def initial_values(system, variables):
+    """Returns the values from which a curve starts: of the trainable variables, in their order."""
+    from oracle import generator
+    return [generator.generate(i, v.shape.as_list(), exponent=exponent_of(system, v.op.name))
+            for i, v in enumerate(variables)]
+
+
+def batch(system, size, step, tower):
+    """Returns the batch of a tower at a step."""
+    from oracle import generator
+    place = BATCH_STREAM + STEP_STREAMS * step + TOWER_STREAMS * tower
+    return (generator.uniform(place, [size, *system.IMAGE_SHAPE], 1),
+            generator.integers(place + 1, [size], system.NUM_CLASSES, np.int32))
+
+
+def graph_of(name, system, towers):
+    """Returns the record of a program's graph."""
+    import tensorflow.compat.v1 as tf
+    from oracle import values
+    from oracle.interpreter import Interpreter
+    recorder = Interpreter()
+    with recorder.graph.as_default():
+        system.train(towers, system.BATCH)
+        nodes = [values.node(operation) for operation in tf.get_default_graph().get_operations()]
+        final = recorder.final()
+    return {"name": "%s_%d" % (name, towers), "about": "%s on %d towers" % (name, towers),
+            "calls": [{"op": "system", "expect": {"nodes": nodes}}], "final": final}
+
+
+def curve_of(system, towers, size):
+    import tensorflow.compat.v1 as tf
+    from oracle import checksums
+    graph = tf.Graph()
+    with graph.as_default():
+        images, labels = [], []
+
+        def next_batch():
+            images.append(tf.placeholder(tf.float32, [size, *system.IMAGE_SHAPE]))
+            labels.append(tf.placeholder(tf.int32, [size]))
+            return images[-1], labels[-1]
+
+        losses, _, train_op = system.train(towers, size, next_batch)
+        trained = tf.trainable_variables()
+        starts = initial_values(system, trained)
+        session = tf.Session(config=tf.ConfigProto(
+            allow_soft_placement=True, intra_op_parallelism_threads=1,
+            inter_op_parallelism_threads=1))
+        session.run(tf.global_variables_initializer())
+        for variable, start in zip(trained, starts):
+            variable.load(start, session)
+        for variable, start in zip(trained, starts):  # averages start at the variable's value
+            shadow = [v for v in tf.global_variables()
+                      if v.op.name == variable.op.name + "/ExponentialMovingAverage"]
+            if shadow:
+                shadow[0].load(start, session)
+        steps = []
+        for step in range(STEPS):
+            feeds = {}
+            for tower in range(towers):
+                feeds[images[tower]], feeds[labels[tower]] = batch(system, size, step, tower)
+            # The program leaves open whether the averages see the variables before or after their
+            # update. Here they see them after it.
+            parts = sorted(train_op.control_inputs, key=lambda part: graph.get_operations().index(part))
+            got = session.run(losses + parts[:1], feeds)
+            steps.append([float(str(loss)) for loss in got[:-1]])
+            for part in parts[1:]:
+                session.run(part, feeds)
+        ends = session.run(tf.global_variables())
+        return {"towers": towers, "batch": size, "image": list(system.IMAGE_SHAPE),
+                "classes": system.NUM_CLASSES,
+                "variables": [{"name": v.op.name, "exponent": exponent_of(system, v.op.name),
+                               "initial": checksums.summary(start)}
+                              for v, start in zip(trained, starts)],
+                "losses": steps,
+                "ends": {v.op.name: checksums.summary(end)
+                         for v, end in zip(tf.global_variables(), ends)}}
+
+
+def dumps(value):
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def curves_text(curves):
+    """Returns JSON with one line per variable."""
+    def block(value, depth):
+        if isinstance(value, dict) and "norm" not in value and depth < 3:
+            return "{\n" + ",\n".join(dumps(k) + ":" + block(v, depth + 1)
+                                      for k, v in value.items()) + "}"
+        if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
+            return "[\n" + ",\n".join(block(v, depth + 1) for v in value) + "]"
+        return dumps(value)
+    return block(curves, 0) + "\n"
+
+
+def differences(stored, fresh, path=""):
+    from oracle import checksums
+    if isinstance(stored, dict) and "norm" in stored:
+        far = checksums.distance(fresh, stored)
+        return ["%s: %.2g" % (path, far)] if far > 2e-5 else []
+    if isinstance(stored, dict):
+        return [d for k in stored for d in differences(stored[k], fresh[k], path + "/" + k)]
+    if isinstance(stored, list):
+        return [d for i, (a, b) in enumerate(zip(stored, fresh))
+                for d in differences(a, b, "%s/%d" % (path, i))]
+    if isinstance(stored, float):
+        return [path] if abs(stored - fresh) > 2e-5 * abs(stored) else []
+    return [] if stored == fresh else [path]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--regenerate", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("systems", nargs="*")
+    options = parser.parse_args()
+    import importlib
+
+    import tensorflow.compat.v1 as tf
+    from oracle import interpreter  # noqa: F401  switches TensorFlow to 1.x behaviour
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    names = sorted(path.stem for path in (HERE / "systems").glob("[a-z]*.py"))
+    bad = 0
+    for name in names:
+        if options.systems and name not in options.systems:
+            continue
+        system = importlib.import_module("systems." + name)
+        graphs = [graph_of(name, system, towers) for towers in system.GRAPH_TOWERS]
+        curves = {"format": 1, "tensorflow": tf.__version__,
+                  "curves": [curve_of(system, *case) for case in system.CURVES]}
+        graph_path = HERE / "systems" / (name + ".graph.json.gz")
+        curve_path = HERE / "systems" / (name + ".curves.json")
+        text = dumps({"format": 1, "tensorflow": tf.__version__, "programs": graphs})
+        if options.regenerate:
+            graph_path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+            curve_path.write_text(curves_text(curves))
+            print("%s: %d nodes, %d curves" % (
+                name, sum(len(g["calls"][0]["expect"]["nodes"]) for g in graphs),
+                len(curves["curves"])))
+        if options.check:
+            found = differences(json.loads(curve_path.read_text()), curves)
+            if json.loads(gzip.decompress(graph_path.read_bytes())) != json.loads(text):
+                found.append("graph")
+            bad += len(found)
+            print("%s: %s" % (name, found[:5] or "agrees"))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
