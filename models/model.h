@@ -93,11 +93,14 @@ struct Model {
   bool own_schedule = false;
   std::int64_t batch_size = 64;  ///< by default, per tower
   int log_every = 100;           ///< steps between two lines of a training's log
+  int reader_threads = 2;        ///< by default, for each input pipeline
   std::vector<StageInfo> stages;
   std::vector<ModelOption> options;
   const DataSet* data;
   /// Whether one pipeline deals batches to all towers. If not, each tower reads all examples.
   bool one_pipeline = false;
+  /// Whether the input draws random numbers, which several reader threads take in any order.
+  bool random_input = false;
   /// Builds the input of a training, and returns what each tower calls.
   BatchFunction (*input)(const InputOptions& options);
   /// Builds the input of an evaluation: each example once.

@@ -202,6 +202,7 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   arguments->learning_rate = model.learning_rate;
   models::TrainOptions& options = arguments->options;
   options.batch_size = model.batch_size;
+  arguments->reader_threads = model.reader_threads;
   add_text(app, "--data-dir", arguments->data_dir, data_dir_help(*model.data), {.type = "DIR"});
   add_integer(app, "--num-towers,--num-gpus", arguments->num_towers,
               "towers, each a replica of the network", {.least = 1, .most = 1024});
@@ -223,7 +224,9 @@ void add_train_model(CLI::App& train, const models::Model& model) {
               {.least = 0, .most = std::numeric_limits<std::int32_t>::max()});
   add_model_options(app, model, options.values, /*all=*/false);
   add_integer(app, "--reader-threads", arguments->reader_threads,
-              "input threads a tower; the order of examples does not depend on it",
+              model.random_input
+                  ? "input threads; with several, random distortions depend on timing"
+                  : "input threads a tower; the order of examples does not depend on it",
               {.least = 1, .most = 64});
   add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
   add_gpus(app, "--gpus", options.devices.visible);

@@ -57,6 +57,7 @@ const Model kModel{
     .own_schedule = true,
     .batch_size = 128,
     .log_every = 10,
+    .reader_threads = 1,
     .stages = {{}},
     .options = {{.name = "published-schedule",
                  .about = "let the rate fall after as many steps whatever the number of towers, a "
@@ -64,6 +65,7 @@ const Model kModel{
                  .value = false}},
     .data = &kImages,
     .one_pipeline = true,
+    .random_input = true,
     .input = distorted_inputs,
     .test_input = inputs,
     .batch_in_memory = batch_in_memory,

@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "data/cifar10.h"
+#include "models/cifar10/cifar10.h"
 #include "models/models.h"
 #include "models/training.h"
 #include "tests/data/support.h"
@@ -69,4 +71,40 @@ TEST_CASE("the stages of the GAN train the generator, the discriminator, then bo
   CHECK(changed(2, 4) == std::set<std::string>{"generator"});
   CHECK(changed(4, 6) == std::set<std::string>{"discriminator"});
   CHECK(changed(6, 8) == std::set<std::string>{"discriminator", "generator"});
+}
+
+TEST_CASE("the small set of cifar10 is the same each time") {
+  const models::DataSet& images = models::cifar10::kImages;
+  const ScratchFolder a, b;
+  CHECK_THROWS_WITH_AS(images.files_of(a.path(), models::Part::train),
+                       doctest::Contains("data_batch_1.bin"), errors::NotFoundError);
+  images.make(a.path());
+  images.make(b.path());
+  for (const auto& [part, count] :
+       {std::pair(models::Part::train, 2000), std::pair(models::Part::test, 500)}) {
+    const auto files = images.files_of(a.path(), part), again = images.files_of(b.path(), part);
+    REQUIRE(files.size() == 1);
+    CHECK(images.count(files) == count);
+    const auto set = data::read_cifar10_file(files[0]), same = data::read_cifar10_file(again[0]);
+    CHECK((set.images == same.images && set.labels == same.labels));
+    CHECK(set.labels.data<std::uint8_t>()[count - 1] == 9);
+  }
+}
+
+TEST_CASE("the rate of cifar10 falls after as many epochs on any number of towers") {
+  const auto rate_after = [](int towers, bool published, int steps) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const auto built = models::cifar10::build_towers(
+        {.num_towers = towers, .batch_size = 2, .examples = 8, .published_schedule = published},
+        [] { return [] { return models::cifar10::batch_in_memory(2); }; });
+    Session session;
+    return session.run(built.learning_rate, {{built.global_step, static_cast<float>(steps)}})
+        .item<float>();
+  };
+  CHECK(rate_after(1, false, 1399) == doctest::Approx(0.1));
+  CHECK(rate_after(1, false, 1400) == doctest::Approx(0.01));  // 350 epochs of 4 steps
+  CHECK(rate_after(2, false, 700) == doctest::Approx(0.01));
+  CHECK(rate_after(2, true, 700) == doctest::Approx(0.1));
+  CHECK(rate_after(2, true, 1400) == doctest::Approx(0.01));
 }

@@ -145,6 +145,26 @@ class Continuing(Scratch):
         return [(self.folder / name / f"model.ckpt-{steps}.{part}").read_bytes()
                 for part in ("index", "data-00000-of-00001")]
 
+    def test_a_set_that_is_made(self):
+        folder = str(self.folder / "run")
+        stripes = ["train", "cifar10", "--num-towers", "2", "--batch-size", "16", "--seed", "3"]
+        whole = run(*stripes, "--max-steps", "4", "--train-dir", str(self.folder / "whole"))
+        self.assertEqual((whole.returncode, warnings(whole.stderr)), (0, []))
+        self.assertIn("Data: 2,000 images of stripes", whole.stdout)
+        first = run(*stripes, "--max-steps", "2", "--train-dir", folder)
+        second = run(*stripes, "--max-steps", "4", "--train-dir", folder)
+        self.assertIn("Continuing from the checkpoint of step 2.", second.stdout, first.stderr)
+        self.assertEqual(warnings(second.stderr), [])
+        for part in ("index", "data-00000-of-00001"):
+            self.assertEqual((self.folder / "run" / f"model.ckpt-4.{part}").read_bytes(),
+                             (self.folder / "whole" / f"model.ckpt-4.{part}").read_bytes())
+        result = run("eval", "cifar10", "--train-dir", folder, "--json")
+        line = json.loads(result.stdout.splitlines()[-1])
+        self.assertEqual((line["examples"], line["steps"]), (500, 4))
+        alone = run("train", "cifar10", "--batch-size", "16", "--max-steps", "1")
+        self.assertEqual((alone.returncode, warnings(alone.stderr)), (0, []))
+        self.assertFalse(list(pathlib.Path(tempfile.gettempdir()).glob("towerflow-*/data_batch_1.bin")))
+
     def test_interrupted(self):
         self.interrupted("mnist")
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "tests/data/input/support.h"
@@ -352,4 +353,33 @@ TEST_CASE("a component whose shape is not known is named, with what to write") {
   CHECK_SAYS(
       error_text([&] { tf::train::batch({unknown}, {.batch_size = 2, .dynamic_pad = true}); }),
       "Cannot infer Tensor's rank: unknown:0", "set_shape");
+}
+
+TEST_CASE("a prefetch queue deals batches to several readers") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const auto numbers = tf::train::range_input_producer(6, {.num_epochs = 1, .shuffle = false});
+  const auto queue =
+      tf::slim::prefetch_queue({numbers.dequeue()[0] * 10}, {.capacity = 2, .num_threads = 1});
+  CHECK(queue.name() == "prefetch_queue/fifo_queue");
+  CHECK(tf::get_collection(GraphKeys::SUMMARIES).back().op().name() ==
+        "prefetch_queue/fraction_of_2_full");
+  const Tensor first = queue.dequeue()[0], second = queue.dequeue()[0];
+  Session session;
+  session.run(tf::local_variables_initializer());
+  tf::train::Coordinator coord;
+  auto threads = tf::train::start_queue_runners(session, {.coord = &coord});
+  std::multiset<int> seen;
+  for (int step = 0; step < 3; ++step) {
+    for (const Array& number : session.run(std::vector<Fetch>{first, second})) {
+      seen.insert(number.item<std::int32_t>());
+    }
+  }
+  CHECK(seen == std::multiset<int>{0, 10, 20, 30, 40, 50});
+  CHECK_THROWS_AS(session.run(first), errors::OutOfRangeError);
+  coord.request_stop();
+  coord.join(threads);
+  const Tensor unknown = tf::placeholder(tf::float32);
+  CHECK_THROWS_AS(tf::slim::prefetch_queue({unknown}), ValueError);
+  CHECK_THROWS_AS(tf::slim::prefetch_queue({}), ValueError);
 }
