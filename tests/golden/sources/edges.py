@@ -44,6 +44,19 @@ def random():
     chosen = p.multinomial(p.constant([[0.0, 1.0, 0.5], [1.0, 1.0, 1.0]]), 5, seed=3)
     for _ in range(6):
         p.run([crop, whole, chosen])
+    p.run([p.random_shuffle(array("float32", [0, 2], [])), p.random_shuffle([7]),
+           p.random_shuffle(array("float32", [4, 0], []))])
+    return p
+
+
+def areas():
+    p = Program("edges_areas", "areas under curves of few predictions")
+    for method in ("careful_interpolation", "trapezoidal"):
+        area = p.metric_auc([False, True, True], p.constant([0.9, 0.6, 0.3]), num_thresholds=4,
+                            curve="PR", summation_method=method)
+        p.run([p.local_variables_initializer()])
+        p.run([area[1]])
+        p.run([area[0]])
     return p
 
 
@@ -65,4 +78,4 @@ def datasets():
 
 
 def programs():
-    return [shapes(), random(), bytes_of_numbers(), datasets()]
+    return [shapes(), random(), areas(), bytes_of_numbers(), datasets()]
