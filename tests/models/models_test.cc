@@ -98,7 +98,7 @@ TEST_CASE("the rate of cifar10 falls after as many epochs on any number of tower
     const auto built = models::cifar10::build_towers(
         {.num_towers = towers, .batch_size = 2, .examples = 8, .published_schedule = published},
         [] { return [] { return models::cifar10::batch_in_memory(2); }; });
-    Session session;
+    Session session({.allow_soft_placement = true});
     return session.run(built.learning_rate, {{built.global_step, static_cast<float>(steps)}})
         .item<float>();
   };
