@@ -45,9 +45,9 @@ Tensor inference(const Tensor& images) {
     const Tensor conv = tf::nn::conv2d(images, kernel, {1, 1, 1, 1}, "SAME");
     const Variable biases = variable_on_cpu("biases", {64}, tf::constant_initializer(0.0));
     const Tensor pre_activation = tf::nn::bias_add(conv, biases);
-    const Tensor conv1 = tf::nn::relu(pre_activation, {.name = scope.name()});
-    activation_summary(conv1);
-    return conv1;
+    const Tensor active = tf::nn::relu(pre_activation, {.name = scope.name()});
+    activation_summary(active);
+    return active;
   });
   const Tensor pool1 =
       tf::nn::max_pool(conv1, {1, 3, 3, 1}, {1, 2, 2, 1}, "SAME", {.name = "pool1"});
@@ -59,9 +59,9 @@ Tensor inference(const Tensor& images) {
     const Tensor conv = tf::nn::conv2d(norm1, kernel, {1, 1, 1, 1}, "SAME");
     const Variable biases = variable_on_cpu("biases", {64}, tf::constant_initializer(0.1));
     const Tensor pre_activation = tf::nn::bias_add(conv, biases);
-    const Tensor conv2 = tf::nn::relu(pre_activation, {.name = scope.name()});
-    activation_summary(conv2);
-    return conv2;
+    const Tensor active = tf::nn::relu(pre_activation, {.name = scope.name()});
+    activation_summary(active);
+    return active;
   });
   const Tensor norm2 =
       tf::nn::lrn(conv2, 4, {.bias = 1.0, .alpha = 0.001 / 9.0, .beta = 0.75, .name = "norm2"});
@@ -74,17 +74,17 @@ Tensor inference(const Tensor& images) {
     const Variable weights =
         variable_with_weight_decay("weights", {flat.get_shape()[1], 384}, 0.04, 0.004);
     const Variable biases = variable_on_cpu("biases", {384}, tf::constant_initializer(0.1));
-    const Tensor local3 = tf::nn::relu(tf::matmul(flat, weights) + biases, {.name = scope.name()});
-    activation_summary(local3);
-    return local3;
+    const Tensor active = tf::nn::relu(tf::matmul(flat, weights) + biases, {.name = scope.name()});
+    activation_summary(active);
+    return active;
   });
   const Tensor local4 = tf::with(tf::variable_scope("local4"), [&](auto& scope) {
     const Variable weights = variable_with_weight_decay("weights", {384, 192}, 0.04, 0.004);
     const Variable biases = variable_on_cpu("biases", {192}, tf::constant_initializer(0.1));
-    const Tensor local4 =
+    const Tensor active =
         tf::nn::relu(tf::matmul(local3, weights) + biases, {.name = scope.name()});
-    activation_summary(local4);
-    return local4;
+    activation_summary(active);
+    return active;
   });
 
   // No softmax here: the loss takes unscaled logits and applies it itself.
