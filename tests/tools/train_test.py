@@ -410,10 +410,10 @@ class Mistakes(Scratch):
             for option, value in (("--num-towers", "0"), ("--batch-size", "-1"),
                                   ("--threads", "0"), ("--devices", "gpu:1")):
                 self.assert_error(run(subcommand, "mnist", option, value), 2, option, f"'{value}'")
-            self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: mnist, three_stage_gan")
-            self.assert_error(run(subcommand), 2, "needs one of: mnist, three_stage_gan")
+            self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: mnist, cifar10, three_stage_gan")
+            self.assert_error(run(subcommand), 2, "needs one of: mnist, cifar10, three_stage_gan")
         self.assert_error(run("train", "mnist", "--learning-rate", "nan"), 2, "'nan'")
-        self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: mnist, three_stage_gan")
+        self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: mnist, cifar10, three_stage_gan")
         self.assert_error(run("eval", "mnst"), 2, "nearest existing: 'mnist'")
 
     def test_diverged(self):
