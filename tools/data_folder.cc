@@ -51,7 +51,7 @@ std::string DataFolder::banner() const {
 
 std::string data_dir_help(const models::DataSet& data) {
   return fmt::format("folder with {}; {} when not given", data.files,
-                     data.make == nullptr ? "the sample of the project" : data.made);
+                     data.make == nullptr ? sample_dir(data.name) : data.made);
 }
 
 }  // namespace towerflow::tools
