@@ -19,10 +19,13 @@ CALLS = {"multiply": "add", "add": "subtract", "subtract": "add", "truediv": "mu
          "max": "min", "floor": "ceil", "ceil": "floor", "log": "log1p"}
 # Calls whose arguments can be exchanged without an effect.
 SYMMETRIC = {"add", "multiply", "maximum", "minimum", "equal", "not_equal", "add_n", "min", "max", "swap",
-             "squared_difference", "logical_and", "logical_or", "broadcast_gradient_args", "make_pair"}
+             "squared_difference", "logical_and", "logical_or", "broadcast_gradient_args", "make_pair",
+             "times", "graph_of", "all_of", "any_of", "exact_sum"}
 FUNCTIONS = (Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.FUNCTION_TEMPLATE, Kind.CONSTRUCTOR)
-# What stands in such a name decides about speed or words, not about results.
-INDIFFERENT = ("cost", "describe", "message", "explain", "estimate", "throw", "print", "log_")
+# Functions with such a word in their name are no kernels and no gradients: they decide about speed, a
+# text, an error or a static shape.
+INDIFFERENT = ("cost", "describe", "message", "explain", "estimate", "throw", "print", "log_", "check", "valid",
+               "_shape", "why", "text", "in_place", "slices", "parallel", "cheap", "fuse", "lacks", "slice_bytes")
 
 
 @dataclasses.dataclass(frozen=True)
