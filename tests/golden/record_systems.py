@@ -5,7 +5,14 @@
     record_systems.py --check [SYSTEM...]        fails if they are not what TensorFlow does
 
 A graph is the whole program's, with its input. A curve is ten steps from generated values and
-batches: the losses of each step, and the variables after the last.
+batches: the losses of each step, and the variables after the last. A file of systems/ has
+
+    GRAPHS, CURVES   lists of options: towers, batch (examples of a tower) and what `train` also takes
+    EXPONENTS        of the generated initial values, by variable; -4 if absent
+    inputs(batch)    what a tower reads: [(dtype, shape, exponent of real values or end of integers)]
+    train(next_batch, towers, batch, ...)
+                     builds the program with its own input, or with what `next_batch` returns in each
+                     tower; returns the losses and the ops that a step runs, one after the other
 """
 
 import argparse
@@ -40,41 +47,43 @@ def initial_values(system, variables):
             for i, v in enumerate(variables)]
 
 
-def batch(system, size, step, tower):
+def batch(inputs, step, tower):
     """Returns the batch of a tower at a step."""
     from oracle import generator
     place = BATCH_STREAM + STEP_STREAMS * step + TOWER_STREAMS * tower
-    return (generator.uniform(place, [size, *system.IMAGE_SHAPE], 1),
-            generator.integers(place + 1, [size], system.NUM_CLASSES, np.int32))
+    return [generator.uniform(place + i, shape, bound) if dtype == "float32"
+            else generator.integers(place + i, shape, bound, np.dtype(dtype).type)
+            for i, (dtype, shape, bound) in enumerate(inputs)]
 
 
-def graph_of(name, system, towers):
+def graph_of(name, system, options):
     """Returns the record of a program's graph."""
     import tensorflow.compat.v1 as tf
     from oracle import values
     from oracle.interpreter import Interpreter
     recorder = Interpreter()
     with recorder.graph.as_default():
-        system.train(towers, system.BATCH)
+        system.train(None, **options)
         nodes = [values.node(operation) for operation in tf.get_default_graph().get_operations()]
         final = recorder.final()
-    return {"name": "%s_%d" % (name, towers), "about": "%s on %d towers" % (name, towers),
+    return {"name": "_".join([name, *map(str, options.values())]), "options": options,
             "calls": [{"op": "system", "expect": {"nodes": nodes}}], "final": final}
 
 
-def curve_of(system, towers, size):
+def curve_of(system, options):
     import tensorflow.compat.v1 as tf
     from oracle import checksums
     graph = tf.Graph()
     with graph.as_default():
-        images, labels = [], []
+        tf.set_random_seed(1)
+        inputs = system.inputs(options["batch"])
+        fed = []
 
         def next_batch():
-            images.append(tf.placeholder(tf.float32, [size, *system.IMAGE_SHAPE]))
-            labels.append(tf.placeholder(tf.int32, [size]))
-            return images[-1], labels[-1]
+            fed.append([tf.placeholder(dtype, shape) for dtype, shape, _ in inputs])
+            return fed[-1]
 
-        losses, _, train_op = system.train(towers, size, next_batch)
+        losses, parts = system.train(next_batch, **options)
         trained = tf.trainable_variables()
         starts = initial_values(system, trained)
         session = tf.Session(config=tf.ConfigProto(
@@ -91,18 +100,14 @@ def curve_of(system, towers, size):
         steps = []
         for step in range(STEPS):
             feeds = {}
-            for tower in range(towers):
-                feeds[images[tower]], feeds[labels[tower]] = batch(system, size, step, tower)
-            # The program leaves open whether the averages see the variables before or after their
-            # update. Here they see them after it.
-            parts = sorted(train_op.control_inputs, key=lambda part: graph.get_operations().index(part))
+            for tower, placeholders in enumerate(fed):
+                feeds.update(zip(placeholders, batch(inputs, step, tower)))
             got = session.run(losses + parts[:1], feeds)
             steps.append([float(str(loss)) for loss in got[:-1]])
             for part in parts[1:]:
                 session.run(part, feeds)
         ends = session.run(tf.global_variables())
-        return {"towers": towers, "batch": size, "image": list(system.IMAGE_SHAPE),
-                "classes": system.NUM_CLASSES,
+        return {"options": options, "inputs": inputs,
                 "variables": [{"name": v.op.name, "exponent": exponent_of(system, v.op.name),
                                "initial": checksums.summary(start)}
                               for v, start in zip(trained, starts)],
@@ -160,9 +165,9 @@ def main():
         if options.systems and name not in options.systems:
             continue
         system = importlib.import_module("systems." + name)
-        graphs = [graph_of(name, system, towers) for towers in system.GRAPH_TOWERS]
+        graphs = [graph_of(name, system, options) for options in system.GRAPHS]
         curves = {"format": 1, "tensorflow": tf.__version__,
-                  "curves": [curve_of(system, *case) for case in system.CURVES]}
+                  "curves": [curve_of(system, options) for options in system.CURVES]}
         graph_path = HERE / "systems" / (name + ".graph.json.gz")
         curve_path = HERE / "systems" / (name + ".curves.json")
         text = dumps({"format": 1, "tensorflow": tf.__version__, "programs": graphs})

@@ -7,13 +7,16 @@ import tensorflow.compat.v1 as tf
 
 TOWER_NAME = "tower"
 IMAGE_SIZE, NUM_CLASSES = 24, 10
-IMAGE_SHAPE = (IMAGE_SIZE, IMAGE_SIZE, 3)
-EXAMPLES, BATCH = 50000, 128
-GRAPH_TOWERS = (1, 2)
-CURVES = ((1, 8), (2, 8))  # towers, batch size of each
+EXAMPLES = 50000
+GRAPHS = [dict(towers=towers, batch=128) for towers in (1, 2)]
+CURVES = [dict(towers=towers, batch=8) for towers in (1, 2)]
 # Exponents of the generated initial values.
 EXPONENTS = {"conv1/weights": -3, "conv2/weights": -4, "local3/weights": -4, "local4/weights": -4,
              "softmax_linear/weights": -7}
+
+
+def inputs(batch):
+    return [("float32", [batch, IMAGE_SIZE, IMAGE_SIZE, 3], 1), ("int32", [batch], NUM_CLASSES)]
 
 
 def distorted_inputs(filenames, batch_size, num_gpus, num_threads):
@@ -132,8 +135,8 @@ def average_gradients(tower_grads):
     return average_grads
 
 
-def train(num_gpus, batch_size, next_batch=None, num_threads=16):
-    """Returns the losses, the averaged gradients and the train op."""
+def train(next_batch, towers, batch, num_threads=16):
+    num_gpus, batch_size = towers, batch
     with tf.device("/cpu:0"):
         global_step = tf.get_variable("global_step", [], initializer=tf.constant_initializer(0),
                                       trainable=False)
@@ -159,11 +162,12 @@ def train(num_gpus, batch_size, next_batch=None, num_threads=16):
         apply_gradient_op = opt.apply_gradients(grads, global_step=global_step)
         variable_averages = tf.train.ExponentialMovingAverage(0.9999, global_step)
         variables_averages_op = variable_averages.apply(tf.trainable_variables())
-        train_op = tf.group(apply_gradient_op, variables_averages_op)
+        tf.group(apply_gradient_op, variables_averages_op)
         summaries.append(tf.summary.scalar("learning_rate", lr))
         for grad, var in grads:
             summaries.append(tf.summary.histogram(var.op.name + "/gradients", grad))
         for var in tf.trainable_variables():
             summaries.append(tf.summary.histogram(var.op.name, var))
         tf.summary.merge(summaries)
-        return losses, grads, train_op
+        # The group leaves open whether the averages see the variables before or after their update.
+        return losses, [apply_gradient_op, variables_averages_op]

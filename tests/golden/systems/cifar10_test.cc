@@ -1,0 +1,32 @@
+#include "models/cifar10/cifar10.h"
+
+#include <doctest/doctest.h>
+
+#include "models/summaries.h"
+#include "tests/golden/system_curve.h"
+
+namespace {
+
+using namespace towerflow;
+
+golden::Training build(const golden::Json& options, const models::InputFunction& input) {
+  namespace cifar10 = models::cifar10;
+  const int towers = options["towers"];
+  const std::int64_t batch_size = options["batch"];
+  const auto own = [&] {
+    return cifar10::distorted_inputs({.files = {"data_batch_1.bin"},
+                                      .examples = 50000,
+                                      .batch_size = batch_size,
+                                      .num_towers = towers,
+                                      .num_threads = 16});
+  };
+  const auto built = cifar10::build_towers({.num_towers = towers, .batch_size = batch_size},
+                                           input ? input : models::InputFunction(own));
+  models::merged_summaries(built.summaries, built.grads, {.learning_rate = built.learning_rate});
+  return {built.losses, {built.train_op}};
+}
+
+TEST_CASE("the graph of cifar10 is the tutorial's") { golden::check_graphs("cifar10", build); }
+TEST_CASE("ten steps of cifar10") { golden::check_curves("cifar10", build); }
+
+}  // namespace
