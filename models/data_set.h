@@ -12,9 +12,11 @@ namespace towerflow::models {
 
 /// Data sets, and how a model reads them.
 
-/// What a tower reads in a step: images, whose shape depends on the model, and labels [N] int32.
+/// What a tower reads in a step. The shapes depend on the model: images [N, ...] and the number of
+/// the class of each, or texts and the characters that follow. A model without classes ignores the
+/// labels.
 struct Batch {
-  Tensor images;
+  Tensor features;
   Tensor labels;
 };
 /// Returns the next batch; called once in each tower, within its scopes.

@@ -1,70 +1,127 @@
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <functional>
+#include <optional>
 
+#include "data/file.h"
 #include "models/run_record.h"
 #include "models/training.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models {
 
-EvalResult evaluate(const Model& model, const EvalOptions& options) {
-  if (options.batch_size < 1) {
-    throw ValueError(fmt::format("the batch size must be at least 1, got {}", options.batch_size));
-  }
-  const std::vector<std::string> files = model.data->files_of(options.data_dir, Part::test);
-  EvalResult result;
-  result.checkpoint = tf::train::latest_checkpoint(options.train_dir).value_or("");
-  if (result.checkpoint.empty()) {
-    throw errors::NotFoundError(
-        fmt::format("no checkpoint in '{}'", options.train_dir),
-        {.hint = fmt::format("`towerflow train {} --train-dir T` writes one", model.name)});
-  }
-  OptionValues values = options.values;
-  if (const auto record = read_run_record(model, options.train_dir)) {
-    values.insert(record->values.begin(), record->values.end());  // keeps the caller's values
+namespace {
+
+/// The evaluation graph of a training's newest checkpoint, restored, with its input running.
+class Restored {
+ public:
+  Restored(const Model& model, const EvalOptions& options)
+      : checkpoint_(newest_checkpoint(model, options)), default_graph_(graph_.as_default()) {
+    const std::vector<std::string> files = model.data->files_of(options.data_dir, Part::test);
+    const auto cpu = tf::device("/cpu:0");
+    const Batch batch = model.test_input(files, options.batch_size);
+    built_ = model.build_evaluation(batch, trained_values(model, options));
+    count_ = tf::shape(batch.features)[0];
+    tf::train::Saver saver({.var_list = built_.restored.empty()
+                                            ? tf::train::VarList(tf::trainable_variables())
+                                            : tf::train::VarList(built_.restored)});
+    session_.emplace(graph_);
+    session_->run(tf::local_variables_initializer());
+    saver.restore(*session_, checkpoint_);
+    threads_ = tf::train::start_queue_runners(*session_, {.coord = &coord_});
   }
 
-  Graph graph;
-  const auto default_graph = graph.as_default();
-  const auto cpu = tf::device("/cpu:0");
-  const Batch batch = model.test_input(files, options.batch_size);
-  const EvaluationGraph built = model.build_evaluation(batch, values);
-  std::vector<Fetch> fetches{tf::size(batch.labels)};
-  fetches.insert(fetches.end(), built.sums.begin(), built.sums.end());
-  tf::train::Saver saver({.var_list = built.restored.empty()
-                                          ? tf::train::VarList(tf::trainable_variables())
-                                          : tf::train::VarList(built.restored)});
-
-  tf::Session sess;
-  sess.run(tf::local_variables_initializer());
-  saver.restore(sess, result.checkpoint);
-  tf::train::Coordinator coord;
-  auto threads = tf::train::start_queue_runners(sess, {.coord = &coord});
-  std::vector<double> sums(built.sums.size());
-  try {
-    while (!coord.should_stop()) {
-      const std::vector<Array> values_of_batch = sess.run(std::span<const Fetch>(fetches));
-      result.examples += values_of_batch[0].item<std::int32_t>();
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        sums[i] += values_of_batch[i + 1].item<float>();
-      }
+  /// Runs `work` until it ends or the input does, and joins the input's threads.
+  void run(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const tf::errors::OutOfRangeError&) {
+      // All test examples were read.
+    } catch (...) {
+      coord_.request_stop(std::current_exception());
     }
-  } catch (const tf::errors::OutOfRangeError&) {
-    // All test examples were read.
-  } catch (...) {
-    coord.request_stop(std::current_exception());
+    coord_.request_stop();
+    coord_.join(threads_);
+    session_->close();
   }
-  coord.request_stop();
-  coord.join(threads);
-  sess.close();
+
+  const std::string& checkpoint() const { return checkpoint_; }
+  const EvaluationGraph& built() const { return built_; }
+  Session& session() { return *session_; }
+  bool should_stop() const { return coord_.should_stop(); }
+
+  /// Adds the sums of the next batch; returns its number of examples.
+  std::int64_t add_batch(std::vector<double>& sums) {
+    std::vector<Fetch> fetches{*count_};
+    fetches.insert(fetches.end(), built_.sums.begin(), built_.sums.end());
+    const std::vector<Array> values = session_->run(std::span<const Fetch>(fetches));
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[i + 1].item<float>();
+    return values[0].item<std::int32_t>();
+  }
+
+ private:
+  static std::string newest_checkpoint(const Model& model, const EvalOptions& options) {
+    if (options.batch_size < 1) {
+      throw ValueError(
+          fmt::format("the batch size must be at least 1, got {}", options.batch_size));
+    }
+    const auto found = tf::train::latest_checkpoint(options.train_dir);
+    if (!found) {
+      throw errors::NotFoundError(
+          fmt::format("no checkpoint in '{}'", options.train_dir),
+          {.hint = fmt::format("`towerflow train {} --train-dir T` writes one", model.name)});
+    }
+    return *found;
+  }
+
+  static OptionValues trained_values(const Model& model, const EvalOptions& options) {
+    OptionValues values = options.values;
+    if (const auto record = read_run_record(model, options.train_dir)) {
+      values.insert(record->values.begin(), record->values.end());  // keeps the caller's values
+    }
+    return values;
+  }
+
+  std::string checkpoint_;
+  Graph graph_;
+  DefaultGraphGuard default_graph_;
+  EvaluationGraph built_;
+  std::optional<Tensor> count_;
+  std::optional<tf::Session> session_;
+  tf::train::Coordinator coord_;
+  std::vector<tf::train::Thread> threads_;
+};
+
+}  // namespace
+
+EvalResult evaluate(const Model& model, const EvalOptions& options) {
+  Restored restored(model, options);
+  EvalResult result;
+  result.checkpoint = restored.checkpoint();
+  std::vector<double> sums(restored.built().sums.size());
+  restored.run([&] {
+    while (!restored.should_stop()) result.examples += restored.add_batch(sums);
+  });
   if (result.examples == 0) {
-    throw errors::OutOfRangeError(fmt::format("'{}' holds no examples", files[0]));
+    throw errors::OutOfRangeError(fmt::format("'{}' holds no examples", options.data_dir));
   }
   result.score = model.score(result.examples, sums);
   const auto dash = result.checkpoint.rfind('-');
   if (dash != std::string::npos) result.step = std::atoll(result.checkpoint.c_str() + dash + 1);
   return result;
+}
+
+void write_samples(const Model& model, const EvalOptions& options, const std::string& path) {
+  Restored restored(model, options);
+  std::string content;
+  restored.run([&] { content = restored.built().samples(restored.session()); });
+  if (content.empty()) {
+    throw errors::OutOfRangeError(fmt::format("'{}' holds no batch of {} {}", options.data_dir,
+                                              options.batch_size, model.data->examples));
+  }
+  AtomicFile file(path);
+  file.append(content);
+  file.commit();
 }
 
 }  // namespace towerflow::models

@@ -161,7 +161,7 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
 
 EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values) {
   const bool relu_logits = std::get<bool>(option_value(kModel, values, "relu-logits"));
-  const Tensor logits = inference(batch.images, {.relu_logits = relu_logits});
+  const Tensor logits = inference(batch.features, {.relu_logits = relu_logits});
   const Tensor hits = tf::equal(tf::argmax(logits, 1), tf::cast(batch.labels, tf::int64));
   return {{tf::reduce_sum(tf::cast(hits, tf::float32))}};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/runtime/session.h"
 #include "models/data_set.h"
 #include "train/optimizer.h"
 
@@ -26,11 +28,16 @@ struct ModelOption {
   std::string name;  ///< "relu-logits"
   std::string about;
   OptionValue value;  ///< the default
-  /// Whether the option changes the trained network. Such an option must be a flag; it is stored
-  /// beside the checkpoints, where later runs find it. Other options are for `bench` only.
+  /// Whether the option changes the trained network. Such an option is stored beside the
+  /// checkpoints, where later runs find it. Other options are for `bench` only.
   bool kept = false;
   std::int64_t most = 0;  ///< the largest value of an integer option; the smallest is 1
+  std::vector<std::string> choices{};  ///< the values of a string option; any if empty
 };
+
+/// Returns an option as it stands in a command: "--relu-logits", "--depth 20"; "without
+/// --relu-logits" for a flag that is off.
+std::string option_text(const std::string& name, const OptionValue& value);
 
 /// One stage of the training; stages run one after another.
 struct StageInfo {
@@ -71,6 +78,9 @@ struct EvaluationGraph {
   /// Which variables to restore from which names in a checkpoint; if empty, the trainable ones from
   /// their own.
   std::map<std::string, Variable> restored{};
+  /// Returns the content of Model::samples_file, made with the restored variables; null if the
+  /// model has no samples. The session's input is running.
+  std::function<std::string(Session& session)> samples{};
 };
 
 /// The result of an evaluation, computed from the sums.
@@ -110,6 +120,9 @@ struct Model {
   TrainingGraph (*build)(const BuildOptions& options, const InputFunction& input);
   EvaluationGraph (*build_evaluation)(const Batch& batch, const OptionValues& values);
   Score (*score)(std::int64_t examples, const std::vector<double>& sums);
+  /// The file in which an evaluation shows what the network makes, "samples.png"; empty if nothing.
+  std::string samples_file{};
+  std::string samples{};  ///< what it shows, for the help
 };
 
 /// Returns the value of an option; the model's default if `values` does not have it.

@@ -23,6 +23,12 @@ const Model& find(const std::string& name) {
                    {.hint = nearest_hint(name, names)});
 }
 
+std::string option_text(const std::string& name, const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return (*flag ? "--" : "without --") + name;
+  if (const auto* text = std::get_if<std::string>(&value)) return "--" + name + " " + *text;
+  return fmt::format("--{} {}", name, std::get<std::int64_t>(value));
+}
+
 const OptionValue& option_value(const Model& model, const OptionValues& values,
                                 const std::string& name) {
   if (const auto it = values.find(name); it != values.end()) return it->second;

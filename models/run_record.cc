@@ -24,6 +24,19 @@ std::string key_of(const ModelOption& option) {
   return key;
 }
 
+/// Returns a value of the kind of `like`; none if `json` is of another kind.
+std::optional<OptionValue> option_from(const nlohmann::json& json, const OptionValue& like) {
+  return std::visit(
+      [&]<class T>(const T&) -> std::optional<OptionValue> {
+        constexpr bool kFlag = std::is_same_v<T, bool>, kText = std::is_same_v<T, std::string>;
+        const bool fits = kFlag   ? json.is_boolean()
+                          : kText ? json.is_string()
+                                  : json.is_number_integer();
+        return fits ? std::optional<OptionValue>(json.get<T>()) : std::nullopt;
+      },
+      like);
+}
+
 }  // namespace
 
 void write_run_record(const Model& model, const TrainOptions& options, const std::string& data_file,
@@ -32,7 +45,8 @@ void write_run_record(const Model& model, const TrainOptions& options, const std
   record["model"] = model.name;
   for (const ModelOption& option : model.options) {
     if (!option.kept) continue;
-    record[key_of(option)] = std::get<bool>(option_value(model, options.values, option.name));
+    std::visit([&](const auto& value) { record[key_of(option)] = value; },
+               option_value(model, options.values, option.name));
   }
   record["towers"] = options.num_towers;
   record["batch_size_per_tower"] = options.batch_size;
@@ -72,8 +86,9 @@ std::optional<RunRecord> read_run_record(const Model& model, const std::string& 
   for (const ModelOption& option : model.options) {
     if (!option.kept) continue;
     const std::string key = key_of(option);
-    whole = whole && has(key.c_str(), [](const auto& value) { return value.is_boolean(); });
-    if (whole) record.values[option.name] = json[key].get<bool>();
+    const auto value = json.contains(key) ? option_from(json[key], option.value) : std::nullopt;
+    whole = whole && value;
+    if (whole) record.values[option.name] = *value;
     hint += fmt::format("; evaluations then need --{} if the training had it", option.name);
   }
   if (!whole) throw errors::DataLossError("'" + path + "' is not a run record", {.hint = hint});

@@ -149,7 +149,7 @@ constexpr std::int64_t kHoleSize = 2;
 /// Returns digits of 28 x 28 pixels as images of 8 x 8, each pixel the mean of 4 x 4 pixels of the
 /// padded image, and a mask that is 0 in a square in the middle.
 Input downscaled_input(const Batch& batch) {
-  const Tensor images = tf::reshape(batch.images + 0.5, {-1, 28, 28, 1});
+  const Tensor images = tf::reshape(batch.features + 0.5, {-1, 28, 28, 1});
   const Tensor framed = tf::pad(images, {{0, 0}, {2, 2}, {2, 2}, {0, 0}});
   constexpr std::int64_t kAround = (kImageSize - kHoleSize) / 2;
   return {tf::nn::avg_pool(framed, {1, 4, 4, 1}, {1, 4, 4, 1}, "VALID"),

@@ -50,7 +50,7 @@ void check_same_training(const Model& model, TrainOptions& options) {
     if (!option.kept) continue;
     const OptionValue& was = option_value(model, record.values, option.name);
     if (was != option_value(model, options.values, option.name)) {
-      throw mismatch(fmt::format("{} --{}", std::get<bool>(was) ? "with" : "without", option.name));
+      throw mismatch((was == OptionValue(false) ? "" : "with ") + option_text(option.name, was));
     }
   }
   if (options.seed && record.seed && *options.seed != *record.seed) {

@@ -97,4 +97,10 @@ struct EvalResult {
 /// Evaluates the newest checkpoint on the test examples, each of which is read exactly once.
 EvalResult evaluate(const Model& model, const EvalOptions& options);
 
+/// Writes to `path` what the network of the newest checkpoint makes (EvaluationGraph::samples), of
+/// the first batch of test examples. The model must have samples.
+///
+/// errors   as of evaluate
+void write_samples(const Model& model, const EvalOptions& options, const std::string& path);
+
 }  // namespace towerflow::models

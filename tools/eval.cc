@@ -33,6 +33,7 @@ struct EvalArguments {
   const models::Model* model;
   models::EvalOptions options;
   bool json = false;
+  std::string samples{};  ///< the file to write; none if empty
 };
 
 void eval_model(EvalArguments arguments) {
@@ -42,6 +43,10 @@ void eval_model(EvalArguments arguments) {
   fmt::print("{}", folder.banner());
   const models::EvalResult result = models::evaluate(*arguments.model, arguments.options);
   fmt::print("{}: {}\n", result.checkpoint, result.score.text);
+  if (!arguments.samples.empty()) {
+    models::write_samples(*arguments.model, arguments.options, arguments.samples);
+    fmt::print("{}: {}\n", arguments.samples, arguments.model->samples);
+  }
   if (arguments.json) {
     nlohmann::ordered_json line;
     line["model"] = arguments.model->name;
@@ -66,6 +71,10 @@ void add_eval_model(CLI::App& eval, const models::Model& model) {
   add_text(app, "--data-dir", arguments->options.data_dir, data_dir_help(*model.data),
            {.type = "DIR"});
   add_integer(app, "--batch-size", arguments->options.batch_size, "examples a run");
+  if (!model.samples_file.empty()) {
+    add_text(app, "--samples", arguments->samples,
+             fmt::format("also write {}: {}", model.samples_file, model.samples), {.type = "FILE"});
+  }
   add_trained_options(app, model, arguments->options.values);
   add_json(app, arguments->json);
   set_action(app, [arguments] { eval_model(*arguments); });

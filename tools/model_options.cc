@@ -21,7 +21,11 @@ void add_model_options(CLI::App& app, const models::Model& model, models::Option
     if (auto* number = std::get_if<std::int64_t>(&value)) {
       add_integer(app, name, *number, option.about, {.least = 1, .most = option.most});
     } else if (auto* text = std::get_if<std::string>(&value)) {
-      add_text(app, name, *text, option.about);
+      if (option.choices.empty()) {
+        add_text(app, name, *text, option.about);
+      } else {
+        add_choice(app, name, *text, option.about, option.choices);
+      }
     } else {
       add_flag(app, name, std::get<bool>(value), option.about);
     }
@@ -31,9 +35,18 @@ void add_model_options(CLI::App& app, const models::Model& model, models::Option
 void add_trained_options(CLI::App& app, const models::Model& model, models::OptionValues& values) {
   for (const models::ModelOption& option : model.options) {
     if (!option.kept) continue;
-    add_flag(
-        app, "--" + option.name, [&values, name = option.name] { values[name] = true; },
-        "the checkpoint was trained with this option; not needed if `run.json` is beside it");
+    const std::string name = "--" + option.name;
+    const std::string about =
+        "the checkpoint was trained with this option; not needed if `run.json` is beside it";
+    const auto given = [&values, key = option.name](auto value) { values[key] = value; };
+    if (std::holds_alternative<std::int64_t>(option.value)) {
+      add_integer(app, name, given, about, {.least = 1, .most = option.most});
+    } else if (std::holds_alternative<std::string>(option.value)) {
+      add_choice(app, name, given, about, option.choices);
+    } else {
+      add_flag(
+          app, name, [given] { given(true); }, about);
+    }
   }
 }
 

@@ -109,6 +109,13 @@ void add_integer(CLI::App& app, const std::string& name, std::int64_t& value,
       ->capture_default_str();
 }
 
+void add_integer(CLI::App& app, const std::string& name, std::function<void(std::int64_t)> given,
+                 const std::string& about, IntegerRange range) {
+  app.add_option_function<std::int64_t>(name, std::move(given), about)
+      ->check(whole_number(range))
+      ->type_name("N");
+}
+
 void add_integer(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                  const std::string& about, IntegerRange range) {
   app.add_option(name, value, about)->check(whole_number(range))->type_name("N");
@@ -174,17 +181,28 @@ void add_positive(CLI::App& app, const std::string& name, double& value, const s
       ->capture_default_str();
 }
 
-void add_choice(CLI::App& app, const std::string& name, std::string& value,
-                const std::string& about, std::vector<std::string> choices) {
+static CLI::Validator one_of(std::vector<std::string> choices) {
   const std::string shown = fmt::format("{}", fmt::join(choices, ", "));
   const auto check = [choices = std::move(choices), shown](std::string& text) -> std::string {
     if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
     return fmt::format("must be one of {}, got '{}'", shown, text);
   };
+  return CLI::Validator(check, "");
+}
+
+void add_choice(CLI::App& app, const std::string& name, std::string& value,
+                const std::string& about, std::vector<std::string> choices) {
   app.add_option(name, value, about)
-      ->check(CLI::Validator(check, ""))
+      ->check(one_of(std::move(choices)))
       ->type_name("WORD")
       ->capture_default_str();
+}
+
+void add_choice(CLI::App& app, const std::string& name, std::function<void(std::string)> given,
+                const std::string& about, std::vector<std::string> choices) {
+  app.add_option_function<std::string>(name, std::move(given), about)
+      ->check(one_of(std::move(choices)))
+      ->type_name("WORD");
 }
 
 void add_threads(CLI::App& app, std::optional<std::int64_t>& threads) {

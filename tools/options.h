@@ -65,6 +65,9 @@ void add_integer(CLI::App& app, const std::string& name, std::int64_t& value,
 /// The same for an option whose absence has a meaning.
 void add_integer(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                  const std::string& about, IntegerRange range = {});
+/// The same for an option whose value `given` takes, if there is one.
+void add_integer(CLI::App& app, const std::string& name, std::function<void(std::int64_t)> given,
+                 const std::string& about, IntegerRange range = {});
 
 /// Adds the option for devices: `--devices cpu:2` sets `cpus` to 2, `--devices
 /// sim:2,bandwidth=8GB/s` requests simulated accelerators; both stay unchanged if it is not given.
@@ -81,6 +84,9 @@ void add_positive(CLI::App& app, const std::string& name, double& value, const s
 
 /// Adds an option that takes one of `choices`; `about` must explain each of them.
 void add_choice(CLI::App& app, const std::string& name, std::string& value,
+                const std::string& about, std::vector<std::string> choices);
+/// The same for an option whose value `given` takes, if there is one.
+void add_choice(CLI::App& app, const std::string& name, std::function<void(std::string)> given,
                 const std::string& about, std::vector<std::string> choices);
 
 /// Adds `--json`: prints the result also as one JSON object, on the last line.

@@ -25,7 +25,7 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
 
 /// Counts the images whose highest logit is the right one, with the averages of the variables.
 EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
-  const Tensor logits = inference(batch.images);
+  const Tensor logits = inference(batch.features);
   const Tensor top_k_op = tf::nn::in_top_k(logits, batch.labels, 1);
   const tf::train::ExponentialMovingAverage variable_averages(kMovingAverageDecay);
   return {.sums = {tf::reduce_sum(tf::cast(top_k_op, tf::float32))},
