@@ -12,6 +12,7 @@
 #include "core/runtime/session.h"
 #include "models/data_set.h"
 #include "train/optimizer.h"
+#include "train/who_trains.h"
 
 namespace towerflow::models {
 
@@ -70,6 +71,8 @@ struct TrainingGraph {
   std::vector<Tensor> summaries;  ///< of the last tower; if empty, its losses are summarized
   /// The rate of the step, for summaries, if the graph computes it.
   std::optional<Tensor> learning_rate{};
+  /// The losses and what each of them trains, for `who_trains`; if empty, those of the stages.
+  std::vector<TrainedLoss> trained{};
 };
 
 /// The evaluation graph of a model, in the default graph: values that are summed over all batches.
@@ -124,6 +127,9 @@ struct Model {
   std::string samples_file{};
   std::string samples{};  ///< what it shows, for the help
 };
+
+/// Returns which loss of a model trains which variable (tf::who_trains_what).
+WhoTrains who_trains(const Model& model, const TrainingGraph& graph);
 
 /// Returns the value of an option; the model's default if `values` does not have it.
 const OptionValue& option_value(const Model& model, const OptionValues& values,

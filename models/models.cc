@@ -23,6 +23,17 @@ const Model& find(const std::string& name) {
                    {.hint = nearest_hint(name, names)});
 }
 
+WhoTrains who_trains(const Model& model, const TrainingGraph& graph) {
+  if (!graph.trained.empty()) return who_trains_what(graph.trained);
+  std::vector<TrainedLoss> trained;
+  for (std::size_t i = 0; i < graph.stages.size(); ++i) {
+    const std::string& name = model.stages[i].name;
+    trained.push_back(
+        {name.empty() ? "loss" : name, graph.stages[i].losses, graph.stages[i].train_op});
+  }
+  return who_trains_what(trained);
+}
+
 std::string option_text(const std::string& name, const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return (*flag ? "--" : "without --") + name;
   if (const auto* text = std::get_if<std::string>(&value)) return "--" + name + " " + *text;

@@ -20,8 +20,8 @@ BatchFunction input_of(const Model& model, const StepBenchOptions& options) {
 }  // namespace
 
 struct StepBench::State {
-  State(const Model& model, const StepBenchOptions& options)
-      : batch_size(options.batch_size * options.num_towers) {
+  State(const Model& of, const StepBenchOptions& options)
+      : model(of), batch_size(options.batch_size * options.num_towers) {
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
     built = model.build({.num_towers = options.num_towers,
@@ -51,6 +51,7 @@ struct StepBench::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
+  const Model& model;
   Graph graph;
   TrainingGraph built;
   std::vector<Fetch> fetches;
@@ -82,6 +83,10 @@ RunMetadata StepBench::trace() {
   RunMetadata metadata;
   state_->session->run(state_->fetches, {}, {.trace_level = RunOptions::FULL_TRACE}, &metadata);
   return metadata;
+}
+
+WhoTrains StepBench::who_trains() const {
+  return models::who_trains(state_->model, state_->built);
 }
 
 Session& StepBench::session() { return *state_->session; }

@@ -33,6 +33,8 @@ class StepBench {
   double loss() const;
   /// Runs one step and returns when each of its instructions ran.
   RunMetadata trace();
+  /// Returns which loss trains which variable.
+  WhoTrains who_trains() const;
   Session& session();
   /// The fetches of a step.
   const std::vector<Fetch>& fetches() const;

@@ -293,6 +293,9 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                                         .num_epochs = options.num_epochs,
                                         .num_threads = options.reader_threads});
                   });
+  if (options.on_built && folder.resumed_from().empty()) {
+    options.on_built(who_trains(model, built));
+  }
   const auto step_hook =
       std::make_shared<StepHook>(stages, built, fed_rate, learning_rate, on_step);
   const auto record = std::make_shared<RunRecorder>(model, options, files[0]);

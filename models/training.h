@@ -38,6 +38,8 @@ struct TrainOptions {
   int reader_threads = 2;  ///< per tower
   OptionValues values{};   ///< the model's specific options
   DeviceOptions devices{};
+  /// Called before the first step of a training that does not continue another.
+  std::function<void(const WhoTrains&)> on_built{};
 };
 
 /// The report of one step.

@@ -17,8 +17,8 @@ namespace {
 /// Returns the help of `towerflow explain NAME`.
 std::string explain_help(const models::Model& model) {
   return fmt::format(
-      "Builds the step, runs it a few times on data in memory, and shows who holds what, what\n"
-      "crosses between memories, who waits for whom, and which operations became one.\n"
+      "Builds the step, runs it a few times on data in memory, and shows who trains and who holds\n"
+      "what, what crosses between memories, who waits for whom, and which operations became one.\n"
       "\n"
       "Example: towerflow explain {} --num-towers 2 --devices sim:2,bandwidth=8GB/s",
       model.name);
@@ -50,6 +50,7 @@ void explain_model(ExplainArguments arguments) {
   fmt::print("One training step of {}, {} towers of {} examples{}\n\n", arguments.model->name,
              options.num_towers, options.batch_size,
              step.simulated ? ", on simulated accelerators" : "");
+  fmt::print("{}\n", bench.who_trains().text);
   fmt::print("{}", report::explanation(bench.session(), bench.fetches(), {}, step));
   if (!arguments.trace.empty()) print_trace(step, arguments.trace);
   if (arguments.plan) {

@@ -160,6 +160,10 @@ void train_model(TrainArguments arguments) {
     throw UsageError("--tb-logging needs --train-dir");
   }
   fmt::print("{}", folder.banner());
+  options.on_built = [](const WhoTrains& who) {
+    fmt::print("{}", who.text);
+    flush_output();
+  };
   const Interrupt interrupt;
   Progress progress("training");
   bool begun = false;

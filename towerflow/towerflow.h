@@ -192,4 +192,5 @@
 #include "train/summary/merge.h"
 #include "train/summary/scalar.h"
 #include "train/summary/text.h"
+#include "train/who_trains.h"
 #include "train/write_graph.h"
