@@ -94,7 +94,7 @@ class Usage(Scratch):
         paths = ["--from", self.folder, "--to", self.out]
         for arguments, *parts in (
                 ([], "needs one of: bench, convert, devices, eval, "
-                     "explain, inspect, train", "see towerflow --help"),
+                     "explain, inspect, mistakes, train", "see towerflow --help"),
                 (["convert"], "needs one of: mnist"),
                 (["convrt", "mnist"], "has no subcommand 'convrt'", "'convert'"),
                 (["convert", "cifar"], "has no subcommand 'cifar'", "known: mnist",
