@@ -17,7 +17,7 @@ namespace {
 using Nodes = std::unordered_set<const Node*>;
 
 /// Adds to `nodes` all that a run of `operation` runs.
-void add_ancestors(const Operation& operation, Nodes& nodes) {
+void add_run_nodes(const Operation& operation, Nodes& nodes) {
   std::vector<const Node*> open{&operation.node()};
   while (!open.empty()) {
     const Node* node = open.back();
@@ -46,7 +46,7 @@ std::string optimizer_of(const std::string& update) {
 class Updates {
  public:
   explicit Updates(const Operation& train_op) {
-    add_ancestors(train_op, run_);
+    add_run_nodes(train_op, run_);
     for (const Node* node : run_) {
       if (node->op->effect == Effect::writes_variable) writers_.push_back(node);
     }
