@@ -14,6 +14,9 @@
 //   train IN OUT [PREFIX]                   see training.cc
 //   graphs OUT                              writes graphs, feeds and results: of models to
 //                                           OUT/programs, of op test cases to OUT/cases
+//   write_models OUT                        writes graphs, checkpoints and losses of the models to
+//                                           OUT/NAME, see models.cc
+//   restore_model NAME PREFIX OUT           writes the losses of a model from a checkpoint
 //   run_meta_graph FOLDER                   runs TensorFlow's FOLDER/model.meta with its checkpoint
 //                                           FOLDER/model, see graphs.cc
 //
@@ -47,6 +50,8 @@ const std::map<std::string, Part>& parts() {
       {"restore", {interop::restore, 3, 3}},
       {"train", {interop::train, 2, 3}},
       {"graphs", {interop::graphs, 1, 1}},
+      {"write_models", {interop::write_models, 1, 1}},
+      {"restore_model", {interop::restore_model, 3, 3}},
       {"run_meta_graph", {interop::run_meta_graph, 1, 1}},
   };
   return table;

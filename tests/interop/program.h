@@ -18,6 +18,8 @@ void save_in_parts(const Arguments& arguments);
 void restore(const Arguments& arguments);
 void train(const Arguments& arguments);
 void graphs(const Arguments& arguments);
+void write_models(const Arguments& arguments);
+void restore_model(const Arguments& arguments);
 void run_meta_graph(const Arguments& arguments);
 
 }  // namespace towerflow::interop
