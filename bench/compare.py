@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Times two programs in turns and prints the ratio of their rates.
 
-    compare.py --tf-python PYTHON --command build/towerflow [--num-towers N] [--batch-size B]
+    compare.py --tf-python PYTHON --command build/towerflow [--model M] [--num-towers N] [--batch-size B]
                [--devices D] [--kernel K] [--relu-logits] [--by-hand] [--prefix P]
                [--data-dir DIR] [--busy-loops L] [--windows W] [--steps K] [--tf-threads T..]
                [--json]
 
-Ours is `towerflow bench mnist --serve`; the peer is bench/tf_mnist_step.py --serve, once with one
-thread and once with two, or as --tf-threads says: the best counts. Windows alternate, so that whatever else the
+Ours is `towerflow bench MODEL --serve`; the peer is bench/tf_mnist_step.py --serve, for other models
+bench/tf_model_step.py, once with one thread and once with two, or as --tf-threads says: the best
+counts. Options of the net are for MNIST only. Windows alternate, so that whatever else the
 machine does hits all alike. The ratio is that of the medians; its spread is the middle half of the
 ratios of neighbouring windows.
 
@@ -52,6 +53,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tf-python", required=True)
     parser.add_argument("--command", required=True)
+    parser.add_argument("--model", default="mnist")
     parser.add_argument("--num-towers", type=int, default=1)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--devices", type=int, help="logical CPUs; one a tower when not given")
@@ -67,15 +69,18 @@ def main():
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     shape = ["--num-towers", str(options.num_towers), "--batch-size", str(options.batch_size)]
-    shape += ["--kernel", str(options.kernel)] + ["--relu-logits"] * options.relu_logits
+    script = ["tf_model_step.py", "--model", options.model]
+    if options.model == "mnist":
+        shape += ["--kernel", str(options.kernel)] + ["--relu-logits"] * options.relu_logits
+        script = ["tf_mnist_step.py", "--serve"]
     shape += ["--data-dir", options.data_dir] if options.data_dir else []
     devices = options.devices or options.num_towers
-    ours = Program("towerflow", [options.command, "bench", "mnist", "--serve", "--devices",
+    ours = Program("towerflow", [options.command, "bench", options.model, "--serve", "--devices",
                                  "cpu:%d" % devices] + shape + ["--by-hand"] * options.by_hand +
                    (["--prefix", options.prefix] if options.prefix else []))
     peers = [Program("tensorflow, %d thread%s" % (threads, "s" if threads > 1 else ""),
-                     [options.tf_python, str(HERE / "tf_mnist_step.py"), "--serve", "--threads",
-                      str(threads), "--devices", str(devices)] + shape)
+                     [options.tf_python, str(HERE / script[0]), *script[1:], "--threads", str(threads),
+                      "--devices", str(devices)] + shape)
              for threads in options.tf_threads]
     programs = [ours] + peers
     rates = {program: [] for program in programs}
@@ -93,21 +98,23 @@ def main():
             print("window %d of %d: %s" % (index + 1, options.windows, ", ".join(
                 "%s %.0f" % (program.name, rates[program][-1]) for program in programs)),
                 flush=True)
+    memory = {program: program.peak_memory() or 0 for program in programs}
     for program in programs:
         program.close()
-        print("%-24s %6.0f examples/s (middle half %.0f to %.0f)"
-              % ((program.name,) + middle(rates[program])))
+        print("%-24s %6.0f examples/s (middle half %.0f to %.0f), %.0f MB at most"
+              % (program.name, *middle(rates[program]), memory[program]))
     peer = max(peers, key=lambda program: statistics.median(rates[program]))
     ratio = statistics.median(rates[ours]) / statistics.median(rates[peer])
     _, low, high = middle([a / b for a, b in zip(rates[ours], rates[peer])])
     print("ratio to %s: %.2f (middle half %.2f to %.2f), %d towers, batch %d"
           % (peer.name, ratio, low, high, options.num_towers, options.batch_size))
     if options.json:
-        print(json.dumps({"model": "mnist", "towers": options.num_towers,
+        print(json.dumps({"model": options.model, "towers": options.num_towers,
                           "input": bool(options.data_dir), "busy_loops": options.busy_loops,
                           "batch_size": options.batch_size, "ratio": ratio, "low": low,
                           "high": high, "peer": peer.name, "commit": commit(),
                           "machine": platform.processor() or platform.machine(),
+                          "memory": memory[ours], "peer_memory": memory[peer],
                           "examples_per_second": statistics.median(rates[ours]),
                           "peer_examples_per_second": statistics.median(rates[peer])}))
 

@@ -26,6 +26,14 @@ class Program:
             sys.exit("%s ended early" % self.name)
         return json.loads(line)
 
+    def peak_memory(self):
+        """Returns the most memory that the process has held, in MB; None where it is unknown."""
+        try:
+            with open("/proc/%d/status" % self.process.pid, encoding="ascii") as status:
+                return next(int(line.split()[1]) / 1000 for line in status if line.startswith("VmHWM"))
+        except (OSError, StopIteration):
+            return None
+
     def close(self):
         self.process.stdin.write("quit\n")
         self.process.stdin.close()
