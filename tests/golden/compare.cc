@@ -96,6 +96,7 @@ std::string Disagreement::message() const {
 
 Comparison::Comparison(const Json& program) : program_(program) {
   gradients_.insert("gradients");
+  for (const Json& scope : program.value("inner", Json::array())) gradients_.insert(scope);
   for (const Json& call : program["calls"]) {
     add_names(call);
     for (const Json& node : call.value("expect", Json::object()).value("nodes", Json::array())) {

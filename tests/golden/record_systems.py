@@ -5,14 +5,28 @@
     record_systems.py --check [SYSTEM...]        fails if they are not what TensorFlow does
 
 A graph is the whole program's, with its input. A curve is ten steps from generated values and
-batches: the losses of each step, and the variables after the last. A file of systems/ has
+batches: the losses of each step, the gradients of the first if `train` returns them, and the
+variables after the last. A file of systems/ has
 
     GRAPHS, CURVES   lists of options: towers, batch (examples of a tower) and what `train` also takes
+    OUTLINES         options of graphs of which only variables, sums and groups are recorded, with
+                     the collections; none if absent
+    INNER            scopes whose nodes may differ from TensorFlow's; none if absent
+    ROUNDING         a regular expression of the slots that hold only rounding errors, since the
+                     gradient is zero; none if absent
+    STEPS            of a curve; 10 if absent
+    COMPACT          whether the system is large: the graphs are recorded without the nodes of
+                     gradients, which are not compared, and the curves as *.curves.json.gz with
+                     shorter summaries
     EXPONENTS        of the generated initial values, by variable; -4 if absent
     inputs(batch)    what a tower reads: [(dtype, shape, exponent of real values or end of integers)]
     train(next_batch, towers, batch, ...)
                      builds the program with its own input, or with what `next_batch` returns in each
-                     tower; returns the losses and the ops that a step runs, one after the other
+                     tower; returns the losses and the ops that a step runs, one after the other; as
+                     a third result maybe a dictionary of `gradients`, pairs with their variables
+                     that are recorded in the first step, and of `handed`, tensors whose values the
+                     first run of a step hands to the others: gradients of a program that lets
+                     updates overtake them
 """
 
 import argparse
@@ -20,6 +34,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -33,6 +48,8 @@ sys.path.insert(0, str(HERE))
 import numpy as np  # noqa: E402
 
 STEPS = 10
+ROUNDING_LIMIT = 1e-5
+OUTLINE_OPS = ("VariableV2", "AddN", "NoOp")
 BATCH_STREAM, STEP_STREAMS, TOWER_STREAMS = 1000000, 1000, 100
 
 
@@ -56,7 +73,36 @@ def batch(inputs, step, tower):
             for i, (dtype, shape, bound) in enumerate(inputs)]
 
 
-def graph_of(name, system, options):
+def is_compact(system):
+    return getattr(system, "COMPACT", False)
+
+
+def summary_of(system, value, short=True, digits=7):
+    """Returns what a distance needs of a tensor's summary: of a large system four projections, if
+    `short`."""
+    from oracle import checksums
+    summary = checksums.summary(value)
+    count = 4 if short and is_compact(system) else None
+    return {"norm": float("%.*g" % (digits, summary["norm"])),
+            "projections": [float("%.*g" % (digits, one)) for one in summary["projections"][:count]]}
+
+
+def end_of(system, name, value):
+    """Returns the record of a variable after the last step."""
+    if not re.search(getattr(system, "ROUNDING", "$^"), name):
+        return summary_of(system, value)
+    assert np.linalg.norm(value) < ROUNDING_LIMIT, (name, value)
+    return {"below": ROUNDING_LIMIT}
+
+
+def is_recorded(operation, system, outline):
+    in_gradients = operation.type != "VariableV2" and "/gradients/" in "/" + operation.name
+    if in_gradients and (outline or is_compact(system)):
+        return False
+    return not outline or operation.type in OUTLINE_OPS
+
+
+def graph_of(name, system, options, outline=False):
     """Returns the record of a program's graph."""
     import tensorflow.compat.v1 as tf
     from oracle import values
@@ -64,15 +110,17 @@ def graph_of(name, system, options):
     recorder = Interpreter()
     with recorder.graph.as_default():
         system.train(None, **options)
-        nodes = [values.node(operation) for operation in tf.get_default_graph().get_operations()]
+        nodes = [values.node(operation) for operation in tf.get_default_graph().get_operations()
+                 if is_recorded(operation, system, outline)]
         final = recorder.final()
     return {"name": "_".join([name, *map(str, options.values())]), "options": options,
+            **({"outline": list(OUTLINE_OPS)} if outline else {}),
+            **({"inner": system.INNER} if hasattr(system, "INNER") else {}),
             "calls": [{"op": "system", "expect": {"nodes": nodes}}], "final": final}
 
 
 def curve_of(system, options):
     import tensorflow.compat.v1 as tf
-    from oracle import checksums
     graph = tf.Graph()
     with graph.as_default():
         tf.set_random_seed(1)
@@ -83,7 +131,9 @@ def curve_of(system, options):
             fed.append([tf.placeholder(dtype, shape) for dtype, shape, _ in inputs])
             return fed[-1]
 
-        losses, parts = system.train(next_batch, **options)
+        losses, parts, *more = system.train(next_batch, **options)
+        handed = more[0].get("handed", []) if more else []
+        grads = more[0].get("gradients", []) if more else []
         trained = tf.trainable_variables()
         starts = initial_values(system, trained)
         session = tf.Session(config=tf.ConfigProto(
@@ -97,22 +147,28 @@ def curve_of(system, options):
                       if v.op.name == variable.op.name + "/ExponentialMovingAverage"]
             if shadow:
                 shadow[0].load(start, session)
-        steps = []
-        for step in range(STEPS):
+        steps, gradients = [], []
+        for step in range(getattr(system, "STEPS", STEPS)):
             feeds = {}
             for tower, placeholders in enumerate(fed):
                 feeds.update(zip(placeholders, batch(inputs, step, tower)))
-            got = session.run(losses + parts[:1], feeds)
-            steps.append([float(str(loss)) for loss in got[:-1]])
+            got = session.run([losses, parts[0], [] if step else [g for g, _ in grads], handed],
+                              feeds)
+            feeds.update(zip(handed, got[3]))
+            steps.append([float(str(loss)) for loss in got[0]])
+            gradients += got[2]
             for part in parts[1:]:
                 session.run(part, feeds)
         ends = session.run(tf.global_variables())
+        found = {"gradients": {v.op.name: summary_of(system, g, short=False)
+                               for g, (_, v) in zip(gradients, grads)}} if grads else {}
         return {"options": options, "inputs": inputs,
                 "variables": [{"name": v.op.name, "exponent": exponent_of(system, v.op.name),
-                               "initial": checksums.summary(start)}
+                               "initial": summary_of(system, start, digits=17)}
                               for v, start in zip(trained, starts)],
                 "losses": steps,
-                "ends": {v.op.name: checksums.summary(end)
+                **found,
+                "ends": {v.op.name: end_of(system, v.op.name, end)
                          for v, end in zip(tf.global_variables(), ends)}}
 
 
@@ -166,19 +222,24 @@ def main():
             continue
         system = importlib.import_module("systems." + name)
         graphs = [graph_of(name, system, options) for options in system.GRAPHS]
+        graphs += [graph_of(name, system, options, outline=True)
+                   for options in getattr(system, "OUTLINES", [])]
         curves = {"format": 1, "tensorflow": tf.__version__,
                   "curves": [curve_of(system, options) for options in system.CURVES]}
         graph_path = HERE / "systems" / (name + ".graph.json.gz")
-        curve_path = HERE / "systems" / (name + ".curves.json")
+        packed = is_compact(system)
+        curve_path = HERE / "systems" / (name + (".curves.json.gz" if packed else ".curves.json"))
         text = dumps({"format": 1, "tensorflow": tf.__version__, "programs": graphs})
         if options.regenerate:
             graph_path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-            curve_path.write_text(curves_text(curves))
+            written = curves_text(curves).encode()
+            curve_path.write_bytes(gzip.compress(written, 9, mtime=0) if packed else written)
             print("%s: %d nodes, %d curves" % (
                 name, sum(len(g["calls"][0]["expect"]["nodes"]) for g in graphs),
                 len(curves["curves"])))
         if options.check:
-            found = differences(json.loads(curve_path.read_text()), curves)
+            stored = curve_path.read_bytes()
+            found = differences(json.loads(gzip.decompress(stored) if packed else stored), curves)
             if json.loads(gzip.decompress(graph_path.read_bytes())) != json.loads(text):
                 found.append("graph")
             bad += len(found)

@@ -79,6 +79,7 @@ Array exact_integers(std::uint64_t stream, const Shape& shape, std::uint64_t mod
 
 Summary summarize(const Array& tensor) {
   if (tensor.elements() == 0) throw std::invalid_argument("a summary of nothing");
+  if (tensor.dtype() == DType::int64) return summary_of<std::int64_t>(tensor);
   return tensor.dtype() == DType::float64 ? summary_of<double>(tensor) : summary_of<float>(tensor);
 }
 
