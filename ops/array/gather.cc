@@ -191,6 +191,11 @@ std::vector<OptionalGradient> slices_gradient(const Operation& op, const Tensor&
                                    .site = site})
                              .output(0);
     values = reshape(dy, sizes, {}, site);
+    if (shape.has_rank()) {  // what the sizes leave open is only the number of rows
+      std::vector<Dim> dims = shape.dims();
+      dims[0] = indices.shape()[0];
+      values.set_shape(Shape(std::move(dims)));
+    }
   }
   return {Gradient(IndexedSlices{values, indices, dense_shape}), std::nullopt, std::nullopt};
 }

@@ -149,6 +149,16 @@ TEST_CASE("the default graph does not matter: the nodes stand beside ys") {
   CHECK(elsewhere.size() == 0);
 }
 
+TEST_CASE("slices of as many rows as are fed have known columns") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor table = tf::zeros({5, 2});
+  const Tensor ids = tf::placeholder(DType::int32, {.shape = {None, 3}});
+  const Gradient found = *gradients({gather(table, ids)}, {table})[0];
+  CHECK(found.slices().values.shape() == Shape{None, 2});
+  CHECK(convert_to_tensor(found).shape() == Shape{5, 2});
+}
+
 TEST_CASE("slices stay slices through sums, signs and casts, and are made dense elsewhere") {
   Graph graph;
   const auto guard = graph.as_default();
