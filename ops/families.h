@@ -19,6 +19,7 @@
   FAMILY(identity_n)                  \
   FAMILY(one_hot)                     \
   FAMILY(pad)                         \
+  FAMILY(parallel_stack)              \
   FAMILY(placeholder)                 \
   FAMILY(placeholder_with_default)    \
   FAMILY(rank_size)                   \

@@ -47,6 +47,7 @@
 #include "ops/array/indexing.h"
 #include "ops/array/one_hot.h"
 #include "ops/array/pad.h"
+#include "ops/array/parallel_stack.h"
 #include "ops/array/placeholder.h"
 #include "ops/array/placeholder_with_default.h"
 #include "ops/array/rank_size.h"

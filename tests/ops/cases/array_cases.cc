@@ -77,6 +77,14 @@ void add_piece_cases(std::vector<OpCase>& cases) {
   add_case(cases, "ConcatV2", x, "tf.concat([x, x], 1)", [](T t) { return tf::concat({t, t}, 1); });
   add_case(cases, "Pack", x, "tf.stack([x, x], 1)", [](T t) { return tf::stack({t, t}, 1); });
   add_case(
+      cases, "ParallelConcat", x, "tf.stop_gradient(tf.parallel_stack([x, x, x]))",
+      [](T t) {  // without a stop, asking for its gradient is a LookupError
+        return tf::stop_gradient(tf::parallel_stack({t, t, t}));
+      },
+      false);
+  cases.back().gradients = CaseGradients::none;
+  cases.back().needs_sizes = true;
+  add_case(
       cases, "Unpack", x, "tf.unstack(x, 2)", [](T t) { return CaseResults(tf::unstack(t, 2)); },
       false);
   add_case(

@@ -84,6 +84,13 @@ void add_joining_cases(Cases& c) {
   c["stack values"] = [](In) { stack({1, 2}); };
   c["stack dtypes"] = [](In t) { stack({t.x, t.i}); };
   c["stack one"] = [](In t) { stack({t.x}, {.name = "k"}); };
+  c["parallel_stack"] = [](In t) { parallel_stack({t.x, t.x}); };
+  c["parallel_stack values"] = [](In) { parallel_stack({1, 2}, {.name = "k"}); };
+  c["parallel_stack unknown"] = [](In t) { parallel_stack({t.u, t.u}); };
+  c["parallel_stack shapes"] = [](In t) { parallel_stack({t.x, t.b}); };
+  c["parallel_stack dtypes"] = [](In t) {
+    parallel_stack({t.x, zeros(t.x.shape(), {.dtype = int32})});
+  };
   c["unstack"] = [](In t) { unstack(t.x); };
   c["unstack 1"] = [](In t) { unstack(t.x, std::nullopt, {.axis = 1}); };
   c["unstack value"] = [](In) { unstack({1.0, 2.0}); };
