@@ -127,6 +127,7 @@
   FAMILY(save_restore)                \
   FAMILY(save_restore_cpu)            \
   FAMILY(input_position)              \
+  FAMILY(random_position)             \
   FAMILY(histogram_summary)           \
   FAMILY(image_summary)               \
   FAMILY(merge_summary)               \

@@ -15,6 +15,7 @@
 #include "train/checkpoint/checkpoint_state.h"
 #include "train/folder_lock.h"
 #include "train/input/input_position.h"
+#include "train/input/random_position.h"
 
 namespace towerflow::train {
 namespace {
@@ -97,7 +98,10 @@ void TrainingFolder::use(std::optional<Saver> saver) {
   if (state_->saver) return;
   if (!saver) {
     const auto listed = get_collection<Saveable>(GraphKeys::SAVEABLE_OBJECTS);
-    for (const Saveable& position : input_positions()) {
+    std::vector<Saveable> positions = input_positions();
+    const std::vector<Saveable> drawn = random_positions();
+    positions.insert(positions.end(), drawn.begin(), drawn.end());
+    for (const Saveable& position : positions) {
       const bool known = std::any_of(listed.begin(), listed.end(), [&](const Saveable& one) {
         return one->name() == position->name();
       });

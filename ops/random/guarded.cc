@@ -34,7 +34,7 @@ std::uint64_t checked_count(std::int64_t count) {
 }  // namespace
 
 GuardedPhilox::GuardedPhilox(std::int64_t seed, std::int64_t seed2)
-    : generator_(start(seed, seed2)) {}
+    : start_(start(seed, seed2)), generator_(start_) {}
 
 Philox GuardedPhilox::reserve_outputs(std::int64_t count) {
   return reserve_blocks(checked_count(count) * kBlocksPerOutput);
@@ -42,6 +42,17 @@ Philox GuardedPhilox::reserve_outputs(std::int64_t count) {
 
 Philox GuardedPhilox::reserve_words(std::int64_t count) {
   return reserve_blocks((checked_count(count) + 3) / 4);
+}
+
+std::uint64_t GuardedPhilox::taken() {
+  const std::lock_guard lock(mutex_);
+  return generator_.counter_low();  // starts at 0
+}
+
+void GuardedPhilox::resume(std::uint64_t blocks) {
+  const std::lock_guard lock(mutex_);
+  generator_ = start_;
+  generator_.skip(blocks);
 }
 
 Philox GuardedPhilox::reserve_blocks(std::uint64_t count) {

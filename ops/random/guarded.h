@@ -28,10 +28,16 @@ class GuardedPhilox {
   /// blocks. Throws InvalidArgumentError for a negative count.
   Philox reserve_words(std::int64_t count);
 
+  /// Returns how many blocks have been reserved.
+  std::uint64_t taken();
+  /// Continues as if `blocks` blocks had been reserved since the start.
+  void resume(std::uint64_t blocks);
+
  private:
   Philox reserve_blocks(std::uint64_t count);
 
   std::mutex mutex_;
+  const Philox start_;
   Philox generator_;
 };
 

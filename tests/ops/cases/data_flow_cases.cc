@@ -12,6 +12,7 @@
 #include "train/checkpoint/save_restore.h"
 #include "train/input/input_position.h"
 #include "train/input/iterator_position.h"
+#include "train/input/random_position.h"
 
 namespace towerflow::testing {
 namespace {
@@ -177,6 +178,13 @@ void add_file_cases(std::vector<OpCase>& cases) {
     for (const auto& spec : position->specs()) values.push_back(spec.tensor);
     const auto after = tf::control_dependencies({position->restore(values, Site::current())});
     return CaseResults(tf::identity(values[0]));
+  });
+  add("_RandomPosition", [] {
+    const Tensor numbers = tf::random_uniform({2}, {.seed = 1});
+    const std::vector<train::Saveable> positions = train::random_positions();
+    const Tensor taken = positions.at(0)->specs()[0].tensor;
+    const auto after = tf::control_dependencies({numbers, positions[0]->restore({taken}, {})});
+    return CaseResults(tf::identity(taken));
   });
 }
 
