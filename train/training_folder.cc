@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/graph/collections.h"
+#include "core/graph/constant.h"
 #include "core/graph/log.h"
 #include "core/graph/scopes.h"
 #include "data/file.h"
@@ -43,21 +44,37 @@ bool same_file(const std::string& a, const std::string& b) {
   return !error && file == std::filesystem::weakly_canonical(b, error) && !error;
 }
 
-/// Returns whether all input positions in a checkpoint are in `files`.
-bool input_positions_in(const TensorBundleReader& reader, const std::vector<Saveable>& saveables,
-                        std::span<const std::string> files) {
-  for (const auto& saveable : saveables) {
-    const std::string next = saveable->name() + "/next";  // "file:byte" of a position
-    if (!next.starts_with("_input/")) continue;
-    const std::string place = reader.read(next).item<std::string>();
-    const std::string read = place.substr(0, place.rfind(':'));
-    if (!place.empty() && std::none_of(files.begin(), files.end(), [&](const std::string& file) {
-          return same_file(read, file);
-        })) {
-      return false;
-    }
+/// Returns whether what a checkpoint says about an iterator's input is what the saveable says.
+bool same_input(const TensorBundleReader& reader, const Saveable& iterator) {
+  for (const SaveSpec& spec : iterator->specs()) {
+    const auto* said = spec.tensor.op().attrs().get_if<ConstAttrs>();
+    if (said == nullptr) continue;
+    if (reader.read(spec.name).item<std::string>() != said->value.item<std::string>()) return false;
   }
   return true;
+}
+
+/// Returns why the input positions in a checkpoint are of no use: they must be in `files`, or those
+/// of iterators of the same input. Empty if they are.
+std::string why_other_input(const TensorBundleReader& reader,
+                            const std::vector<Saveable>& saveables,
+                            std::span<const std::string> files) {
+  for (const auto& saveable : saveables) {
+    if (!saveable->name().starts_with("_input/")) continue;
+    const std::string next = saveable->name() + "/next";  // "file:byte" of a position
+    if (!reader.contains(next)) {
+      if (!same_input(reader, saveable)) return "its input was different";
+      continue;
+    }
+    const std::string place = reader.read(next).item<std::string>();
+    const std::string read = place.substr(0, place.rfind(':'));
+    if (!files.empty() && !place.empty() &&
+        std::none_of(files.begin(), files.end(),
+                     [&](const std::string& file) { return same_file(read, file); })) {
+      return "its data were different";
+    }
+  }
+  return "";
 }
 
 FolderLock make_and_lock_folder(const std::string& path) {
@@ -127,7 +144,9 @@ void TrainingFolder::restore(Session& session, std::span<const std::string> inpu
   };
   const auto saveables = VarList::all().saveables();
   const bool complete = std::all_of(saveables.begin(), saveables.end(), is_in_checkpoint);
-  if (complete && (input_files.empty() || input_positions_in(reader, saveables, input_files))) {
+  const std::string why = complete ? why_other_input(reader, saveables, input_files)
+                                   : std::string("it had fewer towers");
+  if (why.empty()) {
     state_->saver->restore(session, checkpoint);
     return;
   }
@@ -135,7 +154,7 @@ void TrainingFolder::restore(Session& session, std::span<const std::string> inpu
       LogLevel::warning,
       fmt::format("'{}' holds no input position for this run ({}): the variables are restored, but "
                   "the input starts over",
-                  checkpoint, complete ? "its data were different" : "it had fewer towers"));
+                  checkpoint, why));
   Saver({.var_list = global_variables()}).restore(session, checkpoint);
 }
 

@@ -9,9 +9,12 @@
 #include "ops/array/cast.h"
 #include "ops/math/binary.h"
 #include "ops/random/random_ops.h"
+#include "ops/variables/assign.h"
 #include "ops/variables/initialization.h"
 #include "ops/variables/variable_scope.h"
 #include "tests/data/support.h"
+#include "train/global_step.h"
+#include "train/monitored_session.h"
 #include "train/saver.h"
 
 using namespace towerflow;
@@ -103,4 +106,32 @@ TEST_CASE("an iterator goes on with the elements that the stopped run would have
       }
     }
   }
+}
+
+TEST_CASE("a training folder continues an iterator only with the input of which it was") {
+  const testing::ScratchFolder folder;
+  // Trains up to `last_step` and returns the element of the last step.
+  const auto train_until = [&](I64 last_step, const std::string& input) {
+    Graph graph;
+    const auto inside = graph.as_default();
+    const auto iterator = Dataset::range(50).make_one_shot_iterator();
+    const Tensor next = iterator.get_next();
+    const Variable step = train::create_global_step();
+    const Tensor count = assign_add(step, 1);
+    add_to_collection(GraphKeys::SAVEABLE_OBJECTS,
+                      train::make_saveable_from_iterator(iterator, {.input = input}));
+    train::MonitoredTrainingSession session(
+        {.checkpoint_dir = folder.path(), .log_step_count_steps = 0});
+    const std::vector<Fetch> fetches{next, count};
+    I64 element = -1;
+    while (session.global_step() < last_step) {
+      element = session.run(fetches)[0].item<I64>();
+    }
+    session.close();
+    return element;
+  };
+  CHECK(train_until(3, "a") == 2);
+  CHECK(train_until(4, "a") == 3);
+  CHECK(train_until(6, "b") == 1);  // starts over
+  CHECK(train_until(7, "b") == 2);
 }
