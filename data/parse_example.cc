@@ -7,8 +7,12 @@
 #include "core/graph/nearest.h"
 #include "core/graph/op_builder.h"
 #include "data/reader_resource.h"
+#include "ops/array/rank_size.h"
 #include "ops/array/view.h"
+#include "ops/control/tuple.h"
+#include "ops/data_flow/assert.h"
 #include "ops/family.h"
+#include "ops/math/binary.h"
 
 namespace towerflow {
 namespace {
@@ -298,6 +302,18 @@ ParseExampleAttrs parse_attrs(const MixedFeatures& features, Site site) {
   return attrs;
 }
 
+/// Returns a serialized Example; one of unknown rank once a run has found it a scalar.
+Tensor checked_scalar(const Tensor& serialized, Site site) {
+  if (serialized.shape().has_rank()) return serialized;
+  const Tensor dimensions = rank(Operand(serialized, site), {}, site);
+  const Tensor is_scalar = equal(Operand(dimensions, site), Operand(0, site), {}, site);
+  const Operation check = Assert(Operand(is_scalar, site), {"Input serialized must be a scalar"},
+                                 {.name = "SerializedIsScalar"}, site);
+  Tensor checked = with_dependencies({check}, serialized, {.name = "serializedDependencies"}, site);
+  checked.set_shape(Shape{}, site);
+  return checked;
+}
+
 }  // namespace
 
 ParsedMixedFeatures parse_mixed_example(const Operand& serialized, const MixedFeatures& features,
@@ -316,7 +332,8 @@ ParsedMixedFeatures parse_mixed_example(const Operand& serialized, const MixedFe
   const Tensor* inside = serialized.any_tensor();
   Graph& graph = inside != nullptr ? inside->graph() : get_default_graph();
   const NameScope outer(graph, name_or("ParseSingleExample"), site);
-  const Tensor bytes = convert_operand(graph, serialized, "serialized", DType::string);
+  const Tensor bytes =
+      checked_scalar(convert_operand(graph, serialized, "serialized", DType::string), site);
   const NameScope inner(graph, name_or("ParseExample"), site);
   std::vector<Tensor> defaults;
   for (std::size_t i = 0; i < attrs.keys.size(); ++i) {
