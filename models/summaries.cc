@@ -13,8 +13,10 @@ Tensor merged_summaries(std::vector<Tensor> summaries, const std::vector<GradAnd
   if (options.histograms) {
     for (const GradAndVar& pair : grads) {
       if (!pair.grad) continue;
-      summaries.push_back(
-          tf::summary::histogram(pair.var.op().name() + "/gradients", pair.grad->dense()));
+      const std::string name = pair.var.op().name() + "/gradients";
+      summaries.push_back(pair.grad->is_dense()
+                              ? tf::summary::histogram(name, pair.grad->dense())
+                              : tf::summary::histogram(name, pair.grad->slices()));
     }
     for (const Variable& var : tf::trainable_variables()) {
       summaries.push_back(tf::summary::histogram(var.op().name(), var));
