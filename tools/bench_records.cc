@@ -30,7 +30,7 @@ constexpr const char* kRecordsHelp =
     "Example: towerflow bench records --data-dir data --batch-size 64";
 
 struct RecordsArguments {
-  std::string data_dir = sample_dir("mnist");
+  std::string data_dir = sample_dir(models::kDigits);
   std::int64_t batch_size = 128, reader_threads = 1, windows = 11, batches = 200;
   bool serve = false, json = false;
 };

@@ -20,7 +20,7 @@ DataFolder::DataFolder(const models::DataSet& data, const std::string& given,
     : data_(data), path_(given) {
   if (!path_.empty()) return;
   if (data.make == nullptr) {
-    path_ = sample_dir(data.name);
+    path_ = sample_dir(data);
     return;
   }
   made_ = true;
@@ -51,7 +51,7 @@ std::string DataFolder::banner() const {
 
 std::string data_dir_help(const models::DataSet& data) {
   return fmt::format("folder with {}; {} when not given", data.files,
-                     data.make == nullptr ? sample_dir(data.name) : data.made);
+                     data.make == nullptr ? sample_dir(data) : data.made);
 }
 
 }  // namespace towerflow::tools
