@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include "models/cifar10/cifar10.h"
+#include "models/input_position.h"
+#include "models/models.h"
+#include "models/resnet20/resnet20.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::models::resnet20 {
+namespace {
+
+/// Deals batches whose position is saved with the variables.
+BatchFunction input(const InputOptions& options) {
+  const data::Iterator batches = distorted_batches(options);
+  save_position(batches, options);
+  return dealt_inputs(batches, options);
+}
+
+template <class T>
+T value_of(const OptionValues& values, const char* name) {
+  return std::get<T>(option_value(kModel, values, name));
+}
+
+TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
+  const auto strategy = value_of<std::string>(options.values, "variable-strategy");
+  const Towers towers = build_towers(
+      {.num_layers = static_cast<int>(value_of<std::int64_t>(options.values, "depth")),
+       .num_towers = options.num_towers,
+       .learning_rate = std::get<double>(options.learning_rate.nested()->value()),
+       .batch_size = options.batch_size,
+       .examples = options.examples,
+       .schedule_epochs = value_of<std::int64_t>(options.values, "schedule-epochs"),
+       .update_ops = update_ops_named(value_of<std::string>(options.values, "update-ops")),
+       .variable_strategy = strategy == "GPU" ? VariableStrategy::gpu : VariableStrategy::cpu},
+      input);
+  return {.global_step = towers.global_step,
+          .stages = {{towers.train_op, towers.losses}},
+          .grads = towers.grads,
+          .summaries = {tf::summary::scalar("loss", towers.loss)},
+          .learning_rate = towers.learning_rate};
+}
+
+/// Counts the images whose highest logit is the right one, and adds up their cross entropies, with
+/// the moving averages of the moments.
+EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values) {
+  EvaluationGraph graph;
+  const auto vars = tf::variable_scope("resnet");
+  const auto name_scope = tf::name_scope(fmt::format("{}_0", kTowerName));
+  ResNetCifar10 model(static_cast<int>(value_of<std::int64_t>(values, "depth")),
+                      /*is_training=*/false);
+  const Tensor logits = model.forward_pass(batch.features);
+  const Tensor correct = tf::nn::in_top_k(logits, batch.labels, 1);
+  const Tensor cross_entropy =
+      tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = batch.labels, .logits = logits});
+  graph.sums = {tf::reduce_sum(tf::cast(correct, tf::float32)), tf::reduce_sum(cross_entropy)};
+  for (const Variable& variable : tf::global_variables()) {
+    graph.restored[variable.op().name()] = variable;
+  }
+  return graph;
+}
+
+Score score(std::int64_t examples, const std::vector<double>& sums) {
+  const auto correct = static_cast<std::int64_t>(sums[0]);
+  const double accuracy = sums[0] / static_cast<double>(examples);
+  const double cross_entropy = sums[1] / static_cast<double>(examples);
+  return {fmt::format("{} of {} test images right, accuracy = {:.4f}, cross entropy = {:.3f}",
+                      correct, examples, accuracy, cross_entropy),
+          {{"correct", correct}, {"accuracy", accuracy}, {"cross_entropy", cross_entropy}}};
+}
+
+}  // namespace
+
+UpdateOps update_ops_named(const std::string& name) {
+  if (name == "first") return UpdateOps::first;
+  if (name == "last") return UpdateOps::last;
+  if (name == "all") return UpdateOps::all;
+  if (name == "merged") return UpdateOps::merged;
+  throw ValueError(fmt::format("there are no update ops '{}'", name),
+                   {.hint = "known: first, last, all, merged"});
+}
+
+const Model kModel{
+    .name = "resnet20",
+    .title = "ResNet for CIFAR-10",
+    .about = "the residual network of TensorFlow's CIFAR-10 estimator",
+    .training =
+        "Each step's examples are dealt to the towers one by one.\n"
+        "The rate falls to 1/10, 1/100 and 1/500 after 1/2, 3/4 and 1.83 of --schedule-epochs.",
+    .evaluation =
+        "how many are recognised with the moving averages of the\n"
+        "batch normalizations: the accuracy, and the mean cross entropy.",
+    .tower = kTowerName,
+    .learning_rate = 0.1,
+    .own_schedule = true,
+    .batch_size = 128,
+    .log_every = 100,
+    .stages = {{}},
+    .options = {{.name = "depth",
+                 .about = "number of layers, 6 n + 2: 20, 32, 44, 56 and 110 are usual",
+                 .value = std::int64_t{20},
+                 .kept = true,
+                 .most = 1202},
+                {.name = "schedule-epochs",
+                 .about = "length of the training for which the learning rate falls: 164 gives the "
+                          "published boundaries, 82, 123 and 300 epochs",
+                 .value = kScheduleEpochs,
+                 .kept = true,
+                 .most = 100000},
+                {.name = "update-ops",
+                 .about = "towers whose moments update the moving averages: the first, as in the "
+                          "published program, the last, all in turn, or merged, their mean",
+                 .value = std::string("first"),
+                 .kept = true,
+                 .choices = {"first", "last", "all", "merged"}},
+                {.name = "variable-strategy",
+                 .about =
+                     "where variables are kept: on the CPU, or balanced by bytes over the GPUs",
+                 .value = std::string("CPU"),
+                 .kept = true,
+                 .choices = {"CPU", "GPU"}}},
+    .data = &cifar10::kImages,
+    .one_pipeline = true,
+    .mean_loss = true,
+    .input = input,
+    .test_input = inputs,
+    .batch_in_memory = batch_in_memory,
+    .build = build,
+    .build_evaluation = build_evaluation,
+    .score = score};
+
+}  // namespace towerflow::models::resnet20
