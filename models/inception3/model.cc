@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include "models/inception3/inception3.h"
+#include "models/models.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::models::inception3 {
+namespace {
+
+std::int64_t classes_of(const OptionValues& values) {
+  return std::get<std::int64_t>(option_value(kModel, values, "classes"));
+}
+
+TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
+  const Towers towers = build_towers({.num_towers = options.num_towers,
+                                      .learning_rate = options.learning_rate,
+                                      .batch_size = options.batch_size,
+                                      .examples = options.examples,
+                                      .classes = classes_of(options.values)},
+                                     input);
+  return {.global_step = towers.global_step,
+          .stages = {{towers.train_op, towers.losses}},
+          .grads = towers.grads,
+          .summaries = towers.summaries,
+          .learning_rate = towers.learning_rate};
+}
+
+/// Counts the images whose class has the highest logit, and one of the five highest, with the
+/// averages of the variables.
+EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values) {
+  const Tensor logits = inference(batch.features, {.num_classes = classes_of(values) + 1}).logits;
+  const Tensor top_1_op = tf::nn::in_top_k(logits, batch.labels, 1);
+  const Tensor top_5_op = tf::nn::in_top_k(logits, batch.labels, 5);
+  const tf::train::ExponentialMovingAverage variable_averages(kMovingAverageDecay);
+  return {.sums = {tf::reduce_sum(tf::cast(top_1_op, tf::float32)),
+                   tf::reduce_sum(tf::cast(top_5_op, tf::float32))},
+          .restored = variable_averages.variables_to_restore()};
+}
+
+Score score(std::int64_t examples, const std::vector<double>& sums) {
+  const auto top_1 = static_cast<std::int64_t>(sums[0]), top_5 = static_cast<std::int64_t>(sums[1]);
+  const double precision = sums[0] / static_cast<double>(examples);
+  const double recall = sums[1] / static_cast<double>(examples);
+  return {fmt::format("{} of {} test images right, {} among the best five, precision @ 1 = {:.4f} "
+                      "recall @ 5 = {:.4f}",
+                      top_1, examples, top_5, precision, recall),
+          {{"correct", top_1},
+           {"among_five", top_5},
+           {"precision_at_1", precision},
+           {"recall_at_5", recall}}};
+}
+
+}  // namespace
+
+const Model kModel{
+    .name = "inception3",
+    .title = "Inception v3",
+    .about = "Inception v3 on images of 299 x 299 pixels, as published for ImageNet",
+    .training =
+        "RMSProp; the rate is multiplied by 0.16 every 30 epochs.\n"
+        "Moving averages of all variables are kept for the evaluation, and of the\n"
+        "averages of the batch normalizations, which the last tower updates.",
+    .evaluation =
+        "how many are recognised by the moving averages of the variables:\n"
+        "precision @ 1 is the share whose highest score is the right class,\n"
+        "recall @ 5 that where it is among the five highest.",
+    .tower = kTowerName,
+    .learning_rate = 0.1,
+    .own_schedule = true,
+    .batch_size = 32,
+    .split_batch = true,
+    .log_every = 10,
+    .reader_threads = 4,
+    .stages = {{}},
+    .options = {{.name = "classes",
+                 .about = "classes of the data; the network has one more, 0, for the background",
+                 .value = kClasses,
+                 .kept = true,
+                 .most = 1000000}},
+    .data = &kImages,
+    .one_pipeline = true,
+    .random_input = true,
+    .input = distorted_inputs,
+    .test_input = inputs,
+    .batch_in_memory = batch_in_memory,
+    .build = build,
+    .build_evaluation = build_evaluation,
+    .score = score};
+
+}  // namespace towerflow::models::inception3
