@@ -101,6 +101,7 @@
   FAMILY(colour_spaces)               \
   FAMILY(crop_and_resize)             \
   FAMILY(decode_image)                \
+  FAMILY(draw_boxes)                  \
   FAMILY(encode_image)                \
   FAMILY(patches)                     \
   FAMILY(resize)                      \

@@ -68,6 +68,23 @@ DistortedBoundingBox sample_distorted_bounding_box(const Operand& image_size,
                                                    SampleDistortedBoundingBoxOptions options = {},
                                                    Site site = Site::current());
 
+struct DrawBoundingBoxesOptions {
+  std::string name{};
+};
+
+/// Returns images with the outlines of boxes, one pixel wide: yellow, blue, red, lime, purple,
+/// olive, maroon, navy blue, aqua, fuchsia, and again; white in grey images. Sides outside the
+/// image are not drawn.
+///
+/// shapes   images [n, H, W, C] with 1, 3 or 4 channels, boxes [n, m, 4] -> as images
+/// dtypes   float32
+/// grads    none, as in TensorFlow
+/// errors   ValueError: images of a rank below 3; TypeError: other dtypes; at run time
+///          InvalidArgumentError: other shapes
+/// source   tf.image.draw_bounding_boxes
+Tensor draw_bounding_boxes(const Operand& images, const Operand& boxes,
+                           DrawBoundingBoxesOptions options = {}, Site site = Site::current());
+
 struct NonMaxSuppressionOptions {
   ByName by_name = ByName();
   Operand score_threshold = -std::numeric_limits<double>::infinity();

@@ -19,7 +19,10 @@ variables after the last. A file of systems/ has
                      gradients, which are not compared, and the curves as *.curves.json.gz with
                      shorter summaries
     EXPONENTS        of the generated initial values, by variable; -4 if absent
-    inputs(batch)    what a tower reads: [(dtype, shape, exponent of real values or end of integers)]
+    offset(name)     is added to the generated values of a variable; nothing if absent
+    inputs(batch, ...)
+                     what a tower reads, for the options of these names: [(dtype, shape, exponent of
+                     real values or end of integers)]
     train(next_batch, towers, batch, ...)
                      builds the program with its own input, or with what `next_batch` returns in each
                      tower; returns the losses and the ops that a step runs, one after the other; as
@@ -31,6 +34,7 @@ variables after the last. A file of systems/ has
 
 import argparse
 import gzip
+import inspect
 import json
 import os
 import pathlib
@@ -57,11 +61,15 @@ def exponent_of(system, name):
     return system.EXPONENTS.get(name, -4)
 
 
+def offset_of(system, name):
+    return system.offset(name) if hasattr(system, "offset") else 0
+
+
 def initial_values(system, variables):
     """Returns the values from which a curve starts: of the trainable variables, in their order."""
     from oracle import generator
-    return [generator.generate(i, v.shape.as_list(), exponent=exponent_of(system, v.op.name))
-            for i, v in enumerate(variables)]
+    return [generator.generate(i, v.shape.as_list(), exponent=exponent_of(system, v.op.name)) +
+            np.float32(offset_of(system, v.op.name)) for i, v in enumerate(variables)]
 
 
 def batch(inputs, step, tower):
@@ -124,7 +132,8 @@ def curve_of(system, options):
     graph = tf.Graph()
     with graph.as_default():
         tf.set_random_seed(1)
-        inputs = system.inputs(options["batch"])
+        taken = inspect.signature(system.inputs).parameters
+        inputs = system.inputs(**{name: options[name] for name in taken if name in options})
         fed = []
 
         def next_batch():
@@ -164,6 +173,8 @@ def curve_of(system, options):
                                for g, (_, v) in zip(gradients, grads)}} if grads else {}
         return {"options": options, "inputs": inputs,
                 "variables": [{"name": v.op.name, "exponent": exponent_of(system, v.op.name),
+                               **({"offset": offset_of(system, v.op.name)}
+                                  if offset_of(system, v.op.name) else {}),
                                "initial": summary_of(system, start, digits=17)}
                               for v, start in zip(trained, starts)],
                 "losses": steps,

@@ -121,8 +121,10 @@ class Curve {
       const Json& row = record_["variables"][i];
       const std::string name = trained[i].op().name();
       REQUIRE(name == row["name"].get<std::string>());
-      const Array value =
+      Array value =
           test::exact_array(i, trained[i].shape(), {.exponent = row["exponent"].get<int>()});
+      const auto offset = row.value("offset", 0.0F);
+      for (std::int64_t k = 0; k < value.elements(); ++k) value.data<float>()[k] += offset;
       REQUIRE(distance(value, row["initial"]) < 1e-8);
       assign(trained[i], value);
       for (const Variable& shadow : tf::global_variables()) {

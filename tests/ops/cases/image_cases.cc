@@ -434,6 +434,19 @@ void add_box_cases(std::vector<OpCase>& cases) {
                    .python = "tf.image.crop_and_resize(x, y, z, [3, 4])",
                    .dtypes = {DType::uint8},
                    .gradients = CaseGradients::first});
+  const auto draw = [&](const char* name, const Shape& shape, int count, const char* options,
+                        image::DrawBoundingBoxesOptions cpp_options) {
+    cases.push_back(
+        {.name = name,
+         .inputs = {random_input(shape), random_input({shape.size(0), count, 4}, -0.3, 1.3)},
+         .call = [=](In t) { return image::draw_bounding_boxes(t.x, t.y, cpp_options); },
+         .python = fmt::format("tf.image.draw_bounding_boxes(x, y{})", options),
+         .dtypes = {DType::float32},
+         .gradients = CaseGradients::none});
+  };
+  draw("DrawBoundingBoxes", {2, 9, 8, 3}, 12, "", {});
+  draw("DrawBoundingBoxes of grey images", {1, 6, 7, 1}, 2, ", name='k'", {.name = "k"});
+  draw("DrawBoundingBoxes of images with opacity", {1, 6, 7, 4}, 3, "", {});
   const auto sample = [&](const char* name, image::SampleDistortedBoundingBoxOptions options,
                           const char* python) {
     cases.push_back(

@@ -120,6 +120,14 @@ TEST_CASE("images: sizes and boxes that only the run refuses") {
   CHECK(invalid(crop(nan, 0)).starts_with("Boxes contains"));
   CHECK(
       invalid(image::crop_and_resize(x, {{0.0, 0.0, 1.0, 1.0}}, {0}, {2, 0})).starts_with("crop"));
+  const auto draw = [&](const Tensor& image, const Operand& boxes) {
+    return invalid(image::draw_bounding_boxes(image, boxes));
+  };
+  const Operand box = {{{0.0, 0.0, 1.0, 1.0}}};
+  CHECK(draw(ones({4, 5, 3}), box).starts_with("the rank of the images"));
+  CHECK(draw(x, {{0.0, 0.0, 1.0, 1.0}}).starts_with("boxes must have"));
+  CHECK(draw(ones({2, 4, 5, 1}), box).starts_with("the batch sizes"));
+  CHECK(draw(ones({1, 4, 5, 2}), box).starts_with("images must have"));
   const auto suppress = [](int most, double overlap) {
     return image::non_max_suppression({{0.0, 0.0, 1.0, 1.0}}, {1.0}, most, overlap);
   };
