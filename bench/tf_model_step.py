@@ -74,8 +74,10 @@ def main():
         return "/cpu:%d" % ((device.device_index or 0) % options.devices)
 
     with tf.device(place):
-        losses, parts = system.train(held_batches(system, options.batch_size),
+        losses, parts, *_ = system.train(held_batches(system, options.batch_size),
                                      towers=options.num_towers, batch=options.batch_size)
+    if hasattr(system, "bench_step"):  # of a program whose steps differ
+        losses, parts = system.bench_step(losses, parts)
     session = tf.Session(config=tf.ConfigProto(
         device_count={"CPU": options.devices}, allow_soft_placement=True,
         intra_op_parallelism_threads=options.threads,
