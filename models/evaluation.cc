@@ -28,7 +28,7 @@ class Restored {
     session_.emplace(graph_);
     session_->run(tf::local_variables_initializer());
     saver.restore(*session_, checkpoint_);
-    threads_ = tf::train::start_queue_runners(*session_, {.coord = &coord_});
+    if (has_queues()) threads_ = tf::train::start_queue_runners(*session_, {.coord = &coord_});
   }
 
   /// Runs `work` until it ends or the input does, and joins the input's threads.
@@ -60,6 +60,11 @@ class Restored {
   }
 
  private:
+  /// Returns whether the input needs threads; a dataset's does not.
+  static bool has_queues() {
+    return !tf::get_collection<tf::train::QueueRunner>(GraphKeys::QUEUE_RUNNERS).empty();
+  }
+
   static std::string newest_checkpoint(const Model& model, const EvalOptions& options) {
     if (options.batch_size < 1) {
       throw ValueError(

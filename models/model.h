@@ -32,8 +32,12 @@ struct ModelOption {
   /// Whether the option changes the trained network. Such an option is stored beside the
   /// checkpoints, where later runs find it. Other options are for `bench` only.
   bool kept = false;
-  std::int64_t most = 0;  ///< the largest value of an integer option; the smallest is 1
+  std::int64_t most = 0;               ///< the largest value of an integer option
   std::vector<std::string> choices{};  ///< the values of a string option; any if empty
+  std::int64_t least = 1;              ///< the smallest value of an integer option
+  /// Whether a training takes the option although it is not kept: it may differ between the runs of
+  /// one training, as the number of steps may.
+  bool of_training = false;
 };
 
 /// Returns an option as it stands in a command: "--relu-logits", "--depth 20"; "without
@@ -45,6 +49,9 @@ struct StageInfo {
   std::string name;        ///< empty if the model's stages have no names
   int end_percent = 100;   ///< the share of all steps after which the stage ends
   double rate_factor = 1;  ///< factor of the learning rate
+  /// The integer option with the number of its steps. Stages whose option is 0, or that have none,
+  /// divide the other steps by their shares.
+  std::string steps_option{};
 };
 
 struct BuildOptions {
@@ -61,6 +68,8 @@ struct BuildOptions {
 struct StageOps {
   Operation train_op;
   std::vector<Tensor> losses;  ///< one per tower
+  /// Other values of the last tower that the log shows, with their names there: {"KL", ..}.
+  std::vector<std::pair<std::string, Tensor>> parts{};
 };
 
 /// The training graph of a model, in the default graph.
@@ -105,8 +114,10 @@ struct Model {
   /// not, it is fed, changed by the stages.
   bool own_schedule = false;
   std::int64_t batch_size = 64;  ///< by default, per tower
-  int log_every = 100;           ///< steps between two lines of a training's log
-  int reader_threads = 2;        ///< by default, for each input pipeline
+  /// Whether the towers divide a batch: `batch_size` and --batch-size are those of a step.
+  bool split_batch = false;
+  int log_every = 100;     ///< steps between two lines of a training's log
+  int reader_threads = 2;  ///< by default, for each input pipeline
   std::vector<StageInfo> stages;
   std::vector<ModelOption> options;
   const DataSet* data;
@@ -114,6 +125,8 @@ struct Model {
   bool one_pipeline = false;
   /// Whether the input draws random numbers, which several reader threads take in any order.
   bool random_input = false;
+  /// Whether the loss of a step is the mean of the towers' losses. If not, it is the last tower's.
+  bool mean_loss = false;
   /// Builds the input of a training, and returns what each tower calls.
   BatchFunction (*input)(const InputOptions& options);
   /// Builds the input of an evaluation: each example once.
@@ -126,13 +139,27 @@ struct Model {
   /// The file in which an evaluation shows what the network makes, "samples.png"; empty if nothing.
   std::string samples_file{};
   std::string samples{};  ///< what it shows, for the help
+  /// Returns what `explain` says of the model before its step; null if nothing.
+  std::string (*explanation)(int num_towers, const OptionValues& values) = nullptr;
 };
 
 /// Returns which loss of a model trains which variable (tf::who_trains_what).
 WhoTrains who_trains(const Model& model, const TrainingGraph& graph);
 
+/// Returns the examples of a tower, for a batch size as a command has it. Throws ValueError if
+/// towers that divide a batch cannot do so evenly.
+std::int64_t tower_batch_size(const Model& model, std::int64_t batch_size, int num_towers);
+
 /// Returns the value of an option; the model's default if `values` does not have it.
 const OptionValue& option_value(const Model& model, const OptionValues& values,
                                 const std::string& name);
+
+/// Returns the sum of the steps that options give to the stages; nothing if a stage has only a
+/// share.
+std::optional<std::int64_t> steps_of_stages(const Model& model, const OptionValues& values);
+
+/// Returns the number of steps after which each stage ends, of `steps` in all.
+std::vector<std::int64_t> ends_of_stages(const Model& model, const OptionValues& values,
+                                         std::int64_t steps);
 
 }  // namespace towerflow::models

@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/graph/error.h"
 #include "core/graph/nearest.h"
 
 namespace towerflow::models {
 
 const std::vector<const Model*>& all() {
-  static const std::vector<const Model*> models{&mnist::kModel, &cifar10::kModel,
-                                                &three_stage_gan::kModel};
+  static const std::vector<const Model*> models{
+      &mnist::kModel,           &cifar10::kModel,    &resnet20::kModel,
+      &three_stage_gan::kModel, &vaegan::kModel,     &multi_gpu_model::kModel,
+      &batch_norm::kModel,      &inception3::kModel, &char_lstm::kModel};
   return models;
 }
 
@@ -34,6 +38,17 @@ WhoTrains who_trains(const Model& model, const TrainingGraph& graph) {
   return who_trains_what(trained);
 }
 
+std::int64_t tower_batch_size(const Model& model, std::int64_t batch_size, int num_towers) {
+  if (!model.split_batch) return batch_size;
+  if (batch_size % num_towers != 0) {
+    throw ValueError(
+        fmt::format("the batch size must be divisible by the number of towers, got {} "
+                    "and {}",
+                    batch_size, num_towers));
+  }
+  return batch_size / num_towers;
+}
+
 std::string option_text(const std::string& name, const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return (*flag ? "--" : "without --") + name;
   if (const auto* text = std::get_if<std::string>(&value)) return "--" + name + " " + *text;
@@ -47,6 +62,50 @@ const OptionValue& option_value(const Model& model, const OptionValues& values,
     if (option.name == name) return option.value;
   }
   throw ValueError(fmt::format("the model '{}' has no option '{}'", model.name, name));
+}
+
+namespace {
+
+/// Returns the number of steps that an option gives to a stage; 0 if it has a share.
+std::int64_t steps_of(const Model& model, const OptionValues& values, const StageInfo& stage) {
+  if (stage.steps_option.empty()) return 0;
+  return std::get<std::int64_t>(option_value(model, values, stage.steps_option));
+}
+
+}  // namespace
+
+std::optional<std::int64_t> steps_of_stages(const Model& model, const OptionValues& values) {
+  std::int64_t sum = 0;
+  for (const StageInfo& stage : model.stages) {
+    const std::int64_t steps = steps_of(model, values, stage);
+    if (steps == 0) return std::nullopt;
+    sum += steps;
+  }
+  return sum;
+}
+
+std::vector<std::int64_t> ends_of_stages(const Model& model, const OptionValues& values,
+                                         std::int64_t steps) {
+  std::int64_t shared = steps, shares = 0, before = 0;
+  for (const StageInfo& stage : model.stages) {
+    const std::int64_t own = steps_of(model, values, stage);
+    shared -= own;
+    if (own == 0) shares += stage.end_percent - before;
+    before = stage.end_percent;
+  }
+  std::vector<std::int64_t> ends;
+  std::int64_t given = 0, percent = 0;
+  before = 0;
+  for (const StageInfo& stage : model.stages) {
+    const std::int64_t own = steps_of(model, values, stage);
+    given += own;
+    if (own == 0) percent += stage.end_percent - before;
+    before = stage.end_percent;
+    const std::int64_t of_shares =
+        shares == 0 ? 0 : std::max<std::int64_t>(shared, 0) * percent / shares;
+    ends.push_back(std::min(given + of_shares, steps));
+  }
+  return ends;
 }
 
 }  // namespace towerflow::models

@@ -14,13 +14,31 @@ const std::vector<const Model*>& all();
 const Model& find(const std::string& name);
 
 namespace mnist {
-extern const Model kModel;
+extern const models::Model kModel;
 }
 namespace cifar10 {
-extern const Model kModel;
+extern const models::Model kModel;
+}
+namespace resnet20 {
+extern const models::Model kModel;
 }
 namespace three_stage_gan {
-extern const Model kModel;
+extern const models::Model kModel;
+}
+namespace vaegan {
+extern const models::Model kModel;
+}
+namespace multi_gpu_model {
+extern const models::Model kModel;
+}
+namespace batch_norm {
+extern const models::Model kModel;
+}
+namespace inception3 {
+extern const models::Model kModel;
+}
+namespace char_lstm {
+extern const models::Model kModel;
 }
 
 }  // namespace towerflow::models

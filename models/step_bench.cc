@@ -35,7 +35,7 @@ struct StepBench::State {
     config.passes = options.passes;
     session = std::make_unique<Session>(graph, config);
     session->run(init);
-    if (!options.data_dir.empty()) {
+    if (!tf::get_collection<tf::train::QueueRunner>(GraphKeys::QUEUE_RUNNERS).empty()) {
       threads = tf::train::start_queue_runners(*session, {.coord = &coord});
     }
     fetches = {built.stages.back().train_op, built.stages.back().losses.back()};
@@ -85,9 +85,7 @@ RunMetadata StepBench::trace() {
   return metadata;
 }
 
-WhoTrains StepBench::who_trains() const {
-  return models::who_trains(state_->model, state_->built);
-}
+WhoTrains StepBench::who_trains() const { return models::who_trains(state_->model, state_->built); }
 
 Session& StepBench::session() { return *state_->session; }
 const std::vector<Fetch>& StepBench::fetches() const { return state_->fetches; }

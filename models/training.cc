@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <random>
 #include <utility>
 
@@ -84,14 +85,12 @@ class RunRecorder : public tf::train::CheckpointSaverListener {
 /// Maps steps to stages.
 class Stages {
  public:
-  Stages(const Model& model, std::int64_t steps) : model_(model), steps_(steps) {}
+  Stages(const Model& model, const OptionValues& values, std::int64_t steps)
+      : model_(model), ends_(ends_of_stages(model, values, steps)), steps_(steps) {}
   /// Returns the index of the stage of step `step`, counted from 0.
   std::size_t at(std::int64_t step) const {
     std::size_t stage = 0;
-    while (stage + 1 < model_.stages.size() &&
-           step >= steps_ * model_.stages[stage].end_percent / 100) {
-      ++stage;
-    }
+    while (stage + 1 < ends_.size() && step >= ends_[stage]) ++stage;
     return stage;
   }
   const StageInfo& info(std::int64_t step) const { return model_.stages[at(step)]; }
@@ -99,6 +98,7 @@ class Stages {
 
  private:
   const Model& model_;
+  std::vector<std::int64_t> ends_;
   std::int64_t steps_;
 };
 
@@ -127,27 +127,43 @@ class StageNanHook : public tf::train::NanTensorHook {
 class StepHook : public tf::train::SessionRunHook {
  public:
   StepHook(const Stages& stages, const TrainingGraph& graph, std::optional<Tensor> rate,
-           double learning_rate, const std::function<bool(const StepReport&)>& on_step)
+           double learning_rate, bool mean_loss,
+           const std::function<bool(const StepReport&)>& on_step)
       : stages_(stages),
         graph_(graph),
         rate_(std::move(rate)),
         learning_rate_(learning_rate),
+        mean_loss_(mean_loss),
         on_step_(on_step) {}
 
   tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
     step_ = context.global_step();
-    const auto& losses = graph_.stages[stages_.at(step_)].losses;
-    tf::train::SessionRunArgs args{{losses.begin(), losses.end()}, {}};
+    const StageOps& stage = graph_.stages[stages_.at(step_)];
+    tf::train::SessionRunArgs args{{stage.losses.begin(), stage.losses.end()}, {}};
+    for (const auto& part : stage.parts) args.fetches.emplace_back(part.second);
     if (rate_) args.feed_dict = {{*rate_, learning_rate_ * stages_.info(step_).rate_factor}};
     return args;
   }
 
   void after_run(tf::train::SessionRunContext& context,
                  const tf::train::SessionRunValues& values) override {
-    StepReport report{step_, stages_.steps(), stages_.info(step_).name, {}, values.seconds};
-    for (const Array& value : values.results) report.losses.push_back(value.item<float>());
+    StepReport report{step_, stages_.steps(), stages_.info(step_).name, 0, {}, values.seconds};
+    const StageOps& stage = graph_.stages[stages_.at(step_)];
+    for (std::size_t i = 0; i < values.results.size(); ++i) {
+      const double value = values.results[i].item<float>();
+      if (i < stage.losses.size()) {
+        report.losses.push_back(value);
+      } else {
+        report.parts.emplace_back(stage.parts[i - stage.losses.size()].first, value);
+      }
+    }
     if (runs++ > 0) seconds += report.seconds;
-    loss = report.losses.back();
+    report.loss = report.losses.back();
+    if (mean_loss_) {
+      report.loss = std::accumulate(report.losses.begin(), report.losses.end(), 0.) /
+                    static_cast<double>(report.losses.size());
+    }
+    loss = report.loss;
     try {
       stopped = !on_step_(report);
     } catch (...) {  // the trained variables are valid: stop with a checkpoint, then rethrow
@@ -171,6 +187,7 @@ class StepHook : public tf::train::SessionRunHook {
   const TrainingGraph& graph_;
   std::optional<Tensor> rate_;
   double learning_rate_;
+  bool mean_loss_;
   std::int64_t step_ = 0;
   const std::function<bool(const StepReport&)>& on_step_;
   std::exception_ptr failed_;
@@ -261,7 +278,11 @@ TrainResult train(const Model& model, const TrainOptions& asked,
     throw ValueError(fmt::format("{} examples in {} epochs of '{}' do not fill one batch of {}",
                                  examples, options.num_epochs, files[0], step_size));
   }
-  const Stages stages(model, std::min(examples / step_size, options.max_steps.value_or(examples)));
+  if (const auto staged = steps_of_stages(model, options.values)) {
+    options.max_steps = std::min(*staged, options.max_steps.value_or(*staged));
+  }
+  const Stages stages(model, options.values,
+                      std::min(examples / step_size, options.max_steps.value_or(examples)));
   tf::train::TrainingFolder folder;
   if (!options.train_dir.empty()) {
     folder = {options.train_dir, {.restart = options.restart}};
@@ -293,11 +314,11 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                                         .num_epochs = options.num_epochs,
                                         .num_threads = options.reader_threads});
                   });
-  if (options.on_built && folder.resumed_from().empty()) {
+  if (options.on_built && (!folder || folder.resumed_from().empty())) {
     options.on_built(who_trains(model, built));
   }
   const auto step_hook =
-      std::make_shared<StepHook>(stages, built, fed_rate, learning_rate, on_step);
+      std::make_shared<StepHook>(stages, built, fed_rate, learning_rate, model.mean_loss, on_step);
   const auto record = std::make_shared<RunRecorder>(model, options, files[0]);
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,

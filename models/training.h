@@ -28,12 +28,13 @@ struct TrainOptions {
   int num_towers = 1;
   std::int64_t batch_size = 64;  ///< per tower
   int num_epochs = 5;
-  std::optional<std::int64_t> max_steps{};  ///< upper limit of the steps
-  std::optional<double> learning_rate{};    ///< if absent, the model's
-  std::string train_dir;                    ///< for checkpoints; if empty, none are written
-  std::int64_t save_every = 0;              ///< steps between checkpoints; 0: only at the end
-  bool restart = false;                     ///< start over even if train_dir has a checkpoint
-  bool tb_logging = false;                  ///< write summaries to train_dir, every 100 steps
+  /// Upper limit of the steps; that of the model's stages if options give steps to all of them.
+  std::optional<std::int64_t> max_steps{};
+  std::optional<double> learning_rate{};  ///< if absent, the model's
+  std::string train_dir;                  ///< for checkpoints; if empty, none are written
+  std::int64_t save_every = 0;            ///< steps between checkpoints; 0: only at the end
+  bool restart = false;                   ///< start over even if train_dir has a checkpoint
+  bool tb_logging = false;                ///< write summaries to train_dir, every 100 steps
   std::optional<std::int64_t> seed{};
   int reader_threads = 2;  ///< per tower
   OptionValues values{};   ///< the model's specific options
@@ -47,8 +48,10 @@ struct StepReport {
   std::int64_t step = 0;       ///< counted from 0
   std::int64_t steps = 0;      ///< expected total
   std::string stage;           ///< the stage's name; empty if the model's stages have none
+  double loss = 0;             ///< of the last tower, or the mean: Model::mean_loss
   std::vector<double> losses;  ///< one per tower
   double seconds = 0;
+  std::vector<std::pair<std::string, double>> parts{};  ///< StageOps::parts
 };
 
 struct TrainResult {
@@ -60,8 +63,8 @@ struct TrainResult {
   /// Per tower: examples left over, too few for a batch. Empty if all towers share a pipeline.
   std::vector<std::int64_t> left_over;
   std::optional<double> examples_per_second{};  ///< of this run's steps after its first
-  std::optional<double> loss{};  ///< of the last tower in the last step, if this run made a step
-  std::string checkpoint;        ///< path prefix; empty if none was written
+  std::optional<double> loss{};                 ///< of the last step, if this run made a step
+  std::string checkpoint;                       ///< path prefix; empty if none was written
 };
 
 /// Trains a model until a tower has read all its epochs (OutOfRangeError ends the run), and joins

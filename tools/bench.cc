@@ -104,6 +104,8 @@ void explain(models::StepBench& bench, const models::Model& model,
 void bench_model(BenchArguments arguments) {
   models::StepBenchOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
+  options.batch_size =
+      models::tower_batch_size(*arguments.model, options.batch_size, options.num_towers);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
   models::StepBench bench(*arguments.model, options);
   if (arguments.warm_up > 0) bench.window(static_cast<int>(arguments.warm_up));
@@ -153,10 +155,9 @@ void add_bench_model(CLI::App& parent, const models::Model& model) {
                      bench_help(model));
   const auto arguments = std::make_shared<BenchArguments>();
   arguments->model = &model;
-  arguments->options.batch_size = model.batch_size;
   add_integer(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
               {.least = 1, .most = 1024});
-  add_integer(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
+  add_batch_size(app, model, arguments->options.batch_size);
   add_text(app, "--data-dir", arguments->options.data_dir,
            fmt::format("folder with {}; data in memory when not given", model.data->files),
            {.type = "DIR"});

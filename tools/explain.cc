@@ -41,8 +41,13 @@ struct ExplainArguments {
 void explain_model(ExplainArguments arguments) {
   auto& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
+  options.batch_size =
+      models::tower_batch_size(*arguments.model, options.batch_size, options.num_towers);
   if (options.devices.cpus == 0 && options.devices.simulated.count == 0) {
     options.devices.simulated.count = options.num_towers;
+  }
+  if (arguments.model->explanation != nullptr) {
+    fmt::print("{}\n", arguments.model->explanation(options.num_towers, options.values));
   }
   models::StepBench bench(*arguments.model, options);
   bench.window(3);
@@ -63,10 +68,9 @@ void add_explain_model(CLI::App& parent, const models::Model& model) {
                                  explain_help(model));
   const auto arguments = std::make_shared<ExplainArguments>();
   arguments->model = &model;
-  arguments->options.batch_size = model.batch_size;
   add_integer(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
               {.least = 1, .most = 64});
-  add_integer(app, "--batch-size", arguments->options.batch_size, "examples a step for each tower");
+  add_batch_size(app, model, arguments->options.batch_size);
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
   add_model_options(app, model, arguments->options.values, /*all=*/false);

@@ -12,14 +12,21 @@ CLI::App& add_model_commands(CLI::App& app, const char* name, const char* about,
   return command;
 }
 
+void add_batch_size(CLI::App& app, const models::Model& model, std::int64_t& batch_size) {
+  batch_size = model.batch_size;
+  add_integer(app, "--batch-size", batch_size,
+              model.split_batch ? "examples a step, which the towers divide"
+                                : "examples a step for each tower");
+}
+
 void add_model_options(CLI::App& app, const models::Model& model, models::OptionValues& values,
                        bool all) {
   for (const models::ModelOption& option : model.options) {
-    if (!option.kept && !all) continue;
+    if (!option.kept && !option.of_training && !all) continue;
     models::OptionValue& value = values[option.name] = option.value;
     const std::string name = "--" + option.name;
     if (auto* number = std::get_if<std::int64_t>(&value)) {
-      add_integer(app, name, *number, option.about, {.least = 1, .most = option.most});
+      add_integer(app, name, *number, option.about, {.least = option.least, .most = option.most});
     } else if (auto* text = std::get_if<std::string>(&value)) {
       if (option.choices.empty()) {
         add_text(app, name, *text, option.about);
@@ -40,7 +47,7 @@ void add_trained_options(CLI::App& app, const models::Model& model, models::Opti
         "the checkpoint was trained with this option; not needed if `run.json` is beside it";
     const auto given = [&values, key = option.name](auto value) { values[key] = value; };
     if (std::holds_alternative<std::int64_t>(option.value)) {
-      add_integer(app, name, given, about, {.least = 1, .most = option.most});
+      add_integer(app, name, given, about, {.least = option.least, .most = option.most});
     } else if (std::holds_alternative<std::string>(option.value)) {
       add_choice(app, name, given, about, option.choices);
     } else {

@@ -9,8 +9,11 @@ namespace towerflow::tools {
 CLI::App& add_model_commands(CLI::App& app, const char* name, const char* about, const char* help,
                              void (*add)(CLI::App& parent, const models::Model& model));
 
+/// Adds --batch-size with the model's default: for models::tower_batch_size.
+void add_batch_size(CLI::App& app, const models::Model& model, std::int64_t& batch_size);
+
 /// Adds the options specific to `model`, with their defaults in `values`; without `all`, only those
-/// that change the trained network.
+/// that change the trained network or are of a training.
 void add_model_options(CLI::App& app, const models::Model& model, models::OptionValues& values,
                        bool all);
 

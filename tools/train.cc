@@ -76,13 +76,13 @@ std::string local_time_text() {
                      fmt::localtime(std::chrono::system_clock::to_time_t(time)), micros);
 }
 
-/// Prints the log line of the original program, with the last tower's loss, and then the spread of
-/// the towers' losses.
+/// Prints the log line of the original program, with the loss that it reports, and then the spread
+/// of the towers' losses and what the model shows beside them.
 void print_step(const models::StepReport& report, const models::TrainOptions& options) {
   const double examples = static_cast<double>(options.batch_size * options.num_towers);
   fmt::print("{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)",
              local_time_text(), report.step,
-             report.stage.empty() ? "" : fmt::format(" ({})", report.stage), report.losses.back(),
+             report.stage.empty() ? "" : fmt::format(" ({})", report.stage), report.loss,
              examples / report.seconds, report.seconds / options.num_towers);
   const auto& losses = report.losses;
   if (losses.size() > 1) {
@@ -92,6 +92,7 @@ void print_step(const models::StepReport& report, const models::TrainOptions& op
         std::accumulate(losses.begin(), losses.end(), 0.) / static_cast<double>(losses.size()),
         *least, *most);
   }
+  for (const auto& [name, value] : report.parts) fmt::print("; {} {:.4g}", name, value);
   fmt::print("\n");
 }
 
@@ -142,9 +143,14 @@ void train_model(TrainArguments arguments) {
     throw UsageError("--num-epochs and --max-steps cannot be used together");
   }
   const DataFolder folder(*arguments.model->data, arguments.data_dir, arguments.train_dir);
+  if (const auto staged = models::steps_of_stages(*arguments.model, options.values)) {
+    arguments.max_steps = std::min(*staged, arguments.max_steps.value_or(*staged));
+  }
   options.data_dir = folder.path();
   options.train_dir = arguments.train_dir;
   options.num_towers = static_cast<int>(arguments.num_towers);
+  options.batch_size =
+      models::tower_batch_size(*arguments.model, options.batch_size, options.num_towers);
   options.num_epochs = static_cast<int>(arguments.epochs_given.value_or(
       arguments.max_steps ? std::numeric_limits<std::int32_t>::max() : 5));
   options.max_steps = arguments.max_steps;
@@ -205,12 +211,11 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   arguments->model = &model;
   arguments->learning_rate = model.learning_rate;
   models::TrainOptions& options = arguments->options;
-  options.batch_size = model.batch_size;
   arguments->reader_threads = model.reader_threads;
   add_text(app, "--data-dir", arguments->data_dir, data_dir_help(*model.data), {.type = "DIR"});
   add_integer(app, "--num-towers,--num-gpus", arguments->num_towers,
               "towers, each a replica of the network", {.least = 1, .most = 1024});
-  add_integer(app, "--batch-size", options.batch_size, "examples a step for each tower");
+  add_batch_size(app, model, options.batch_size);
   add_integer(app, "--num-epochs", arguments->epochs_given,
               "how often each tower reads the data; 5 when not given");
   add_integer(app, "--max-steps", arguments->max_steps, "end after N steps instead");

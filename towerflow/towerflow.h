@@ -177,6 +177,7 @@
 #include "train/input/input_producer.h"
 #include "train/input/iterator_position.h"
 #include "train/input/prefetch_queue.h"
+#include "train/input/random_position.h"
 #include "train/interrupt.h"
 #include "train/meta_graph.h"
 #include "train/monitored_session.h"

@@ -50,10 +50,8 @@ void write_runs(const fs::path& folder, Session& session, const Program& program
   write_arrays(folder / "variables", named_values(session, variables));
   write_arrays(folder / "outputs", named_values(session, program.outputs, program.feeds));
   std::ofstream targets(folder / "targets");
-  Feeds feeds = program.feeds;
-  feeds.insert(feeds.end(), program.target_feeds.begin(), program.target_feeds.end());
   for (const Operation& target : program.targets) {
-    session.run(target, feeds);
+    session.run(target, program.feeds);
     targets << target.name() << '\n';
   }
   write_arrays(folder / "updated", named_values(session, variables));
@@ -90,7 +88,6 @@ void write_program(const fs::path& folder, const Program& program) {
   std::ofstream(folder / "init") << init.name();
   write_collections(folder / "collections");
   write_feeds(folder / "feeds", program.feeds);
-  write_feeds(folder / "target_feeds", program.target_feeds);
   Session session(graph, two_cpus());
   session.run(init);
   write_runs(folder, session, program);

@@ -6,7 +6,10 @@ import unittest
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "models"
 LIMIT = 250  # lines of code of a model that is one file
-FOLDER_LIMIT = 350  # and of one that is a folder, with its input, but without its data set
+FOLDER_LIMIT = 400  # and of one that is a folder, with its input, but without its data set
+# Networks with layers of their own; several optimizers, placements of variables, distorted JPEGs.
+LARGER = {"inception3": 800, "resnet20": 520, "vaegan": 560}
+DATA_SETS = {"images.cc", "text.cc"}
 
 
 def code_lines(path):
@@ -24,8 +27,8 @@ class Sizes(unittest.TestCase):
                 limit = LIMIT
                 if (MODELS / name).is_dir():
                     self.assertEqual([path.name for path in own], [name])
-                    own = [path for path in (MODELS / name).iterdir() if path.name != "images.cc"]
-                    limit = FOLDER_LIMIT
+                    own = [path for path in (MODELS / name).iterdir() if path.name not in DATA_SETS]
+                    limit = LARGER.get(name, FOLDER_LIMIT)
                 else:
                     self.assertEqual([path.name for path in own], [name + ".cc", name + ".h"])
                 self.assertLess(sum(map(code_lines, own)), limit)

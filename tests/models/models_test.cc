@@ -1,11 +1,17 @@
 // The models as the commands train, bench and eval use them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 
 #include "data/cifar10.h"
+#include "models/char_lstm/char_lstm.h"
 #include "models/cifar10/cifar10.h"
+#include "models/digits.h"
 #include "models/models.h"
+#include "models/three_stage_gan/three_stage_gan.h"
 #include "models/training.h"
 #include "tests/data/support.h"
 #include "tests/support/data_dir.h"
@@ -60,8 +66,8 @@ TEST_CASE("the stages of the GAN train the generator, the discriminator, then bo
     const auto prefix = (folder / "a/model.ckpt-").string();
     const TensorBundleReader before(prefix + std::to_string(from));
     const TensorBundleReader after(prefix + std::to_string(to));
-    for (const char* name : {"generator/conv1/weights", "generator/conv2/biases",
-                             "discriminator/conv1/weights", "discriminator/fc/weights"}) {
+    for (const char* name : {"generator/conv1/kernel", "generator/image/bias",
+                             "discriminator/conv1/kernel", "discriminator/fc/kernel"}) {
       if (!(before.read(name) == after.read(name))) {
         networks.insert(std::string(name).substr(0, std::string(name).find('/')));
       }
@@ -71,6 +77,57 @@ TEST_CASE("the stages of the GAN train the generator, the discriminator, then bo
   CHECK(changed(2, 4) == std::set<std::string>{"generator"});
   CHECK(changed(4, 6) == std::set<std::string>{"discriminator"});
   CHECK(changed(6, 8) == std::set<std::string>{"discriminator", "generator"});
+}
+
+TEST_CASE("each image of the GAN has one hole, in the middle or anywhere") {
+  namespace gan = models::three_stage_gan;
+  for (const bool random : {false, true}) {
+    CAPTURE(random);
+    Graph graph;
+    const auto guard = graph.as_default();
+    tf::set_random_seed(3);
+    const auto [images, mask] = gan::holed_digits(models::batch_in_memory(64), random);
+    const Array holes = Session(graph).run(tf::reduce_sum(1.0 - mask, {1, 2, 3}));
+    CHECK(holes.elements() == (random ? 64 : 1));
+    for (const float pixels : holes.flat<float>()) CHECK(pixels == 144);
+    const Array rows = Session(graph).run(tf::argmin(tf::reduce_min(mask, {2, 3}), 1));
+    const auto starts = rows.flat<std::int64_t>();
+    CHECK(std::set<std::int64_t>(starts.begin(), starts.end()).size() > (random ? 8 : 0));
+    if (!random) CHECK(starts[0] == 8);
+  }
+}
+
+TEST_CASE("options give stages a number of steps; the others share what is left") {
+  using models::ends_of_stages;
+  const models::Model& gan = models::three_stage_gan::kModel;
+  using Ends = std::vector<std::int64_t>;
+  const auto values = [](std::int64_t x, std::int64_t y, std::int64_t z) {
+    return models::OptionValues{
+        {"generator-steps", x}, {"discriminator-steps", y}, {"full-steps", z}};
+  };
+  CHECK(ends_of_stages(gan, {}, 100) == Ends{40, 60, 100});
+  CHECK(ends_of_stages(gan, {}, 7) == Ends{2, 4, 7});
+  CHECK(ends_of_stages(gan, values(10, 0, 0), 70) == Ends{10, 30, 70});
+  CHECK(ends_of_stages(gan, values(0, 10, 0), 90) == Ends{40, 50, 90});
+  CHECK(ends_of_stages(gan, values(5, 6, 7), 18) == Ends{5, 11, 18});
+  CHECK(ends_of_stages(gan, values(50, 60, 70), 80) == Ends{50, 80, 80});
+  CHECK(ends_of_stages(models::mnist::kModel, {}, 10) == Ends{6, 10});
+  CHECK_FALSE(models::steps_of_stages(gan, values(5, 6, 0)));
+  CHECK(models::steps_of_stages(gan, values(5, 6, 7)) == 18);
+  CHECK_FALSE(models::steps_of_stages(models::mnist::kModel, {}));
+  const auto result = models::train(
+      gan,
+      {.data_dir = (test::source_root() / "samples/mnist").string(),
+       .batch_size = 2,
+       .values = values(1, 2, 1)},
+      [&](const models::StepReport& report) {
+        CHECK(report.steps == 4);
+        CHECK(report.stage ==
+              std::vector<std::string>{"generator", "discriminator", "discriminator", "both"}.at(
+                  static_cast<std::size_t>(report.step)));
+        return true;
+      });
+  CHECK(result.steps == 4);
 }
 
 TEST_CASE("the small set of cifar10 is the same each time") {
@@ -107,4 +164,57 @@ TEST_CASE("the rate of cifar10 falls after as many epochs on any number of tower
   CHECK(rate_after(2, false, 700) == doctest::Approx(0.01));
   CHECK(rate_after(2, true, 700) == doctest::Approx(0.1));
   CHECK(rate_after(2, true, 1400) == doctest::Approx(0.01));
+}
+
+TEST_CASE("the classes of characters are those of the part for training, by frequency") {
+  const models::char_lstm::Vocabulary vocabulary("banana\n");
+  CHECK(vocabulary.classes() == 5);  // and one for all that the text does not have
+  const auto* codes = vocabulary.codes().data<std::int32_t>();
+  CHECK(codes[u8'a'] == 0);
+  CHECK(codes[u8'n'] == 1);
+  CHECK(codes[u8'\n'] == 2);  // as often as b
+  CHECK(codes[u8'b'] == 3);
+  CHECK(codes[u8'c'] == 4);
+  CHECK(codes[255] == 4);
+}
+
+TEST_CASE("each character that is held out is a target once") {
+  const ScratchFolder folder;
+  std::string text;
+  for (int i = 0; i < 32000; ++i) text += static_cast<char>('a' + (i * i / 7 + i % 5) % 26);
+  text[31990] = '!';
+  write_raw(folder / "novel.txt", text);
+  const models::DataSet& set = models::char_lstm::kText;
+  const auto files = set.files_of(folder.path(), models::Part::test);
+  REQUIRE(files == set.files_of(folder.path(), models::Part::train));
+  CHECK(set.count(files) == 575);  // of 50, and the character after each, in 28800
+  Graph graph;
+  const auto guard = graph.as_default();
+  const models::Batch batch = models::char_lstm::test_inputs(files, 3);
+  CHECK(models::char_lstm::classes_of_input() == 27);
+  Session session;
+  session.run(tf::global_variables_initializer());
+  session.run(tf::local_variables_initializer());
+  tf::train::Coordinator coord;
+  const auto threads = tf::train::start_queue_runners(session, {.coord = &coord});
+  const auto read = session.run({batch.features, batch.labels});
+  REQUIRE(read[1].shape() == Shape({3, 1000}));
+  std::map<std::int32_t, char> letters;
+  for (int i = 0; i < 3000; ++i) {
+    const std::size_t place = 28800 + static_cast<std::size_t>(i);
+    const std::int32_t target = read[1].data<std::int32_t>()[i];
+    CHECK(letters.emplace(target, text[place]).first->second == text[place]);
+    if (i > 0 && i % 1000 != 0) {
+      CHECK(read[0].data<std::int32_t>()[i] == read[1].data<std::int32_t>()[i - 1]);
+    }
+  }
+  const auto rest = session.run({batch.features, batch.labels});
+  REQUIRE(rest[1].shape() == Shape({1, 1000}));
+  const auto* targets = rest[1].data<std::int32_t>();
+  CHECK(targets[190] == 26);  // the one that the part for training does not have
+  CHECK(targets[199] >= 0);
+  CHECK(std::count(targets + 200, targets + 1000, -1) == 800);
+  CHECK_THROWS_AS(session.run(batch.labels), errors::OutOfRangeError);
+  coord.request_stop();
+  coord.join(threads);
 }

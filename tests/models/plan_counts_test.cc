@@ -61,28 +61,28 @@ std::string counts_text(const Outcome& ran) {
 }
 
 const char* const kPinned = R"(
-classifier on cpu:2: 26 kernels over 5560 bytes, 0 copies of 0 bytes, 2 waits
-classifier on cpu:2 without fold_constants: 42 kernels over 6096 bytes, 0 copies of 0 bytes, 2 waits
-classifier on cpu:2 without rewrites of layers: 30 kernels over 6248 bytes, 0 copies of 0 bytes, 2 waits
-classifier on cpu:2 without rewrites of updates: 34 kernels over 6624 bytes, 0 copies of 0 bytes, 1 waits
-classifier on sim:2: 32 kernels over 5560 bytes, 30 copies of 984 bytes, 46 waits
-classifier on sim:2 without fold_constants: 48 kernels over 6096 bytes, 30 copies of 984 bytes, 42 waits
-classifier on sim:2 without rewrites of layers: 36 kernels over 6248 bytes, 30 copies of 984 bytes, 52 waits
-classifier on sim:2 without rewrites of updates: 40 kernels over 6624 bytes, 30 copies of 984 bytes, 46 waits
-gan on cpu:2: 89 kernels over 163800 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without drop_unread: 127 kernels over 185664 bytes, 0 copies of 0 bytes, 2 waits
-gan on cpu:2 without fold_constants: 141 kernels over 167224 bytes, 0 copies of 0 bytes, 2 waits
-gan on cpu:2 without rewrites of elementwise: 113 kernels over 172648 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without rewrites of layers: 95 kernels over 184352 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without rewrites of updates: 105 kernels over 168232 bytes, 0 copies of 0 bytes, 1 waits
-gan on cpu:2 without share_subexpressions: 91 kernels over 163864 bytes, 0 copies of 0 bytes, 1 waits
-gan on sim:2: 95 kernels over 163800 bytes, 54 copies of 7016 bytes, 64 waits
-gan on sim:2 without drop_unread: 133 kernels over 185664 bytes, 54 copies of 7016 bytes, 66 waits
-gan on sim:2 without fold_constants: 147 kernels over 167224 bytes, 66 copies of 9160 bytes, 88 waits
-gan on sim:2 without rewrites of elementwise: 119 kernels over 172648 bytes, 54 copies of 7016 bytes, 66 waits
-gan on sim:2 without rewrites of layers: 101 kernels over 184352 bytes, 54 copies of 7016 bytes, 72 waits
-gan on sim:2 without rewrites of updates: 111 kernels over 168232 bytes, 54 copies of 7016 bytes, 76 waits
-gan on sim:2 without share_subexpressions: 97 kernels over 163864 bytes, 54 copies of 7016 bytes, 62 waits
+classifier on cpu:2: 27 kernels over 1745160 bytes, 0 copies of 0 bytes, 2 waits
+classifier on cpu:2 without fold_constants: 43 kernels over 1746368 bytes, 0 copies of 0 bytes, 2 waits
+classifier on cpu:2 without rewrites of layers: 31 kernels over 1747720 bytes, 0 copies of 0 bytes, 2 waits
+classifier on cpu:2 without rewrites of updates: 35 kernels over 2966552 bytes, 0 copies of 0 bytes, 1 waits
+classifier on sim:2: 33 kernels over 1745160 bytes, 30 copies of 851928 bytes, 46 waits
+classifier on sim:2 without fold_constants: 49 kernels over 1746368 bytes, 30 copies of 851928 bytes, 44 waits
+classifier on sim:2 without rewrites of layers: 37 kernels over 1747720 bytes, 30 copies of 851928 bytes, 50 waits
+classifier on sim:2 without rewrites of updates: 41 kernels over 2966552 bytes, 30 copies of 851928 bytes, 48 waits
+gan on cpu:2: 307 kernels over 74913008 bytes, 0 copies of 0 bytes, 3 waits
+gan on cpu:2 without drop_unread: 383 kernels over 76464792 bytes, 0 copies of 0 bytes, 3 waits
+gan on cpu:2 without fold_constants: 401 kernels over 75066008 bytes, 0 copies of 0 bytes, 3 waits
+gan on cpu:2 without rewrites of elementwise: 355 kernels over 77473312 bytes, 0 copies of 0 bytes, 3 waits
+gan on cpu:2 without rewrites of layers: 311 kernels over 74913152 bytes, 0 copies of 0 bytes, 3 waits
+gan on cpu:2 without rewrites of updates: 351 kernels over 87724240 bytes, 0 copies of 0 bytes, 2 waits
+gan on cpu:2 without share_subexpressions: 313 kernels over 74913232 bytes, 0 copies of 0 bytes, 3 waits
+gan on sim:2: 313 kernels over 74913008 bytes, 138 copies of 8590888 bytes, 178 waits
+gan on sim:2 without drop_unread: 389 kernels over 76464792 bytes, 138 copies of 8590888 bytes, 180 waits
+gan on sim:2 without fold_constants: 407 kernels over 75066008 bytes, 156 copies of 8616152 bytes, 210 waits
+gan on sim:2 without rewrites of elementwise: 361 kernels over 77473312 bytes, 138 copies of 8590888 bytes, 178 waits
+gan on sim:2 without rewrites of layers: 317 kernels over 74913152 bytes, 138 copies of 8590888 bytes, 196 waits
+gan on sim:2 without rewrites of updates: 357 kernels over 87724240 bytes, 138 copies of 8590888 bytes, 204 waits
+gan on sim:2 without share_subexpressions: 319 kernels over 74913232 bytes, 138 copies of 8590888 bytes, 178 waits
 mnist on cpu:2: 59 kernels over 152375012 bytes, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without fold_constants: 67 kernels over 152375772 bytes, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without rewrites of layers: 81 kernels over 159977380 bytes, 0 copies of 0 bytes, 2 waits

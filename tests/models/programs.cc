@@ -1,10 +1,11 @@
 #include "tests/models/programs.h"
 
-#include "models/collected_towers.h"
+#include "models/batch_norm/batch_norm.h"
+#include "models/char_lstm/char_lstm.h"
 #include "models/digits.h"
 #include "models/mnist.h"
-#include "models/three_stage_gan.h"
-#include "models/update_ops.h"
+#include "models/multi_gpu_model/multi_gpu_model.h"
+#include "models/three_stage_gan/three_stage_gan.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::testing {
@@ -52,8 +53,8 @@ Program three_stage_gan() {
   Program program;
   const auto towers = models::three_stage_gan::build_towers({});
   for (const auto& tower : towers.towers) {
-    program.feeds.emplace_back(tower.images, numbers({4, 8, 8, 1}));
-    program.feeds.emplace_back(tower.mask, Array::zeros(float32, {4, 8, 8, 1}));
+    program.feeds.emplace_back(tower.images, numbers({4, 28, 28, 1}));
+    program.feeds.emplace_back(tower.mask, Array::zeros(float32, {4, 28, 28, 1}));
     for (const Tensor& loss : {tower.losses.gen_only, tower.losses.discm_only, tower.losses.full}) {
       program.outputs.push_back(loss);
     }
@@ -62,46 +63,53 @@ Program three_stage_gan() {
   return program;
 }
 
-/// Adds the gradients that the updates before `op` apply to `found`.
-void find_gradients(const Operation& op, std::vector<Tensor>& found) {
-  if (op.type() == "ApplyGradientDescent") found.push_back(op.input(2));
-  for (const Operation& before : op.control_inputs()) find_gradients(before, found);
+/// Builds the character LSTM, with loops.
+Program char_lstm() {
+  Program program;
+  const auto batch = [&] {
+    const Tensor input = tf::placeholder(int32, {.shape = {3, 5}});
+    const Tensor targets = tf::placeholder(int32, {.shape = {3, 5}});
+    program.feeds.emplace_back(input, labels<std::int32_t>(Shape{3, 5}, 4));
+    program.feeds.emplace_back(targets, labels<std::int32_t>(Shape{3, 5}, 7));
+    return models::Batch{input, targets};
+  };
+  const auto towers = models::char_lstm::build_towers(
+      {.num_towers = 2, .network = {.classes = 7, .rnn_size = 4}, .examples = 30},
+      [&] { return batch; });
+  program.targets = {towers.train_op};
+  program.outputs = towers.costs;
+  return program;
 }
 
-/// Builds the model; its update is fed with given gradients, since in TensorFlow the update may run
-/// while ungated gradients still read the variables.
-Program collected_towers() {
+Program multi_gpu_model() {
   Program program;
-  const auto built = models::collected_towers::build({.num_gpus = 2});
+  const auto built = models::multi_gpu_model::build({.num_gpus = 2});
   for (const char* key : {"train_model", "test_model"}) {
-    for (const auto& model : tf::get_collection<models::collected_towers::Model>(key)) {
-      program.feeds.emplace_back(model.x, numbers({6, 4}));
-      program.feeds.emplace_back(model.y, labels<std::int64_t>(Shape{6}, 3));
+    for (const auto& model : tf::get_collection<models::multi_gpu_model::Model>(key)) {
+      program.feeds.emplace_back(model.x, numbers({6, models::kImagePixels}));
+      program.feeds.emplace_back(model.y, labels<std::int32_t>(Shape{6}, 10));
       program.outputs.push_back(model.loss);
       program.outputs.push_back(model.predict);
     }
   }
   program.targets = {built.train_op};
-  std::vector<Tensor> gradients;
-  find_gradients(built.train_op, gradients);
-  for (const Tensor& gradient : gradients) {
-    program.outputs.push_back(gradient);
-    program.target_feeds.emplace_back(gradient, numbers(gradient.shape()));
-  }
   return program;
 }
 
-Program update_ops() {
+Program batch_norm() {
   Program program;
-  const auto towers = models::update_ops::build_towers({});
-  for (const auto& tower : towers.towers) {
-    program.feeds.emplace_back(tower.images, numbers({4, 6, 6, 2}));
-    program.feeds.emplace_back(tower.labels, labels<std::int64_t>(Shape{4}, 3));
-    program.outputs.push_back(tower.loss);
+  const auto towers = models::batch_norm::build_towers({}, [&] {
+    const Tensor images = tf::placeholder(float32, {.shape = {4, models::kImagePixels}});
+    const Tensor digits = tf::placeholder(int32, {.shape = {4}});
+    program.feeds.emplace_back(images, numbers(images.shape()));
+    program.feeds.emplace_back(digits, labels<std::int32_t>(Shape{4}, 10));
+    return models::Batch{images, digits};
+  });
+  program.outputs = towers.losses;
+  program.targets = {towers.apply_gradient_op, towers.variables_averages_op};
+  for (const Fetch& update : towers.updates) {
+    program.targets.push_back(update.operation());
   }
-  program.targets = towers.train_ops;
-  program.targets.push_back(towers.averages_op);
-  for (const Tensor& update : towers.updates) program.targets.push_back(update.op());
   program.unordered_step = towers.train_op;
   return program;
 }
@@ -150,10 +158,11 @@ Program ops() {
 }  // namespace
 
 const std::map<std::string, Program (*)()>& programs() {
-  static const std::map<std::string, Program (*)()> all{{"mnist", mnist},
+  static const std::map<std::string, Program (*)()> all{{"char_lstm", char_lstm},
+                                                        {"mnist", mnist},
                                                         {"three_stage_gan", three_stage_gan},
-                                                        {"collected_towers", collected_towers},
-                                                        {"update_ops", update_ops},
+                                                        {"multi_gpu_model", multi_gpu_model},
+                                                        {"batch_norm", batch_norm},
                                                         {"slices", slices},
                                                         {"ops", ops}};
   return all;

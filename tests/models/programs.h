@@ -16,15 +16,14 @@ struct Program {
   std::vector<Tensor> outputs;
   std::vector<Operation> targets;  ///< updates, to be run one at a time
   Feeds feeds;
-  Feeds target_feeds{};  ///< additional feeds for targets
   /// A step without a defined order in TensorFlow: there the non-trainable variables after it
   /// depend on timing.
   std::optional<Operation> unordered_step{};
 };
 
-/// Returns the functions that build programs, by name: mnist, three_stage_gan, collected_towers and
-/// update_ops on two towers; slices, each optimizer's update of a table with repeated row lookups;
-/// ops.
+/// Returns the functions that build programs, by name: mnist, char_lstm, three_stage_gan,
+/// multi_gpu_model and batch_norm on two towers; slices, each optimizer's update of a table with
+/// repeated row lookups; ops.
 const std::map<std::string, Program (*)()>& programs();
 
 }  // namespace towerflow::testing

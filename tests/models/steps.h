@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "models/collected_towers.h"
 #include "models/mnist.h"
-#include "models/three_stage_gan.h"
+#include "models/multi_gpu_model/multi_gpu_model.h"
+#include "models/three_stage_gan/three_stage_gan.h"
 #include "models/training.h"
 #include "tests/support/eager.h"
 #include "towerflow/tf.h"
@@ -47,19 +47,19 @@ inline Step gan_step() {
   Step step{{towers.full.train_op}, {}};
   for (const auto& tower : towers.towers) {
     step.fetches.emplace_back(tower.losses.full);
-    step.feeds.emplace_back(tower.images, ramp({4, 8, 8, 1}));
-    step.feeds.emplace_back(tower.mask, Array::zeros(float32, {4, 8, 8, 1}));
+    step.feeds.emplace_back(tower.images, ramp({4, 28, 28, 1}));
+    step.feeds.emplace_back(tower.mask, Array::zeros(float32, {4, 28, 28, 1}));
   }
   return step;
 }
 
 inline Step classifier_step() {
-  const auto program = models::collected_towers::build({.num_gpus = 2});
+  const auto program = models::multi_gpu_model::build({.num_gpus = 2});
   Step step{{program.train_op}, {}};
-  for (const auto& model : tf::get_collection<models::collected_towers::Model>("train_model")) {
+  for (const auto& model : tf::get_collection<models::multi_gpu_model::Model>("train_model")) {
     step.fetches.emplace_back(model.loss);
-    step.feeds.emplace_back(model.x, ramp({6, 4}));
-    step.feeds.emplace_back(model.y, array_of(int64, {6}, {0, 1, 2, 0, 1, 2}));
+    step.feeds.emplace_back(model.x, ramp({6, 784}));
+    step.feeds.emplace_back(model.y, array_of(int32, {6}, {0, 1, 2, 3, 4, 5}));
   }
   return step;
 }

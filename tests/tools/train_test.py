@@ -25,6 +25,8 @@ sys.dont_write_bytecode = True
 from support import COMMAND, LIMIT, default_signals, record, run  # noqa: E402
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
+MODELS = ("mnist, cifar10, resnet20, three_stage_gan, vaegan, multi_gpu_model, batch_norm, "
+          "inception3, char_lstm")
 KILLS = int(os.environ.get("TOWERFLOW_KILLS", 20))  # number of kills of a saving run
 
 
@@ -105,19 +107,24 @@ class Stages(Scratch):
 
     def test_train_evaluate_time_and_explain(self):
         folder = self.folder / "gan"
-        result = run("train", "three_stage_gan", "--num-towers", 2, "--num-epochs", 4, "--seed", 1,
+        result = run("train", "three_stage_gan", "--num-towers", 2, "--batch-size", 8, "--seed", 1,
+                     "--generator-steps", 30, "--discriminator-steps", 10, "--full-steps", 10,
                      "--train-dir", folder, "--tb-logging", "--json")
         self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
         lines = result.stdout.splitlines()
-        self.assertEqual([re.search(r"step \d+ \(\w+\)", line)[0] for line in lines[:4]],
-                         ["step 0 (generator)", "step 100 (generator)", "step 200 (both)",
-                          "step 300 (both)"])
+        self.assertEqual(re.findall(r"step \d+ \(\w+\)", result.stdout),
+                         ["step 0 (generator)", "step 10 (generator)", "step 20 (generator)",
+                          "step 30 (discriminator)", "step 40 (both)"])
+        self.assertIn("Done training for 50 steps.\n", result.stdout)
         self.assertEqual(json.loads(lines[-1])["model"], "three_stage_gan")
-        result = run("eval", "three_stage_gan", "--train-dir", folder, "--json")
+        picture = self.folder / "samples.png"
+        result = run("eval", "three_stage_gan", "--train-dir", folder, "--samples", picture, "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         line = json.loads(result.stdout.splitlines()[-1])
-        self.assertEqual((line["steps"], line["examples"]), (312, 1000))
-        self.assertLess(line["mean_squared_error"], 0.6 * line["mean_squared_error_of_black"])
+        self.assertEqual((line["steps"], line["examples"]), (50, 1000))
+        self.assertLess(line["mean_squared_error"], 0.7 * line["mean_squared_error_of_black"])
+        # Three bands of 16 digits, each three times.
+        self.assertEqual(struct.unpack(">II", picture.read_bytes()[16:24]), (16 * 28, 9 * 28))
         for command in (("bench", "--windows", 2, "--steps", 2, "--json"), ("explain", "--plan")):
             result = run(command[0], "three_stage_gan", "--num-towers", 2, *command[1:])
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -125,7 +132,51 @@ class Stages(Scratch):
         tags = {tag["tag"] for path in folder.glob("events.out.tfevents.*") for tag in
                 json.loads(run("inspect", path, "--json").stdout.splitlines()[-1])["tags"]}
         self.assertLessEqual({"Tower_1/gen_only_loss_1", "learning_rate_1",
-                              "generator/conv1/weights/gradients"}, tags)
+                              "generator/conv1/kernel/gradients"}, tags)
+
+
+class OtherModels(Scratch):
+    """Models of the source texts, and their mistakes, through the command."""
+
+    def run_ok(self, *arguments):
+        result = run(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def train_and_evaluate(self, model, *options):
+        folder = self.folder / "_".join([model, *options])
+        self.run_ok("train", model, "--num-towers", 2, "--batch-size", 16, "--max-steps", 60,
+                    "--seed", 1, "--train-dir", folder, *options)
+        result = self.run_ok("eval", model, "--train-dir", folder, "--json")
+        return json.loads(result.splitlines()[-1])
+
+    def test_multi_gpu_model(self):
+        for options in ((), ("--averager", "second"), ("--embedding",)):
+            with self.subTest(options=options):
+                line = self.train_and_evaluate("multi_gpu_model", *options)
+                self.assertEqual((line["steps"], line["examples"]), (60, 1000))
+                self.assertGreater(line["precision_at_1"], 0.6)
+        train = ["train", "multi_gpu_model", "--num-towers", 2, "--max-steps", 1]
+        self.assert_error(run(*train, "--embedding", "--averager", "second"), 1, "TypeError",
+                          "'hidden/table:0' is IndexedSlices")
+        self.assert_error(run(*train, "--forget-reuse"), 1, "hidden/w already exists",
+                          "reuse_variables()")
+        self.assertIn("multi_gpu_model, 2 towers", self.run_ok("explain", "multi_gpu_model"))
+
+    def test_batch_norm(self):
+        for way in ("after", "first"):
+            with self.subTest(way=way):
+                line = self.train_and_evaluate("batch_norm", "--collecting", way)
+                self.assertGreater(line["correct"], 700)
+                self.assertGreater(line["correct_by_batch"], 700)
+        text = self.run_ok("explain", "batch_norm", "--batch-size", 4)
+        self.assertRegex(text, r"extended +12 +8 +0\.81 +0\.09 +0\.10\n")
+        self.assertRegex(text, r"first +4 +4 +0\.90 +0\.10 +0\.00\n")
+
+    def test_mistakes_of_the_gan(self):
+        train = ["train", "three_stage_gan", "--max-steps", 1]
+        self.assert_error(run(*train, "--separate-scopes"), 1, "discriminator/real_discriminator")
+        self.assert_error(run(*train, "--leave-reuse-on"), 1, "generator/conv1/kernel/Adam")
 
 
 class Continuing(Scratch):
@@ -146,24 +197,55 @@ class Continuing(Scratch):
                 for part in ("index", "data-00000-of-00001")]
 
     def test_a_set_that_is_made(self):
-        folder = str(self.folder / "run")
-        stripes = ["train", "cifar10", "--num-towers", "2", "--batch-size", "16", "--seed", "3"]
-        whole = run(*stripes, "--max-steps", "4", "--train-dir", str(self.folder / "whole"))
+        for model, *more in (("cifar10",), ("resnet20", "--depth", "8")):
+            with self.subTest(model):
+                self.a_set_that_is_made(model, more)
+
+    def a_set_that_is_made(self, model, more):
+        folder, whole_folder = self.folder / model, self.folder / f"{model}_whole"
+        stripes = ["train", model, "--num-towers", 2, "--batch-size", 16, "--seed", 3, *more]
+        whole = run(*stripes, "--max-steps", 4, "--train-dir", whole_folder)
         self.assertEqual((whole.returncode, warnings(whole.stderr)), (0, []))
         self.assertIn("Data: 2,000 images of stripes", whole.stdout)
-        first = run(*stripes, "--max-steps", "2", "--train-dir", folder)
-        second = run(*stripes, "--max-steps", "4", "--train-dir", folder)
+        first = run(*stripes, "--max-steps", 2, "--train-dir", folder)
+        second = run(*stripes, "--max-steps", 4, "--train-dir", folder)
         self.assertIn("Continuing from the checkpoint of step 2.", second.stdout, first.stderr)
         self.assertEqual(warnings(second.stderr), [])
         for part in ("index", "data-00000-of-00001"):
-            self.assertEqual((self.folder / "run" / f"model.ckpt-4.{part}").read_bytes(),
-                             (self.folder / "whole" / f"model.ckpt-4.{part}").read_bytes())
-        result = run("eval", "cifar10", "--train-dir", folder, "--json")
+            self.assertEqual((folder / f"model.ckpt-4.{part}").read_bytes(),
+                             (whole_folder / f"model.ckpt-4.{part}").read_bytes())
+        result = run("eval", model, "--train-dir", folder, "--json")
+        self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
         line = json.loads(result.stdout.splitlines()[-1])
         self.assertEqual((line["examples"], line["steps"]), (500, 4))
-        alone = run("train", "cifar10", "--batch-size", "16", "--max-steps", "1")
+        alone = run("train", model, "--batch-size", 16, "--max-steps", 1, *more)
         self.assertEqual((alone.returncode, warnings(alone.stderr)), (0, []))
         self.assertFalse(list(pathlib.Path(tempfile.gettempdir()).glob("towerflow-*/data_batch_1.bin")))
+
+    def test_noise_goes_on(self):
+        """The VAE-GAN draws random numbers in each step, which a continued run draws from where the
+        stopped one ended."""
+        seeded = ["train", "vaegan", "--batch-size", "2", "--num-towers", "2", "--seed", "3"]
+        result = run(*seeded, "--max-steps", "3", "--train-dir", self.folder / "whole")
+        self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
+        data = ("--data-dir", self.folder / "whole/data")
+        for steps in (1, 3):
+            result = run(*seeded, *data, "--max-steps", steps, "--train-dir", self.folder / "parts")
+            self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
+        for part in ("index", "data-00000-of-00001"):
+            self.assertEqual((self.folder / "parts" / f"model.ckpt-3.{part}").read_bytes(),
+                             (self.folder / "whole" / f"model.ckpt-3.{part}").read_bytes())
+        picture = self.folder / "samples.png"
+        result = run("eval", "vaegan", "--train-dir", self.folder / "parts", *data, "--samples",
+                     picture, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        line = json.loads(result.stdout.splitlines()[-1])
+        self.assertEqual((line["examples"], line["steps"]), (500, 3))
+        self.assertGreater(line["kl_divergence"], 0)
+        result = run(*seeded, *data, "--unordered", "--max-steps", 4, "--train-dir",
+                     self.folder / "unordered")
+        self.assertIn("Done training for 6 steps.\n", result.stdout, result.stderr)
 
     def test_interrupted(self):
         self.interrupted("mnist")
@@ -410,10 +492,10 @@ class Mistakes(Scratch):
             for option, value in (("--num-towers", "0"), ("--batch-size", "-1"),
                                   ("--threads", "0"), ("--devices", "gpu:1")):
                 self.assert_error(run(subcommand, "mnist", option, value), 2, option, f"'{value}'")
-            self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: mnist, cifar10, three_stage_gan")
-            self.assert_error(run(subcommand), 2, "needs one of: mnist, cifar10, three_stage_gan")
+            self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: " + MODELS)
+            self.assert_error(run(subcommand), 2, "needs one of: " + MODELS)
         self.assert_error(run("train", "mnist", "--learning-rate", "nan"), 2, "'nan'")
-        self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: mnist, cifar10, three_stage_gan")
+        self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: " + MODELS)
         self.assert_error(run("eval", "mnst"), 2, "nearest existing: 'mnist'")
 
     def test_diverged(self):

@@ -1,4 +1,4 @@
-"""Towers found through collections (models/collected_towers), built and trained for a few steps."""
+"""Towers found through collections, built and trained for a few steps."""
 
 from oracle.builder import Program, generate, initializer
 

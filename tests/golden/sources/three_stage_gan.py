@@ -1,4 +1,4 @@
-"""A network trained in three stages on towers (models/three_stage_gan)."""
+"""A network trained in three stages on towers."""
 
 from oracle.builder import Program, generate, initializer
 

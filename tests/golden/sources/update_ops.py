@@ -1,4 +1,4 @@
-"""Batch normalization on towers with updates collected in four ways (models/update_ops)."""
+"""Batch normalization on towers with updates collected in four ways."""
 
 from oracle.builder import Program, generate, initializer
 

@@ -1,12 +1,12 @@
-#include "models/collected_towers.h"
-
+#include "models/digits.h"
+#include "models/multi_gpu_model/multi_gpu_model.h"
 #include "towerflow/tf.h"
 
-namespace towerflow::models::collected_towers {
+namespace towerflow::models::multi_gpu_model {
 namespace {
 
 /// x w + b with new variables in scope `name`.
-Tensor dense(const std::string& name, const Tensor& x, int inputs, int outputs) {
+Tensor dense(const std::string& name, const Tensor& x, std::int64_t inputs, std::int64_t outputs) {
   return tf::with(tf::variable_scope(name), [&](auto&) {
     const Variable w = tf::get_variable("w", Shape{inputs, outputs});
     const Variable b =
@@ -15,13 +15,41 @@ Tensor dense(const std::string& name, const Tensor& x, int inputs, int outputs) 
   });
 }
 
+/// Returns the row of the table for each patch: its number and the pattern of its ink.
+///
+/// shapes   x [N, 784] -> [N, 98], int32
+Tensor patch_ids(const Tensor& x) {
+  const Tensor patches = tf::reshape(
+      tf::transpose(tf::reshape(x, {-1, 14, 2, 7, 4}), {0, 1, 3, 2, 4}), {-1, int{kPatches}, 8});
+  const Tensor ink = tf::cast(tf::greater(patches, 0.0), tf::int32);
+  const Tensor codes = tf::reduce_sum(ink * tf::constant({1, 2, 4, 8, 16, 32, 64, 128}), 2);
+  return codes + tf::range(int{kPatches}) * int{kPatchCodes};
+}
+
+/// The sum of a table's rows, one for each patch, and b.
+Tensor embedded(const std::string& name, const Tensor& x, std::int64_t outputs) {
+  return tf::with(tf::variable_scope(name), [&](auto&) {
+    const Variable table = tf::get_variable("table", Shape{kPatches * kPatchCodes, outputs});
+    const Variable b =
+        tf::get_variable("b", Shape{outputs}, {.initializer = tf::zeros_initializer()});
+    return tf::reduce_sum(tf::nn::embedding_lookup(table, patch_ids(x)), 1) + b;
+  });
+}
+
 }  // namespace
 
-Model::Model(bool is_training, const Config& config) {
-  x = tf::placeholder(tf::float32, {.shape = {None, config.features}, .name = "x"});
-  y = tf::placeholder(tf::int64, {.shape = {None}, .name = "y"});
-  const Tensor hidden = tf::tanh(dense("hidden", x, config.features, config.hidden));
-  const Tensor logits = dense("output", hidden, config.hidden, config.classes);
+Model::Model(bool is_training, const Config& config, const std::optional<Batch>& batch) {
+  if (batch) {
+    x = tf::placeholder_with_default(batch->features, {None, kImagePixels}, {.name = "x"});
+    y = tf::placeholder_with_default(batch->labels, {None}, {.name = "y"});
+  } else {
+    x = tf::placeholder(tf::float32, {.shape = {None, kImagePixels}, .name = "x"});
+    y = tf::placeholder(tf::int32, {.shape = {None}, .name = "y"});
+  }
+  const Tensor hidden =
+      tf::tanh(config.embedding ? embedded("hidden", x, config.hidden)
+                                : dense("hidden", x, kImagePixels, config.hidden));
+  const Tensor logits = dense("output", hidden, config.hidden, kClasses);
   loss = tf::reduce_mean(
       tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = y, .logits = logits}),
       {.name = "loss"});
@@ -53,7 +81,7 @@ std::vector<Tensor> average_packed(const std::vector<std::vector<OptionalGradien
   return averaged;
 }
 
-Operation multi_gpu_model(const TowersOptions& options) {
+void multi_gpu_model(const TowersOptions& options, Program& program) {
   std::vector<std::vector<OptionalGradient>> gradients;
   {
     // Entering the scope again keeps reuse_variables() from outliving the loop.
@@ -61,27 +89,35 @@ Operation multi_gpu_model(const TowersOptions& options) {
     for (int i = 0; i < options.num_gpus; ++i) {
       const auto device = tf::device("/gpu:" + std::to_string(i));
       const auto scope = tf::name_scope("tower_" + std::to_string(i));
-      const Model model(true, options.config);
+      std::optional<Batch> batch;
+      if (options.next_batch) batch = options.next_batch();
+      const Model model(true, options.config, batch);
       tf::add_to_collection("train_model", model);
       gradients.push_back(model.grad);
       if (options.reuse) tf::get_variable_scope().reuse_variables();
     }
   }
   const auto cpu = tf::device("cpu:0");
-  const auto averaged = options.packed ? average_packed(gradients) : average_gradients(gradients);
-  tf::train::GradientDescentOptimizer opt(options.config.learning_rate);
+  const auto averaged =
+      options.second_averager ? average_packed(gradients) : average_gradients(gradients);
+  tf::train::GradientDescentOptimizer opt(options.learning_rate);
   const std::vector<Variable> variables = tf::trainable_variables();
-  std::vector<GradAndVar> pairs;
-  for (std::size_t i = 0; i < averaged.size(); ++i) pairs.push_back({averaged[i], variables[i]});
-  return opt.apply_gradients(pairs);
+  for (std::size_t i = 0; i < averaged.size(); ++i) {
+    program.grads.push_back({averaged[i], variables[i]});
+  }
+  // In TensorFlow, tf.gradients leaves open whether a gradient that is still being computed reads
+  // a variable before or after its update; the updates wait for all of them.
+  const auto after = tf::control_dependencies(std::vector<Fetch>(averaged.begin(), averaged.end()));
+  program.train_op = opt.apply_gradients(program.grads, {.global_step = program.global_step});
 }
 
 Program build(const TowersOptions& options) {
   Program program;
+  program.global_step = tf::train::get_or_create_global_step();
   {
     const auto train_scope = tf::name_scope("train");
     program.train_scope = train_scope.name();
-    program.train_op = multi_gpu_model(options);
+    multi_gpu_model(options, program);
   }
   const auto test_scope = tf::name_scope("test");
   program.test_scope = test_scope.name();
@@ -91,7 +127,7 @@ Program build(const TowersOptions& options) {
 }
 
 std::vector<float> run_step(Session& session, const std::string& models, const std::string& scope,
-                            const BatchFunction& next_batch,
+                            const NextArrays& next_batch,
                             const std::optional<Operation>& train_op) {
   Feeds feeds;
   for (const Model& model : tf::get_collection<Model>(models)) {
@@ -109,4 +145,4 @@ std::vector<float> run_step(Session& session, const std::string& models, const s
   return result;
 }
 
-}  // namespace towerflow::models::collected_towers
+}  // namespace towerflow::models::multi_gpu_model

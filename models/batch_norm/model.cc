@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include "models/batch_norm/batch_norm.h"
+#include "models/digits.h"
+#include "models/models.h"
+#include "towerflow/tf.h"
+
+namespace towerflow::models::batch_norm {
+namespace {
+
+TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
+  const OptionValue collecting = option_value(kModel, options.values, "collecting");
+  const Towers towers = build_towers({.num_gpus = options.num_towers,
+                                      .collecting = way(std::get<std::string>(collecting)),
+                                      .learning_rate = options.learning_rate},
+                                     input());
+  return {.global_step = towers.global_step,
+          .stages = {{towers.train_op, towers.losses}},
+          .grads = towers.grads};
+}
+
+/// Counts the digits that are recognised with the moving averages, and with the moments of each
+/// batch.
+EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
+  const auto count = [&](bool by_batch) {
+    const auto vars = tf::variable_scope(tf::get_variable_scope(), {.reuse = by_batch});
+    const Tensor logits = inference(batch.features, by_batch);
+    return tf::reduce_sum(tf::cast(tf::nn::in_top_k(logits, batch.labels, 1), tf::float32));
+  };
+  EvaluationGraph graph{.sums = {count(false), count(true)}};
+  for (const Variable& variable : tf::global_variables()) {
+    graph.restored.emplace(variable.op().name(), variable);
+  }
+  return graph;
+}
+
+Score score(std::int64_t examples, const std::vector<double>& sums) {
+  const auto correct = static_cast<std::int64_t>(sums[0]);
+  const auto by_batch = static_cast<std::int64_t>(sums[1]);
+  const double precision = static_cast<double>(correct) / static_cast<double>(examples);
+  return {fmt::format("{} of {} test digits right, precision @ 1 = {:.4f}; with the moments of "
+                      "each batch {} right",
+                      correct, examples, precision, by_batch),
+          {{"correct", correct}, {"precision_at_1", precision}, {"correct_by_batch", by_batch}}};
+}
+
+std::string explanation(int num_towers, const OptionValues&) { return table_of_ways(num_towers); }
+
+}  // namespace
+
+const Model kModel{
+    .name = "batch_norm",
+    .title = "batch normalization",
+    .about = "a classifier of digits with batch normalization, updated in four ways",
+    .training =
+        "One optimizer\n"
+        "updates the convolutions, another the other layers.",
+    .evaluation =
+        "how many are recognised with the moving averages of the moments, and how many\n"
+        "with the moments of each batch.",
+    .tower = kTowerName,
+    .learning_rate = 0.05,
+    .stages = {{}},
+    .options = {{.name = "collecting",
+                 .about = "how updates of the moving averages are collected: the whole collection "
+                          "in each tower, once after the loop, the last of these lists, or the "
+                          "first tower's",
+                 .value = std::string("after"),
+                 .kept = true,
+                 .choices = {"extended", "after", "replaced", "first"}}},
+    .data = &kDigits,
+    .input = digits_of_towers,
+    .test_input = ordered_inputs,
+    .batch_in_memory = batch_in_memory,
+    .build = build,
+    .build_evaluation = build_evaluation,
+    .score = score,
+    .explanation = explanation};
+
+}  // namespace towerflow::models::batch_norm

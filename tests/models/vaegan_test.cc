@@ -1,0 +1,99 @@
+#include "models/vaegan/vaegan.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+
+#include "towerflow/tf.h"
+
+namespace {
+
+using namespace towerflow;
+namespace vaegan = models::vaegan;
+
+const models::InputFunction kNoise = [] { return [] { return vaegan::batch_in_memory(2); }; };
+const vaegan::Sizes kLeast{
+    .hidden_size = 3, .encoder = {2}, .generator = {2}, .discriminator = {2}, .features = 4};
+
+/// Returns the number of elements of variables, by the first part of their names.
+std::map<std::string, std::int64_t> counts(const std::vector<Variable>& variables) {
+  std::map<std::string, std::int64_t> count;
+  for (const Variable& variable : variables) {
+    const std::string name = variable.op().name();
+    count[name.substr(0, name.find('/'))] += variable.shape().elements();
+  }
+  return count;
+}
+
+TEST_CASE("the published VAE-GAN has 123.6 million parameters") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const auto input = [] {
+    return [] {
+      const Tensor x = tf::placeholder(tf::float32, {.shape = Shape{32, 64 * 64 * 3}});
+      return models::Batch{x, x};
+    };
+  };
+  vaegan::build_towers({.sizes = vaegan::full_sizes()}, input);
+  CHECK(
+      counts(tf::trainable_variables()) ==
+      std::map<std::string, std::int64_t>{{"dis", 19343681}, {"enc", 68143104}, {"gen", 36132169}});
+}
+
+TEST_CASE("a step counts once, or three times if its updates are unordered") {
+  for (const bool unordered : {false, true}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    tf::set_random_seed(1);
+    const auto towers =
+        vaegan::build_towers({.num_towers = 2, .sizes = kLeast, .unordered = unordered}, kNoise);
+    Session session({.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
+    session.run(tf::global_variables_initializer());
+    session.run(towers.train_op);
+    CHECK(session.run(towers.global_step).item<float>() == (unordered ? 3 : 1));
+  }
+}
+
+TEST_CASE("the rates of a step follow the discriminator's means in the step before") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  tf::set_random_seed(1);
+  const auto towers = vaegan::build_towers({.learning_rate = 2.0, .sizes = kLeast}, kNoise);
+  Session session({.allow_soft_placement = true});
+  session.run(tf::global_variables_initializer());
+  const auto rate = [](double mean) { return 2.0 / (1.0 + std::exp(-15.0 * (mean - 0.5))); };
+  const auto is_rate = [&](const Tensor& lr, double mean) {
+    CHECK(session.run(lr).item<float>() == doctest::Approx(rate(mean)));
+  };
+  for (const Tensor& lr : {towers.lr_e, towers.lr_g, towers.lr_d}) is_rate(lr, 0);
+  session.run(towers.train_op);
+  std::map<std::string, double> means;
+  for (const Variable& variable : tf::global_variables()) {
+    const std::string name = variable.op().name();
+    if (name.starts_with("d_")) means[name] = session.run(variable).item<float>();
+  }
+  CHECK(means.at("d_real") > 0.1);
+  is_rate(towers.lr_e, means.at("d_real"));
+  is_rate(towers.lr_g, means.at("d_real"));
+  is_rate(towers.lr_d, means.at("d_fake"));
+}
+
+TEST_CASE("each pass has averages of its own, unless they are unordered") {
+  const auto averages = [](bool unordered) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    vaegan::build_towers({.num_towers = 2, .sizes = kLeast, .unordered = unordered}, kNoise);
+    std::map<std::string, int> count;
+    for (const Variable& variable : tf::global_variables()) {
+      const std::string name = variable.op().name();
+      if (name.ends_with("/moving_mean")) ++count[name.substr(0, 3)];
+    }
+    return count;
+  };
+  // One convolution in the encoder and the discriminator, two in the generator.
+  CHECK(averages(false) == std::map<std::string, int>{{"enc", 1}, {"gen", 4}, {"dis", 3}});
+  CHECK(averages(true) == std::map<std::string, int>{{"enc", 1}, {"gen", 2}, {"dis", 1}});
+}
+
+}  // namespace
