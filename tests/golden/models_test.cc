@@ -119,7 +119,8 @@ What each way of collecting UPDATE_OPS does in a step
 
 TEST_CASE("one run updates variables, averages and moving averages") {
   namespace m = models::batch_norm;
-  for (const auto& [name, collecting] : m::ways()) {
+  for (const auto& [way_name, collecting] : m::ways()) {
+    const std::string name = way_name;  // a lambda cannot capture a part of a pair
     CAPTURE(name);
     SeededGraph program;
     std::uint64_t stream = 0;

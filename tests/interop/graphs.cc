@@ -118,7 +118,7 @@ void graphs(const Arguments& arguments) {
     if (dtype == DType::invalid) dtype = testing::has_float64(one) ? float64 : one.dtypes.front();
     testing::BuiltCase built(one, {.dtype = dtype, .unknown_shapes = !one.needs_sizes});
     if (!can_repeat(built.graph())) continue;
-    write_program(folder / "cases" / one.name, {built.tensors(), {}, built.feeds(), {}, {}});
+    write_program(folder / "cases" / one.name, {built.tensors(), {}, built.feeds(), {}});
   }
 }
 

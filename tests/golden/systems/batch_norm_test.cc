@@ -11,7 +11,7 @@ namespace {
 
 using namespace towerflow;
 
-golden::Training build(const golden::Json& options, const models::InputFunction& input) {
+golden::Training build_batch_norm(const golden::Json& options, const models::InputFunction& input) {
   namespace m = models::batch_norm;
   const std::int64_t batch_size = options["batch"];
   const models::BatchFunction placeholders = [&] {
@@ -34,8 +34,10 @@ golden::Training build(const golden::Json& options, const models::InputFunction&
 }
 
 TEST_CASE("the graphs of batch_norm, in each way, are TensorFlow's") {
-  golden::check_graphs("batch_norm", build);
+  golden::check_graphs("batch_norm", build_batch_norm);
 }
-TEST_CASE("ten steps of batch_norm in each way") { golden::check_curves("batch_norm", build); }
+TEST_CASE("ten steps of batch_norm in each way") {
+  golden::check_curves("batch_norm", build_batch_norm);
+}
 
 }  // namespace

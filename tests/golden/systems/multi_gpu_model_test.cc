@@ -9,7 +9,8 @@ namespace {
 
 using namespace towerflow;
 
-golden::Training build(const golden::Json& options, const models::InputFunction& input) {
+golden::Training build_multi_gpu_model(const golden::Json& options,
+                                       const models::InputFunction& input) {
   namespace m = models::multi_gpu_model;
   const auto built =
       m::build({.num_gpus = options["towers"],
@@ -20,10 +21,10 @@ golden::Training build(const golden::Json& options, const models::InputFunction&
 }
 
 TEST_CASE("the graphs of multi_gpu_model are TensorFlow's") {
-  golden::check_graphs("multi_gpu_model", build);
+  golden::check_graphs("multi_gpu_model", build_multi_gpu_model);
 }
 TEST_CASE("ten steps of multi_gpu_model, with both averagers and an embedding") {
-  golden::check_curves("multi_gpu_model", build);
+  golden::check_curves("multi_gpu_model", build_multi_gpu_model);
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace {
 
 using namespace towerflow;
 
-golden::Training build(const golden::Json& options, const models::InputFunction& input) {
+golden::Training build_three_stage_gan(const golden::Json& options,
+                                       const models::InputFunction& input) {
   namespace gan = models::three_stage_gan;
   const bool random_hole = options.value("random_hole", false);
   models::BatchFunction next_batch;
@@ -32,10 +33,10 @@ golden::Training build(const golden::Json& options, const models::InputFunction&
 }
 
 TEST_CASE("the graph of three_stage_gan is TensorFlow's") {
-  golden::check_graphs("three_stage_gan", build);
+  golden::check_graphs("three_stage_gan", build_three_stage_gan);
 }
 TEST_CASE("ten steps of three_stage_gan, with gradients absent in one tower and in all") {
-  golden::check_curves("three_stage_gan", build);
+  golden::check_curves("three_stage_gan", build_three_stage_gan);
 }
 
 }  // namespace
