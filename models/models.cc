@@ -31,6 +31,8 @@ WhoTrains who_trains(const Model& model, const TrainingGraph& graph) {
   if (!graph.trained.empty()) return who_trains_what(graph.trained);
   std::vector<TrainedLoss> trained;
   for (std::size_t i = 0; i < graph.stages.size(); ++i) {
+    // Stages may differ in the rate alone.
+    if (i > 0 && graph.stages[i].train_op == graph.stages[i - 1].train_op) continue;
     const std::string& name = model.stages[i].name;
     trained.push_back(
         {name.empty() ? "loss" : name, graph.stages[i].losses, graph.stages[i].train_op});

@@ -167,8 +167,7 @@ void train_model(TrainArguments arguments) {
   }
   fmt::print("{}", folder.banner());
   options.on_built = [](const WhoTrains& who) {
-    fmt::print("{}", who.text);
-    flush_output();
+    fmt::print("{}", who.text);  // shown with the first step's line, or with an error
   };
   const Interrupt interrupt;
   Progress progress("training");

@@ -20,7 +20,7 @@ import threading
 import unittest
 
 sys.dont_write_bytecode = True
-from support import COMMAND, LIMIT, run  # noqa: E402
+from support import COMMAND, LIMIT, first_step, run  # noqa: E402
 from train_test import Scratch, first_records, warnings  # noqa: E402
 
 MB = 10**6
@@ -206,7 +206,7 @@ class ChangingFiles(Scratch):
         process = subprocess.Popen([COMMAND, "train", "mnist", "--data-dir", self.folder,
                                     "--num-epochs", "1", "--seed", "3"], stdin=subprocess.DEVNULL,
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        first = process.stdout.readline()
+        first = first_step(process)
         change()
         rest, errors = process.communicate(timeout=LIMIT)
         return subprocess.CompletedProcess(process.args, process.returncode, first + rest, errors)

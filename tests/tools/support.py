@@ -4,6 +4,7 @@ $TOWERFLOW_COMMAND is the executable.
 """
 
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -39,3 +40,12 @@ def record(content):
     length = struct.pack("<Q", len(content))
     return (length + struct.pack("<I", masked_crc32c(length)) + content +
             struct.pack("<I", masked_crc32c(content)))
+
+
+def first_step(process):
+    """Returns the first line of a training that reports a step; "" if there is none. The table before
+    it, of what the losses train, is left out."""
+    line = process.stdout.readline()
+    while line and not re.search(r"\bstep \d", line):
+        line = process.stdout.readline()
+    return line

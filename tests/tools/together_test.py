@@ -14,7 +14,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from support import COMMAND, LIMIT, default_signals, run  # noqa: E402
+from support import COMMAND, LIMIT, default_signals, first_step, run  # noqa: E402
 from train_test import Scratch, first_records, warnings  # noqa: E402
 
 ROUNDS = int(os.environ.get("TOWERFLOW_ROUNDS", 2))
@@ -55,7 +55,7 @@ class Together(Scratch):
     def one_round(self, count, how):
         processes = [self.start() for _ in range(count)]
         # The first line of output of the one that trains; the others print nothing to stdout.
-        lines = [process.stdout.readline() for process in processes]
+        lines = [first_step(process) for process in processes]
         training = [process for process, line in zip(processes, lines) if line]
         if len(training) != 1:
             for process in processes:
@@ -73,7 +73,7 @@ class Together(Scratch):
         self.stop(training[0], how)
         if how == signal.SIGKILL:  # does not block the next one, whose first save cleans up
             after = self.start()
-            self.assertTrue(after.stdout.readline())
+            self.assertTrue(first_step(after))
             self.stop(after)
         self.assert_whole()
 
@@ -89,7 +89,7 @@ class Together(Scratch):
         (self.folder / "test.tfrecords").write_bytes(first_records(20, "test"))
         self.stop_after_first_save()
         training = self.start()
-        self.assertTrue(training.stdout.readline())
+        self.assertTrue(first_step(training))
         for command in (("eval", "mnist", "--data-dir", self.folder, "--train-dir", self.runs),
                         ("inspect", self.runs)):
             self.assertEqual(run(*command).returncode, 0)
@@ -100,7 +100,7 @@ class Together(Scratch):
 
     def stop_after_first_save(self):
         process = self.start()
-        self.assertTrue(process.stdout.readline())
+        self.assertTrue(first_step(process))
         self.stop(process)
 
     def test_non_file_at_lock_path(self):

@@ -22,7 +22,7 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from support import COMMAND, LIMIT, default_signals, record, run  # noqa: E402
+from support import COMMAND, LIMIT, default_signals, first_step, record, run  # noqa: E402
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
 MODELS = ("mnist, cifar10, resnet20, three_stage_gan, vaegan, multi_gpu_model, batch_norm, "
@@ -84,7 +84,8 @@ class Training(Scratch):
         output = self.train("--data-dir", self.folder, "--num-towers", 2, "--num-epochs", 2,
                             "--batch-size", 32, "--devices", "cpu:2", "--json", "--train-dir",
                             self.folder)
-        self.assertRegex(output, r"\A\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: step 0, loss = \d\.\d\d "
+        self.assertTrue(output.startswith("Who trains what: 10 variables, towers: 2\n"))
+        self.assertRegex(output, r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: step 0, loss = \d\.\d\d "
                          r"\(\d+\.\d examples/sec; \d+\.\d{3} sec/batch\); "
                          r"mean of 2 towers \d\.\d\d, from \d\.\d\d to \d\.\d\d\n")
         self.assertIn("Done training for 2 epochs, 9 steps.\n", output)
@@ -267,7 +268,7 @@ class Continuing(Scratch):
                 [COMMAND, "train", model, *map(str, self.arguments("parts", *slow))],
                 stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, preexec_fn=default_signals)
-            line = process.stdout.readline()
+            line = first_step(process)
             sent = signals.pop(0) if line and signals else None
             if sent:
                 process.send_signal(sent)
@@ -308,7 +309,7 @@ class Continuing(Scratch):
             [COMMAND, "train", "mnist", *map(str, self.arguments("a"))], stdin=subprocess.DEVNULL,
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        self.assertRegex(process.stdout.readline(), r"step 0")
+        self.assertRegex(first_step(process), r"step 0")
         process.send_signal(signal.SIGHUP)
         out, err = process.communicate(timeout=LIMIT)
         self.assertEqual((process.returncode, warnings(err)), (0, []))
@@ -322,7 +323,7 @@ class Continuing(Scratch):
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             # The first line shows that the newest checkpoint and its checksums were read.
-            first = process.stdout.readline()
+            first = first_step(process)
             time.sleep(chance.random() * 0.1)
             process.kill()
             rest, err = process.communicate(timeout=LIMIT)
@@ -392,7 +393,7 @@ class Continuing(Scratch):
              *map(str, self.arguments("a", "--restart", "--relu-logits", seed=("--seed", 6),
                                       end=("--max-steps", 10**6)))],
             stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertRegex(process.stdout.readline(), r"step 0")
+        self.assertRegex(first_step(process), r"step 0")
         process.kill()
         process.communicate(timeout=LIMIT)
         self.assertEqual(pair(), before)
@@ -492,10 +493,10 @@ class Mistakes(Scratch):
             for option, value in (("--num-towers", "0"), ("--batch-size", "-1"),
                                   ("--threads", "0"), ("--devices", "gpu:1")):
                 self.assert_error(run(subcommand, "mnist", option, value), 2, option, f"'{value}'")
-            self.assert_error(run(subcommand, "lenet"), 2, "'lenet'", "known: " + MODELS)
+            self.assert_error(run(subcommand, "perceptron"), 2, "'perceptron'", "known: " + MODELS)
             self.assert_error(run(subcommand), 2, "needs one of: " + MODELS)
         self.assert_error(run("train", "mnist", "--learning-rate", "nan"), 2, "'nan'")
-        self.assert_error(run("eval", "lenet"), 2, "'lenet'", "known: " + MODELS)
+        self.assert_error(run("eval", "perceptron"), 2, "'perceptron'", "known: " + MODELS)
         self.assert_error(run("eval", "mnst"), 2, "nearest existing: 'mnist'")
 
     def test_diverged(self):
