@@ -567,5 +567,5 @@ class Mistakes(Scratch):
 
 
 if __name__ == "__main__":
-    signal.alarm(LIMIT * max(1, KILLS // 20))
+    signal.alarm(2 * LIMIT * max(1, KILLS // 20))
     unittest.main()
