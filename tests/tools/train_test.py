@@ -493,10 +493,10 @@ class Mistakes(Scratch):
             for option, value in (("--num-towers", "0"), ("--batch-size", "-1"),
                                   ("--threads", "0"), ("--devices", "gpu:1")):
                 self.assert_error(run(subcommand, "mnist", option, value), 2, option, f"'{value}'")
-            self.assert_error(run(subcommand, "perceptron"), 2, "'perceptron'", "known: " + MODELS)
+            self.assert_error(run(subcommand, "word2vec"), 2, "'word2vec'", "known: " + MODELS)
             self.assert_error(run(subcommand), 2, "needs one of: " + MODELS)
         self.assert_error(run("train", "mnist", "--learning-rate", "nan"), 2, "'nan'")
-        self.assert_error(run("eval", "perceptron"), 2, "'perceptron'", "known: " + MODELS)
+        self.assert_error(run("eval", "word2vec"), 2, "'word2vec'", "known: " + MODELS)
         self.assert_error(run("eval", "mnst"), 2, "nearest existing: 'mnist'")
 
     def test_diverged(self):
