@@ -27,23 +27,27 @@ Variable variable(const std::string& name, const Shape& shape, GetVariableOption
   return tf::get_variable(name, shape, std::move(options));
 }
 
-Tensor l2_regularizer(const Operand& weights) {
+Tensor l2_regularizer(const Operand& variable) {
   const auto scope = tf::name_scope("L2Regularizer");
+  const Tensor weights = tf::convert_to_tensor(variable);
   const Tensor weight =
-      tf::convert_to_tensor(kWeightDecay, {.dtype = tf::float32, .name = "weight"});
+      tf::convert_to_tensor(kWeightDecay, {.dtype = weights.dtype(), .name = "weight"});
   return tf::multiply(weight, tf::nn::l2_loss(weights), {.name = "value"});
 }
 
-Variable weights_of(const Shape& shape, double stddev) {
+Variable weights_of(DType dtype, const Shape& shape, double stddev) {
   return variable("weights", shape,
-                  {.initializer = tf::truncated_normal_initializer({.stddev = stddev}),
+                  {.dtype = dtype,
+                   .initializer = tf::truncated_normal_initializer({.stddev = stddev}),
                    .regularizer = l2_regularizer});
 }
 
 /// An average of a batch's moments.
-Variable moving_average(const std::string& name, const Shape& shape, Initializer initializer) {
+Variable moving_average(const std::string& name, DType dtype, const Shape& shape,
+                        Initializer initializer) {
   return variable(name, shape,
-                  {.initializer = std::move(initializer),
+                  {.dtype = dtype,
+                   .initializer = std::move(initializer),
                    .trainable = false,
                    .collections = {{"moving_vars", GraphKeys::MOVING_AVERAGE_VARIABLES}}});
 }
@@ -53,9 +57,12 @@ Variable moving_average(const std::string& name, const Shape& shape, Initializer
 Tensor batch_norm(const Tensor& inputs, bool is_training) {
   const auto scope = tf::variable_scope(std::nullopt, {.default_name = "BatchNorm"});
   const Shape shape{inputs.get_shape()[-1]};
-  const Variable beta = variable("beta", shape, {.initializer = tf::zeros_initializer()});
-  const Variable moving_mean = moving_average("moving_mean", shape, tf::zeros_initializer());
-  const Variable moving_variance = moving_average("moving_variance", shape, tf::ones_initializer());
+  const DType dtype = inputs.dtype();
+  const Variable beta =
+      variable("beta", shape, {.dtype = dtype, .initializer = tf::zeros_initializer()});
+  const Variable moving_mean = moving_average("moving_mean", dtype, shape, tf::zeros_initializer());
+  const Variable moving_variance =
+      moving_average("moving_variance", dtype, shape, tf::ones_initializer());
   if (!is_training) {
     return tf::nn::batch_normalization(inputs, moving_mean, moving_variance, beta, std::nullopt,
                                        kBatchNormEpsilon);
@@ -74,8 +81,8 @@ Tensor batch_norm(const Tensor& inputs, bool is_training) {
 Tensor conv2d(const Tensor& inputs, int filters, Kernel kernel, bool is_training,
               const ConvOptions& options) {
   const auto scope = layer_scope(options.scope, "Conv");
-  const Variable weights =
-      weights_of({kernel[0], kernel[1], inputs.get_shape()[-1], filters}, options.stddev);
+  const Variable weights = weights_of(
+      inputs.dtype(), {kernel[0], kernel[1], inputs.get_shape()[-1], filters}, options.stddev);
   const Tensor conv =
       tf::nn::conv2d(inputs, weights, {1, options.stride, options.stride, 1}, options.padding);
   return tf::nn::relu(batch_norm(conv, is_training));
@@ -83,9 +90,10 @@ Tensor conv2d(const Tensor& inputs, int filters, Kernel kernel, bool is_training
 
 Tensor fc(const Tensor& inputs, std::int64_t units, const FcOptions& options) {
   const auto scope = layer_scope(options.scope, "FC");
-  const Variable weights = weights_of({inputs.get_shape()[1], units}, options.stddev);
-  const Variable biases =
-      variable("biases", {units}, {.initializer = tf::constant_initializer(0.0)});
+  const Variable weights =
+      weights_of(inputs.dtype(), {inputs.get_shape()[1], units}, options.stddev);
+  const Variable biases = variable(
+      "biases", {units}, {.dtype = inputs.dtype(), .initializer = tf::constant_initializer(0.0)});
   return tf::nn::xw_plus_b(inputs, weights, biases);
 }
 

@@ -19,7 +19,6 @@ variables after the last. A file of systems/ has
                      gradients, which are not compared, and the curves as *.curves.json.gz with
                      shorter summaries
     EXPONENTS        of the generated initial values, by variable; -4 if absent
-    offset(name)     is added to the generated values of a variable; nothing if absent
     inputs(batch, ...)
                      what a tower reads, for the options of these names: [(dtype, shape, exponent of
                      real values or end of integers)]
@@ -61,22 +60,18 @@ def exponent_of(system, name):
     return system.EXPONENTS.get(name, -4)
 
 
-def offset_of(system, name):
-    return system.offset(name) if hasattr(system, "offset") else 0
-
-
 def initial_values(system, variables):
     """Returns the values from which a curve starts: of the trainable variables, in their order."""
     from oracle import generator
-    return [generator.generate(i, v.shape.as_list(), exponent=exponent_of(system, v.op.name)) +
-            np.float32(offset_of(system, v.op.name)) for i, v in enumerate(variables)]
+    return [generator.generate(i, v.shape.as_list(), v.dtype.base_dtype.as_numpy_dtype,
+                               exponent_of(system, v.op.name)) for i, v in enumerate(variables)]
 
 
 def batch(inputs, step, tower):
     """Returns the batch of a tower at a step."""
     from oracle import generator
     place = BATCH_STREAM + STEP_STREAMS * step + TOWER_STREAMS * tower
-    return [generator.uniform(place + i, shape, bound) if dtype == "float32"
+    return [generator.uniform(place + i, shape, bound, dtype) if dtype.startswith("float")
             else generator.integers(place + i, shape, bound, np.dtype(dtype).type)
             for i, (dtype, shape, bound) in enumerate(inputs)]
 
@@ -173,8 +168,6 @@ def curve_of(system, options):
                                for g, (_, v) in zip(gradients, grads)}} if grads else {}
         return {"options": options, "inputs": inputs,
                 "variables": [{"name": v.op.name, "exponent": exponent_of(system, v.op.name),
-                               **({"offset": offset_of(system, v.op.name)}
-                                  if offset_of(system, v.op.name) else {}),
                                "initial": summary_of(system, start, digits=17)}
                               for v, start in zip(trained, starts)],
                 "losses": steps,

@@ -67,7 +67,9 @@ class Curve {
       const Feeds fed = feeds(step);
       const auto got = session_->run(fetches, fed);
       for (std::size_t i = 0; i < training_.losses.size(); ++i) {
-        const double ours = got[i].item<float>(), theirs = record_["losses"][step][i];
+        const double ours = got[i].dtype() == float64 ? got[i].item<double>()
+                                                      : static_cast<double>(got[i].item<float>()),
+                     theirs = record_["losses"][step][i];
         note(std::abs(ours - theirs) / std::abs(theirs),
              fmt::format("loss {} at step {}", i, step));
       }
@@ -110,7 +112,11 @@ class Curve {
   }
 
   static DType dtype_of(const Json& input) {
-    return input[0] == "float32" ? float32 : input[0] == "int64" ? int64 : int32;
+    for (const DType dtype : {float32, float64, int32, int64}) {
+      if (input[0].get<std::string>() == dtype_name(dtype)) return dtype;
+    }
+    FAIL("an input of another dtype: ", input[0].dump());
+    return float32;
   }
 
   /// Assigns the generated values to the variables and to their averages.
@@ -121,10 +127,9 @@ class Curve {
       const Json& row = record_["variables"][i];
       const std::string name = trained[i].op().name();
       REQUIRE(name == row["name"].get<std::string>());
-      Array value =
-          test::exact_array(i, trained[i].shape(), {.exponent = row["exponent"].get<int>()});
-      const auto offset = row.value("offset", 0.0F);
-      for (std::int64_t k = 0; k < value.elements(); ++k) value.data<float>()[k] += offset;
+      const Array value =
+          test::exact_array(i, trained[i].shape(),
+                            {.exponent = row["exponent"].get<int>(), .dtype = trained[i].dtype()});
       REQUIRE(distance(value, row["initial"]) < 1e-8);
       assign(trained[i], value);
       for (const Variable& shadow : tf::global_variables()) {
@@ -147,8 +152,9 @@ class Curve {
         const DType dtype = dtype_of(input);
         list.emplace_back(
             placeholder,
-            dtype == float32
-                ? test::exact_array(place, placeholder.shape(), {.exponent = input[2].get<int>()})
+            is_floating(dtype)
+                ? test::exact_array(place, placeholder.shape(),
+                                    {.exponent = input[2].get<int>(), .dtype = dtype})
                 : test::exact_integers(place, placeholder.shape(), input[2].get<int>(), dtype));
       }
     }

@@ -12,19 +12,15 @@ LOSSES, UPDATE_OPS = "_losses", "_update_ops_"
 MODEL_VARIABLES, VARIABLES_TO_RESTORE = "_model_variables_", "_variables_to_restore_"
 GRAPHS = [dict(towers=1, batch=4)]
 OUTLINES = [dict(towers=2, batch=4)]
-CURVES = [dict(towers=1, batch=4)]
+# In float64: where rounding decides whether relu passes a gradient, one feature more or less among
+# thousands changes the gradients of all layers before it.
+CURVES = [dict(towers=1, batch=2, dtype="float64")]
 STEPS, COMPACT = 1, True
 EXPONENTS = {}
 
 
-def offset(name):
-    """Moves features away from 0: where rounding decides whether relu passes a gradient, one feature
-    more or less among thousands changes all gradients before it by more than the limit."""
-    return 6 if name.endswith("/beta") else 0
-
-
-def inputs(batch):
-    return [("float32", [batch, IMAGE_SIZE, IMAGE_SIZE, 3], 0), ("int32", [batch], NUM_CLASSES)]
+def inputs(batch, dtype):
+    return [(dtype, [batch, IMAGE_SIZE, IMAGE_SIZE, 3], 0), ("int32", [batch], NUM_CLASSES)]
 
 
 # The input: image_processing.py.
@@ -121,10 +117,11 @@ def distorted_inputs(data_files, batch_size, num_preprocess_threads, num_readers
 
 # The layers: slim/ops.py, slim/variables.py and slim/losses.py.
 
-def variable(name, shape, initializer, regularizer=None, trainable=True, collections=()):
+def variable(name, shape, initializer, regularizer=None, trainable=True, collections=(),
+             dtype=tf.float32):
     with tf.device("/cpu:0"):
         return tf.get_variable(
-            name, shape=shape, dtype=tf.float32, initializer=initializer, regularizer=regularizer,
+            name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
             trainable=trainable, collections=[*collections, tf.GraphKeys.GLOBAL_VARIABLES,
                                               MODEL_VARIABLES, VARIABLES_TO_RESTORE])
 
@@ -139,12 +136,13 @@ def batch_norm(inputs, is_training):
     with tf.variable_scope(None, "BatchNorm", [inputs]):
         axis = list(range(len(inputs.get_shape()) - 1))
         shape = inputs.get_shape()[-1:]
-        beta = variable("beta", shape, tf.zeros_initializer())
+        dtype = inputs.dtype
+        beta = variable("beta", shape, tf.zeros_initializer(), dtype=dtype)
         moving = ["moving_vars", tf.GraphKeys.MOVING_AVERAGE_VARIABLES]
         moving_mean = variable("moving_mean", shape, tf.zeros_initializer(), trainable=False,
-                               collections=moving)
+                               collections=moving, dtype=dtype)
         moving_variance = variable("moving_variance", shape, tf.ones_initializer(),
-                                   trainable=False, collections=moving)
+                                   trainable=False, collections=moving, dtype=dtype)
         mean, variance = moving_mean, moving_variance
         if is_training:
             mean, variance = tf.nn.moments(inputs, axis)
@@ -159,7 +157,8 @@ def batch_norm(inputs, is_training):
 def conv2d(inputs, filters, kernel, is_training, stride=1, padding="SAME", stddev=0.1, scope=None):
     with tf.variable_scope(scope, "Conv", [inputs]):
         weights = variable("weights", [*kernel, inputs.get_shape()[-1], filters],
-                           tf.truncated_normal_initializer(stddev=stddev), l2_regularizer)
+                           tf.truncated_normal_initializer(stddev=stddev), l2_regularizer,
+                           dtype=inputs.dtype)
         conv = tf.nn.conv2d(inputs, weights, [1, stride, stride, 1], padding=padding)
         return tf.nn.relu(batch_norm(conv, is_training))
 
@@ -167,8 +166,9 @@ def conv2d(inputs, filters, kernel, is_training, stride=1, padding="SAME", stdde
 def fc(inputs, units, stddev=0.01, scope=None):
     with tf.variable_scope(scope, "FC", [inputs]):
         weights = variable("weights", [inputs.get_shape()[1], units],
-                           tf.truncated_normal_initializer(stddev=stddev), l2_regularizer)
-        biases = variable("biases", [units], tf.constant_initializer(0.0))
+                           tf.truncated_normal_initializer(stddev=stddev), l2_regularizer,
+                           dtype=inputs.dtype)
+        biases = variable("biases", [units], tf.constant_initializer(0.0), dtype=inputs.dtype)
         return tf.nn.xw_plus_b(inputs, weights, biases)
 
 
@@ -345,7 +345,7 @@ def average_gradients(tower_grads):
     return average_grads
 
 
-def train(next_batch, towers, batch, num_preprocess_threads=4):
+def train(next_batch, towers, batch, dtype="float32", num_preprocess_threads=4):
     num_gpus, batch_size = towers, batch * towers
     with tf.device("/cpu:0"):
         global_step = tf.get_variable("global_step", [], initializer=tf.constant_initializer(0),
@@ -388,4 +388,5 @@ def train(next_batch, towers, batch, num_preprocess_threads=4):
             summaries.append(tf.summary.histogram(var.op.name, var))
         tf.summary.merge(summaries)
         # The group leaves open whether the averages see the variables before or after their update.
-        return losses, [[apply_gradient_op, batchnorm_updates_op], variables_averages_op], grads
+        return (losses, [[apply_gradient_op, batchnorm_updates_op], variables_averages_op],
+                {"gradients": grads})

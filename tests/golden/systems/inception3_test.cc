@@ -30,11 +30,9 @@ golden::Training build_inception3(const golden::Json& options, const models::Inp
 TEST_CASE("the graph of inception3 is the published program's") {
   golden::check_graphs("inception3", build_inception3);
 }
-// Does not hold yet: the loss does, but most gradients differ by more than 1e-4. From initial
-// values around 0 they differ by some hundredths, with features away from 0 by thousandths at most,
-// but for gradients of `beta` that the next normalization makes nearly 0. The float32 step is
-// ill-conditioned here; whether that is all of the difference is not shown.
-TEST_CASE("a step of inception3, with the gradient of every variable" * doctest::skip()) {
+// In float64. In float32 the gradients of TensorFlow itself are a hundredth away from its own in
+// float64: rounding decides for some features whether relu passes a gradient.
+TEST_CASE("a step of inception3, with the gradient of every variable") {
   golden::check_curves("inception3", build_inception3);
 }
 
