@@ -41,6 +41,9 @@ struct DataSet {
   void (*make)(const std::string& folder);
 };
 
+/// Returns the number of records in TFRecord files. Throws DataLossError if one is damaged.
+std::int64_t count_records(const std::vector<std::string>& files);
+
 struct InputOptions {
   std::vector<std::string> files{};
   std::int64_t examples = 0;     ///< in these files

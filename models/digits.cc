@@ -1,7 +1,6 @@
 #include "models/digits.h"
 
 #include "data/existing_file.h"
-#include "data/tfrecord.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models {
@@ -77,16 +76,6 @@ std::vector<std::string> files_of(const std::string& folder, Part part) {
               .string()};
 }
 
-std::int64_t count(const std::vector<std::string>& files) {
-  std::int64_t examples = 0;
-  for (const std::string& file : files) {
-    data::TFRecordReader reader(file);
-    std::string record;
-    while (reader.next(record)) ++examples;
-  }
-  return examples;
-}
-
 }  // namespace
 
 const DataSet kDigits{.name = "mnist",
@@ -94,7 +83,7 @@ const DataSet kDigits{.name = "mnist",
                       .files = "train.tfrecords[.gz] and test.tfrecords[.gz]",
                       .made = "",
                       .files_of = files_of,
-                      .count = count,
+                      .count = count_records,
                       .make = nullptr};
 
 }  // namespace towerflow::models

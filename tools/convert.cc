@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "data/cifar10_convert.h"
 #include "data/mnist_convert.h"
 #include "tools/command.h"
 #include "tools/options.h"
@@ -22,6 +23,17 @@ constexpr const char* kConvertMnistHelp =
     "and depth.\n"
     "\n"
     "Example: towerflow convert mnist --from downloads --to data/mnist --compression gzip";
+
+constexpr const char* kConvertCifar10Help =
+    "BIN_DIR holds the files of CIFAR-10's binary version, plain or with .gz:\n"
+    "  data_batch_1.bin .. data_batch_5.bin  test_batch.bin\n"
+    "DIR gets train.tfrecords (batches 1 to 4), validation.tfrecords (batch 5) and eval.tfrecords\n"
+    "(the test batch), made of the files that are there; an earlier conversion is replaced.\n"
+    "Each record is a tf.train.Example with image (3072 bytes: the red, green and blue planes) "
+    "and\n"
+    "label.\n"
+    "\n"
+    "Example: towerflow convert cifar10 --from cifar-10-batches-bin --to data/cifar10";
 
 constexpr const char* kConvertHelp =
     "Training reads TFRecord files, one Example a record, since they are read front to back,\n"
@@ -84,6 +96,39 @@ void add_convert_mnist(CLI::App& convert) {
   set_action(app, [arguments] { convert_mnist(*arguments); });
 }
 
+struct Cifar10Arguments {
+  std::string from, to;
+  bool json = false;
+};
+
+void convert_cifar10(const Cifar10Arguments& arguments) {
+  Progress progress("converting");
+  const data::Cifar10Counts counts = data::convert_cifar10(
+      arguments.from, arguments.to,
+      [&](std::int64_t done, std::int64_t total) { progress.update(done, total); });
+  progress.finish();
+  fmt::print("Wrote to {}: {} training, {} validation and {} evaluation images.\n", arguments.to,
+             counts.train, counts.validation, counts.eval);
+  if (arguments.json) {
+    fmt::print("{{\"dataset\": \"cifar10\", \"train\": {}, \"validation\": {}, \"eval\": {}}}\n",
+               counts.train, counts.validation, counts.eval);
+  }
+}
+
+void add_convert_cifar10(CLI::App& convert) {
+  CLI::App& app = add_subcommand(convert, "cifar10",
+                                 "small images of ten classes, from their binary "
+                                 "files",
+                                 kConvertCifar10Help);
+  const auto arguments = std::make_shared<Cifar10Arguments>();
+  add_text(app, "--from", arguments->from, "folder of the binary files",
+           {.type = "BIN_DIR", .required = true});
+  add_text(app, "--to", arguments->to, "folder to write to, made where absent",
+           {.type = "DIR", .required = true});
+  add_json(app, arguments->json);
+  set_action(app, [arguments] { convert_cifar10(*arguments); });
+}
+
 }  // namespace
 
 void add_convert(CLI::App& app) {
@@ -91,6 +136,7 @@ void add_convert(CLI::App& app) {
       app, "convert", "convert a published data set to TFRecord files", kConvertHelp);
   require_subcommand(convert);
   add_convert_mnist(convert);
+  add_convert_cifar10(convert);
 }
 
 }  // namespace towerflow::tools

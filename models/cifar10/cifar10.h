@@ -22,11 +22,6 @@ inline constexpr double kDecayFactor = 0.1;
 /// CIFAR-10's binary version. Its small set has stripes.
 extern const DataSet kImages;
 
-/// Returns the image and the label of a record of these files, for the `map` of a dataset.
-///
-/// shapes   record [] (string) -> features [32, 32, 3] (float32), labels [] (int32)
-Batch parsed_record(const Tensor& record);
-
 /// Returns a function that gives each tower its next batch of distorted images: a random crop of 24
 /// x 24 pixels, flipped or not, of random brightness and contrast, standardized. One shuffling
 /// queue and one queue of batches serve all towers.

@@ -99,14 +99,6 @@ void make(const std::string& folder) {
 
 }  // namespace
 
-Batch parsed_record(const Tensor& record) {
-  const int end = static_cast<int>(data::kCifar10RecordBytes);
-  const Tensor record_bytes = tf::decode_raw(record, tf::uint8);
-  const Tensor label = tf::reshape(tf::strided_slice(record_bytes, {0}, {1}), Shape{});
-  const Tensor depth_major = tf::reshape(tf::strided_slice(record_bytes, {1}, {end}), {3, 32, 32});
-  return {tf::cast(tf::transpose(depth_major, {1, 2, 0}), tf::float32), tf::cast(label, tf::int32)};
-}
-
 const DataSet kImages{.name = "cifar10",
                       .examples = "images",
                       .files = "data_batch_1.bin .. data_batch_5.bin and test_batch.bin",

@@ -35,16 +35,6 @@ std::vector<std::string> record_files(const std::string& folder, Part part) {
   return files;
 }
 
-std::int64_t count_records(const std::vector<std::string>& files) {
-  std::int64_t records = 0;
-  for (const std::string& file : files) {
-    data::TFRecordReader reader(file);
-    std::string record;
-    while (reader.next(record)) ++records;
-  }
-  return records;
-}
-
 /// Draws the same numbers on every machine.
 class Draws {
  public:

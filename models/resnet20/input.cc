@@ -1,25 +1,32 @@
 #include <tuple>
 
-#include "data/cifar10.h"
-#include "models/cifar10/cifar10.h"
 #include "models/resnet20/resnet20.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::resnet20 {
 namespace {
 
-/// Returns the image of a record, padded by 4 pixels on each side, cropped at random and flipped or
-/// not, and its label.
-std::tuple<Tensor, Tensor> distorted_example(const Tensor& record) {
-  const auto [image, label] = cifar10::parsed_record(record);
+/// Returns the image and the label of a serialized example.
+///
+/// shapes   image [32, 32, 3] (float32), label [] (int32)
+std::tuple<Tensor, Tensor> parse_example(const Tensor& serialized_example) {
+  auto features = tf::parse_single_example(
+      serialized_example, {{"image", tf::FixedLenFeature{.shape = {}, .dtype = tf::string}},
+                           {"label", tf::FixedLenFeature{.shape = {}, .dtype = tf::int64}}});
+  Tensor image = tf::decode_raw(features["image"], tf::uint8);
+  image.set_shape({3 * kImageSize * kImageSize});
+  const Tensor planes = tf::reshape(image, {3, kImageSize, kImageSize});
+  image = tf::cast(tf::transpose(planes, {1, 2, 0}), tf::float32);
+  return {image, tf::cast(features["label"], tf::int32)};
+}
+
+/// Returns the image, padded by 4 pixels on each side, cropped at random and flipped or not, and
+/// its label.
+std::tuple<Tensor, Tensor> distorted_example(const Tensor& serialized_example) {
+  const auto [image, label] = parse_example(serialized_example);
   const Tensor wide = tf::image::resize_image_with_crop_or_pad(image, 40, 40);
   const Tensor part = tf::random_crop(wide, {kImageSize, kImageSize, 3});
   return {tf::image::random_flip_left_right(part), label};
-}
-
-std::tuple<Tensor, Tensor> plain_example(const Tensor& record) {
-  const auto [image, label] = cifar10::parsed_record(record);
-  return {image, label};
 }
 
 }  // namespace
@@ -28,8 +35,7 @@ data::Iterator distorted_batches(const InputOptions& options) {
   const auto cpu = tf::device("/cpu:0");
   const std::int64_t batch_size = options.batch_size * options.num_towers;
   const tf::data::Dataset records =
-      tf::data::FixedLengthRecordDataset(options.files, data::kCifar10RecordBytes)
-          .repeat(options.num_epochs.value_or(-1));
+      tf::data::TFRecordDataset(options.files).repeat(options.num_epochs.value_or(-1));
   const tf::data::Dataset images =
       records.map(distorted_example, {.num_parallel_calls = options.num_threads})
           .prefetch(2 * batch_size);
@@ -66,8 +72,8 @@ BatchFunction dealt_inputs(const data::Iterator& batches, const InputOptions& op
 
 Batch inputs(const std::vector<std::string>& files, std::int64_t batch_size) {
   const auto cpu = tf::device("/cpu:0");
-  const auto batches = tf::data::FixedLengthRecordDataset(files, data::kCifar10RecordBytes)
-                           .map(plain_example)
+  const auto batches = tf::data::TFRecordDataset(files)
+                           .map(parse_example)
                            .batch(batch_size)
                            .make_one_shot_iterator();
   const auto [images, labels] = batches.get_next().unpack<2>();

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "models/cifar10/cifar10.h"
 #include "models/input_position.h"
 #include "models/models.h"
 #include "models/resnet20/resnet20.h"
@@ -118,7 +117,7 @@ const Model kModel{
                  .value = std::string("CPU"),
                  .kept = true,
                  .choices = {"CPU", "GPU"}}},
-    .data = &cifar10::kImages,
+    .data = &kRecords,
     .one_pipeline = true,
     .mean_loss = true,
     .input = input,

@@ -109,6 +109,9 @@ struct Towers {
 /// labels [batch].
 Towers build_towers(const TowersOptions& options, const InputFunction& input);
 
+/// CIFAR-10 as `data::convert_cifar10` writes it. Its small set has stripes.
+extern const DataSet kRecords;
+
 /// Returns an iterator over the batches of all towers: images padded to 40 x 40 pixels, cropped to
 /// 32 x 32 at a random place and flipped or not, in an order shuffled across epochs.
 ///

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "data/cifar10.h"
-#include "models/cifar10/cifar10.h"
 #include "tests/data/support.h"
 #include "towerflow/tf.h"
 
@@ -91,8 +90,8 @@ TEST_CASE("resnet20 balances its variables by bytes") {
 
 TEST_CASE("the examples of a batch are dealt to the towers of resnet20 in turn") {
   const ScratchFolder folder;
-  models::cifar10::kImages.make(folder.path());
-  const auto files = models::cifar10::kImages.files_of(folder.path(), models::Part::train);
+  resnet20::kRecords.make(folder.path());
+  const auto files = resnet20::kRecords.files_of(folder.path(), models::Part::train);
   const auto labels_of = [&](int towers, std::int64_t batch_size) {
     Graph graph;
     const auto guard = graph.as_default();

@@ -1,7 +1,7 @@
 """TensorFlow's CIFAR-10 ResNet estimator on towers, in its own words: cifar10_main.py,
 cifar10_model.py, model_base.py, cifar10_utils.py and cifar10.py of cifar10_estimator. `next_batch`
-replaces its input where batches are fed. Two parts are not the published program's: its files are
-CIFAR-10's own, and `update_ops` names more ways than its "first"."""
+replaces its input where batches are fed. One part is not the published program's: `update_ops`
+names more ways than its "first"."""
 
 import itertools
 
@@ -32,17 +32,21 @@ def inputs(batch):
 
 
 def input_fn(filenames, num_shards, batch_size):
-    def parser(record):
-        record_bytes = tf.decode_raw(record, tf.uint8)
-        label = tf.cast(record_bytes[0], tf.int32)
-        depth_major = tf.reshape(record_bytes[1:], [DEPTH, HEIGHT, WIDTH])
-        image = tf.cast(tf.transpose(depth_major, [1, 2, 0]), tf.float32)
+    def parser(serialized_example):
+        features = tf.parse_single_example(serialized_example, features={
+            "image": tf.FixedLenFeature([], tf.string),
+            "label": tf.FixedLenFeature([], tf.int64)})
+        image = tf.decode_raw(features["image"], tf.uint8)
+        image.set_shape([DEPTH * HEIGHT * WIDTH])
+        image = tf.cast(tf.transpose(tf.reshape(image, [DEPTH, HEIGHT, WIDTH]), [1, 2, 0]),
+                        tf.float32)
+        label = tf.cast(features["label"], tf.int32)
         image = tf.image.resize_image_with_crop_or_pad(image, 40, 40)
         image = tf.random_crop(image, [HEIGHT, WIDTH, DEPTH])
         return tf.image.random_flip_left_right(image), label
 
     with tf.device("/cpu:0"):
-        dataset = tf.data.FixedLengthRecordDataset(filenames, 1 + DEPTH * HEIGHT * WIDTH).repeat()
+        dataset = tf.data.TFRecordDataset(filenames).repeat()
         dataset = dataset.map(parser, num_parallel_calls=batch_size).prefetch(2 * batch_size)
         min_queue_examples = int(EXAMPLES * 0.4)
         dataset = dataset.shuffle(buffer_size=min_queue_examples + 3 * batch_size)
