@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kMinFractionInQueue = 0.4;  // of an epoch
 constexpr std::int64_t kSide = 32;           // of an image of CIFAR-10
+constexpr std::int32_t kPictureSide = 64;    // to which pictures are resized
 constexpr std::int64_t kValues = kSide * kSide * kChannels;
 
 /// Reads the next image, flattened and from 0 to 1, and its label.
@@ -18,13 +19,32 @@ Batch read_image(const QueueBase& filename_queue) {
   return {tf::reshape(image, {kValues}), read_input.label};
 }
 
+/// Reads the next picture: the square in its middle, resized, flattened and from 0 to 1.
+Batch read_picture(const QueueBase& filename_queue) {
+  const tf::WholeFileReader reader;
+  const auto [key, contents] = reader.read(filename_queue);
+  const Tensor picture = tf::image::decode_jpeg(contents, {.channels = kChannels});  // or a PNG
+  const std::vector<Tensor> sizes = tf::unstack(tf::shape(picture));
+  const Tensor side = tf::minimum(sizes[0], sizes[1]);
+  const Tensor top = tf::floordiv(sizes[0] - side, 2), left = tf::floordiv(sizes[1] - side, 2);
+  const Tensor square = tf::image::crop_to_bounding_box(picture, top, left, side, side);
+  const Tensor image =
+      tf::image::resize_images(square, {kPictureSide, kPictureSide}, tf::image::ResizeMethod::AREA);
+  return {tf::reshape(image / 255.0, {kPictureSide * kPictureSide * kChannels}),
+          tf::zeros({1}, {.dtype = tf::int32})};
+}
+
+Batch read_example(const QueueBase& filename_queue, const std::vector<std::string>& files) {
+  return are_pictures(files) ? read_picture(filename_queue) : read_image(filename_queue);
+}
+
 }  // namespace
 
 BatchFunction shuffled_inputs(const InputOptions& options) {
   const auto scope = tf::name_scope("input");
   const auto filename_queue = tf::train::string_input_producer(
       options.files, {.num_epochs = options.num_epochs, .seed = options.seed});
-  const auto [image, label] = read_image(filename_queue);
+  const auto [image, label] = read_example(filename_queue, options.files);
   const std::int64_t all = options.batch_size * options.num_towers;
   const auto kept =
       static_cast<std::int64_t>(static_cast<double>(options.examples) * kMinFractionInQueue);
@@ -44,7 +64,7 @@ Batch inputs(const std::vector<std::string>& files, std::int64_t batch_size) {
   const auto scope = tf::name_scope("input");
   const auto filename_queue =
       tf::train::string_input_producer(files, {.num_epochs = 1, .shuffle = false});
-  const auto [image, label] = read_image(filename_queue);
+  const auto [image, label] = read_example(filename_queue, files);
   const auto batch = tf::train::batch(
       {image, label},
       {.batch_size = batch_size, .capacity = 4 * batch_size, .allow_smaller_final_batch = true});

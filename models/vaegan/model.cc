@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
-#include "models/cifar10/cifar10.h"
+#include <cmath>
+
 #include "models/models.h"
 #include "models/vaegan/vaegan.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::vaegan {
 namespace {
-
-constexpr std::int64_t kInputSize = 32;  // the side of the images of the data set
 
 bool flag(const OptionValues& values, const std::string& name) {
   return std::get<bool>(option_value(kModel, values, name));
@@ -18,12 +17,17 @@ Sizes sizes_of(const OptionValues& values) {
   return flag(values, "full-size") ? full_sizes() : Sizes{};
 }
 
-/// Enlarges flattened images if the networks take larger ones.
+/// Enlarges or reduces flattened images if the networks take others.
 Tensor resized(const Tensor& x, const Sizes& sizes) {
-  if (sizes.image_size == kInputSize) return x;
   const std::int64_t side = sizes.image_size;
-  const Tensor images = tf::reshape(x, {-1, kInputSize, kInputSize, kChannels});
-  return tf::reshape(tf::image::resize_images(images, {side, side}), {-1, side * side * kChannels});
+  const auto given = static_cast<std::int64_t>(
+      std::lround(std::sqrt(static_cast<double>(x.shape().size(1) / kChannels))));
+  if (given == side) return x;
+  const Tensor images = tf::reshape(x, {-1, given, given, kChannels});
+  const auto method =
+      given < side ? tf::image::ResizeMethod::BILINEAR : tf::image::ResizeMethod::AREA;
+  return tf::reshape(tf::image::resize_images(images, {side, side}, method),
+                     {-1, side * side * kChannels});
 }
 
 /// Summarizes the losses of the last tower, and the rates.
@@ -135,7 +139,7 @@ const Model kModel{
     .stages = {{}},
     .options = {{.name = "full-size",
                  .about = "train the published networks, of 123.6 million parameters, on images "
-                          "enlarged to 64 x 64 pixels",
+                          "of 64 x 64 pixels",
                  .value = false,
                  .kept = true},
                 {.name = "unordered",
@@ -144,7 +148,7 @@ const Model kModel{
                           "teaching",
                  .value = false,
                  .kept = true}},
-    .data = &cifar10::kImages,
+    .data = &kImages,
     .one_pipeline = true,
     .input = shuffled_inputs,
     .test_input = inputs,

@@ -113,10 +113,16 @@ struct Towers {
 /// on with them.
 Towers build_towers(const TowersOptions& options, const InputFunction& input);
 
+/// CIFAR-10's binary version, or a folder of JPEGs and PNGs of any size, with folders below it.
+extern const DataSet kImages;
+/// Returns whether these files of a data set are JPEGs and PNGs.
+bool are_pictures(const std::vector<std::string>& files);
+
 /// Builds a shuffling queue, whose batches hold the images of all towers, flattened and from 0 to
-/// 1; each tower takes its slice.
+/// 1; each tower takes its slice. Of a picture, the square in the middle is resized to 64 x 64
+/// pixels; its label is 0.
 ///
-/// shapes   images [batch, 3072], labels [batch]
+/// shapes   images [batch, 3072], of pictures [batch, 12288]; labels [batch]
 BatchFunction shuffled_inputs(const InputOptions& options);
 
 /// Returns batches of each image once, in file order; the last one may be smaller.

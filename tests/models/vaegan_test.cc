@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 
+#include "ops/image/png_codec.h"
+#include "tests/data/support.h"
 #include "towerflow/tf.h"
 
 namespace {
@@ -94,6 +97,41 @@ TEST_CASE("each pass has averages of its own, unless they are unordered") {
   // One convolution in the encoder and the discriminator, two in the generator.
   CHECK(averages(false) == std::map<std::string, int>{{"enc", 1}, {"gen", 4}, {"dis", 3}});
   CHECK(averages(true) == std::map<std::string, int>{{"enc", 1}, {"gen", 2}, {"dis", 1}});
+}
+
+TEST_CASE("vaegan reads a folder of pictures: every tenth is for tests, squares are resized") {
+  const testing::ScratchFolder folder;
+  std::filesystem::create_directory(folder / "below");
+  // Wide pictures: a grey middle between black sides.
+  for (int i = 0; i < 10; ++i) {
+    std::string pixels;
+    for (int at = 0; at < 80 * 120 * 3; ++at) {
+      const int x = at / 3 % 120;
+      pixels += static_cast<char>(x < 20 || x >= 100 ? 0 : 51);
+    }
+    const std::string png = image::encode_png_bytes(pixels.data(), {80, 120, 3}, 8, 6);
+    testing::write_raw(folder / ((i % 2 == 0 ? "below/" : "") + std::to_string(i) + ".PNG"), png);
+  }
+  testing::write_raw(folder / "notes.txt", "no picture");
+  const auto train = vaegan::kImages.files_of(folder.path().string(), models::Part::train);
+  const auto test = vaegan::kImages.files_of(folder.path().string(), models::Part::test);
+  CHECK(train.size() == 9);
+  REQUIRE(test.size() == 1);
+  CHECK(vaegan::are_pictures(train));
+  CHECK(vaegan::kImages.count(train) == 9);
+
+  Graph graph;
+  const auto guard = graph.as_default();
+  const models::Batch batch = vaegan::inputs(test, 4);
+  Session session(graph);
+  session.run(tf::local_variables_initializer());
+  tf::train::Coordinator coordinator;
+  const auto threads = tf::train::start_queue_runners(session, {.coord = &coordinator});
+  const Array images = session.run(batch.features);
+  CHECK(images.shape() == Shape{1, 64 * 64 * 3});
+  for (const float value : images.flat<float>()) CHECK(value == doctest::Approx(0.2));
+  coordinator.request_stop();
+  coordinator.join(threads);
 }
 
 }  // namespace

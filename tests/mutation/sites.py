@@ -19,7 +19,7 @@ CALLS = {"multiply": "add", "add": "subtract", "subtract": "add", "truediv": "mu
          "max": "min", "floor": "ceil", "ceil": "floor", "log": "log1p"}
 # Calls whose arguments can be exchanged without an effect.
 SYMMETRIC = {"add", "multiply", "maximum", "minimum", "equal", "not_equal", "add_n", "min", "max", "swap",
-             "squared_difference", "logical_and", "logical_or", "broadcast_gradient_args", "make_pair",
+             "squared_difference", "__builtin_mul_overflow", "__builtin_add_overflow", "logical_and", "logical_or", "broadcast_gradient_args", "make_pair",
              "times", "graph_of", "all_of", "any_of", "exact_sum"}
 FUNCTIONS = (Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.FUNCTION_TEMPLATE, Kind.CONSTRUCTOR)
 # Functions with such a word in their name are no kernels and no gradients: they decide about speed, a
