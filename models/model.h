@@ -101,6 +101,11 @@ struct Score {
   std::vector<std::pair<std::string, std::variant<std::int64_t, double>>> fields;  ///< for JSON
 };
 
+struct StepReport;    // models/training.h
+struct TrainOptions;  // models/training.h
+/// Returns the lines of a training's log after a step, without the last line end.
+using StepLog = std::function<std::string(const StepReport& report)>;
+
 /// The description of one model.
 struct Model {
   std::string name;        ///< name on the command line
@@ -136,6 +141,9 @@ struct Model {
   TrainingGraph (*build)(const BuildOptions& options, const InputFunction& input);
   EvaluationGraph (*build_evaluation)(const Batch& batch, const OptionValues& values);
   Score (*score)(std::int64_t examples, const std::vector<double>& sums);
+  /// Returns what writes the lines of a training's log, every `log_every` steps; null for those of
+  /// the CIFAR-10 tutorial.
+  StepLog (*log)(const TrainOptions& options) = nullptr;
   /// The file in which an evaluation shows what the network makes, "samples.png"; empty if nothing.
   std::string samples_file{};
   std::string samples{};  ///< what it shows, for the help

@@ -127,13 +127,14 @@ class StageNanHook : public tf::train::NanTensorHook {
 class StepHook : public tf::train::SessionRunHook {
  public:
   StepHook(const Stages& stages, const TrainingGraph& graph, std::optional<Tensor> rate,
-           double learning_rate, bool mean_loss,
+           double learning_rate, bool mean_loss, std::int64_t steps_per_epoch,
            const std::function<bool(const StepReport&)>& on_step)
       : stages_(stages),
         graph_(graph),
         rate_(std::move(rate)),
         learning_rate_(learning_rate),
         mean_loss_(mean_loss),
+        steps_per_epoch_(steps_per_epoch),
         on_step_(on_step) {}
 
   tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
@@ -147,7 +148,11 @@ class StepHook : public tf::train::SessionRunHook {
 
   void after_run(tf::train::SessionRunContext& context,
                  const tf::train::SessionRunValues& values) override {
-    StepReport report{step_, stages_.steps(), stages_.info(step_).name, 0, {}, values.seconds};
+    StepReport report{.step = step_,
+                      .steps = stages_.steps(),
+                      .epoch = step_ / steps_per_epoch_,
+                      .stage = stages_.info(step_).name,
+                      .seconds = values.seconds};
     const StageOps& stage = graph_.stages[stages_.at(step_)];
     for (std::size_t i = 0; i < values.results.size(); ++i) {
       const double value = values.results[i].item<float>();
@@ -188,6 +193,7 @@ class StepHook : public tf::train::SessionRunHook {
   std::optional<Tensor> rate_;
   double learning_rate_;
   bool mean_loss_;
+  std::int64_t steps_per_epoch_;
   std::int64_t step_ = 0;
   const std::function<bool(const StepReport&)>& on_step_;
   std::exception_ptr failed_;
@@ -317,8 +323,9 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   if (options.on_built && (!folder || folder.resumed_from().empty())) {
     options.on_built(who_trains(model, built));
   }
-  const auto step_hook =
-      std::make_shared<StepHook>(stages, built, fed_rate, learning_rate, model.mean_loss, on_step);
+  const auto step_hook = std::make_shared<StepHook>(
+      stages, built, fed_rate, learning_rate, model.mean_loss,
+      std::max<std::int64_t>(result.examples_per_epoch / step_size, 1), on_step);
   const auto record = std::make_shared<RunRecorder>(model, options, files[0]);
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,

@@ -47,6 +47,7 @@ struct TrainOptions {
 struct StepReport {
   std::int64_t step = 0;       ///< counted from 0
   std::int64_t steps = 0;      ///< expected total
+  std::int64_t epoch = 0;      ///< counted from 0
   std::string stage;           ///< the stage's name; empty if the model's stages have none
   double loss = 0;             ///< of the last tower, or the mean: Model::mean_loss
   std::vector<double> losses;  ///< one per tower

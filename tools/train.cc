@@ -76,24 +76,24 @@ std::string local_time_text() {
                      fmt::localtime(std::chrono::system_clock::to_time_t(time)), micros);
 }
 
-/// Prints the log line of the original program, with the loss that it reports, and then the spread
-/// of the towers' losses and what the model shows beside them.
-void print_step(const models::StepReport& report, const models::TrainOptions& options) {
+/// Returns the log line of the CIFAR-10 tutorial, and then the spread of the towers' losses and
+/// what the model shows beside them.
+std::string tutorial_line(const models::StepReport& report, const models::TrainOptions& options) {
   const double examples = static_cast<double>(options.batch_size * options.num_towers);
-  fmt::print("{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)",
-             local_time_text(), report.step,
-             report.stage.empty() ? "" : fmt::format(" ({})", report.stage), report.loss,
-             examples / report.seconds, report.seconds / options.num_towers);
+  std::string line = fmt::format(
+      "{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)", local_time_text(),
+      report.step, report.stage.empty() ? "" : fmt::format(" ({})", report.stage), report.loss,
+      examples / report.seconds, report.seconds / options.num_towers);
   const auto& losses = report.losses;
   if (losses.size() > 1) {
     const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
-    fmt::print(
+    line += fmt::format(
         "; mean of {} towers {:.2f}, from {:.2f} to {:.2f}", losses.size(),
         std::accumulate(losses.begin(), losses.end(), 0.) / static_cast<double>(losses.size()),
         *least, *most);
   }
-  for (const auto& [name, value] : report.parts) fmt::print("; {} {:.4g}", name, value);
-  fmt::print("\n");
+  for (const auto& [name, value] : report.parts) line += fmt::format("; {} {:.4g}", name, value);
+  return line;
 }
 
 void print_first_step(std::int64_t step) {
@@ -169,6 +169,10 @@ void train_model(TrainArguments arguments) {
   options.on_built = [](const WhoTrains& who) {
     fmt::print("{}", who.text);  // shown with the first step's line, or with an error
   };
+  const models::StepLog log =
+      arguments.model->log != nullptr
+          ? arguments.model->log(options)
+          : [&](const models::StepReport& report) { return tutorial_line(report, options); };
   const Interrupt interrupt;
   Progress progress("training");
   bool begun = false;
@@ -179,7 +183,7 @@ void train_model(TrainArguments arguments) {
         if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
         if (report.step % arguments.model->log_every == 0) {
           progress.finish();
-          print_step(report, options);
+          fmt::print("{}\n", log(report));
           flush_output();
         }
         progress.update(report.step + 1, report.steps);

@@ -4,6 +4,7 @@
 
 #include "models/char_lstm/char_lstm.h"
 #include "models/models.h"
+#include "models/training.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::char_lstm {
@@ -111,6 +112,14 @@ Score score(std::int64_t, const std::vector<double>& sums) {
           {{"characters", characters}, {"nats_per_character", nats}, {"bits_per_character", bits}}};
 }
 
+/// Writes the lines of char-rnn-tensorflow's train.py.
+StepLog log_of(const TrainOptions&) {
+  return [](const StepReport& report) {
+    return fmt::format("{}/{} (epoch {}), train_loss = {:.3f}, time/batch = {:.3f}", report.step,
+                       report.steps, report.epoch, report.loss, report.seconds);
+  };
+}
+
 }  // namespace
 
 const Model kModel{
@@ -149,6 +158,7 @@ const Model kModel{
     .build = build,
     .build_evaluation = build_evaluation,
     .score = score,
+    .log = log_of,
     .samples_file = "samples.txt",
     .samples = "1,000 characters that the network wrote, each drawn by its probability"};
 

@@ -1,12 +1,17 @@
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "models/input_position.h"
 #include "models/models.h"
 #include "models/resnet20/resnet20.h"
+#include "models/training.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::resnet20 {
 namespace {
+
+constexpr std::int64_t kLossEvery = 100;  // steps between two log lines with the loss
 
 /// Deals batches whose position is saved with the variables.
 BatchFunction input(const InputOptions& options) {
@@ -33,7 +38,9 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
        .variable_strategy = strategy == "GPU" ? VariableStrategy::gpu : VariableStrategy::cpu},
       input);
   return {.global_step = towers.global_step,
-          .stages = {{towers.train_op, towers.losses}},
+          .stages = {{.train_op = towers.train_op,
+                      .losses = towers.losses,
+                      .parts = {{"learning_rate", towers.learning_rate}}}},
           .grads = towers.grads,
           .summaries = {tf::summary::scalar("loss", towers.loss)},
           .learning_rate = towers.learning_rate};
@@ -67,6 +74,46 @@ Score score(std::int64_t examples, const std::vector<double>& sums) {
           {{"correct", correct}, {"accuracy", accuracy}, {"cross_entropy", cross_entropy}}};
 }
 
+/// Writes the lines of the estimator's hooks: the rate of examples, on average and of the last 10
+/// steps, and every 100 steps the learning rate and the loss.
+StepLog log_of(const TrainOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = [](Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  };
+  struct State {
+    std::int64_t first_step = -1, last_step = -1;
+    Clock::time_point start, last, last_loss;
+  };
+  const double examples = static_cast<double>(options.batch_size * options.num_towers);
+  return [=, state = State{}](const StepReport& report) mutable {
+    const Clock::time_point now = Clock::now();
+    std::string lines;
+    if (state.first_step >= 0) {
+      const auto total = static_cast<double>(report.step - state.first_step);
+      const auto recent = static_cast<double>(report.step - state.last_step);
+      lines = fmt::format("INFO:tensorflow:Average examples/sec: {:g} ({:g}), step = {:g}",
+                          examples * total / seconds(state.start, now),
+                          examples * recent / seconds(state.last, now), total);
+    } else {
+      state.first_step = report.step;
+      state.start = now;
+    }
+    if (report.step % kLossEvery == 0 || lines.empty()) {
+      const std::string rate = lines;
+      lines = fmt::format("INFO:tensorflow:learning_rate = {:g}, loss = {:g}",
+                          report.parts.front().second, report.loss);
+      if (!rate.empty()) {
+        lines += fmt::format(" ({:.3f} sec)\n{}", seconds(state.last_loss, now), rate);
+      }
+      state.last_loss = now;
+    }
+    state.last_step = report.step;
+    state.last = now;
+    return lines;
+  };
+}
+
 }  // namespace
 
 UpdateOps update_ops_named(const std::string& name) {
@@ -92,7 +139,7 @@ const Model kModel{
     .learning_rate = 0.1,
     .own_schedule = true,
     .batch_size = 128,
-    .log_every = 100,
+    .log_every = 10,
     .stages = {{}},
     .options = {{.name = "depth",
                  .about = "number of layers, 6 n + 2: 20, 32, 44, 56 and 110 are usual",
@@ -125,6 +172,7 @@ const Model kModel{
     .batch_in_memory = batch_in_memory,
     .build = build,
     .build_evaluation = build_evaluation,
-    .score = score};
+    .score = score,
+    .log = log_of};
 
 }  // namespace towerflow::models::resnet20
