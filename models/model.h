@@ -78,6 +78,8 @@ struct TrainingGraph {
   std::vector<StageOps> stages;   ///< one for each of Model::stages
   std::vector<GradAndVar> grads;  ///< averaged, for summaries
   std::vector<Tensor> summaries;  ///< of the last tower; if empty, its losses are summarized
+  /// Whether `summaries` include the histograms of the gradients and of the variables.
+  bool has_histograms = false;
   /// The rate of the step, for summaries, if the graph computes it.
   std::optional<Tensor> learning_rate{};
   /// The losses and what each of them trains, for `who_trains`; if empty, those of the stages.

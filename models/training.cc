@@ -229,7 +229,7 @@ Hooks hooks_of(const Model& model, const TrainOptions& options, const TrainingGr
     }
   }
   if (options.tb_logging) {
-    SummaryOptions summary_options;
+    SummaryOptions summary_options{.histograms = !graph.has_histograms};
     if (graph.learning_rate) summary_options.learning_rate = *graph.learning_rate;
     if (fed_rate) summary_options.learning_rate = *fed_rate;
     hooks.push_back(std::make_shared<tf::train::SummarySaverHook>(tf::train::SummarySaverOptions{

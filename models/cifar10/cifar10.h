@@ -22,11 +22,16 @@ inline constexpr double kDecayFactor = 0.1;
 /// CIFAR-10's binary version. Its small set has stripes.
 extern const DataSet kImages;
 
-/// Returns a function that gives each tower its next batch of distorted images: a random crop of 24
-/// x 24 pixels, flipped or not, of random brightness and contrast, standardized. One shuffling
-/// queue and one queue of batches serve all towers.
+/// Returns the next batch of distorted images from a shuffling queue: random crops of 24 x 24
+/// pixels, flipped or not, of random brightness and contrast, standardized.
 ///
 /// shapes   images [batch, 24, 24, 3], labels [batch]
+Batch distorted_batch(const InputOptions& options);
+
+/// Returns a function that gives each tower its next batch of distorted images. One shuffling queue
+/// and one queue of batches serve all towers.
+///
+/// shapes   as distorted_batch
 BatchFunction distorted_inputs(const InputOptions& options);
 
 /// Returns batches of the middle of each image, standardized: each image once, in file order. The
@@ -35,6 +40,10 @@ Batch inputs(const std::vector<std::string>& files, std::int64_t batch_size);
 
 /// Returns a batch stored in two variables: normal noise as images, labels 0 to 9 in turn.
 Batch batch_in_memory(std::int64_t batch_size);
+
+/// Returns the name of a tensor's op without the tower's, which differs between towers and in
+/// evaluations.
+std::string tag_of(const Tensor& tensor);
 
 /// Builds the network.
 ///
@@ -67,8 +76,13 @@ struct Towers {
   Operation train_op;             ///< updates the variables and their moving averages
 };
 
+/// Builds the program for one device: no tower, and moving averages of the losses as well, with
+/// decay 0.9, for smooth summaries. Its summaries include the learning rate and the histograms.
+/// (cifar10_train.py)
+Towers build_one_device(const TowersOptions& options, const InputFunction& input);
+
 /// Builds the variables on the CPU and one tower per device (/gpu:0, /gpu:1, ..); averages and
-/// applies the gradients on the CPU.
+/// applies the gradients on the CPU. (cifar10_multi_gpu_train.py)
 Towers build_towers(const TowersOptions& options, const InputFunction& input);
 
 }  // namespace towerflow::models::cifar10

@@ -20,7 +20,7 @@ Batch read_image(const QueueBase& filename_queue) {
 
 }  // namespace
 
-BatchFunction distorted_inputs(const InputOptions& options) {
+Batch distorted_batch(const InputOptions& options) {
   const auto scope = tf::name_scope("data_augmentation");
   const auto filename_queue = tf::train::string_input_producer(
       options.files, {.num_epochs = options.num_epochs, .seed = options.seed});
@@ -41,9 +41,14 @@ BatchFunction distorted_inputs(const InputOptions& options) {
                                                       .min_after_dequeue = kept,
                                                       .num_threads = options.num_threads});
   tf::summary::image("images", batch[0]);
-  const Tensor labels = tf::reshape(batch[1], {int32_of(options.batch_size)});
-  const auto batch_queue =
-      tf::slim::prefetch_queue({batch[0], labels}, {.capacity = 2 * options.num_towers});
+  return {batch[0], tf::reshape(batch[1], {int32_of(options.batch_size)})};
+}
+
+BatchFunction distorted_inputs(const InputOptions& options) {
+  const Batch batch = distorted_batch(options);
+  const auto scope = tf::name_scope("data_augmentation/");  // again
+  const auto batch_queue = tf::slim::prefetch_queue({batch.features, batch.labels},
+                                                    {.capacity = 2 * options.num_towers});
   return [batch_queue] {
     const auto next = batch_queue.dequeue();
     return Batch{next[0], next[1]};

@@ -7,20 +7,32 @@
 namespace towerflow::models::cifar10 {
 namespace {
 
+bool flag(const OptionValues& values, const char* name) {
+  return std::get<bool>(option_value(kModel, values, name));
+}
+
 TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
+  const bool one_device = flag(options.values, "one-device");
+  if (one_device && options.num_towers != 1) {
+    throw ValueError(fmt::format("the program for one device has no towers, {} were asked for",
+                                 options.num_towers),
+                     {.hint = "leave out --one-device, or give --num-towers 1"});
+  }
+  const TowersOptions towers_options{
+      .num_towers = options.num_towers,
+      .learning_rate = options.learning_rate,
+      .batch_size = options.batch_size,
+      .examples = options.examples,
+      .published_schedule = flag(options.values, "published-schedule")};
   const Towers towers =
-      build_towers({.num_towers = options.num_towers,
-                    .learning_rate = options.learning_rate,
-                    .batch_size = options.batch_size,
-                    .examples = options.examples,
-                    .published_schedule =
-                        std::get<bool>(option_value(kModel, options.values, "published-schedule"))},
-                   input);
-  return {.global_step = towers.global_step,
-          .stages = {{towers.train_op, towers.losses}},
-          .grads = towers.grads,
-          .summaries = towers.summaries,
-          .learning_rate = towers.learning_rate};
+      one_device ? build_one_device(towers_options, input) : build_towers(towers_options, input);
+  TrainingGraph graph{.global_step = towers.global_step,
+                      .stages = {{towers.train_op, towers.losses}},
+                      .grads = towers.grads,
+                      .summaries = towers.summaries,
+                      .has_histograms = one_device};
+  if (!one_device) graph.learning_rate = towers.learning_rate;
+  return graph;
 }
 
 /// Counts the images whose highest logit is the right one, with the averages of the variables.
@@ -59,7 +71,12 @@ const Model kModel{
     .log_every = 10,
     .reader_threads = 1,
     .stages = {{}},
-    .options = {{.name = "published-schedule",
+    .options = {{.name = "one-device",
+                 .about = "train with the tutorial's program for one device: no tower, and moving "
+                          "averages of the losses",
+                 .value = false,
+                 .kept = true},
+                {.name = "published-schedule",
                  .about = "let the rate fall after as many steps whatever the number of towers, a "
                           "mistake of the published program kept for teaching",
                  .value = false}},

@@ -7,12 +7,6 @@
 namespace towerflow::models::cifar10 {
 namespace {
 
-/// Removes the tower's name, which differs between towers and in evaluations.
-std::string tag_of(const Tensor& tensor) {
-  static const std::regex tower(std::string(kTowerName) + "_[0-9]*/");
-  return std::regex_replace(tensor.op().name(), tower, "");
-}
-
 void activation_summary(const Tensor& x) {
   const std::string tag = tag_of(x);
   tf::summary::histogram(tag + "/activations", x);
@@ -38,6 +32,11 @@ Variable variable_with_weight_decay(const std::string& name, const Shape& shape,
 }
 
 }  // namespace
+
+std::string tag_of(const Tensor& tensor) {
+  static const std::regex tower(std::string(kTowerName) + "_[0-9]*/");
+  return std::regex_replace(tensor.op().name(), tower, "");
+}
 
 Tensor inference(const Tensor& images) {
   const Tensor conv1 = tf::with(tf::variable_scope("conv1"), [&](auto& scope) {
@@ -105,61 +104,6 @@ Tensor loss(const Tensor& logits, const Tensor& labels) {
   const Tensor cross_entropy_mean = tf::reduce_mean(cross_entropy, {.name = "cross_entropy"});
   tf::add_to_collection("losses", cross_entropy_mean);
   return tf::add_n(tf::get_collection("losses"), {.name = "total_loss"});
-}
-
-namespace {
-
-/// Returns the loss of one tower: the sum of the losses in its name scope.
-Tensor tower_loss(const std::string& scope, const Tensor& images, const Tensor& labels) {
-  const Tensor logits = inference(images);
-  loss(logits, labels);
-  std::vector<Tensor> losses = tf::get_collection("losses", scope);
-  const Tensor total_loss = tf::add_n(losses, {.name = "total_loss"});
-  losses.push_back(total_loss);
-  for (const Tensor& l : losses) tf::summary::scalar(tag_of(l), l);
-  return total_loss;
-}
-
-}  // namespace
-
-Towers build_towers(const TowersOptions& options, const InputFunction& input) {
-  Towers towers;
-  const auto cpu = tf::device("/cpu:0");
-  towers.global_step = tf::get_variable(
-      "global_step", Shape{}, {.initializer = tf::constant_initializer(0), .trainable = false});
-  const std::int64_t batches_a_step = options.published_schedule ? 1 : options.num_towers;
-  const double steps_per_epoch = static_cast<double>(options.examples) /
-                                 static_cast<double>(options.batch_size * batches_a_step);
-  const int decay_steps = static_cast<int>(steps_per_epoch * kEpochsPerDecay);
-  const Tensor lr = tf::train::exponential_decay(options.learning_rate, towers.global_step,
-                                                 decay_steps, kDecayFactor, {.staircase = true});
-  towers.learning_rate = lr;
-  tf::train::GradientDescentOptimizer opt(lr);
-
-  const BatchFunction next_batch = input();
-  std::vector<std::vector<GradAndVar>> tower_grads;
-  {
-    // Entering the scope again keeps reuse_variables() from outliving the loop.
-    const auto vars = tf::variable_scope(tf::get_variable_scope());
-    for (int i = 0; i < options.num_towers; ++i) {
-      const auto device = tf::device("/gpu:" + std::to_string(i));
-      const auto scope = tf::name_scope(std::string(kTowerName) + "_" + std::to_string(i));
-      const auto [images, labels] = next_batch();
-      const Tensor loss = tower_loss(scope, images, labels);
-      tf::get_variable_scope().reuse_variables();
-      // Keeps the summaries of the last tower.
-      towers.summaries = tf::get_collection(GraphKeys::SUMMARIES, scope);
-      tower_grads.push_back(opt.compute_gradients(loss));
-      towers.losses.push_back(loss);
-    }
-  }
-  towers.grads = average_gradients(tower_grads);
-  const Operation apply_gradient_op =
-      opt.apply_gradients(towers.grads, {.global_step = towers.global_step});
-  tf::train::ExponentialMovingAverage variable_averages(kMovingAverageDecay, towers.global_step);
-  const Operation variables_averages_op = variable_averages.apply(tf::trainable_variables());
-  towers.train_op = tf::group({apply_gradient_op, variables_averages_op});
-  return towers;
 }
 
 }  // namespace towerflow::models::cifar10

@@ -1,5 +1,6 @@
 """TensorFlow's CIFAR-10 tutorial on towers, in its own words: cifar10.py, cifar10_input.py and
-cifar10_multi_gpu_train.py. `next_batch` replaces its input where batches are fed."""
+cifar10_multi_gpu_train.py, and with `one_device` cifar10_train.py. `next_batch` replaces its input
+where batches are fed."""
 
 import re
 
@@ -9,7 +10,9 @@ TOWER_NAME = "tower"
 IMAGE_SIZE, NUM_CLASSES = 24, 10
 EXAMPLES = 50000
 GRAPHS = [dict(towers=towers, batch=128) for towers in (1, 2)]
+GRAPHS += [dict(towers=1, batch=128, one_device=True)]
 CURVES = [dict(towers=towers, batch=8) for towers in (1, 2)]
+CURVES += [dict(towers=1, batch=8, one_device=True)]
 # Exponents of the generated initial values.
 EXPONENTS = {"conv1/weights": -3, "conv2/weights": -4, "local3/weights": -4, "local4/weights": -4,
              "softmax_linear/weights": -7}
@@ -19,7 +22,7 @@ def inputs(batch):
     return [("float32", [batch, IMAGE_SIZE, IMAGE_SIZE, 3], 1), ("int32", [batch], NUM_CLASSES)]
 
 
-def distorted_inputs(filenames, batch_size, num_gpus, num_threads):
+def distorted_inputs(filenames, batch_size, num_gpus, num_threads, one_device=False):
     from tf_slim.data import prefetch_queue
     with tf.name_scope("data_augmentation"):
         filename_queue = tf.train.string_input_producer(filenames)
@@ -42,6 +45,8 @@ def distorted_inputs(filenames, batch_size, num_gpus, num_threads):
             capacity=min_queue_examples + 3 * batch_size, min_after_dequeue=min_queue_examples)
         tf.summary.image("images", images)
         labels = tf.reshape(label_batch, [batch_size])
+        if one_device:
+            return lambda: (images, labels)
         return prefetch_queue.prefetch_queue([images, labels], capacity=2 * num_gpus).dequeue
 
 
@@ -135,8 +140,47 @@ def average_gradients(tower_grads):
     return average_grads
 
 
-def train(next_batch, towers, batch, num_threads=16):
+def _add_loss_summaries(total_loss):
+    loss_averages = tf.train.ExponentialMovingAverage(0.9, name="avg")
+    losses = tf.get_collection("losses")
+    loss_averages_op = loss_averages.apply(losses + [total_loss])
+    for l in losses + [total_loss]:
+        tf.summary.scalar(l.op.name + " (raw)", l)
+        tf.summary.scalar(l.op.name, loss_averages.average(l))
+    return loss_averages_op
+
+
+def train_one_device(next_batch, batch_size, num_threads):
+    global_step = tf.train.get_or_create_global_step()
+    with tf.device("/cpu:0"):
+        if next_batch is None:
+            next_batch = distorted_inputs(["data_batch_1.bin"], batch_size, 1, num_threads, True)
+        images, labels = next_batch()
+    total_loss = add_loss(inference(images), labels)
+    decay_steps = int(EXAMPLES / batch_size * 350.0)
+    lr = tf.train.exponential_decay(0.1, global_step, decay_steps, 0.1, staircase=True)
+    tf.summary.scalar("learning_rate", lr)
+    loss_averages_op = _add_loss_summaries(total_loss)
+    with tf.control_dependencies([loss_averages_op]):
+        opt = tf.train.GradientDescentOptimizer(lr)
+        grads = opt.compute_gradients(total_loss)
+    apply_gradient_op = opt.apply_gradients(grads, global_step=global_step)
+    for var in tf.trainable_variables():
+        tf.summary.histogram(var.op.name, var)
+    for grad, var in grads:
+        if grad is not None:
+            tf.summary.histogram(var.op.name + "/gradients", grad)
+    variable_averages = tf.train.ExponentialMovingAverage(0.9999, global_step)
+    with tf.control_dependencies([apply_gradient_op]):
+        variables_averages_op = variable_averages.apply(tf.trainable_variables())
+    tf.summary.merge_all()
+    return [total_loss], [variables_averages_op]
+
+
+def train(next_batch, towers, batch, num_threads=16, one_device=False):
     num_gpus, batch_size = towers, batch
+    if one_device:
+        return train_one_device(next_batch, batch_size, num_threads)
     with tf.device("/cpu:0"):
         global_step = tf.get_variable("global_step", [], initializer=tf.constant_initializer(0),
                                       trainable=False)
