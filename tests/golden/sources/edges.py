@@ -77,5 +77,29 @@ def datasets():
     return p
 
 
+def static_sizes():
+    p = Program("edges_sizes", "sizes of which some are known")
+    count, rows = p.placeholder("int32", []), p.placeholder("float32", [None, 3])
+    p.zeros(p.stack([count, 3]))
+    p.reshape(rows, p.stack([3, count]))
+    p.einsum("...i,...i->...i", [p.placeholder("float32", [1, 3]), rows])
+    p.einsum("...i,...i->...i", [rows, p.placeholder("float32", [1, 3])])
+    return p
+
+
+def products():
+    p = Program("edges_products", "products of batches, quotients and products of segments")
+    x = p.constant(array("float32", [2, 3, 4], [float(i) for i in range(24)]))
+    y = p.constant(array("float32", [3, 2], [1.0, -1.0, 2.0, 0.5, 3.0, 0.25]))
+    p.run([p.matmul(x, y, transpose_a=True), p.matmul(y, x, transpose_a=True)])
+    wide = array("float64", [2], [4.0, 0.0])
+    p.run([p.div_no_nan(3.0, p.constant(wide)), p.div_no_nan(p.constant(wide), 2.0),
+           p.div_no_nan(p.constant([3, 0]), p.constant([2, 0]))])
+    data = p.constant([1.0, 2.0, 3.0, 0.0, 5.0, 0.0, 0.0, 7.0, 1.0])
+    product = p.unsorted_segment_prod(data, [0, 0, 0, 1, 1, 2, 2, 3, 3], 4)
+    p.run([product, p.gradients([product], [data])[0]])
+    return p
+
+
 def programs():
-    return [shapes(), random(), areas(), bytes_of_numbers(), datasets()]
+    return [static_sizes(), products(), shapes(), random(), areas(), bytes_of_numbers(), datasets()]
