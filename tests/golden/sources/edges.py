@@ -82,6 +82,8 @@ def static_sizes():
     count, rows = p.placeholder("int32", []), p.placeholder("float32", [None, 3])
     p.zeros(p.stack([count, 3]))
     p.reshape(rows, p.stack([3, count]))
+    p.depthwise_conv2d_backprop_input(p.stack([count, 4, 4, 1]), p.placeholder(
+        "float32", [2, 2, 1, 2]), p.placeholder("float32", [None, 4, 4, 2]), [1, 1, 1, 1], "SAME")
     p.einsum("...i,...i->...i", [p.placeholder("float32", [1, 3]), rows])
     p.einsum("...i,...i->...i", [rows, p.placeholder("float32", [1, 3])])
     return p
@@ -95,6 +97,11 @@ def products():
     wide = array("float64", [2], [4.0, 0.0])
     p.run([p.div_no_nan(3.0, p.constant(wide)), p.div_no_nan(p.constant(wide), 2.0),
            p.div_no_nan(p.constant([3, 0]), p.constant([2, 0]))])
+    line = array("float32", [1, 4, 1], [1.0, 2.0, 3.0, 4.0])
+    weights = array("float32", [2, 1, 1], [1.0, -1.0])
+    p.run([p.convolution(line, weights, padding="VALID"),
+           p.convolution(p.constant(line), weights, padding="VALID"),
+           p.convolution(line, p.constant(weights), padding="VALID")])
     data = p.constant([1.0, 2.0, 3.0, 0.0, 5.0, 0.0, 0.0, 7.0, 1.0])
     product = p.unsorted_segment_prod(data, [0, 0, 0, 1, 1, 2, 2, 3, 3], 4)
     p.run([product, p.gradients([product], [data])[0]])
