@@ -1,11 +1,10 @@
 #include "models/mnist.h"
 
-#include <fmt/format.h>
-
 #include <regex>
 
 #include "models/digits.h"
 #include "models/models.h"
+#include "models/score.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::mnist {
@@ -167,11 +166,7 @@ EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values)
 }
 
 Score score(std::int64_t examples, const std::vector<double>& sums) {
-  const auto correct = static_cast<std::int64_t>(sums[0]);
-  const double precision = static_cast<double>(correct) / static_cast<double>(examples);
-  return {fmt::format("{} of {} test digits right, precision @ 1 = {:.4f}", correct, examples,
-                      precision),
-          {{"correct", correct}, {"precision_at_1", precision}}};
+  return score_of_right(examples, sums[0], {.examples = "digits"});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "models/batch_norm/batch_norm.h"
 #include "models/digits.h"
 #include "models/models.h"
+#include "models/score.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::batch_norm {
@@ -25,7 +26,7 @@ EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
   const auto count = [&](bool by_batch) {
     const auto vars = tf::variable_scope(tf::get_variable_scope(), {.reuse = by_batch});
     const Tensor logits = inference(batch.features, by_batch);
-    return tf::reduce_sum(tf::cast(tf::nn::in_top_k(logits, batch.labels, 1), tf::float32));
+    return count_right(logits, batch.labels);
   };
   EvaluationGraph graph{.sums = {count(false), count(true)}};
   for (const Variable& variable : tf::global_variables()) {
@@ -35,13 +36,11 @@ EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
 }
 
 Score score(std::int64_t examples, const std::vector<double>& sums) {
-  const auto correct = static_cast<std::int64_t>(sums[0]);
   const auto by_batch = static_cast<std::int64_t>(sums[1]);
-  const double precision = static_cast<double>(correct) / static_cast<double>(examples);
-  return {fmt::format("{} of {} test digits right, precision @ 1 = {:.4f}; with the moments of "
-                      "each batch {} right",
-                      correct, examples, precision, by_batch),
-          {{"correct", correct}, {"precision_at_1", precision}, {"correct_by_batch", by_batch}}};
+  Score score = score_of_right(examples, sums[0], {.examples = "digits"});
+  score.text += fmt::format("; with the moments of each batch {} right", by_batch);
+  score.fields.emplace_back("correct_by_batch", by_batch);
+  return score;
 }
 
 std::string explanation(int num_towers, const OptionValues&) { return table_of_ways(num_towers); }

@@ -2,6 +2,7 @@
 
 #include "models/cifar10/cifar10.h"
 #include "models/models.h"
+#include "models/score.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::cifar10 {
@@ -38,18 +39,13 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
 /// Counts the images whose highest logit is the right one, with the averages of the variables.
 EvaluationGraph build_evaluation(const Batch& batch, const OptionValues&) {
   const Tensor logits = inference(batch.features);
-  const Tensor top_k_op = tf::nn::in_top_k(logits, batch.labels, 1);
   const tf::train::ExponentialMovingAverage variable_averages(kMovingAverageDecay);
-  return {.sums = {tf::reduce_sum(tf::cast(top_k_op, tf::float32))},
+  return {.sums = {count_right(logits, batch.labels)},
           .restored = variable_averages.variables_to_restore()};
 }
 
 Score score(std::int64_t examples, const std::vector<double>& sums) {
-  const auto correct = static_cast<std::int64_t>(sums[0]);
-  const double precision = static_cast<double>(correct) / static_cast<double>(examples);
-  return {fmt::format("{} of {} test images right, precision @ 1 = {:.3f}", correct, examples,
-                      precision),
-          {{"correct", correct}, {"precision_at_1", precision}}};
+  return score_of_right(examples, sums[0], {.decimals = 3});
 }
 
 }  // namespace

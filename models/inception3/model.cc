@@ -2,6 +2,7 @@
 
 #include "models/inception3/inception3.h"
 #include "models/models.h"
+#include "models/score.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::inception3 {
@@ -29,25 +30,19 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
 /// averages of the variables.
 EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values) {
   const Tensor logits = inference(batch.features, {.num_classes = classes_of(values) + 1}).logits;
-  const Tensor top_1_op = tf::nn::in_top_k(logits, batch.labels, 1);
-  const Tensor top_5_op = tf::nn::in_top_k(logits, batch.labels, 5);
   const tf::train::ExponentialMovingAverage variable_averages(kMovingAverageDecay);
-  return {.sums = {tf::reduce_sum(tf::cast(top_1_op, tf::float32)),
-                   tf::reduce_sum(tf::cast(top_5_op, tf::float32))},
+  return {.sums = {count_right(logits, batch.labels), count_right(logits, batch.labels, 5)},
           .restored = variable_averages.variables_to_restore()};
 }
 
 Score score(std::int64_t examples, const std::vector<double>& sums) {
-  const auto top_1 = static_cast<std::int64_t>(sums[0]), top_5 = static_cast<std::int64_t>(sums[1]);
-  const double precision = sums[0] / static_cast<double>(examples);
+  const auto top_5 = static_cast<std::int64_t>(sums[1]);
   const double recall = sums[1] / static_cast<double>(examples);
-  return {fmt::format("{} of {} test images right, {} among the best five, precision @ 1 = {:.4f} "
-                      "recall @ 5 = {:.4f}",
-                      top_1, examples, top_5, precision, recall),
-          {{"correct", top_1},
-           {"among_five", top_5},
-           {"precision_at_1", precision},
-           {"recall_at_5", recall}}};
+  Score score = score_of_right(examples, sums[0]);
+  score.text += fmt::format(", {} among the best five, recall @ 5 = {:.4f}", top_5, recall);
+  score.fields.emplace_back("among_five", top_5);
+  score.fields.emplace_back("recall_at_5", recall);
+  return score;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "models/digits.h"
 #include "models/models.h"
 #include "models/multi_gpu_model/multi_gpu_model.h"
+#include "models/score.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models::multi_gpu_model {
@@ -38,12 +39,11 @@ EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values)
 }
 
 Score score(std::int64_t examples, const std::vector<double>& sums) {
-  const auto correct = static_cast<std::int64_t>(sums[0]);
-  const double precision = static_cast<double>(correct) / static_cast<double>(examples);
   const double loss = sums[1] / static_cast<double>(examples);
-  return {fmt::format("{} of {} test digits right, precision @ 1 = {:.4f}, loss {:.4f}", correct,
-                      examples, precision, loss),
-          {{"correct", correct}, {"precision_at_1", precision}, {"loss", loss}}};
+  Score score = score_of_right(examples, sums[0], {.examples = "digits"});
+  score.text += fmt::format(", loss {:.4f}", loss);
+  score.fields.emplace_back("loss", loss);
+  return score;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "models/input_position.h"
 #include "models/models.h"
 #include "models/resnet20/resnet20.h"
+#include "models/score.h"
 #include "models/training.h"
 #include "towerflow/tf.h"
 
@@ -55,10 +56,9 @@ EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values)
   ResNetCifar10 model(static_cast<int>(value_of<std::int64_t>(values, "depth")),
                       /*is_training=*/false);
   const Tensor logits = model.forward_pass(batch.features);
-  const Tensor correct = tf::nn::in_top_k(logits, batch.labels, 1);
   const Tensor cross_entropy =
       tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = batch.labels, .logits = logits});
-  graph.sums = {tf::reduce_sum(tf::cast(correct, tf::float32)), tf::reduce_sum(cross_entropy)};
+  graph.sums = {count_right(logits, batch.labels), tf::reduce_sum(cross_entropy)};
   for (const Variable& variable : tf::global_variables()) {
     graph.restored[variable.op().name()] = variable;
   }
@@ -66,12 +66,11 @@ EvaluationGraph build_evaluation(const Batch& batch, const OptionValues& values)
 }
 
 Score score(std::int64_t examples, const std::vector<double>& sums) {
-  const auto correct = static_cast<std::int64_t>(sums[0]);
-  const double accuracy = sums[0] / static_cast<double>(examples);
   const double cross_entropy = sums[1] / static_cast<double>(examples);
-  return {fmt::format("{} of {} test images right, accuracy = {:.4f}, cross entropy = {:.3f}",
-                      correct, examples, accuracy, cross_entropy),
-          {{"correct", correct}, {"accuracy", accuracy}, {"cross_entropy", cross_entropy}}};
+  Score score = score_of_right(examples, sums[0], {.measure = "accuracy", .field = "accuracy"});
+  score.text += fmt::format(", cross entropy = {:.3f}", cross_entropy);
+  score.fields.emplace_back("cross_entropy", cross_entropy);
+  return score;
 }
 
 /// Writes the lines of the estimator's hooks: the rate of examples, on average and of the last 10
