@@ -16,13 +16,35 @@ import sys
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 300, 56, 16, 16, 40
 COLOURS = ("#1f5fa8", "#c2571a", "#3a7d34", "#7a3f9d")
 POINTS = 200
-STEP = re.compile(r"step (\d+)(?: \([^)]*\))?, loss = (\S+) .*?(?:mean of \d+ towers (\S+),|$)")
+STEP = re.compile(r"step (\d+)(?: \([^)]*\))?, loss = (\S+) .*?(?:mean of \d+ towers (\S+),|$)|"
+                  r"(?P<lstm>\d+)/\d+ \(epoch \d+\), train_loss = (?P<lstm_loss>\S+),|"
+                  r"INFO:tensorflow:learning_rate = \S+, loss = (?P<resnet_loss>\S+)|"
+                  r"Average examples/sec: .*, step = (?P<resnet>\d+)")
+
+
+def steps_of(log):
+    """Yields (step, loss) of the lines of any model."""
+    waiting = None  # a loss whose step stands in the next line
+    step = 0
+    for m in filter(None, map(STEP.search, pathlib.Path(log).read_text().splitlines())):
+        if m[1]:
+            yield int(m[1]), float((m[3] or m[2]).rstrip(","))
+        elif m["lstm"]:
+            yield int(m["lstm"]), float(m["lstm_loss"])
+        elif m["resnet_loss"]:
+            if waiting is not None:
+                yield step, waiting
+            waiting = float(m["resnet_loss"])
+        else:
+            step = int(m["resnet"])
+            if waiting is not None:
+                yield step if step > 10 else 0, waiting
+                waiting = None
 
 
 def losses_of(log):
     """Returns [(step, loss)], averaged."""
-    found = [(int(m[1]), float((m[3] or m[2]).rstrip(",")))
-             for m in map(STEP.search, pathlib.Path(log).read_text().splitlines()) if m]
+    found = list(steps_of(log))
     if not found:
         sys.exit("no steps in %s" % log)
     size = max(1, math.ceil(len(found) / POINTS))
