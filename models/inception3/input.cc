@@ -81,8 +81,14 @@ Tensor distort_image(const Tensor& image, const Tensor& bbox, int thread_id) {
   };
   show_boxes("image_with_bounding_boxes", bbox);
   const Tensor size = tf::shape(image);
-  const auto box = tf::image::sample_distorted_bounding_box(
-      size, bbox, {.min_object_covered = 0.1, .use_image_if_no_bounding_boxes = true});
+  // In TensorFlow this op alone ignores the graph's seed.
+  const std::optional<std::int64_t> seed = tf::get_default_graph().seed;
+  const auto box =
+      tf::image::sample_distorted_bounding_box(size, bbox,
+                                               {.seed = seed.value_or(0),
+                                                .seed2 = seed ? thread_id + 1 : 0,
+                                                .min_object_covered = 0.1,
+                                                .use_image_if_no_bounding_boxes = true});
   show_boxes("images_with_distorted_bounding_box", box.bboxes);
   Tensor distorted_image = tf::slice(image, box.begin, box.size);
   distorted_image = tf::image::resize_images(distorted_image, {kImageSize, kImageSize},
