@@ -63,6 +63,16 @@ Value auc_metric(Interpreter&, const Args& args) {
   return pair_of(metrics::auc(args.operand("labels"), args.operand("predictions"), options));
 }
 
+using ClassMetric = metrics::Metric (*)(const Operand&, const Operand&, int, metrics::MetricOptions,
+                                        Site);
+Handler of_classes(ClassMetric metric) {
+  return [metric](Interpreter&, const Args& args) -> Value {
+    return pair_of(metric(args.operand("labels"), args.operand("predictions"),
+                          static_cast<int>(args.integer("num_classes")), metric_options(args),
+                          Site::current()));
+  };
+}
+
 }  // namespace
 
 void add_metric_handlers(HandlerTable& table) {
@@ -81,6 +91,8 @@ void add_metric_handlers(HandlerTable& table) {
         metrics::mean_cosine_distance(args.operand("labels"), args.operand("predictions"),
                                       static_cast<int>(args.integer("dim")), metric_options(args)));
   };
+  table["metric_mean_iou"] = of_classes(metrics::mean_iou);
+  table["metric_mean_per_class_accuracy"] = of_classes(metrics::mean_per_class_accuracy);
   table["metric_percentage_below"] = [](Interpreter&, const Args& args) -> Value {
     return pair_of(metrics::percentage_below(args.operand("values"), args.operand("threshold"),
                                              metric_options(args)));

@@ -18,6 +18,8 @@ for name in ("true_positives", "true_negatives", "false_positives", "false_negat
     plain("metric_" + name, getattr(tf.metrics, name), "labels predictions thresholds " + COMMON)
 plain("metric_mean_relative_error", tf.metrics.mean_relative_error,
       "labels predictions normalizer " + COMMON)
+for name in ("mean_iou", "mean_per_class_accuracy"):
+    plain("metric_" + name, getattr(tf.metrics, name), "labels predictions num_classes " + COMMON)
 plain("metric_mean_cosine_distance", tf.metrics.mean_cosine_distance,
       "labels predictions dim " + COMMON)
 plain("metric_percentage_below", tf.metrics.percentage_below, "values threshold " + COMMON)

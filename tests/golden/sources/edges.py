@@ -60,10 +60,25 @@ def areas():
     return p
 
 
+def parts_of_metrics():
+    p = Program("edges_metrics", "columns, and weights below 1")
+    column = p.constant(array("float32", [3, 1], [1.0, 2.0, 4.0]))
+    error = p.metric_mean_relative_error(column, p.constant(array(
+        "float32", [3, 1], [1.5, 2.0, 3.0])), column)
+    iou = p.metric_mean_iou(p.constant([0, 1, 1, 2]), p.constant([0, 1, 0, 1]), 4, weights=p.constant(
+        [0.25, 0.5, 0.125, 0.25]))
+    p.run([p.local_variables_initializer()])
+    p.run([error[1], iou[1]])
+    p.run([error[0], iou[0]])
+    return p
+
+
 def bytes_of_numbers():
     p = Program("edges_decode_raw", "numbers from their bytes")
     for dtype in ("float32", "float64", "int16", "uint8"):
         p.run([p.decode_raw(p.constant(["abcdefgh", "ABCDEFGH"]), dtype)])
+        p.run([p.decode_raw(p.constant(["abcdefgh"]), dtype)])
+        p.run([p.decode_raw(p.constant(array("string", [0], [])), dtype)])
     return p
 
 
@@ -84,6 +99,9 @@ def static_sizes():
     p.reshape(rows, p.stack([3, count]))
     p.depthwise_conv2d_backprop_input(p.stack([count, 4, 4, 1]), p.placeholder(
         "float32", [2, 2, 1, 2]), p.placeholder("float32", [None, 4, 4, 2]), [1, 1, 1, 1], "SAME")
+    pieces = p.TensorArray("float32", 1)
+    pieces = p.array_split(pieces, p.placeholder("float32", [4, 2]), [4])
+    p.array_read(pieces, 0)
     p.einsum("...i,...i->...i", [p.placeholder("float32", [1, 3]), rows])
     p.einsum("...i,...i->...i", [rows, p.placeholder("float32", [1, 3])])
     return p
@@ -109,4 +127,4 @@ def products():
 
 
 def programs():
-    return [static_sizes(), products(), shapes(), random(), areas(), bytes_of_numbers(), datasets()]
+    return [static_sizes(), products(), parts_of_metrics(), shapes(), random(), areas(), bytes_of_numbers(), datasets()]
