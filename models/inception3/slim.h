@@ -10,7 +10,8 @@ namespace towerflow::models::inception3::slim {
 
 /// The layers that Inception v3 was published with: the first slim, whose names and collections
 /// differ from those of tf::slim. Variables are on the CPU and listed in MODEL_VARIABLES and
-/// VARIABLES_TO_RESTORE, and have the inputs' dtype. The defaults are what the program's arg_scopes set.
+/// VARIABLES_TO_RESTORE, and have the inputs' dtype. The defaults are what the program's arg_scopes
+/// set.
 
 inline constexpr const char* LOSSES_COLLECTION = "_losses";
 inline constexpr const char* UPDATE_OPS_COLLECTION = "_update_ops_";
