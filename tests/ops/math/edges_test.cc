@@ -94,41 +94,5 @@ TEST_CASE("Print is added to the graph of its tensor, wherever that stands") {
   CHECK(graph.size() == before);
 }
 
-TEST_CASE("the last branch of a case asserts that no other predicate holds") {
-  Graph graph;
-  const auto guard = graph.as_default();
-  const Tensor x = placeholder(float32, {.shape = Shape{}});
-  case_without_default<Tensor>(
-      {{less(x, 1.0), [&] { return x; }}, {less(x, 2.0), [&] { return 2.0 * x; }}});
-  std::vector<int> limits;
-  for (const Operation& op : graph.get_operations()) {
-    if (!op.name().ends_with("n_true_conds")) continue;
-    limits.push_back(constant_value(op.output(0)).item<std::int32_t>());
-  }
-  CHECK(limits == std::vector<int>{0});
-}
-
-TEST_CASE("what stands in branches of two conditions runs only if one of them takes it") {
-  Graph graph;
-  const auto guard = graph.as_default();
-  const Tensor p = placeholder(bool_, {.shape = Shape{}}),
-               q = placeholder(bool_, {.shape = Shape{}});
-  const Tensor y = placeholder(int32, {.shape = Shape{}});
-  const auto quotient = [&] { return floordiv(10, y); };  // fails for 0
-  const auto one = [&] { return convert_to_tensor(1); };
-  const Tensor a = cond(p, one, quotient), b = cond(q, quotient, one);
-  Session session(graph);
-  const auto run = [&](bool first, bool second, int divisor) {
-    const auto got = session.run({a, b}, {{p, first}, {q, second}, {y, divisor}});
-    return std::pair(got[0].item<std::int32_t>(), got[1].item<std::int32_t>());
-  };
-  CHECK(run(true, false, 0) == std::pair(1, 1));
-  CHECK(run(false, false, 5) == std::pair(2, 1));
-  CHECK(run(true, true, 5) == std::pair(1, 2));
-  CHECK(run(false, true, 5) == std::pair(2, 2));
-  CHECK_THROWS_AS(run(false, false, 0), errors::InvalidArgumentError);
-  CHECK_THROWS_AS(run(true, true, 0), errors::InvalidArgumentError);
-}
-
 }  // namespace
 }  // namespace towerflow
