@@ -99,6 +99,7 @@ def static_sizes():
     p.reshape(rows, p.stack([3, count]))
     p.depthwise_conv2d_backprop_input(p.stack([count, 4, 4, 1]), p.placeholder(
         "float32", [2, 2, 1, 2]), p.placeholder("float32", [None, 4, 4, 2]), [1, 1, 1, 1], "SAME")
+    p.slim_softmax(p.placeholder("float32", [2, None, 3]))
     pieces = p.TensorArray("float32", 1)
     pieces = p.array_split(pieces, p.placeholder("float32", [4, 2]), [4])
     p.array_read(pieces, 0)
