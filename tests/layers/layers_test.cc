@@ -167,5 +167,12 @@ TEST_CASE("an arg_scope ends with its guard") {
   CHECK(type_of() == "Relu");
 }
 
+TEST_CASE("slim::repeat of a value makes it a tensor") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = slim::repeat({{1.0, 2.0}}, 2, slim::fully_connected, 3);
+  CHECK(x.shape() == Shape{1, 3});
+}
+
 }  // namespace
 }  // namespace towerflow
