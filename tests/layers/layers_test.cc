@@ -167,6 +167,17 @@ TEST_CASE("an arg_scope ends with its guard") {
   CHECK(type_of() == "Relu");
 }
 
+TEST_CASE("the batch size of a zero state may be a scalar or a vector") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const nn::rnn_cell::BasicRNNCell cell(3);
+  Session session(graph);
+  for (const Tensor& size : {constant(2), constant({2})}) {
+    CHECK(session.run(cell.zero_state(size, float32).leaf()).shape() == Shape{2, 3});
+  }
+  CHECK_THROWS_AS(cell.zero_state(constant({{2}}), float32), ValueError);
+}
+
 TEST_CASE("slim::repeat of a value makes it a tensor") {
   Graph graph;
   const auto guard = graph.as_default();
