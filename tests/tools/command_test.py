@@ -97,7 +97,7 @@ class Usage(Scratch):
                      "explain, inspect, mistakes, train", "see towerflow --help"),
                 (["convert"], "needs one of: mnist"),
                 (["convrt", "mnist"], "has no subcommand 'convrt'", "'convert'"),
-                (["convert", "cifar"], "has no subcommand 'cifar'", "known: mnist",
+                (["convert", "imagenet"], "has no subcommand 'imagenet'", "known: mnist, cifar10",
                  "see towerflow convert --help"),
                 (["--jsn", "convert"], "does not take '--jsn'"),
                 (["convert", "mnist"], "--from is required", "see towerflow convert mnist --help"),
