@@ -89,6 +89,10 @@ def datasets():
         element = p.get_next(p.one_shot_iterator(taken))
         for _ in range(4):
             p.run([element])
+    kept = p.dataset_skip(p.dataset_cache(p.dataset_from_tensor_slices([0, 1, 2, 3, 4])), 1)
+    element = p.get_next(p.one_shot_iterator(p.dataset_skip(p.dataset_repeat(kept, 3), 9)))
+    for _ in range(4):
+        p.run([element])
     return p
 
 
