@@ -89,6 +89,11 @@ def datasets():
         element = p.get_next(p.one_shot_iterator(taken))
         for _ in range(4):
             p.run([element])
+    numbers = p.dataset_range([3])
+    single = p.function(lambda e: p.dataset_from_tensors(e), "e")
+    for length in (1, -1):
+        mixed = p.dataset_interleave(numbers, single, cycle_length=2, block_length=length)
+        p.run([p.get_next(p.one_shot_iterator(mixed))])
     kept = p.dataset_skip(p.dataset_cache(p.dataset_from_tensor_slices([0, 1, 2, 3, 4])), 1)
     element = p.get_next(p.one_shot_iterator(p.dataset_skip(p.dataset_repeat(kept, 3), 9)))
     for _ in range(4):
