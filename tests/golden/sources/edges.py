@@ -105,6 +105,7 @@ def static_sizes():
     p = Program("edges_sizes", "sizes of which some are known")
     count, rows = p.placeholder("int32", []), p.placeholder("float32", [None, 3])
     p.zeros(p.stack([count, 3]))
+    p.zeros(p.stack([count, 0]))
     p.reshape(rows, p.stack([3, count]))
     p.depthwise_conv2d_backprop_input(p.stack([count, 4, 4, 1]), p.placeholder(
         "float32", [2, 2, 1, 2]), p.placeholder("float32", [None, 4, 4, 2]), [1, 1, 1, 1], "SAME")
