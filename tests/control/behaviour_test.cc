@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include "core/graph/control_flow.h"
+#include "ops/control/control_flow_ops.h"
 #include "tests/control/programs.h"
 #include "tests/support/eager.h"
 
@@ -218,6 +220,22 @@ TEST_CASE("a y that leads to another y through a loop") {
                  std::tuple(constant(0), y));
   CHECK(value_of(convert_to_tensor(*gradients({y, z}, {x})[0])).item<float>() == 18);
   CHECK(value_of(convert_to_tensor(*gradients({z, y}, {x})[0])).item<float>() == 18);
+}
+
+TEST_CASE("a Merge of two unrelated Switches is absent if neither has a value") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor p = scalar("p", bool_), q = scalar("q", bool_), x = scalar("x"), y = scalar("y");
+  const Tensor unless_p = switch_beside(x, p, {}).first;
+  const Tensor if_q = switch_beside(y, q, {}).second;
+  const Tensor either = merge({unless_p, if_q}, "", {});
+  Session session;
+  const auto run = [&](bool first, bool second) {
+    return session.run(either, {{p, first}, {q, second}, {x, 1.0F}, {y, 2.0F}}).item<float>();
+  };
+  CHECK(run(false, false) == 1);
+  CHECK(run(true, true) == 2);
+  CHECK_THROWS_AS(run(true, false), errors::InvalidArgumentError);
 }
 
 }  // namespace

@@ -42,8 +42,9 @@ def random():
     crop = p.random_crop(p.constant([0, 1, 2, 3, 4]), [3], seed=2)
     whole = p.random_crop(p.constant([0, 1, 2]), [3], seed=2)
     chosen = p.multinomial(p.constant([[0.0, 1.0, 0.5], [1.0, 1.0, 1.0]]), 5, seed=3)
+    one = p.multinomial(p.constant([[0.0, 1.0, 0.5], [1.0, 1.0, 1.0]]), 1, seed=4)
     for _ in range(6):
-        p.run([crop, whole, chosen])
+        p.run([crop, whole, chosen, one])
     p.run([p.random_shuffle(array("float32", [0, 2], [])), p.random_shuffle([7]),
            p.random_shuffle(array("float32", [4, 0], []))])
     return p
@@ -67,9 +68,10 @@ def parts_of_metrics():
         "float32", [3, 1], [1.5, 2.0, 3.0])), column)
     iou = p.metric_mean_iou(p.constant([0, 1, 1, 2]), p.constant([0, 1, 0, 1]), 4, weights=p.constant(
         [0.25, 0.5, 0.125, 0.25]))
+    same = p.metric_mean_iou(p.constant([1, 1]), p.constant([1, 1]), 3)
     p.run([p.local_variables_initializer()])
-    p.run([error[1], iou[1]])
-    p.run([error[0], iou[0]])
+    p.run([error[1], iou[1], same[1]])
+    p.run([error[0], iou[0], same[0]])
     return p
 
 
@@ -114,6 +116,7 @@ def static_sizes():
     pieces = p.array_split(pieces, p.placeholder("float32", [4, 2]), [4])
     p.array_read(pieces, 0)
     p.einsum("...i,...i->...i", [p.placeholder("float32", [1, 3]), rows])
+    p.einsum("ij,ij->ij", [p.placeholder("float32", [1, 3]), rows])
     p.einsum("...i,...i->...i", [rows, p.placeholder("float32", [1, 3])])
     return p
 
