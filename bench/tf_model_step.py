@@ -27,7 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "
 
 import tensorflow.compat.v1 as tf  # noqa: E402
 
-from oracle import generator  # noqa: E402
+from oracle import generator, interpreter  # noqa: E402, F401
 
 
 def arguments():
@@ -42,14 +42,16 @@ def arguments():
 
 
 def held_batches(system, size):
-    """Returns a function that gives each tower its batch, in variables."""
+    """Returns a function that gives each tower its batch, in variables. A system whose curves have
+    smaller inputs than its program has `bench_inputs`."""
+    inputs = getattr(system, "bench_inputs", system.inputs)
     towers = []
 
     def next_batch():
         place = 1000 + 10 * len(towers)
         values = [generator.uniform(place + i, shape, bound) if dtype == "float32"
                   else generator.integers(place + i, shape, bound, dtype)
-                  for i, (dtype, shape, bound) in enumerate(system.inputs(size))]
+                  for i, (dtype, shape, bound) in enumerate(inputs(size))]
         with tf.variable_scope("held_%d" % len(towers), reuse=False):
             towers.append([tf.Variable(value, trainable=False,
                                        collections=[tf.GraphKeys.LOCAL_VARIABLES])

@@ -19,7 +19,7 @@ STEPS, COMPACT = 1, True
 EXPONENTS = {}
 
 
-def inputs(batch, dtype):
+def inputs(batch, dtype="float32"):
     return [(dtype, [batch, IMAGE_SIZE, IMAGE_SIZE, 3], 0), ("int32", [batch], NUM_CLASSES)]
 
 

@@ -31,6 +31,10 @@ def inputs(batch):
     return [("float32", [batch, 8, 8, DEPTH], 7), ("int32", [batch], 10)]
 
 
+def bench_inputs(batch):
+    return [("float32", [batch, HEIGHT, WIDTH, DEPTH], 7), ("int32", [batch], 10)]
+
+
 def input_fn(filenames, num_shards, batch_size):
     def parser(serialized_example):
         features = tf.parse_single_example(serialized_example, features={
@@ -188,7 +192,7 @@ def merged_update_ops(tower_moments):
     return update_ops
 
 
-def train(next_batch, towers, batch, depth, update_ops, variables, layout):
+def train(next_batch, towers, batch, depth=20, update_ops="first", variables="CPU", layout="last"):
     data_format = "channels_" + layout
     tf.train.create_global_step()
     if next_batch is None:
