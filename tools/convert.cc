@@ -41,12 +41,22 @@ constexpr const char* kConvertHelp =
     "\n"
     "Example: towerflow convert mnist --from downloads --to data/mnist";
 
-struct ConvertArguments {
+/// What every conversion takes.
+struct Folders {
   std::string from, to;
+  bool json = false;
+};
+
+void add_folders(CLI::App& app, Folders& folders, const char* from, const char* type) {
+  add_text(app, "--from", folders.from, from, {.type = type, .required = true});
+  add_text(app, "--to", folders.to, "folder to write to, made where absent",
+           {.type = "DIR", .required = true});
+}
+
+struct ConvertArguments : Folders {
   std::string compression = "none";
   data::MnistConvertOptions options;
   bool without_geometry = false;
-  bool json = false;
 };
 
 data::Compression compression_named(const std::string& name) {
@@ -76,10 +86,7 @@ void add_convert_mnist(CLI::App& convert) {
   CLI::App& app = add_subcommand(convert, "mnist", "handwritten digits, from their IDX files",
                                  kConvertMnistHelp);
   const auto arguments = std::make_shared<ConvertArguments>();
-  add_text(app, "--from", arguments->from, "folder of the IDX files",
-           {.type = "IDX_DIR", .required = true});
-  add_text(app, "--to", arguments->to, "folder to write to, made where absent",
-           {.type = "DIR", .required = true});
+  add_folders(app, *arguments, "folder of the IDX files", "IDX_DIR");
   add_choice(app, "--compression", arguments->compression,
              "none, gzip (adds .gz to the names) or zlib", {"none", "gzip", "zlib"});
   data::MnistConvertOptions& options = arguments->options;
@@ -96,12 +103,7 @@ void add_convert_mnist(CLI::App& convert) {
   set_action(app, [arguments] { convert_mnist(*arguments); });
 }
 
-struct Cifar10Arguments {
-  std::string from, to;
-  bool json = false;
-};
-
-void convert_cifar10(const Cifar10Arguments& arguments) {
+void convert_cifar10(const Folders& arguments) {
   Progress progress("converting");
   const data::Cifar10Counts counts = data::convert_cifar10(
       arguments.from, arguments.to,
@@ -120,11 +122,8 @@ void add_convert_cifar10(CLI::App& convert) {
                                  "small images of ten classes, from their binary "
                                  "files",
                                  kConvertCifar10Help);
-  const auto arguments = std::make_shared<Cifar10Arguments>();
-  add_text(app, "--from", arguments->from, "folder of the binary files",
-           {.type = "BIN_DIR", .required = true});
-  add_text(app, "--to", arguments->to, "folder to write to, made where absent",
-           {.type = "DIR", .required = true});
+  const auto arguments = std::make_shared<Folders>();
+  add_folders(app, *arguments, "folder of the binary files", "BIN_DIR");
   add_json(app, arguments->json);
   set_action(app, [arguments] { convert_cifar10(*arguments); });
 }
