@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <new>
 #include <string_view>
 #include <thread>
@@ -36,12 +36,14 @@ const OpenMp& open_mp() {
 constexpr std::size_t kRoom = std::size_t{32} << 20;
 constexpr std::size_t kRoomForProducts = std::size_t{160} << 20;
 
+// Maps the memory instead of allocating it, because debugging allocators fill what they return.
 void check_free_memory(const char* what, std::size_t bytes) {
-  void* const room = std::malloc(bytes);
-  if (room == nullptr)
+  void* const room =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
     throw errors::ResourceExhaustedError(fmt::format(
         "oneDNN could not prepare {}: less than {} bytes of memory are left.", what, bytes));
-  std::free(room);
+  munmap(room, bytes);
 }
 
 /// Multiplies small matrices, which makes oneDNN generate the code of all products.
