@@ -127,13 +127,7 @@ void reduce_columns(const T* x, std::int64_t rows, std::int64_t stride, std::int
   if constexpr (kFloatSum<T, R>) {
     simd::ColumnSums sums{out, scratch, 0};
     simd::loops().column_sums_begin(&sums, columns);
-    if (stride == columns) {
-      simd::loops().column_sums_add(&sums, x, rows, columns);
-    } else {
-      for (std::int64_t r = 0; r < rows; ++r) {
-        simd::loops().column_sums_add(&sums, x + r * stride, 1, columns);
-      }
-    }
+    simd::loops().column_sums_add(&sums, x, rows, stride, columns);
     simd::loops().column_sums_end(&sums, columns);
     return;
   }

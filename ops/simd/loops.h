@@ -109,7 +109,8 @@ struct Loops {
   SelectLoop select, select_one_left, select_one_right;  ///< the others: x, or y, is one number
 
   void (*column_sums_begin)(ColumnSums* sums, std::int64_t columns);
-  void (*column_sums_add)(ColumnSums* sums, const float* x, std::int64_t rows,
+  /// Row r begins at x + r * stride.
+  void (*column_sums_add)(ColumnSums* sums, const float* x, std::int64_t rows, std::int64_t stride,
                           std::int64_t columns);
   void (*column_sums_end)(ColumnSums* sums, std::int64_t columns);
 

@@ -127,7 +127,7 @@ class ChannelSums final : public CpuKernel {
     const SliceRange images = slice_range(images_, slices_, slice);
     const float* x = static_cast<const float*>(inputs[0]) + images.begin * positions_ * channels_;
     sums_.partial(slice, workspace, [&](ColumnSums* sums) {
-      loops().column_sums_add(sums, x, images.size() * positions_, channels_);
+      loops().column_sums_add(sums, x, images.size() * positions_, channels_, channels_);
     });
   }
 

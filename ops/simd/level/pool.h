@@ -163,7 +163,7 @@ void grad_image_quads(const PoolGeometry& g, const float* x, const float* dy, fl
       for (Index c = 0; c < channels; c += kWidth)
         grad_quad<kRelu>(x + 2 * q * channels + c, channels, down, load(dy + c),
                          dx + 2 * q * channels + c);
-    if (sums != nullptr) column_sums_add(sums, dx, 2 * g.columns.input, channels);
+    if (sums != nullptr) column_sums_add(sums, dx, 2 * g.columns.input, channels, channels);
   }
 }
 
@@ -180,7 +180,7 @@ void grad_images(const PoolGeometry& g, ImageRange images, const float* x, const
     }
     grad_image<kRelu>(g, x + n * image, dy + n * result, dx + n * image);
     if (sums != nullptr)
-      column_sums_add(sums, dx + n * image, g.rows.input * g.columns.input, g.channels);
+      column_sums_add(sums, dx + n * image, g.rows.input * g.columns.input, g.channels, g.channels);
   }
 }
 

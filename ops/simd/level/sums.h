@@ -65,20 +65,20 @@ void column_sums_begin(ColumnSums* sums, Index columns) {
 
 // Adds rows to `sum`, `kVectors` vectors of columns at a time.
 template <Index kVectors>
-SIMD_INLINE void add_rows(float* sum, const float* x, Index rows, Index columns) {
+SIMD_INLINE void add_rows(float* sum, const float* x, Index rows, Index stride) {
   Floats acc[kVectors];
   for (Index v = 0; v < kVectors; ++v) acc[v] = load(sum + v * kWidth);
   for (Index r = 0; r < rows; ++r)
-    for (Index v = 0; v < kVectors; ++v) acc[v] += load(x + r * columns + v * kWidth);
+    for (Index v = 0; v < kVectors; ++v) acc[v] += load(x + r * stride + v * kWidth);
   for (Index v = 0; v < kVectors; ++v) store(sum + v * kWidth, acc[v]);
 }
 
-void add_row_block(float* sum, const float* x, Index rows, Index columns) {
+void add_row_block(float* sum, const float* x, Index rows, Index stride, Index columns) {
   Index c = 0;
-  for (; c + 4 * kWidth <= columns; c += 4 * kWidth) add_rows<4>(sum + c, x + c, rows, columns);
-  for (; c + kWidth <= columns; c += kWidth) add_rows<1>(sum + c, x + c, rows, columns);
+  for (; c + 4 * kWidth <= columns; c += 4 * kWidth) add_rows<4>(sum + c, x + c, rows, stride);
+  for (; c + kWidth <= columns; c += kWidth) add_rows<1>(sum + c, x + c, rows, stride);
   for (Index r = 0; r < rows; ++r)
-    for (Index i = c; i < columns; ++i) sum[i] += x[r * columns + i];
+    for (Index i = c; i < columns; ++i) sum[i] += x[r * stride + i];
 }
 
 void close_block(ColumnSums* sums, Index columns) {
@@ -87,14 +87,53 @@ void close_block(ColumnSums* sums, Index columns) {
   sums->block_rows = 0;
 }
 
-void column_sums_add(ColumnSums* sums, const float* x, Index rows, Index columns) {
+constexpr Index kBlocksAtOnce = 4;
+constexpr Index kNarrow = 8;  // columns
+constexpr Index kNarrowRows = kBlocksAtOnce * kRowBlock;
+
+// Adds four blocks of rows to the total, side by side: within a block each addition waits for the
+// one before it. Reads whole vectors, beyond the last row if that is narrower.
+template <class Row>
+SIMD_INLINE void add_narrow_blocks(float* total, const float* x, Index stride, Index columns) {
+  Row sum[kBlocksAtOnce] = {};
+  for (Index r = 0; r < kRowBlock; ++r)
+    for (Index b = 0; b < kBlocksAtOnce; ++b) {
+      Row row;
+      __builtin_memcpy(&row, x + (b * kRowBlock + r) * stride, sizeof(Row));
+      sum[b] += row;
+    }
+  for (const Row& block : sum)
+    for (Index c = 0; c < columns; ++c) total[c] += block[c];
+}
+
+// Adds as many rows as it can do fast to the total and returns their number.
+Index add_narrow_rows(float* total, const float* x, Index rows, Index stride, Index columns) {
+  using Float4 = float __attribute__((vector_size(16)));
+  using Float8 = float __attribute__((vector_size(32)));
+  Index done = 0;
+  // As many rows follow as a vector may reach beyond the last one.
+  for (; rows - done >= kNarrowRows + kNarrow; done += kNarrowRows) {
+    if (columns <= 4)
+      add_narrow_blocks<Float4>(total, x + done * stride, stride, columns);
+    else
+      add_narrow_blocks<Float8>(total, x + done * stride, stride, columns);
+  }
+  return done;
+}
+
+void column_sums_add(ColumnSums* sums, const float* x, Index rows, Index stride, Index columns) {
+  if (columns <= kNarrow && sums->block_rows == 0) {
+    const Index done = add_narrow_rows(sums->total, x, rows, stride, columns);
+    x += done * stride;
+    rows -= done;
+  }
   while (rows > 0) {
     const Index room = kRowBlock - sums->block_rows;
     const Index now = rows < room ? rows : room;
-    add_row_block(sums->block, x, now, columns);
+    add_row_block(sums->block, x, now, stride, columns);
     sums->block_rows += now;
     if (sums->block_rows == kRowBlock) close_block(sums, columns);
-    x += now * columns;
+    x += now * stride;
     rows -= now;
   }
 }

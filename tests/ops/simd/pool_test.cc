@@ -100,7 +100,7 @@ TEST_CASE("max_pool_grad gives the bits of the reference, after a relu and with 
       std::vector<float> sums(width), block(width), fused_sums(width);
       ColumnSums state{sums.data(), block.data(), 0};
       simd::loops().column_sums_begin(&state, g.channels);
-      simd::loops().column_sums_add(&state, dx.data(), size / g.channels, g.channels);
+      simd::loops().column_sums_add(&state, dx.data(), size / g.channels, g.channels, g.channels);
       simd::loops().column_sums_end(&state, g.channels);
       CHECK(same_numbers(
           dx, run_on_all_levels(dx.size(), [&](const Loops& loops, float* out) {

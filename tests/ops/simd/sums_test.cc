@@ -115,23 +115,27 @@ TEST_CASE("sums of arrays run in the order of the arrays and are divided once") 
     }
 }
 
-TEST_CASE("column sums: any grouping of rows gives the same bits") {
-  for (const std::int64_t columns : {1, 3, 10, 16, 32, 64, 100})
-    for (const std::int64_t rows : {0, 1, 127, 128, 129, 700}) {
+TEST_CASE("column sums: any grouping of rows gives the same bits, wherever rows lie") {
+  for (const std::int64_t columns : {1, 3, 8, 10, 16, 32, 64, 100})
+    for (const std::int64_t rows : {0, 1, 127, 128, 129, 700, 1100}) {
       CAPTURE(columns);
       CAPTURE(rows);
       const auto width = static_cast<std::size_t>(columns);
       const auto x = random_floats(static_cast<std::size_t>(rows) * width, 1);
       std::vector<double> exact(width, 0.0);
       for (std::size_t i = 0; i < x.size(); ++i) exact[i % width] += x[i];
-      std::vector<float> first;
-      for (const std::int64_t at_once : {1, 56, 128, 1000}) {
+      std::vector<float> first, apart(static_cast<std::size_t>(rows * (columns + 5)), 3e9f);
+      for (std::int64_t r = 0; r < rows; ++r)
+        std::copy_n(x.data() + r * columns, columns, apart.data() + r * (columns + 5));
+      for (const std::int64_t at_once : {1, 56, 128, 1000, 2000}) {
+        const std::int64_t stride = at_once % 128 != 0 ? columns + 5 : columns;
+        const float* const from = at_once % 128 != 0 ? apart.data() : x.data();
         const auto sums = run_on_all_levels(width, [&](const Loops& loops, float* out) {
           std::vector<float> block(width);
           ColumnSums state{out, block.data(), 0};
           loops.column_sums_begin(&state, columns);
           for (std::int64_t r = 0; r < rows; r += at_once)
-            loops.column_sums_add(&state, x.data() + r * columns, std::min(at_once, rows - r),
+            loops.column_sums_add(&state, from + r * stride, std::min(at_once, rows - r), stride,
                                   columns);
           loops.column_sums_end(&state, columns);
         });
