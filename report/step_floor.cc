@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "report/step_report.h"
@@ -36,9 +37,11 @@ double step_floor(const RunMetadata& step, std::span<const IsolatedSteps> alone,
       for (const NodeStats& stats : one.nodes) update_least(stats, steps.threads);
     }
   }
+  std::set<std::string> loops;
+  for (const NodeStats& stats : step.nodes) loops.insert(stats.loop);
   double floor = 0;
   for (const NodeStats& stats : step.nodes) {
-    if (stats.kind != NodeStats::Kind::kernel) continue;
+    if (stats.kind != NodeStats::Kind::kernel || loops.contains(stats.node)) continue;
     // A product without a measurement in `alone` ran on at least one core.
     if (is_product(stats) && !least.contains(product_of(stats))) update_least(stats, 1);
     floor += is_product(stats) ? least.at(product_of(stats)) : stats.bytes / bytes_per_second;

@@ -33,6 +33,7 @@ std::vector<Engine> engines(const RunMetadata& step, double seconds, std::size_t
   std::vector<Engine> all;
   std::map<std::string, std::size_t> index;
   for (const NodeStats& stats : step.nodes) {
+    if (!stats.loop.empty()) continue;  // drawn as its loop
     const std::string name =
         short_device_name(stats.device) +
         (stats.lane == Lane::compute ? std::string() : fmt::format(" {}", lane_name(stats.lane)));

@@ -10,8 +10,8 @@ namespace towerflow::report {
 
 /// Returns a table of a step's time whose rows add up to the step: kernels per op, with their rate
 /// and its share of the best rate that each kernel reached in any of `steps`, passes over memory,
-/// updates of variables, waits, and the rest. With several compute queues, each row is the mean
-/// over them.
+/// updates of variables, waits, and the rest. What loops ran is in the rows of its kernels; the row
+/// of a loop is the rest of its time. With several compute queues, each row is the mean over them.
 std::string step_table(std::span<const RunMetadata> steps);
 
 /// Steps without concurrent products, each of which ran on `threads` threads.

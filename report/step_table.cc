@@ -52,31 +52,51 @@ void add(Row& row, const NodeStats& stats, double best) {
   ++row.launches;
 }
 
+/// Returns the time of what each loop ran, by the loop's node.
+std::map<std::string, double> seconds_in_loops(const RunMetadata& step) {
+  std::map<std::string, double> seconds;
+  for (const NodeStats& stats : step.nodes) {
+    if (!stats.loop.empty() && stats.lane == Lane::compute)
+      seconds[stats.loop] += stats.end - stats.begin;
+  }
+  return seconds;
+}
+
+Row& row_of(Rows& rows, const NodeStats& stats) {
+  if (stats.updates) return rows.updates;
+  return (stats.flops > 0 ? rows.products : rows.passes)[{stats.op, stats.label}];
+}
+
 Rows collect(std::span<const RunMetadata> steps) {
   Rows rows;
   const auto best = best_times(steps);
   for (const RunMetadata& step : steps) {
     std::map<std::string, double> last;  // queue -> end of its last instruction
+    const std::map<std::string, double> in_loops = seconds_in_loops(step);
     for (const NodeStats& stats : step.nodes) {
       if (stats.lane != Lane::compute) continue;
       const std::string queue = queue_of(stats);
-      const auto [at, first] = last.emplace(queue, stats.begin);
-      if (first)
-        rows.edges += stats.begin;
-      else
-        rows.between += stats.begin - at->second;
-      at->second = stats.end;
+      if (stats.loop.empty()) {
+        const auto [at, first] = last.emplace(queue, stats.begin);
+        if (first)
+          rows.edges += stats.begin;
+        else
+          rows.between += stats.begin - at->second;
+        at->second = stats.end;
+      }
       if (stats.kind == NodeStats::Kind::wait) {
         add(rows.waits, stats, 0);
       } else if (stats.kind == NodeStats::Kind::commit) {
         rows.between += stats.end - stats.begin;
       } else if (stats.kind == NodeStats::Kind::copy) {
         add(rows.copies, stats, 0);
+      } else if (const auto inner = in_loops.find(stats.node); inner != in_loops.end()) {
+        NodeStats own = stats;  // without what its iterations ran
+        own.end -= inner->second;
+        own.bytes = 0;
+        add(row_of(rows, stats), own, 0);
       } else {
-        Row& row = stats.updates     ? rows.updates
-                   : stats.flops > 0 ? rows.products[{stats.op, stats.label}]
-                                     : rows.passes[{stats.op, stats.label}];
-        add(row, stats, best.at(Key(queue, stats.op + stats.node)));
+        add(row_of(rows, stats), stats, best.at(Key(queue, stats.op + stats.node)));
       }
     }
     for (const auto& [queue, end] : last) {

@@ -140,12 +140,12 @@ class QueueRun {
         kernels_(run.kernels),
         devices_(run.devices),
         before_(run.before),
-        trace_(run.trace),
+        trace_(run.trace != nullptr),
         asynchronous_(queue_.asynchronous()),
-        watched_(run.trace || run.plan.simulated || asynchronous_ || run.before != nullptr),
+        watched_(trace_ || run.plan.simulated || asynchronous_ || run.before != nullptr),
         inputs_(state_.inputs),
         outputs_(state_.outputs) {
-    queue_.start(run.trace || run.plan.simulated);
+    queue_.start(trace_ || run.plan.simulated);
   }
 
   /// Executes all instructions. Returns, or throws the first error, only after all enqueued work

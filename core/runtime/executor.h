@@ -8,6 +8,8 @@
 
 namespace towerflow {
 
+class RunTrace;
+
 /// One run of a plan. `frame.begin` has been called.
 struct Execution {
   const Plan& plan;
@@ -18,7 +20,7 @@ struct Execution {
   ArenaPool* arenas = nullptr;          ///< for loops
   SubplanCompiler* compiler = nullptr;  ///< for loops
   Workers* workers = nullptr;           ///< for loops; set by `execute`
-  bool trace = false;                   ///< whether times are stored in the frame
+  RunTrace* trace = nullptr;  ///< optional: times are stored in the frame; gets those of loops
   /// Optional; called before each instruction with the indices of its queue and of itself. An
   /// exception from it counts as an error of that instruction.
   std::function<void(std::size_t queue, std::size_t instruction)> before{};

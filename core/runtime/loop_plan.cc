@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/runtime/executor.h"
+#include "core/runtime/run_trace.h"
 
 namespace towerflow {
 namespace {
@@ -22,7 +23,7 @@ class LeasedFrame {
   /// used again.
   void run(const Execution& outer, std::span<const Array> feeds, std::vector<Array>& results) {
     frame_->return_results(results);
-    frame_->begin(*outer.arenas, feeds, false);
+    frame_->begin(*outer.arenas, feeds, outer.trace != nullptr);
     try {
       execute({.plan = plan_.plan(),
                .frame = *frame_,
@@ -30,7 +31,8 @@ class LeasedFrame {
                .kernels = outer.kernels,
                .devices = outer.devices,
                .arenas = outer.arenas,
-               .compiler = outer.compiler},
+               .compiler = outer.compiler,
+               .trace = outer.trace},
               *outer.workers);
     } catch (...) {
       frame_->end(*outer.arenas);
@@ -38,6 +40,11 @@ class LeasedFrame {
     }
     frame_->take_results(results);
     frame_->end(*outer.arenas);
+  }
+
+  /// Adds the times of the last run to a trace.
+  void add_to(RunTrace& trace, std::shared_ptr<LoopPlans> owner, const std::string& loop) {
+    trace.add_iteration(std::move(owner), plan_.plan(), *frame_, loop);
   }
 
  private:
@@ -61,16 +68,22 @@ class LoopRun {
     while (!run_.context.cancellation.cancelled()) {
       adopt_shapes();
       condition_->run(run_, feeds_, tested_);
+      trace(*condition_);
       if (!*tested_[0].data<bool>()) return write_outputs();
       // The results of the last iteration are feeds of this one; those before are free again.
       std::vector<Array>& results = results_[iteration_++ % 2];
       body_->run(run_, feeds_, results);
+      trace(*body_);
       take_next(results);
     }
     throw errors::CancelledError("the run was cancelled");
   }
 
  private:
+  void trace(LeasedFrame& frame) const {
+    if (run_.trace != nullptr) frame.add_to(*run_.trace, plans_, instruction_.detail.node);
+  }
+
   /// Finds the plans for the shapes of the feeds, which may have changed.
   void adopt_shapes() {
     const auto fits = [&](const Array& feed, const Shape& shape) { return feed.shape() == shape; };

@@ -20,6 +20,7 @@ struct NodeStats {
   Kind kind = Kind::kernel;
   std::string node;    ///< the node that was run; for a copy, the node of the value
   std::string op;      ///< "Conv2D"; "" for a wait
+  std::string loop;    ///< the loop that ran it, whose own time includes it; "" outside loops
   std::string label;   ///< the kernel: "oneDNN", "simd", "one pass"
   std::string device;  ///< full name
   Lane lane = Lane::compute;
@@ -36,7 +37,8 @@ struct NodeStats {
 /// cores. On the virtual clock a kernel takes its time on one core times the slowdown of its
 /// device, a copy takes the time given by bandwidth and latency, and the host has one core.
 struct RunMetadata {
-  std::vector<NodeStats> nodes;  ///< queue by queue, in order
+  /// Queue by queue, in order; then what each iteration of a loop ran.
+  std::vector<NodeStats> nodes;
   bool simulated = false;
   double seconds = 0;          ///< the whole run, wall clock
   double virtual_seconds = 0;  ///< the whole run, virtual clock; 0 without simulated devices

@@ -11,6 +11,7 @@
 #include "core/device/wall_clock.h"
 #include "core/graph/graph_mutex.h"
 #include "core/graph/log.h"
+#include "core/runtime/run_trace.h"
 
 namespace towerflow {
 namespace {
@@ -116,6 +117,7 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
     results.reserve(compiled.plan.fetches.size());  // nothing may fail after the run
     frame.begin(arenas_, feeds, metadata != nullptr);
     const double start = metadata != nullptr ? wall_clock_seconds() : 0;
+    RunTrace trace;
     execute({.plan = compiled.plan,
              .frame = frame,
              .context = context,
@@ -123,57 +125,23 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
              .devices = devices_,
              .arenas = &arenas_,
              .compiler = this,
-             .trace = metadata != nullptr},
+             .trace = metadata != nullptr ? &trace : nullptr},
             workers_);
+    const double seconds = metadata != nullptr ? wall_clock_seconds() - start : 0;
     frame.take_results(results);
     if (compiled.trains) updates_.count_step();
-    if (metadata != nullptr) describe(compiled.plan, frame, start, *metadata);
+    if (metadata != nullptr) {
+      *metadata = {.nodes = trace.stats(compiled.plan, frame, devices_, start),
+                   .simulated = compiled.plan.simulated,
+                   .seconds = seconds};
+      for (const NodeStats& stats : metadata->nodes)
+        metadata->virtual_seconds = std::max(metadata->virtual_seconds, stats.virtual_end);
+    }
   } catch (...) {
     frame.end(arenas_);
     rethrow_from_run();
   }
   frame.end(arenas_);
-}
-
-void SessionImpl::describe(const Plan& plan, Frame& frame, double start,
-                           RunMetadata& metadata) const {
-  metadata = {};
-  metadata.simulated = plan.simulated;
-  metadata.seconds = wall_clock_seconds() - start;
-  for (std::size_t queue = 0; queue < plan.queues.size(); ++queue) {
-    const QueueProgram& program = plan.queues[queue];
-    const std::vector<Span>& spans = frame.queue(queue).spans;
-    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-      const Instruction& instruction = program.instructions[i];
-      using Kind = Instruction::Kind;
-      if (instruction.kind == Kind::record) continue;
-      if (!instruction.guards.empty() && spans[i].end == 0) continue;  // it did not run
-      NodeStats stats;
-      stats.kind = instruction.kind == Kind::wait     ? NodeStats::Kind::wait
-                   : instruction.kind == Kind::copy   ? NodeStats::Kind::copy
-                   : instruction.kind == Kind::fill   ? NodeStats::Kind::copy
-                   : instruction.kind == Kind::commit ? NodeStats::Kind::commit
-                                                      : NodeStats::Kind::kernel;
-      stats.node = instruction.detail.node;
-      if (instruction.op != nullptr) {
-        stats.op = instruction.op->name;
-        stats.updates = instruction.op->effect == Effect::writes_variable;
-      }
-      if (instruction.entry != nullptr) stats.label = instruction.entry->label;
-      stats.device = devices_[program.device].name;
-      stats.lane = program.lane;
-      stats.begin = spans[i].begin - start;
-      stats.end = spans[i].end - start;
-      stats.flops = instruction.cost.flops;
-      stats.bytes = instruction.cost.bytes;
-      if (plan.simulated) {
-        stats.virtual_begin = spans[i].virtual_begin;
-        stats.virtual_end = spans[i].virtual_end;
-        metadata.virtual_seconds = std::max(metadata.virtual_seconds, stats.virtual_end);
-      }
-      metadata.nodes.push_back(std::move(stats));
-    }
-  }
 }
 
 std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetches,

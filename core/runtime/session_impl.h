@@ -56,7 +56,6 @@ class SessionImpl final : public std::enable_shared_from_this<SessionImpl>, publ
   void check_devices();
   std::shared_ptr<CompiledRun> compile(std::span<const Fetch> fetches, const Feeds& feeds);
   void log_placements(const Plan& plan);
-  void describe(const Plan& plan, Frame& frame, double start, RunMetadata& metadata) const;
 
   Graph& graph_;
   ConfigProto config_;
