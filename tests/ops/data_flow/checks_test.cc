@@ -1,6 +1,9 @@
 // What checks say at run time, what is printed, and functions of the program.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "core/graph/log.h"
 #include "towerflow/tf.h"
 
@@ -164,6 +167,41 @@ TEST_CASE("errors of functions of the program") {
   CHECK_THROWS_WITH_AS(session.run(broken), doctest::Contains("disk"), const errors::UnknownError&);
   const auto ended = with([](const Array&) -> Array { throw errors::OutOfRangeError("end"); });
   CHECK_THROWS_AS(session.run(ended), const errors::OutOfRangeError&);
+}
+
+TEST_CASE("check_numerics finds a value in every slice of a large tensor") {
+  constexpr std::int64_t kElements = 1 << 20;
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = placeholder(float32);
+  const Tensor checked = check_numerics(x, "checked");
+  Session session(graph, ConfigProto{.intra_op_parallelism_threads = 4});
+  Array values(float32, Shape{kElements});
+  for (std::int64_t i = 0; i < kElements; ++i) values.data<float>()[i] = static_cast<float>(i);
+  const Array same = session.run(checked, {{x, values}});
+  const auto wanted = values.flat<float>(), found = same.flat<float>();
+  CHECK(std::equal(wanted.begin(), wanted.end(), found.begin()));
+  for (std::int64_t at = 1; at < kElements; at += kElements / 16 - 1) {
+    CAPTURE(at);
+    Array broken = Array::zeros(float32, Shape{kElements});
+    broken.data<float>()[at] = std::numeric_limits<float>::infinity();
+    CHECK_THROWS_AS(session.run(checked, {{x, broken}}), errors::InvalidArgumentError);
+  }
+}
+
+TEST_CASE("Print is added to the graph of its tensor, wherever that stands") {
+  Graph other;
+  Tensor x;
+  {
+    const auto guard = other.as_default();
+    x = constant(1.0);
+  }
+  Graph graph;
+  const auto guard = graph.as_default();
+  const std::size_t before = graph.size();
+  CHECK(&Print(x, {1.0, "text"}).graph() == &other);
+  CHECK(&Print(2.0, {x, 3.0}).graph() == &other);
+  CHECK(graph.size() == before);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "ops/nn/pool_attrs.h"
 #include "ops/reference/pool.h"
 #include "tests/ops/nn/support.h"
+#include "towerflow/tf.h"
 
 namespace towerflow {
 namespace {
@@ -101,6 +102,24 @@ TEST_CASE("pool: names and errors") {
         nn::max_pool(x, {2, 2, 2, 1}, 2, "VALID");
       },
       "batch or the channels");
+}
+
+TEST_CASE("the gradient of max_pool_with_argmax takes no index beyond its image") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = ones({2, 2, 2, 1});
+  const auto pooled = nn::max_pool_with_argmax(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID");
+  const Tensor dx = convert_to_tensor(*gradients(pooled.output, {x})[0]);
+  Session session(graph);
+  const auto run = [&](std::vector<std::int64_t> places) {
+    return session.run(dx, {{pooled.argmax, Array::of<std::int64_t>(Shape{2, 1, 1, 1}, places)}});
+  };
+  const Array found = run({3, 0});
+  CHECK(found.data<float>()[3] == 1);
+  CHECK(found.data<float>()[4] == 1);
+  for (const std::int64_t place : {-1, 4, 99}) {
+    CHECK_THROWS_AS(run({0, place}), errors::InvalidArgumentError);
+  }
 }
 
 }  // namespace
