@@ -124,7 +124,7 @@ StepLog log_of(const TrainOptions&) {
 
 const Model kModel{
     .name = "char_lstm",
-    .title = "the character LSTM",
+    .title = "character LSTM",
     .about = "a two-layer LSTM that learns to continue a text",
     .training =
         "The first nine tenths of the text are for training, in windows of 50 characters. The\n"
