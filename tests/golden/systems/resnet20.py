@@ -192,7 +192,8 @@ def merged_update_ops(tower_moments):
     return update_ops
 
 
-def train(next_batch, towers, batch, depth=20, update_ops="first", variables="CPU", layout="last"):
+def train(next_batch, towers, batch, depth=20, update_ops="first", variables="CPU", layout="last",
+          schedule_epochs=164):
     data_format = "channels_" + layout
     tf.train.create_global_step()
     if next_batch is None:
@@ -239,7 +240,7 @@ def train(next_batch, towers, batch, depth=20, update_ops="first", variables="CP
                    "all": list(itertools.chain(*tower_updates))}[update_ops]
     with tf.device("/gpu:0" if variables == "GPU" else "/cpu:0"):
         num_batches_per_epoch = EXAMPLES // (towers * batch)
-        boundaries = [num_batches_per_epoch * x
+        boundaries = [num_batches_per_epoch * x * schedule_epochs // 164
                       for x in np.array([82, 123, 300], dtype=np.int64)]
         staged_lr = [0.1 * x for x in [1, 0.1, 0.01, 0.002]]
         learning_rate = tf.train.piecewise_constant(tf.train.get_global_step(), boundaries,
