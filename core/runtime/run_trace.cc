@@ -5,7 +5,7 @@
 namespace towerflow {
 namespace {
 
-NodeStats::Kind kind_of(const Instruction& instruction) {
+NodeStats::Kind stats_kind(const Instruction& instruction) {
   switch (instruction.kind) {
     case Instruction::Kind::wait:
       return NodeStats::Kind::wait;
@@ -28,7 +28,7 @@ void append_stats(const Plan& plan, std::size_t queue, const std::vector<Span>& 
     if (instruction.kind == Instruction::Kind::record) continue;
     if (!instruction.guards.empty() && spans[i].end == 0) continue;  // it did not run
     NodeStats stats;
-    stats.kind = kind_of(instruction);
+    stats.kind = stats_kind(instruction);
     stats.node = instruction.detail.node;
     stats.loop = loop;
     if (instruction.op != nullptr) {
