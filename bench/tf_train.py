@@ -3,8 +3,7 @@
 
     tf_train.py --model MODEL --data-dir DIR --train-dir DIR [OPTION...]
 
-The program is that of tests/golden/systems/MODEL.py, with its own input queue, or with the dataset
-of the published one. Towers run on the CPU. Every tenth step prints a line that loss_curve.py reads.
+The program and its input are those of tests/golden/systems/MODEL.py. Towers run on the CPU. Every tenth step prints a line that loss_curve.py reads.
 The checkpoint written at the end is one for `towerflow eval MODEL --data-dir DIR --train-dir DIR`.
 """
 
@@ -25,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "
 
 import tensorflow.compat.v1 as tf  # noqa: E402
 
+# Shows tf_slim where tf_keras has its layers now.
 from oracle import interpreter  # noqa: E402, F401
 
 CIFAR_RECORD = 1 + 3072  # bytes
