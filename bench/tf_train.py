@@ -3,8 +3,8 @@
 
     tf_train.py --model MODEL --data-dir DIR --train-dir DIR [OPTION...]
 
-The program and its input are those of tests/golden/systems/MODEL.py. Towers run on the CPU. Every tenth step prints a line that loss_curve.py reads.
-The checkpoint written at the end is one for `towerflow eval MODEL --data-dir DIR --train-dir DIR`.
+The program and its input are those of tests/golden/systems/MODEL.py. Towers run on the CPU. Every
+tenth step prints a line that loss_curve.py reads. The checkpoint written at the end is one for `towerflow eval MODEL --data-dir DIR --train-dir DIR`.
 """
 
 import argparse
