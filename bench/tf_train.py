@@ -4,7 +4,8 @@
     tf_train.py --model MODEL --data-dir DIR --train-dir DIR [OPTION...]
 
 The program and its input are those of tests/golden/systems/MODEL.py. Towers run on the CPU. Every
-tenth step prints a line that loss_curve.py reads. The checkpoint written at the end is one for `towerflow eval MODEL --data-dir DIR --train-dir DIR`.
+tenth step prints a line that loss_curve.py reads; its loss is a mean over the towers. The
+checkpoint written at the end is one for `towerflow eval MODEL --data-dir DIR --train-dir DIR`.
 """
 
 import argparse
@@ -31,11 +32,23 @@ CIFAR_RECORD = 1 + 3072  # bytes
 READERS = 2
 
 
-def cifar10(system, folder, towers, batch):
+def cifar_files(system, folder):
+    """Returns the binary files, and tells the system how many images they have."""
     files = sorted(str(path) for path in folder.glob("data_batch_*.bin"))
     system.EXAMPLES = sum(os.path.getsize(name) for name in files) // CIFAR_RECORD
+    return files
+
+
+def cifar10(system, folder, towers, batch):
     with tf.device("/cpu:0"):
-        return {"next_batch": system.distorted_inputs(files, batch, towers, READERS)}
+        return {"next_batch": system.distorted_inputs(cifar_files(system, folder), batch, towers,
+                                                      READERS)}
+
+
+def vaegan(system, folder, towers, batch):
+    with tf.device("/cpu:0"):
+        return {"next_batch": system.shuffled_inputs(cifar_files(system, folder), batch, towers,
+                                                     READERS)}
 
 
 def resnet20(system, folder, towers, batch):
@@ -61,7 +74,30 @@ def char_lstm(system, folder, towers, batch, seq_length=50):
     return {"next_batch": windows, "examples": examples, "classes": len(counts) + 1}
 
 
-INPUTS = {"cifar10": cifar10, "resnet20": resnet20, "char_lstm": char_lstm}
+def three_stage_gan(system, folder, towers, batch):
+    def next_batch():
+        with tf.device("/cpu:0"), tf.name_scope("input"):
+            filename_queue = tf.train.string_input_producer([str(folder / "train.tfrecords")])
+            _, serialized = tf.TFRecordReader().read(filename_queue)
+            features = tf.parse_single_example(
+                serialized, {"image_raw": tf.FixedLenFeature([], tf.string),
+                             "label": tf.FixedLenFeature([], tf.int64)})
+            image = tf.decode_raw(features["image_raw"], tf.uint8)
+            image.set_shape([system.IMAGE_SIZE ** 2])
+            image = tf.cast(image, tf.float32) * (1. / 255) - 0.5
+            return tf.train.shuffle_batch([image, tf.cast(features["label"], tf.int32)], batch,
+                                          1000 + 3 * batch, 1000, num_threads=READERS)
+    return {"next_batch": next_batch}
+
+
+def inception3(system, folder, towers, batch):
+    system.FILES = sorted(str(path) for path in folder.glob("train-*"))
+    system.EXAMPLES = sum(1 for name in system.FILES for _ in tf.io.tf_record_iterator(name))
+    return {"next_batch": None}
+
+
+INPUTS = {"cifar10": cifar10, "resnet20": resnet20, "char_lstm": char_lstm, "vaegan": vaegan,
+          "three_stage_gan": three_stage_gan, "inception3": inception3}
 
 
 def setting(text):
@@ -97,15 +133,19 @@ def main():
     given = INPUTS[options.model](system, options.data_dir, options.num_towers, options.batch_size)
     losses, parts, *_ = system.train(towers=options.num_towers, batch=options.batch_size,
                                      **{**given, **dict(options.set)})
-    loss, step_ops = tf.reduce_mean(tf.stack(losses)), tf.group(*tf.nest.flatten(parts))
+    # A system that trains in stages gives what each of them runs, and where it ends.
+    stages = getattr(system, "stages", lambda losses, parts: [(1.0, losses, parts)])(losses, parts)
+    stages = [(share * options.max_steps, tf.reduce_mean(tf.stack(losses)),
+               tf.group(*tf.nest.flatten(parts))) for share, losses, parts in stages]
     saver = tf.train.Saver()
     with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
         coordinator = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(session, coordinator)
         for step in range(options.max_steps):
+            fetches = next(fetches for end, *fetches in stages if step < end)
             start = time.perf_counter()
-            value, _ = session.run([loss, step_ops])
+            value, _ = session.run(fetches)
             seconds = time.perf_counter() - start
             if step % 10 == 0 or step + 1 == options.max_steps:
                 rate = options.num_towers * options.batch_size / seconds

@@ -171,6 +171,7 @@
 #include "train/coordinator.h"
 #include "train/device_setter.h"
 #include "train/global_step.h"
+#include "train/gradient_scope.h"
 #include "train/input/batch.h"
 #include "train/input/batch_join.h"
 #include "train/input/input_position.h"

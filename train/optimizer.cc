@@ -14,6 +14,7 @@
 #include "ops/control/tuple.h"
 #include "ops/variables/assign.h"
 #include "ops/variables/initializers.h"
+#include "train/gradient_scope.h"
 #include "train/slots.h"
 
 namespace towerflow {
@@ -150,8 +151,9 @@ std::vector<GradAndVar> Optimizer::compute_gradients(const Tensor& loss,
   return pairs;
 }
 
-Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& grads_and_vars,
+Operation Optimizer::apply_gradients(const std::vector<GradAndVar>& given,
                                      ApplyGradientsOptions options, Site site) {
+  const std::vector<GradAndVar> grads_and_vars = transformed_gradients(given);
   if (grads_and_vars.empty()) throw ValueError("No variables provided.", {.site = site});
   if (none_present(grads_and_vars)) {
     throw ValueError(

@@ -81,7 +81,8 @@ class Optimizer {
                                             Site site = Site::current());
 
   /// Adds the update of each variable that has a gradient; variables without one, and their slots,
-  /// stay unchanged. A variable listed twice is updated twice, with a warning.
+  /// stay unchanged. A variable listed twice is updated twice, with a warning. In a scope of
+  /// `transform_gradients`, what its function returns is applied.
   /// Throws ValueError if all gradients are absent; `minimize` also gives the reasons.
   Operation apply_gradients(const std::vector<GradAndVar>& grads_and_vars,
                             ApplyGradientsOptions options = {}, Site site = Site::current());

@@ -8,6 +8,7 @@ from tensorflow.python.training import moving_averages
 
 TOWER_NAME = "tower"
 IMAGE_SIZE, NUM_CLASSES, EXAMPLES = 299, 1001, 1281167
+FILES = ["train-00000-of-00001"]
 LOSSES, UPDATE_OPS = "_losses", "_update_ops_"
 MODEL_VARIABLES, VARIABLES_TO_RESTORE = "_model_variables_", "_variables_to_restore_"
 GRAPHS = [dict(towers=1, batch=4)]
@@ -345,17 +346,18 @@ def average_gradients(tower_grads):
     return average_grads
 
 
-def train(next_batch, towers, batch, dtype="float32", num_preprocess_threads=4):
+def train(next_batch, towers, batch, dtype="float32", num_preprocess_threads=4,
+          learning_rate=0.1):
     num_gpus, batch_size = towers, batch * towers
     with tf.device("/cpu:0"):
         global_step = tf.get_variable("global_step", [], initializer=tf.constant_initializer(0),
                                       trainable=False)
         decay_steps = int(EXAMPLES / batch_size * 30.0)
-        lr = tf.train.exponential_decay(0.1, global_step, decay_steps, 0.16, staircase=True)
+        lr = tf.train.exponential_decay(learning_rate, global_step, decay_steps, 0.16, staircase=True)
         opt = tf.train.RMSPropOptimizer(lr, 0.9, momentum=0.9, epsilon=1.0)
         input_summaries = []
         if next_batch is None:
-            images, labels = distorted_inputs(["train-00000-of-00001"], batch_size,
+            images, labels = distorted_inputs(FILES, batch_size,
                                               num_preprocess_threads * num_gpus)
             input_summaries = list(tf.get_collection(tf.GraphKeys.SUMMARIES))
             splits = iter(zip(tf.split(axis=0, num_or_size_splits=num_gpus, value=images),

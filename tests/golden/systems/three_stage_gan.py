@@ -150,6 +150,11 @@ def train(next_batch, towers, batch, without=0, random_hole=False):
     return losses, trains
 
 
+def stages(losses, parts):
+    """The share of the steps after which each stage ends, its losses and what it runs."""
+    return [(share, losses[i::3], parts[i]) for i, share in enumerate((0.4, 0.6, 1.0))]
+
+
 def bench_step(losses, parts):
     """The step of the last stage."""
     return losses[2::3], parts[-1:]
