@@ -110,6 +110,7 @@
   FAMILY(draw_cpu)                    \
   FAMILY(multinomial)                 \
   FAMILY(random_shuffle)              \
+  FAMILY(all_reduce)                  \
   FAMILY(apply)                       \
   FAMILY(apply_adaptive)              \
   FAMILY(assign)                      \
@@ -117,6 +118,7 @@
   FAMILY(initialization)              \
   FAMILY(make_variable)               \
   FAMILY(mean_update)                 \
+  FAMILY(regroup)                     \
   FAMILY(scatter)                     \
   FAMILY(update_rewrites)             \
   FAMILY(file_readers)                \

@@ -51,4 +51,10 @@ void register_rewrite_rules(std::vector<RewriteRule>& rules) {
   });
 }
 
+void register_plan_passes(std::vector<PlanPass>& passes) {
+  for_each_family([&](const OpFamily& family) {
+    if (family.passes != nullptr) family.passes(passes);
+  });
+}
+
 }  // namespace towerflow

@@ -3,12 +3,14 @@
 #include <set>
 #include <string>
 
+#include "core/graph/all_reduce.h"
 #include "core/graph/types.h"
 
 namespace towerflow::types {
 
 /// Which passes run; each can be switched off to measure its effect. Results stay the same bit for
-/// bit, except for the rewrites of layers and `choose_winograd` (within 1e-5).
+/// bit, except for the rewrites of layers and `choose_winograd` (within 1e-5), and for the order of
+/// sums that some algorithms of `all_reduce` have on more than two devices.
 struct PassOptions {
   bool drop_unread = true;
   bool fold_constants = true;
@@ -17,6 +19,7 @@ struct PassOptions {
   std::set<std::string> skipped_rewrites{};
   bool reuse_buffers = true;
   bool choose_winograd = true;  ///< Winograd kernels for convolutions; not a pass
+  AllReduceOptions all_reduce{};
 };
 
 }  // namespace towerflow::types

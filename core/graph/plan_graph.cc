@@ -9,6 +9,7 @@
 #include "core/graph/constant.h"
 #include "core/graph/graph.h"
 #include "core/graph/graph_mutex.h"
+#include "core/graph/variable_attrs.h"
 
 namespace towerflow {
 bool PlanGraph::replace(std::vector<Replacement> replacements) {
@@ -62,6 +63,11 @@ int PlanGraph::root_variable(ValueId value) const {
   if (at.op->effect == Effect::variable) return value.node;
   const bool passes_on = at.op->view || at.replica || spec(value).is_ref;
   return passes_on && !at.is_known(0) ? at.input_variable : -1;
+}
+
+bool PlanGraph::is_mirrored(int variable) const {
+  const auto* attrs = nodes[static_cast<std::size_t>(variable)].attrs.get_if<VariableAttrs>();
+  return attrs != nullptr && attrs->home == VariableHome::mirrored;
 }
 
 void PlanGraph::update_input_variable(PlanNode& node) const {

@@ -42,6 +42,8 @@ struct PlanNode {
   bool replica = false;             ///< its output is a variable's replica in other memory
   bool allows_uninitialized =
       false;                     ///< of a replica: its readers accept an uninitialized variable
+  bool mirrors = false;          ///< updates replicas as another node updates their variables
+  bool urgent = false;           ///< starts as soon as it can: other devices wait for it
   bool own_read = false;         ///< `w/read`: each consumer sees the value at its own turn
   bool depends_on_feed = false;  ///< depends on a fed value that need not have the static shape
   bool dead = false;             ///< replaced, or no longer needed
@@ -72,6 +74,10 @@ struct PlanGraph {
   std::vector<ValueId> fetches;    ///< node -1 for a fetched operation
   std::vector<int> targets;        ///< nodes that must run even if nothing reads them
   bool winograd = true;            ///< PassOptions::choose_winograd
+  AllReduceOptions all_reduce;     ///< PassOptions::all_reduce
+  std::vector<bool> accelerators;  ///< per device: whether it has memory of its own
+  /// Values that several devices compute: the same value on another device.
+  std::map<std::pair<ValueId, int>, ValueId> twins;
   std::optional<PlanIndex> index;  ///< who reads what, while rewrites need it
 
   const PlanNode& node(ValueId value) const { return nodes[static_cast<std::size_t>(value.node)]; }
@@ -100,6 +106,8 @@ struct PlanGraph {
   void remove(int node);
   /// Returns the node of the variable whose storage `value` is or views, -1 for none.
   int root_variable(ValueId value) const;
+  /// Returns whether node `variable` is a variable with the home VariableHome::mirrored.
+  bool is_mirrored(int variable) const;
   /// Sets `input_variable` of a node to the variable behind its first input.
   void update_input_variable(PlanNode& node) const;
   /// Reorders the nodes: `order` lists their numbers, inputs before consumers. Must not be called

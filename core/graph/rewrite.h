@@ -37,4 +37,14 @@ void add_rewrite_rule(RewriteRule rule);
 /// Adds the rules of the library; defined above this folder, in ops/register_all.cc.
 void register_rewrite_rules(std::vector<RewriteRule>& rules);
 
+/// A pass over a plan whose nodes have devices, after the rewrite rules. It may add nodes.
+struct PlanPass {
+  std::string name;
+  /// Returns what it did, for the plan report; "" if nothing.
+  std::function<std::string(PlanGraph& graph)> run;
+};
+
+/// Adds the passes of the library; defined above this folder, in ops/register_all.cc.
+void register_plan_passes(std::vector<PlanPass>& passes);
+
 }  // namespace towerflow

@@ -9,7 +9,7 @@
 namespace towerflow {
 
 template <>
-inline constexpr std::array<const char*, 2> kAttrNames<VariableHome>{"host", "device"};
+inline constexpr std::array<const char*, 3> kAttrNames<VariableHome>{"host", "device", "mirrored"};
 
 /// Attributes of op VariableV2.
 struct VariableAttrs {

@@ -45,6 +45,8 @@ Plan compile_plan(std::span<const Fetch> fetches, std::span<const FeedSpec> feed
 Plan compile_graph(PlanGraph graph, const DeviceSet& devices, KernelCache& kernels,
                    const CompileOptions& options, Plan plan) {
   graph.winograd = options.passes.choose_winograd;
+  graph.all_reduce = options.passes.all_reduce;
+  for (const Device& device : devices.devices()) graph.accelerators.push_back(!device.on_host());
   HomeDevices own;
   plan.placements = place(graph, devices, options.groups, options.homes ? *options.homes : own,
                           options.soft_placement, plan.log);

@@ -97,6 +97,12 @@ int DeviceSet::host() const {
   return static_cast<int>(it - devices_.begin());
 }
 
+int DeviceSet::first_accelerator() const {
+  const auto it = std::find_if(devices_.begin(), devices_.end(),
+                               [](const Device& device) { return !device.on_host(); });
+  return it == devices_.end() ? host() : static_cast<int>(it - devices_.begin());
+}
+
 int DeviceSet::first_device_of(const Backend& backend) const {
   const auto it = std::find_if(devices_.begin(), devices_.end(),
                                [&](const Device& device) { return device.backend == &backend; });

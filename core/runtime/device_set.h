@@ -43,6 +43,8 @@ class DeviceSet {
 
   /// Returns the first device that uses host memory.
   int host() const;
+  /// Returns the first device with a memory of its own; `host()` if there is none.
+  int first_accelerator() const;
   /// Returns the first device of a backend.
   int first_device_of(const Backend& backend) const;
   /// Lists the devices in the format of TensorFlow's placement log, one per line.

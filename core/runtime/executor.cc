@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -31,9 +33,33 @@ void mark_current(VariableStorage& replica, const VariableStorage& source) {
   replica.initialized.store(true, std::memory_order_release);
 }
 
-void mark_changed(VariableStorage& storage) {
+/// Returns a number whose bits all depend on those of `value`. (The finalizer of MurmurHash3)
+std::uint64_t mixed(std::uint64_t value) {
+  value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdULL;
+  value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return value ^ (value >> 33);
+}
+
+/// Notes a write. The new version depends on the old one and on the write, so that the copies of a
+/// variable have one version only if the same writes have made them.
+void mark_changed(VariableStorage& storage, std::uint64_t write) {
+  constexpr std::uint64_t kCount = 0xffffffff;
   storage.initialized.store(true, std::memory_order_release);
-  storage.version.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t before = storage.version.load(std::memory_order_relaxed);
+  storage.version.store((mixed(before ^ write) & ~kCount) | ((before + 1) & kCount),
+                        std::memory_order_relaxed);
+}
+
+std::uint64_t next_execution() {
+  static std::atomic<std::uint64_t> executions{0};
+  return mixed(++executions);
+}
+
+/// Gives a storage whose write has failed a version that no other one has.
+void mark_failed(VariableStorage& storage) {
+  const bool initialized = storage.initialized.load(std::memory_order_relaxed);
+  mark_changed(storage, next_execution());
+  storage.initialized.store(initialized, std::memory_order_release);
 }
 
 /// Locks the variables of one instruction: shared to read, exclusive to write.
@@ -73,21 +99,22 @@ class VariableLocks {
     }
   }
   /// Notes that the queue has enqueued the instruction, followed by `access`. A replica has no
-  /// valid value if filling it fails.
-  void add_pending(const Queue& queue, const std::shared_ptr<Event>& access, bool fills) const {
+  /// valid value if changing it fails.
+  void add_pending(const Queue& queue, const std::shared_ptr<Event>& access,
+                   bool changes_replica) const {
     for (const VariableUse& use : uses_) {
       VariableStorage& storage = frame_.variable(use.variable);
       const EventUse moment{access, access->use(), &queue};
       if (!use.writes)
         storage.pending.add_read(moment);
       else
-        storage.pending.add_write(moment,
-                                  !fills && storage.initialized.load(std::memory_order_acquire));
+        storage.pending.add_write(
+            moment, !changes_replica && storage.initialized.load(std::memory_order_acquire));
     }
   }
-  void mark_written() const {
+  void mark_written(std::uint64_t write) const {
     for (const VariableUse& use : uses_) {
-      if (use.writes) mark_changed(frame_.variable(use.variable));
+      if (use.writes) mark_changed(frame_.variable(use.variable), write);
     }
   }
 
@@ -280,6 +307,8 @@ class QueueRun {
         const std::lock_guard lock(storage.mutex);
         if (const auto valid = storage.pending.drop_failed_writes())
           storage.initialized.store(*valid);
+        // A device that mirrors the write may have done it.
+        mark_failed(storage);
       }
     }
   }
@@ -331,7 +360,7 @@ class QueueRun {
       enqueued = true;
       const std::shared_ptr<Event>& access = frame_.event(instruction.access);
       queue_.record(*access);
-      locks.add_pending(queue_, access, instruction.kind == Instruction::Kind::fill);
+      locks.add_pending(queue_, access, instruction.changes_replica());
     } catch (...) {
       failed_ = queue_.synchronize();    // while the variables are still locked
       if (enqueued && !failed_) mark();  // the work is done, only its event is missing
@@ -383,7 +412,7 @@ class QueueRun {
     const VariableLocks locks(frame_, instruction);
     locks.check_initialized();
     const auto enqueue = [&] { launch_through(instruction, *instruction.kernel, args); };
-    enqueue_locked(instruction, locks, enqueue, [&] { locks.mark_written(); });
+    enqueue_locked(instruction, locks, enqueue, [&] { locks.mark_written(write_of(instruction)); });
   }
 
   /// Launches a kernel. Variables stored elsewhere that it writes are copied here before and stored
@@ -392,7 +421,7 @@ class QueueRun {
                       const LaunchArgs& args) {
     for (const WriteThrough& write : instruction.through) prepare_replica(write, *instruction.op);
     enqueue_checked(kernel, queue_, args);
-    for (const WriteThrough& write : instruction.through) store(write);
+    for (const WriteThrough& write : instruction.through) store(write, write_of(instruction));
   }
 
   /// Prepares a replica for a write: it counts as uninitialized until the write is stored, and gets
@@ -406,12 +435,17 @@ class QueueRun {
              master.value.bytes());
   }
 
-  void store(const WriteThrough& write) {
+  void store(const WriteThrough& write, std::uint64_t number) {
     VariableStorage &master = frame_.variable(write.master), &here = frame_.variable(write.replica);
     copy_now(devices_[write.device], Lane::upload, master.value.raw(), here.value.raw(),
              master.value.bytes());
-    mark_changed(master);
+    mark_changed(master, number);
     mark_current(here, master);
+  }
+
+  /// Returns the number of an instruction's writes, which the instructions that mirror it share.
+  std::uint64_t write_of(const Instruction& instruction) const {
+    return execution_.number ^ instruction.write;
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void rethrow_for(const Instruction& instruction) const {
@@ -446,7 +480,7 @@ class QueueRun {
     LateBinder late(frame_, instruction, outputs_);
     args.late = &late;
     launch_through(instruction, *kernel, args);
-    locks.mark_written();
+    locks.mark_written(write_of(instruction));
   }
 
   /// Returns an input as an Array that does not own its memory.
@@ -544,6 +578,7 @@ class FirstError {
 
 void execute(Execution run, Workers& workers) {
   run.workers = &workers;
+  run.number = next_execution();
   const std::size_t queues = run.plan.queues.size();
   if (queues == 0) return;
   if (queues == 1) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "core/runtime/frame.h"
@@ -20,6 +21,7 @@ struct Execution {
   ArenaPool* arenas = nullptr;          ///< for loops
   SubplanCompiler* compiler = nullptr;  ///< for loops
   Workers* workers = nullptr;           ///< for loops; set by `execute`
+  std::uint64_t number = 0;             ///< of this execution, mixed; set by `execute`
   RunTrace* trace = nullptr;  ///< optional: times are stored in the frame; gets those of loops
   /// Optional; called before each instruction with the indices of its queue and of itself. An
   /// exception from it counts as an error of that instruction.

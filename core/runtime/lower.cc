@@ -63,6 +63,8 @@ void Lowering::emit_launch(int id) {
   Instruction& made = draft.instruction;
   made.op = node.op;
   made.attrs = node.attrs;
+  made.mirrors = node.mirrors;
+  made.write = std::hash<std::string>{}(node.origin->name);
   made.detail = {.site = node.origin->site,
                  .node = node.origin->name,
                  .op = node.op->name,
@@ -93,6 +95,7 @@ void Lowering::emit_launch(int id) {
   draft.writes = node.op->effect == Effect::writes_variable;
   made.cost = cost_of_node(node);
   draft.seconds = estimated_seconds(made.cost);
+  draft.urgent = node.urgent;
   place_draft(id, std::move(draft));
 }
 
@@ -167,9 +170,9 @@ void Lowering::collect_variables(const PlanNode& node, Instruction& made) {
     use.variable = variable_index(root);
     const bool writes = contains_input(node.op->written, i);
     use.writes = use.writes || writes;
-    if ((writes && node.op->overwrites) || contains_input(node.op->maybe_uninitialized, i)) {
-      use.needs_value = false;
-    }
+    // The node that is mirrored needs the value of the variable.
+    const bool overwrites = writes && (node.op->overwrites || node.mirrors);
+    if (overwrites || contains_input(node.op->maybe_uninitialized, i)) use.needs_value = false;
     if (!writes_replica(node, i)) continue;
     use.needs_value = false;  // filled or overwritten under the lock
     const int home = graph_.root_variable(node.inputs[i]), master = variable_index(home);

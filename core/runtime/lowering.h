@@ -53,7 +53,8 @@ class Lowering {
 
   /// Returns whether a node writes the host's replica of a variable input stored elsewhere.
   bool writes_replica(const PlanNode& node, std::size_t input) const {
-    return contains_input(node.op->written, input) && graph_.node(node.inputs[input]).replica;
+    return contains_input(node.op->written, input) && !node.mirrors &&
+           graph_.node(node.inputs[input]).replica;
   }
 
   /// Finds the storage of each node: its own, else the one behind its first input.

@@ -382,6 +382,19 @@ bool can_end_at(const RewriteRule& rule, const PlanNode& node) {
 
 }  // namespace
 
+namespace {
+
+const std::vector<PlanPass>& plan_passes() {
+  static const std::vector<PlanPass> passes = [] {
+    std::vector<PlanPass> made;
+    register_plan_passes(made);
+    return made;
+  }();
+  return passes;
+}
+
+}  // namespace
+
 void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOptions& options,
                     PassLog& log) {
   std::map<std::string, int> counts;
@@ -410,10 +423,17 @@ void apply_rewrites(PlanGraph& graph, const DeviceSet& devices, const PassOption
 #endif
   }
   graph.index.reset();
-  graph.has_kernel = {};
   for (const auto& [name, count] : counts) {
     log.add(fmt::format("rewrite: {} applied {} times", name, count));
   }
+  for (const PlanPass& pass : plan_passes()) {
+    const std::string done = pass.run(graph);
+    if (!done.empty()) log.add(fmt::format("{}: {}", pass.name, done));
+#ifdef TOWERFLOW_VERIFY
+    graph.verify(pass.name);
+#endif
+  }
+  graph.has_kernel = {};
 }
 
 }  // namespace towerflow

@@ -10,10 +10,10 @@
 namespace towerflow {
 namespace {
 
-/// Returns whether the node is a variable that is to be stored on its device.
+/// Returns whether the node is a variable that is to be stored on devices.
 bool has_device_home(const PlanNode& node) {
   const auto* attrs = node.attrs.get_if<VariableAttrs>();
-  return attrs != nullptr && attrs->home == VariableHome::device;
+  return attrs != nullptr && attrs->home != VariableHome::host;
 }
 
 /// Returns the variable whose storage an input refers to; nullptr if it refers to none.
@@ -94,12 +94,14 @@ bool can_hold(const PlanNode& variable, const Device& device) {
 /// the session is kept, whatever the graph requests now.
 int home_of(const PlanNode& node, const DeviceSet& devices, const ColocationGroups& groups,
             HomeDevices& homes, bool soft, std::string& why) {
+  const bool mirrored = node.attrs.as<VariableAttrs>().home == VariableHome::mirrored;
   const ErrorDetail detail{
       .site = node.origin->site, .node = node.origin->name, .op = node.op->name};
   int chosen = devices.choose(groups.device(*node.origin), soft, detail, why);
+  if (mirrored && devices[chosen].on_host()) chosen = devices.first_accelerator();
   const Device& device = devices[chosen];
   if (device.on_host() || can_hold(node, device)) {
-    why = fmt::format("its device is its home ({})", why);
+    why = fmt::format("{} ({})", mirrored ? "mirrored from here" : "its device is its home", why);
   } else {
     if (!soft) throw_no_kernel(node, device);
     why = fmt::format("{} has no kernel that reads it: the host's memory is its home",
@@ -165,22 +167,28 @@ void ensure_one_memory(const PlanGraph& graph, PlanNode& node, const DeviceSet& 
 }
 
 /// Moves averages of gradients to the accelerator whose update reads them, if they request no
-/// device, their inputs come from accelerators, and nothing else reads them.
+/// device, their inputs come from accelerators, and nothing else reads them. What only updates of
+/// mirrored variables read is moved whatever it requests: it must be where the gradients are.
 class AveragePlacer {
  public:
   AveragePlacer(PlanGraph& graph, const DeviceSet& devices, const ColocationGroups& groups)
-      : graph_(graph), devices_(devices), groups_(groups), readers_(graph.nodes.size(), kNone) {}
+      : graph_(graph),
+        devices_(devices),
+        groups_(groups),
+        readers_(graph.nodes.size(), kNone),
+        only_mirrored_(graph.nodes.size(), true) {}
 
   /// Moves the nodes and calls `moved` with each of them.
   template <class Moved>
   void run(const Moved& moved) {
-    std::vector<bool> averages;
-    bool any = false;
+    std::vector<bool> averages, of_accelerators;
     for (const PlanNode& node : graph_.nodes) {
-      averages.push_back(may_move(node, averages));
-      any = any || averages.back();
+      averages.push_back(may_move(node, averages) && is_free_average(node));
+      of_accelerators.push_back(may_move(node, of_accelerators));
     }
-    if (!any) return;
+    if (std::find(of_accelerators.begin(), of_accelerators.end(), true) == of_accelerators.end()) {
+      return;
+    }
     for (const ValueId fetch : graph_.fetches) {
       if (fetch.node >= 0) readers_[static_cast<std::size_t>(fetch.node)] = kSeveral;
     }
@@ -188,22 +196,29 @@ class AveragePlacer {
       PlanNode& node = graph_.nodes[i];
       if (node.dead) continue;
       bool follows = node.op->effect == Effect::writes_variable;
-      if (averages[i] && readers_[i] >= 0 && has_kernel(node, devices_[readers_[i]])) {
+      bool mirrored = follows && updates_mirrored(node);
+      const bool average = averages[i] || (of_accelerators[i] && only_mirrored_[i]);
+      if (average && readers_[i] >= 0 && has_kernel(node, devices_[readers_[i]])) {
         node.device = readers_[i];
         follows = true;
+        mirrored = only_mirrored_[i];
         moved(node);
       }
-      for (const ValueId input : node.inputs) note_reader(input.node, follows ? node.device : -1);
+      for (const ValueId input : node.inputs) {
+        note_reader(input.node, follows ? node.device : -1);
+        if (!mirrored) only_mirrored_[static_cast<std::size_t>(input.node)] = false;
+      }
     }
   }
 
  private:
   static constexpr int kNone = -1, kSeveral = -2;
 
-  bool may_move(const PlanNode& node, const std::vector<bool>& averages) const {
-    if (node.dead || node.feed >= 0 || node.origin->role != NodeRole::gradient ||
-        node.op->effect != Effect::pure || !devices_[node.device].on_host() ||
-        !groups_.device(*node.origin).empty()) {
+  /// Returns whether a node of the host computes only from values of accelerators and of nodes that
+  /// do so themselves.
+  bool may_move(const PlanNode& node, const std::vector<bool>& others) const {
+    if (node.dead || node.feed >= 0 || node.op->effect != Effect::pure ||
+        !devices_[node.device].on_host()) {
       return false;
     }
     bool reads = false;
@@ -211,10 +226,22 @@ class AveragePlacer {
       const PlanNode& producer = graph_.node(input);
       if (producer.is_known(static_cast<std::size_t>(input.output))) continue;
       const bool from_device = producer.feed < 0 && !devices_[producer.device].on_host();
-      if (!from_device && !averages[static_cast<std::size_t>(input.node)]) return false;
+      if (!from_device && !others[static_cast<std::size_t>(input.node)]) return false;
       reads = true;
     }
     return reads;
+  }
+
+  /// Returns whether a node is an average whose device the program leaves open.
+  bool is_free_average(const PlanNode& node) const {
+    return node.origin->role == NodeRole::gradient && groups_.device(*node.origin).empty();
+  }
+
+  bool updates_mirrored(const PlanNode& node) const {
+    if (node.op->written.empty()) return false;
+    const int variable =
+        graph_.root_variable(node.inputs[static_cast<std::size_t>(node.op->written.front())]);
+    return variable >= 0 && graph_.is_mirrored(variable);
   }
 
   bool has_kernel(const PlanNode& node, const Device& device) const {
@@ -234,6 +261,7 @@ class AveragePlacer {
   const DeviceSet& devices_;
   const ColocationGroups& groups_;
   std::vector<int> readers_;  // per node: the accelerator of all its readers, kNone or kSeveral
+  std::vector<bool> only_mirrored_;  // per node: whether only updates of mirrored variables need it
 };
 
 }  // namespace

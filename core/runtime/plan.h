@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -85,6 +86,8 @@ struct Instruction {
   std::vector<VariableUse> variables;  ///< in the order of Plan::locked_before
   std::vector<WriteThrough> through;   ///< writes of variables stored elsewhere
   bool late = false;
+  std::uint64_t write = 0;       ///< names its writes, and those of instructions that mirror it
+  bool mirrors = false;          ///< changes replicas as another instruction changes the variables
   bool host_waits = false;       ///< of a wait: the thread that executes the queue waits too
   std::vector<GuardUse> guards;  ///< it runs only if all hold; checked in order
   /// With guards: where the queue goes on if they do not hold.
@@ -98,6 +101,9 @@ struct Instruction {
   std::string state;                   ///< names the state of a stateful kernel, else empty
   ErrorDetail detail;                  ///< node, op, device, user's line
   std::vector<NeededVariable> needed;  ///< for a commit: must be initialized before it
+
+  /// Returns whether the only variables that it changes are replicas.
+  bool changes_replica() const { return kind == Kind::fill || mirrors; }
 };
 
 /// The instructions of one engine of a device, in order.
@@ -214,6 +220,7 @@ struct Draft {
   bool may_fail = true;
   bool writes = false;        ///< changes a variable (not a replica)
   bool asynchronous = false;  ///< set by `schedule`: its queue is asynchronous
+  bool urgent = false;        ///< starts before drafts of its queue that are ready as well
   bool joins = false;         ///< a join: ends when all drafts in `after` have ended
 };
 

@@ -308,7 +308,10 @@ void find_skips(std::vector<Instruction>& instructions) {
 
 void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, Plan& plan) {
   std::vector<int> priority;
-  for (std::size_t i = 0; i < drafts.size(); ++i) priority.push_back(static_cast<int>(2 * i));
+  const auto all = static_cast<int>(2 * drafts.size());
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    priority.push_back(static_cast<int>(2 * i) - (drafts[i].urgent ? all : 0));
+  }
   if (!nested) add_commit(drafts, priority);
   std::vector<int> queue_of;
   for (Draft& draft : drafts) {

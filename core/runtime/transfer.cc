@@ -76,15 +76,20 @@ class CopyInserter {
     for (ValueId& input : node.inputs) input = renumbered(input);
     renumber(node.guards);
     for (Guards& choice : node.choices) renumber(choice);
+    const std::vector<int> written = variables_written_by(node);
+    const std::vector<int> mirrors = devices_that_mirror(node, written);
+    for (const int device : mirrors) {
+      PlanNode mirror = node;
+      mirror.device = device;
+      mirror.mirrors = true;
+      copy_inputs_to_device(mirror);
+      graph_.update_input_variable(mirror);
+      graph_.nodes.push_back(std::move(mirror));
+    }
     if (!node.dead) copy_inputs_to_device(node);
     graph_.update_input_variable(node);
-    std::vector<int> written;
-    for (const int input : node.op->written) {
-      if (!node.dead) {
-        written.push_back(graph_.root_variable(node.inputs[static_cast<std::size_t>(input)]));
-      }
-    }
     new_index_of_[static_cast<std::size_t>(index)] = to_int(graph_.nodes.size());
+    old_index_of_[to_int(graph_.nodes.size())] = index;
     if (read_by_writers_.contains(index))
       reads_at_own_position_.insert(to_int(graph_.nodes.size()));
     const bool own_read = node.own_read && !node.dead;
@@ -92,7 +97,38 @@ class CopyInserter {
     if (own_read && fetched_.contains(index)) {
       copy_fetched_read(new_index_of_[static_cast<std::size_t>(index)]);
     }
-    for (const int variable : written) refresh(variable);
+    for (const int variable : written) refresh(variable, mirrors);
+  }
+
+  std::vector<int> variables_written_by(const PlanNode& node) const {
+    std::vector<int> written;
+    for (const int input : node.op->written) {
+      if (node.dead) break;
+      written.push_back(graph_.root_variable(node.inputs[static_cast<std::size_t>(input)]));
+    }
+    return written;
+  }
+
+  /// Returns the devices that run an update of mirrored variables themselves: those that have read
+  /// the first of them, if they have a kernel of it. The update must run at the variables' home.
+  std::vector<int> devices_that_mirror(const PlanNode& node,
+                                       const std::vector<int>& written) const {
+    std::vector<int> devices;
+    if (written.empty() || node.op->effect != Effect::writes_variable) return devices;
+    for (const int variable : written) {
+      const bool here = variable >= 0 && device_of_variable(variable) == node.device;
+      if (!here || devices_[node.device].on_host() || !graph_.is_mirrored(variable)) return devices;
+    }
+    const ValueId master{written.front(), 0};
+    for (auto at = copies_.lower_bound({master, -1}); at != copies_.end(); ++at) {
+      const auto& [key, copy] = *at;
+      if (key.first != master) break;
+      const Device& device = devices_[key.second];
+      if (device.on_host() || !is_filled_for(copy, node.guards)) continue;
+      const KernelRequest request = kernel_request(graph_, node, device);
+      if (device.backend->find_kernel(request) != nullptr) devices.push_back(key.second);
+    }
+    return devices;
   }
 
   /// A fetched own read of a variable has the variable's value at the position of the read, so it
@@ -127,7 +163,7 @@ class CopyInserter {
       const bool on_host = entry != nullptr && entry->reads_on_host(static_cast<int>(i));
       const bool writes = contains_input(node.op->written, i);
       const bool allows_uninitialized = writes || contains_input(node.op->maybe_uninitialized, i);
-      if (writes) note_write(node.inputs[i], node);
+      if (writes && !node.mirrors) note_write(node.inputs[i], node);
       node.inputs[i] =
           value_in_memory_of(node.inputs[i], on_host ? devices_.host() : node.device, name_of(node),
                              node.is_merge() ? node.choices[i] : node.guards, allows_uninitialized);
@@ -145,6 +181,14 @@ class CopyInserter {
     const std::size_t bytes = node.outputs[0].shape.bytes(dtype_size(node.outputs[0].dtype));
     transfers_.push_back(
         {node.origin->name, host.name, home.name, {name_of(writer)}, bytes, false});
+  }
+
+  /// Returns the same value as another device computes it; nullopt if it does not.
+  std::optional<ValueId> twin_of(ValueId value, int device) const {
+    const auto old = old_index_of_.find(value.node);
+    if (graph_.twins.empty() || old == old_index_of_.end()) return std::nullopt;
+    const auto twin = graph_.twins.find({{old->second, value.output}, device});
+    return twin == graph_.twins.end() ? std::nullopt : std::optional(renumbered(twin->second));
   }
 
   static std::string name_of(const PlanNode& node) { return node.origin->name; }
@@ -176,6 +220,7 @@ class CopyInserter {
       return value_in_memory_of(there, device, reader, guards);
     }
     const std::pair key(value, device);
+    if (const auto twin = twin_of(value, device)) return *twin;
     auto found = copies_.find(key);
     if (found == copies_.end()) {
       found = copies_.emplace(key, add_copy(value, from, device, false)).first;
@@ -263,10 +308,12 @@ class CopyInserter {
   }
 
   /// Refreshes the replicas of a variable that has changed, before their next readers in this run
-  /// or a later one. The host's comes first, since others may be filled from it.
-  void refresh(int variable) {
+  /// or a later one, except on devices that have changed them as well. The host's comes first,
+  /// since others may be filled from it.
+  void refresh(int variable, const std::vector<int>& changed) {
     const ValueId master{variable, 0};
     const auto fill = [&](int device, Copy& copy) {
+      if (std::find(changed.begin(), changed.end(), device) != changed.end()) return;
       PlanNode again = graph_.nodes[static_cast<std::size_t>(copy.node)];
       if (!again.replica) return;
       const bool from_host = goes_through_host(device_of_variable(variable), device);
@@ -288,6 +335,7 @@ class CopyInserter {
   const DeviceSet& devices_;
   std::vector<PlanNode> old_;
   std::vector<int> new_index_of_;                   // old node -> new node
+  std::map<int, int> old_index_of_;                 // new node -> old node
   std::set<int> read_by_writers_;                   // old nodes
   std::set<int> fetched_;                           // old nodes
   std::set<int> reads_at_own_position_;             // new nodes of read_by_writers_

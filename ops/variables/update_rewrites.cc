@@ -190,6 +190,10 @@ bool fuse_apply(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   const UpdateFamily* family = family_of(node, "Apply");
   if (family == nullptr || !is_float_or_double(graph, node.inputs[0])) return false;
+  // The devices of a mirrored variable exchange sums.
+  const int variable = graph.root_variable(node.inputs[0]);
+  const bool gathers = graph.all_reduce.algorithm == AllReduce::gather;
+  if (!gathers && variable >= 0 && graph.is_mirrored(variable)) return false;
   const std::size_t gradient = 1 + family->slots + family->before_gradient;
   auto average = average_of(graph, node.inputs[gradient], id);
   if (!average) return false;

@@ -234,7 +234,12 @@ Variable get_variable(const std::string& name, const VariableShape& asked,
   if (!options.regularizer) options.regularizer = scope.regularizer();
   if (!options.caching_device) options.caching_device = scope.caching_device();
   if (!options.home) options.home = colocated_home(graph);
-  if (!options.home) options.home = scope.home();
+  if (!options.home && scope.home()) {
+    // What no optimizer changes has nothing to mirror.
+    const bool to_mirror = options.trainable.value_or(true);
+    const bool mirrored = scope.home() == VariableHome::mirrored;
+    options.home = mirrored && !to_mirror ? VariableHome::host : scope.home();
+  }
   if (!options.partitioner) options.partitioner = scope.partitioner();
   if (!options.custom_getter) options.custom_getter = scope.custom_getter();
   if (options.reuse == Reuse(std::nullopt)) options.reuse = scope.reuse();

@@ -77,3 +77,27 @@ TEST_CASE("models whose variables live on an accelerator have the bits of CPUs")
     }
   }
 }
+
+TEST_CASE("models whose variables are mirrored have the bits of CPUs") {
+  for (const auto& model : kSteps) {
+    const std::string& name = model.first;
+    const auto make = [plain = model.second] {
+      const auto scope =
+          tf::variable_scope(tf::get_variable_scope(), {.home = VariableHome::mirrored});
+      return plain();
+    };
+    const auto expected =
+        trained(make, {.device_count = {{"CPU", 2}}, .allow_soft_placement = true});
+    for (const AllReduce algorithm : {AllReduce::gather, AllReduce::shuffle, AllReduce::ring}) {
+      CAPTURE(name);
+      CAPTURE(algorithm);
+      const ConfigProto config{.allow_soft_placement = true,
+                               .simulated = {.count = 2, .latency = 0, .jitter = 200e-6},
+                               .passes = {.all_reduce = {.algorithm = algorithm}}};
+      const auto found = trained(make, config, [](Session& session, const Step& step) {
+        CHECK(session.device_holdings(step.fetches, step.feeds)[1].variables >= 4);
+      });
+      CHECK(found == expected);
+    }
+  }
+}

@@ -17,7 +17,8 @@ using testing::train_three_steps;
 
 namespace {
 
-constexpr VariableHome kHomes[] = {VariableHome::host, VariableHome::device};
+constexpr VariableHome kHomes[] = {VariableHome::host, VariableHome::device,
+                                   VariableHome::mirrored};
 
 /// Returns the variables before each of three steps and after the last, as computed on CPUs.
 std::vector<std::vector<Array>> reference_states(Program& program) {

@@ -14,6 +14,9 @@ using testing::with_other_accelerators;
 
 namespace {
 
+constexpr VariableHome kHomes[] = {VariableHome::host, VariableHome::device,
+                                   VariableHome::mirrored};
+
 /// A random program that reads and writes three variables on three devices.
 struct RandomProgram {
   RandomProgram(unsigned seed, const std::string& type) : random(seed) {
@@ -23,7 +26,7 @@ struct RandomProgram {
       variables.push_back(
           tf::get_variable("v" + std::to_string(i), {3},
                            {.initializer = tf::constant_initializer(i + 1.0),
-                            .home = draw(3) > 0 ? VariableHome::device : VariableHome::host}));
+                            .home = kHomes[draw(3)]}));
       known.push_back(variables.back().value());
     }
     init = tf::global_variables_initializer();
