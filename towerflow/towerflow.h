@@ -160,6 +160,7 @@
 #include "ops/variables/template.h"
 #include "ops/variables/variable.h"
 #include "ops/variables/variable_scope.h"
+#include "parallel/async.h"
 #include "parallel/average_gradients.h"
 #include "parallel/towers.h"
 #include "report/bench.h"

@@ -88,7 +88,7 @@ std::span<const Array> Callable::operator()(std::span<const Array> values) const
   if (!state.fits(values)) state.find_plan(values);
   state.frame->return_results(state.results);
   state.session->run_in_frame(*state.compiled, *state.frame, values, state.results,
-                              state.cancellation, nullptr);
+                              state.cancellation);
   return state.results;
 }
 

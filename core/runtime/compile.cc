@@ -49,7 +49,7 @@ Plan compile_graph(PlanGraph graph, const DeviceSet& devices, KernelCache& kerne
   for (const Device& device : devices.devices()) graph.accelerators.push_back(!device.on_host());
   HomeDevices own;
   plan.placements = place(graph, devices, options.groups, options.homes ? *options.homes : own,
-                          options.soft_placement, plan.log);
+                          options.soft_placement, plan.log, options.worker);
   if (options.passes.drop_unread) drop_unread(graph, plan.log);
   if (options.passes.fold_constants) fold_constants(graph, devices, plan.log);
   move_late_to_host(graph, devices, plan.placements, plan.log);

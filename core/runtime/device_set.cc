@@ -33,7 +33,7 @@ DeviceSet::DeviceSet(std::vector<std::shared_ptr<Backend>> backends)
 }
 
 int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& detail,
-                      std::string& why) const {
+                      std::string& why, int worker) const {
   DeviceSpec spec = DeviceSpec::parse(asked, detail.site);
   if (spec.job == "*") spec.job.reset();
   const Device* stand_in = nullptr;
@@ -46,6 +46,13 @@ int DeviceSet::choose(const std::string& asked, bool soft, const ErrorDetail& de
   }
   const std::string wanted_type = spec.type.value_or("");
   if (stand_in != nullptr) spec.type = stand_in->spec.type;
+  if (worker > 0 && spec.type && spec.type != "CPU" && spec.index) {
+    const auto count = std::count_if(devices_.begin(), devices_.end(), [&](const Device& device) {
+      return device.spec.type == spec.type;
+    });
+    *spec.index += worker;
+    if (count > 0) *spec.index %= static_cast<int>(count);
+  }
   const auto matches_spec = [&](const Device& device) {
     const DeviceSpec& own = device.spec;
     return (!spec.job || spec.job == own.job) && (!spec.replica || spec.replica == own.replica) &&

@@ -37,9 +37,10 @@ class DeviceSet {
 
   /// Chooses the device for a request and stores the reason in `why`. Devices of one type may
   /// replace those of another; soft placement maps devices that do not exist to /cpu:(index mod
-  /// number of CPUs). Throws InvalidArgumentError without soft placement.
-  int choose(const std::string& asked, bool soft, const ErrorDetail& detail,
-             std::string& why) const;
+  /// number of CPUs). Worker i gets the device i places further on, unless it asks for a CPU.
+  /// Throws InvalidArgumentError without soft placement.
+  int choose(const std::string& asked, bool soft, const ErrorDetail& detail, std::string& why,
+             int worker = 0) const;
 
   /// Returns the first device that uses host memory.
   int host() const;

@@ -3,139 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "core/runtime/variable_locks.h"
+#include "core/runtime/variable_version.h"
+
 namespace towerflow {
 namespace {
-
-void require_initialized(const VariableStorage& storage) {
-  if (storage.initialized.load(std::memory_order_acquire)) return;
-  throw errors::FailedPreconditionError(
-      fmt::format("Attempting to use uninitialized value {}", storage.name),
-      {.hint = "run tf::global_variables_initializer() first, for a local variable "
-               "tf::local_variables_initializer(), or restore a checkpoint"});
-}
-
-/// Returns whether a replica has the current value of its source.
-bool is_current(const VariableStorage& replica, const VariableStorage& source) {
-  return replica.initialized.load(std::memory_order_acquire) &&
-         replica.version.load(std::memory_order_relaxed) ==
-             source.version.load(std::memory_order_relaxed);
-}
-
-void mark_current(VariableStorage& replica, const VariableStorage& source) {
-  replica.version.store(source.version.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  replica.initialized.store(true, std::memory_order_release);
-}
-
-/// Returns a number whose bits all depend on those of `value`. (The finalizer of MurmurHash3)
-std::uint64_t mixed(std::uint64_t value) {
-  value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdULL;
-  value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53ULL;
-  return value ^ (value >> 33);
-}
-
-/// Notes a write. The new version depends on the old one and on the write, so that the copies of a
-/// variable have one version only if the same writes have made them.
-void mark_changed(VariableStorage& storage, std::uint64_t write) {
-  constexpr std::uint64_t kCount = 0xffffffff;
-  storage.initialized.store(true, std::memory_order_release);
-  const std::uint64_t before = storage.version.load(std::memory_order_relaxed);
-  storage.version.store((mixed(before ^ write) & ~kCount) | ((before + 1) & kCount),
-                        std::memory_order_relaxed);
-}
-
-std::uint64_t next_execution() {
-  static std::atomic<std::uint64_t> executions{0};
-  return mixed(++executions);
-}
-
-/// Gives a storage whose write has failed a version that no other one has.
-void mark_failed(VariableStorage& storage) {
-  const bool initialized = storage.initialized.load(std::memory_order_relaxed);
-  mark_changed(storage, next_execution());
-  storage.initialized.store(initialized, std::memory_order_release);
-}
-
-/// Locks the variables of one instruction: shared to read, exclusive to write.
-class VariableLocks {
- public:
-  VariableLocks(const Frame& frame, const Instruction& instruction)
-      : frame_(frame), uses_(instruction.variables) {
-    for (const VariableUse& use : uses_) {
-      VariableStorage& storage = frame_.variable(use.variable);
-      if (use.writes)
-        storage.mutex.lock();
-      else
-        storage.mutex.lock_shared();
-    }
-  }
-  ~VariableLocks() {
-    for (const VariableUse& use : uses_) {
-      VariableStorage& storage = frame_.variable(use.variable);
-      if (use.writes)
-        storage.mutex.unlock();
-      else
-        storage.mutex.unlock_shared();
-    }
-  }
-  VariableLocks(const VariableLocks&) = delete;
-  VariableLocks& operator=(const VariableLocks&) = delete;
-
-  void check_initialized() const {
-    for (const VariableUse& use : uses_) {
-      if (use.needs_value) require_initialized(frame_.variable(use.variable));
-    }
-  }
-  /// Makes later work of this queue wait for work of other queues that still uses the variables.
-  void await_pending(Queue& queue, Cancellation& cancellation) const {
-    for (const VariableUse& use : uses_) {
-      frame_.variable(use.variable).pending.await(queue, use.writes, cancellation);
-    }
-  }
-  /// Notes that the queue has enqueued the instruction, followed by `access`. A replica has no
-  /// valid value if changing it fails.
-  void add_pending(const Queue& queue, const std::shared_ptr<Event>& access,
-                   bool changes_replica) const {
-    for (const VariableUse& use : uses_) {
-      VariableStorage& storage = frame_.variable(use.variable);
-      const EventUse moment{access, access->use(), &queue};
-      if (!use.writes)
-        storage.pending.add_read(moment);
-      else
-        storage.pending.add_write(
-            moment, !changes_replica && storage.initialized.load(std::memory_order_acquire));
-    }
-  }
-  void mark_written(std::uint64_t write) const {
-    for (const VariableUse& use : uses_) {
-      if (use.writes) mark_changed(frame_.variable(use.variable), write);
-    }
-  }
-
-  /// For an instruction that fills a replica: returns whether the source is initialized and the
-  /// replica does not have its current value.
-  bool is_stale() const {
-    return source().initialized.load(std::memory_order_acquire) && !is_current(filled(), source());
-  }
-  void mark_filled() const { mark_current(filled(), source()); }
-
- private:
-  VariableStorage& filled() const {
-    return frame_.variable(uses_[uses_[0].writes ? 0 : 1].variable);
-  }
-  const VariableStorage& source() const {
-    return frame_.variable(uses_[uses_[0].writes ? 1 : 0].variable);
-  }
-
-  const Frame& frame_;
-  const std::vector<VariableUse>& uses_;
-};
 
 class LateBinder final : public LateOutputs {
  public:
@@ -332,7 +210,7 @@ class QueueRun {
         queue_.copy(frame_.address(to), frame_.address(from), frame_.desc(to).bytes());
       };
       if (instruction.variables.empty()) return enqueue();
-      const VariableLocks locks(frame_, instruction);
+      const VariableLocks locks(execution_, instruction);
       locks.check_initialized();
       const bool fills = instruction.kind == Instruction::Kind::fill;
       if (fills && !locks.is_stale()) return;
@@ -382,6 +260,7 @@ class QueueRun {
                       .workspace = frame_.arena(program_.arena) + instruction.workspace,
                       .run = &run_,
                       .detail = &instruction.detail};
+      const std::unique_lock state = take_state(instruction);
       if (instruction.late) {
         launch_late(instruction, args);
       } else if (instruction.variables.empty()) {
@@ -394,11 +273,27 @@ class QueueRun {
     }
   }
 
+  /// Waits for the turn of an op on a queue, a reader or a file, if other runs use the same;
+  /// returns its lock.
+  std::unique_lock<std::mutex> take_state(const Instruction& instruction) {
+    RunAccesses* const accesses = execution_.accesses;
+    const Effect effect = instruction.op->effect;
+    const bool shared = effect == Effect::stateful || effect == Effect::io;
+    if (accesses == nullptr || !shared || instruction.state.empty()) return {};
+    const std::vector<RunAccesses::Access> access{{instruction.state, true}};
+    accesses->await_turn(access, run_.cancellation);
+    std::mutex* const exclusive = accesses->exclusive(instruction.state);
+    if (exclusive == nullptr) return {};
+    std::unique_lock lock(*exclusive);
+    accesses->note(access);
+    return lock;
+  }
+
   /// Runs a loop. The variables whose values it reads are locked meanwhile; those that it changes
   /// or refers to are locked by the instructions of its plans.
   [[gnu::noinline]] void loop(const Instruction& instruction) {
     try {
-      const VariableLocks locks(frame_, instruction);
+      const VariableLocks locks(execution_, instruction);
       locks.check_initialized();
       locks.await_pending(queue_, run_.cancellation);
       run_loop(execution_, instruction);
@@ -409,7 +304,7 @@ class QueueRun {
 
   // Not inlined, to keep `launch`, which runs for every node, small.
   [[gnu::noinline]] void launch_locked(const Instruction& instruction, const LaunchArgs& args) {
-    const VariableLocks locks(frame_, instruction);
+    const VariableLocks locks(execution_, instruction);
     locks.check_initialized();
     const auto enqueue = [&] { launch_through(instruction, *instruction.kernel, args); };
     enqueue_locked(instruction, locks, enqueue, [&] { locks.mark_written(write_of(instruction)); });
@@ -457,7 +352,7 @@ class QueueRun {
   /// Prepares and runs a late instruction: its input shapes are known now, and its output shapes
   /// are inferred or found by the kernel. Only on the host, where the work has ended on return.
   [[gnu::noinline]] void launch_late(const Instruction& instruction, LaunchArgs& args) {
-    const VariableLocks locks(frame_, instruction);  // shapes may depend on values of variables
+    const VariableLocks locks(execution_, instruction);  // shapes may depend on values of variables
     locks.check_initialized();
     locks.await_pending(queue_, run_.cancellation);
     KernelRequest request{instruction.op, &instruction.attrs, {}, {}, {}, instruction.state};

@@ -9,6 +9,7 @@
 
 namespace towerflow {
 
+class RunAccesses;
 class RunTrace;
 
 /// One run of a plan. `frame.begin` has been called.
@@ -22,6 +23,7 @@ struct Execution {
   SubplanCompiler* compiler = nullptr;  ///< for loops
   Workers* workers = nullptr;           ///< for loops; set by `execute`
   std::uint64_t number = 0;             ///< of this execution, mixed; set by `execute`
+  RunAccesses* accesses = nullptr;      ///< optional: watches variables
   RunTrace* trace = nullptr;  ///< optional: times are stored in the frame; gets those of loops
   /// Optional; called before each instruction with the indices of its queue and of itself. An
   /// exception from it counts as an error of that instruction.

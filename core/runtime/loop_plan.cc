@@ -32,6 +32,7 @@ class LeasedFrame {
                .devices = outer.devices,
                .arenas = outer.arenas,
                .compiler = outer.compiler,
+               .accesses = outer.accesses,
                .trace = outer.trace},
               *outer.workers);
     } catch (...) {

@@ -80,7 +80,11 @@ void Lowering::emit_launch(int id) {
   const auto has_unknown_shape = [&](int slot) {
     return !plan_.slots[static_cast<std::size_t>(slot)].desc.shape.fully_known();
   };
-  const KernelRequest request = kernel_request(graph_, node, device);
+  KernelRequest request = kernel_request(graph_, node, device);
+  // Each worker draws random numbers of its own.
+  if (worker_ > 0 && node.op->effect == Effect::random) {
+    request.node += fmt::format("/worker_{}", worker_);
+  }
   made.state = request.node;
   made.late = std::any_of(made.inputs.begin(), made.inputs.end(), has_unknown_shape) ||
               std::any_of(made.outputs.begin(), made.outputs.end(), has_unknown_shape) ||
@@ -395,7 +399,7 @@ void Lowering::forward_dependencies(int id) {
 
 void lower(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels,
            const CompileOptions& options, Plan& plan) {
-  Lowering(graph, devices, kernels, options.nested, plan).run();
+  Lowering(graph, devices, kernels, options, plan).run();
   for (QueueProgram& queue : plan.queues) {
     for (Instruction& instruction : queue.instructions) {
       std::sort(instruction.variables.begin(), instruction.variables.end(),

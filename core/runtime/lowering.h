@@ -12,12 +12,13 @@ namespace towerflow {
 /// Converts the final graph into slots and instruction lists.
 class Lowering {
  public:
-  Lowering(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels, bool nested,
-           Plan& plan)
+  Lowering(const PlanGraph& graph, const DeviceSet& devices, KernelCache& kernels,
+           const CompileOptions& options, Plan& plan)
       : graph_(graph),
         devices_(devices),
         kernels_(kernels),
-        nested_(nested),
+        nested_(options.nested),
+        worker_(options.worker),
         plan_(plan),
         fetched_(graph.fetches.begin(), graph.fetches.end()) {}
 
@@ -212,6 +213,7 @@ class Lowering {
   const DeviceSet& devices_;
   KernelCache& kernels_;
   const bool nested_;
+  const int worker_;
   Plan& plan_;
   const std::set<ValueId> fetched_;
 

@@ -14,10 +14,10 @@ namespace towerflow {
 using HomeDevices = std::map<std::string, int>;
 
 /// Pass 2: chooses a device for every node by its request, its colocation group and the available
-/// kernels.
+/// kernels. `worker` is that of RunOptions.
 std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
                              const ColocationGroups& groups, HomeDevices& homes, bool soft,
-                             PassLog& log);
+                             PassLog& log, int worker = 0);
 
 /// End of pass 2: moves nodes whose shapes or static inputs are known only during the run to the
 /// host, where memory can be allocated at that time.

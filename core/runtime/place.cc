@@ -268,7 +268,7 @@ class AveragePlacer {
 
 std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
                              const ColocationGroups& groups, HomeDevices& homes, bool soft,
-                             PassLog& log) {
+                             PassLog& log, int worker) {
   std::vector<Placement> ledger;
   std::unordered_map<std::string, int> by_name;
   std::map<std::string, int> counts;
@@ -297,7 +297,7 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
         node.device = tie.device;
         why = fmt::format("beside {}", tie.node->origin->name);
       } else {
-        node.device = devices.choose(groups.device(*node.origin), soft, detail, why);
+        node.device = devices.choose(groups.device(*node.origin), soft, detail, why, worker);
       }
       ensure_one_memory(graph, node, devices, soft, why);
       ensure_kernel(graph, node, devices, soft, why);

@@ -188,6 +188,7 @@ class KernelCache {
 
 struct CompileOptions {
   bool nested = false;             ///< the plan is a part of a loop: its changes need no commit
+  int worker = 0;                  ///< RunOptions::worker
   const ColocationGroups& groups;  ///< groups of the fetches' graph
   HomeDevices* homes = nullptr;    ///< homes of the session; nullptr for a standalone plan
   bool soft_placement = false;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/graph/lane.h"
+#include "core/runtime/interleaving.h"
 
 namespace towerflow::types {
 
@@ -12,6 +14,11 @@ namespace towerflow::types {
 struct RunOptions {
   enum TraceLevel { NO_TRACE = 0, FULL_TRACE = 3 };
   TraceLevel trace_level = NO_TRACE;
+  /// Of several workers that run the same graph, each on an accelerator of its own: worker i takes
+  /// /gpu:(i + k) for what asks for /gpu:k.
+  int worker = 0;
+  Interleaving* interleaving = nullptr;  ///< records or repeats the order of concurrent runs
+  std::int64_t run = 0;                  ///< the number of the run in `interleaving`
 };
 
 /// One instruction of a traced run.
@@ -42,6 +49,8 @@ struct RunMetadata {
   bool simulated = false;
   double seconds = 0;          ///< the whole run, wall clock
   double virtual_seconds = 0;  ///< the whole run, virtual clock; 0 without simulated devices
+  /// The most writes by other runs that a variable got between this run's first read and its write.
+  std::int64_t staleness = 0;
 
   /// Returns the trace in the format of chrome://tracing and Perfetto; on the virtual clock if
   /// `simulated`. (tensorflow.python.client.timeline)

@@ -26,8 +26,7 @@ std::vector<Array> Session::run(std::span<const Fetch> fetches, const Feeds& fee
 
 std::vector<Array> Session::run(std::span<const Fetch> fetches, const Feeds& feeds,
                                 const RunOptions& options, RunMetadata* metadata) {
-  const bool traced = options.trace_level != RunOptions::NO_TRACE;
-  return impl_->run(fetches, feeds, traced ? metadata : nullptr);
+  return impl_->run(fetches, feeds, options, metadata);
 }
 
 Callable Session::make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds,

@@ -11,6 +11,7 @@
 #include "core/device/wall_clock.h"
 #include "core/graph/graph_mutex.h"
 #include "core/graph/log.h"
+#include "core/runtime/run_accesses.h"
 #include "core/runtime/run_trace.h"
 
 namespace towerflow {
@@ -84,17 +85,30 @@ class SessionImpl::ActiveRun {
   ActiveRun* next_ = nullptr;
 };
 
+/// Compiles what the loops of a run need.
+class SessionImpl::LoopCompiler final : public SubplanCompiler {
+ public:
+  LoopCompiler(SessionImpl& session, int worker) : session_(session), worker_(worker) {}
+  Plan compile_subplan(PlanGraph graph) override {
+    return session_.compile_subplan(std::move(graph), worker_);
+  }
+
+ private:
+  SessionImpl& session_;
+  int worker_;
+};
+
 SessionImpl::SessionImpl(Graph& graph, ConfigProto config)
     : graph_(graph), config_(std::move(config)), devices_(make_backends(config_)) {}
 
 std::vector<Array> SessionImpl::run(std::span<const Fetch> fetches, const Feeds& feeds,
-                                    RunMetadata* metadata) {
-  const auto compiled = find_plan(fetches, feeds);
+                                    const RunOptions& options, RunMetadata* metadata) {
+  const auto compiled = find_plan(fetches, feeds, options.worker);
   std::vector<Array> values, results;
   for (const Feed& feed : feeds) values.push_back(feed.value());
   std::unique_ptr<Frame> frame = lease_frame(*compiled);
   try {
-    run_in_frame(*compiled, *frame, values, results, nullptr, metadata);
+    run_in_frame(*compiled, *frame, values, results, nullptr, options, metadata);
   } catch (...) {
     recycle_frame(*compiled, std::move(frame));
     throw;
@@ -105,18 +119,24 @@ std::vector<Array> SessionImpl::run(std::span<const Fetch> fetches, const Feeds&
 
 void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
                                std::vector<Array>& results, Cancellation* cancellation,
-                               RunMetadata* metadata) {
+                               const RunOptions& options, RunMetadata* metadata) {
   ActiveRun active(*this);
   std::optional<CancellationCallback> linked;
   if (cancellation != nullptr) {
     linked.emplace(*cancellation, [run = &active] { run->cancellation.cancel(); });
   }
+  LoopCompiler compiler(*this, options.worker);
   RunObjects objects;
   RunContext context{resources_, active.cancellation, &objects};
+  std::optional<RunAccesses> accesses;
+  if (metadata != nullptr || options.interleaving != nullptr) {
+    accesses.emplace(options.interleaving, options.run);
+  }
   try {
     results.reserve(compiled.plan.fetches.size());  // nothing may fail after the run
-    frame.begin(arenas_, feeds, metadata != nullptr);
-    const double start = metadata != nullptr ? wall_clock_seconds() : 0;
+    const bool traced = metadata != nullptr && options.trace_level != RunOptions::NO_TRACE;
+    frame.begin(arenas_, feeds, traced);
+    const double start = traced ? wall_clock_seconds() : 0;
     RunTrace trace;
     execute({.plan = compiled.plan,
              .frame = frame,
@@ -124,35 +144,39 @@ void SessionImpl::run_in_frame(CompiledRun& compiled, Frame& frame, std::span<co
              .kernels = kernels_,
              .devices = devices_,
              .arenas = &arenas_,
-             .compiler = this,
-             .trace = metadata != nullptr ? &trace : nullptr},
+             .compiler = &compiler,
+             .accesses = accesses ? &*accesses : nullptr,
+             .trace = traced ? &trace : nullptr},
             workers_);
-    const double seconds = metadata != nullptr ? wall_clock_seconds() - start : 0;
+    const double seconds = traced ? wall_clock_seconds() - start : 0;
     frame.take_results(results);
     if (compiled.trains) updates_.count_step();
-    if (metadata != nullptr) {
+    if (metadata != nullptr) *metadata = {.nodes = {}, .staleness = accesses->staleness()};
+    if (traced) {
       *metadata = {.nodes = trace.stats(compiled.plan, frame, devices_, start),
                    .simulated = compiled.plan.simulated,
-                   .seconds = seconds};
+                   .seconds = seconds,
+                   .staleness = accesses->staleness()};
       for (const NodeStats& stats : metadata->nodes)
         metadata->virtual_seconds = std::max(metadata->virtual_seconds, stats.virtual_end);
     }
   } catch (...) {
     frame.end(arenas_);
+    if (accesses) accesses->abandon();
     rethrow_from_run();
   }
   frame.end(arenas_);
 }
 
 std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetches,
-                                                    const Feeds& feeds) {
+                                                    const Feeds& feeds, int worker) {
   std::lock_guard lock(mutex_);
   check_open();
   check(fetches, feeds);
   if (placed_ < graph_.size() && !all_fed(fetches, feeds)) check_devices();
   int same_fetches = 0;
   for (auto it = plans_.begin(); it != plans_.end(); ++it) {
-    if (!matches_fetches(**it, fetches)) continue;
+    if ((*it)->worker != worker || !matches_fetches(**it, fetches)) continue;
     ++same_fetches;
     if (!matches_feeds(**it, feeds)) continue;
     plans_.splice(plans_.begin(), plans_, it);
@@ -164,7 +188,7 @@ std::shared_ptr<CompiledRun> SessionImpl::find_plan(std::span<const Fetch> fetch
                             "fed value needs another plan; pad or bucket the feeds",
                             kPlansBeforeWarning));
   }
-  plans_.push_front(compile(fetches, feeds));
+  plans_.push_front(compile(fetches, feeds, worker));
   if (plans_.size() > kMaxPlans) plans_.pop_back();
   return plans_.front();
 }
@@ -179,11 +203,12 @@ void SessionImpl::close() {
   const std::lock_guard planning(mutex_);  // waits for planning; the graph may be gone afterwards
 }
 
-Plan SessionImpl::compile_subplan(PlanGraph graph) {
+Plan SessionImpl::compile_subplan(PlanGraph graph, int worker) {
   const std::lock_guard lock(mutex_);
   check_open();
   return compile_graph(std::move(graph), devices_, kernels_,
                        {.nested = true,
+                        .worker = worker,
                         .groups = groups_,
                         .homes = &homes_,
                         .soft_placement = config_.allow_soft_placement,
@@ -254,8 +279,9 @@ void SessionImpl::check_devices() {
 }
 
 std::shared_ptr<CompiledRun> SessionImpl::compile(std::span<const Fetch> fetches,
-                                                  const Feeds& feeds) {
+                                                  const Feeds& feeds, int worker) {
   auto compiled = std::make_shared<CompiledRun>();
+  compiled->worker = worker;
   std::vector<FeedSpec> specs;
   for (const Fetch& fetch : fetches) compiled->fetches.push_back(key_of(fetch));
   for (const Feed& feed : feeds) {
@@ -265,7 +291,8 @@ std::shared_ptr<CompiledRun> SessionImpl::compile(std::span<const Fetch> fetches
   }
   try {
     compiled->plan = compile_plan(fetches, specs, devices_, kernels_,
-                                  {.groups = groups_,
+                                  {.worker = worker,
+                                   .groups = groups_,
                                    .homes = &homes_,
                                    .soft_placement = config_.allow_soft_placement,
                                    .passes = config_.passes,

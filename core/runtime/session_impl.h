@@ -15,6 +15,7 @@ struct CompiledRun {
   std::vector<std::pair<const Node*, int>> fetches;
   std::vector<std::pair<const Node*, int>> fed;
   std::vector<std::pair<DType, Shape>> fed_shapes;
+  int worker = 0;
   Plan plan;
   bool trains = false;  ///< whether its runs are training steps; see UpdateWatch
   std::mutex mutex;
@@ -24,24 +25,26 @@ struct CompiledRun {
 
 /// The implementation of Session: devices, variables, plans, and active runs. Callables share
 /// ownership, so it may outlive its Session and the graph; it accesses the graph only while open.
-class SessionImpl final : public std::enable_shared_from_this<SessionImpl>, public SubplanCompiler {
+class SessionImpl final : public std::enable_shared_from_this<SessionImpl> {
  public:
   SessionImpl(Graph& graph, ConfigProto config);
 
   std::vector<Array> run(std::span<const Fetch> fetches, const Feeds& feeds,
-                         RunMetadata* metadata = nullptr);
+                         const RunOptions& options = {}, RunMetadata* metadata = nullptr);
   Callable make_callable(std::vector<Fetch> fetches, std::vector<Tensor> feeds,
                          Cancellation* cancellation);
   /// Runs the plan in `frame`, one of its frames, and moves the results to `results`.
   void run_in_frame(CompiledRun& compiled, Frame& frame, std::span<const Array> feeds,
-                    std::vector<Array>& results, Cancellation* cancellation, RunMetadata* metadata);
+                    std::vector<Array>& results, Cancellation* cancellation,
+                    const RunOptions& options = {}, RunMetadata* metadata = nullptr);
 
-  std::shared_ptr<CompiledRun> find_plan(std::span<const Fetch> fetches, const Feeds& feeds);
+  std::shared_ptr<CompiledRun> find_plan(std::span<const Fetch> fetches, const Feeds& feeds,
+                                         int worker = 0);
   std::unique_ptr<Frame> lease_frame(CompiledRun& compiled);
   static void recycle_frame(CompiledRun& compiled, std::unique_ptr<Frame> frame) noexcept;
   void close();
   /// Compiles a graph of a loop during a run.
-  Plan compile_subplan(PlanGraph graph) override;
+  Plan compile_subplan(PlanGraph graph, int worker);
   /// Throws RuntimeError if the session is closed.
   void check_open();
 
@@ -51,10 +54,12 @@ class SessionImpl final : public std::enable_shared_from_this<SessionImpl>, publ
 
  private:
   class ActiveRun;
+  class LoopCompiler;
 
   void check(std::span<const Fetch> fetches, const Feeds& feeds) const;
   void check_devices();
-  std::shared_ptr<CompiledRun> compile(std::span<const Fetch> fetches, const Feeds& feeds);
+  std::shared_ptr<CompiledRun> compile(std::span<const Fetch> fetches, const Feeds& feeds,
+                                       int worker);
   void log_placements(const Plan& plan);
 
   Graph& graph_;

@@ -1,0 +1,204 @@
+#include "parallel/async.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include "core/device/start_thread.h"
+#include "core/device/wall_clock.h"
+#include "core/graph/scopes.h"
+#include "ops/array/cast.h"
+#include "ops/array/indexed_slices.h"
+#include "ops/math/binary.h"
+
+namespace towerflow::parallel {
+namespace {
+
+/// Runs of different workers have different numbers in an interleaving.
+std::int64_t number_of(int worker, std::int64_t step) {
+  return (static_cast<std::int64_t>(worker) << 40) + step;
+}
+
+void check(const AsyncOptions& options, Site site) {
+  if (options.workers < 1) {
+    throw ValueError(fmt::format("workers must be at least 1, got {}", options.workers),
+                     {.site = site});
+  }
+  if (options.steps < 1) {
+    throw ValueError(fmt::format("steps must be at least 1, got {}", options.steps),
+                     {.site = site});
+  }
+  if (options.bound.value_or(0) < 0) {
+    throw ValueError(fmt::format("bound must not be negative, got {}", *options.bound),
+                     {.site = site});
+  }
+}
+
+/// Returns the gradients multiplied by a scalar.
+std::vector<GradAndVar> times(const std::vector<GradAndVar>& pairs, const Tensor& factor) {
+  std::vector<GradAndVar> scaled;
+  for (const GradAndVar& pair : pairs) {
+    OptionalGradient grad = pair.grad;
+    if (grad && grad->is_dense()) {
+      grad = Gradient(multiply(grad->dense(), cast(factor, grad->dense().dtype())));
+    } else if (grad) {
+      IndexedSlices slices = grad->slices();
+      slices.values = multiply(slices.values, cast(factor, slices.values.dtype()));
+      grad = Gradient(slices);
+    }
+    scaled.push_back({grad, pair.var});
+  }
+  return scaled;
+}
+
+class AsyncTraining {
+ public:
+  AsyncTraining(Session& session, const std::vector<Fetch>& fetches, const AsyncOptions& options)
+      : session_(session),
+        fetches_(fetches),
+        options_(options),
+        replays_(options.interleaving != nullptr && options.interleaving->replays()),
+        made_(static_cast<std::size_t>(options.workers), 0),
+        ended_(static_cast<std::size_t>(options.workers), false) {}
+
+  std::vector<AsyncStep> run() {
+    begun_ = wall_clock_seconds();
+    std::vector<std::thread> threads;
+    try {
+      for (int worker = 0; worker < options_.workers; ++worker) {
+        threads.push_back(start_thread([this, worker] { work(worker); }));
+      }
+    } catch (...) {
+      fail();
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (error_ != nullptr) std::rethrow_exception(error_);
+    return std::move(steps_);
+  }
+
+ private:
+  void work(int worker) {
+    try {
+      for (std::int64_t step = 0; begin_step(worker, step); ++step) end_step(make(worker, step));
+    } catch (const errors::OutOfRangeError&) {
+      stop();
+    } catch (...) {
+      fail();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_[static_cast<std::size_t>(worker)] = true;
+    moved_.notify_all();
+  }
+
+  /// Waits until a worker may begin a step; returns false if it makes no more of them.
+  bool begin_step(int worker, std::int64_t step) {
+    std::unique_lock lock(mutex_);
+    if (replays_) return !stopped_ && options_.interleaving->contains(number_of(worker, step));
+    moved_.wait(lock,
+                [&] { return stopped_ || !options_.bound || step - slowest() <= *options_.bound; });
+    if (stopped_ || given_ == options_.steps) return false;
+    ++given_;
+    return true;
+  }
+
+  /// Returns the fewest steps that a worker which still works has made.
+  std::int64_t slowest() const {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      if (!ended_[i]) least = std::min(least, made_[i]);
+    }
+    return least;
+  }
+
+  AsyncStep make(int worker, std::int64_t step) {
+    AsyncStep made{.worker = worker, .step = step, .values = {}};
+    const Feeds feeds = options_.feeds ? options_.feeds(worker, step) : Feeds{};
+    RunMetadata metadata;
+    made.begin = wall_clock_seconds() - begun_;
+    made.values = session_.run(
+        fetches_, feeds,
+        {.worker = worker, .interleaving = options_.interleaving, .run = number_of(worker, step)},
+        &metadata);
+    made.end = wall_clock_seconds() - begun_;
+    made.staleness = metadata.staleness;
+    return made;
+  }
+
+  void end_step(AsyncStep made) {
+    const std::lock_guard lock(mutex_);
+    ++made_[static_cast<std::size_t>(made.worker)];
+    made.update = static_cast<std::int64_t>(steps_.size());
+    steps_.push_back(std::move(made));
+    if (options_.on_step && !stopped_ && !options_.on_step(steps_.back())) stopped_ = true;
+    moved_.notify_all();
+  }
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    moved_.notify_all();
+  }
+
+  /// Keeps the exception that is being handled, if it is the first one.
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    if (error_ == nullptr) error_ = std::current_exception();
+    stopped_ = true;
+    moved_.notify_all();
+  }
+
+  Session& session_;
+  const std::vector<Fetch>& fetches_;
+  const AsyncOptions& options_;
+  const bool replays_;
+  double begun_ = 0;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable moved_;
+  std::vector<std::int64_t> made_;  // steps, per worker
+  std::vector<bool> ended_;         // per worker
+  std::int64_t given_ = 0;          // steps begun
+  bool stopped_ = false;
+  std::exception_ptr error_;
+  std::vector<AsyncStep> steps_;
+};
+
+}  // namespace
+
+train::GradientFunction scaled_gradients(const Operand& factor) {
+  return [factor](const std::vector<GradAndVar>& pairs) {
+    return times(pairs, convert_to_tensor(factor));
+  };
+}
+
+StalenessScale::StalenessScale(const Variable& global_step)
+    : global_step_(global_step), begun_(cast(global_step, DType::float64)) {
+  if (global_step.dtype() == DType::float64) {
+    throw TypeError(
+        fmt::format("{} is float64: a count of steps is an integer", global_step.name()));
+  }
+}
+
+std::vector<GradAndVar> StalenessScale::operator()(const std::vector<GradAndVar>& pairs) const {
+  std::vector<Operation> computed;
+  for (const GradAndVar& pair : pairs) {
+    if (!pair.grad) continue;
+    const Gradient& grad = *pair.grad;
+    computed.push_back((grad.is_dense() ? grad.dense() : grad.slices().values).op());
+  }
+  const auto after = control_dependencies(computed);
+  const Tensor others = cast(global_step_.read_value(), DType::float64) - begun_;
+  return times(pairs, 1.0 / maximum(others, 1.0));
+}
+
+std::vector<AsyncStep> train_async(Session& session, const std::vector<Fetch>& fetches,
+                                   const AsyncOptions& options, Site site) {
+  check(options, site);
+  return AsyncTraining(session, fetches, options).run();
+}
+
+}  // namespace towerflow::parallel
