@@ -24,6 +24,7 @@ struct StepBench::State {
       : model(of), batch_size(options.batch_size * options.num_towers) {
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
+    const auto homes = tf::variable_scope(tf::get_variable_scope(), {.home = options.devices.home});
     built = model.build({.num_towers = options.num_towers,
                          .learning_rate = model.learning_rate,
                          .batch_size = options.batch_size,
@@ -33,6 +34,7 @@ struct StepBench::State {
         tf::group({tf::global_variables_initializer(), tf::local_variables_initializer()});
     ConfigProto config = session_config(options.num_towers, options.devices);
     config.passes = options.passes;
+    config.passes.all_reduce = options.devices.all_reduce;
     session = std::make_unique<Session>(graph, config);
     session->run(init);
     if (!tf::get_collection<tf::train::QueueRunner>(GraphKeys::QUEUE_RUNNERS).empty()) {

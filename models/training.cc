@@ -268,6 +268,7 @@ ConfigProto session_config(int num_towers, const DeviceOptions& options) {
   config.intra_op_parallelism_threads = options.threads;
   config.allow_soft_placement = true;
   config.log_device_placement = options.log_device_placement;
+  config.passes.all_reduce = options.all_reduce;
   return config;
 }
 
@@ -305,6 +306,7 @@ TrainResult train(const Model& model, const TrainOptions& asked,
     const auto cpu = tf::device("/cpu:0");
     fed_rate = tf::placeholder(tf::float32, {.shape = Shape{}, .name = "learning_rate"});
   }
+  const auto homes = tf::variable_scope(tf::get_variable_scope(), {.home = options.devices.home});
   const TrainingGraph built =
       model.build({.num_towers = options.num_towers,
                    .learning_rate = fed_rate ? Operand(*fed_rate) : Operand(learning_rate),

@@ -16,6 +16,9 @@ struct DeviceOptions {
   SimulatedDevices simulated{};  ///< simulated accelerators; none by default
   std::string visible{};         ///< indices of the accelerators to use, "0,2"; all if empty
   int threads = 0;               ///< total compute threads, 0 for one per core
+  /// Where the variables of the model are stored; absent: in host memory.
+  std::optional<VariableHome> home{};
+  AllReduceOptions all_reduce{};  ///< for mirrored variables
   bool log_device_placement = false;
 };
 

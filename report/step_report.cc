@@ -134,15 +134,19 @@ std::string transfers_text(Session& session, std::span<const Fetch> fetches, con
   std::map<std::pair<std::string, std::string>, std::pair<int, double>> routes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Transfer& transfer = all[i];
-    auto& [count, bytes] =
-        routes[{short_device_name(transfer.from), short_device_name(transfer.to)}];
-    ++count;
-    bytes += static_cast<double>(transfer.bytes);
+    if (!transfer.mirrored) {
+      auto& [count, bytes] =
+          routes[{short_device_name(transfer.from), short_device_name(transfer.to)}];
+      ++count;
+      bytes += static_cast<double>(transfer.bytes);
+    }
     if (i >= shown) continue;
+    const char* when = transfer.mirrored  ? " (a mirrored variable: once)"
+                       : transfer.replica ? " (a variable: again when it has changed)"
+                                          : "";
     text += fmt::format(
         "  {:>10}  {} -> {}  {}{}\n", megabytes(static_cast<double>(transfer.bytes)),
-        short_device_name(transfer.from), short_device_name(transfer.to), transfer.value,
-        transfer.replica ? " (a variable: again when it has changed)" : "");
+        short_device_name(transfer.from), short_device_name(transfer.to), transfer.value, when);
   }
   if (all.size() > shown) text += fmt::format("  and {} smaller ones\n", all.size() - shown);
   for (const auto& [route, sum] : routes) {

@@ -73,6 +73,7 @@ void add_explain_model(CLI::App& parent, const models::Model& model) {
   add_batch_size(app, model, arguments->options.batch_size);
   add_devices(app, "--devices", arguments->options.devices.cpus,
               arguments->options.devices.simulated);
+  add_variable_update(app, arguments->options.devices);
   add_model_options(app, model, arguments->options.values, /*all=*/false);
   add_text(app, "--trace", arguments->trace, "write the step for chrome://tracing to FILE",
            {.type = "FILE"});

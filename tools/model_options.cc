@@ -1,5 +1,8 @@
 #include "tools/model_options.h"
 
+#include <array>
+#include <utility>
+
 #include "models/models.h"
 
 namespace towerflow::tools {
@@ -37,6 +40,33 @@ void add_model_options(CLI::App& app, const models::Model& model, models::Option
       add_flag(app, name, std::get<bool>(value), option.about);
     }
   }
+}
+
+void add_variable_update(CLI::App& app, models::DeviceOptions& options) {
+  add_choice(
+      app, "--variable-update",
+      [&options](const std::string& word) {
+        if (word == "replicated") options.home = VariableHome::mirrored;
+      },
+      "parameter_server: variables live in host memory, which updates them; replicated: each "
+      "accelerator has a copy and updates it itself",
+      {"parameter_server", "replicated"});
+  constexpr std::array<std::pair<const char*, AllReduce>, 5> kAlgorithms{
+      {{"gather", AllReduce::gather},
+       {"shuffle", AllReduce::shuffle},
+       {"ring", AllReduce::ring},
+       {"tree", AllReduce::tree},
+       {"hierarchical", AllReduce::hierarchical}}};
+  std::vector<std::string> words;
+  for (const auto& [word, algorithm] : kAlgorithms) words.emplace_back(word);
+  add_choice(
+      app, "--all-reduce",
+      [&options, kAlgorithms](const std::string& given) {
+        for (const auto& [word, algorithm] : kAlgorithms) {
+          if (given == word) options.all_reduce.algorithm = algorithm;
+        }
+      },
+      "how replicated accelerators average gradients; gather when not given", words);
 }
 
 void add_trained_options(CLI::App& app, const models::Model& model, models::OptionValues& values) {

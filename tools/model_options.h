@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/model.h"
+#include "models/training.h"
 #include "tools/options.h"
 
 namespace towerflow::tools {
@@ -16,6 +17,10 @@ void add_batch_size(CLI::App& app, const models::Model& model, std::int64_t& bat
 /// that change the trained network or are of a training.
 void add_model_options(CLI::App& app, const models::Model& model, models::OptionValues& values,
                        bool all);
+
+/// Adds --variable-update and --all-reduce: where variables live, and how accelerators average
+/// gradients.
+void add_variable_update(CLI::App& app, models::DeviceOptions& options);
 
 /// Adds the options that change the trained network; only given ones are added to `values`.
 void add_trained_options(CLI::App& app, const models::Model& model, models::OptionValues& values);

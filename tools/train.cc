@@ -242,6 +242,7 @@ void add_train_model(CLI::App& train, const models::Model& model) {
               {.least = 1, .most = 64});
   add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
   add_gpus(app, "--gpus", options.devices.visible);
+  add_variable_update(app, options.devices);
   add_threads(app, arguments->threads);
   add_flag(app, "--log-device-placement", options.devices.log_device_placement,
            "say which device each node is placed on");

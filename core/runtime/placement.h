@@ -23,7 +23,8 @@ struct Transfer {
   std::string from, to;  ///< full device names
   std::vector<std::string> readers;
   std::size_t bytes = 0;
-  bool replica = false;  ///< refreshes a replica, only if the variable has changed
+  bool replica = false;   ///< refreshes a replica, only if the variable has changed
+  bool mirrored = false;  ///< a replica that the step itself keeps up to date
 };
 
 }  // namespace towerflow::types

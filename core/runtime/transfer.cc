@@ -83,6 +83,9 @@ class CopyInserter {
       mirror.device = device;
       mirror.mirrors = true;
       copy_inputs_to_device(mirror);
+      for (const int variable : written) {
+        transfers_[copies_.at({{variable, 0}, device}).transfer].mirrored = true;
+      }
       graph_.update_input_variable(mirror);
       graph_.nodes.push_back(std::move(mirror));
     }
