@@ -144,10 +144,21 @@ class AsyncTraining {
     moved_.notify_all();
   }
 
-  /// Keeps the exception that is being handled, if it is the first one.
+  /// Keeps the exception that is being handled, if it is the first one. A cancelled run is the
+  /// consequence of another error.
   void fail() {
+    bool cancelled = false;
+    try {
+      throw;
+    } catch (const errors::CancelledError&) {
+      cancelled = true;
+    } catch (...) {
+    }
     const std::lock_guard lock(mutex_);
-    if (error_ == nullptr) error_ = std::current_exception();
+    if (error_ == nullptr || (only_cancelled_ && !cancelled)) {
+      error_ = std::current_exception();
+      only_cancelled_ = cancelled;
+    }
     stopped_ = true;
     moved_.notify_all();
   }
@@ -164,6 +175,7 @@ class AsyncTraining {
   std::int64_t given_ = 0;          // steps begun
   bool stopped_ = false;
   std::exception_ptr error_;
+  bool only_cancelled_ = false;
   std::vector<AsyncStep> steps_;
 };
 

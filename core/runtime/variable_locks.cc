@@ -10,7 +10,7 @@ VariableLocks::VariableLocks(const Execution& run, const Instruction& instructio
     : frame_(run.frame), uses_(instruction.variables) {
   std::vector<RunAccesses::Access> all;
   if (run.accesses != nullptr) {
-    all = accesses();
+    all = accesses(run.plan);
     run.accesses->await_turn(all, run.context.cancellation);
   }
   for (const VariableUse& use : uses_) {
@@ -77,10 +77,12 @@ bool VariableLocks::is_stale() const {
 
 void VariableLocks::mark_filled() const { mark_current(filled(), source()); }
 
-std::vector<RunAccesses::Access> VariableLocks::accesses() const {
+std::vector<RunAccesses::Access> VariableLocks::accesses(const Plan& plan) const {
   std::vector<RunAccesses::Access> all;
   for (const VariableUse& use : uses_) {
-    all.push_back({fmt::format("{}@{}", storage(use).name, storage(use).space), use.writes});
+    const PlanVariable& used = plan.variables[static_cast<std::size_t>(use.variable)];
+    std::string object = used.replica ? fmt::format("{}@{}", used.name, used.device) : used.name;
+    all.push_back({std::move(object), use.writes});
   }
   return all;
 }

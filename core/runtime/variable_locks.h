@@ -36,7 +36,7 @@ class VariableLocks {
   VariableStorage& filled() const { return storage(uses_[uses_[0].writes ? 0 : 1]); }
   const VariableStorage& source() const { return storage(uses_[uses_[0].writes ? 1 : 0]); }
 
-  std::vector<RunAccesses::Access> accesses() const;
+  std::vector<RunAccesses::Access> accesses(const Plan& plan) const;
   void note_versions(const Plan& plan, RunAccesses& accesses) const;
   void unlock() const;
 
