@@ -24,7 +24,7 @@ std::int64_t number_of(int worker, std::int64_t step) {
   return (static_cast<std::int64_t>(worker) << 40) + step;
 }
 
-void check(const AsyncOptions& options, Site site) {
+void check_options(const AsyncOptions& options, Site site) {
   if (options.workers < 1) {
     throw ValueError(fmt::format("workers must be at least 1, got {}", options.workers),
                      {.site = site});
@@ -209,7 +209,7 @@ std::vector<GradAndVar> StalenessScale::operator()(const std::vector<GradAndVar>
 
 std::vector<AsyncStep> train_async(Session& session, const std::vector<Fetch>& fetches,
                                    const AsyncOptions& options, Site site) {
-  check(options, site);
+  check_options(options, site);
   return AsyncTraining(session, fetches, options).run();
 }
 

@@ -78,6 +78,14 @@ class Training(Scratch):
         self.assertEqual(first, self.variables("d", "--seed", 7, "--reader-threads", 5))
         self.assertNotEqual(first[1], self.variables("e", "--seed", 8)[1])
 
+    def test_replicated_variables_get_the_same_bits(self):
+        host = self.variables("host", "--seed", 7)
+        for algorithm in ("gather", "shuffle", "ring", "tree", "hierarchical"):
+            self.assertEqual(host, self.variables(algorithm, "--seed", 7, "--devices", "sim:2",
+                                                  "--variable-update", "replicated",
+                                                  "--all-reduce", algorithm), algorithm)
+        self.assert_error(run("train", "mnist", "--all-reduce", "rung"), 2, "must be one of gather")
+
     def test_epochs_end_and_what_is_left_is_counted(self):
         self.file.write_bytes(first_records(150))
         (self.folder / "test.tfrecords").write_bytes(first_records(70, "test"))
