@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/graph/op_builder.h"
+#include "layers/batch_moments.h"
 #include "layers/moving_average.h"
 #include "layers/normalization.h"
 #include "layers/slim/slim.h"
@@ -22,6 +23,8 @@ std::vector<std::string> update_collections(const Args& args) {
 }
 
 layers::Training training_of(const Args& args) { return args.is_training.or_default(true); }
+
+double decay_of(const Args& args) { return args.decay.or_default(0.999); }
 
 bool lists_updates_as_layers_do(const Args& args) {
   const std::vector<std::string> names = update_collections(args);
@@ -98,7 +101,7 @@ class BatchNormVariables {
 /// Returns the updated averages.
 std::vector<Tensor> updated_averages(const BatchNormVariables& own, const Tensor& mean,
                                      const Tensor& variance, const Args& args, Site site) {
-  const double decay = args.decay.or_default(0.999);
+  const double decay = decay_of(args);
   const Tensor new_mean = layers::update_average_freely(own.moving_mean, mean, decay, site);
   const Tensor new_variance =
       layers::update_average_freely(own.moving_variance, variance, decay, site);
@@ -118,15 +121,23 @@ std::vector<Tensor> after_updates(const BatchNormVariables& own, const Tensor& m
   return waiting;
 }
 
-/// Lists the updates, which change nothing in a run that does not train.
-void list_updates(const BatchNormVariables& own, const Tensor& mean, const Tensor& variance,
-                  const Args& args, Site site) {
+/// Lists the updates, which change nothing in a run that does not train, and records the moments.
+void list_updates(const BatchNormVariables& own, layers::SampleMoments sample, const Args& args,
+                  Site site) {
   const std::vector<Tensor> updates = layers::in_training(
-      training_of(args), [&] { return updated_averages(own, mean, variance, args, site); },
+      training_of(args),
+      [&] { return updated_averages(own, sample.mean, sample.variance, args, site); },
       [&] { return own.averages(); }, site);
   for (const Tensor& update : updates) {
     for (const std::string& key : update_collections(args)) add_to_collection(key, update);
   }
+  layers::add_batch_moments({.moving_mean = own.moving_mean,
+                             .moving_variance = own.moving_variance,
+                             .sample = std::move(sample),
+                             .momentum = decay_of(args),
+                             .training = training_of(args),
+                             .mean_update = updates[0].op(),
+                             .variance_update = updates[1].op()});
 }
 
 Shape channel_shape(const Tensor& x, bool channels_first, Site site) {
@@ -182,7 +193,9 @@ Tensor fused_slim_batch_norm(const Operand& inputs, const Args& args, bool chann
           training, [&] { return after_updates(own, found[1], found[2], {found[0]}, args, site); },
           [&] { return std::vector<Tensor>{found[0]}; }, site);
     } else {
-      list_updates(own, found[1], found[2], args, site);
+      const std::vector<int> axes =
+          channels_first ? std::vector<int>{0, 2, 3} : std::vector<int>{0, 1, 2};
+      list_updates(own, {found[1], found[2], x, axes, /*unbiased=*/true}, args, site);
     }
   }
   Tensor result = results[0];
@@ -199,7 +212,7 @@ Tensor layered_batch_norm(const Tensor& x, const VariableScopeHandle& scope, con
                           bool channels_first, Site site) {
   layers::BatchNormalizationLayerOptions options;
   options.axis = channels_first ? 1 : -1;
-  options.momentum = args.decay.or_default(0.999);
+  options.momentum = decay_of(args);
   options.epsilon = args.epsilon.or_default(0.001);
   options.center = args.center.or_default(true);
   options.scale = args.scale.or_default(false);
@@ -255,7 +268,7 @@ Tensor composed_batch_norm(const Tensor& x, const Args& args, bool channels_firs
           [&] { return after_updates(own, found.mean, found.variance, of_batch, args, site); },
           [&] { return own.averages(); }, site);
     } else {
-      list_updates(own, found.mean, found.variance, args, site);
+      list_updates(own, {found.mean, found.variance, x, axes}, args, site);
       chosen = layers::in_training(
           training, [&] { return of_batch; }, [&] { return own.averages(); }, site);
     }
