@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/graph/scopes.h"
+#include "ops/control/group.h"
 #include "ops/variables/variable_scope.h"
 
 namespace towerflow::parallel {
@@ -28,6 +29,7 @@ Towers::Towers(train::Optimizer& optimizer, const TowerLoss& loss, const TowersO
                Site site) {
   check(loss, options, site);
   AverageOptions average{.policy = options.policy};
+  std::vector<std::vector<Fetch>> tower_updates;
   {
     // Entering the scope again keeps reuse_variables() from outliving the loop.
     const auto vars = variable_scope(get_variable_scope(), {}, site);
@@ -40,10 +42,16 @@ Towers::Towers(train::Optimizer& optimizer, const TowerLoss& loss, const TowersO
       get_variable_scope().reuse_variables(site);
       tower_grads.push_back(
           optimizer.compute_gradients(losses.back(), options.compute_gradients, site));
+      tower_updates.push_back(get_collection<Fetch>(GraphKeys::UPDATE_OPS, scope));
     }
   }
   grads = average_gradients(tower_grads, average, site);
   train_op = optimizer.apply_gradients(grads, options.apply_gradients, site);
+  if (!options.update_ops) return;
+  update_ops = combine_update_ops(tower_updates, *options.update_ops, site);
+  std::vector<Fetch> step{train_op};
+  step.insert(step.end(), update_ops.begin(), update_ops.end());
+  train_op = group(step, {}, site);
 }
 
 }  // namespace towerflow::parallel

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parallel/average_gradients.h"
+#include "parallel/update_ops.h"
 #include "train/optimizer.h"
 
 namespace towerflow::parallel::types {
@@ -25,16 +26,20 @@ struct TowersOptions {
   /// after its loss.
   std::function<Tensor(int tower)> weight{};
   train::ApplyGradientsOptions apply_gradients{};  ///< such as the global step to increment
+  /// Which towers' UPDATE_OPS `train_op` runs; none if not set.
+  std::optional<UpdateOpsPolicy> update_ops{};
 };
 
 /// A model replicated in towers that share variables. Builds the same nodes as the loop of the
 /// source. For each tower it enters a device and a name scope, builds the loss, and adds the
 /// gradients; `get_variable` creates the variables in the first tower and reuses them in the
 /// others. The average and the optimizer's update follow, on the device of the caller's scope. The
-/// caller's variable scope does not stay in reuse mode.
+/// caller's variable scope does not stay in reuse mode. With a policy for update ops, the train op
+/// groups them with the optimizer's update.
 ///
 /// errors   ValueError: less than one tower, no loss function, weighted_mean without a weight, or a
-///          weight with another policy; what the optimizer and average_gradients throw
+///          weight with another policy; what the optimizer, average_gradients and
+///          combine_update_ops throw
 /// source   cifar10_multi_gpu_train.train
 class Towers {
  public:
@@ -44,6 +49,7 @@ class Towers {
   std::vector<Tensor> losses;                        ///< of each tower
   std::vector<std::vector<GradAndVar>> tower_grads;  ///< of each tower
   std::vector<GradAndVar> grads;                     ///< averaged
+  std::vector<Fetch> update_ops;                     ///< that `train_op` runs
   Operation train_op;
 };
 

@@ -28,11 +28,19 @@ void add_run_nodes(const Operation& operation, Nodes& nodes) {
   }
 }
 
-bool writes(const Node& node, const Variable& variable) {
-  return node.op->effect == Effect::writes_variable &&
-         std::any_of(node.op->written.begin(), node.op->written.end(), [&](int input) {
-           return node.inputs[static_cast<std::size_t>(input)] == variable.ref();
-         });
+/// Returns the variables that a node writes.
+std::vector<Tensor> written(const Node& node) {
+  std::vector<Tensor> variables;
+  if (node.op->effect != Effect::writes_variable) return variables;
+  for (const int input : node.op->written) {
+    variables.push_back(node.inputs[static_cast<std::size_t>(input)]);
+  }
+  return variables;
+}
+
+bool writes(const Node& node, const Tensor& variable) {
+  const std::vector<Tensor> variables = written(node);
+  return std::find(variables.begin(), variables.end(), variable) != variables.end();
 }
 
 /// Returns "Momentum" for "Momentum/update_conv1/weights/ApplyMomentum", the name of an update by
@@ -57,7 +65,8 @@ class Updates {
   bool runs(const Operation& operation) const { return run_.contains(&operation.node()); }
 
   /// Returns the first node that changes the variable, or null.
-  const Node* of(const Variable& variable) const {
+  const Node* of(const Variable& variable) const { return of(variable.ref()); }
+  const Node* of(const Tensor& variable) const {
     const auto found = std::find_if(writers_.begin(), writers_.end(),
                                     [&](const Node* node) { return writes(*node, variable); });
     return found == writers_.end() ? nullptr : *found;
@@ -109,6 +118,32 @@ void check_trained(const std::vector<TrainedLoss>& trained, Site site) {
   }
 }
 
+/// Sorts the operations of UPDATE_OPS by whether a train op runs them, or others that write the
+/// same variables.
+void add_listed_updates(const std::vector<Updates>& updates, WhoTrains& who) {
+  Nodes seen, repeated, instead;
+  for (const Fetch& listed : get_collection<Fetch>(GraphKeys::UPDATE_OPS)) {
+    const Operation update = listed.operation();
+    if (!seen.insert(&update.node()).second) {
+      if (repeated.insert(&update.node()).second) who.updates_twice.push_back(update);
+      continue;
+    }
+    const bool run = std::any_of(updates.begin(), updates.end(),
+                                 [&](const Updates& of) { return of.runs(update); });
+    (run ? who.updates_run : who.updates_not_run).push_back(update);
+  }
+  if (!who.updates_run.empty()) return;
+  for (const Operation& update : who.updates_not_run) {
+    for (const Tensor& variable : written(update.node())) {
+      for (const Updates& of : updates) {
+        const Node* other = of.of(variable);
+        if (other == nullptr || !instead.insert(other).second) continue;
+        who.updates_instead.emplace_back(const_cast<Node*>(other));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 WhoTrains who_trains_what(const std::vector<TrainedLoss>& trained, Site site) {
@@ -134,17 +169,7 @@ WhoTrains who_trains_what(const std::vector<TrainedLoss>& trained, Site site) {
       who.untrained.push_back(who.variables[i]);
     }
   }
-  Nodes seen, repeated;
-  for (const Fetch& listed : get_collection<Fetch>(GraphKeys::UPDATE_OPS)) {
-    const Operation update = listed.operation();
-    if (!seen.insert(&update.node()).second) {
-      if (repeated.insert(&update.node()).second) who.updates_twice.push_back(update);
-      continue;
-    }
-    const bool run = std::any_of(updates.begin(), updates.end(),
-                                 [&](const Updates& of) { return of.runs(update); });
-    (run ? who.updates_run : who.updates_not_run).push_back(update);
-  }
+  add_listed_updates(updates, who);
   who.text = who_trains_text(who, trained);
   return who;
 }

@@ -44,7 +44,9 @@ struct WhoTrains {
   std::vector<Operation> updates_run;      ///< the operations of UPDATE_OPS that a train op runs
   std::vector<Operation> updates_not_run;  ///< those that no train op runs
   std::vector<Operation> updates_twice;    ///< those that the collection holds more than once
-  std::string text;                        ///< all of this as a table
+  /// If none of them is run: operations that a train op runs and that write the same variables.
+  std::vector<Operation> updates_instead;
+  std::string text;  ///< all of this as a table
 };
 
 }  // namespace towerflow::types

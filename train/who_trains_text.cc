@@ -131,7 +131,9 @@ std::string who_trains_text(const WhoTrains& who, const std::vector<TrainedLoss>
   if (updates > 0) {
     text += fmt::format("  update ops: {} of {} run in a step\n", who.updates_run.size(), updates);
   }
-  if (!who.updates_not_run.empty()) {
+  if (!who.updates_instead.empty()) {
+    text += fmt::format("  in their place: {}\n", some_names(who.updates_instead));
+  } else if (!who.updates_not_run.empty()) {
     text += fmt::format("  nobody runs: {}\n", some_names(who.updates_not_run));
   }
   if (!who.updates_twice.empty()) {

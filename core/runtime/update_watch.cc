@@ -7,6 +7,7 @@
 
 #include "core/graph/log.h"
 #include "core/graph/node.h"
+#include "core/graph/op_def.h"
 
 namespace towerflow {
 namespace {
@@ -14,17 +15,33 @@ namespace {
 constexpr int kStepsBeforeWarning = 10;  // training steps before the warning
 constexpr std::size_t kMaxNamed = 3;     // maximum number of operations named in the warning
 
+/// Adds the variables that a node of the tape writes.
+void add_written(const Node& node, std::unordered_set<const Node*>& variables) {
+  if (node.op->effect != Effect::writes_variable) return;
+  for (const int input : node.op->written) {
+    variables.insert(&node.inputs[static_cast<std::size_t>(input)].node());
+  }
+}
+
 }  // namespace
 
 bool UpdateWatch::trains(const PlanGraph& plan, const Collections& collections) {
   const std::vector<const Node*> listed = collections.nodes(GraphKeys::UPDATE_OPS);
-  std::unordered_set<const Node*> wanted(listed.begin(), listed.end());
-  bool trains = false, reaches = false;
+  const std::unordered_set<const Node*> wanted(listed.begin(), listed.end());
+  std::unordered_set<const Node*> kept;
+  for (const Node* node : listed) add_written(*node, kept);
+  bool trains = false, reaches = false, writes = false;
   for (const PlanNode& node : plan.nodes) {
     if (node.origin == nullptr) continue;
     trains = trains || node.origin->role == NodeRole::update;
     reaches = reaches || wanted.contains(node.origin);
+    std::unordered_set<const Node*> written;
+    add_written(*node.origin, written);
+    writes = writes || std::any_of(written.begin(), written.end(),
+                                   [&](const Node* variable) { return kept.contains(variable); });
   }
+  // An initializer writes the variables too, but not in a step that trains.
+  reaches = reaches || (trains && writes);
   const std::lock_guard lock(mutex_);
   reached_ = reached_ || reaches;
   unreached_.clear();

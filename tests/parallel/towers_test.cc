@@ -134,6 +134,41 @@ TEST_CASE("towers with devices, names, a policy and weights of their own") {
   CHECK(session.run(towers.grads[0].var).data<float>()[1] == -0.5F * 1.25F);
 }
 
+TEST_CASE("towers run the update ops that the policy chooses") {
+  const auto loss = [](int tower, const std::string&) {
+    const Tensor x = tf::constant({{1.0F, 2.0F}, {3.0F, 8.0F}}) + static_cast<float>(tower);
+    const Tensor y =
+        tf::layers::batch_normalization(x, {.momentum = 0.5, .training = true, .name = "bn"});
+    return tf::reduce_sum(tf::square(y - 1.0F));
+  };
+  using Policy = std::optional<UpdateOpsPolicy>;
+  // The moving mean of the first channel starts at 0; the towers' means are 2 and 3.
+  const std::vector<std::tuple<Policy, std::size_t, float>> expected{
+      {std::nullopt, 0, 0.0F},           {UpdateOpsPolicy::first, 2, 1.0F},
+      {UpdateOpsPolicy::last, 2, 1.5F},  {UpdateOpsPolicy::all, 4, 2.5F},
+      {UpdateOpsPolicy::in_order, 4, 2}, {UpdateOpsPolicy::merged, 2, 1.25F}};
+  for (const auto& [policy, ops, mean] : expected) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    train::GradientDescentOptimizer opt(0.1);
+    const tf::parallel::Towers towers(opt, loss, {.num_towers = 2, .update_ops = policy});
+    CHECK(towers.update_ops.size() == ops);
+    const WhoTrains who = tf::who_trains_what({{"loss", towers.losses, towers.train_op}});
+    const bool replaced = policy == UpdateOpsPolicy::all || policy == UpdateOpsPolicy::merged;
+    CHECK(who.updates_run.size() == (replaced ? 0 : ops));
+    CHECK(who.updates_instead.size() == (replaced ? 2 : 0));
+    CHECK((who.text.find("  in their place: update_averaging/AssignMovingAvg") !=
+           std::string::npos) == (policy == UpdateOpsPolicy::merged));
+    Session session({.allow_soft_placement = true});
+    session.run(tf::global_variables_initializer());
+    session.run(towers.train_op);
+    for (const Variable& variable : tf::global_variables()) {
+      if (variable.op().name() != "bn/moving_mean") continue;
+      CHECK(session.run(variable).data<float>()[0] == mean);
+    }
+  }
+}
+
 TEST_CASE("towers that cannot be made") {
   Graph graph;
   const auto guard = graph.as_default();

@@ -104,6 +104,24 @@ TEST_CASE("a training that runs any of UPDATE_OPS is not warned of") {
   }
 }
 
+TEST_CASE("a training that runs another op on the same variables is not warned of") {
+  Net net;
+  const Operation init = global_variables_initializer();  // which writes them too
+  const auto variables = global_variables();
+  Operation train_op = net.minimize();
+  Session session;
+  session.run(init);
+  SUBCASE("on one of them") {
+    const Tensor other = assign(variables[1], {3.0, 4.0});
+    CHECK(warnings_after(30, [&](int) { session.run({train_op, other}); }) == 0);
+  }
+  SUBCASE("in runs that do not train") {
+    const Tensor other = assign(variables[1], {3.0, 4.0});
+    session.run(other);
+    CHECK(warnings_after(30, [&](int) { session.run(train_op); }) == 1);
+  }
+}
+
 TEST_CASE("runs that train nothing, and graphs without such operations, are not warned of") {
   {
     Net net;
