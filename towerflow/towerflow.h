@@ -163,6 +163,8 @@
 #include "ops/variables/variable_scope.h"
 #include "parallel/async.h"
 #include "parallel/average_gradients.h"
+#include "parallel/lockstep.h"
+#include "parallel/sync_batch_normalization.h"
 #include "parallel/towers.h"
 #include "parallel/update_ops.h"
 #include "report/bench.h"
