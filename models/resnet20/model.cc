@@ -35,7 +35,7 @@ TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
        .batch_size = options.batch_size,
        .examples = options.examples,
        .schedule_epochs = value_of<std::int64_t>(options.values, "schedule-epochs"),
-       .update_ops = update_ops_named(value_of<std::string>(options.values, "update-ops")),
+       .update_ops = tf::update_ops_policy(value_of<std::string>(options.values, "update-ops")),
        .variable_strategy = strategy == "GPU" ? VariableStrategy::gpu : VariableStrategy::cpu},
       input);
   return {.global_step = towers.global_step,
@@ -115,15 +115,6 @@ StepLog log_of(const TrainOptions& options) {
 
 }  // namespace
 
-UpdateOps update_ops_named(const std::string& name) {
-  if (name == "first") return UpdateOps::first;
-  if (name == "last") return UpdateOps::last;
-  if (name == "all") return UpdateOps::all;
-  if (name == "merged") return UpdateOps::merged;
-  throw ValueError(fmt::format("there are no update ops '{}'", name),
-                   {.hint = "known: first, last, all, merged"});
-}
-
 const Model kModel{
     .name = "resnet20",
     .title = "ResNet for CIFAR-10",
@@ -153,10 +144,11 @@ const Model kModel{
                  .most = 100000},
                 {.name = "update-ops",
                  .about = "towers whose moments update the moving averages: the first, as in the "
-                          "published program, the last, all in turn, or merged, their mean",
+                          "published program, the last, all, each from the value before the step, "
+                          "all in order, or merged, taken as one batch",
                  .value = std::string("first"),
                  .kept = true,
-                 .choices = {"first", "last", "all", "merged"}},
+                 .choices = {"first", "last", "all", "in_order", "merged"}},
                 {.name = "variable-strategy",
                  .about =
                      "where variables are kept: on the CPU, or balanced by bytes over the GPUs",

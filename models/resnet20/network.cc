@@ -81,17 +81,14 @@ Tensor ResNetCifar10::conv(Tensor x, int kernel_size, int filters, int strides) 
       {.strides = strides, .padding = padding, .data_format = data_format_, .use_bias = false});
 }
 
-Tensor ResNetCifar10::batch_norm(const Tensor& x) {
-  const Tensor normalized =
-      tf::slim::batch_norm(x, {.data_format = channels_first() ? "NCHW" : "NHWC",
-                               .decay = kBatchNormDecay,
-                               .center = true,
-                               .scale = true,
-                               .epsilon = kBatchNormEpsilon,
-                               .is_training = is_training_,
-                               .fused = true});
-  moments_.push_back({normalized.op().output(1), normalized.op().output(2)});
-  return normalized;
+Tensor ResNetCifar10::batch_norm(const Tensor& x) const {
+  return tf::slim::batch_norm(x, {.data_format = channels_first() ? "NCHW" : "NHWC",
+                                  .decay = kBatchNormDecay,
+                                  .center = true,
+                                  .scale = true,
+                                  .epsilon = kBatchNormEpsilon,
+                                  .is_training = is_training_,
+                                  .fused = true});
 }
 
 Tensor ResNetCifar10::padded(const Tensor& x, int before, int behind, bool channels) const {

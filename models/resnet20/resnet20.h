@@ -7,6 +7,7 @@
 
 #include "dataset/iterator.h"
 #include "models/data_set.h"
+#include "parallel/update_ops.h"
 #include "train/optimizer.h"
 
 namespace towerflow::models::resnet20 {
@@ -26,11 +27,6 @@ inline constexpr double kMomentum = 0.9;
 /// The epochs of the training for which the published boundaries are meant.
 inline constexpr std::int64_t kScheduleEpochs = 164;
 
-/// The mean and variance of a batch in one batch normalization, of the shape of its averages.
-struct Moments {
-  Tensor mean, variance;
-};
-
 /// The network.
 class ResNetCifar10 {
  public:
@@ -43,13 +39,10 @@ class ResNetCifar10 {
   /// shapes   x [N, 32, 32, 3], pixels from 0 to 255 -> unscaled logits [N, 11]
   Tensor forward_pass(Tensor x);
 
-  /// Returns the moments of the batch normalizations, in their order.
-  const std::vector<Moments>& moments() const { return moments_; }
-
  private:
   Tensor residual_v1(const Tensor& x, int kernel_size, int in_filter, int out_filter, int stride);
   Tensor conv(Tensor x, int kernel_size, int filters, int strides) const;
-  Tensor batch_norm(const Tensor& x);
+  Tensor batch_norm(const Tensor& x) const;
   bool channels_first() const { return data_format_ == "channels_first"; }
   /// Pads the height and width of images, or their channels.
   Tensor padded(const Tensor& x, int before, int behind, bool channels) const;
@@ -57,23 +50,7 @@ class ResNetCifar10 {
   int n_;
   bool is_training_;
   std::string data_format_;
-  std::vector<Moments> moments_;
 };
-
-/// Whose moments of a batch update the moving averages, once a step.
-enum class UpdateOps : std::uint8_t {
-  first,  ///< the first tower's, as in the published program
-  last,   ///< the last tower's
-  /// Every tower's, one after the other: N towers make N small steps, as if the decay was 0.997^N.
-  all,
-  /// The means of the towers' means and of their variances, in one update by ops of its own: none
-  /// of the towers' UPDATE_OPS run. The variance of the towers' means is not part of it, as in
-  /// tf.distribute's MirroredStrategy.
-  merged,
-};
-
-/// Returns the policy called `name`. Throws ValueError if there is none.
-UpdateOps update_ops_named(const std::string& name);
 
 /// Where variables are kept.
 enum class VariableStrategy : std::uint8_t {
@@ -89,7 +66,8 @@ struct TowersOptions {
   std::int64_t examples = 45000;  ///< of an epoch
   /// Scales the boundaries at which the rate falls: 82, 123 and 300 epochs for the default.
   std::int64_t schedule_epochs = kScheduleEpochs;
-  UpdateOps update_ops = UpdateOps::first;
+  /// As in the published program.
+  UpdateOpsPolicy update_ops = UpdateOpsPolicy::first;
   VariableStrategy variable_strategy = VariableStrategy::cpu;
   std::string data_format = "channels_last";
 };

@@ -25,8 +25,6 @@ DeviceFunction device_setter(const TowersOptions& options, int tower) {
 struct Tower {
   Tensor loss, classes, probabilities, labels;
   std::vector<GradAndVar> gradvars;
-  std::vector<Moments> moments;
-  std::vector<Fetch> update_ops;
 };
 
 Tower tower_fn(const Batch& batch, const TowersOptions& options) {
@@ -44,52 +42,7 @@ Tower tower_fn(const Batch& batch, const TowersOptions& options) {
   const Tensor decay = kWeightDecay * tf::add_n(squares);
   tower.loss = mean + decay;
   tower.gradvars = tf::zip(tf::gradients(tower.loss, model_params), model_params);
-  tower.moments = model.moments();
   return tower;
-}
-
-/// Updates the moving averages by the means of the towers' moments.
-std::vector<Fetch> merged_update_ops(const std::vector<Tower>& towers) {
-  std::vector<Fetch> update_ops;
-  std::size_t layer = 0;
-  const auto scope = tf::name_scope("update_averaging");
-  for (const Variable& variable : tf::global_variables()) {
-    const bool of_mean = variable.op().name().ends_with("/moving_mean");
-    if (!of_mean && !variable.op().name().ends_with("/moving_variance")) continue;
-    const auto device = tf::device(variable.op().device());
-    std::vector<Tensor> moments;
-    for (const Tower& tower : towers) {
-      const Moments& found = tower.moments.at(layer);
-      moments.push_back(of_mean ? found.mean : found.variance);
-    }
-    Tensor moment = moments[0];
-    if (moments.size() > 1) {
-      const Tensor sum = tf::add_n(moments);
-      moment = tf::multiply(sum, 1.0 / static_cast<double>(moments.size()));
-    }
-    update_ops.push_back(tf::train::assign_moving_average(variable, moment, kBatchNormDecay,
-                                                          {.zero_debias = false}));
-    if (!of_mean) ++layer;
-  }
-  return update_ops;
-}
-
-std::vector<Fetch> update_ops_of(const std::vector<Tower>& towers, UpdateOps policy) {
-  switch (policy) {
-    case UpdateOps::first:
-      return towers.front().update_ops;
-    case UpdateOps::last:
-      return towers.back().update_ops;
-    case UpdateOps::merged:
-      return merged_update_ops(towers);
-    case UpdateOps::all:
-      break;
-  }
-  std::vector<Fetch> update_ops;
-  for (const Tower& tower : towers) {
-    update_ops.insert(update_ops.end(), tower.update_ops.begin(), tower.update_ops.end());
-  }
-  return update_ops;
 }
 
 Tensor learning_rate_at(const Variable& global_step, const TowersOptions& options) {
@@ -126,18 +79,19 @@ Towers build_towers(const TowersOptions& options, const InputFunction& input) {
   built.global_step = tf::train::get_or_create_global_step();
   const BatchFunction next_batch = input();
   std::vector<Tower> towers;
+  std::vector<std::vector<Fetch>> tower_updates;
   for (int i = 0; i < options.num_towers; ++i) {
     const auto vars = tf::variable_scope("resnet", {.reuse = i != 0});
     const auto name_scope = tf::name_scope(fmt::format("{}_{}", kTowerName, i));
     const auto device = tf::device(device_setter(options, i));
     towers.push_back(tower_fn(next_batch(), options));
-    towers.back().update_ops = tf::get_collection<Fetch>(tf::GraphKeys::UPDATE_OPS, name_scope);
+    tower_updates.push_back(tf::get_collection<Fetch>(tf::GraphKeys::UPDATE_OPS, name_scope));
     built.losses.push_back(towers.back().loss);
   }
   std::vector<std::vector<GradAndVar>> tower_gradvars;
   for (const Tower& tower : towers) tower_gradvars.push_back(tower.gradvars);
   built.grads = average_present_gradients(tower_gradvars);
-  const std::vector<Fetch> update_ops = update_ops_of(towers, options.update_ops);
+  const std::vector<Fetch> update_ops = tf::combine_update_ops(tower_updates, options.update_ops);
 
   const bool on_gpu = options.variable_strategy == VariableStrategy::gpu;
   const auto consolidation_device = tf::device(on_gpu ? "/gpu:0" : "/cpu:0");

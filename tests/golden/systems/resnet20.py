@@ -18,7 +18,7 @@ GRAPHS = [
     dict(towers=2, batch=2, depth=8, update_ops="merged", variables="GPU", layout="first"),
 ]
 CURVES = [dict(towers=2, batch=4, depth=8, update_ops=policy, variables="CPU", layout="last")
-          for policy in ("first", "last", "all", "merged")]
+          for policy in ("first", "last", "all", "in_order", "merged")]
 # Exponents of the generated initial values: those of gamma are up to 1, the others smaller.
 EXPONENTS = {"resnet/BatchNorm%s/gamma" % ("" if i == 0 else "_%d" % i): 0 for i in range(7)}
 EXPONENTS.update({"resnet/conv2d/kernel": -1, "resnet/dense/kernel": -2})
@@ -75,7 +75,7 @@ class ResNetCifar10:
         self.n = (num_layers - 2) // 6
         self.is_training = is_training
         self.data_format = data_format
-        self.moments = []  # of each batch normalization
+        self.moments, self.normalized = [], []  # by each batch normalization
 
     def forward_pass(self, x):
         if self.data_format == "channels_first":
@@ -129,6 +129,7 @@ class ResNetCifar10:
 
     def batch_norm(self, x):
         from tf_slim.layers import layers
+        self.normalized.append(x)
         x = layers.batch_norm(
             x, decay=DECAY, center=True, scale=True, epsilon=1e-5, is_training=self.is_training,
             fused=True, data_format="NCHW" if self.data_format == "channels_first" else "NHWC")
@@ -173,22 +174,30 @@ def _tower_fn(weight_decay, feature, label, data_format, num_layers):
     model_params = tf.trainable_variables()
     tower_loss += weight_decay * tf.add_n([tf.nn.l2_loss(v) for v in model_params])
     tower_grad = tf.gradients(tower_loss, model_params)
-    return tower_loss, list(zip(tower_grad, model_params)), tower_pred, model.moments
+    return tower_loss, list(zip(tower_grad, model_params)), tower_pred, model
 
 
-def merged_update_ops(tower_moments):
-    """Updates the moving averages by the means of the towers' moments."""
+def merged_update_ops(tower_moments, normalized):
+    """Updates the moving averages by the moments of all towers' examples taken as one batch. The
+    variances are those that the op returns, divided by one less than the number n of values."""
     averages = [v for v in tf.global_variables()
                 if v.op.name.endswith(("/moving_mean", "/moving_variance"))]
+    towers = len(tower_moments)
     update_ops = []
     with tf.name_scope("update_averaging"):
-        for variable, moments in zip(averages, zip(*tower_moments)):
-            with tf.device(variable.device):
-                moment = moments[0]
-                if len(moments) > 1:
-                    moment = tf.multiply(tf.add_n(moments), 1. / len(moments))
-                update_ops.append(moving_averages.assign_moving_average(
-                    variable, moment, DECAY, zero_debias=False))
+        for layer, x in enumerate(normalized):
+            moving = averages[2 * layer:2 * layer + 2]
+            n = x.shape.num_elements() // moving[0].shape.num_elements()
+            means, variances = ([moments[2 * layer + k] for moments in tower_moments]
+                                for k in (0, 1))
+            with tf.device(moving[0].device):
+                mean = tf.multiply(tf.add_n(means), 1. / towers)
+                squares = [tf.square(own - mean) for own in means]
+                within = tf.multiply(tf.add_n(variances), (n - 1) / (towers * n - 1))
+                between = tf.multiply(tf.add_n(squares), n / (towers * n - 1))
+                for variable, moment in zip(moving, (mean, within + between)):
+                    update_ops.append(moving_averages.assign_moving_average(
+                        variable, moment, DECAY, zero_debias=False))
     return update_ops
 
 
@@ -211,13 +220,13 @@ def train(next_batch, towers, batch, depth=20, update_ops="first", variables="CP
             with tf.name_scope("tower_%d" % i) as name_scope:
                 with tf.device(device_setter):
                     feature, label = next_batch()
-                    loss, gradvars, preds, moments = _tower_fn(2e-4, feature, label, data_format,
-                                                               depth)
+                    loss, gradvars, preds, model = _tower_fn(2e-4, feature, label, data_format,
+                                                             depth)
                     tower_losses.append(loss)
                     tower_gradvars.append(gradvars)
                     tower_preds.append(preds)
                     tower_labels.append(label)
-                    tower_moments.append(moments)
+                    tower_moments.append(model.moments)
                     tower_updates.append(
                         tf.get_collection(tf.GraphKeys.UPDATE_OPS, name_scope))
     gradvars = []
@@ -234,10 +243,11 @@ def train(next_batch, towers, batch, depth=20, update_ops="first", variables="CP
                     avg_grad = tf.multiply(tf.add_n(grads), 1. / len(grads))
             gradvars.append((avg_grad, var))
     if update_ops == "merged":
-        updates = merged_update_ops(tower_moments)
+        updates = merged_update_ops(tower_moments, model.normalized)
     else:
+        every = list(itertools.chain(*tower_updates))
         updates = {"first": tower_updates[0], "last": tower_updates[-1],
-                   "all": list(itertools.chain(*tower_updates))}[update_ops]
+                   "all": every, "in_order": every}[update_ops]
     with tf.device("/gpu:0" if variables == "GPU" else "/cpu:0"):
         num_batches_per_epoch = EXAMPLES // (towers * batch)
         boundaries = [num_batches_per_epoch * x * schedule_epochs // 164
@@ -255,8 +265,11 @@ def train(next_batch, towers, batch, depth=20, update_ops="first", variables="CP
         stacked_labels = tf.concat(tower_labels, axis=0)
         tf.metrics.accuracy(stacked_labels, predictions["classes"])
         loss = tf.reduce_mean(tower_losses, name="loss")
-    # The group leaves open whether a gradient sees the variables before or after their update, and
-    # which tower's moments come first.
-    groups = tower_updates if update_ops == "all" else [updates]
+    # The group leaves open whether a gradient sees the variables before or after their update, which
+    # tower's moments come first, and whether an average is read before another tower's update of it.
     handed = [grad for grad, _ in gradvars] + list(itertools.chain(*tower_moments))
+    groups = tower_updates if update_ops == "in_order" else [updates]
+    if update_ops == "all":
+        groups = [[], updates]
+        handed += [update.inputs[1] for update in updates]
     return tower_losses + [loss], groups + train_op[:1], {"handed": handed}

@@ -24,7 +24,7 @@ golden::Training build_resnet(const golden::Json& options, const models::InputFu
       {.num_layers = options["depth"],
        .num_towers = towers,
        .batch_size = batch_size,
-       .update_ops = resnet20::update_ops_named(options["update_ops"]),
+       .update_ops = update_ops_policy(options["update_ops"]),
        .variable_strategy = options["variables"] == "GPU" ? resnet20::VariableStrategy::gpu
                                                           : resnet20::VariableStrategy::cpu,
        .data_format = "channels_" + options["layout"].get<std::string>()},
