@@ -10,7 +10,8 @@
 namespace towerflow::models::batch_norm {
 
 /// Batch normalization on towers, with the ways in which the source text collects the updates of
-/// the moving averages, and two optimizers, one for convolutions and one for the other layers.
+/// the moving averages, those that the library adds, and two optimizers, one for convolutions and
+/// one for the other layers.
 
 inline constexpr const char* kTowerName = "device";
 inline constexpr double kBatchNormDecay = 0.9;
@@ -27,9 +28,16 @@ enum class Collecting {
   replaced,
   /// Only the updates in the first tower's name scope.
   first,
+  // The text has no more. These are the other policies of `combine_update_ops`, and
+  // `sync_batch_normalization`, for which the towers are built layer by layer.
+  last,
+  all,
+  in_order,
+  merged,
+  synchronised,
 };
 
-/// The ways by their names: "extended", "after", "replaced", "first".
+/// The ways by their names: "extended", "after", and so on.
 const std::vector<std::pair<std::string, Collecting>>& ways();
 /// Returns the way of that name. Throws ValueError if there is none.
 Collecting way(const std::string& name);
@@ -59,8 +67,23 @@ struct Towers {
 };
 Towers build_towers(const TowersOptions& options, const BatchFunction& next_batch);
 
-/// Returns a table of what each way collects on `num_towers` towers, and of what a moving mean
-/// consists after a step: measured on small batches.
+/// What a way collects on some towers, and of what the moving mean of the first layer consists
+/// after a step.
+struct WayReport {
+  std::string name;
+  std::size_t collected = 0, distinct = 0;  ///< ops; one that is listed twice runs once
+  double keeps = 0;                         ///< share of the value before the step
+  std::vector<double> receives;             ///< share of each tower's mean
+};
+
+/// Measures a way by its updates on small batches.
+WayReport report_of(const std::string& name, Collecting collecting, int num_towers);
+
+/// Format the heading and the rows of a table of ways, without a newline.
+std::string report_heading(int num_towers);
+std::string report_row(const WayReport& report);
+
+/// Returns the table of all ways.
 std::string table_of_ways(int num_towers);
 
 }  // namespace towerflow::models::batch_norm

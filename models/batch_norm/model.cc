@@ -50,7 +50,7 @@ std::string explanation(int num_towers, const OptionValues&) { return table_of_w
 const Model kModel{
     .name = "batch_norm",
     .title = "batch normalization",
-    .about = "a classifier of digits with batch normalization, updated in four ways",
+    .about = "a classifier of digits with batch normalization, updated in several ways",
     .training =
         "One optimizer\n"
         "updates the convolutions, another the other layers.",
@@ -61,12 +61,14 @@ const Model kModel{
     .learning_rate = 0.05,
     .stages = {{}},
     .options = {{.name = "collecting",
-                 .about = "how updates of the moving averages are collected: the whole collection "
-                          "in each tower, once after the loop, the last of these lists, or the "
-                          "first tower's",
+                 .about = "how the moving averages are updated: as the text collects its list, "
+                          "extended by the whole collection in each tower, once after the loop, or "
+                          "replaced in each tower; as a policy of combine_update_ops, first, last, "
+                          "all, in_order or merged; or synchronised with the layer",
                  .value = std::string("after"),
                  .kept = true,
-                 .choices = {"extended", "after", "replaced", "first"}}},
+                 .choices = {"extended", "after", "replaced", "first", "last", "all", "in_order",
+                             "merged", "synchronised"}}},
     .data = &kDigits,
     .input = digits_of_towers,
     .test_input = ordered_inputs,

@@ -4,20 +4,67 @@
 namespace towerflow::models::batch_norm {
 namespace {
 
-Tensor conv(const std::string& name, const Tensor& x, int filters, bool training) {
-  const auto scope = tf::variable_scope(name);
-  const Tensor filtered =
-      tf::layers::conv2d(x, filters, 3, {.padding = "same", .use_bias = false, .name = "conv"});
-  const Tensor normalized = tf::layers::batch_normalization(
-      filtered, {.momentum = kBatchNormDecay, .training = training, .name = "bn"});
+Tensor filtered(const Tensor& x, int filters) {
+  return tf::layers::conv2d(x, filters, 3, {.padding = "same", .use_bias = false, .name = "conv"});
+}
+
+Tensor pooled(const Tensor& normalized) {
   return tf::layers::max_pooling2d(tf::nn::relu(normalized), 2, 2);
 }
 
-Tensor tower_loss(const Batch& batch) {
-  const Tensor logits = inference(batch.features, true);
+Tensor conv(const std::string& name, const Tensor& x, int filters, bool training) {
+  const auto scope = tf::variable_scope(name);
+  return pooled(tf::layers::batch_normalization(
+      filtered(x, filters), {.momentum = kBatchNormDecay, .training = training, .name = "bn"}));
+}
+
+Tensor as_images(const Tensor& pixels) { return tf::reshape(pixels, {-1, 28, 28, 1}); }
+
+Tensor classified(const Tensor& features) {
+  const Tensor x = tf::layers::dense(tf::layers::flatten(features), 64,
+                                     {.activation = tf::nn::relu, .name = "fc1"});
+  return tf::layers::dense(x, 10, {.name = "fc2"});
+}
+
+Tensor loss_of(const Tensor& logits, const Tensor& labels) {
   const Tensor cross_entropy =
-      tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = batch.labels, .logits = logits});
+      tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = logits});
   return tf::reduce_mean(cross_entropy, {.name = "loss"});
+}
+
+/// A convolution in every tower, normalized by the moments of all.
+std::vector<Tensor> synchronised_conv(const tf::parallel::Lockstep& towers, const std::string& name,
+                                      std::vector<Tensor> x, int filters) {
+  const auto of = [&](int tower) { return x[static_cast<std::size_t>(tower)]; };
+  x = towers.each([&](int tower) {
+    const auto scope = tf::variable_scope(name);
+    return filtered(of(tower), filters);
+  });
+  {
+    const auto scope = tf::variable_scope(name);
+    x = tf::parallel::sync_batch_normalization(
+        towers, x, {.momentum = kBatchNormDecay, .training = true, .name = "bn"});
+  }
+  return towers.each([&](int tower) { return pooled(of(tower)); });
+}
+
+/// Builds the towers side by side, layer by layer, and differentiates the mean of their losses.
+void build_synchronised(const TowersOptions& options, const BatchFunction& next_batch,
+                        tf::train::Optimizer& optimizer, Towers& built) {
+  const tf::parallel::Lockstep towers({.num_towers = options.num_gpus, .name = kTowerName});
+  std::vector<Batch> batches;
+  std::vector<Tensor> x = towers.each([&](int) {
+    batches.push_back(next_batch());
+    return as_images(batches.back().features);
+  });
+  x = synchronised_conv(towers, "conv1", x, 16);
+  x = synchronised_conv(towers, "conv2", x, 32);
+  built.losses = towers.each([&](int tower) {
+    const auto at = static_cast<std::size_t>(tower);
+    return loss_of(classified(x[at]), batches[at].labels);
+  });
+  const Tensor mean = tf::add_n(built.losses) / static_cast<double>(options.num_gpus);
+  built.grads = optimizer.compute_gradients(mean, {.colocate_gradients_with_ops = true});
 }
 
 /// Returns the pairs of the convolutions, or of the other layers.
@@ -29,8 +76,27 @@ std::vector<GradAndVar> pairs_of(const std::vector<GradAndVar>& pairs, bool conv
   return chosen;
 }
 
+/// Returns UPDATE_OPS so far, or those of a tower.
 std::vector<Fetch> collected(const std::string& scope = "") {
   return tf::get_collection<Fetch>(tf::GraphKeys::UPDATE_OPS, scope);
+}
+
+/// Returns the library's policy for what the towers collected, if the way is one.
+std::optional<UpdateOpsPolicy> policy_of(Collecting collecting) {
+  switch (collecting) {
+    case Collecting::first:
+      return UpdateOpsPolicy::first;
+    case Collecting::last:
+      return UpdateOpsPolicy::last;
+    case Collecting::all:
+      return UpdateOpsPolicy::all;
+    case Collecting::in_order:
+      return UpdateOpsPolicy::in_order;
+    case Collecting::merged:
+      return UpdateOpsPolicy::merged;
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -40,7 +106,12 @@ const std::vector<std::pair<std::string, Collecting>>& ways() {
       {"extended", Collecting::extended},
       {"after", Collecting::after},
       {"replaced", Collecting::replaced},
-      {"first", Collecting::first}};
+      {"first", Collecting::first},
+      {"last", Collecting::last},
+      {"all", Collecting::all},
+      {"in_order", Collecting::in_order},
+      {"merged", Collecting::merged},
+      {"synchronised", Collecting::synchronised}};
   return all;
 }
 
@@ -52,11 +123,10 @@ Collecting way(const std::string& name) {
 }
 
 Tensor inference(const Tensor& images, bool training) {
-  Tensor x = tf::reshape(images, {-1, 28, 28, 1});
+  Tensor x = as_images(images);
   x = conv("conv1", x, 16, training);
   x = conv("conv2", x, 32, training);
-  x = tf::layers::dense(tf::layers::flatten(x), 64, {.activation = tf::nn::relu, .name = "fc1"});
-  return tf::layers::dense(x, 10, {.name = "fc2"});
+  return classified(x);
 }
 
 Towers build_towers(const TowersOptions& options, const BatchFunction& next_batch) {
@@ -65,40 +135,39 @@ Towers build_towers(const TowersOptions& options, const BatchFunction& next_batc
   towers.global_step = tf::train::get_or_create_global_step();
   tf::train::MomentumOptimizer opt_conv(options.learning_rate, 0.9);
   tf::train::GradientDescentOptimizer opt_fc(options.learning_rate);
+  const bool synchronised = options.collecting == Collecting::synchronised;
+  if (synchronised) build_synchronised(options, next_batch, opt_conv, towers);
   std::vector<std::vector<GradAndVar>> tower_grads;
+  std::vector<std::vector<Fetch>> tower_updates;
   std::vector<Fetch> update_ops;
-  {
+  if (!synchronised) {
     const auto vars = tf::variable_scope(tf::get_variable_scope());
     for (int i = 0; i < options.num_gpus; ++i) {
       const auto device = tf::device("/gpu:" + std::to_string(i));
       const auto name_scope = tf::name_scope(std::string(kTowerName) + "_" + std::to_string(i));
-      towers.losses.push_back(tower_loss(next_batch()));
+      const Batch batch = next_batch();
+      towers.losses.push_back(loss_of(inference(batch.features, true), batch.labels));
       tf::get_variable_scope().reuse_variables();
       tower_grads.push_back(opt_conv.compute_gradients(towers.losses.back()));
+      tower_updates.push_back(collected(name_scope));
       const std::vector<Fetch> so_far = collected();
-      switch (options.collecting) {
-        case Collecting::extended:
-          update_ops.insert(update_ops.end(), so_far.begin(), so_far.end());
-          break;
-        case Collecting::replaced:
-          update_ops = so_far;
-          break;
-        case Collecting::first:
-          if (i == 0) update_ops = collected(name_scope);
-          break;
-        case Collecting::after:
-          break;
+      if (options.collecting == Collecting::extended) {
+        update_ops.insert(update_ops.end(), so_far.begin(), so_far.end());
       }
+      if (options.collecting == Collecting::replaced) update_ops = so_far;
     }
   }
-  towers.grads = tf::average_gradients(tower_grads);
+  if (!synchronised) towers.grads = tf::average_gradients(tower_grads);
   const Operation train_op_conv =
       opt_conv.apply_gradients(pairs_of(towers.grads, true), {.global_step = towers.global_step});
   const Operation train_op_fc = opt_fc.apply_gradients(pairs_of(towers.grads, false));
   towers.apply_gradient_op = tf::group({train_op_conv, train_op_fc});
   tf::train::ExponentialMovingAverage variable_averages(kMovingAverageDecay, towers.global_step);
   towers.variables_averages_op = variable_averages.apply(tf::trainable_variables());
-  if (options.collecting == Collecting::after) update_ops = collected();
+  if (synchronised || options.collecting == Collecting::after) update_ops = collected();
+  if (const auto policy = policy_of(options.collecting)) {
+    update_ops = tf::combine_update_ops(tower_updates, *policy);
+  }
   if (options.collecting == Collecting::replaced) {
     const Operation batchnorm_updates_op = tf::group(update_ops);
     towers.train_op =

@@ -71,27 +71,45 @@ class Step {
 
 }  // namespace
 
-std::string table_of_ways(int num_towers) {
-  std::string text = "What each way of collecting UPDATE_OPS does in a step\n";
-  text += fmt::format("  {:<10} {:>9} {:>8}   a moving mean keeps", "way", "collected", "distinct");
-  for (int i = 0; i < num_towers; ++i) {
-    text += fmt::format("  + {}_{}", kTowerName, i);
-  }
-  text += "\n";
+WayReport report_of(const std::string& name, Collecting collecting, int num_towers) {
   // One tower's update adds 0.1 of the batch's mean.
   const double mean = Step(1, Collecting::first).mean_after(0, 0) / (1 - kBatchNormDecay);
+  Step step(num_towers, collecting);
+  WayReport report{.name = name,
+                   .collected = step.collected(),
+                   .distinct = step.distinct(),
+                   .keeps = step.mean_after(1, -1) / step.unit(),
+                   .receives = {}};
+  for (int i = 0; i < num_towers; ++i) {
+    report.receives.push_back(step.mean_after(0, i) / mean);
+  }
+  return report;
+}
+
+std::string report_heading(int num_towers) {
+  std::string text =
+      fmt::format("  {:<12} {:>9} {:>8}   a moving mean keeps", "way", "collected", "distinct");
+  for (int i = 0; i < num_towers; ++i) text += fmt::format("  + {}_{}", kTowerName, i);
+  return text;
+}
+
+std::string report_row(const WayReport& report) {
+  std::string text = fmt::format("  {:<12} {:>9} {:>8} {:>21.2f}", report.name, report.collected,
+                                 report.distinct, report.keeps);
+  for (const double share : report.receives) text += fmt::format(" {:>11.2f}", share);
+  return text;
+}
+
+std::string table_of_ways(int num_towers) {
+  std::string text = "What each way of collecting UPDATE_OPS does in a step\n";
+  text += report_heading(num_towers) + "\n";
   for (const auto& [name, collecting] : ways()) {
-    Step step(num_towers, collecting);
-    text += fmt::format("  {:<10} {:>9} {:>8} {:>21.2f}", name, step.collected(), step.distinct(),
-                        step.mean_after(1, -1) / step.unit());
-    for (int i = 0; i < num_towers; ++i) {
-      text += fmt::format(" {:>11.2f}", step.mean_after(0, i) / mean);
-    }
-    text += "\n";
+    text += report_row(report_of(name, collecting, num_towers)) + "\n";
   }
   text +=
       "  An operation that is listed twice runs once. The updates of several towers follow each\n"
-      "  other; TensorFlow leaves open whether one reads the mean before another has written it.\n";
+      "  other, except with 'all', where each starts from the value before the step; TensorFlow\n"
+      "  leaves open which of the two its program does.\n";
   return text;
 }
 

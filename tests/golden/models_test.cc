@@ -106,15 +106,21 @@ TEST_CASE("the second averager fails on a table of which rows are read, the firs
 TEST_CASE("what each way collects, and of what a moving mean then consists") {
   CHECK("\n" + models::batch_norm::table_of_ways(2) == R"(
 What each way of collecting UPDATE_OPS does in a step
-  way        collected distinct   a moving mean keeps  + device_0  + device_1
-  extended          12        8                  0.81        0.09        0.10
-  after              8        8                  0.81        0.09        0.10
-  replaced           8        8                  0.81        0.09        0.10
-  first              4        4                  0.90        0.10        0.00
+  way          collected distinct   a moving mean keeps  + device_0  + device_1
+  extended            12        8                  0.81        0.09        0.10
+  after                8        8                  0.81        0.09        0.10
+  replaced             8        8                  0.81        0.09        0.10
+  first                4        4                  0.90        0.10        0.00
+  last                 4        4                  0.90        0.00        0.10
+  all                  8        8                  0.80        0.10        0.10
+  in_order             8        8                  0.81        0.09        0.10
+  merged               4        4                  0.90        0.05        0.05
+  synchronised         4        4                  0.90        0.05        0.05
   An operation that is listed twice runs once. The updates of several towers follow each
-  other; TensorFlow leaves open whether one reads the mean before another has written it.
+  other, except with 'all', where each starts from the value before the step; TensorFlow
+  leaves open which of the two its program does.
 )");
-  CHECK_THROWS_AS(models::batch_norm::way("last"), ValueError);
+  CHECK_THROWS_AS(models::batch_norm::way("every"), ValueError);
 }
 
 TEST_CASE("one run updates variables, averages and moving averages") {
