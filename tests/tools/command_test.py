@@ -93,7 +93,7 @@ class Usage(Scratch):
     def test_mistakes(self):
         paths = ["--from", self.folder, "--to", self.out]
         for arguments, *parts in (
-                ([], "needs one of: bench, convert, devices, eval, "
+                ([], "needs one of: bench, compare-bn, convert, devices, eval, "
                      "explain, inspect, mistakes, train", "see towerflow --help"),
                 (["convert"], "needs one of: mnist"),
                 (["convrt", "mnist"], "has no subcommand 'convrt'", "'convert'"),
