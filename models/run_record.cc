@@ -77,9 +77,10 @@ std::optional<RunRecord> read_run_record(const Model& model, const std::string& 
     record.model = json["model"].get<std::string>();
   }
   if (record.model != model.name) {
-    throw ValueError(fmt::format("'{}' holds a training of '{}', not of '{}'", train_dir,
-                                 record.model, model.name),
-                     {.hint = "choose another --train-dir, or start over with --restart"});
+    throw ValueError(
+        fmt::format("'{}' holds a training of '{}', not of '{}'", train_dir, record.model,
+                    model.name),
+        {.hint = "choose another --train-dir; a training can also start over with --restart"});
   }
   bool whole = json.is_object();
   std::string hint = "remove it";

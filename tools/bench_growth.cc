@@ -348,7 +348,8 @@ void add_bench_growth(CLI::App& parent) {
   add_integer(app, "--patience", arguments->patience, "seconds after which a shape stops growing");
   std::vector<std::string> names{"all"};
   for (const GrowthShape& shape : growth_shapes()) names.emplace_back(shape.name);
-  add_choice(app, "--shape", arguments->shape, "which graphs", std::move(names));
+  add_choice(app, "--shape", arguments->shape,
+             fmt::format("which graphs: {}", fmt::join(names, ", ")), names);
   add_json(app, arguments->json);
   set_action(app, [arguments] { bench_growth(*arguments); });
 }

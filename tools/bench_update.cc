@@ -199,7 +199,8 @@ void add_bench_update(CLI::App& parent) {
               "number of variables, all of the same size");
   std::vector<std::string> names;
   for (const UpdateKind& kind : kUpdateKinds) names.emplace_back(kind.name);
-  add_choice(app, "--optimizer", arguments->optimizer, "whose update", names);
+  add_choice(app, "--optimizer", arguments->optimizer,
+             fmt::format("whose update: {}", fmt::join(names, ", ")), names);
   add_threads(app, arguments->threads);
   add_integer(app, "--windows", arguments->windows, "timed windows");
   add_integer(app, "--steps", arguments->steps, "steps a window");

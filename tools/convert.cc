@@ -33,7 +33,7 @@ constexpr const char* kConvertCifar10Help =
     "and\n"
     "label.\n"
     "\n"
-    "Example: towerflow convert cifar10 --from cifar-10-batches-bin --to data/cifar10";
+    "Example: towerflow convert cifar10 --from cifar-10-batches-bin --to data/cifar10_records";
 
 constexpr const char* kConvertHelp =
     "Training reads TFRecord files, one Example a record, since they are read front to back,\n"

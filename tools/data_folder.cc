@@ -21,9 +21,10 @@ DataFolder::DataFolder(const models::DataSet& data, const std::string& given,
   if (!path_.empty()) return;
   if (data.make == nullptr) {
     path_ = sample_dir(data);
+    source_ = fmt::format("the sample in {}", path_);
     return;
   }
-  made_ = true;
+  source_ = fmt::format("{}, made by this program", data.made);
   if (!train_dir.empty()) {
     path_ = (fs::path(train_dir) / "data").string();
     make_folder(path_);
@@ -44,9 +45,8 @@ DataFolder::~DataFolder() {
 }
 
 std::string DataFolder::banner() const {
-  if (!made_) return "";
-  return fmt::format("Data: {}, made by this program; --data-dir names a folder with {}.\n",
-                     data_.made, data_.files);
+  if (source_.empty()) return "";
+  return fmt::format("Data: {}; --data-dir names a folder with {}.\n", source_, data_.files);
 }
 
 std::string data_dir_help(const models::DataSet& data) {

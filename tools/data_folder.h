@@ -18,13 +18,13 @@ class DataFolder {
   DataFolder& operator=(const DataFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Returns a line that says what was made; empty if nothing was.
+  /// Returns a line that says which data are taken; empty if they were given.
   std::string banner() const;
 
  private:
   const models::DataSet& data_;
   std::string path_;
-  bool made_ = false;
+  std::string source_;  ///< what the data are if they were not given
   bool temporary_ = false;
 };
 

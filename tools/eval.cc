@@ -73,7 +73,8 @@ void add_eval_model(CLI::App& eval, const models::Model& model) {
   add_integer(app, "--batch-size", arguments->options.batch_size, "examples a run");
   if (!model.samples_file.empty()) {
     add_text(app, "--samples", arguments->samples,
-             fmt::format("also write {}: {}", model.samples_file, model.samples), {.type = "FILE"});
+             fmt::format("also write a file such as {}: {}", model.samples_file, model.samples),
+             {.type = "FILE"});
   }
   add_trained_options(app, model, arguments->options.values);
   add_json(app, arguments->json);

@@ -42,6 +42,7 @@ std::string train_help(const models::Model& model) {
       "With --train-dir a run can be stopped by Ctrl-C, or killed; the same command continues it\n"
       "from the newest checkpoint, in the same order of examples, with the same result bit for "
       "bit.\n"
+      "A second Ctrl-C ends it at once, without a checkpoint.\n"
       "\n"
       "Example: towerflow train {0} --num-towers 2 --train-dir runs/{0}",
       model.name, model.training, input);
@@ -220,7 +221,8 @@ void add_train_model(CLI::App& train, const models::Model& model) {
               "towers, each a replica of the network", {.least = 1, .most = 1024});
   add_batch_size(app, model, options.batch_size);
   add_integer(app, "--num-epochs", arguments->epochs_given,
-              "how often each tower reads the data; 5 when not given");
+              fmt::format("how often {} the data; 5 when not given",
+                          model.one_pipeline ? "the towers together read" : "each tower reads"));
   add_integer(app, "--max-steps", arguments->max_steps, "end after N steps instead");
   add_positive(app, "--learning-rate", arguments->learning_rate, rate_text(model));
   add_text(app, "--train-dir", arguments->train_dir,

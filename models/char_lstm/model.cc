@@ -142,7 +142,8 @@ const Model kModel{
                  .kept = true,
                  .most = 4096},
                 {.name = "optimizer",
-                 .about = "what applies the gradients; only adam suits the default rate",
+                 .about = "what applies the gradients: sgd, momentum, adagrad or adam; only adam "
+                          "suits the default rate",
                  .value = std::string("adam"),
                  .kept = true,
                  .choices = {"sgd", "momentum", "adagrad", "adam"}},

@@ -96,8 +96,9 @@ const Mistake& find(const std::string& name) {
     if (mistake.name == name) return mistake;
     names.push_back(mistake.name);
   }
+  const std::string nearest = nearest_hint(name, names);
   throw ValueError(fmt::format("there is no mistake '{}'", name),
-                   {.hint = nearest_hint(name, names)});
+                   {.hint = nearest.empty() ? "`towerflow mistakes` lists all" : nearest});
 }
 
 std::string outcome(const Mistake& mistake) {

@@ -121,11 +121,14 @@ class Stages(Scratch):
                      "--train-dir", folder, "--tb-logging", "--json")
         self.assertEqual((result.returncode, warnings(result.stderr)), (0, []))
         lines = result.stdout.splitlines()
+        self.assertRegex(lines[0], r"^Data: the sample in .+mnist; --data-dir names a folder with ")
         self.assertEqual(re.findall(r"step \d+ \(\w+\)", result.stdout),
                          ["step 0 (generator)", "step 10 (generator)", "step 20 (generator)",
                           "step 30 (discriminator)", "step 40 (both)"])
         self.assertIn("Done training for 50 steps.\n", result.stdout)
         self.assertEqual(json.loads(lines[-1])["model"], "three_stage_gan")
+        self.assert_error(run("eval", "mnist", "--train-dir", folder), 1,
+                          "a training of 'three_stage_gan', not of 'mnist' (choose another --train-dir")
         picture = self.folder / "samples.png"
         result = run("eval", "three_stage_gan", "--train-dir", folder, "--samples", picture, "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -181,6 +184,24 @@ class OtherModels(Scratch):
         text = self.run_ok("explain", "batch_norm", "--batch-size", 4)
         self.assertRegex(text, r"extended +12 +8 +0\.81 +0\.09 +0\.10\n")
         self.assertRegex(text, r"first +4 +4 +0\.90 +0\.10 +0\.00\n")
+
+    def test_the_help_has_each_word_of_a_choice(self):
+        options = 0
+        for command in (("train", "resnet20"), ("train", "multi_gpu_model"), ("train", "batch_norm"),
+                        ("train", "char_lstm"), ("bench", "update"), ("bench", "growth"),
+                        ("convert", "mnist")):
+            text = self.run_ok(*command, "--help")
+            for name, about in re.findall(r"(?m)^  (--[a-z-]+) WORD(=[^\n]+\n(?: {20,}[^\n]+\n)?)", text):
+                with self.subTest(command=command, name=name):
+                    options += 1
+                    refused = run(*command, name, "no-word").stderr
+                    words = re.search(r"must be one of (.+), got 'no-word'", refused).group(1)
+                    about = about.partition(" ")[2]  # without the default
+                    self.assertEqual([word for word in words.split(", ") if word not in about], [])
+        self.assertEqual(options, 8)
+
+    def test_an_unknown_mistake(self):
+        self.assert_error(run("mistakes", "none_such"), 1, "`towerflow mistakes` lists all")
 
     def test_mistakes_of_the_gan(self):
         train = ["train", "three_stage_gan", "--max-steps", 1]
