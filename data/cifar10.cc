@@ -9,9 +9,9 @@
 
 namespace towerflow {
 
-Cifar10Example read_cifar10(const QueueBase& filename_queue, Site site) {
+Cifar10Example read_cifar10(const QueueBase& filename_queue, data::RecordShare share, Site site) {
   const FixedLengthRecordReader reader(data::kCifar10RecordBytes, {}, site);
-  const KeyValue record = reader.read(filename_queue, {}, site);
+  const KeyValue record = reader.read(filename_queue, {.share = share}, site);
   const Tensor bytes = decode_raw(Operand(record.value, site), uint8, {}, site);
   const auto at = [&](std::int64_t place) {
     return Operand(Array::of<std::int32_t>(Shape{1}, {static_cast<std::int32_t>(place)}), site);

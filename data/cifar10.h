@@ -4,6 +4,7 @@
 
 #include "core/graph/array.h"
 #include "core/graph/tensor.h"
+#include "data/record_share.h"
 #include "ops/data_flow/queue.h"
 
 namespace towerflow::data::types {
@@ -49,11 +50,13 @@ struct Cifar10Example {
 namespace towerflow {
 
 /// Returns the next image of CIFAR-10's binary files, whose names come from `filename_queue`:
-/// builds a FixedLengthRecordReader and the ops that split its records.
+/// builds a FixedLengthRecordReader, which reads a share of the records, and the ops that split
+/// them.
 ///
 /// errors   those of a reader. Unlike `data::read_cifar10_file`, it ignores a partial record at the
 ///          end of a file and does not check labels
 /// source   read_cifar10 of TensorFlow's CIFAR-10 tutorial
-Cifar10Example read_cifar10(const QueueBase& filename_queue, Site site = Site::current());
+Cifar10Example read_cifar10(const QueueBase& filename_queue, data::RecordShare share = {},
+                            Site site = Site::current());
 
 }  // namespace towerflow

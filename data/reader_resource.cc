@@ -47,9 +47,10 @@ ReaderResource::Turn::~Turn() {
   reader_.changed_.notify_one();
 }
 
-Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller, std::string& key,
-                            std::string& value) {
+Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller,
+                            data::RecordShare share, std::string& key, std::string& value) {
   const Turn turn(*this, caller);
+  share_ = share;
   if (!replayed_.empty()) {
     if (replayed_values_.empty()) read_replayed_records(caller);
     RecordPlace place = std::move(replayed_.front());
@@ -64,7 +65,9 @@ Ticket ReaderResource::read(QueueResource& names, const QueueCaller& caller, std
     if (file_ == nullptr) open_next(names, caller);
     const std::uint64_t begin = file_->position();
     if (file_->next(value)) {
-      return issue({name_, begin, file_->position(), files_}, records_++, value, key);
+      const auto number = static_cast<std::uint64_t>(share_.index) +
+                          records_++ * static_cast<std::uint64_t>(share_.count);
+      return issue({name_, begin, file_->position(), files_}, number, value, key);
     }
     file_.reset();
   }
@@ -88,13 +91,13 @@ void ReaderResource::open_next(QueueResource& names, const QueueCaller& caller) 
   name_ = std::make_shared<const std::string>((*element[0])[0].item<std::string>());
   names.recycle(std::move(element));
   ++files_;
-  file_ = format_.open(*name_);
+  file_ = open(*name_);
   records_ = 0;
 }
 
 void ReaderResource::resume_after(const RecordPlace& place, const QueueCaller& caller) {
   name_ = place.file;
-  file_ = format_.open(*name_);
+  file_ = open(*name_);
   records_ = advance(*file_, *name_, place.end, caller);
 }
 
@@ -104,7 +107,7 @@ void ReaderResource::read_replayed_records(const QueueCaller& caller) {
   for (const RecordPlace& place : replayed_) wanted[*place.file].insert(place.begin);
   std::map<Key, std::string> found;
   for (const auto& [name, begins] : wanted) {
-    const auto file = format_.open(name);
+    const auto file = open(name);
     for (const std::uint64_t begin : begins) {
       advance(*file, name, begin, caller);
       std::string value;

@@ -23,9 +23,10 @@ class ReaderResource final : public Resource {
  public:
   explicit ReaderResource(data::RecordFormat format) : format_(std::move(format)) {}
 
-  /// Reads the next record. The ticket makes enqueue ops admit the records in reading order.
-  Ticket read(QueueResource& names, const QueueCaller& caller, std::string& key,
-              std::string& value);
+  /// Reads the next record of a share, the same in all calls. The ticket makes enqueue ops admit
+  /// the records in reading order.
+  Ticket read(QueueResource& names, const QueueCaller& caller, data::RecordShare share,
+              std::string& key, std::string& value);
 
   /// Sets the position before anything is read: `records` are delivered again, then reading goes on
   /// after `last`. Throws FailedPreconditionError if something has been read.
@@ -53,6 +54,9 @@ class ReaderResource final : public Resource {
 
   Ticket issue(RecordPlace place, std::optional<std::uint64_t> number, std::string_view record,
                std::string& key);
+  std::unique_ptr<data::RecordFile> open(const std::string& name) const {
+    return data::share_of_records(format_.open(name), share_);
+  }
   void open_next(QueueResource& names, const QueueCaller& caller);
   void resume_after(const RecordPlace& place, const QueueCaller& caller);
   void read_replayed_records(const QueueCaller& caller);
@@ -61,6 +65,7 @@ class ReaderResource final : public Resource {
                         const QueueCaller& caller) const;
 
   const data::RecordFormat format_;
+  data::RecordShare share_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool busy_ = false;

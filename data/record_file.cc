@@ -134,7 +134,35 @@ class WholeFile final : public RecordFile {
   bool read_ = false;
 };
 
+class SharedFile final : public RecordFile {
+ public:
+  SharedFile(std::unique_ptr<RecordFile> file, RecordShare share)
+      : file_(std::move(file)), count_(share.count) {
+    pass(share.index);
+  }
+  bool next(std::string& record) override {
+    if (!file_->next(record)) return false;
+    pass(count_ - 1);
+    return true;
+  }
+  std::uint64_t position() const override { return file_->position(); }
+
+ private:
+  void pass(std::int64_t records) {
+    for (std::int64_t i = 0; i < records && file_->next(passed_); ++i) continue;
+  }
+
+  std::unique_ptr<RecordFile> file_;
+  std::int64_t count_;
+  std::string passed_;
+};
+
 }  // namespace
+
+std::unique_ptr<RecordFile> share_of_records(std::unique_ptr<RecordFile> file, RecordShare share) {
+  if (share.count == 1) return file;
+  return std::make_unique<SharedFile>(std::move(file), share);
+}
 
 RecordFormat tfrecord_format(std::optional<Compression> compression) {
   return {[options = TFRecordReadOptions{.compression = compression,

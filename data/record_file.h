@@ -8,6 +8,7 @@
 
 #include "core/graph/attr_fields.h"
 #include "data/compression.h"
+#include "data/record_share.h"
 
 namespace towerflow::data {
 
@@ -33,6 +34,9 @@ struct RecordFormat {
   const char* place_unit = "byte";  ///< the unit of places, for messages: "record at byte 7"
   bool key_is_path = false;         ///< whether a key is "path" instead of "path:place"
 };
+
+/// Returns the file with the records of a share alone.
+std::unique_ptr<RecordFile> share_of_records(std::unique_ptr<RecordFile> file, RecordShare share);
 
 /// TFRecord files; the place is the byte at which a record begins. If `compression` is absent, it
 /// is detected for each file.

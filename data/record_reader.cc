@@ -21,7 +21,8 @@ struct ReaderAttrs {
 
 class ReadKernel final : public PreparedKernel {
  public:
-  explicit ReadKernel(const KernelRequest& request) : place_(NodeTurns::name_of(request.node)) {}
+  explicit ReadKernel(const KernelRequest& request)
+      : place_(NodeTurns::name_of(request.node)), share_(request.attributes<data::RecordShare>()) {}
   void enqueue(towerflow::Queue& queue, const LaunchArgs& args) const override {
     auto* reader = dynamic_cast<ReaderResource*>(*args.input<Resource*>(0));
     if (reader == nullptr) throw errors::InvalidArgumentError("the resource is not a reader");
@@ -33,13 +34,14 @@ class ReadKernel final : public PreparedKernel {
     }
     const QueueCaller caller = caller_of(queue, args);
     run_in_turn(args, place_, caller, [&] {
-      args.run->ticket =
-          reader->read(names, caller, *args.output<std::string>(0), *args.output<std::string>(1));
+      args.run->ticket = reader->read(names, caller, share_, *args.output<std::string>(0),
+                                      *args.output<std::string>(1));
     });
   }
 
  private:
   std::string place_;  // the name of its NodeTurns
+  data::RecordShare share_;
 };
 
 constexpr const char* kNotComputed = "records are input data";
@@ -57,6 +59,7 @@ static void register_record_reader_ops(OpRegistry& registry) {
   registry.add({.name = "ReaderReadV2",
                 .inputs = {"reader_handle: resource", "queue_handle: resource"},
                 .outputs = {"key: string", "value: string"},
+                .attrs = attributes<data::RecordShare>(),
                 .shape =
                     [](InferenceContext& context) {
                       context.add_output(DType::string, Shape{});
@@ -91,11 +94,17 @@ TFRecordReader::TFRecordReader(RecordReaderOptions options, Site site)
                      .attrs(ReaderAttrs{options.compression})
                      .output()) {}
 
-KeyValue ReaderBase::read(const QueueBase& queue, QueueOptions options, Site site) const {
+KeyValue ReaderBase::read(const QueueBase& queue, ReadOptions options, Site site) const {
+  const data::RecordShare& share = options.share;
+  if (share.index < 0 || share.index >= share.count) {
+    throw ValueError(fmt::format("there is no share {} of {}", share.index, share.count),
+                     {.site = site});
+  }
   const Operand reader(ref_), names(queue.queue_ref());
   const Operation op = OpBuilder("ReaderReadV2", options.name, site, {&reader, &names})
                            .input(reader, "reader_handle")
                            .input(names, "queue_handle")
+                           .attrs(share)
                            .build();
   return {op.output(0), op.output(1)};
 }

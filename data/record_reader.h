@@ -4,6 +4,7 @@
 #include <string>
 
 #include "data/compression_kind.h"
+#include "data/record_share.h"
 #include "ops/data_flow/queue.h"
 
 namespace towerflow::types {
@@ -13,6 +14,11 @@ struct RecordReaderOptions {
   /// The compression of the files; if absent, detected for each file: gzip by its magic number,
   /// else plain.
   std::optional<data::Compression> compression{};
+};
+
+struct ReadOptions {
+  std::string name{};
+  data::RecordShare share{};  ///< of the records in each file; by default all
 };
 
 /// A record and its key: `auto [key, value] = reader.read(queue);`.
@@ -32,9 +38,10 @@ class ReaderBase {
   /// also enqueue the record, they are admitted in reading order.
   ///
   /// shapes   key [], value []     dtypes  string
-  /// errors   OutOfRangeError if the queue is closed and empty; NotFoundError and the like if a
+  /// errors   ValueError: a share whose index is not from 0 to count - 1; at run time
+  ///          OutOfRangeError if the queue is closed and empty; NotFoundError and the like if a
   ///          file cannot be opened, DataLossError if one is damaged, both with its name
-  KeyValue read(const QueueBase& queue, QueueOptions options = {},
+  KeyValue read(const QueueBase& queue, ReadOptions options = {},
                 Site site = Site::current()) const;
 
  protected:
