@@ -136,5 +136,6 @@
   FAMILY(merge_summary)               \
   FAMILY(scalar_summary)              \
   FAMILY(text_summary)                \
+  FAMILY(process_exchange)            \
   FAMILY(elementwise)                 \
   FAMILY(elementwise_rules)

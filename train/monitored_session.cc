@@ -139,7 +139,10 @@ class MonitoredSessionState {
     if (!get_collection<QueueRunner>(GraphKeys::QUEUE_RUNNERS).empty()) {
       threads_ = start_queue_runners(session_, {.coord = &coord_});
     }
-    for (const auto& hook : hooks_) hook->after_create_session(context_, coord_);
+    for (const auto& hook : hooks_) {
+      hook->after_create_session(context_, coord_);
+      read_step();  // the hook may have set variables
+    }
   }
 
   ~MonitoredSessionState() {

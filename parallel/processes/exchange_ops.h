@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "core/graph/attr_fields.h"
+
+namespace towerflow::parallel::processes {
+
+/// What a pair of ops exchanges.
+struct ExchangeAttrs {
+  int tag = 0;
+  std::string what;  ///< for errors: "the mean of conv1/weights"
+  static constexpr auto fields = std::tuple{attr::field("tag", &ExchangeAttrs::tag),
+                                            attr::field("what", &ExchangeAttrs::what)};
+};
+
+// _ProcessMeanStart(gradients: N * T) -> handle: packs the gradients into one buffer, whose mean
+//   over the processes is then computed while the run goes on.
+// _ProcessMeanEnd(handle, gradients: N * T) -> means: waits, and unpacks the means, which may take
+//   the memory of the gradients.
+// _ProcessRowsStart(values: T, indices: I) -> handle, _ProcessRowsEnd(handle, values, indices) ->
+//   values, indices: those of all processes one after another, in rank order, with values divided
+//   by the number of processes.
+//
+// A start is made as early as its inputs are: see core/runtime/schedule.cc.
+inline constexpr const char* kMeanStart = "_ProcessMeanStart";
+inline constexpr const char* kMeanEnd = "_ProcessMeanEnd";
+inline constexpr const char* kRowsStart = "_ProcessRowsStart";
+inline constexpr const char* kRowsEnd = "_ProcessRowsEnd";
+
+}  // namespace towerflow::parallel::processes

@@ -1,0 +1,307 @@
+// What the processes of processes_test.py run under mpirun: `process_checks NAME`. Each check ends
+// with exit code 1 and a line on the standard error if something is not as it should be.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "parallel/processes/exchange.h"
+#include "towerflow/tf.h"
+
+using namespace towerflow;
+
+namespace {
+
+using parallel::process_group;
+using parallel::processes::MeanExchange;
+
+void expect(bool holds, const std::string& what) {
+  if (!holds) throw RuntimeError("it does not hold that " + what);
+}
+
+/// Prints a line at once: lines of processes that end abruptly count too.
+void say(const std::string& line) {
+  std::fputs((line + "\n").c_str(), stdout);
+  std::fflush(stdout);
+}
+
+/// Returns element i of what a process gives: numbers whose sums depend on the order.
+template <class T>
+T given(int rank, std::int64_t i) {
+  const auto number = static_cast<T>((i * 37 + rank * 1009) % 4001 - 2000);
+  return number / static_cast<T>(rank % 2 == 0 ? 7 : 7e5);
+}
+
+template <class T>
+T mean_in_rank_order(int size, const std::function<T(int rank)>& of_rank) {
+  T sum = 0;
+  for (int rank = 0; rank < size; ++rank) sum += of_rank(rank);
+  return sum / static_cast<T>(size);
+}
+
+template <class T>
+void check_mean(DType dtype, std::int64_t elements) {
+  auto& group = process_group();
+  const auto exchange = std::make_shared<MeanExchange>("a mean", 2, dtype, elements);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    T* numbers = exchange->buffer().data<T>();
+    for (std::int64_t i = 0; i < elements; ++i) numbers[i] = given<T>(group.rank(), i);
+    group.start(exchange);
+    group.wait(*exchange);
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const T mean =
+          mean_in_rank_order<T>(group.size(), [&](int rank) { return given<T>(rank, i); });
+      expect(std::memcmp(&numbers[i], &mean, sizeof(T)) == 0,
+             fmt::format("element {} of {} is {}, not {}", i, elements, mean, numbers[i]));
+    }
+  }
+}
+
+/// The mean of buffers of many sizes is that of a loop in rank order, to the bit.
+void means() {
+  for (const std::int64_t elements : {0, 1, 15, 16, 17, 64, 1000, 5003}) {
+    check_mean<float>(tf::float32, elements);
+    check_mean<double>(tf::float64, elements);
+  }
+  auto& group = process_group();
+  const auto strings = group.all_gather(std::string(1000 * group.rank(), 'a'), "strings");
+  for (int rank = 0; rank < group.size(); ++rank) {
+    expect(strings[rank] == std::string(1000 * rank, 'a'), "strings are gathered by rank");
+  }
+  expect(group.broadcast(fmt::format("from {}", group.rank()), "a string") == "from 0",
+         "a string comes from rank 0");
+}
+
+/// A gradient of each kind in one graph: dense ones in several groups, one of float64, slices of
+/// different lengths, one that is absent everywhere.
+void gradients() {
+  auto& group = process_group();
+  const int rank = group.rank(), size = group.size();
+  std::vector<Variable> vars;
+  std::vector<GradAndVar> grads;
+  for (int k = 0; k < 5; ++k) {
+    const Shape shape{k + 1, 3};
+    vars.push_back(tf::get_variable(fmt::format("w{}", k), shape));
+    const Tensor x = tf::constant(Array::of<float>(
+        shape,
+        std::vector<float>(static_cast<std::size_t>(shape.elements()), given<float>(rank, k))));
+    grads.push_back({x * 1.0F, vars.back()});
+  }
+  const Variable wide = tf::get_variable("wide", {2}, {.dtype = tf::float64});
+  grads.push_back(
+      {tf::constant(Array::of<double>(Shape{2}, std::vector<double>(2, rank + 0.5))), wide});
+  const Variable none = tf::get_variable("none", {2});
+  grads.push_back({tf::None, none});
+  const Variable table = tf::get_variable("table", {10, 2});
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i <= rank; ++i) ids.push_back(rank + i);
+  std::vector<float> rows(ids.size() * 2, static_cast<float>(rank + 1));
+  const auto count = static_cast<std::int64_t>(ids.size());
+  grads.push_back({IndexedSlices{tf::constant(Array::of<float>(Shape{count, 2}, rows)),
+                                 tf::constant(Array::of<std::int32_t>(Shape{count}, ids)),
+                                 tf::constant({10, 2})},
+                   table});
+  const auto means = parallel::all_reduce(grads, {.bucket_bytes = 100});
+  expect(!means[6].grad, "an absent gradient stays absent");
+  tf::Session sess;
+  for (int run = 0; run < 3; ++run) {
+    for (int k = 0; k < 5; ++k) {
+      const Array mean = sess.run(means[k].grad->dense());
+      const auto expected =
+          mean_in_rank_order<float>(size, [&](int from) { return given<float>(from, k); });
+      for (const float value : mean.flat<float>()) {
+        expect(value == expected, fmt::format("w{} has the mean {}, not {}", k, expected, value));
+      }
+    }
+    const Array mean = sess.run(means[5].grad->dense());
+    expect(mean.flat<double>()[1] == size / 2.0, "the mean of float64 is right");
+    const IndexedSlices& slices = means[7].grad->slices();
+    const auto values = sess.run({slices.values, slices.indices});
+    std::size_t at = 0;
+    for (int from = 0; from < size; ++from) {
+      for (int i = 0; i <= from; ++i, ++at) {
+        expect(values[1].flat<std::int32_t>()[at] == from + i, "rows come in rank order");
+        expect(values[0].flat<float>()[2 * at] == static_cast<float>(from + 1) / size,
+               "rows are divided by the number of processes");
+      }
+    }
+    expect(values[1].shape() == Shape{static_cast<std::int64_t>(at)}, "no row is missing");
+  }
+}
+
+/// The processes list different gradients: each gets the same error.
+void mismatch() {
+  const bool other = process_group().rank() == 1;
+  const Variable v = tf::get_variable("v", {2}), w = tf::get_variable("w", {3});
+  try {
+    parallel::all_reduce({{tf::zeros({2}), v}, {other ? OptionalGradient() : tf::zeros({3}), w}});
+  } catch (const ValueError& error) {
+    expect(
+        error.message() ==
+            "the processes exchange different gradients: rank 0 has 'w:0: gradient float32 (3,)' "
+            "where rank 1 has 'w:0: no gradient'",
+        "the message names the difference: " + error.message());
+    return;
+  }
+  expect(false, "different gradients are an error");
+}
+
+/// A network whose towers read the part of one batch that is theirs.
+struct Net {
+  Tensor loss;
+  Operation train_op;
+  Variable step;
+};
+
+constexpr int kExamples = 4;  // of a tower
+
+Tensor tower_loss(int tower) {
+  const auto scope = tf::name_scope(fmt::format("tower_{}", tower));
+  std::vector<float> numbers(static_cast<std::size_t>(kExamples) * 36);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = std::sin(static_cast<float>(i) * 0.37F + static_cast<float>(tower));
+  }
+  const Tensor x = tf::constant(Array::of<float>(Shape{kExamples, 6, 6, 1}, numbers));
+  const auto normal = [](int seed) {
+    return tf::truncated_normal_initializer({.stddev = 0.3, .seed = seed});
+  };
+  const Variable kernel = tf::get_variable("kernel", {3, 3, 1, 4}, {.initializer = normal(1)});
+  const Variable dense = tf::get_variable("dense", {144, 5}, {.initializer = normal(2)});
+  const Tensor conv = tf::nn::relu(tf::nn::conv2d(x, kernel, {1, 1, 1, 1}, "SAME"));
+  const Tensor logits = tf::matmul(tf::reshape(conv, {kExamples, 144}), dense);
+  const Tensor labels = tf::constant({tower % 5, 1, 2, 3});
+  return tf::reduce_mean(
+      tf::nn::sparse_softmax_cross_entropy_with_logits({.labels = labels, .logits = logits}));
+}
+
+/// Builds `here` towers, the first of which has number `first`.
+Net build_net(int first, int here) {
+  Net net;
+  net.step = tf::train::get_or_create_global_step();
+  tf::train::MomentumOptimizer optimizer(0.1, 0.9);
+  const parallel::Towers towers(
+      optimizer, [&](int tower, const std::string&) { return tower_loss(first + tower); },
+      {.num_towers = here, .apply_gradients = {.global_step = net.step}});
+  net.loss = tf::reduce_mean(tf::stack(towers.losses));
+  net.train_op = towers.train_op;
+  return net;
+}
+
+/// Trains and prints a number for each step: the sum of all variables.
+void train(int towers) {
+  auto& group = process_group();
+  const auto averaged = tf::train::transform_gradients([](const std::vector<GradAndVar>& grads) {
+    return parallel::all_reduce(grads, {.bucket_bytes = 256});
+  });
+  const Net net = build_net(group.rank() * towers, towers);
+  tf::train::MonitoredTrainingSession sess(
+      {.hooks = {std::make_shared<parallel::BroadcastGlobalVariablesHook>()},
+       .config = {.allow_soft_placement = true}});
+  std::string line = "trained";
+  for (int step = 0; step < 5; ++step) {
+    sess.run(net.train_op);
+    double sum = 0;
+    for (const Variable& variable : tf::trainable_variables()) {
+      const Array values = sess.raw_session().run(variable);
+      for (const float value : values.flat<float>()) sum += value;
+    }
+    line += fmt::format(" {:a}", sum);
+  }
+  say(line);
+  sess.close();
+}
+
+void train_one() { train(1); }
+void train_two() { train(2); }
+void train_four() { train(4); }
+
+/// Trains until process 1 does something in its third step.
+void train_until(const std::function<void()>& happens) {
+  auto& group = process_group();
+  group.set_time_limit(2);
+  const auto averaged = tf::train::transform_gradients(
+      [](const std::vector<GradAndVar>& grads) { return parallel::all_reduce(grads); });
+  const Net net = build_net(group.rank(), 1);
+  tf::train::MonitoredTrainingSession sess(
+      {.hooks = {std::make_shared<parallel::BroadcastGlobalVariablesHook>()},
+       .config = {.allow_soft_placement = true}});
+  const auto trained_values = [&] { return sess.raw_session().run(tf::trainable_variables()[0]); };
+  Array before = trained_values();
+  for (int step = 0; step < 1000; ++step) {
+    if (step == 2 && group.rank() == 1) happens();
+    try {
+      sess.run(net.train_op);
+    } catch (const errors::DeadlineExceededError& error) {
+      expect(trained_values() == before, "a step that fails changes nothing");
+      group.abort(error.message());
+    }
+    before = trained_values();
+  }
+}
+
+void throws() {
+  train_until([] { throw errors::DataLossError("the third batch is damaged"); });
+}
+void killed() {
+  train_until([] { std::raise(SIGKILL); });
+}
+void stopped() {
+  train_until([] { std::raise(SIGSTOP); });
+}
+
+/// The link of process 1 becomes so slow that a step takes longer than the limit.
+void too_slow() {
+  train_until([] {
+    const int failed =
+        std::system("tc qdisc add dev eth0 root tbf rate 4kbit burst 2kb latency 50ms");
+    expect(failed == 0, "tc limits the rate");
+  });
+}
+
+/// Process 1 wants to stop before its third step: all end after the same one.
+void stop_together() {
+  auto& group = process_group();
+  const auto averaged = tf::train::transform_gradients(
+      [](const std::vector<GradAndVar>& grads) { return parallel::all_reduce(grads); });
+  const Net net = build_net(group.rank(), 1);
+  int steps = 0;
+  tf::train::MonitoredTrainingSession sess(
+      {.hooks = {std::make_shared<parallel::BroadcastGlobalVariablesHook>(),
+                 std::make_shared<parallel::StopTogetherHook>(
+                     [&] { return group.rank() == 1 && steps == 2; })},
+       .config = {.allow_soft_placement = true}});
+  for (; !sess.should_stop(); ++steps) sess.run(net.train_op);
+  say(fmt::format("stopped after {} steps", steps));
+  sess.close();
+}
+
+const std::map<std::string, void (*)()> kChecks{{"means", means},
+                                                {"gradients", gradients},
+                                                {"mismatch", mismatch},
+                                                {"train_one", train_one},
+                                                {"train_two", train_two},
+                                                {"train_four", train_four},
+                                                {"throws", throws},
+                                                {"killed", killed},
+                                                {"stopped", stopped},
+                                                {"too_slow", too_slow},
+                                                {"stop_together", stop_together}};
+
+}  // namespace
+
+int main(int, char** argv) {
+  try {
+    kChecks.at(argv[1])();
+  } catch (const std::exception& error) {
+    process_group().abort(error.what());
+  }
+  return 0;
+}
