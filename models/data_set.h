@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/operand.h"
+#include "data/record_share.h"
 
 namespace towerflow::models {
 
@@ -52,6 +53,8 @@ struct InputOptions {
   std::optional<int> num_epochs{};  ///< no limit if absent
   std::optional<std::int64_t> seed{};
   int num_threads = 2;
+  /// Which records of the files are read, where several processes share them.
+  data::RecordShare share{};
 };
 
 }  // namespace towerflow::models

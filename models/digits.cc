@@ -12,9 +12,9 @@ struct Record {
 };
 
 /// Reads one digit: its pixels, scaled to -0.5 .. 0.5, and its label.
-Record read_and_decode(const tf::FIFOQueue& filename_queue) {
+Record read_and_decode(const tf::FIFOQueue& filename_queue, tf::data::RecordShare share = {}) {
   tf::TFRecordReader reader;
-  const auto [key, serialized_example] = reader.read(filename_queue);
+  const auto [key, serialized_example] = reader.read(filename_queue, {.share = share});
   auto features = tf::parse_single_example(
       serialized_example, {{"image_raw", tf::FixedLenFeature{.shape = {}, .dtype = tf::string}},
                            {"label", tf::FixedLenFeature{.shape = {}, .dtype = tf::int64}}});
@@ -30,7 +30,7 @@ Batch inputs(const InputOptions& options) {
   const auto scope = tf::name_scope("input");
   const auto filename_queue = tf::train::string_input_producer(
       options.files, {.num_epochs = options.num_epochs, .seed = options.seed});
-  const auto [image, label] = read_and_decode(filename_queue);
+  const auto [image, label] = read_and_decode(filename_queue, options.share);
   const auto batch =
       tf::train::shuffle_batch({image, label}, {.batch_size = options.batch_size,
                                                 .capacity = 1000 + 3 * options.batch_size,

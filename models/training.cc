@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "models/processes.h"
 #include "models/run_record.h"
 #include "models/summaries.h"
 #include "towerflow/tf.h"
@@ -127,7 +128,7 @@ class StageNanHook : public tf::train::NanTensorHook {
 class StepHook : public tf::train::SessionRunHook {
  public:
   StepHook(const Stages& stages, const TrainingGraph& graph, std::optional<Tensor> rate,
-           double learning_rate, bool mean_loss, std::int64_t steps_per_epoch,
+           double learning_rate, bool mean_loss, std::int64_t steps_per_epoch, bool ends_alone,
            const std::function<bool(const StepReport&)>& on_step)
       : stages_(stages),
         graph_(graph),
@@ -135,6 +136,7 @@ class StepHook : public tf::train::SessionRunHook {
         learning_rate_(learning_rate),
         mean_loss_(mean_loss),
         steps_per_epoch_(steps_per_epoch),
+        ends_alone_(ends_alone),
         on_step_(on_step) {}
 
   tf::train::SessionRunArgs before_run(tf::train::SessionRunContext& context) override {
@@ -170,12 +172,12 @@ class StepHook : public tf::train::SessionRunHook {
     }
     loss = report.loss;
     try {
-      stopped = !on_step_(report);
+      stopped = stopped || !on_step_(report);
     } catch (...) {  // the trained variables are valid: stop with a checkpoint, then rethrow
       failed_ = std::current_exception();
       stopped = true;
     }
-    if (stopped) context.request_stop();
+    if (stopped && ends_alone_) context.request_stop();
   }
 
   void end(tf::train::SessionRunContext&) override {
@@ -194,6 +196,7 @@ class StepHook : public tf::train::SessionRunHook {
   double learning_rate_;
   bool mean_loss_;
   std::int64_t steps_per_epoch_;
+  bool ends_alone_;
   std::int64_t step_ = 0;
   const std::function<bool(const StepReport&)>& on_step_;
   std::exception_ptr failed_;
@@ -276,9 +279,15 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                   const std::function<bool(const StepReport&)>& on_step) {
   check(asked);
   TrainOptions options = asked;
+  const Processes processes(options.across_processes);
+  if (!processes.writes()) {
+    options.train_dir.clear();
+    options.save_every = 0;
+    options.tb_logging = false;
+  }
   const std::vector<std::string> files = model.data->files_of(options.data_dir, Part::train);
   TrainResult result;
-  result.examples_per_epoch = model.data->count(files);
+  result.examples_per_epoch = processes.examples_each(model, files);
   const std::int64_t examples = result.examples_per_epoch * options.num_epochs;
   const std::int64_t step_size = options.batch_size * (model.one_pipeline ? options.num_towers : 1);
   if (examples < step_size) {
@@ -290,16 +299,22 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   }
   const Stages stages(model, options.values,
                       std::min(examples / step_size, options.max_steps.value_or(examples)));
+  // Of processes that share the examples, some have one more.
+  if (processes.several()) options.max_steps = stages.steps();
   tf::train::TrainingFolder folder;
   if (!options.train_dir.empty()) {
     folder = {options.train_dir, {.restart = options.restart}};
     if (!folder.resumed_from().empty()) check_same_training(model, options);
     if (!options.seed) options.seed = draw_seed();
   }
+  processes.require_same(fmt::format("{}, {} steps of {} towers with {} examples each", model.name,
+                                     stages.steps(), options.num_towers, options.batch_size));
 
   Graph graph;
   const auto default_graph = graph.as_default();
-  if (options.seed) tf::set_random_seed(*options.seed);
+  const auto seed = processes.own_seed(options.seed, folder ? folder.resumed_from() : "");
+  if (seed) tf::set_random_seed(*seed);
+  const auto averaged = processes.averaged_gradients();
   const double learning_rate = options.learning_rate.value_or(model.learning_rate);
   std::optional<Tensor> fed_rate;
   if (!model.own_schedule) {
@@ -320,18 +335,28 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                                         .batch_size = options.batch_size,
                                         .num_towers = options.num_towers,
                                         .num_epochs = options.num_epochs,
-                                        .num_threads = options.reader_threads});
+                                        .num_threads = options.reader_threads,
+                                        .share = processes.share()});
                   });
   if (options.on_built && (!folder || folder.resumed_from().empty())) {
     options.on_built(who_trains(model, built));
   }
-  const auto step_hook = std::make_shared<StepHook>(
-      stages, built, fed_rate, learning_rate, model.mean_loss,
-      std::max<std::int64_t>(result.examples_per_epoch / step_size, 1), on_step);
+  const auto step_hook =
+      std::make_shared<StepHook>(stages, built, fed_rate, learning_rate, model.mean_loss,
+                                 std::max<std::int64_t>(result.examples_per_epoch / step_size, 1),
+                                 !processes.several(), on_step);
+  const auto stop =
+      std::make_shared<parallel::StopTogetherHook>([step_hook] { return step_hook->stopped; });
+  Hooks hooks = processes.hooks(stop);
+  for (auto& hook : hooks_of(model, options, built, stages, fed_rate, learning_rate, step_hook)) {
+    hooks.push_back(std::move(hook));
+  }
+  // The position of the input in one process says nothing about the others.
+  if (folder && processes.several()) folder.use(tf::train::Saver(tf::global_variables()));
   const auto record = std::make_shared<RunRecorder>(model, options, files[0]);
   tf::train::MonitoredTrainingSession sess(
       {.checkpoint_dir = folder,
-       .hooks = hooks_of(model, options, built, stages, fed_rate, learning_rate, step_hook),
+       .hooks = std::move(hooks),
        .save_checkpoint_steps = options.save_every,
        .saver_listeners = {record},
        .save_summaries_steps = 0,
@@ -350,13 +375,13 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   });
 
   result.steps = sess.global_step();
-  result.stopped = step_hook->stopped;
+  result.stopped = step_hook->stopped || stop->asked();
   result.loss = step_hook->loss;
   if (folder) result.checkpoint = folder.checkpoint();
   if (step_hook->runs > 1) {
-    result.examples_per_second =
-        static_cast<double>((step_hook->runs - 1) * options.batch_size * options.num_towers) /
-        step_hook->seconds;
+    result.examples_per_second = static_cast<double>((step_hook->runs - 1) * options.batch_size *
+                                                     options.num_towers * processes.share().count) /
+                                 step_hook->seconds;
   }
   if (!model.one_pipeline) {
     result.left_over = queued_examples(sess.raw_session(), model, options.num_towers);

@@ -42,6 +42,8 @@ struct TrainOptions {
   int reader_threads = 2;  ///< per tower
   OptionValues values{};   ///< the model's specific options
   DeviceOptions devices{};
+  /// Whether to train together with the other processes of `parallel::process_group()`.
+  bool across_processes = false;
   /// Called before the first step of a training that does not continue another.
   std::function<void(const WhoTrains&)> on_built{};
 };
@@ -66,9 +68,10 @@ struct TrainResult {
   std::int64_t examples_per_epoch = 0;
   /// Per tower: examples left over, too few for a batch. Empty if all towers share a pipeline.
   std::vector<std::int64_t> left_over;
-  std::optional<double> examples_per_second{};  ///< of this run's steps after its first
-  std::optional<double> loss{};                 ///< of the last step, if this run made a step
-  std::string checkpoint;                       ///< path prefix; empty if none was written
+  /// Of this run's steps after its first, in all processes.
+  std::optional<double> examples_per_second{};
+  std::optional<double> loss{};  ///< of the last step, if this run made a step
+  std::string checkpoint;        ///< path prefix; empty if none was written
 };
 
 /// Trains a model until a tower has read all its epochs (OutOfRangeError ends the run), and joins
@@ -82,10 +85,18 @@ struct TrainResult {
 /// run.json. With `restart`, an existing checkpoint stays the newest until this run saves its
 /// first. Only one run at a time can train into train_dir (train/folder_lock.h).
 ///
+/// Across processes, each has `num_towers` towers and a share of the examples, and a step applies
+/// the mean of the gradients of all processes (parallel/processes/all_reduce.h). Process 0 alone
+/// uses train_dir; its variables, or those of its checkpoint, are given to the others. Random
+/// numbers and the order of examples differ between processes. The position in the input is not
+/// saved: a continued run begins an epoch, in another order, so that the number of processes may
+/// differ. All processes end after the same step if `on_step` returns false in one of them.
+///
 /// errors   NotFoundError: no training file in data_dir; UnavailableError: another run trains into
 ///          train_dir; DataLossError: the training file is damaged or has changed since the
 ///          checkpoint; ValueError: an option out of range, fewer examples than one batch, another
-///          model, network or seed than the checkpoint's
+///          model, network or seed than the checkpoint's; across processes also the errors of
+///          ProcessGroup
 TrainResult train(const Model& model, const TrainOptions& options,
                   const std::function<bool(const StepReport&)>& on_step);
 

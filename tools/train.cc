@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/training.h"
+#include "parallel/processes/group.h"
 #include "tools/command.h"
 #include "tools/data_folder.h"
 #include "tools/json_line.h"
@@ -62,6 +63,8 @@ struct TrainArguments {
   std::int64_t num_towers = 1, num_epochs = 5, reader_threads = 2;
   std::optional<std::int64_t> threads;
   std::optional<std::int64_t> epochs_given, max_steps, seed;
+  std::string strategy = "host";
+  double time_limit = 120;
   models::TrainOptions options;
   double learning_rate;
   bool json = false;
@@ -80,7 +83,8 @@ std::string local_time_text() {
 /// Returns the log line of the CIFAR-10 tutorial, and then the spread of the towers' losses and
 /// what the model shows beside them.
 std::string tutorial_line(const models::StepReport& report, const models::TrainOptions& options) {
-  const double examples = static_cast<double>(options.batch_size * options.num_towers);
+  const int processes = options.across_processes ? parallel::process_group().size() : 1;
+  const double examples = static_cast<double>(options.batch_size * options.num_towers * processes);
   std::string line = fmt::format(
       "{}: step {}{}, loss = {:.2f} ({:.1f} examples/sec; {:.3f} sec/batch)", local_time_text(),
       report.step, report.stage.empty() ? "" : fmt::format(" ({})", report.stage), report.loss,
@@ -138,8 +142,21 @@ void print_result(const models::TrainResult& result, const TrainArguments& argum
   fmt::print("{}\n", json_line(line));
 }
 
+/// Joins the other processes. Returns whether this one shows the training: process 0 does.
+bool join_processes(const TrainArguments& arguments) {
+  if (arguments.strategy == "host") {
+    if (!parallel::started_by_mpirun()) return true;
+    throw UsageError("mpirun has started this process: --strategy mpi trains with the others");
+  }
+  parallel::ProcessGroup& group = parallel::process_group();
+  group.set_time_limit(arguments.time_limit);
+  return group.rank() == 0;
+}
+
 void train_model(TrainArguments arguments) {
+  const bool shows = join_processes(arguments);
   models::TrainOptions& options = arguments.options;
+  options.across_processes = arguments.strategy == "mpi";
   if (arguments.epochs_given && arguments.max_steps) {
     throw UsageError("--num-epochs and --max-steps cannot be used together");
   }
@@ -166,10 +183,12 @@ void train_model(TrainArguments arguments) {
   if (options.tb_logging && options.train_dir.empty()) {
     throw UsageError("--tb-logging needs --train-dir");
   }
-  fmt::print("{}", folder.banner());
-  options.on_built = [](const WhoTrains& who) {
-    fmt::print("{}", who.text);  // shown with the first step's line, or with an error
-  };
+  if (shows) {
+    fmt::print("{}", folder.banner());
+    options.on_built = [](const WhoTrains& who) {
+      fmt::print("{}", who.text);  // shown with the first step's line, or with an error
+    };
+  }
   const models::StepLog log =
       arguments.model->log != nullptr
           ? arguments.model->log(options)
@@ -181,6 +200,7 @@ void train_model(TrainArguments arguments) {
       models::train(*arguments.model, options, [&](const models::StepReport& report) {
         // A closed terminal cannot show a report.
         if (Interrupt::received() == SIGHUP) return false;
+        if (!shows) return Interrupt::received() == 0;
         if (!std::exchange(begun, true) && report.step > 0) print_first_step(report.step);
         if (report.step % arguments.model->log_every == 0) {
           progress.finish();
@@ -191,12 +211,22 @@ void train_model(TrainArguments arguments) {
         return Interrupt::received() == 0;
       });
   const bool closed = result.stopped && Interrupt::received() == SIGHUP;
-  if (!closed) {
+  if (shows && !closed) {
     progress.finish();
     if (!begun && result.first_step > 0) print_first_step(result.first_step);
     print_result(result, arguments);
   }
   if (result.stopped) throw Interrupted{Interrupt::received()};
+}
+
+/// Trains; an error in one of several processes ends them all.
+void train_or_end_all(const TrainArguments& arguments) {
+  try {
+    train_model(arguments);
+  } catch (const Error& error) {
+    if (arguments.strategy == "host" || parallel::process_group().size() == 1) throw;
+    parallel::process_group().abort(error.what());
+  }
 }
 
 /// Describes `--learning-rate` for the help.
@@ -249,7 +279,13 @@ void add_train_model(CLI::App& train, const models::Model& model) {
   add_flag(app, "--log-device-placement", options.devices.log_device_placement,
            "say which device each node is placed on");
   add_json(app, arguments->json);
-  set_action(app, [arguments] { train_model(*arguments); });
+  add_choice(
+      app, "--strategy", arguments->strategy,
+      "host: the towers of this process; mpi: those of all processes that mpirun has started",
+      {"host", "mpi"});
+  add_positive(app, "--time-limit", arguments->time_limit,
+               "seconds that a process waits for the others before the training fails");
+  set_action(app, [arguments] { train_or_end_all(*arguments); });
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ BatchFunction windows(const InputOptions& options, const WindowsOptions& windows
       tf::train::string_input_producer(options.files, {.num_epochs = options.num_epochs});
   tf::FixedLengthRecordReader reader(
       bytes, {.footer_bytes = windows.held_out, .hop_bytes = windows.seq_length});
-  const auto [key, value] = reader.read(filename_queue);
+  const auto [key, value] = reader.read(filename_queue, {.share = options.share});
   Tensor window = tf::decode_raw(value, tf::uint8);
   window.set_shape({bytes});
   // Holds all windows of an epoch, so that any order is possible.

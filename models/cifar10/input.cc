@@ -13,8 +13,8 @@ constexpr double kMinFractionInQueue = 0.4;
 std::int32_t int32_of(std::int64_t number) { return static_cast<std::int32_t>(number); }
 
 /// Reads the next image, of 32 x 32 pixels, as float32, and its label.
-Batch read_image(const QueueBase& filename_queue) {
-  const auto read_input = tf::read_cifar10(filename_queue);
+Batch read_image(const QueueBase& filename_queue, tf::data::RecordShare share = {}) {
+  const auto read_input = tf::read_cifar10(filename_queue, share);
   return {tf::cast(read_input.image, tf::float32), read_input.label};
 }
 
@@ -24,7 +24,7 @@ Batch distorted_batch(const InputOptions& options) {
   const auto scope = tf::name_scope("data_augmentation");
   const auto filename_queue = tf::train::string_input_producer(
       options.files, {.num_epochs = options.num_epochs, .seed = options.seed});
-  const auto [image, label] = read_image(filename_queue);
+  const auto [image, label] = read_image(filename_queue, options.share);
 
   Tensor distorted_image = tf::random_crop(image, {kImageSize, kImageSize, 3});
   distorted_image = tf::image::random_flip_left_right(distorted_image);

@@ -134,7 +134,7 @@ Tensor shuffled_examples(const InputOptions& options, std::int64_t batch_size) {
   std::vector<Operation> enqueue_ops;
   for (int i = 0; i < kReaders; ++i) {
     const tf::TFRecordReader reader;
-    const auto [key, value] = reader.read(filename_queue);
+    const auto [key, value] = reader.read(filename_queue, {.share = options.share});
     enqueue_ops.push_back(examples_queue.enqueue({value}));
   }
   tf::train::add_queue_runner(tf::train::QueueRunner(examples_queue, enqueue_ops));

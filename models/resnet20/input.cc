@@ -34,8 +34,9 @@ std::tuple<Tensor, Tensor> distorted_example(const Tensor& serialized_example) {
 data::Iterator distorted_batches(const InputOptions& options) {
   const auto cpu = tf::device("/cpu:0");
   const std::int64_t batch_size = options.batch_size * options.num_towers;
-  const tf::data::Dataset records =
-      tf::data::TFRecordDataset(options.files).repeat(options.num_epochs.value_or(-1));
+  tf::data::Dataset records = tf::data::TFRecordDataset(options.files);
+  if (options.share.count > 1) records = records.shard(options.share.count, options.share.index);
+  records = records.repeat(options.num_epochs.value_or(-1));
   const tf::data::Dataset images =
       records.map(distorted_example, {.num_parallel_calls = options.num_threads})
           .prefetch(2 * batch_size);

@@ -13,8 +13,8 @@ constexpr std::int32_t kPictureSide = 64;    // to which pictures are resized
 constexpr std::int64_t kValues = kSide * kSide * kChannels;
 
 /// Reads the next image, flattened and from 0 to 1, and its label.
-Batch read_image(const QueueBase& filename_queue) {
-  const auto read_input = tf::read_cifar10(filename_queue);
+Batch read_image(const QueueBase& filename_queue, tf::data::RecordShare share) {
+  const auto read_input = tf::read_cifar10(filename_queue, share);
   const Tensor image = tf::cast(read_input.image, tf::float32) / 255.0;
   return {tf::reshape(image, {kValues}), read_input.label};
 }
@@ -34,8 +34,21 @@ Batch read_picture(const QueueBase& filename_queue) {
           tf::zeros({1}, {.dtype = tf::int32})};
 }
 
-Batch read_example(const QueueBase& filename_queue, const std::vector<std::string>& files) {
-  return are_pictures(files) ? read_picture(filename_queue) : read_image(filename_queue);
+Batch read_example(const QueueBase& filename_queue, const std::vector<std::string>& files,
+                   tf::data::RecordShare share = {}) {
+  return are_pictures(files) ? read_picture(filename_queue) : read_image(filename_queue, share);
+}
+
+/// Returns the files that hold a share of the examples: a picture is a file.
+std::vector<std::string> files_of_share(const InputOptions& options) {
+  if (!are_pictures(options.files)) return options.files;
+  std::vector<std::string> files;
+  const auto count = static_cast<std::size_t>(options.share.count);
+  for (auto i = static_cast<std::size_t>(options.share.index); i < options.files.size();
+       i += count) {
+    files.push_back(options.files[i]);
+  }
+  return files;
 }
 
 }  // namespace
@@ -43,8 +56,8 @@ Batch read_example(const QueueBase& filename_queue, const std::vector<std::strin
 BatchFunction shuffled_inputs(const InputOptions& options) {
   const auto scope = tf::name_scope("input");
   const auto filename_queue = tf::train::string_input_producer(
-      options.files, {.num_epochs = options.num_epochs, .seed = options.seed});
-  const auto [image, label] = read_example(filename_queue, options.files);
+      files_of_share(options), {.num_epochs = options.num_epochs, .seed = options.seed});
+  const auto [image, label] = read_example(filename_queue, options.files, options.share);
   const std::int64_t all = options.batch_size * options.num_towers;
   const auto kept =
       static_cast<std::int64_t>(static_cast<double>(options.examples) * kMinFractionInQueue);
