@@ -26,8 +26,8 @@ class Messages {
   virtual void receive(void* data, std::size_t bytes, int from, int phase) = 0;
 };
 
-/// An operation in which all processes of a group take part, as steps between messages. The thread
-/// of the group calls all functions but the constructors and those that read results.
+/// An operation in which all processes of a group take part, as steps between messages. The group
+/// calls these functions, one at a time.
 class Exchange {
  public:
   /// `what` names it in errors: "the mean of conv1/weights". Exchanges with the same tag must begin
@@ -53,8 +53,7 @@ class Exchange {
 
   std::string what_;
   int tag_;
-  bool finished_ = false;              ///< guarded by the group, as is the next
-  std::vector<int> noted_as_awaited_;  ///< when nothing had come for some time
+  bool finished_ = false;  ///< set by the group
 };
 
 /// Adds up a buffer of float32 or float64 numbers over the processes and divides by their number,

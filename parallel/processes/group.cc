@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 
 #include "core/device/start_thread.h"
@@ -22,25 +23,25 @@ using std::chrono::microseconds;
 constexpr int kGatherTag = 0;
 constexpr double kLongestLimit = 1e8;  // seconds: three years
 
-/// Waits between two looks for messages: not at all at first, for fast exchanges; then longer and
-/// longer, since with more processes than cores a process that looks takes the time of others.
+/// Waits between two looks for messages: not at all at first, then longer and longer, since with
+/// more processes than cores a process that looks takes the time of others.
 class Pause {
  public:
+  explicit Pause(int looks_without) : looks_without_(looks_without) {}
   void reset() { looks_ = 0; }
-  /// Returns whether nothing has happened for some time.
-  bool wait() {
-    constexpr int kBusyLooks = 20;
+  void wait() {
     constexpr microseconds kShortest(20), kLongest(500);
-    if (++looks_ <= kBusyLooks) {
-      std::this_thread::yield();
-      return false;
+    constexpr int kLooksPerYield = 64;
+    if (++looks_ <= looks_without_) {
+      if (looks_ % kLooksPerYield == 0) std::this_thread::yield();
+      return;
     }
-    const int doublings = std::min((looks_ - kBusyLooks) / 10, 5);
+    const int doublings = std::min((looks_ - looks_without_) / 10, 5);
     std::this_thread::sleep_for(std::min(kShortest * (1 << doublings), kLongest));
-    return looks_ % 100 == 0;
   }
 
  private:
+  int looks_without_;
   int looks_ = 0;
 };
 
@@ -71,13 +72,13 @@ class ProcessGroup::Traffic final : public processes::Messages {
   Exchange* exchange_ = nullptr;
 };
 
-ProcessGroup::ProcessGroup() : joined_(true) {}
+ProcessGroup::ProcessGroup() = default;
 
 ProcessGroup::ProcessGroup(const Open& open) {
   thread_ = start_thread([this, open] { serve(open); });
   {
     std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return joined_ || cannot_join_ != nullptr; });
+    joined_.wait(lock, [this] { return has_joined_ || cannot_join_ != nullptr; });
   }
   if (cannot_join_ != nullptr) {
     thread_.join();
@@ -133,36 +134,57 @@ std::string ProcessGroup::broadcast(std::string bytes, const std::string& what) 
   return all_gather(rank_ == 0 ? std::move(bytes) : std::string(), what).front();
 }
 
+void ProcessGroup::check_working() const {
+  if (!failure_.empty()) throw errors::AbortedError(failure_);
+}
+
 void ProcessGroup::start(const SharedExchange& exchange) {
   const std::lock_guard lock(mutex_);
-  if (!failure_.empty()) throw errors::AbortedError(failure_);
+  check_working();
   exchange->finished_ = false;
-  exchange->noted_as_awaited_.clear();
-  begun_.push_back(exchange);
-  asked_.notify_one();
+  active_.push_back(exchange);
+  try {
+    Traffic traffic(*this);
+    traffic.of(*exchange);
+    exchange->begin(rank_, size_, traffic);
+  } catch (const std::runtime_error& error) {
+    fail(error.what());
+    throw errors::UnavailableError(failure_);
+  }
+  finish_ended();
+  if (waiting_ == 0) asked_.notify_one();
 }
 
 void ProcessGroup::wait(const Exchange& exchange, Cancellation* cancellation) {
-  const auto wake = [this] {
-    const std::lock_guard lock(mutex_);
-    ended_.notify_all();
-  };
-  std::optional<CancellationCallback> callback;
-  if (cancellation != nullptr) callback.emplace(*cancellation, wake);
+  using Clock = std::chrono::steady_clock;
   std::unique_lock lock(mutex_);
-  const auto limit = std::chrono::steady_clock::now() +
-                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                         std::chrono::duration<double>(time_limit_));
-  while (!exchange.finished_) {
-    if (!failure_.empty()) throw errors::UnavailableError(failure_);
-    if (cancellation != nullptr && cancellation->cancelled()) {
-      throw errors::CancelledError("the run was cancelled");
+  const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(time_limit_));
+  ++waiting_;
+  Pause pause(20000);
+  try {
+    while (!exchange.finished_) {
+      if (!failure_.empty()) throw errors::UnavailableError(failure_);
+      if (advance()) {
+        pause.reset();
+        continue;
+      }
+      if (cancellation != nullptr && cancellation->cancelled()) {
+        throw errors::CancelledError("the run was cancelled");
+      }
+      if (Clock::now() > limit) {
+        fail(missing_text(exchange));
+        throw errors::DeadlineExceededError(failure_);
+      }
+      lock.unlock();
+      pause.wait();
+      lock.lock();
     }
-    if (ended_.wait_until(lock, limit) != std::cv_status::timeout || exchange.finished_) continue;
-    failure_ = missing_text(exchange);
-    ended_.notify_all();
-    throw errors::DeadlineExceededError(failure_);
+  } catch (...) {
+    --waiting_;
+    throw;
   }
+  if (--waiting_ == 0 && !active_.empty()) asked_.notify_one();
 }
 
 void ProcessGroup::abort(std::string_view text) {
@@ -179,62 +201,61 @@ void ProcessGroup::abort(std::string_view text) {
 }
 
 void ProcessGroup::serve(const Open& open) {
-  try {
-    engine_ = open();
+  {
     const std::lock_guard lock(mutex_);
-    rank_ = engine_->rank();
-    size_ = engine_->size();
-    joined_ = true;
-  } catch (...) {
-    cannot_join_ = std::current_exception();
+    try {
+      engine_ = open();
+      rank_ = engine_->rank();
+      size_ = engine_->size();
+      has_joined_ = true;
+    } catch (...) {
+      cannot_join_ = std::current_exception();
+    }
+    joined_.notify_all();
+    if (engine_ == nullptr) return;
   }
-  ended_.notify_all();
-  if (engine_ == nullptr) return;
-  try {
-    work();
-  } catch (const std::exception& error) {
-    fail(error.what());
-  }
-  std::unique_lock lock(mutex_);
-  asked_.wait(lock, [this] { return aborting_ || leaving_; });
+  work();
   if (aborting_) engine_->abort(1);
   engine_->leave();
 }
 
+/// Looks for messages while something is under way and no call does.
 void ProcessGroup::work() {
-  Traffic traffic(*this);
-  Pause pause;
-  std::vector<SharedExchange> begun;
-  std::vector<int> ended;
-  std::vector<Request> of_ended;
+  Pause pause(20);
+  std::unique_lock lock(mutex_);
   while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      if (active_.empty()) {
-        asked_.wait(lock, [this] { return aborting_ || leaving_ || !begun_.empty(); });
-      }
-      if (aborting_ || leaving_) return;
-      begun.swap(begun_);
-    }
-    for (const SharedExchange& exchange : begun) {
-      traffic.of(*exchange);
-      active_.push_back(exchange);
-      exchange->begin(rank_, size_, traffic);
-    }
-    engine_->poll(ended);
-    // New requests take the numbers of those that have ended.
-    for (const int number : ended) of_ended.push_back(requests_[static_cast<std::size_t>(number)]);
-    for (const Request& request : of_ended) route(traffic, request);
-    of_ended.clear();
-    if (!ended.empty() || !begun.empty()) {
-      finish_ended();
+    asked_.wait(lock, [this] {
+      const bool busy = waiting_ == 0 && !active_.empty() && failure_.empty();
+      return aborting_ || leaving_ || busy;
+    });
+    if (aborting_ || leaving_) return;
+    if (advance()) {
       pause.reset();
-    } else if (pause.wait()) {
-      note_awaited();
+      continue;
     }
-    begun.clear();
-    ended.clear();
+    lock.unlock();
+    pause.wait();
+    lock.lock();
   }
+}
+
+/// Does what the messages that have arrived or gone allow. Returns whether there were any.
+bool ProcessGroup::advance() {
+  if (engine_ == nullptr) return false;
+  ended_.clear();
+  of_ended_.clear();
+  try {
+    engine_->poll(ended_);
+    // New requests take the numbers of those that have ended.
+    for (const int number : ended_)
+      of_ended_.push_back(requests_[static_cast<std::size_t>(number)]);
+    Traffic traffic(*this);
+    for (const Request& request : of_ended_) route(traffic, request);
+  } catch (const std::runtime_error& error) {
+    fail(error.what());
+  }
+  finish_ended();
+  return !ended_.empty();
 }
 
 void ProcessGroup::route(Traffic& traffic, const Request& request) {
@@ -247,32 +268,21 @@ void ProcessGroup::route(Traffic& traffic, const Request& request) {
 }
 
 void ProcessGroup::finish_ended() {
-  const auto first =
-      std::stable_partition(active_.begin(), active_.end(),
-                            [](const SharedExchange& exchange) { return !exchange->ended(); });
-  if (first == active_.end()) return;
-  const std::lock_guard lock(mutex_);
-  for (auto at = first; at != active_.end(); ++at) (*at)->finished_ = true;
-  active_.erase(first, active_.end());
-  ended_.notify_all();
-}
-
-void ProcessGroup::note_awaited() {
-  const std::lock_guard lock(mutex_);
-  for (const SharedExchange& exchange : active_) exchange->noted_as_awaited_ = exchange->awaited();
+  std::erase_if(active_, [](const SharedExchange& exchange) {
+    exchange->finished_ = exchange->ended();
+    return exchange->finished_;
+  });
 }
 
 void ProcessGroup::fail(const std::string& text) {
-  const std::lock_guard lock(mutex_);
   if (failure_.empty()) failure_ = text;
-  ended_.notify_all();
 }
 
 std::string ProcessGroup::missing_text(const Exchange& exchange) const {
   const bool several_hosts = std::any_of(hosts_.begin(), hosts_.end(),
                                          [&](const std::string& h) { return h != hosts_[0]; });
   std::vector<std::string> missing;
-  for (const int rank : exchange.noted_as_awaited_) {
+  for (const int rank : exchange.awaited()) {
     missing.push_back(several_hosts
                           ? fmt::format("{} on {}", rank, hosts_[static_cast<std::size_t>(rank)])
                           : std::to_string(rank));

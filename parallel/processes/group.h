@@ -19,7 +19,8 @@ namespace towerflow::parallel::types {
 
 /// The processes that train together: those that `mpirun` has started, or this one alone.
 ///
-/// A thread of the group sends and receives while the program computes. Every process must make the
+/// A thread of the group sends and receives while the program computes; a call that waits does so
+/// itself. Every process must make the
 /// same collective calls in the same order. A call that waits throws
 ///
 ///   DeadlineExceededError  a process did not take part within `time_limit`; the message names it
@@ -76,10 +77,11 @@ class ProcessGroup {
 
   void serve(const Open& open);
   void work();
+  bool advance();
   static void route(Traffic& traffic, const Request& request);
   void finish_ended();
-  void note_awaited();
   void fail(const std::string& text);
+  void check_working() const;
   std::string missing_text(const processes::Exchange& exchange) const;
 
   int rank_ = 0, size_ = 1;
@@ -87,18 +89,18 @@ class ProcessGroup {
   std::thread thread_;
 
   mutable std::mutex mutex_;
-  std::condition_variable asked_;  ///< for the thread
-  std::condition_variable ended_;  ///< for those who wait
+  std::condition_variable asked_;   ///< for the thread
+  std::condition_variable joined_;  ///< for the constructor
   double time_limit_ = 120;
-  bool joined_ = false, leaving_ = false, aborting_ = false;
+  bool has_joined_ = false, leaving_ = false, aborting_ = false;
   std::exception_ptr cannot_join_;
   std::string failure_;  ///< of the group; empty while it works
-  std::vector<SharedExchange> begun_;
-
-  // Of the thread alone.
+  int waiting_ = 0;      ///< calls that wait, and look for messages themselves
   std::unique_ptr<processes::MessageEngine> engine_;
   std::vector<SharedExchange> active_;
   std::vector<Request> requests_;  ///< by number
+  std::vector<int> ended_;         ///< numbers of requests, between two steps of `advance`
+  std::vector<Request> of_ended_;
 };
 
 }  // namespace towerflow::parallel::types

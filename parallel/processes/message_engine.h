@@ -7,8 +7,8 @@ namespace towerflow::parallel::processes {
 
 /// Carries messages between the processes of a group: what a plug-in for MPI implements.
 ///
-/// All calls come from one thread, which has also created the engine. Errors are
-/// std::runtime_error, since a plug-in uses nothing of the library.
+/// Calls come from several threads, but one at a time. Errors are std::runtime_error, since a
+/// plug-in uses nothing of the library.
 class MessageEngine {
  public:
   virtual ~MessageEngine() = default;

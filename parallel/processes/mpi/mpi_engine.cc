@@ -28,11 +28,11 @@ class MpiEngine final : public MessageEngine {
   MpiEngine() {
     int initialized = 0;
     MPI_Initialized(&initialized);
-    // A program that uses MPI itself has initialized it, and finalizes it.
+    // A program that uses MPI itself has initialized it, and finalizes it once the group is left.
     finalizes_ = initialized == 0;
     if (finalizes_) {
       int provided = 0;
-      check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init");
+      check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init");
     }
     check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &group_), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(group_, MPI_ERRORS_RETURN);

@@ -1,0 +1,65 @@
+// Times the mean of a buffer over processes against MPI_Allreduce on the same buffer, in turns:
+// mpirun -n 4 build/bench/processes/all_reduce
+#define OMPI_SKIP_MPICXX 1
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "parallel/processes/exchange.h"
+#include "parallel/processes/group.h"
+#include "parallel/processes/open_engine.h"
+
+using namespace towerflow;
+
+namespace {
+
+template <class F>
+double seconds_of(const F& work) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  // The group sends from a thread of its own, while this one waits.
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+  {
+    parallel::ProcessGroup group(parallel::processes::open_mpi_engine);  // left before MPI_Finalize
+    for (const std::int64_t elements : {1000, 16000, 256000, 1000000, 4000000}) {
+      const auto exchange = std::make_shared<parallel::processes::MeanExchange>(
+          "a mean", 2, DType::float32, elements);
+      std::vector<float> buffer(static_cast<std::size_t>(elements), 1.0F);
+      std::fill_n(exchange->buffer().data<float>(), elements, 1.0F);
+      std::vector<double> own, of_mpi;
+      for (int run = 0; run < 31; ++run) {
+        own.push_back(seconds_of([&] {
+          group.start(exchange);
+          group.wait(*exchange);
+        }));
+        of_mpi.push_back(seconds_of([&] {
+          MPI_Allreduce(MPI_IN_PLACE, buffer.data(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM,
+                        MPI_COMM_WORLD);
+        }));
+      }
+      if (group.rank() != 0) continue;
+      fmt::print("{:>8} float32: {:9.3f} ms, MPI_Allreduce {:9.3f} ms\n", elements,
+                 1e3 * median(own), 1e3 * median(of_mpi));
+      std::fflush(stdout);
+    }
+  }
+  MPI_Finalize();
+}
