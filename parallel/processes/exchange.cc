@@ -30,6 +30,9 @@ void mean_of_parts(const std::vector<const void*>& parts, std::int64_t count, vo
   }
 }
 
+/// The bits of MeanExchange::done_, for phase 0; shifted by one for phase 1.
+constexpr unsigned kReceived = 1, kSent = 4;
+
 /// Calls `visit` with the other ranks, the next one first, so that not all send to the same.
 template <class Visit>
 void for_each_other(int rank, int size, const Visit& visit) {
@@ -51,7 +54,7 @@ MeanExchange::Part MeanExchange::part(int rank) {
 void MeanExchange::begin(int rank, int size, Messages& messages) {
   rank_ = rank;
   size_ = size;
-  phases_.assign(static_cast<std::size_t>(size), 0);
+  done_.assign(static_cast<std::size_t>(size), 0);
   parts_.resize(static_cast<std::size_t>(size));
   arrived_ = means_ = sent_ = 0;
   const std::int64_t own = slice_range(buffer_.elements(), size, rank, kUnit).size();
@@ -66,12 +69,13 @@ void MeanExchange::begin(int rank, int size, Messages& messages) {
 
 void MeanExchange::sent(int to, int phase, Messages& messages) {
   ++sent_;
+  done_[static_cast<std::size_t>(to)] |= kSent << phase;
   // The mean of this part replaces what has been sent.
   if (phase == 0) messages.receive(part(to).data, part(to).bytes, to, 1);
 }
 
 void MeanExchange::received(int from, int phase, Messages& messages) {
-  ++phases_[static_cast<std::size_t>(from)];
+  done_[static_cast<std::size_t>(from)] |= kReceived << phase;
   if (phase == 1) {
     ++means_;
     return;
@@ -99,9 +103,10 @@ void MeanExchange::add_parts() {
 std::vector<int> MeanExchange::awaited() const {
   std::vector<int> ranks;
   // Without the part of one process no other can send its mean: that one alone is awaited.
-  const int phase = arrived_ < size_ - 1 ? 1 : 2;
+  const unsigned needed = arrived_ < size_ - 1 ? kReceived : kReceived << 1 | kSent << 1;
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_ && phases_[static_cast<std::size_t>(rank)] < phase) ranks.push_back(rank);
+    const unsigned done = done_[static_cast<std::size_t>(rank)];
+    if (rank != rank_ && (done & needed) != needed) ranks.push_back(rank);
   }
   return ranks;
 }

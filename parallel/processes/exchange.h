@@ -89,7 +89,7 @@ class MeanExchange final : public Exchange {
   std::vector<Array> parts_;  ///< by rank: its part of what this process adds up
   int rank_ = 0, size_ = 0;
   int arrived_ = 0, means_ = 0, sent_ = 0;
-  std::vector<int> phases_;  ///< by rank: how many messages have come from it
+  std::vector<unsigned> done_;  ///< by rank: a bit for each message that has come or gone
 };
 
 /// Collects a byte string of any length from each process in all processes.

@@ -287,9 +287,8 @@ std::string ProcessGroup::missing_text(const Exchange& exchange) const {
                           ? fmt::format("{} on {}", rank, hosts_[static_cast<std::size_t>(rank)])
                           : std::to_string(rank));
   }
-  return fmt::format("{} did not end within {:g} seconds: nothing came from {} {}", exchange.what(),
-                     time_limit_, missing.size() == 1 ? "rank" : "the ranks",
-                     fmt::join(missing, ", "));
+  return fmt::format("{} did not end within {:g} seconds: it waits for {} {}", exchange.what(),
+                     time_limit_, missing.size() == 1 ? "rank" : "ranks", fmt::join(missing, ", "));
 }
 
 }  // namespace towerflow::parallel::types

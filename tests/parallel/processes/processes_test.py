@@ -79,7 +79,7 @@ class Processes(unittest.TestCase):
         self.fail_with("killed", 3, "signal 9")
 
     def test_a_stopped_process_is_named_after_the_time_limit(self):
-        error = self.fail_with("stopped", 3, "nothing came from rank 1")
+        error = self.fail_with("stopped", 3, "it waits for rank 1")
         self.assertIn("did not end within 2 seconds", error)
         self.assertNotIn("does not hold", error)
 
