@@ -97,11 +97,12 @@ void Lowering::emit_launch(int id) {
   collect_variables(node, made);
   draft.may_fail = made.late || made.kernel->may_fail();
   draft.writes = node.op->effect == Effect::writes_variable;
-  draft.starts = node.op->effect == Effect::stateful && node.outputs.size() == 1 &&
-                 node.outputs[0].dtype == DType::resource;
   made.cost = cost_of_node(node);
   draft.seconds = estimated_seconds(made.cost);
-  draft.urgent = node.urgent;
+  // What only makes a handle starts work that goes on while others run.
+  const bool starts = node.op->effect == Effect::stateful && node.outputs.size() == 1 &&
+                      node.outputs[0].dtype == DType::resource;
+  draft.urgent = node.urgent || starts;
   place_draft(id, std::move(draft));
 }
 

@@ -220,15 +220,15 @@ struct Draft {
   double seconds = 0;  ///< an estimate from flops and bytes only
   bool may_fail = true;
   bool writes = false;        ///< changes a variable (not a replica)
-  bool starts = false;        ///< only makes a handle of work that goes on while others run
   bool asynchronous = false;  ///< set by `schedule`: its queue is asynchronous
-  bool urgent = false;        ///< starts before drafts of its queue that are ready as well
+  bool urgent = false;        ///< starts before drafts of its queue that are ready as well: work of
+                              ///< others waits for it
   bool joins = false;         ///< a join: ends when all drafts in `after` have ended
 };
 
 /// Assigns the drafts, given in tape order, to one queue per engine, and adds events between
 /// queues. A free queue starts, of the drafts estimated to be ready, the first in tape order, so
-/// that gradients are averaged and applied as they arrive. What starts other work goes first.
+/// that gradients are averaged and applied as they arrive. Urgent drafts go first.
 /// Drafts that may fail come before those that change variables unless they depend on the change.
 /// Equal drafts give equal plans. A nested plan has no commit.
 void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, Plan& plan);

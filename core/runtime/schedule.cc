@@ -63,10 +63,10 @@ void add_commit(std::vector<Draft>& drafts, std::vector<int>& priority) {
   }
 }
 
-/// Lets what starts work, and what is computed for that alone, run as soon as its operands are
-/// there instead of at its place on the tape: what it starts then goes on during more of the run.
-void hurry_starts(const std::vector<Draft>& drafts, std::vector<int>& priority) {
-  if (std::none_of(drafts.begin(), drafts.end(), [](const Draft& d) { return d.starts; })) return;
+/// Lets urgent drafts, and what is computed for one of them alone, run before all others that are
+/// ready, instead of at their places on the tape.
+void hurry_urgent(const std::vector<Draft>& drafts, std::vector<int>& priority) {
+  if (std::none_of(drafts.begin(), drafts.end(), [](const Draft& d) { return d.urgent; })) return;
   std::vector<std::vector<int>> readers(drafts.size());
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     for (const int needed : drafts[i].after) {
@@ -77,24 +77,21 @@ void hurry_starts(const std::vector<Draft>& drafts, std::vector<int>& priority) 
     const std::vector<int>& after = drafts[static_cast<std::size_t>(draft)].after;
     return draft == needed || std::find(after.begin(), after.end(), needed) != after.end();
   };
-  const auto hurry = [&](int draft) {
-    int last = std::numeric_limits<int>::min();
-    const std::vector<int>& after = drafts[static_cast<std::size_t>(draft)].after;
-    for (const int needed : after) {
-      last = std::max(last, priority[static_cast<std::size_t>(needed)]);
-    }
-    if (!after.empty()) priority[static_cast<std::size_t>(draft)] = last;
-  };
+  std::vector<bool> hurried(drafts.size(), false);
   for (std::size_t i = 0; i < drafts.size(); ++i) {
-    if (!drafts[i].starts) continue;
-    const int start = static_cast<int>(i);
+    if (!drafts[i].urgent) continue;
+    hurried[i] = true;
     for (const int needed : drafts[i].after) {
       const std::vector<int>& of = readers[static_cast<std::size_t>(needed)];
-      if (std::all_of(of.begin(), of.end(), [&](int r) { return waits_for(r, start); })) {
-        hurry(needed);
+      if (std::all_of(of.begin(), of.end(),
+                      [&](int reader) { return waits_for(reader, static_cast<int>(i)); })) {
+        hurried[static_cast<std::size_t>(needed)] = true;
       }
     }
-    hurry(start);
+  }
+  const auto all = static_cast<int>(2 * drafts.size());
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    if (hurried[i]) priority[i] -= all;
   }
 }
 
@@ -343,11 +340,8 @@ void find_skips(std::vector<Instruction>& instructions) {
 
 void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, Plan& plan) {
   std::vector<int> priority;
-  const auto all = static_cast<int>(2 * drafts.size());
-  for (std::size_t i = 0; i < drafts.size(); ++i) {
-    priority.push_back(static_cast<int>(2 * i) - (drafts[i].urgent ? all : 0));
-  }
-  hurry_starts(drafts, priority);
+  for (std::size_t i = 0; i < drafts.size(); ++i) priority.push_back(static_cast<int>(2 * i));
+  hurry_urgent(drafts, priority);
   if (!nested) add_commit(drafts, priority);
   std::vector<int> queue_of;
   for (Draft& draft : drafts) {

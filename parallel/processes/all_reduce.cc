@@ -60,7 +60,8 @@ std::vector<GradientBucket> buckets_of(const std::vector<GradAndVar>& grads,
 }
 
 /// Describes what the processes exchange, a line for each variable.
-std::string schedule_text(const std::vector<GradAndVar>& grads, const AllReduceOptions& options) {
+std::string schedule_text(const std::vector<GradAndVar>& grads,
+                          const ProcessAllReduceOptions& options) {
   std::string text = fmt::format("groups of {} bytes", options.bucket_bytes);
   for (const GradAndVar& pair : grads) {
     text += fmt::format("\n{}: ", pair.var.name());
@@ -148,7 +149,7 @@ class AllReducer {
 }  // namespace
 
 std::vector<GradAndVar> all_reduce(const std::vector<GradAndVar>& grads_and_vars,
-                                   AllReduceOptions options, Site site) {
+                                   ProcessAllReduceOptions options, Site site) {
   if (options.bucket_bytes < 1) {
     throw ValueError(fmt::format("bucket_bytes must be at least 1, got {}", options.bucket_bytes),
                      {.site = site});

@@ -8,7 +8,7 @@
 
 namespace towerflow::parallel::types {
 
-struct AllReduceOptions {
+struct ProcessAllReduceOptions {
   /// Gradients are exchanged in groups of at least this many bytes, the last variables first, whose
   /// gradients are ready first. A larger gradient is a group of its own.
   std::int64_t bucket_bytes = std::int64_t{4} << 20;
@@ -39,6 +39,7 @@ namespace towerflow::parallel {
 ///          ProcessGroup
 /// source   horovod.tensorflow.allreduce of each gradient
 std::vector<GradAndVar> all_reduce(const std::vector<GradAndVar>& grads_and_vars,
-                                   AllReduceOptions options = {}, Site site = Site::current());
+                                   ProcessAllReduceOptions options = {},
+                                   Site site = Site::current());
 
 }  // namespace towerflow::parallel
