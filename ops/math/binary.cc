@@ -311,24 +311,24 @@ Tensor types::operator%(const Operand& x, const Operand& y) {
 }
 
 /// Python evaluates `0 < x` as the reflected comparison `x > 0`, since only x is a tensor.
-static Tensor compare(const char* sign, const char* op, const char* turned, const Operand& x,
-                      const Operand& y) {
+static Tensor compared(const char* sign, const char* op, const char* turned, const Operand& x,
+                       const Operand& y) {
   if (x.tensor() == nullptr && y.any_tensor() != nullptr) {
     return add_operator(sign, turned, turned, y, x);
   }
   return add_operator(sign, op, op, x, y);
 }
 Tensor types::operator>(const Operand& x, const Operand& y) {
-  return compare(">", "Greater", "Less", x, y);
+  return compared(">", "Greater", "Less", x, y);
 }
 Tensor types::operator>=(const Operand& x, const Operand& y) {
-  return compare(">=", "GreaterEqual", "LessEqual", x, y);
+  return compared(">=", "GreaterEqual", "LessEqual", x, y);
 }
 Tensor types::operator<(const Operand& x, const Operand& y) {
-  return compare("<", "Less", "Greater", x, y);
+  return compared("<", "Less", "Greater", x, y);
 }
 Tensor types::operator<=(const Operand& x, const Operand& y) {
-  return compare("<=", "LessEqual", "GreaterEqual", x, y);
+  return compared("<=", "LessEqual", "GreaterEqual", x, y);
 }
 
 Tensor scalar_mul(const Operand& scalar, const Operand& x, BinaryOptions options, Site site) {
