@@ -6,6 +6,7 @@
 
 #include "core/graph/error.h"
 #include "core/graph/nearest.h"
+#include "models/trained_losses.h"
 
 namespace towerflow::models {
 
@@ -27,8 +28,8 @@ const Model& find(const std::string& name) {
                    {.hint = nearest_hint(name, names)});
 }
 
-WhoTrains who_trains(const Model& model, const TrainingGraph& graph) {
-  if (!graph.trained.empty()) return who_trains_what(graph.trained);
+std::vector<TrainedLoss> trained_losses(const Model& model, const TrainingGraph& graph) {
+  if (!graph.trained.empty()) return graph.trained;
   std::vector<TrainedLoss> trained;
   for (std::size_t i = 0; i < graph.stages.size(); ++i) {
     // Stages may differ in the rate alone.
@@ -37,7 +38,11 @@ WhoTrains who_trains(const Model& model, const TrainingGraph& graph) {
     trained.push_back(
         {name.empty() ? "loss" : name, graph.stages[i].losses, graph.stages[i].train_op});
   }
-  return who_trains_what(trained);
+  return trained;
+}
+
+WhoTrains who_trains(const Model& model, const TrainingGraph& graph) {
+  return who_trains_what(trained_losses(model, graph));
 }
 
 std::int64_t tower_batch_size(const Model& model, std::int64_t batch_size, int num_towers) {

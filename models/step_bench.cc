@@ -25,6 +25,7 @@ struct StepBench::State {
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
     const auto homes = tf::variable_scope(tf::get_variable_scope(), {.home = options.devices.home});
+    const auto shared = share_devices(options.num_towers, options.devices);
     built = model.build({.num_towers = options.num_towers,
                          .learning_rate = model.learning_rate,
                          .batch_size = options.batch_size,

@@ -11,6 +11,7 @@
 #include "models/processes.h"
 #include "models/run_record.h"
 #include "models/summaries.h"
+#include "parallel/device_turns.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models {
@@ -275,6 +276,18 @@ ConfigProto session_config(int num_towers, const DeviceOptions& options) {
   return config;
 }
 
+DeviceScope share_devices(int num_towers, const DeviceOptions& options) {
+  Graph graph;
+  const Session session(graph, session_config(num_towers, options));
+  const std::vector<std::string> names = session.list_devices();
+  const auto accelerators =
+      static_cast<int>(std::count_if(names.begin(), names.end(), [](const std::string& name) {
+        return name.find("device:CPU:") == std::string::npos;
+      }));
+  if (accelerators == 0 || accelerators >= num_towers) return tf::device("");
+  return tf::device(parallel::devices_in_turn(accelerators));
+}
+
 TrainResult train(const Model& model, const TrainOptions& asked,
                   const std::function<bool(const StepReport&)>& on_step) {
   check(asked);
@@ -322,6 +335,7 @@ TrainResult train(const Model& model, const TrainOptions& asked,
     fed_rate = tf::placeholder(tf::float32, {.shape = Shape{}, .name = "learning_rate"});
   }
   const auto homes = tf::variable_scope(tf::get_variable_scope(), {.home = options.devices.home});
+  const auto shared = share_devices(options.num_towers, options.devices);
   const TrainingGraph built =
       model.build({.num_towers = options.num_towers,
                    .learning_rate = fed_rate ? Operand(*fed_rate) : Operand(learning_rate),

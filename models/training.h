@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/scopes.h"
 #include "core/runtime/session.h"
 #include "models/model.h"
 
@@ -25,6 +26,10 @@ struct DeviceOptions {
 /// Returns the session configuration for `num_towers` towers. It enables soft placement, so that
 /// /gpu:i is placed on a CPU if there is no accelerator.
 ConfigProto session_config(int num_towers, const DeviceOptions& options);
+
+/// If there are fewer accelerators than towers, makes the towers that are built while the scope is
+/// open use the accelerators in turn (parallel::devices_in_turn); else changes nothing.
+DeviceScope share_devices(int num_towers, const DeviceOptions& options);
 
 struct TrainOptions {
   std::string data_dir;  ///< contains the training files of the model's data set
