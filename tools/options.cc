@@ -9,6 +9,7 @@
 
 #include "core/device/backend.h"
 #include "core/graph/error.h"
+#include "tools/command.h"
 
 namespace towerflow::tools {
 namespace {
@@ -52,6 +53,15 @@ CLI::Validator positive_number() {
       "");
 }
 
+CLI::Validator one_of(std::vector<std::string> choices) {
+  const std::string shown = fmt::format("{}", fmt::join(choices, ", "));
+  const auto check = [choices = std::move(choices), shown](std::string& text) -> std::string {
+    if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
+    return fmt::format("must be one of {}, got '{}'", shown, text);
+  };
+  return CLI::Validator(check, "");
+}
+
 template <class T>
 void add_numbers(CLI::App& app, const std::string& name, std::vector<T>& values,
                  const std::string& about, T least, T most) {
@@ -73,6 +83,46 @@ CLI::App& add_subcommand(CLI::App& parent, const std::string& name, const std::s
 void require_subcommand(CLI::App& app) { app.require_subcommand(1); }
 
 void set_action(CLI::App& app, std::function<void()> work) { app.callback(std::move(work)); }
+
+void parse_options(const std::string& option, const std::string& text,
+                   const std::function<void(CLI::App&)>& add) {
+  CLI::App app("", option);
+  app.set_help_flag();
+  add(app);
+  try {
+    app.parse(text);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{} \"{}\": {}", option, text, error.what()));
+  }
+}
+
+void add_skipped_passes(CLI::App& app, const std::string& name, PassOptions& passes) {
+  const auto take = [&passes](const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      if (word == "unread") {
+        passes.drop_unread = false;
+      } else if (word == "fold") {
+        passes.fold_constants = false;
+      } else if (word == "share") {
+        passes.share_subexpressions = false;
+      } else if (word == "reuse") {
+        passes.reuse_buffers = false;
+      } else if (word == "winograd") {
+        passes.choose_winograd = false;
+      } else {
+        passes.skipped_rewrites.insert(word);
+      }
+    }
+  };
+  app.add_option_function<std::vector<std::string>>(
+         name, take,
+         "passes to do without: unread, fold, share, reuse, winograd, or kinds of rewrites: "
+         "layers, updates, elementwise")
+      ->delimiter(',')
+      ->check(one_of(
+          {"unread", "fold", "share", "reuse", "winograd", "layers", "updates", "elementwise"}))
+      ->type_name("PASS,..");
+}
 
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& about) {
   app.add_flag(name, value, about);
@@ -179,15 +229,6 @@ void add_positive(CLI::App& app, const std::string& name, double& value, const s
       ->check(positive_number())
       ->type_name("R")
       ->capture_default_str();
-}
-
-static CLI::Validator one_of(std::vector<std::string> choices) {
-  const std::string shown = fmt::format("{}", fmt::join(choices, ", "));
-  const auto check = [choices = std::move(choices), shown](std::string& text) -> std::string {
-    if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
-    return fmt::format("must be one of {}, got '{}'", shown, text);
-  };
-  return CLI::Validator(check, "");
 }
 
 void add_choice(CLI::App& app, const std::string& name, std::string& value,

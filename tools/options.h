@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/device/sim/sim_options.h"
+#include "core/graph/pass_options.h"
 
 namespace CLI {
 class App;
@@ -32,6 +33,11 @@ void set_action(CLI::App& app, std::function<void()> work);
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& about);
 void add_flag(CLI::App& app, const std::string& name, std::function<void()> given,
               const std::string& about);
+
+/// Parses options that are the value of another option: `--b "--num-towers 2"`. `add` defines them.
+/// Throws UsageError (command.h), which names `option`.
+void parse_options(const std::string& option, const std::string& text,
+                   const std::function<void(CLI::App&)>& add);
 
 /// The properties of a string option.
 struct Text {
@@ -88,6 +94,10 @@ void add_choice(CLI::App& app, const std::string& name, std::string& value,
 /// The same for an option whose value `given` takes, if there is one.
 void add_choice(CLI::App& app, const std::string& name, std::function<void(std::string)> given,
                 const std::string& about, std::vector<std::string> choices);
+
+/// Adds a comma-separated list of passes that a session's plans do without, `--skip fold,layers`:
+/// unread, fold, share, reuse, winograd, and the kinds of rewrites.
+void add_skipped_passes(CLI::App& app, const std::string& name, PassOptions& passes);
 
 /// Adds `--json`: prints the result also as one JSON object, on the last line.
 void add_json(CLI::App& app, bool& json);
