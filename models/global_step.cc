@@ -40,6 +40,7 @@ GlobalStep::GlobalStep(const Model& model, const GlobalStepOptions& options)
       tower_sizes_(divided(options.batch_size, options.num_towers)) {
   const auto default_graph = graph_.as_default();
   tf::set_random_seed(options.seed);
+  const auto homes = tf::variable_scope(tf::get_variable_scope(), {.home = options.devices.home});
   const auto shared = share_devices(options.num_towers, options.devices);
   const InputFunction input = [&]() -> BatchFunction {
     whole_ = model.batch_in_memory(options.batch_size);
