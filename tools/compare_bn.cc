@@ -19,7 +19,7 @@ namespace {
 
 namespace bn = models::batch_norm;
 
-constexpr const char* kCompareHelp =
+constexpr const char* kCompareBnHelp =
     "Trains the network of `towerflow train batch_norm` in every way of updating its moving\n"
     "averages: extended, after, replaced and first collect UPDATE_OPS as the text does, the "
     "others\n"
@@ -38,7 +38,7 @@ constexpr const char* kCompareHelp =
     "\n"
     "Example: towerflow compare-bn --num-towers 2 --by-ink";
 
-struct CompareArguments {
+struct CompareBnArguments {
   bn::CompareOptions options;
   std::int64_t num_towers = 2;
   bool json = false;
@@ -67,7 +67,7 @@ nlohmann::ordered_json json_of(const bn::WayResult& result) {
           {"correct_by_batch", result.right_by_batch}};
 }
 
-void compare(CompareArguments arguments) {
+void compare(CompareBnArguments arguments) {
   bn::CompareOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   const DataFolder folder(*bn::kModel.data, options.data_dir, "");
@@ -102,9 +102,10 @@ void compare(CompareArguments arguments) {
 }  // namespace
 
 void add_compare_bn(CLI::App& parent) {
-  CLI::App& app = add_subcommand(
-      parent, "compare-bn", "compare ways of updating batch normalization on towers", kCompareHelp);
-  const auto arguments = std::make_shared<CompareArguments>();
+  CLI::App& app =
+      add_subcommand(parent, "compare-bn", "compare ways of updating batch normalization on towers",
+                     kCompareBnHelp);
+  const auto arguments = std::make_shared<CompareBnArguments>();
   bn::CompareOptions& options = arguments->options;
   add_integer(app, "--num-towers", arguments->num_towers, "towers, each a replica of the network",
               {.least = 1, .most = 64});

@@ -23,10 +23,9 @@ struct RandomProgram {
     const auto guard = graph.as_default();
     for (int i = 0; i < 3; ++i) {
       const auto place = tf::device(device_of(type));
-      variables.push_back(
-          tf::get_variable("v" + std::to_string(i), {3},
-                           {.initializer = tf::constant_initializer(i + 1.0),
-                            .home = kHomes[draw(3)]}));
+      variables.push_back(tf::get_variable(
+          "v" + std::to_string(i), {3},
+          {.initializer = tf::constant_initializer(i + 1.0), .home = kHomes[draw(3)]}));
       known.push_back(variables.back().value());
     }
     init = tf::global_variables_initializer();
