@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parallel/average_gradients.h"
+#include "parallel/clip_gradients.h"
 #include "parallel/update_ops.h"
 #include "train/optimizer.h"
 
@@ -25,6 +26,7 @@ struct TowersOptions {
   /// For AveragePolicy::weighted_mean: returns a tower's weight []; called in the tower's scopes
   /// after its loss.
   std::function<Tensor(int tower)> weight{};
+  std::optional<GradientClip> clip{};              ///< before or after the gradients are averaged
   train::ApplyGradientsOptions apply_gradients{};  ///< such as the global step to increment
   /// Which towers' UPDATE_OPS `train_op` runs; none if not set.
   std::optional<UpdateOpsPolicy> update_ops{};
@@ -37,9 +39,9 @@ struct TowersOptions {
 /// caller's variable scope does not stay in reuse mode. With a policy for update ops, the train op
 /// groups them with the optimizer's update.
 ///
-/// errors   ValueError: less than one tower, no loss function, weighted_mean without a weight, or a
-///          weight with another policy; what the optimizer, average_gradients and
-///          combine_update_ops throw
+/// errors   ValueError: less than one tower, no loss function, weighted_mean without a weight, a
+///          weight with another policy, or a limit of `clip` that is not a positive number; what
+///          the optimizer, average_gradients and combine_update_ops throw
 /// source   cifar10_multi_gpu_train.train
 class Towers {
  public:
@@ -47,9 +49,13 @@ class Towers {
          Site site = Site::current());
 
   std::vector<Tensor> losses;                        ///< of each tower
-  std::vector<std::vector<GradAndVar>> tower_grads;  ///< of each tower
-  std::vector<GradAndVar> grads;                     ///< averaged
-  std::vector<Fetch> update_ops;                     ///< that `train_op` runs
+  std::vector<Tensor> weights;                       ///< of each tower, with weighted_mean
+  std::vector<std::vector<GradAndVar>> tower_grads;  ///< of each tower, as they are averaged
+  std::vector<GradAndVar> grads;                     ///< averaged, as they are applied
+  /// The global norms of the gradients before they were clipped: one for each tower, or that of the
+  /// average. Empty if nothing is clipped.
+  std::vector<Tensor> global_norms;
+  std::vector<Fetch> update_ops;  ///< that `train_op` runs
   Operation train_op;
 };
 

@@ -163,6 +163,7 @@
 #include "ops/variables/variable_scope.h"
 #include "parallel/async.h"
 #include "parallel/average_gradients.h"
+#include "parallel/clip_gradients.h"
 #include "parallel/device_turns.h"
 #include "parallel/lockstep.h"
 #include "parallel/processes/all_reduce.h"
