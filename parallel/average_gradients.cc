@@ -7,9 +7,12 @@
 #include <set>
 
 #include "autodiff/aggregate.h"
+#include "core/graph/scopes.h"
 #include "ops/array/cast.h"
 #include "ops/array/concat.h"
+#include "ops/array/constant.h"
 #include "ops/array/indexed_slices.h"
+#include "ops/array/select.h"
 #include "ops/array/view.h"
 #include "ops/math/add_n.h"
 #include "ops/math/binary.h"
@@ -97,7 +100,35 @@ class Averager {
   }
 
   Tensor apply_weight(const Tensor& gradient, std::size_t tower) {
-    return multiply(gradient, weight(tower, gradient.dtype()), {}, site_);
+    return multiply(counted(gradient, tower), weight(tower, gradient.dtype()), {}, site_);
+  }
+
+  /// Returns zeros for a gradient of weight 0: it may be NaN, and 0 * NaN is NaN.
+  Tensor counted(const Tensor& gradient, std::size_t tower) {
+    if (is_never_zero(tower)) return gradient;
+    const Tensor counts = is_nonzero(weight(tower, gradient.dtype()));
+    const ColocationScope beside(gradient.graph(), &gradient.node(), false);
+    return where_v2(counts, gradient, constant(0, {.dtype = gradient.dtype()}, site_), {}, site_);
+  }
+
+  /// Returns whether a weight is known not to be 0 while the graph is built.
+  bool is_never_zero(std::size_t tower) const {
+    const Array known = constant_value(weights_[tower]);
+    bool nonzero = false;
+    if (!known.empty()) {
+      dispatch_dtype(known.dtype(), [&]<class T>() { nonzero = known.data<T>()[0] != T(0); });
+    }
+    return nonzero;
+  }
+
+  /// Returns whether a weight, or a sum of them, is not 0; all variables share it.
+  Tensor is_nonzero(const Tensor& number) {
+    const auto [at, is_new] = nonzero_.try_emplace(number.name());
+    if (is_new) {
+      const ColocationScope beside(number.graph(), &number.node(), false);
+      at->second = not_equal(number, 0, {}, site_);
+    }
+    return at->second;
   }
 
   /// Returns a tower's weight in a dtype; all variables share it.
@@ -112,7 +143,13 @@ class Averager {
     if (is_new) {
       std::vector<Tensor> weights;
       for (const std::size_t tower : towers) weights.push_back(weight(tower, dtype));
-      at->second = add_n(weights, {}, site_);
+      Tensor sum = add_n(weights, {}, site_);
+      const bool may_be_zero = !std::all_of(
+          towers.begin(), towers.end(), [&](std::size_t tower) { return is_never_zero(tower); });
+      // The sum of gradients that count nothing is 0, and so is their average.
+      if (may_be_zero)
+        sum = where(is_nonzero(sum), sum, constant(1, {.dtype = dtype}, site_), {}, site_);
+      at->second = sum;
     }
     return at->second;
   }
@@ -123,6 +160,7 @@ class Averager {
   Site site_;
   std::map<std::pair<std::size_t, DType>, Tensor> casts_;
   std::map<std::pair<std::vector<std::size_t>, DType>, Tensor> totals_;
+  std::map<std::string, Tensor> nonzero_;
 };
 
 std::multiset<std::string> names_of(const std::vector<GradAndVar>& pairs) {

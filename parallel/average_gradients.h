@@ -13,7 +13,8 @@ enum class AveragePolicy {
   mean_over_present,  ///< the mean of the gradients that are present
   mean_over_all,      ///< their sum divided by the number of towers: absent ones count as zeros
   sum,                ///< their sum
-  /// sum(w[i] g[i]) / sum(w[i]) over those present; NaN if these weights add up to zero
+  /// sum(w[i] g[i]) / sum(w[i]) over those present. A gradient of weight 0, as of an empty batch,
+  /// counts nothing even if it is NaN; if all weights are 0 the average is zero
   weighted_mean,
   require_all,  ///< the mean; an error if a gradient is absent in some towers
 };
@@ -35,7 +36,8 @@ namespace towerflow {
 /// the source (ExpandDims per tower, Concat, Mean), or Sum instead of Mean, preceded by a
 /// multiplication by the weight and followed by a division. Slices remain slices: they are
 /// concatenated, multiplied and divided likewise. A mixture of both becomes dense. A plan computes
-/// any of these in the op that updates the variable.
+/// any of these in the op that updates the variable. Weights that are only known when the graph
+/// runs cost another pass over each gradient, which leaves out those of weight 0.
 ///
 /// shapes   gradients: as the variable; weights: []
 /// dtypes   weights: any numbers, cast to the gradients' dtype

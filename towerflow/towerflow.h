@@ -161,6 +161,7 @@
 #include "ops/variables/template.h"
 #include "ops/variables/variable.h"
 #include "ops/variables/variable_scope.h"
+#include "parallel/absent_towers.h"
 #include "parallel/async.h"
 #include "parallel/average_gradients.h"
 #include "parallel/clip_gradients.h"

@@ -20,6 +20,7 @@ struct Case {
   bool slices = false;   ///< whether a table is read by rows
   bool by_hand = false;  ///< whether the program adds and multiplies, as the ResNet's does
   bool clipped = false;  ///< whether the averages are clipped by their global norm
+  bool empty = false;    ///< whether tower 0 has weight 0, which is only known in the step
 };
 
 constexpr Case kCases[] = {
@@ -30,7 +31,8 @@ constexpr Case kCases[] = {
     {"absent", AveragePolicy::mean_over_present, true},
     {"slices", AveragePolicy::mean_over_present, false, true},
     {"by hand", AveragePolicy::mean_over_present, false, false, true},
-    {"clipped", AveragePolicy::mean_over_present, false, false, false, true}};
+    {"clipped", AveragePolicy::mean_over_present, false, false, false, true},
+    {"empty", AveragePolicy::weighted_mean, false, true, false, false, true}};
 
 std::vector<GradAndVar> average_by_hand(const std::vector<std::vector<GradAndVar>>& tower_grads) {
   std::vector<GradAndVar> averages;
@@ -59,7 +61,8 @@ struct Program {
         const auto scope = tf::name_scope("tower_" + std::to_string(i));
         const Tensor loss = tower(of, i, i == count - 1);
         if (of.policy == AveragePolicy::weighted_mean) {
-          average.weights.push_back(tf::constant(1.0F + static_cast<float>(i)));
+          const Tensor known = tf::constant((of.empty ? 0.0F : 1.0F) + static_cast<float>(i));
+          average.weights.push_back(of.empty ? tf::placeholder_with_default(known, {}) : known);
         }
         tower_grads.push_back(opt.compute_gradients(loss));
         fetches.emplace_back(loss);
