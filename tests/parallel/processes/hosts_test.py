@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,12 +34,23 @@ def why_no_hosts():
         return WITHOUT_MPIRUN
     if os.geteuid() != 0:
         return "network namespaces need root"
+    for tool in ("ip", "tc", "unshare"):
+        if not shutil.which(tool):
+            return f"{tool} is not installed"
     try:
         ip("netns", "add", "tftrial")
-        ip("netns", "del", "tftrial")
+        ip("link", "add", "tftrialbridge", "type", "bridge")
+        ip("link", "add", "tftriallink", "type", "veth", "peer", "name", "eth0", "netns", "tftrial")
+        subprocess.run(["ip", "netns", "exec", "tftrial", "tc", "qdisc", "add", "dev", "eth0", "root",
+                        "tbf", "rate", "1mbit", "burst", "32kbit", "latency", "400ms"],
+                       check=True, capture_output=True)
         return None
     except (OSError, subprocess.CalledProcessError) as error:
-        return f"there are no network namespaces here: {error}"
+        return f"there are no network namespaces, bridges or slow links here: {error}"
+    finally:
+        for undo in (["link", "del", "tftriallink"], ["link", "del", "tftrialbridge"],
+                     ["netns", "del", "tftrial"]):
+            subprocess.run(["ip", *undo], capture_output=True, check=False)
 
 
 WHY_NOT = why_no_hosts()
