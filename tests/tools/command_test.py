@@ -93,8 +93,8 @@ class Usage(Scratch):
     def test_mistakes(self):
         paths = ["--from", self.folder, "--to", self.out]
         for arguments, *parts in (
-                ([], "needs one of: bench, compare-bn, convert, devices, eval, "
-                     "explain, inspect, mistakes, train", "see towerflow --help"),
+                ([], "needs one of: bench, compare, compare-bn, convert, devices, equivalence, "
+                     "eval, explain, inspect, mistakes, train", "see towerflow --help"),
                 (["convert"], "needs one of: mnist"),
                 (["convrt", "mnist"], "has no subcommand 'convrt'", "'convert'"),
                 (["convert", "imagenet"], "has no subcommand 'imagenet'", "known: mnist, cifar10",

@@ -79,6 +79,12 @@ std::string register_enlarged_gradient(const OpDef& op) {
   return name;
 }
 
+/// Returns whether an op exchanges gradients between accelerators or processes: tests/parallel runs
+/// these.
+bool is_between_devices(const std::string& op) {
+  return op == "_Regroup" || op.starts_with("_Process");
+}
+
 }  // namespace
 
 TEST_CASE("every case: kernels between guards, float32 against float64, a session") {
@@ -130,12 +136,13 @@ TEST_CASE("every op and every kernel has a case") {
   for (const OpDef* op : OpRegistry::global().all()) {
     if (op->effect == Effect::stateful || op->effect == Effect::io) stateful.insert(op->name);
     if (op->name.starts_with("_Dataset")) continue;  // never run, or only in a dataset's function
-    if (op->name.starts_with("_Process")) continue;  // in several processes: tests/parallel
+    if (is_between_devices(op->name)) continue;
     if (is_control_flow(op->name)) continue;
     CHECK_MESSAGE(ops.contains(op->name), op->name << " has no case: add one to tests/ops/cases");
   }
   for (const auto& of_op : cpu_kernels().entries()) {
     if (stateful.contains(of_op.first) || is_control_flow(of_op.first)) continue;
+    if (is_between_devices(of_op.first)) continue;
     for (const KernelEntry& entry : of_op.second) {
       const std::string kernel = of_op.first + ": " + entry.label;
       // This processor has no such loops.
