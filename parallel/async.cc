@@ -187,7 +187,7 @@ train::GradientFunction scaled_gradients(const Operand& factor) {
   };
 }
 
-StalenessScale::StalenessScale(const Variable& global_step)
+types::StalenessScale::StalenessScale(const Variable& global_step)
     : global_step_(global_step), begun_(cast(global_step, DType::float64)) {
   if (global_step.dtype() == DType::float64) {
     throw TypeError(
@@ -195,7 +195,8 @@ StalenessScale::StalenessScale(const Variable& global_step)
   }
 }
 
-std::vector<GradAndVar> StalenessScale::operator()(const std::vector<GradAndVar>& pairs) const {
+std::vector<GradAndVar> types::StalenessScale::operator()(
+    const std::vector<GradAndVar>& pairs) const {
   std::vector<Operation> computed;
   for (const GradAndVar& pair : pairs) {
     if (!pair.grad) continue;

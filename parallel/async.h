@@ -36,6 +36,21 @@ struct AsyncOptions {
   std::function<bool(const AsyncStep& step)> on_step{};
 };
 
+/// Divides gradients by their staleness. (Zhang et al. 2015, staleness-aware async-SGD)
+class StalenessScale {
+ public:
+  /// `global_step` counts the updates of all workers.
+  explicit StalenessScale(const Variable& global_step);
+
+  /// For `transform_gradients`: divides gradients by how often `global_step` was increased since
+  /// the step began, if that is more than once.
+  std::vector<GradAndVar> operator()(const std::vector<GradAndVar>& grads_and_vars) const;
+
+ private:
+  Variable global_step_;
+  Tensor begun_;
+};
+
 }  // namespace towerflow::parallel::types
 
 namespace towerflow::parallel {
@@ -57,20 +72,5 @@ std::vector<AsyncStep> train_async(Session& session, const std::vector<Fetch>& f
 /// Returns a function for `transform_gradients` that multiplies all gradients: by 1/N, N workers
 /// together move as far as one. Slices stay slices.
 train::GradientFunction scaled_gradients(const Operand& factor);
-
-/// Divides gradients by their staleness. (Zhang et al. 2015, staleness-aware async-SGD)
-class StalenessScale {
- public:
-  /// `global_step` counts the updates of all workers.
-  explicit StalenessScale(const Variable& global_step);
-
-  /// For `transform_gradients`: divides gradients by how often `global_step` was increased since
-  /// the step began, if that is more than once.
-  std::vector<GradAndVar> operator()(const std::vector<GradAndVar>& grads_and_vars) const;
-
- private:
-  Variable global_step_;
-  Tensor begun_;
-};
 
 }  // namespace towerflow::parallel

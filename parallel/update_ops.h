@@ -24,12 +24,12 @@ enum class UpdateOpsPolicy {
   merged,
 };
 
-/// Returns the policies by their names: "first", "last", "all", "in_order", "merged".
-const std::vector<std::pair<std::string, UpdateOpsPolicy>>& update_ops_policies();
-
 }  // namespace towerflow::types
 
 namespace towerflow {
+
+/// Returns the policies by their names: "first", "last", "all", "in_order", "merged".
+const std::vector<std::pair<std::string, UpdateOpsPolicy>>& update_ops_policies();
 
 /// Returns the policy of that name. Throws ValueError if there is none.
 UpdateOpsPolicy update_ops_policy(const std::string& name, Site site = Site::current());

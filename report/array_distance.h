@@ -6,7 +6,7 @@
 
 #include "core/graph/array.h"
 
-namespace towerflow::report {
+namespace towerflow::types {
 
 /// How far two arrays of one dtype and shape are apart.
 struct ArrayDistance {
@@ -20,6 +20,10 @@ struct ArrayDistance {
 
   bool equal() const { return different == 0; }
 };
+
+}  // namespace towerflow::types
+
+namespace towerflow::report {
 
 /// Compares two arrays element by element. Throws ValueError if dtypes or shapes differ.
 ArrayDistance array_distance(const Array& a, const Array& b);

@@ -12,7 +12,6 @@
 namespace towerflow {
 namespace {
 
-using report::ArrayDistance;
 using report::ComparedSession;
 using report::Counterparts;
 using report::VariableValues;

@@ -37,7 +37,7 @@ struct DifferentValue {
   DType dtype = DType::invalid;
   Shape shape{};        ///< over all towers if it was joined
   bool joined = false;  ///< whether the towers of each side were joined
-  report::ArrayDistance distance{};
+  ArrayDistance distance{};
   std::string a, b;                         ///< the elements that are farthest apart
   std::optional<int> tower_a{}, tower_b{};  ///< the towers that computed these
   /// The op's inputs, and whether each was compared; those that were are equal.
@@ -50,7 +50,7 @@ struct DifferentValue {
 
 struct DifferentVariable {
   std::string name;
-  report::ArrayDistance distance{};
+  ArrayDistance distance{};
 };
 
 /// What `compare` finds.

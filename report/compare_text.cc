@@ -7,7 +7,7 @@
 namespace towerflow::types {
 namespace {
 
-std::string distance_text(const report::ArrayDistance& distance, const Shape& shape) {
+std::string distance_text(const ArrayDistance& distance, const Shape& shape) {
   return fmt::format("{} of {} elements differ, by at most {} ulp, {:.2g} of the largest value",
                      distance.different, shape.elements(), distance.ulps, distance.relative);
 }
@@ -64,7 +64,7 @@ std::string variables_text(std::vector<DifferentVariable> variables, std::size_t
                       shown < variables.size() ? fmt::format("; the {} farthest apart", shown) : "",
                       "variable", width, "elements", "largest, ulp", "norm of difference");
   for (std::size_t i = 0; i < shown; ++i) {
-    const report::ArrayDistance& distance = variables[i].distance;
+    const ArrayDistance& distance = variables[i].distance;
     text += fmt::format("  {:{}}  {:>12}  {:>12}  {:>18.2g}\n", variables[i].name, width,
                         distance.different, distance.ulps, distance.root_square);
   }

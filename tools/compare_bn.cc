@@ -67,7 +67,7 @@ nlohmann::ordered_json json_of(const bn::WayResult& result) {
           {"correct_by_batch", result.right_by_batch}};
 }
 
-void compare(CompareBnArguments arguments) {
+void compare_ways(CompareBnArguments arguments) {
   bn::CompareOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   const DataFolder folder(*bn::kModel.data, options.data_dir, "");
@@ -120,7 +120,7 @@ void add_compare_bn(CLI::App& parent) {
   add_text(app, "--data-dir", options.data_dir, data_dir_help(*bn::kModel.data), {.type = "DIR"});
   add_devices(app, "--devices", options.devices.cpus, options.devices.simulated);
   add_json(app, arguments->json);
-  set_action(app, [arguments] { compare(*arguments); });
+  set_action(app, [arguments] { compare_ways(*arguments); });
 }
 
 }  // namespace towerflow::tools

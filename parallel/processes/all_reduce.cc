@@ -8,6 +8,7 @@
 #include "core/graph/op_builder.h"
 #include "parallel/processes/exchange_ops.h"
 #include "parallel/processes/group.h"
+#include "parallel/processes/message_engine.h"
 #include "parallel/processes/schedule_check.h"
 
 namespace towerflow::parallel {

@@ -12,6 +12,7 @@
 #include "core/device/run_objects.h"
 #include "core/graph/op_def.h"
 #include "ops/family.h"
+#include "parallel/processes/exchange.h"
 #include "parallel/processes/group.h"
 
 namespace towerflow {

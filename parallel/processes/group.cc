@@ -7,10 +7,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/device/cancellation.h"
 #include "core/device/start_thread.h"
 #include "core/graph/error.h"
 #include "core/graph/log.h"
 #include "data/host_name.h"
+#include "parallel/processes/exchange.h"
 
 namespace towerflow::parallel::types {
 namespace {

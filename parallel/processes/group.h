@@ -11,9 +11,16 @@
 #include <thread>
 #include <vector>
 
-#include "core/device/cancellation.h"
 #include "core/graph/types.h"
-#include "parallel/processes/exchange.h"
+
+namespace towerflow {
+class Cancellation;
+}
+
+namespace towerflow::parallel::processes {
+class Exchange;
+class MessageEngine;
+}  // namespace towerflow::parallel::processes
 
 namespace towerflow::parallel::types {
 

@@ -7,6 +7,10 @@
 #include "parallel/processes/group.h"
 #include "train/session_run_hook.h"
 
+namespace towerflow::parallel::processes {
+class MeanExchange;
+}
+
 namespace towerflow::parallel::types {
 
 /// Gives the global variables their values of process 0 before the first step.

@@ -92,8 +92,8 @@ TEST_CASE("a replayed interleaving repeats every value, whatever the timing") {
       CHECK(losses_of(repeated) == losses_of(steps));
       CHECK(again.run(program.variables) == values);
       for (const AsyncStep& step : repeated) {
-        const auto same = std::find_if(steps.begin(), steps.end(), [&](const AsyncStep& other) {
-          return other.worker == step.worker && other.step == step.step;
+        const auto same = std::find_if(steps.begin(), steps.end(), [&](const AsyncStep& made) {
+          return made.worker == step.worker && made.step == step.step;
         });
         REQUIRE(same != steps.end());
         CHECK(step.staleness == same->staleness);

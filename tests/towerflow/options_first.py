@@ -250,6 +250,7 @@ class Matrix:
         parameters = [p for p in function.parameters if bare(p.type) not in TRAILING_TYPES]
         stands_for = re.findall(r"same_as<(\w+Options)>", " ".join(function.template.values()))
         last = stands_for[0] if stands_for else bare(parameters[-1].type) if parameters else ""
+        last = last.split("::")[-1]
         if not re.search(r"Options?$|ConfigProto$|ErrorDetail$", last):
             self.without += 1
         elif any(not p.default for p in function.parameters if bare(p.type) in TRAILING_TYPES):
