@@ -52,6 +52,8 @@ void* open_plugin() {
         fmt::format("the plug-in for MPI cannot be loaded: {}", dlerror()),
         {.hint = "install Open MPI, Debian's package openmpi-bin"});
   }
+  // Where the system looks: LD_LIBRARY_PATH, and its own folders.
+  if (void* plugin = dlopen(kPlugin, RTLD_NOW | RTLD_GLOBAL)) return plugin;
   throw errors::NotFoundError(
       fmt::format("mpirun has started this process, but there is no {}", kPlugin),
       {.hint = fmt::format("it is built where Debian's libopenmpi-dev is installed; it was looked "
