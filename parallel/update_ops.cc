@@ -74,10 +74,6 @@ UpdateOpsPolicy update_ops_policy(const std::string& name, Site site) {
                    {.site = site, .hint = fmt::format("known: {}", fmt::join(known, ", "))});
 }
 
-}  // namespace towerflow
-
-namespace towerflow::types {
-
 const std::vector<std::pair<std::string, UpdateOpsPolicy>>& update_ops_policies() {
   static const std::vector<std::pair<std::string, UpdateOpsPolicy>> all{
       {"first", UpdateOpsPolicy::first},
@@ -88,4 +84,4 @@ const std::vector<std::pair<std::string, UpdateOpsPolicy>>& update_ops_policies(
   return all;
 }
 
-}  // namespace towerflow::types
+}  // namespace towerflow
