@@ -145,7 +145,7 @@ const Model kModel{
                 {.name = "update-ops",
                  .about = "towers whose moments update the moving averages: the first, as in the "
                           "published program, the last, all, each from the value before the step, "
-                          "all in order, or merged, taken as one batch",
+                          "in_order, one after another, or merged, taken as one batch",
                  .value = std::string("first"),
                  .kept = true,
                  .choices = {"first", "last", "all", "in_order", "merged"}},

@@ -58,7 +58,7 @@ bool AllReducePlan::add(const std::vector<TowerSum>& sums) {
   std::int64_t begin = 0;
   std::vector<std::pair<int, PlanNode>> replaced;
   for (const TowerSum& sum : sums) {
-    const PlanNode& node = graph_.nodes[static_cast<std::size_t>(sum.node)];
+    const PlanNode node = graph_.nodes[static_cast<std::size_t>(sum.node)];  // the list will grow
     const Shape shape = node.outputs[0].shape;
     const Range range{begin, shape.elements()};
     begin += range.size;

@@ -198,7 +198,7 @@ class OtherModels(Scratch):
                     words = re.search(r"must be one of (.+), got 'no-word'", refused).group(1)
                     about = about.partition(" ")[2]  # without the default
                     self.assertEqual([word for word in words.split(", ") if word not in about], [])
-        self.assertEqual(options, 8)
+        self.assertEqual(options, 12)
 
     def test_an_unknown_mistake(self):
         self.assert_error(run("mistakes", "none_such"), 1, "`towerflow mistakes` lists all")
