@@ -35,7 +35,7 @@ struct VariableStorage {
   MemorySpace space = kHostSpace;
   Array value;  ///< its address is in `space`
   std::atomic<bool> initialized{false};
-  std::atomic<std::uint64_t> version{0};  ///< number of writes; of a replica: the version it copied
+  std::atomic<std::uint64_t> version{0};  ///< of the value: see core/runtime/variable_version.h
   std::shared_mutex mutex;
   PendingAccesses pending;  ///< accesses by asynchronous queues
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/graph/error.h"
+
 namespace towerflow::types {
 
 void Interleaving::replay() {
