@@ -61,13 +61,6 @@ Input placeholders() {
           tf::placeholder(tf::float32, {.shape = shape, .name = "mask"})};
 }
 
-Tower build_tower(const TowersOptions& options) {
-  const Input input = options.next_input ? options.next_input() : placeholders();
-  const Tensor completed = complete(input);
-  const Logits logits = discriminate(input.images, completed, options.separate_scopes);
-  return {input.images, input.mask, completed, build_loss(input, completed, logits)};
-}
-
 /// Returns the trainable variables whose names begin with `discriminator`, the same for every
 /// tower: name scopes such as Tower_1 are not part of variable names.
 std::vector<Variable> discriminator_variables() {
@@ -112,6 +105,13 @@ Tensor complete(const Input& input) {
   const Tensor generated = tf::with(tf::variable_scope("generator"),
                                     [&](auto&) { return build_generator(masked, input.mask); });
   return masked + generated * (1.0 - input.mask);
+}
+
+Tower build_tower(const TowersOptions& options) {
+  const Input input = options.next_input ? options.next_input() : placeholders();
+  const Tensor completed = complete(input);
+  const Logits logits = discriminate(input.images, completed, options.separate_scopes);
+  return {input.images, input.mask, completed, build_loss(input, completed, logits)};
 }
 
 Towers build_towers(const TowersOptions& options) {

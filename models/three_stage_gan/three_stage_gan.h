@@ -94,6 +94,9 @@ struct Towers {
 };
 Towers build_towers(const TowersOptions& options);
 
+/// Builds one tower and its losses; the first one creates the variables.
+Tower build_tower(const TowersOptions& options);
+
 /// Returns the images with the generator's pixels in the hole. Creates the generator's variables.
 Tensor complete(const Input& input);
 
