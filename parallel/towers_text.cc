@@ -5,19 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "parallel/grouped.h"
 #include "parallel/staged_towers.h"
 
 namespace towerflow::parallel {
 namespace {
-
-/// Returns 50000 as "50,000".
-std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
-  }
-  return text;
-}
 
 std::string policy_text(AveragePolicy policy) {
   switch (policy) {
