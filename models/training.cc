@@ -353,7 +353,13 @@ TrainResult train(const Model& model, const TrainOptions& asked,
                                         .share = processes.share()});
                   });
   if (options.on_built && (!folder || folder.resumed_from().empty())) {
-    options.on_built(who_trains(model, built));
+    const parallel::TowerBatch batch(options.batch_size);
+    options.on_built(
+        {.who_trains = who_trains(model, built),
+         .batch = batch,
+         .step_batch = batch.on(options.num_towers * processes.share().count),
+         .epoch_examples = result.examples_per_epoch,
+         .epoch_steps = parallel::GlobalBatch(step_size).steps(result.examples_per_epoch)});
   }
   const auto step_hook =
       std::make_shared<StepHook>(stages, built, fed_rate, learning_rate, model.mean_loss,

@@ -8,6 +8,7 @@
 #include "core/graph/scopes.h"
 #include "core/runtime/session.h"
 #include "models/model.h"
+#include "parallel/batch_size.h"
 
 namespace towerflow::models {
 
@@ -31,6 +32,15 @@ ConfigProto session_config(int num_towers, const DeviceOptions& options);
 /// open use the accelerators in turn (parallel::devices_in_turn); else changes nothing.
 DeviceScope share_devices(int num_towers, const DeviceOptions& options);
 
+/// What a training derived from its options, before its first step.
+struct TrainingPlan {
+  WhoTrains who_trains;
+  parallel::TowerBatch batch;
+  parallel::GlobalBatch step_batch;  ///< of all towers, in all processes
+  std::int64_t epoch_examples = 0;   ///< that one process reads
+  double epoch_steps = 0;            ///< in which they are read
+};
+
 struct TrainOptions {
   std::string data_dir;  ///< contains the training files of the model's data set
   int num_towers = 1;
@@ -50,7 +60,7 @@ struct TrainOptions {
   /// Whether to train together with the other processes of `parallel::process_group()`.
   bool across_processes = false;
   /// Called before the first step of a training that does not continue another.
-  std::function<void(const WhoTrains&)> on_built{};
+  std::function<void(const TrainingPlan&)> on_built{};
 };
 
 /// The report of one step.

@@ -101,6 +101,16 @@ std::string tutorial_line(const models::StepReport& report, const models::TrainO
   return line;
 }
 
+/// Returns "Batch: 64 digits a tower, 128 a step; an epoch is 15.62 steps.".
+std::string batch_line(const models::Model& model, const models::TrainingPlan& plan) {
+  return fmt::format("Batch: {} {} a tower, {} a step; {} are an epoch, {:.2f} steps{}.\n",
+                     plan.batch.examples(), model.data->examples, plan.step_batch.examples(),
+                     plan.epoch_examples, plan.epoch_steps,
+                     model.one_pipeline || plan.batch.examples() == plan.step_batch.examples()
+                         ? ""
+                         : "; each tower reads them all");
+}
+
 void print_first_step(std::int64_t step) {
   fmt::print("Continuing from the checkpoint of step {}.\n", step);
   flush_output();
@@ -185,8 +195,9 @@ void train_model(TrainArguments arguments) {
   }
   if (shows) {
     fmt::print("{}", folder.banner());
-    options.on_built = [](const WhoTrains& who) {
-      fmt::print("{}", who.text);  // shown with the first step's line, or with an error
+    options.on_built = [&](const models::TrainingPlan& plan) {
+      // Shown with the first step's line, or with an error.
+      fmt::print("{}{}", plan.who_trains.text, batch_line(*arguments.model, plan));
     };
   }
   const models::StepLog log =

@@ -1,0 +1,196 @@
+// The contract of the strategies: on four accelerators with random delays, whatever the home of the
+// variables and the all-reduce, a model gets the values of the update on the host.
+//
+// TOWERFLOW_STRATEGY_FAULTS is the number of faults that are injected for each strategy.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "models/char_lstm/char_lstm.h"
+#include "models/resnet20/resnet20.h"
+#include "tests/models/steps.h"
+
+using namespace towerflow;
+using testing::largest_difference;
+using testing::ramp;
+using testing::Step;
+using testing::trained;
+
+namespace {
+
+constexpr int kTowers = 4;
+
+struct Strategy {
+  const char* name;
+  VariableHome home = VariableHome::mirrored;
+  AllReduceOptions all_reduce{};
+  /// Sums by pairs or groups differ from those in tower order in the last bits.
+  bool in_tower_order = true;
+};
+
+const std::vector<Strategy> kStrategies{
+    {"host", VariableHome::host},
+    {"gather", VariableHome::mirrored, {.algorithm = AllReduce::gather}},
+    {"shuffle", VariableHome::mirrored, {.algorithm = AllReduce::shuffle}},
+    {"ring", VariableHome::mirrored, {.algorithm = AllReduce::ring}},
+    {"ring in small buckets",
+     VariableHome::mirrored,
+     {.algorithm = AllReduce::ring, .bucket_bytes = 1024}},
+    {"tree", VariableHome::mirrored, {.algorithm = AllReduce::tree}, false},
+    {"hierarchical", VariableHome::mirrored, {.algorithm = AllReduce::hierarchical}, false}};
+
+Array whole_numbers(const Shape& shape, int below) {
+  Array array(int32, shape);
+  for (std::int64_t i = 0; i < array.elements(); ++i) {
+    array.data<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7 % below);
+  }
+  return array;
+}
+
+models::BatchFunction constants(const Array& features, const Array& labels) {
+  return [=] {
+    const auto cpu = tf::device("/cpu:0");
+    return models::Batch{tf::constant(features), tf::constant(labels)};
+  };
+}
+
+Step resnet8() {
+  const auto towers =
+      models::resnet20::build_towers({.num_layers = 8, .num_towers = kTowers, .batch_size = 2}, [] {
+        return constants(ramp({2, 32, 32, 3}), whole_numbers({2}, 10));
+      });
+  return {{towers.train_op, towers.loss}, {}};
+}
+
+Step gan() {
+  const auto towers = models::three_stage_gan::build_towers(
+      {.num_gpus = kTowers, .towers_without_discriminator = 1});
+  Step step{{towers.full.train_op}, {}};
+  for (const auto& tower : towers.towers) {
+    step.fetches.emplace_back(tower.losses.full);
+    step.feeds.emplace_back(tower.images, ramp({2, 28, 28, 1}));
+    step.feeds.emplace_back(tower.mask, Array::zeros(float32, {2, 28, 28, 1}));
+  }
+  return step;
+}
+
+Step mnist() {
+  const auto towers = models::mnist::build_towers(
+      {.num_towers = kTowers}, constants(ramp({2, 784}), whole_numbers({2}, 10)));
+  return {{towers.train_op, towers.losses[0]}, {}};
+}
+
+Step lstm(bool static_unrolling) {
+  const auto towers = models::char_lstm::build_towers(
+      {.num_towers = kTowers,
+       .network = {.classes = 11, .rnn_size = 8, .static_unrolling = static_unrolling},
+       .batch_size = 3},
+      [] {
+        return constants(whole_numbers({3, 5}, 11), whole_numbers({3, 5}, 10));
+      });
+  return {{towers.train_op, towers.costs[3]}, {}};
+}
+
+const std::map<std::string, Step (*)()> kModels{{"gan", gan},
+                                                {"lstm", [] { return lstm(true); }},
+                                                {"lstm with a loop", [] { return lstm(false); }},
+                                                {"mnist", mnist},
+                                                {"resnet8", resnet8}};
+
+/// Makes a model with its variables at home as the strategy says.
+std::function<Step()> made_for(const Strategy& strategy, Step (*make)()) {
+  return [=] {
+    const auto scope = tf::variable_scope(tf::get_variable_scope(), {.home = strategy.home});
+    return make();
+  };
+}
+
+ConfigProto accelerators(const Strategy& strategy, unsigned seed, SimulatedFault fault = {}) {
+  return {.allow_soft_placement = true,
+          .simulated = {.count = kTowers,
+                        .latency = 0,
+                        .jitter = 100e-6,
+                        .jitter_seed = seed,
+                        .fault = fault},
+          .passes = {.all_reduce = strategy.all_reduce}};
+}
+
+unsigned fault_count() {
+  const char* given = std::getenv("TOWERFLOW_STRATEGY_FAULTS");
+  return given == nullptr ? 24 : static_cast<unsigned>(std::atoi(given));
+}
+
+}  // namespace
+
+TEST_CASE("every strategy trains every model to the values of the host's update, repeatably") {
+  for (const auto& named : kModels) {
+    const std::string& model = named.first;
+    const auto make = named.second;
+    const auto expected =
+        trained(make, {.device_count = {{"CPU", kTowers}}, .allow_soft_placement = true});
+    for (const Strategy& strategy : kStrategies) {
+      CAPTURE(model);
+      CAPTURE(std::string(strategy.name));
+      const auto found = trained(made_for(strategy, make), accelerators(strategy, 1));
+      if (strategy.in_tower_order) {
+        CHECK(found == expected);
+      } else {
+        CHECK(largest_difference(found, expected) < 1e-6);
+      }
+      CHECK(trained(made_for(strategy, make), accelerators(strategy, 2)) == found);
+    }
+  }
+}
+
+TEST_CASE("a fault at any time leaves each variable before or after the step, and the next works") {
+  std::mt19937 random(7);
+  for (const Strategy& strategy : kStrategies) {
+    const std::string name = strategy.name;
+    unsigned in_steps = 0;
+    for (unsigned i = 0; in_steps < fault_count() && i < 20 * fault_count(); ++i) {
+      const Lane lanes[] = {Lane::compute, Lane::upload, Lane::download};
+      const SimulatedFault fault{.device = static_cast<int>(random() % kTowers),
+                                 .lane = lanes[random() % 3],
+                                 .task = static_cast<int>(random() % 60)};
+      CAPTURE(name);
+      CAPTURE(fault.device);
+      CAPTURE(fault.task);
+      Graph graph;
+      const auto guard = graph.as_default();
+      tf::set_random_seed(11);
+      const Step step = made_for(strategy, kModels.at("lstm"))();
+      const auto variables = tf::global_variables();
+      const std::vector<Fetch> all(variables.begin(), variables.end());
+      Session session(graph, accelerators(strategy, i, fault));
+      Session reference(graph, {.allow_soft_placement = true});
+      reference.run(tf::global_variables_initializer());
+      try {
+        session.run(tf::global_variables_initializer());
+      } catch (const errors::InternalError&) {
+        continue;
+      }
+      for (int number = 0; number < 3; ++number) {
+        const auto before = reference.run(all);
+        reference.run(step.fetches, step.feeds);
+        const auto after = reference.run(all);
+        try {
+          session.run(step.fetches, step.feeds);
+          continue;
+        } catch (const errors::InternalError& error) {
+          CHECK(error.message().find("simulated fault") != std::string::npos);
+        }
+        ++in_steps;
+        const auto found = session.run(all);
+        for (std::size_t k = 0; k < found.size(); ++k) {
+          const bool is_one = largest_difference({found[k]}, {before[k]}) < 1e-6 ||
+                              largest_difference({found[k]}, {after[k]}) < 1e-6;
+          CHECK(is_one);
+        }
+        CHECK_NOTHROW(session.run(step.fetches, step.feeds));
+        break;
+      }
+    }
+    CHECK(in_steps == fault_count());
+  }
+}
