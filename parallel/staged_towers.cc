@@ -62,14 +62,14 @@ void clip_at(ClipStage stage, const std::optional<GradientClip>& clip,
 
 }  // namespace
 
-StagedTowers::StagedTowers(const std::vector<Objective>& objectives, const TowerLosses& losses,
+StagedTowers::StagedTowers(const std::vector<Objective>& asked, const TowerLosses& losses,
                            const TowersOptions& options, Site site)
     : options_(options) {
   check_options(options, site);
-  check_objectives(objectives, site);
+  check_objectives(asked, site);
   if (!losses)
     throw ValueError("Towers needs a function that makes a tower's loss", {.site = site});
-  this->objectives.resize(objectives.size());
+  objectives.resize(asked.size());
   std::vector<std::vector<Fetch>> tower_updates;
   {
     // Entering the scope again keeps reuse_variables() from outliving the loop.
@@ -79,37 +79,36 @@ StagedTowers::StagedTowers(const std::vector<Objective>& objectives, const Tower
       const auto on = device(devices_.back(), site);
       const auto scope = name_scope(fmt::format("{}_{}", options.name, tower), {}, site);
       const std::vector<Tensor> made = losses(tower, scope);
-      if (made.size() != objectives.size()) {
+      if (made.size() != asked.size()) {
         throw ValueError(fmt::format("tower {} has {} losses for {} objectives", tower, made.size(),
-                                     objectives.size()),
+                                     asked.size()),
                          {.site = site});
       }
       if (options.weight) weights.push_back(options.weight(tower));
       get_variable_scope().reuse_variables(site);
-      for (std::size_t i = 0; i < objectives.size(); ++i) {
+      for (std::size_t i = 0; i < asked.size(); ++i) {
         train::ComputeGradientsOptions how = options.compute_gradients;
-        if (objectives[i].variables) how.var_list = objectives[i].variables();
-        TrainedObjective& trained = this->objectives[i];
+        if (asked[i].variables) how.var_list = asked[i].variables();
+        TrainedObjective& trained = objectives[i];
         trained.losses.push_back(made[i]);
-        trained.tower_grads.push_back(
-            objectives[i].optimizer.compute_gradients(made[i], how, site));
+        trained.tower_grads.push_back(asked[i].optimizer.compute_gradients(made[i], how, site));
       }
       tower_updates.push_back(get_collection<Fetch>(GraphKeys::UPDATE_OPS, scope));
-      for (std::size_t i = 0; i < objectives.size(); ++i) {
-        TrainedObjective& trained = this->objectives[i];
-        clip_at(ClipStage::per_tower, clip_of(objectives[i], options), trained.tower_grads.back(),
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        TrainedObjective& trained = objectives[i];
+        clip_at(ClipStage::per_tower, clip_of(asked[i], options), trained.tower_grads.back(),
                 trained, site);
       }
     }
   }
-  for (std::size_t i = 0; i < objectives.size(); ++i) {
-    TrainedObjective& trained = this->objectives[i];
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    TrainedObjective& trained = objectives[i];
     trained.grads = average_gradients(trained.tower_grads,
                                       {.policy = options.policy, .weights = weights}, site);
-    clip_at(ClipStage::after_mean, clip_of(objectives[i], options), trained.grads, trained, site);
-    const train::ApplyGradientsOptions& how = applied(objectives[i], options);
-    trained.train_op = objectives[i].optimizer.apply_gradients(trained.grads, how, site);
-    named_.push_back({objectives[i].name, objectives[i].optimizer.get_name(), how.global_step});
+    clip_at(ClipStage::after_mean, clip_of(asked[i], options), trained.grads, trained, site);
+    const train::ApplyGradientsOptions& how = applied(asked[i], options);
+    trained.train_op = asked[i].optimizer.apply_gradients(trained.grads, how, site);
+    named_.push_back({asked[i].name, asked[i].optimizer.get_name(), how.global_step});
   }
   if (options.update_ops) {
     update_ops = combine_update_ops(tower_updates, *options.update_ops, site);

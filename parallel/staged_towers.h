@@ -76,7 +76,7 @@ struct TrainedObjective {
 ///          that is not that of the objectives
 class StagedTowers {
  public:
-  StagedTowers(const std::vector<Objective>& objectives, const TowerLosses& losses,
+  StagedTowers(const std::vector<Objective>& asked, const TowerLosses& losses,
                const TowersOptions& options = {}, Site site = Site::current());
 
   /// Returns what the towers made of an objective. Throws ValueError for a name that none has.
