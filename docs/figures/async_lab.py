@@ -7,6 +7,7 @@
 import collections
 import csv
 import html
+import math
 import pathlib
 import sys
 
@@ -31,18 +32,24 @@ def smooth(rows, column):
     return [(group[-1][column], sum(row[3] for row in group) / len(group)) for group in groups]
 
 
+def ticks(most):
+    """Returns round numbers from 0 to `most`, four to nine of them."""
+    step = 10 ** math.floor(math.log10(most))
+    step = next(step / part for part in (1, 2, 5, 10) if most / (step / part) >= 4)
+    return [round(i * step, 6) for i in range(math.floor(most / step) + 1)]
+
+
 class Panel:
     """A diagram with its axes, whose upper left corner is (left, top)."""
 
     def __init__(self, left, top, title, across, most_x, most_y, unit):
         self.left, self.top, self.most_x, self.most_y = left, top, most_x, most_y
         self.parts = [text(left, top - 12, title, "start", "bold")]
-        for i in range(5):
-            y = self.y(most_y * i / 4)
-            self.parts.append('<path d="M%.1f %.1fh%d" stroke="#ddd"/>' % (left, y, WIDTH))
-            self.parts.append(text(left - 6, y + 4, "%.3g%s" % (most_y * i / 4, unit), "end"))
-            self.parts.append(text(self.x(most_x * i / 4), top + HEIGHT + 18,
-                                   "%.3g" % (most_x * i / 4), "middle"))
+        for value in ticks(most_y):
+            self.parts.append('<path d="M%.1f %.1fh%d" stroke="#ddd"/>' % (left, self.y(value), WIDTH))
+            self.parts.append(text(left - 6, self.y(value) + 4, "%g%s" % (value, unit), "end"))
+        for value in ticks(most_x):
+            self.parts.append(text(self.x(value), top + HEIGHT + 18, "%g" % value, "middle"))
         self.parts.append(text(left + WIDTH / 2, top + HEIGHT + 36, across, "middle"))
 
     def x(self, value):
@@ -71,7 +78,8 @@ def draw(trainings):
              'font-size="12" fill="#333">' % (width, height),
              '<rect width="%d" height="%d" fill="white"/>' % (width, height)]
     curves = {name: (smooth(rows, 0), smooth(rows, 1)) for name, rows in trainings.items()}
-    highest = max(loss for both in curves.values() for points in both for _, loss in points[:1])
+    # A training that goes astray at first leaves the diagram.
+    highest = 1.2 * min(max(loss for _, loss in points) for points, _ in curves.values())
     updates = max(points[-1][0] for points, _ in curves.values())
     seconds = max(points[-1][0] for _, points in curves.values())
     stale = [name for name, rows in trainings.items() if any(row[2] for row in rows)]
@@ -89,8 +97,8 @@ def draw(trainings):
         if name in stale:
             slot = WIDTH / (most + 1) / (len(stale) + 1)
             for value, count in shares[name].items():
-                staleness.bar(value + (stale.index(name) + 0.5) / (len(stale) + 1) , 100 * count / len(trainings[name]),
-                              slot, colour)
+                staleness.bar(value + (stale.index(name) + 0.5) / (len(stale) + 1),
+                              100 * count / len(trainings[name]), slot, colour)
         x, y = GAP + 300 * i, 40 + HEIGHT + 70
         parts.append('<path d="M%d %dh22" stroke="%s" stroke-width="3"/>' % (x, y, colour))
         parts.append(text(x + 28, y + 4, name, "start"))

@@ -235,9 +235,9 @@ int main(int argc, char** argv) {
   Lab lab(file, argc > 2 ? std::atoll(argv[2]) : 150);
   const double synchronous = lab.synchronous();
   const double asynchronous = lab.asynchronous("asynchronous", 1.0, {});
-  lab.asynchronous("asynchronous, 1/N", 1.0 / kWorkers, {});
-  lab.asynchronous("asynchronous, by staleness", 1.0, {}, true);
-  lab.asynchronous("at most 2 steps ahead, 1/N", 1.0 / kWorkers, 2);
+  lab.asynchronous("asynchronous at 1/N", 1.0 / kWorkers, {});
+  lab.asynchronous("asynchronous by staleness", 1.0, {}, true);
+  lab.asynchronous("at most 2 ahead at 1/N", 1.0 / kWorkers, 2);
   double rate = 0;  // batches a second without waiting for each other
   for (int i = 0; i < kWorkers; ++i) rate += 1 / seconds_of(i);
   std::printf("\nasynchronous against synchronous: %.2f times as fast; by arithmetic %.2f\n",

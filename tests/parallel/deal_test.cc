@@ -166,7 +166,8 @@ TEST_CASE("towers that each read the whole input in the same order are reported"
     std::vector<std::string> reports;
     const auto hook = std::make_shared<tf::parallel::SameExamplesHook>(
         inputs, [&](const std::string& text) { reports.push_back(text); });
-    tf::train::MonitoredTrainingSession session({.hooks = {hook}});
+    tf::train::MonitoredTrainingSession session(
+        {.hooks = {hook}, .config = {.allow_soft_placement = true}});
     for (int step = 0; step < 4; ++step) session.run(towers.train_op);
     session.close();
     return reports;
