@@ -15,7 +15,7 @@
 namespace towerflow::parallel {
 namespace {
 
-void check_options(const TowersOptions& options, Site site) {
+void check_towers_options(const TowersOptions& options, Site site) {
   if (options.num_towers < 1) {
     throw ValueError(fmt::format("num_towers must be at least 1, got {}", options.num_towers),
                      {.site = site});
@@ -65,7 +65,7 @@ void clip_at(ClipStage stage, const std::optional<GradientClip>& clip,
 StagedTowers::StagedTowers(const std::vector<Objective>& asked, const TowerLosses& losses,
                            const TowersOptions& options, Site site)
     : options_(options) {
-  check_options(options, site);
+  check_towers_options(options, site);
   check_objectives(asked, site);
   if (!losses)
     throw ValueError("Towers needs a function that makes a tower's loss", {.site = site});
