@@ -25,8 +25,7 @@ sys.dont_write_bytecode = True
 from support import COMMAND, LIMIT, default_signals, first_step, record, run  # noqa: E402
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
-MODELS = ("mnist, cifar10, resnet20, three_stage_gan, vaegan, multi_gpu_model, batch_norm, "
-          "inception3, char_lstm")
+MODELS = "mnist, cifar10, resnet20, three_stage_gan, vaegan, multi_gpu_model, batch_norm, inception3, char_lstm"
 KILLS = int(os.environ.get("TOWERFLOW_KILLS", 20))  # number of kills of a saving run
 
 
@@ -97,8 +96,8 @@ class Training(Scratch):
                          r"\(\d+\.\d examples/sec; \d+\.\d{3} sec/batch\); "
                          r"mean of 2 towers \d\.\d\d, from \d\.\d\d to \d\.\d\d\n")
         for line in ("Batch: 32 digits a tower, 64 a step; 150 are an epoch, 4.69 steps; each tower reads them all.",
-                     "Done training for 2 epochs, 9 steps.", "tower_0: 12 examples left over, too few for a batch.",
-                     "tower_1: 12 examples left over, too few for a batch."):
+                     "Done training for 2 epochs, 9 steps.",
+                     *(f"tower_{tower}: 12 examples left over, too few for a batch." for tower in range(2))):
             self.assertIn(line + "\n", output)
         line = json.loads(output.splitlines()[-1])
         self.assertEqual((line["model"], line["towers"], line["steps"], line["left_over"]),
