@@ -1,5 +1,9 @@
 #include "models/step_bench.h"
 
+#include <algorithm>
+
+#include "models/processes.h"
+#include "parallel/processes/training_hooks.h"
 #include "towerflow/tf.h"
 
 namespace towerflow::models {
@@ -24,6 +28,8 @@ struct StepBench::State {
       : model(of), batch_size(options.batch_size * options.num_towers) {
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
+    const Processes processes(options.across_processes);
+    const auto averaged = processes.averaged_gradients();
     const auto homes = tf::variable_scope(tf::get_variable_scope(), {.home = options.devices.home});
     const auto shared = share_devices(options.num_towers, options.devices);
     built = model.build({.num_towers = options.num_towers,
@@ -33,11 +39,13 @@ struct StepBench::State {
                         [&] { return input_of(model, options); });
     const Operation init =
         tf::group({tf::global_variables_initializer(), tf::local_variables_initializer()});
-    ConfigProto config = session_config(options.num_towers, options.devices);
+    ConfigProto config =
+        session_config(std::max(options.num_towers, options.workers), options.devices);
     config.passes = options.passes;
     config.passes.all_reduce = options.devices.all_reduce;
     session = std::make_unique<Session>(graph, config);
     session->run(init);
+    if (processes.several()) parallel::broadcast_global_variables(*session);
     if (!tf::get_collection<tf::train::QueueRunner>(GraphKeys::QUEUE_RUNNERS).empty()) {
       threads = tf::train::start_queue_runners(*session, {.coord = &coord});
     }

@@ -14,6 +14,11 @@ struct StepBenchOptions {
   OptionValues values{};         ///< the model's specific options
   DeviceOptions devices{};
   PassOptions passes{};
+  /// More than 1: the step is that of one tower, which so many workers run (parallel::train_async).
+  int workers = 1;
+  /// Whether gradients are averaged over the processes of `parallel::process_group()`, whose
+  /// variables begin equal.
+  bool across_processes = false;
 };
 
 /// The training step of a model's last stage, on batches stored in variables, so that no input is

@@ -186,6 +186,7 @@ void add_bench(CLI::App& app) {
   CLI::App& bench =
       add_model_commands(app, "bench", "time the training step of a model, or a part of it",
                          kBenchHelp, add_bench_model);
+  add_bench_images(bench);
   add_bench_graph(bench);
   add_bench_growth(bench);
   add_bench_records(bench);

@@ -10,6 +10,8 @@ namespace towerflow::tools {
 void add_bench_graph(CLI::App& parent);
 /// `towerflow bench growth`: recording and planning of ever larger graphs.
 void add_bench_growth(CLI::App& parent);
+/// `towerflow bench --model NAME`: the benchmark of tf_cnn_benchmarks.
+void add_bench_images(CLI::App& bench);
 /// `towerflow bench records`: reading and parsing TFRecords.
 void add_bench_records(CLI::App& parent);
 /// `towerflow bench run`: the cost of a run besides its kernels.

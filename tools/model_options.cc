@@ -42,15 +42,7 @@ void add_model_options(CLI::App& app, const models::Model& model, models::Option
   }
 }
 
-void add_variable_update(CLI::App& app, models::DeviceOptions& options) {
-  add_choice(
-      app, "--variable-update",
-      [&options](const std::string& word) {
-        if (word == "replicated") options.home = VariableHome::mirrored;
-      },
-      "parameter_server: variables live in host memory, which updates them; replicated: each "
-      "accelerator has a copy and updates it itself",
-      {"parameter_server", "replicated"});
+void add_all_reduce(CLI::App& app, models::DeviceOptions& options) {
   constexpr std::array<std::pair<const char*, AllReduce>, 5> kAlgorithms{
       {{"gather", AllReduce::gather},
        {"shuffle", AllReduce::shuffle},
@@ -67,6 +59,18 @@ void add_variable_update(CLI::App& app, models::DeviceOptions& options) {
         }
       },
       "how replicated accelerators average gradients; gather when not given", words);
+}
+
+void add_variable_update(CLI::App& app, models::DeviceOptions& options) {
+  add_choice(
+      app, "--variable-update",
+      [&options](const std::string& word) {
+        if (word == "replicated") options.home = VariableHome::mirrored;
+      },
+      "parameter_server: variables live in host memory, which updates them; replicated: each "
+      "accelerator has a copy and updates it itself",
+      {"parameter_server", "replicated"});
+  add_all_reduce(app, options);
 }
 
 void add_trained_options(CLI::App& app, const models::Model& model, models::OptionValues& values) {

@@ -18,6 +18,9 @@ void add_batch_size(CLI::App& app, const models::Model& model, std::int64_t& bat
 void add_model_options(CLI::App& app, const models::Model& model, models::OptionValues& values,
                        bool all);
 
+/// Adds --all-reduce: how accelerators with copies of the variables average gradients.
+void add_all_reduce(CLI::App& app, models::DeviceOptions& options);
+
 /// Adds --variable-update and --all-reduce: where variables live, and how accelerators average
 /// gradients.
 void add_variable_update(CLI::App& app, models::DeviceOptions& options);

@@ -84,6 +84,13 @@ void require_subcommand(CLI::App& app) { app.require_subcommand(1); }
 
 void set_action(CLI::App& app, std::function<void()> work) { app.callback(std::move(work)); }
 
+void set_own_action(CLI::App& app, std::function<void()> work) {
+  app.require_subcommand(0, 1);
+  app.callback([&app, work = std::move(work)] {
+    if (app.get_subcommands().empty()) work();
+  });
+}
+
 void parse_options(const std::string& option, const std::string& text,
                    const std::function<void(CLI::App&)>& add) {
   CLI::App app("", option);

@@ -28,6 +28,8 @@ void require_subcommand(CLI::App& app);
 
 /// Sets the action of the command, which runs after all its options were parsed and checked.
 void set_action(CLI::App& app, std::function<void()> work);
+/// Sets the work of a command that has subcommands, for a command line without one.
+void set_own_action(CLI::App& app, std::function<void()> work);
 
 /// Adds a flag without a value, which sets `value` or calls `given`.
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& about);

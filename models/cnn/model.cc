@@ -1,0 +1,86 @@
+#include "models/cnn/cnn.h"
+
+namespace towerflow::models::cnn {
+namespace {
+
+/// Returns the cross entropy. The last tower's has the weight decay of all towers, which the
+/// average divides by their number.
+Tensor build_loss(const Network& network, const Batch& batch, int tower, int num_towers) {
+  const auto scope = tf::variable_scope("v");
+  const Tensor logits = inference(network, batch.features, /*training=*/true);
+  const Tensor entropy = tf::losses::sparse_softmax_cross_entropy(batch.labels, logits);
+  if (tower + 1 < num_towers) return entropy;
+  std::vector<Tensor> squares;
+  for (const Variable& variable : tf::trainable_variables()) {
+    squares.push_back(tf::nn::l2_loss(variable));
+  }
+  return entropy + num_towers * kWeightDecay * tf::add_n(squares);
+}
+
+template <const Network& network>
+TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
+  const BatchFunction next_batch = input();
+  const auto cpu = tf::device("/cpu:0");
+  const Variable global_step = tf::train::get_or_create_global_step();
+  tf::train::GradientDescentOptimizer opt(options.learning_rate);
+  const tf::parallel::Towers towers(opt,
+                                    [&](int tower, const std::string&) {
+                                      return build_loss(network, next_batch(), tower,
+                                                        options.num_towers);
+                                    },
+                                    {.num_towers = options.num_towers,
+                                     .apply_gradients = {.global_step = global_step},
+                                     .update_ops = UpdateOpsPolicy::first});
+  return {.global_step = global_step,
+          .stages = {{towers.train_op, towers.losses}},
+          .grads = towers.grads};
+}
+
+/// Returns noise around grey, scaled as images are, and random labels.
+template <const Network& network>
+Batch batch_in_memory(std::int64_t batch_size) {
+  const auto cpu = tf::device("/cpu:0");
+  const std::int64_t size = network.image_size;
+  const Variable images(
+      tf::truncated_normal({batch_size, size, size, 3}, {.stddev = 60.0 / 127.5, .seed = 1}),
+      {.trainable = false, .name = "images"});
+  const Variable labels(
+      tf::random_uniform({batch_size},
+                         {.minval = 0, .maxval = int{kClasses}, .dtype = tf::int32, .seed = 2}),
+      {.trainable = false, .name = "labels"});
+  return {images, labels};
+}
+
+template <const Network& network>
+Model model_of() {
+  return {.name = network.name,
+          .title = network.name,
+          .about = network.about,
+          .training = "",
+          .evaluation = "",
+          .tower = "tower",
+          .learning_rate = network.learning_rate,
+          .batch_size = network.batch_size,
+          .stages = {{}},
+          .options = {},
+          .data = nullptr,
+          .one_pipeline = true,
+          .input = nullptr,
+          .test_input = nullptr,
+          .batch_in_memory = batch_in_memory<network>,
+          .build = build<network>,
+          .build_evaluation = nullptr,
+          .score = nullptr};
+}
+
+}  // namespace
+
+const std::vector<const Model*>& all() {
+  static const Model trivial = model_of<kTrivial>(), lenet5 = model_of<kLenet5>(),
+                     alexnet = model_of<kAlexnet>(), vgg16 = model_of<kVgg16>(),
+                     resnet50 = model_of<kResnet50>();
+  static const std::vector<const Model*> models{&trivial, &lenet5, &alexnet, &vgg16, &resnet50};
+  return models;
+}
+
+}  // namespace towerflow::models::cnn
