@@ -87,7 +87,13 @@ std::string subcommand_mistake(const CLI::App* app, int argc, char** argv) {
     const std::string word = argv[i];
     if (word.starts_with('-')) {
       const std::string option = word.substr(0, word.find('='));
-      if (app->get_option_no_throw(option) != nullptr) continue;
+      const CLI::Option* known = app->get_option_no_throw(option);
+      if (known != nullptr) {
+        const bool value_follows =
+            option.size() == word.size() && known->get_items_expected_min() > 0;
+        i += value_follows ? 1 : 0;
+        continue;
+      }
       return unknown_argument_text(app, option, options_of(app)) + see_help(app);
     }
     const auto next = std::find_if(subcommands.begin(), subcommands.end(),

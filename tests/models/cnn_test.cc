@@ -84,5 +84,5 @@ TEST_CASE("towers that share variables in any way begin at the loss of a guess")
   }
   CHECK(testing::error_text([] {
           models::variable_update("replicate");
-        }).find("did you mean 'replicated'") != std::string::npos);
+        }).find("nearest existing: 'replicated'") != std::string::npos);
 }
