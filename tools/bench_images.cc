@@ -74,7 +74,10 @@ void print_header(const ImagesArguments& arguments, const models::StepBenchOptio
 
 void check(const ImagesArguments& arguments) {
   if (arguments.model.empty()) {
-    throw UsageError("a model as a subcommand, another subcommand, or --model is needed");
+    std::vector<std::string> names;
+    for (const models::Model* model : models::all()) names.push_back(model->name);
+    throw UsageError(
+        fmt::format("'towerflow bench' needs one of: {}; or --model NAME", fmt::join(names, ", ")));
   }
   const bool simulated = arguments.devices.simulated.count > 0;
   if (arguments.update == "replicated" && !simulated) {

@@ -1,0 +1,79 @@
+"""`towerflow bench --model NAME`: the lines of tf_cnn_benchmarks, each way to share variables, mistakes.
+
+$TOWERFLOW_COMMAND is the executable.
+"""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parallel/processes"))
+from ranks import MPIRUN, WITHOUT_MPIRUN, run_ranks  # noqa: E402
+from support import COMMAND, run  # noqa: E402
+
+SHORT = ("--model", "lenet5", "--batch-size", "4", "--num-warmup-batches", "1", "--num-batches", "4",
+         "--display-every", "2")
+LINE = r"\d+\timages/sec: \d+\.\d \+/- \d+\.\d \(jitter = \d+\.\d\)\t\d+\.\d{3}\n"
+
+
+class BenchImages(unittest.TestCase):
+    def bench(self, *more):
+        result = run("bench", *SHORT, *more)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_lines(self):
+        output = self.bench("--num-gpus", 2, "--json", "--efficiency")
+        self.assertTrue(output.startswith(
+            "Model:       lenet5\nDataset:     synthetic\nMode:        training\n"
+            "Batch size:  8 global\n             4 per device\nNum batches: 4\n"
+            "Devices:     /cpu:0, /cpu:1\nVariables:   parameter_server\n"
+            "Times:       of this machine's clock\n==========\nRunning warm up\nDone warm up\n"
+            "Step\tImg/sec\ttotal_loss\n"), output)
+        self.assertEqual([line.split("\t")[0] for line in re.findall(LINE, output)], ["1", "2", "4"])
+        self.assertRegex(output, "-{64}\ntotal images/sec: \\d+\\.\\d\\d\n"
+                                 "scaling efficiency: \\d+\\.\\d % of independent\n-{64}\n")
+        line = json.loads(output.splitlines()[-1])
+        self.assertEqual((line["model"], line["num_gpus"], line["batch_size"]), ("lenet5", 2, 4))
+        self.assertGreater(line["images_per_second"], 0)
+        self.assertGreater(line["efficiency"], 0)
+
+    def test_each_way_to_share_variables(self):
+        for update in ("independent", "parameter_server", "distributed_all_reduce", "async"):
+            output = self.bench("--variable-update", update, "--num-gpus", 2)
+            self.assertIn(f"Variables:   {update}\n", output)
+            self.assertEqual("mean staleness: " in output, update == "async")
+        for update in ("independent", "parameter_server", "replicated"):
+            output = self.bench("--variable-update", update, "--num-gpus", 2, "--devices", "sim:2",
+                                "--all-reduce", "ring")
+            self.assertIn("Devices:     /device:SIM:0, /device:SIM:1\n", output)
+            self.assertIn("Times:       virtual\n", output)
+
+    @unittest.skipUnless(MPIRUN, WITHOUT_MPIRUN)
+    def test_processes(self):
+        for update, examples in (("distributed_all_reduce", 8), ("independent", 8)):
+            done, _ = run_ranks(2, [COMMAND, "bench", *SHORT, "--threads", "1", "--variable-update", update])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"Batch size:  {examples} global\n", done.stdout)
+            self.assertIn("Devices:     /cpu:0, in each of 2 processes\n", done.stdout)
+            self.assertEqual(len(re.findall("total images/sec: ", done.stdout)), 1)
+        done, _ = run_ranks(2, [COMMAND, "bench", *SHORT])
+        self.assertIn("mpirun has started this process: --variable-update", done.stderr)
+
+    def test_mistakes(self):
+        for arguments, text in (((), "needs one of: mnist"),
+                                (("--model", "lenet"), "there is no 'lenet', only trivial, lenet5"),
+                                ((*SHORT, "--variable-update", "replicated"), "needs accelerators"),
+                                ((*SHORT, "--num-gpus", 3, "--devices", "sim:2"), "as many devices, got 2"),
+                                ((*SHORT, "--variable-update", "independent", "--efficiency"), "--efficiency"),
+                                ((*SHORT, "--num-gpus", 0), "--num-gpus")):
+            result = run("bench", *arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertIn(text, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
