@@ -1,8 +1,6 @@
 #include "tools/model_options.h"
 
-#include <array>
-#include <utility>
-
+#include "core/graph/all_reduce_schedule.h"
 #include "models/models.h"
 
 namespace towerflow::tools {
@@ -43,18 +41,12 @@ void add_model_options(CLI::App& app, const models::Model& model, models::Option
 }
 
 void add_all_reduce(CLI::App& app, models::DeviceOptions& options) {
-  constexpr std::array<std::pair<const char*, AllReduce>, 5> kAlgorithms{
-      {{"gather", AllReduce::gather},
-       {"shuffle", AllReduce::shuffle},
-       {"ring", AllReduce::ring},
-       {"tree", AllReduce::tree},
-       {"hierarchical", AllReduce::hierarchical}}};
   std::vector<std::string> words;
-  for (const auto& [word, algorithm] : kAlgorithms) words.emplace_back(word);
+  for (const auto& [algorithm, word] : kAllReduceNames) words.emplace_back(word);
   add_choice(
       app, "--all-reduce",
-      [&options, kAlgorithms](const std::string& given) {
-        for (const auto& [word, algorithm] : kAlgorithms) {
+      [&options](const std::string& given) {
+        for (const auto& [algorithm, word] : kAllReduceNames) {
           if (given == word) options.all_reduce.algorithm = algorithm;
         }
       },

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/all_reduce_schedule.h"
 #include "ops/family.h"
 #include "ops/variables/all_reduce_plan.h"
 
@@ -122,22 +123,6 @@ std::vector<std::vector<TowerSum>> buckets_of(const PlanGraph& graph, std::vecto
   return buckets;
 }
 
-const char* name_of(AllReduce algorithm) {
-  switch (algorithm) {
-    case AllReduce::gather:
-      return "gather";
-    case AllReduce::shuffle:
-      return "shuffle";
-    case AllReduce::ring:
-      return "ring";
-    case AllReduce::tree:
-      return "tree";
-    case AllReduce::hierarchical:
-      return "hierarchical";
-  }
-  return "";
-}
-
 std::string run_all_reduce(PlanGraph& graph) {
   if (graph.all_reduce.algorithm == AllReduce::gather) return "";
   SumFinder finder(graph);
@@ -151,8 +136,8 @@ std::string run_all_reduce(PlanGraph& graph) {
   }
   if (sent == 0) return "";
   plan.finish(finder.leads_to_update());
-  return fmt::format("{} averaged {} gradients in {} buckets", name_of(graph.all_reduce.algorithm),
-                     gradients, sent);
+  return fmt::format("{} averaged {} gradients in {} buckets",
+                     all_reduce_name(graph.all_reduce.algorithm), gradients, sent);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "core/graph/all_reduce_schedule.h"
 #include "ops/variables/regroup.h"
 
 namespace towerflow {
@@ -94,11 +96,9 @@ bool AllReducePlan::add(const std::vector<TowerSum>& sums) {
 std::map<int, AllReducePlan::Parts> AllReducePlan::exchange(const Bucket& bucket) {
   switch (graph_.all_reduce.algorithm) {
     case AllReduce::ring:
-      return ring(bucket);
     case AllReduce::tree:
-      return tree(bucket);
     case AllReduce::hierarchical:
-      return hierarchical(bucket);
+      return along_schedule(bucket);
     case AllReduce::gather:
     case AllReduce::shuffle:
       break;
@@ -127,82 +127,43 @@ std::map<int, AllReducePlan::Parts> AllReducePlan::shuffle(const Bucket& bucket)
   return results;
 }
 
-/// The sum of each range grows from the first device to the last, so that it is added in the order
-/// of the devices, and then goes round as it is.
-std::map<int, AllReducePlan::Parts> AllReducePlan::ring(const Bucket& bucket) {
+/// Sums and results go from device to device as the schedule says.
+std::map<int, AllReducePlan::Parts> AllReducePlan::along_schedule(const Bucket& bucket) {
+  const AllReduceSchedule schedule =
+      all_reduce_schedule(graph_.all_reduce.algorithm, static_cast<int>(bucket.devices.size()),
+                          graph_.all_reduce.group_size);
   std::map<int, Parts> results;
-  for (const Range range : ranges(bucket, bucket.devices.size())) {
+  for (const Range range : ranges(bucket, static_cast<std::size_t>(schedule.ranges))) {
     const Shape shape{range.size};
-    ValueId sum;
-    for (std::size_t i = 0; i < bucket.devices.size(); ++i) {
-      const ValueId own = device_sum(bucket, bucket.devices[i], range);
-      sum = i == 0
-                ? own
-                : add_node(bucket, "AddV2", {}, {sum, own}, shape, bucket.devices[i], bucket.place);
-    }
-    sum = divided(bucket, sum, bucket.devices.back());
-    const auto keep = [&](int device) {
-      results[device].values.push_back(sum);
-      results[device].sizes.push_back(range.size);
+    std::vector<ValueId> held(bucket.devices.size());  // what each device has of the range
+    const auto sum_of = [&](int device) {
+      ValueId& sum = held[static_cast<std::size_t>(device)];
+      if (sum.node < 0) {
+        sum = device_sum(bucket, bucket.devices[static_cast<std::size_t>(device)], range);
+      }
+      return sum;
     };
-    keep(bucket.devices.back());
-    for (std::size_t i = 0; i + 1 < bucket.devices.size(); ++i) {
-      sum = add_node(bucket, "_Regroup", RegroupAttrs{0, shape}, {sum}, shape, bucket.devices[i],
-                     bucket.place);
-      keep(bucket.devices[i]);
-    }
-  }
-  return results;
-}
-
-/// Device i adds the sum of device i + 1, then that of i + 2, of i + 4, ..; the result goes the
-/// same way back.
-std::map<int, AllReducePlan::Parts> AllReducePlan::tree(const Bucket& bucket) {
-  const Range all{0, bucket.elements};
-  const Shape shape{bucket.elements};
-  const std::size_t count = bucket.devices.size();
-  std::vector<ValueId> sums;
-  for (const int device : bucket.devices) sums.push_back(device_sum(bucket, device, all));
-  std::size_t step = 1;
-  for (; step < count; step *= 2) {
-    for (std::size_t i = 0; i + step < count; i += 2 * step) {
-      sums[i] = add_node(bucket, "AddV2", {}, {sums[i], sums[i + step]}, shape, bucket.devices[i],
-                         bucket.place);
-    }
-  }
-  std::map<int, Parts> results;
-  results[bucket.devices[0]] = {{divided(bucket, sums[0], bucket.devices[0])}, {bucket.elements}};
-  while ((step /= 2) > 0) {
-    for (std::size_t i = 0; i + step < count; i += 2 * step) {
-      send_down(bucket, i, i + step, results);
-    }
-  }
-  return results;
-}
-
-std::map<int, AllReducePlan::Parts> AllReducePlan::hierarchical(const Bucket& bucket) {
-  const Range all{0, bucket.elements};
-  const Shape shape{bucket.elements};
-  const std::size_t count = bucket.devices.size();
-  const auto group = static_cast<std::size_t>(std::max(graph_.all_reduce.group_size, 1));
-  const int root = bucket.devices[0];
-  const auto add_to = [&](ValueId sum, ValueId more, std::size_t at) {
-    return add_node(bucket, "AddV2", {}, {sum, more}, shape, bucket.devices[at], bucket.place);
-  };
-  ValueId total;
-  for (std::size_t first = 0; first < count; first += group) {
-    ValueId sum = device_sum(bucket, bucket.devices[first], all);
-    for (std::size_t i = first + 1; i < std::min(first + group, count); ++i) {
-      sum = add_to(sum, device_sum(bucket, bucket.devices[i], all), first);
-    }
-    total = first == 0 ? sum : add_to(total, sum, 0);
-  }
-  std::map<int, Parts> results;
-  results[root] = {{divided(bucket, total, root)}, {bucket.elements}};
-  for (std::size_t first = 0; first < count; first += group) {
-    if (first > 0) send_down(bucket, 0, first, results);
-    for (std::size_t i = first + 1; i < std::min(first + group, count); ++i) {
-      send_down(bucket, first, i, results);
+    const auto keep = [&](int device, ValueId value) {
+      held[static_cast<std::size_t>(device)] = value;
+      Parts& parts = results[bucket.devices[static_cast<std::size_t>(device)]];
+      parts.values.push_back(value);
+      parts.sizes.push_back(range.size);
+    };
+    bool finished = false;
+    for (const AllReduceMove& move : schedule.moves) {
+      const int to = bucket.devices[static_cast<std::size_t>(move.to)];
+      if (move.what == AllReduceMove::What::sum) {
+        const ValueId sent = sum_of(move.from), own = sum_of(move.to);
+        held[static_cast<std::size_t>(move.to)] =
+            add_node(bucket, "AddV2", {}, {sent, own}, shape, to, bucket.place);
+        continue;
+      }
+      if (!std::exchange(finished, true)) {  // the first to send a result is the one that made it
+        const int root = bucket.devices[static_cast<std::size_t>(move.from)];
+        keep(move.from, divided(bucket, sum_of(move.from), root));
+      }
+      keep(move.to, add_node(bucket, "_Regroup", RegroupAttrs{0, shape}, {sum_of(move.from)}, shape,
+                             to, bucket.place));
     }
   }
   return results;
@@ -237,23 +198,11 @@ ValueId AllReducePlan::divided(const Bucket& bucket, ValueId sum, int device) {
                   device, bucket.place);
 }
 
-/// Copies a result from one device of a bucket to another.
-void AllReducePlan::send_down(const Bucket& bucket, std::size_t from, std::size_t to,
-                              std::map<int, Parts>& results) {
-  const Parts& there = results.at(bucket.devices[from]);
-  const Shape shape{bucket.elements};
-  results[bucket.devices[to]] = {{add_node(bucket, "_Regroup", RegroupAttrs{0, shape}, there.values,
-                                           shape, bucket.devices[to], bucket.place)},
-                                 there.sizes};
-}
-
 /// Divides the elements of a bucket into at most `count` ranges.
 std::vector<AllReducePlan::Range> AllReducePlan::ranges(const Bucket& bucket,
                                                         std::size_t count) const {
-  // A multiple of a cache line. No range has one element, whose sum has another order.
-  constexpr std::int64_t kUnit = 16;
-  const auto parts = static_cast<std::int64_t>(count);
-  const std::int64_t size = ((bucket.elements + parts - 1) / parts + kUnit - 1) / kUnit * kUnit;
+  // No range has one element, whose sum has another order.
+  const std::int64_t size = all_reduce_range(bucket.elements, static_cast<int>(count));
   std::vector<Range> all;
   for (std::int64_t begin = 0; begin < bucket.elements; begin += size) {
     all.push_back({begin, std::min(size, bucket.elements - begin)});

@@ -46,14 +46,10 @@ class AllReducePlan {
 
   std::map<int, Parts> exchange(const Bucket& bucket);
   std::map<int, Parts> shuffle(const Bucket& bucket);
-  std::map<int, Parts> ring(const Bucket& bucket);
-  std::map<int, Parts> tree(const Bucket& bucket);
-  std::map<int, Parts> hierarchical(const Bucket& bucket);
+  std::map<int, Parts> along_schedule(const Bucket& bucket);
 
   ValueId device_sum(const Bucket& bucket, int device, Range range);
   ValueId divided(const Bucket& bucket, ValueId sum, int device);
-  void send_down(const Bucket& bucket, std::size_t from, std::size_t to,
-                 std::map<int, Parts>& results);
   std::vector<Range> ranges(const Bucket& bucket, std::size_t count) const;
 
   ValueId regroup(const Bucket& bucket, const Parts& from, Range range, const Shape& shape,
