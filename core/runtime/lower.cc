@@ -122,7 +122,11 @@ void Lowering::emit_copy(int id) {
   if (node.lane == Lane::download) staging_.insert(copy.outputs[0]);
   const auto& out = plan_.slots[static_cast<std::size_t>(copy.outputs[0])].desc;
   const Device& device = devices_[node.device];
-  draft.seconds = device.backend->pace(device.index).copy_seconds(out.bytes());
+  // The copies of a mirrored variable are filled in the first run and then change with it. Taken
+  // for a transfer of every run, the filling would be planned after others, and the tower would
+  // begin only when their gradients have come.
+  const bool once = node.replica && graph_.is_mirrored(graph_.root_variable(node.inputs[0]));
+  draft.seconds = once ? 0 : device.backend->pace(device.index).copy_seconds(out.bytes());
   copy.cost.bytes = static_cast<double>(out.bytes());
   std::map<int, VariableUse> uses;
   if (const int root = storage_of(node.inputs[0]); root >= 0) {
