@@ -60,16 +60,6 @@ std::vector<RunMetadata> traces_of(models::StepBench& bench, std::int64_t steps)
   return traces;
 }
 
-/// Measures the memory bandwidth, in bytes per second: one array is read and written, one only
-/// read.
-double stream_rate(int threads) {
-  Stream stream(std::int64_t{1} << 24, 1, 1, threads);
-  double best = 0;
-  for (int i = 0; i < 5; ++i)
-    best = std::max(best, static_cast<double>(stream.bytes()) / stream.pass());
-  return best;
-}
-
 /// Times steps of one tower with both choices of kernels, on one thread and on all threads.
 std::vector<report::IsolatedSteps> single_tower_steps(const models::Model& model,
                                                       models::StepBenchOptions options, int threads,

@@ -238,6 +238,18 @@ void add_positive(CLI::App& app, const std::string& name, double& value, const s
       ->capture_default_str();
 }
 
+void add_number(CLI::App& app, const std::string& name, std::optional<double>& value,
+                const std::string& about, double least, double most) {
+  const auto check = [least, most](std::string& text) -> std::string {
+    const auto number = parsed<double>(text);
+    if (number && *number >= least && *number <= most) return "";
+    return fmt::format("must be a number from {} to {}, got '{}'", least, most, text);
+  };
+  CLI::Option* option = app.add_option(name, value, about)->check(CLI::Validator(check, ""));
+  option->type_name("X");
+  if (value) option->default_str(fmt::format("{}", *value));
+}
+
 void add_choice(CLI::App& app, const std::string& name, std::string& value,
                 const std::string& about, std::vector<std::string> choices) {
   app.add_option(name, value, about)

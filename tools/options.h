@@ -90,6 +90,11 @@ void add_threads(CLI::App& app, std::optional<std::int64_t>& threads);
 /// Adds a finite number above 0: `--learning-rate R`.
 void add_positive(CLI::App& app, const std::string& name, double& value, const std::string& about);
 
+/// Adds a number from `least` to `most`: `--jitter X`. The help shows the current value of `value`
+/// as the default, if it has one.
+void add_number(CLI::App& app, const std::string& name, std::optional<double>& value,
+                const std::string& about, double least, double most);
+
 /// Adds an option that takes one of `choices`; `about` must explain each of them.
 void add_choice(CLI::App& app, const std::string& name, std::string& value,
                 const std::string& about, std::vector<std::string> choices);

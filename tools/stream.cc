@@ -129,4 +129,12 @@ std::int64_t Stream::bytes() const {
   return arrays * elements_ * static_cast<std::int64_t>(sizeof(float));
 }
 
+double stream_rate(int threads) {
+  Stream stream(std::int64_t{1} << 24, 1, 1, threads);
+  double best = 0;
+  for (int i = 0; i < 5; ++i)
+    best = std::max(best, static_cast<double>(stream.bytes()) / stream.pass());
+  return best;
+}
+
 }  // namespace towerflow::tools

@@ -30,4 +30,8 @@ class Stream {
   std::vector<std::unique_ptr<float[], FreeMemory>> arrays_;
 };
 
+/// Measures the memory bandwidth, in bytes per second: one array is read and written, one only
+/// read.
+double stream_rate(int threads);
+
 }  // namespace towerflow::tools

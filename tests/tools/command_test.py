@@ -94,7 +94,7 @@ class Usage(Scratch):
         paths = ["--from", self.folder, "--to", self.out]
         for arguments, *parts in (
                 ([], "needs one of: bench, compare, compare-bn, convert, devices, equivalence, "
-                     "eval, explain, inspect, mistakes, train", "see towerflow --help"),
+                     "eval, explain, inspect, mistakes, scale, train", "see towerflow --help"),
                 (["convert"], "needs one of: mnist"),
                 (["convrt", "mnist"], "has no subcommand 'convrt'", "'convert'"),
                 (["convert", "imagenet"], "has no subcommand 'imagenet'", "known: mnist, cifar10",

@@ -55,6 +55,18 @@ TEST_CASE("an optional number stays absent unless it is given") {
   CHECK(value == 0);
 }
 
+TEST_CASE("a number has a range") {
+  std::optional<double> value = 25;
+  const auto add = [&](CLI::App& app) { add_number(app, "--x", value, "a rate", 0.5, 1e6); };
+  CHECK(option_error(add, "0.5") == "");
+  CHECK(value == 0.5);
+  for (const char* bad : {"0", "-1", "1e7", "nan", "inf", "", "one", "1 2"}) {
+    CHECK(option_error(add, bad) ==
+          fmt::format("--x: must be a number from 0.5 to 1000000, got '{}'", bad));
+    CHECK(value == 0.5);
+  }
+}
+
 TEST_CASE("accelerators are a list of numbers") {
   std::string visible;
   const auto add = [&](CLI::App& app) { add_gpus(app, "--x", visible); };
