@@ -18,7 +18,7 @@ void add_bench_records(CLI::App& parent);
 void add_bench_run(CLI::App& parent);
 /// `towerflow bench save`: writing a checkpoint.
 void add_bench_save(CLI::App& parent);
-/// `towerflow bench scaling`: the MNIST step on 1, 2, 4, 8 simulated devices.
+/// `towerflow bench scaling`: a model's step on 1, 2, 4, 8 simulated devices.
 void add_bench_scaling(CLI::App& parent);
 /// `towerflow bench update`: averaging gradients and updating variables on the host.
 void add_bench_update(CLI::App& parent);

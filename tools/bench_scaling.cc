@@ -2,16 +2,20 @@
 #include "tools/bench.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/graph/all_reduce_schedule.h"
+#include "data/file.h"
 #include "models/models.h"
 #include "models/step_bench.h"
-#include "report/quantile.h"
+#include "report/scale/curve.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
@@ -24,77 +28,159 @@ constexpr const char* kScalingHelp =
     "Towers on simulated accelerators, one each. Times are virtual: a kernel takes what it costs\n"
     "one core of this machine, whoever else wants that core, a copy what its size, the bandwidth\n"
     "and the latency say, and the host, which averages and updates, has one core. So the figures\n"
-    "are those of that many devices, though all of them share this machine.\n"
+    "are those of that many devices, though all of them share this machine. Of what the busiest\n"
+    "copy engine carries, the share that does not make the step longer than one device's is "
+    "hidden.\n"
     "\n"
-    "Example: towerflow bench scaling --bandwidths 1,16 --batch-size 64";
+    "Example: towerflow bench scaling --model cifar10 --strategy all --bandwidths 16";
 
 struct ScalingArguments {
+  std::string model = "mnist", strategy = "parameter_server", picture;
   std::vector<int> devices{1, 2, 4, 8};
   std::vector<double> bandwidths{1, 4, 16, 64};  // GB/s
   std::int64_t batch_size = 64, steps = 5;
   bool json = false;
 };
 
-/// Returns the median virtual time of one step, in seconds.
-double step_seconds(int devices, double bandwidth, const ScalingArguments& arguments) {
-  models::StepBenchOptions options{.num_towers = devices, .batch_size = arguments.batch_size};
-  options.devices.simulated = {.count = devices, .bandwidth = bandwidth * 1e9};
-  models::StepBench bench(models::mnist::kModel, options);
-  bench.window(2);
-  std::vector<double> seconds;
-  for (std::int64_t i = 0; i < arguments.steps; ++i) {
-    seconds.push_back(bench.trace().virtual_seconds);
+/// Returns parameter_server and the algorithms of replicated towers.
+std::vector<std::string> strategy_words() {
+  std::vector<std::string> words{"parameter_server"};
+  for (const auto& [algorithm, word] : kAllReduceNames) words.emplace_back(word);
+  return words;
+}
+
+models::DeviceOptions sharing(const std::string& strategy) {
+  models::DeviceOptions options;
+  for (const auto& [algorithm, word] : kAllReduceNames) {
+    if (strategy != word) continue;
+    options.home = VariableHome::mirrored;
+    options.all_reduce.algorithm = algorithm;
   }
-  return report::quantile(std::move(seconds), 0.5);
+  return options;
+}
+
+/// The virtual time of a step.
+struct VirtualStep {
+  double seconds = 0;
+  double copies = 0;  ///< during which the busiest copy engine carries something
+};
+
+VirtualStep virtual_step(const RunMetadata& step) {
+  std::map<std::pair<std::string, Lane>, double> engines;
+  for (const NodeStats& stats : step.nodes) {
+    if (stats.kind != NodeStats::Kind::copy || stats.lane == Lane::compute) continue;
+    engines[{stats.device, stats.lane}] += stats.virtual_end - stats.virtual_begin;
+  }
+  VirtualStep made{step.virtual_seconds};
+  for (const auto& [engine, seconds] : engines) made.copies = std::max(made.copies, seconds);
+  return made;
+}
+
+/// Returns the step of median virtual time.
+VirtualStep median_step(const std::string& strategy, int devices, double bandwidth,
+                        const ScalingArguments& arguments) {
+  models::StepBenchOptions options{
+      .num_towers = devices, .batch_size = arguments.batch_size, .devices = sharing(strategy)};
+  options.devices.simulated = {.count = devices, .bandwidth = bandwidth * 1e9};
+  models::StepBench bench(models::find(arguments.model), options);
+  bench.window(2);
+  std::vector<VirtualStep> steps;
+  for (std::int64_t i = 0; i < arguments.steps; ++i) {
+    steps.push_back(virtual_step(bench.trace()));
+  }
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end(),
+                   [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  return *middle;
+}
+
+/// Returns the share of the copies that does not make the step longer than `alone`.
+double hidden_share(const VirtualStep& step, double alone) {
+  if (step.copies == 0) return 1;
+  return std::clamp(1 - (step.seconds - alone) / step.copies, 0.0, 1.0);
 }
 
 void bench_scaling(const ScalingArguments& arguments) {
+  std::unique_ptr<AtomicFile> picture;  // opened first: nothing is timed if it cannot be written
+  if (!arguments.picture.empty()) picture = std::make_unique<AtomicFile>(arguments.picture);
+  const std::vector<std::string> strategies =
+      arguments.strategy == "all" ? strategy_words() : std::vector<std::string>{arguments.strategy};
   Progress progress("simulating");
-  const auto cells =
-      static_cast<std::int64_t>(arguments.devices.size() * arguments.bandwidths.size());
+  const auto cells = static_cast<std::int64_t>(strategies.size() * arguments.devices.size() *
+                                               arguments.bandwidths.size());
   std::int64_t done = 0;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  std::string table = fmt::format("{:>8}", "devices");
-  for (const double bandwidth : arguments.bandwidths) {
-    table += fmt::format("  {:>24}", fmt::format("{:g} GB/s", bandwidth));
-  }
-  table += "\n";
-  std::vector<double> first;  // rates of the first row, per bandwidth
-  for (const int devices : arguments.devices) {
-    table += fmt::format("{:>8}", devices);
-    for (std::size_t i = 0; i < arguments.bandwidths.size(); ++i) {
-      const double seconds = step_seconds(devices, arguments.bandwidths[i], arguments);
-      const double rate = static_cast<double>(devices * arguments.batch_size) / seconds;
-      if (first.size() <= i) first.push_back(rate);
-      table +=
-          fmt::format("  {:>7.2f} ms {:>6.0f}/s {:4.2f}x", seconds * 1e3, rate, rate / first[i]);
-      json.push_back({{"devices", devices},
-                      {"bandwidth", arguments.bandwidths[i] * 1e9},
-                      {"virtual_seconds", seconds},
-                      {"examples_per_second", rate}});
-      progress.update(++done, cells);
+  const auto examples = static_cast<double>(arguments.batch_size);
+  std::string tables;
+  std::vector<report::ScaleCurve> curves;
+  for (const std::string& strategy : strategies) {
+    tables += fmt::format("{}\n{:>8}", strategy, "devices");
+    const std::size_t first = curves.size();
+    for (const double bandwidth : arguments.bandwidths) {
+      tables += fmt::format("  {:>38}", fmt::format("{:g} GB/s", bandwidth));
+      curves.push_back(
+          {fmt::format("{}, {:g} GB/s", strategy, bandwidth), examples, arguments.devices, {}});
     }
-    table += "\n";
+    tables += "\n";
+    for (const int devices : arguments.devices) {
+      tables += fmt::format("{:>8}", devices);
+      for (std::size_t i = 0; i < arguments.bandwidths.size(); ++i) {
+        const VirtualStep step = median_step(strategy, devices, arguments.bandwidths[i], arguments);
+        report::ScaleCurve& curve = curves[first + i];
+        const double alone = curve.results.empty() ? step.seconds : curve.results.front().alone;
+        curve.results.push_back({.step = step.seconds, .alone = alone});
+        const double rate = devices * examples / step.seconds;
+        const double hidden = hidden_share(step, alone);
+        tables += fmt::format("  {:>8.2f} ms {:>6.0f}/s {:5.2f}x hid {:3.0f} %", step.seconds * 1e3,
+                              rate, rate / curve.rate(0), 100 * hidden);
+        json.push_back({{"model", arguments.model},
+                        {"strategy", strategy},
+                        {"devices", devices},
+                        {"bandwidth", arguments.bandwidths[i] * 1e9},
+                        {"virtual_seconds", step.seconds},
+                        {"copy_seconds", step.copies},
+                        {"examples_per_second", rate},
+                        {"hidden", hidden}});
+        progress.update(++done, cells);
+      }
+      tables += "\n";
+    }
   }
   progress.finish();
+  const std::string title = fmt::format("{}, simulated accelerators, {} examples each",
+                                        arguments.model, arguments.batch_size);
   fmt::print(
-      "mnist, simulated accelerators, {} examples each, virtual time of a step by bandwidth: "
-      "examples a second and their multiple of {} device{}\n{}",
-      arguments.batch_size, arguments.devices.front(), arguments.devices.front() == 1 ? "" : "s",
-      table);
+      "{}, virtual time of a step by bandwidth: examples a second, their multiple of {} device{}, "
+      "and the hidden share of the copies\n{}",
+      title, arguments.devices.front(), arguments.devices.front() == 1 ? "" : "s", tables);
+  if (picture) {
+    picture->append(report::curve_picture(title, curves));
+    picture->commit();
+  }
   if (arguments.json) fmt::print("{}\n", json_line(json));
 }
 
 }  // namespace
 
 void add_bench_scaling(CLI::App& parent) {
-  CLI::App& app = add_subcommand(parent, "scaling", "the MNIST step on ever more simulated devices",
-                                 kScalingHelp);
+  CLI::App& app =
+      add_subcommand(parent, "scaling", "the step on ever more simulated devices", kScalingHelp);
   const auto arguments = std::make_shared<ScalingArguments>();
+  std::vector<std::string> names;
+  for (const models::Model* model : models::all()) names.push_back(model->name);
+  add_choice(app, "--model", arguments->model, fmt::format("{}", fmt::join(names, ", ")), names);
+  std::vector<std::string> words = strategy_words();
+  words.emplace_back("all");
+  add_choice(app, "--strategy", arguments->strategy,
+             fmt::format("how the towers share variables: {}; parameter_server: on the host, the "
+                         "others: replicated with that all-reduce",
+                         fmt::join(words, ", ")),
+             words);
   add_list(app, "--counts", arguments->devices, "numbers of devices", 1, 64);
   add_list(app, "--bandwidths", arguments->bandwidths, "GB/s of each copy engine", 1e-3, 1e6);
   add_integer(app, "--batch-size", arguments->batch_size, "examples a step for each tower");
   add_integer(app, "--steps", arguments->steps, "steps of which the median counts");
+  add_text(app, "--svg", arguments->picture, "draw the curves to FILE", {.type = "FILE"});
   add_json(app, arguments->json);
   set_action(app, [arguments] { bench_scaling(*arguments); });
 }

@@ -1,4 +1,5 @@
-"""`towerflow bench --model NAME`: the lines of tf_cnn_benchmarks, each way to share variables, mistakes.
+"""`towerflow bench --model NAME`: the lines of tf_cnn_benchmarks, each way to share variables, mistakes; and
+`bench scaling`.
 
 $TOWERFLOW_COMMAND is the executable.
 """
@@ -7,6 +8,7 @@ import json
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -73,6 +75,22 @@ class BenchImages(unittest.TestCase):
             result = run("bench", *arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertIn(text, result.stderr)
+
+    def test_scaling(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = pathlib.Path(folder) / "scaling.svg"
+            result = run("bench", "scaling", "--model", "three_stage_gan", "--counts", "1,2", "--bandwidths", "16",
+                         "--batch-size", 2, "--steps", 1, "--strategy", "all", "--svg", picture, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            cells = json.loads(result.stdout.splitlines()[-1])
+            self.assertEqual([(cell["strategy"], cell["devices"]) for cell in cells],
+                             [(strategy, devices) for strategy in ("parameter_server", "gather", "shuffle", "ring",
+                                                                   "tree", "hierarchical") for devices in (1, 2)])
+            for cell in cells:
+                self.assertGreater(cell["virtual_seconds"], 0)
+                self.assertTrue(0 <= cell["hidden"] <= 1)
+            self.assertIn("ring, 16 GB/s", picture.read_text(encoding="utf-8"))
+        self.assertIn("must be one of", run("bench", "scaling", "--strategy", "rung").stderr)
 
 
 if __name__ == "__main__":
