@@ -68,18 +68,17 @@ report::StepProfile measured_profile(const models::Model& model, models::StepBen
   return *middle;
 }
 
-report::StepProfile profile_of(const ScaleModelArguments& arguments) {
-  if (arguments.step_ms && arguments.compute_factor) {
-    throw UsageError("--step-ms and --compute-factor both say how long a tower computes");
-  }
-  report::StepProfile profile = measured_profile(*arguments.model, arguments.bench);
-  if (arguments.step_ms) profile = profile.faster(1e3 * profile.compute / *arguments.step_ms);
-  profile = profile.faster(arguments.compute_factor.value_or(1));
+/// Replaces measured figures by those that were given; returns by what factor towers are faster
+/// than measured.
+double apply_figures(const ScaleModelArguments& arguments, report::StepProfile& profile) {
+  const double factor = arguments.step_ms ? 1e3 * profile.compute / *arguments.step_ms
+                                          : arguments.compute_factor.value_or(1);
+  profile = profile.faster(factor);
   const double bytes = profile.bytes();
   for (report::ProfiledGradient& gradient : profile.gradients) {
     gradient.bytes *= arguments.megabytes ? *arguments.megabytes * 1e6 / bytes : 1;
   }
-  return profile;
+  return factor;
 }
 
 std::string machine_text(const report::Cluster& cluster) {
@@ -93,6 +92,9 @@ std::string machine_text(const report::Cluster& cluster) {
 
 void scale_model(ScaleModelArguments arguments) {
   const std::vector<int> towers = arguments.scale.tower_counts();
+  if (arguments.step_ms && arguments.compute_factor) {
+    throw UsageError("--step-ms and --compute-factor both say how long a tower computes");
+  }
   std::unique_ptr<AtomicFile>
       picture;  // opened first: nothing is simulated if it cannot be written
   if (!arguments.scale.picture.empty()) {
@@ -100,10 +102,11 @@ void scale_model(ScaleModelArguments arguments) {
   }
   arguments.bench.batch_size =
       models::tower_batch_size(*arguments.model, arguments.bench.batch_size, 1);
-  const report::StepProfile profile = profile_of(arguments);
+  report::StepProfile profile = measured_profile(*arguments.model, arguments.bench);
+  const double factor = apply_figures(arguments, profile);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const report::Cluster cluster =
-      arguments.scale.cluster(arguments.scale.tower_memory ? 1 : stream_rate(1),
+      arguments.scale.cluster(arguments.scale.tower_memory ? 1 : factor * stream_rate(1),
                               arguments.scale.host_memory ? 1 : stream_rate(cores));
   const auto strategies = arguments.scale.strategies();
   Progress progress("simulating");

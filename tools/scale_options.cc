@@ -68,8 +68,11 @@ void add_scale_options(CLI::App& app, ScaleArguments& arguments) {
              "Gbit/s between a tower and its host, in each direction", 1e-3, kMost);
   add_number(app, "--host-latency", arguments.host_latency,
              "microseconds of a message inside a host", 0, kMost);
-  add_number(app, "--tower-memory", arguments.tower_memory,
-             "GB/s that a tower reads and writes; measured when not given", 1e-3, kMost);
+  add_number(
+      app, "--tower-memory", arguments.tower_memory,
+      "GB/s that a tower reads and writes; when not given, measured and as much faster as its "
+      "computation",
+      1e-3, kMost);
   add_number(app, "--host-memory", arguments.host_memory,
              "GB/s that a host reads and writes; measured when not given", 1e-3, kMost);
   add_integer(app, "--bucket-bytes", arguments.bucket_bytes,

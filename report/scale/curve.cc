@@ -49,14 +49,14 @@ std::vector<int> parse_tower_counts(std::string_view text) {
 }
 
 std::string curve_table(const std::vector<ScaleCurve>& curves) {
-  std::string text = fmt::format("  {:<17}{:>7}{:>12}{:>11}{:>12}{:>12}{:>11}{:>11}  bound by\n",
+  std::string text = fmt::format("  {:<17}{:>7}{:>12}{:>11}{:>12}{:>13}{:>12}{:>13}  bound by\n",
                                  "strategy", "towers", "examples/s", "ms a step", "efficiency",
                                  "messages", "hidden", "exposed");
   for (const ScaleCurve& curve : curves) {
     for (std::size_t i = 0; i < curve.towers.size(); ++i) {
       const ScaleResult& result = curve.results[i];
       text += fmt::format(
-          "  {:<17}{:>7}{:>12.{}f}{:>11.2f}{:>10.1f} %{:>9.2f} ms{:>8.2f} ms{:>8.2f} ms  {}\n",
+          "  {:<17}{:>7}{:>12.{}f}{:>11.2f}{:>10.1f} %{:>10.2f} ms{:>9.2f} ms{:>10.2f} ms  {}\n",
           i == 0 ? curve.name : "", curve.towers[i], curve.rate(i), curve.rate(i) < 1000 ? 1 : 0,
           1e3 * result.step, 100 * result.efficiency(), 1e3 * result.messages,
           1e3 * result.hidden(), 1e3 * result.exposed(), result.bound());
@@ -70,11 +70,12 @@ std::string published_table(const PublishedCurve& published, const ScaleCurve& s
   for (std::size_t i = 0; i < published.points.size(); ++i) {
     const PublishedPoint& point = published.points[i];
     const double share = simulated.rate(i) / point.examples_per_second - 1;
-    text += fmt::format("  {:>5} towers{:>10.{}f} published{:>10.{}f} simulated{:>+8.1f} %  {}{}\n",
-                        point.towers, point.examples_per_second,
-                        point.examples_per_second < 1000 ? 1 : 0, simulated.rate(i),
-                        simulated.rate(i) < 1000 ? 1 : 0, 100 * share, simulated.results[i].bound(),
-                        point.differs ? ", not reproduced" : "");
+    text +=
+        fmt::format("  {:>5} tower{}{:>10.{}f} published{:>10.{}f} simulated{:>+8.1f} %  {}{}\n",
+                    point.towers, point.towers == 1 ? " " : "s", point.examples_per_second,
+                    point.examples_per_second < 1000 ? 1 : 0, simulated.rate(i),
+                    simulated.rate(i) < 1000 ? 1 : 0, 100 * share, simulated.results[i].bound(),
+                    point.differs ? ", not reproduced" : "");
   }
   if (!published.differs.empty()) {
     text += fmt::format("  not reproduced: {}\n", published.differs);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<const char*, 8> kColours{"#1f5fa8", "#c4501b", "#2e8b57", "#8a3fa0",
                                               "#b08900", "#c2185b", "#00838f", "#6d4c41"};
-constexpr double kTop = 46, kHeight = 300, kWidth = 330;
+constexpr double kTop = 52, kHeight = 300, kWidth = 330;
 constexpr double kLeft[] = {74, 494};  // of the two panels
 
 std::string escaped(const std::string& text) {
@@ -80,7 +80,7 @@ std::string axes(const Scales& scales) {
       text += label(scales.x(panel, towers), kTop + kHeight + 18, "middle", short_number(towers));
     }
     text += label(kLeft[panel] + kWidth / 2, kTop + kHeight + 36, "middle", "towers");
-    text += label(kLeft[panel] - 6, kTop - 12, "start",
+    text += label(kLeft[panel], kTop - 12, "start",
                   panel == 0 ? "examples a second" : "efficiency against independent towers");
   }
   return text;
@@ -121,13 +121,13 @@ std::string curve_picture(const std::string& title, const std::vector<ScaleCurve
   scales.low *= 0.8;
   scales.high *= 1.25;
   const std::size_t rows = (curves.size() + 2) / 3;
-  const double height = kTop + kHeight + 56 + 20.0 * static_cast<double>(rows) + 8;
+  const double height = kTop + kHeight + 56 + 20.0 * static_cast<double>(rows);
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 850 {0:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n"
       "<rect width=\"850\" height=\"{0:.0f}\" fill=\"white\"/>\n",
       height);
-  text += fmt::format("<text x=\"74\" y=\"18\" font-size=\"14\">{}</text>\n", escaped(title));
+  text += fmt::format("<text x=\"74\" y=\"16\" font-size=\"14\">{}</text>\n", escaped(title));
   text += axes(scales);
   for (std::size_t i = 0; i < curves.size(); ++i) {
     const char* colour = kColours[i % kColours.size()];

@@ -20,17 +20,16 @@ constexpr const char* kTensorFlow = "TensorFlow, Benchmarks, May 2017";
 constexpr const char* kHorovod16 = "Horovod, README.md, September 2017";
 // README.md of October 2017, and docs/benchmarks.rst.
 constexpr const char* kLaunches =
-    "more towers lose more than the links explain: kernels that exchange and kernels that compute "
-    "share a card's processors, which is not simulated";
+    "more is lost than the links explain; that kernels which exchange and kernels which compute "
+    "share the processors of a card is not simulated";
 constexpr const char* kCongestion =
-    "at more hosts the rate falls as if each had a slower network: other traffic and stalls of a "
-    "large network are not simulated";
+    "the rate falls with the number of hosts as if the network became slower; stalls of a large "
+    "network and the traffic of others are not simulated";
 constexpr const char* kGrpc =
-    "TensorFlow's servers did not use the whole network in 2017: copies and threads of gRPC are "
+    "the links could carry more than was measured; copies and threads of TensorFlow's servers are "
     "not simulated";
 constexpr const char* kCards =
-    "the published rate has lost a tenth on 8 cards of one host already, where links explain "
-    "nothing";
+    "a tenth is lost on 8 cards of one host already, where links explain nothing";
 constexpr const char* kHorovod = "Horovod, README.md, 2017 and 2018";
 
 /// An NVIDIA DGX-1: 8 Tesla P100, two of them on each switch to the processors, whose two sockets
