@@ -103,6 +103,25 @@ TEST_CASE("objectives and losses that do not fit each other are refused") {
         }).find("tower 0 has 2 losses for 1 objectives") != std::string::npos);
 }
 
+TEST_CASE("the home of the towers' variables is that of their slots, and no one else's") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  train::MomentumOptimizer opt(0.1, 0.9);
+  const Variable before = tf::get_variable("before", {2});
+  const tf::parallel::Towers towers(opt,
+                                    [](int, const std::string&) {
+                                      return tf::reduce_sum(tf::square(tf::get_variable(
+                                          "w", {2}, {.initializer = tf::ones_initializer()})));
+                                    },
+                                    {.num_towers = 2, .home = VariableHome::mirrored});
+  const Variable w = tf::trainable_variables().back();
+  CHECK(w.name() == "w:0");
+  CHECK(w.home() == VariableHome::mirrored);
+  CHECK(opt.get_slot(w, "momentum")->home() == VariableHome::mirrored);
+  CHECK(before.home() == VariableHome::host);
+  CHECK(towers.describe().find("a copy on each accelerator") != std::string::npos);
+}
+
 TEST_CASE("the batch of a tower and that of all towers are different types") {
   using tf::parallel::GlobalBatch;
   using tf::parallel::TowerBatch;
