@@ -24,7 +24,7 @@ namespace towerflow::tools {
 namespace {
 
 struct ImagesArguments {
-  std::string model, update = "parameter_server";
+  std::string model, update = "parameter_server", optimizer = "sgd";
   std::int64_t num_gpus = 1, num_batches = 100, warm_up = 10, display_every = 10;
   std::optional<std::int64_t> batch_size, threads;
   models::DeviceOptions devices;
@@ -95,6 +95,9 @@ void check(const ImagesArguments& arguments) {
         "mpirun has started this process: --variable-update distributed_all_reduce or independent "
         "works in several");
   }
+  if (arguments.optimizer != "sgd" && image_model(arguments.model).data != nullptr) {
+    throw UsageError(fmt::format("--optimizer: '{}' has its own", arguments.model));
+  }
   if (arguments.efficiency && arguments.update == "independent") {
     throw UsageError("--efficiency compares another variable update with independent");
   }
@@ -134,6 +137,7 @@ void bench_images(ImagesArguments arguments) {
   options.batch_size = models::tower_batch_size(
       model, arguments.batch_size.value_or(model.batch_size), options.num_towers);
   options.devices.threads = static_cast<int>(arguments.threads.value_or(0));
+  if (model.data == nullptr) options.values["optimizer"] = arguments.optimizer;
   // Processes that do not exchange gradients have rates of their own, which are added.
   const bool exchanges = update == models::VariableUpdate::distributed_all_reduce;
   const auto examples =
@@ -226,6 +230,9 @@ void add_bench_images(CLI::App& bench) {
              "towers update without waiting",
              models::variable_update_words());
   add_all_reduce(bench, arguments->devices);
+  add_choice(bench, "--optimizer", arguments->optimizer,
+             "sgd, momentum or rmsprop, for the networks of tf_cnn_benchmarks",
+             {"sgd", "momentum", "rmsprop"});
   add_integer(bench, "--num-gpus,--num-towers", arguments->num_gpus,
               "towers of a process, each on a device", {.least = 1, .most = 1024});
   add_integer(bench, "--batch-size", arguments->batch_size,

@@ -64,6 +64,13 @@ extern const Network kTrivial, kLenet5, kAlexnet, kVgg16, kResnet50;
 /// Returns the logits [N, kClasses] of images [N, size, size, 3].
 Tensor inference(const Network& network, const Tensor& images, bool training);
 
+/// Builds the training: variables under `v/`, averaged gradients, the moving averages of the first
+/// tower. The loss of the last tower has the weight decay, times the number of towers, so that it
+/// counts once in the mean; scales and offsets of batch normalization have none. The option
+/// "optimizer" of `options.values` is sgd, momentum or rmsprop. (benchmark_cnn.py)
+TrainingGraph build_towers(const Network& network, const BuildOptions& options,
+                           const InputFunction& input);
+
 /// Returns the models for benchmarks, by those networks. They have no data set.
 const std::vector<const Model*>& all();
 

@@ -12,28 +12,28 @@ Tensor build_loss(const Network& network, const Batch& batch, int tower, int num
   if (tower + 1 < num_towers) return entropy;
   std::vector<Tensor> squares;
   for (const Variable& variable : tf::trainable_variables()) {
+    if (variable.name().find("batchnorm") != std::string::npos) continue;
     squares.push_back(tf::nn::l2_loss(variable));
   }
   return entropy + num_towers * kWeightDecay * tf::add_n(squares);
 }
 
+/// Returns the optimizer of an option, with the constants that tf_cnn_benchmarks gives it.
+std::unique_ptr<tf::train::Optimizer> optimizer_of(const OptionValues& values,
+                                                   const Operand& rate) {
+  const auto given = values.find("optimizer");
+  const std::string name = given == values.end() ? "sgd" : std::get<std::string>(given->second);
+  if (name == "momentum") return std::make_unique<tf::train::MomentumOptimizer>(rate, 0.9);
+  if (name == "rmsprop") {
+    return std::make_unique<tf::train::RMSPropOptimizer>(
+        rate, tf::train::RMSPropOptions{.decay = 0.9, .momentum = 0.9, .epsilon = 1.0});
+  }
+  return std::make_unique<tf::train::GradientDescentOptimizer>(rate);
+}
+
 template <const Network& network>
 TrainingGraph build(const BuildOptions& options, const InputFunction& input) {
-  const BatchFunction next_batch = input();
-  const auto cpu = tf::device("/cpu:0");
-  const Variable global_step = tf::train::get_or_create_global_step();
-  tf::train::GradientDescentOptimizer opt(options.learning_rate);
-  const tf::parallel::Towers towers(opt,
-                                    [&](int tower, const std::string&) {
-                                      return build_loss(network, next_batch(), tower,
-                                                        options.num_towers);
-                                    },
-                                    {.num_towers = options.num_towers,
-                                     .apply_gradients = {.global_step = global_step},
-                                     .update_ops = UpdateOpsPolicy::first});
-  return {.global_step = global_step,
-          .stages = {{towers.train_op, towers.losses}},
-          .grads = towers.grads};
+  return build_towers(network, options, input);
 }
 
 /// Returns noise around grey, scaled as images are, and random labels.
@@ -62,7 +62,10 @@ Model model_of() {
           .learning_rate = network.learning_rate,
           .batch_size = network.batch_size,
           .stages = {{}},
-          .options = {},
+          .options = {{.name = "optimizer",
+                       .about = "sgd, momentum (0.9) or rmsprop",
+                       .value = std::string("sgd"),
+                       .choices = {"sgd", "momentum", "rmsprop"}}},
           .data = nullptr,
           .one_pipeline = true,
           .input = nullptr,
@@ -74,6 +77,25 @@ Model model_of() {
 }
 
 }  // namespace
+
+TrainingGraph build_towers(const Network& network, const BuildOptions& options,
+                           const InputFunction& input) {
+  const BatchFunction next_batch = input();
+  const auto cpu = tf::device("/cpu:0");
+  const Variable global_step = tf::train::get_or_create_global_step();
+  const auto optimizer = optimizer_of(options.values, options.learning_rate);
+  const tf::parallel::Towers towers(*optimizer,
+                                    [&](int tower, const std::string&) {
+                                      return build_loss(network, next_batch(), tower,
+                                                        options.num_towers);
+                                    },
+                                    {.num_towers = options.num_towers,
+                                     .apply_gradients = {.global_step = global_step},
+                                     .update_ops = UpdateOpsPolicy::first});
+  return {.global_step = global_step,
+          .stages = {{towers.train_op, towers.losses}},
+          .grads = towers.grads};
+}
 
 const std::vector<const Model*>& all() {
   static const Model trivial = model_of<kTrivial>(), lenet5 = model_of<kLenet5>(),

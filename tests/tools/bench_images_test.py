@@ -71,6 +71,7 @@ class BenchImages(unittest.TestCase):
                                 ((*SHORT, "--variable-update", "replicated"), "needs accelerators"),
                                 ((*SHORT, "--num-gpus", 3, "--devices", "sim:2"), "as many devices, got 2"),
                                 ((*SHORT, "--variable-update", "independent", "--efficiency"), "--efficiency"),
+                                (("--model", "cifar10", "--optimizer", "rmsprop"), "'cifar10' has its own"),
                                 ((*SHORT, "--num-gpus", 0), "--num-gpus")):
             result = run("bench", *arguments)
             self.assertEqual(result.returncode, 2, arguments)
