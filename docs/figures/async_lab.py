@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Draws async_lab.svg beside this file: what samples/async_lab wrote.
 
-    async_lab.py FILE.csv
+  async_lab.py [FILE.csv]  writes the figure; by default of the run of docs/async.md, async_lab.csv.gz
+  async_lab.py --check     exit code 1 where the file is not what this draws of that run
 """
 
 import collections
 import csv
+import gzip
 import html
 import math
 import pathlib
@@ -19,7 +21,8 @@ WINDOW = 40  # updates whose mean loss is a point
 def read(path):
     """Returns {training: [(update, seconds, staleness, loss)]}, in the order of the updates."""
     steps = collections.defaultdict(list)
-    with open(path, encoding="utf-8") as file:
+    opened = gzip.open if str(path).endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             steps[row["training"]].append((int(row["update"]), float(row["seconds"]),
                                            int(row["staleness"]), float(row["loss"])))
@@ -108,9 +111,13 @@ def draw(trainings):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) > 2:
         sys.exit(__doc__)
-    pathlib.Path(__file__).with_suffix(".svg").write_text(draw(read(sys.argv[1])), encoding="utf-8")
+    figure = pathlib.Path(__file__).with_suffix(".svg")
+    run = figure.with_suffix(".csv.gz")
+    if sys.argv[1:] == ["--check"]:
+        sys.exit(0 if figure.read_text(encoding="utf-8") == draw(read(run)) else "%s is not up to date" % figure)
+    figure.write_text(draw(read(sys.argv[1] if len(sys.argv) == 2 else run)), encoding="utf-8")
 
 
 if __name__ == "__main__":
