@@ -27,11 +27,11 @@ Tensor ConvNetBuilder::conv(int filters, int size, const ConvOptions& options) {
                                      .scale = true,
                                      .epsilon = 1e-5,
                                      .is_training = training_,
-                                     .fused = true,
+                                     .fused = top.dtype() == tf::float32,
                                      .scope = next_name("batchnorm")});
   } else {
-    const Variable biases =
-        tf::get_variable("biases", {filters}, {.initializer = tf::zeros_initializer()});
+    const Variable biases = tf::get_variable(
+        "biases", {filters}, {.dtype = top.dtype(), .initializer = tf::zeros_initializer()});
     top = tf::nn::bias_add(top, biases);
   }
   if (options.relu) top = tf::nn::relu(top);
@@ -51,9 +51,10 @@ Tensor ConvNetBuilder::affine(int units, bool relu) {
   const double stddev = std::sqrt((relu ? 2.0 : 1.0) / inputs);
   const Variable weights = tf::get_variable(
       "weights", {inputs, units},
-      {.initializer = tf::truncated_normal_initializer({.mean = 0.0, .stddev = stddev})});
-  const Variable biases =
-      tf::get_variable("biases", {units}, {.initializer = tf::zeros_initializer()});
+      {.dtype = top.dtype(),
+       .initializer = tf::truncated_normal_initializer({.mean = 0.0, .stddev = stddev})});
+  const Variable biases = tf::get_variable(
+      "biases", {units}, {.dtype = top.dtype(), .initializer = tf::zeros_initializer()});
   top = tf::nn::bias_add(tf::matmul(top, weights), biases);
   if (relu) top = tf::nn::relu(top);
   return top;

@@ -34,12 +34,14 @@ Tensor share_of(const Tensor& batch, int tower, int num_towers, Dealing dealing,
   }
   // The first towers read one more where the batch cannot be divided evenly.
   const Tensor count = take_index(shape(batch, {}, site), 0, site);
+  const Tensor each = floordiv(count, num_towers, {}, site);
+  const Tensor more = floormod(count, num_towers, {}, site);
   const auto first = [&](int of) {
-    return stack({floordiv(count, num_towers, {}, site) * of +
-                  minimum(floormod(count, num_towers, {}, site), of, {}, site)},
-                 {}, site);
+    const Tensor begin = each * of;
+    return stack({begin + minimum(more, of, {}, site)}, {}, site);
   };
-  return strided_slice(batch, first(tower), first(tower + 1), {1}, {}, site);
+  const Tensor begin = first(tower), end = first(tower + 1);
+  return strided_slice(batch, begin, end, {1}, {}, site);
 }
 
 /// Returns the tensors of an element that an iterator returned.
