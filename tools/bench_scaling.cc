@@ -94,12 +94,6 @@ VirtualStep median_step(const std::string& strategy, int devices, double bandwid
   return *middle;
 }
 
-/// Returns the share of the copies that does not make the step longer than `alone`.
-double hidden_share(const VirtualStep& step, double alone) {
-  if (step.copies == 0) return 1;
-  return std::clamp(1 - (step.seconds - alone) / step.copies, 0.0, 1.0);
-}
-
 void bench_scaling(const ScalingArguments& arguments) {
   std::unique_ptr<AtomicFile> picture;  // opened first: nothing is timed if it cannot be written
   if (!arguments.picture.empty()) picture = std::make_unique<AtomicFile>(arguments.picture);
@@ -117,7 +111,7 @@ void bench_scaling(const ScalingArguments& arguments) {
     tables += fmt::format("{}\n{:>8}", strategy, "devices");
     const std::size_t first = curves.size();
     for (const double bandwidth : arguments.bandwidths) {
-      tables += fmt::format("  {:>38}", fmt::format("{:g} GB/s", bandwidth));
+      tables += fmt::format("  {:>24}", fmt::format("{:g} GB/s", bandwidth));
       curves.push_back(
           {fmt::format("{}, {:g} GB/s", strategy, bandwidth), examples, arguments.devices, {}});
     }
@@ -130,17 +124,15 @@ void bench_scaling(const ScalingArguments& arguments) {
         const double alone = curve.results.empty() ? step.seconds : curve.results.front().alone;
         curve.results.push_back({.step = step.seconds, .alone = alone});
         const double rate = devices * examples / step.seconds;
-        const double hidden = hidden_share(step, alone);
-        tables += fmt::format("  {:>8.2f} ms {:>6.0f}/s {:5.2f}x hid {:3.0f} %", step.seconds * 1e3,
-                              rate, rate / curve.rate(0), 100 * hidden);
+        tables += fmt::format("  {:>7.2f} ms {:>6.0f}/s {:4.2f}x", step.seconds * 1e3, rate,
+                              rate / curve.rate(0));
         json.push_back({{"model", arguments.model},
                         {"strategy", strategy},
                         {"devices", devices},
                         {"bandwidth", arguments.bandwidths[i] * 1e9},
                         {"virtual_seconds", step.seconds},
                         {"copy_seconds", step.copies},
-                        {"examples_per_second", rate},
-                        {"hidden", hidden}});
+                        {"examples_per_second", rate}});
         progress.update(++done, cells);
       }
       tables += "\n";
@@ -150,8 +142,8 @@ void bench_scaling(const ScalingArguments& arguments) {
   const std::string title = fmt::format("{}, simulated accelerators, {} examples each",
                                         arguments.model, arguments.batch_size);
   fmt::print(
-      "{}, virtual time of a step by bandwidth: examples a second, their multiple of {} device{}, "
-      "and the hidden share of the copies\n{}",
+      "{}, virtual time of a step by bandwidth: examples a second, and their multiple of {} "
+      "device{}\n{}",
       title, arguments.devices.front(), arguments.devices.front() == 1 ? "" : "s", tables);
   if (picture) {
     picture->append(report::curve_picture(title, curves));
