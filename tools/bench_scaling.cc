@@ -28,9 +28,7 @@ constexpr const char* kScalingHelp =
     "Towers on simulated accelerators, one each. Times are virtual: a kernel takes what it costs\n"
     "one core of this machine, whoever else wants that core, a copy what its size, the bandwidth\n"
     "and the latency say, and the host, which averages and updates, has one core. So the figures\n"
-    "are those of that many devices, though all of them share this machine. Of what the busiest\n"
-    "copy engine carries, the share that does not make the step longer than one device's is "
-    "hidden.\n"
+    "are those of that many devices, though all of them share this machine.\n"
     "\n"
     "Example: towerflow bench scaling --model cifar10 --strategy all --bandwidths 16";
 
