@@ -17,7 +17,7 @@ struct TowersOptions {
   int num_towers = 1;
   /// Returns the device of a tower; "/gpu:0", "/gpu:1", .. if not set.
   std::function<std::string(int tower)> device{};
-  std::string name = "tower";  ///< prefix of the name scopes tower_0, tower_1, ..
+  std::string name = "tower";  ///< prefix of the towers' name scopes, such as tower_0
   /// Where the towers' variables are stored; that of the caller's variable scope if not set.
   std::optional<VariableHome> home{};
   train::ComputeGradientsOptions compute_gradients{};

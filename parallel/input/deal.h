@@ -11,7 +11,7 @@ namespace towerflow::parallel::types {
 /// Which examples of a dataset a tower reads. With each way every example goes to one tower.
 enum class Dealing {
   in_turn,     ///< example k of a step to tower k % N
-  contiguous,  ///< a step's first examples to tower 0, the next ones to tower 1, ..
+  contiguous,  ///< a step's first examples to tower 0, the next ones to tower 1, and so on
   /// Each tower reads a share of its own through an iterator of its own: the dataset's examples
   /// i, i + N, .. for tower i. The towers' threads do not wait for each other; the ends of the
   /// shares do not fill up a batch together.
