@@ -118,7 +118,7 @@ ConfigProto accelerators(const Strategy& strategy, unsigned seed, SimulatedFault
 
 unsigned fault_count() {
   const char* given = std::getenv("TOWERFLOW_STRATEGY_FAULTS");
-  return given == nullptr ? 24 : static_cast<unsigned>(std::atoi(given));
+  return given == nullptr ? 8 : static_cast<unsigned>(std::atoi(given));
 }
 
 }  // namespace
