@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "parallel/grouped.h"
 #include "parallel/staged_towers.h"
@@ -27,8 +28,8 @@ std::string policy_text(AveragePolicy policy) {
   return {};
 }
 
-std::string home_text(const std::optional<VariableHome>& home) {
-  switch (home.value_or(VariableHome::host)) {
+std::string home_text(VariableHome home) {
+  switch (home) {
     case VariableHome::host:
       return "in host memory, updated there once a step";
     case VariableHome::device:
@@ -49,7 +50,7 @@ std::string clip_text(const GradientClip& clip) {
       way, clip.limit);
 }
 
-/// Returns "  weights, biases: in tower_1 only" for gradients that some towers lack.
+/// Returns lines such as "  no gradient in tower_1: w:0, b:0", one for each set of towers.
 std::string absences(const TrainedObjective& trained, const std::string& prefix) {
   std::map<std::string, std::vector<std::string>> absent;  // towers -> variables
   for (std::size_t i = 0; i < trained.grads.size(); ++i) {
@@ -89,7 +90,11 @@ std::string StagedTowers::describe() const {
     }
     text += "\n";
   }
-  text += fmt::format("variables: {}\n", home_text(options_.home));
+  std::set<VariableHome> homes;
+  for (const TrainedObjective& objective : objectives) {
+    for (const GradAndVar& pair : objective.grads) homes.insert(pair.var.home());
+  }
+  for (const VariableHome home : homes) text += fmt::format("variables: {}\n", home_text(home));
   text += fmt::format("gradients: {}", policy_text(options_.policy));
   if (options_.clip) text += "; " + clip_text(*options_.clip);
   text += "\n";
