@@ -48,7 +48,7 @@ double share(std::int64_t right, std::int64_t examples) {
   return static_cast<double>(right) / static_cast<double>(examples);
 }
 
-nlohmann::ordered_json json_of(const bn::WayResult& result) {
+nlohmann::ordered_json json_of_way(const bn::WayResult& result) {
   return {{"way", result.report.name},
           {"collected", result.report.collected},
           {"distinct", result.report.distinct},
@@ -89,7 +89,7 @@ void compare_ways(CompareBnArguments arguments) {
         bn::report_row(result.report), result.mean, result.mean_off, result.variance,
         result.variance_off, result.mean_drift, result.variance_drift, result.seconds * 1e3,
         share(result.right, result.examples), share(result.right_by_batch, result.examples));
-    ways.push_back(json_of(result));
+    ways.push_back(json_of_way(result));
   }
   if (!arguments.json) return;
   const nlohmann::ordered_json line{
