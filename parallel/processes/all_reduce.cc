@@ -1,11 +1,14 @@
 #include "parallel/processes/all_reduce.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
+#include <sstream>
 #include <utility>
 
 #include "core/graph/op_builder.h"
+#include "ops/array/fill.h"
 #include "parallel/processes/exchange_ops.h"
 #include "parallel/processes/group.h"
 #include "parallel/processes/message_engine.h"
@@ -27,6 +30,15 @@ int next_tag() {
   return kFirstTag + given++ % kTags;
 }
 
+/// The processes that have a gradient, in ascending order.
+using Givers = std::vector<int>;
+
+/// The gradients that are exchanged, the same in every process.
+struct Exchanged {
+  std::vector<GradAndVar> grads;
+  std::vector<Givers> givers;  ///< of each gradient; empty if it is absent everywhere
+};
+
 /// Gradients of one dtype that are exchanged together, as indices in the list.
 struct GradientBucket {
   std::vector<std::size_t> members;
@@ -42,17 +54,20 @@ std::int64_t known_bytes(const Tensor& tensor) {
 
 /// Divides the dense gradients into buckets, from the last one on: the backward pass makes the
 /// gradients of the last variables first.
-std::vector<GradientBucket> buckets_of(const std::vector<GradAndVar>& grads,
-                                       std::int64_t bucket_bytes) {
+std::vector<GradientBucket> buckets_of(const Exchanged& exchanged, std::int64_t bucket_bytes) {
+  const std::vector<GradAndVar>& grads = exchanged.grads;
   std::vector<GradientBucket> buckets;
   bool open = false;
   for (std::size_t i = grads.size(); i-- > 0;) {
     if (!grads[i].grad || !grads[i].grad->is_dense()) continue;
     const Tensor tensor = grads[i].grad->dense();
     const std::int64_t bytes = known_bytes(tensor);
-    const bool fits = open && buckets.back().bytes + bytes <= bucket_bytes &&
-                      grads[buckets.back().members[0]].grad->dtype() == tensor.dtype();
-    if (!fits) buckets.emplace_back();
+    const auto joins = [&](const GradientBucket& bucket) {
+      const std::size_t first = bucket.members[0];
+      return bucket.bytes + bytes <= bucket_bytes && grads[first].grad->dtype() == tensor.dtype() &&
+             exchanged.givers[first] == exchanged.givers[i];
+    };
+    if (!open || !joins(buckets.back())) buckets.emplace_back();
     open = true;
     buckets.back().members.push_back(i);
     buckets.back().bytes += bytes;
@@ -60,22 +75,97 @@ std::vector<GradientBucket> buckets_of(const std::vector<GradAndVar>& grads,
   return buckets;
 }
 
-/// Describes what the processes exchange, a line for each variable.
+constexpr const char* kAbsent = "no gradient";
+constexpr const char* kWideIndices = "int64 slices";
+
+/// Describes what this process gives, in a line for each variable after the first line.
 std::string schedule_text(const std::vector<GradAndVar>& grads,
                           const ProcessAllReduceOptions& options) {
   std::string text = fmt::format("groups of {} bytes", options.bucket_bytes);
   for (const GradAndVar& pair : grads) {
     text += fmt::format("\n{}: ", pair.var.name());
     if (!pair.grad) {
-      text += "no gradient";
-      continue;
+      text += kAbsent;
+    } else if (pair.grad->is_dense()) {
+      const Tensor dense = pair.grad->dense();
+      text += fmt::format("gradient {} {}", dtype_name(dense.dtype()), dense.shape().text());
+    } else {
+      const IndexedSlices& slices = pair.grad->slices();
+      const bool wide = slices.indices.dtype() == DType::int64;
+      text += fmt::format("{} {} {}", wide ? kWideIndices : "slices",
+                          dtype_name(slices.values.dtype()), pair.var.shape().text());
     }
-    const Tensor tensor = pair.grad->representative();
-    text += fmt::format("{} {} {}", pair.grad->is_dense() ? "gradient" : "slices",
-                        dtype_name(tensor.dtype()),
-                        pair.grad->is_dense() ? tensor.shape().text() : pair.var.shape().text());
   }
   return text;
+}
+
+/// The lines of `schedule_text` in each process.
+using Schedules = std::vector<std::vector<std::string>>;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Returns the line of a process that has gradient `number`, or nullptr. Processes without it may
+/// have `absent`.
+const std::string* present_line(const Schedules& schedules, std::size_t number,
+                                const std::string& absent) {
+  for (const auto& lines : schedules) {
+    if (number < lines.size() && lines[number] != absent) return &lines[number];
+  }
+  return nullptr;
+}
+
+/// Returns what a process exchanges in the place of a gradient that only others have: zeros, or no
+/// rows. `line` describes theirs.
+Gradient nothing_for(const Variable& variable, const std::string& line, Site site) {
+  const DType dtype = variable.dtype();
+  const Shape& shape = variable.shape();
+  if (line.find("slices ") == std::string::npos) return zeros(shape, {.dtype = dtype}, site);
+  const DType of_index = line.find(kWideIndices) == std::string::npos ? DType::int32 : DType::int64;
+  std::vector<Dim> dims{0};
+  for (std::size_t i = 1; i < shape.rank(); ++i) dims.push_back(shape[i]);
+  return IndexedSlices{zeros(Shape(dims), {.dtype = dtype}, site),
+                       zeros(Shape{0}, {.dtype = of_index}, site), std::nullopt};
+}
+
+/// Compares what the processes list and finds out which of them have which gradient. Throws
+/// ValueError naming the first difference other than an absent gradient.
+Exchanged exchanged_of(ProcessGroup& group, const std::vector<GradAndVar>& grads,
+                       const ProcessAllReduceOptions& options, Site site) {
+  Schedules schedules;
+  for (const std::string& text :
+       group.all_gather(schedule_text(grads, options), "the comparison of the graphs")) {
+    schedules.push_back(lines_of(text));
+  }
+  Exchanged exchanged{grads, std::vector<Givers>(grads.size())};
+  Schedules filled = schedules;
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    const std::size_t number = i + 1;
+    const std::string absent = fmt::format("{}: {}", grads[i].var.name(), kAbsent);
+    const std::string* present = present_line(schedules, number, absent);
+    if (present == nullptr) continue;
+    for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
+      if (number >= schedules[rank].size()) continue;
+      if (schedules[rank][number] == absent) {
+        filled[rank][number] = *present;
+      } else {
+        exchanged.givers[i].push_back(static_cast<int>(rank));
+      }
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& lines : filled) texts.push_back(fmt::format("{}", fmt::join(lines, "\n")));
+  processes::check_same(texts, "exchange different gradients", site);
+  const auto& of_all = filled[0];
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    if (grads[i].grad || exchanged.givers[i].empty()) continue;
+    exchanged.grads[i].grad = nothing_for(grads[i].var, of_all[i + 1], site);
+  }
+  return exchanged;
 }
 
 std::string named(const std::vector<GradAndVar>& grads, const std::vector<std::size_t>& members) {
@@ -86,14 +176,15 @@ std::string named(const std::vector<GradAndVar>& grads, const std::vector<std::s
 
 class AllReducer {
  public:
-  AllReducer(const std::vector<GradAndVar>& grads, Site site)
-      : grads_(grads), averages_(grads), site_(site) {}
+  AllReducer(const Exchanged& exchanged, const std::vector<GradAndVar>& own, Site site)
+      : exchanged_(exchanged), grads_(exchanged.grads), averages_(own), site_(site) {}
 
   void add_dense(const std::vector<GradientBucket>& buckets) {
     std::vector<Operation> starts;
     for (const GradientBucket& bucket : buckets) {
       OpBuilder builder(processes::kMeanStart, "start", site_);
-      const ExchangeAttrs attrs{next_tag(), "the mean of " + named(grads_, bucket.members)};
+      const ExchangeAttrs attrs{next_tag(), "the mean of " + named(grads_, bucket.members),
+                                givers(bucket.members[0])};
       starts.push_back(builder.inputs(tensors_of(bucket), "gradients").attrs(attrs).build());
     }
     for (std::size_t i = 0; i < buckets.size(); ++i) {
@@ -111,7 +202,7 @@ class AllReducer {
     for (std::size_t i = grads_.size(); i-- > 0;) {
       if (!grads_[i].grad || grads_[i].grad->is_dense()) continue;
       const IndexedSlices& own = grads_[i].grad->slices();
-      const ExchangeAttrs attrs{next_tag(), "the rows of " + named(grads_, {i})};
+      const ExchangeAttrs attrs{next_tag(), "the rows of " + named(grads_, {i}), givers(i)};
       OpBuilder start(processes::kRowsStart, "start", site_);
       const Tensor handle = start.inputs({own.values}, "values")
                                 .inputs({own.indices}, "indices")
@@ -121,7 +212,7 @@ class AllReducer {
       const Operation rows = end.inputs({handle}, "handle")
                                  .inputs({own.values}, "values")
                                  .inputs({own.indices}, "indices")
-                                 .attrs(ExchangeAttrs())
+                                 .attrs(ExchangeAttrs{.givers = attrs.givers})
                                  .build();
       set(i, IndexedSlices{rows.output(0), rows.output(1), own.dense_shape});
     }
@@ -139,9 +230,16 @@ class AllReducer {
   }
 
   void set(std::size_t index, const Gradient& average) {
-    averages_[index].grad = OptionalGradient(average).with_origin(grads_[index].grad.origin());
+    averages_[index].grad = OptionalGradient(average).with_origin(averages_[index].grad.origin());
   }
 
+  /// Returns the processes to add up, or nothing for all.
+  Givers givers(std::size_t index) const {
+    const Givers& some = exchanged_.givers[index];
+    return static_cast<int>(some.size()) == process_group().size() ? Givers() : some;
+  }
+
+  const Exchanged& exchanged_;
   const std::vector<GradAndVar>& grads_;
   std::vector<GradAndVar> averages_;
   Site site_;
@@ -157,14 +255,13 @@ std::vector<GradAndVar> all_reduce(const std::vector<GradAndVar>& grads_and_vars
   }
   ProcessGroup& group = process_group();
   if (group.size() == 1 || grads_and_vars.empty()) return grads_and_vars;
-  processes::check_same_in_all(group, schedule_text(grads_and_vars, options),
-                               "exchange different gradients", site);
   Graph& graph = grads_and_vars[0].var.graph();
   const RoleScope role(graph, NodeRole::gradient);
   const auto host = device("/cpu:0", site);
   const NameScope scope(graph, options.name.empty() ? "all_reduce" : options.name, site);
-  AllReducer reducer(grads_and_vars, site);
-  reducer.add_dense(buckets_of(grads_and_vars, options.bucket_bytes));
+  const Exchanged exchanged = exchanged_of(group, grads_and_vars, options, site);
+  AllReducer reducer(exchanged, grads_and_vars, site);
+  reducer.add_dense(buckets_of(exchanged, options.bucket_bytes));
   reducer.add_slices();
   return reducer.averages();
 }

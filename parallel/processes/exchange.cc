@@ -41,8 +41,13 @@ void for_each_other(int rank, int size, const Visit& visit) {
 
 }  // namespace
 
-MeanExchange::MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements)
-    : Exchange(std::move(what), tag), buffer_(dtype, Shape{elements}) {}
+MeanExchange::MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements,
+                           std::vector<int> givers)
+    : Exchange(std::move(what), tag), buffer_(dtype, Shape{elements}), givers_(std::move(givers)) {}
+
+bool MeanExchange::gives(int rank) const {
+  return givers_.empty() || std::binary_search(givers_.begin(), givers_.end(), rank);
+}
 
 MeanExchange::Part MeanExchange::part(int rank) {
   const SliceRange range = slice_range(buffer_.elements(), size_, rank, kUnit);
@@ -56,15 +61,24 @@ void MeanExchange::begin(int rank, int size, Messages& messages) {
   size_ = size;
   done_.assign(static_cast<std::size_t>(size), 0);
   parts_.resize(static_cast<std::size_t>(size));
-  arrived_ = means_ = sent_ = 0;
+  arrived_ = means_ = sent_ = to_arrive_ = 0;
+  to_send_ = (gives(rank) ? 2 : 1) * (size - 1);
   const std::int64_t own = slice_range(buffer_.elements(), size, rank, kUnit).size();
   for_each_other(rank, size, [&](int other) {
+    if (!gives(other)) return;
+    ++to_arrive_;
     Array& from = parts_[static_cast<std::size_t>(other)];
     if (from.empty()) from = Array(buffer_.dtype(), Shape{own});
     messages.receive(from.raw(), from.bytes(), other, 0);
   });
-  for_each_other(rank, size,
-                 [&](int other) { messages.send(part(other).data, part(other).bytes, other, 0); });
+  for_each_other(rank, size, [&](int other) {
+    if (gives(rank)) {
+      messages.send(part(other).data, part(other).bytes, other, 0);
+    } else {
+      messages.receive(part(other).data, part(other).bytes, other, 1);
+    }
+  });
+  if (to_arrive_ == 0 && size > 1) add_parts(messages);
 }
 
 void MeanExchange::sent(int to, int phase, Messages& messages) {
@@ -80,16 +94,14 @@ void MeanExchange::received(int from, int phase, Messages& messages) {
     ++means_;
     return;
   }
-  if (++arrived_ < size_ - 1) return;
-  add_parts();
-  const Part own = part(rank_);
-  for_each_other(rank_, size_, [&](int other) { messages.send(own.data, own.bytes, other, 1); });
+  if (++arrived_ == to_arrive_) add_parts(messages);
 }
 
-void MeanExchange::add_parts() {
+void MeanExchange::add_parts(Messages& messages) {
   const Part own = part(rank_);
   std::vector<const void*> parts;
   for (int rank = 0; rank < size_; ++rank) {
+    if (!gives(rank)) continue;
     parts.push_back(rank == rank_ ? own.data : parts_[static_cast<std::size_t>(rank)].raw());
   }
   const auto count = static_cast<std::int64_t>(own.bytes / dtype_size(buffer_.dtype()));
@@ -98,14 +110,17 @@ void MeanExchange::add_parts() {
   } else {
     mean_of_parts<double>(parts, count, own.data);
   }
+  for_each_other(rank_, size_, [&](int other) { messages.send(own.data, own.bytes, other, 1); });
 }
 
 std::vector<int> MeanExchange::awaited() const {
   std::vector<int> ranks;
   // Without the part of one process no other can send its mean: that one alone is awaited.
-  const unsigned needed = arrived_ < size_ - 1 ? kReceived : kReceived << 1 | kSent << 1;
+  const bool misses_parts = arrived_ < to_arrive_;
   for (int rank = 0; rank < size_; ++rank) {
     const unsigned done = done_[static_cast<std::size_t>(rank)];
+    const unsigned of_part = gives(rank) ? kReceived : 0;
+    const unsigned needed = misses_parts ? of_part : kReceived << 1 | kSent << 1;
     if (rank != rank_ && (done & needed) != needed) ranks.push_back(rank);
   }
   return ranks;

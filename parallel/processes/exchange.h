@@ -56,8 +56,8 @@ class Exchange {
   bool finished_ = false;  ///< set by the group
 };
 
-/// Adds up a buffer of float32 or float64 numbers over the processes and divides by their number,
-/// in place.
+/// Adds up a buffer of float32 or float64 numbers over the processes that give one, and divides by
+/// their number, in place. The others get the mean too.
 ///
 /// Each process gets an equal part of the buffer from every other one, adds these parts in rank
 /// order, starting from zero, divides, and sends the result to the others. (Reduce-scatter by
@@ -66,7 +66,9 @@ class Exchange {
 /// of as many towers.
 class MeanExchange final : public Exchange {
  public:
-  MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements);
+  /// `givers` are the ranks whose buffers are added up, in ascending order; all if empty.
+  MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements,
+               std::vector<int> givers = {});
 
   /// The numbers of this process before the exchange, the mean afterwards.
   Array& buffer() { return buffer_; }
@@ -74,7 +76,7 @@ class MeanExchange final : public Exchange {
   void begin(int rank, int size, Messages& messages) override;
   void sent(int to, int phase, Messages& messages) override;
   void received(int from, int phase, Messages& messages) override;
-  bool ended() const override { return means_ == size_ - 1 && sent_ == 2 * (size_ - 1); }
+  bool ended() const override { return means_ == size_ - 1 && sent_ == to_send_; }
   std::vector<int> awaited() const override;
 
  private:
@@ -83,11 +85,14 @@ class MeanExchange final : public Exchange {
     std::size_t bytes;
   };
   Part part(int rank);
-  void add_parts();
+  bool gives(int rank) const;
+  void add_parts(Messages& messages);
 
   Array buffer_;
   std::vector<Array> parts_;  ///< by rank: its part of what this process adds up
+  std::vector<int> givers_;
   int rank_ = 0, size_ = 0;
+  int to_arrive_ = 0, to_send_ = 0;  ///< parts of other processes, and messages
   int arrived_ = 0, means_ = 0, sent_ = 0;
   std::vector<unsigned> done_;  ///< by rank: a bit for each message that has come or gone
 };

@@ -51,7 +51,10 @@ class ExchangeBuffer final : public Resource {
     const std::lock_guard lock(mutex_);
     const bool fits = exchange_ != nullptr && exchange_.use_count() == 1 &&
                       exchange_->buffer().elements() == elements;
-    if (!fits) exchange_ = std::make_shared<MeanExchange>(attrs.what, attrs.tag, dtype, elements);
+    if (!fits) {
+      exchange_ =
+          std::make_shared<MeanExchange>(attrs.what, attrs.tag, dtype, elements, attrs.givers);
+    }
     return exchange_;
   }
 
@@ -165,7 +168,10 @@ std::unique_ptr<PreparedKernel> rows_start_kernel(const KernelRequest& request) 
 class RowsEndKernel final : public PreparedKernel {
  public:
   explicit RowsEndKernel(const KernelRequest& request)
-      : values_(request.inputs[1]), indices_(request.inputs[2]), outputs_(request.outputs) {
+      : givers_(request.attributes<ExchangeAttrs>().givers.size()),
+        values_(request.inputs[1]),
+        indices_(request.inputs[2]),
+        outputs_(request.outputs) {
     for (std::size_t i = 1; i < values_.shape.rank(); ++i) width_ *= values_.shape.size(i);
   }
 
@@ -189,10 +195,11 @@ class RowsEndKernel final : public PreparedKernel {
       indices += count * index_bytes;
       values += count * row_bytes;
     }
+    const std::size_t divisor = givers_ == 0 ? strings.size() : givers_;
     if (values_.dtype == DType::float32) {
-      divide<float>(first, rows, strings.size());
+      divide<float>(first, rows, divisor);
     } else {
-      divide<double>(first, rows, strings.size());
+      divide<double>(first, rows, divisor);
     }
   }
 
@@ -203,6 +210,7 @@ class RowsEndKernel final : public PreparedKernel {
     for (std::int64_t i = 0; i < rows * width_; ++i) at[i] /= static_cast<T>(by);
   }
 
+  std::size_t givers_;  // 0: all processes
   TensorDesc values_, indices_;
   std::vector<TensorDesc> outputs_;
   std::int64_t width_ = 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/graph/attr_fields.h"
 
@@ -9,18 +10,20 @@ namespace towerflow::parallel::processes {
 /// What a pair of ops exchanges.
 struct ExchangeAttrs {
   int tag = 0;
-  std::string what;  ///< for errors: "the mean of conv1/weights"
-  static constexpr auto fields = std::tuple{attr::field("tag", &ExchangeAttrs::tag),
-                                            attr::field("what", &ExchangeAttrs::what)};
+  std::string what;         ///< for errors: "the mean of conv1/weights"
+  std::vector<int> givers;  ///< the processes that have the gradients; all if empty
+  static constexpr auto fields =
+      std::tuple{attr::field("tag", &ExchangeAttrs::tag), attr::field("what", &ExchangeAttrs::what),
+                 attr::field("givers", &ExchangeAttrs::givers)};
 };
 
 // _ProcessMeanStart(gradients: N * T) -> handle: packs the gradients into one buffer, whose mean
-//   over the processes is then computed while the run goes on.
+//   over `givers` is then computed while the run goes on.
 // _ProcessMeanEnd(handle, gradients: N * T) -> means: waits, and unpacks the means, which may take
 //   the memory of the gradients.
 // _ProcessRowsStart(values: T, indices: I) -> handle, _ProcessRowsEnd(handle, values, indices) ->
 //   values, indices: those of all processes one after another, in rank order, with values divided
-//   by the number of processes.
+//   by the number of `givers`.
 //
 // A start is made as early as its inputs are: see core/runtime/schedule.cc.
 inline constexpr const char* kMeanStart = "_ProcessMeanStart";

@@ -10,7 +10,10 @@ namespace towerflow::parallel::processes {
 
 void check_same_in_all(ProcessGroup& group, const std::string& lines, const std::string& differ,
                        Site site) {
-  const auto texts = group.all_gather(lines, "the comparison of the graphs");
+  check_same(group.all_gather(lines, "the comparison of the graphs"), differ, site);
+}
+
+void check_same(const std::vector<std::string>& texts, const std::string& differ, Site site) {
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
     if (texts[rank] == texts[0]) continue;
     std::istringstream first(texts[0]), other(texts[rank]);

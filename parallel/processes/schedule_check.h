@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/graph/site.h"
 #include "parallel/processes/group.h"
@@ -12,5 +13,8 @@ namespace towerflow::parallel::processes {
 /// rank 2 has 'w: float32 (4,)'".
 void check_same_in_all(ProcessGroup& group, const std::string& lines, const std::string& differ,
                        Site site);
+
+/// Compares texts of the processes, by rank, which every process has. Throws the same error.
+void check_same(const std::vector<std::string>& texts, const std::string& differ, Site site);
 
 }  // namespace towerflow::parallel::processes

@@ -40,36 +40,47 @@ T given(int rank, std::int64_t i) {
   return number / static_cast<T>(rank % 2 == 0 ? 7 : 7e5);
 }
 
-template <class T>
-T mean_in_rank_order(int size, const std::function<T(int rank)>& of_rank) {
-  T sum = 0;
-  for (int rank = 0; rank < size; ++rank) sum += of_rank(rank);
-  return sum / static_cast<T>(size);
+std::vector<int> all_ranks() {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < process_group().size(); ++rank) ranks.push_back(rank);
+  return ranks;
 }
 
 template <class T>
-void check_mean(DType dtype, std::int64_t elements) {
+T mean_in_rank_order(const std::vector<int>& ranks, const std::function<T(int rank)>& of_rank) {
+  T sum = 0;
+  for (const int rank : ranks) sum += of_rank(rank);
+  return sum / static_cast<T>(ranks.size());
+}
+
+template <class T>
+void check_mean(DType dtype, std::int64_t elements, const std::vector<int>& givers) {
   auto& group = process_group();
-  const auto exchange = std::make_shared<MeanExchange>("a mean", 2, dtype, elements);
+  const auto exchange = std::make_shared<MeanExchange>("a mean", 2, dtype, elements, givers);
   for (int repeat = 0; repeat < 2; ++repeat) {
     T* numbers = exchange->buffer().data<T>();
     for (std::int64_t i = 0; i < elements; ++i) numbers[i] = given<T>(group.rank(), i);
     group.start(exchange);
     group.wait(*exchange);
     for (std::int64_t i = 0; i < elements; ++i) {
-      const T mean =
-          mean_in_rank_order<T>(group.size(), [&](int rank) { return given<T>(rank, i); });
+      const T mean = mean_in_rank_order<T>(givers.empty() ? all_ranks() : givers,
+                                           [&](int rank) { return given<T>(rank, i); });
       expect(std::memcmp(&numbers[i], &mean, sizeof(T)) == 0,
              fmt::format("element {} of {} is {}, not {}", i, elements, mean, numbers[i]));
     }
   }
 }
 
-/// The mean of buffers of many sizes is that of a loop in rank order, to the bit.
+/// The mean of buffers of many sizes is that of a loop in rank order, to the bit, whoever gives
+/// one.
 void means() {
   for (const std::int64_t elements : {0, 1, 15, 16, 17, 64, 1000, 5003}) {
-    check_mean<float>(tf::float32, elements);
-    check_mean<double>(tf::float64, elements);
+    const int last = process_group().size() - 1;
+    for (const std::vector<int>& givers :
+         {std::vector<int>{}, {0}, {1}, {last}, {0, last}, all_ranks()}) {
+      check_mean<float>(tf::float32, elements, givers);
+      check_mean<double>(tf::float64, elements, givers);
+    }
   }
   auto& group = process_group();
   const auto strings = group.all_gather(std::string(1000 * group.rank(), 'a'), "strings");
@@ -81,7 +92,7 @@ void means() {
 }
 
 /// A gradient of each kind in one graph: dense ones in several groups, one of float64, slices of
-/// different lengths, one that is absent everywhere.
+/// different lengths, one that is absent everywhere, and some that single processes lack or have.
 void gradients() {
   auto& group = process_group();
   const int rank = group.rank(), size = group.size();
@@ -109,6 +120,13 @@ void gradients() {
                                  tf::constant(Array::of<std::int32_t>(Shape{count}, ids)),
                                  tf::constant({10, 2})},
                    table});
+  const Variable most = tf::get_variable("most", {2, 2});
+  const Tensor tens = tf::constant(Array::of<float>(Shape{2, 2}, std::vector<float>(4, 10)));
+  grads.push_back({rank == 0 ? OptionalGradient() : tens * static_cast<float>(rank), most});
+  const Variable few = tf::get_variable("few", {6, 2});
+  const IndexedSlices row{tf::constant(Array::of<float>(Shape{1, 2}, {4, 5})),
+                          tf::constant(Array::of<std::int64_t>(Shape{1}, {3})), std::nullopt};
+  grads.push_back({rank == 1 ? OptionalGradient(row) : OptionalGradient(), few});
   const auto means = parallel::all_reduce(grads, {.bucket_bytes = 100});
   expect(!means[6].grad, "an absent gradient stays absent");
   tf::Session sess;
@@ -116,7 +134,7 @@ void gradients() {
     for (int k = 0; k < 5; ++k) {
       const Array mean = sess.run(means[k].grad->dense());
       const auto expected =
-          mean_in_rank_order<float>(size, [&](int from) { return given<float>(from, k); });
+          mean_in_rank_order<float>(all_ranks(), [&](int from) { return given<float>(from, k); });
       for (const float value : mean.flat<float>()) {
         expect(value == expected, fmt::format("w{} has the mean {}, not {}", k, expected, value));
       }
@@ -134,20 +152,29 @@ void gradients() {
       }
     }
     expect(values[1].shape() == Shape{static_cast<std::int64_t>(at)}, "no row is missing");
+    const Array of_most = sess.run(means[8].grad->dense());
+    expect(of_most.flat<float>()[3] == 5.0F * static_cast<float>(size),
+           "a gradient that one process lacks is the mean of the others");
+    const IndexedSlices& one = means[9].grad->slices();
+    const auto of_one = sess.run({one.values, one.indices});
+    expect(of_one[0].shape() == Shape{1, 2} && of_one[0].flat<float>()[1] == 5 &&
+               of_one[1].flat<std::int64_t>()[0] == 3,
+           "rows that one process has are not divided");
   }
 }
 
 /// The processes list different gradients: each gets the same error.
 void mismatch() {
   const bool other = process_group().rank() == 1;
-  const Variable v = tf::get_variable("v", {2}), w = tf::get_variable("w", {3});
+  const Shape shape{other ? 4 : 3};
+  const Variable v = tf::get_variable("v", {2}), w = tf::get_variable("w", shape);
   try {
-    parallel::all_reduce({{tf::zeros({2}), v}, {other ? OptionalGradient() : tf::zeros({3}), w}});
+    parallel::all_reduce({{tf::zeros({2}), v}, {tf::zeros(shape), w}});
   } catch (const ValueError& error) {
     expect(
         error.message() ==
             "the processes exchange different gradients: rank 0 has 'w:0: gradient float32 (3,)' "
-            "where rank 1 has 'w:0: no gradient'",
+            "where rank 1 has 'w:0: gradient float32 (4,)'",
         "the message names the difference: " + error.message());
     return;
   }
