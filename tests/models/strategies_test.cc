@@ -7,13 +7,11 @@
 #include <cstdlib>
 #include <random>
 
-#include "models/char_lstm/char_lstm.h"
-#include "models/resnet20/resnet20.h"
-#include "tests/models/steps.h"
+#include "tests/models/contract_models.h"
 
 using namespace towerflow;
+using testing::kContractModels;
 using testing::largest_difference;
-using testing::ramp;
 using testing::Step;
 using testing::trained;
 
@@ -40,69 +38,11 @@ const std::vector<Strategy> kStrategies{
     {"tree", VariableHome::mirrored, {.algorithm = AllReduce::tree}, false},
     {"hierarchical", VariableHome::mirrored, {.algorithm = AllReduce::hierarchical}, false}};
 
-Array whole_numbers(const Shape& shape, int below) {
-  Array array(int32, shape);
-  for (std::int64_t i = 0; i < array.elements(); ++i) {
-    array.data<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7 % below);
-  }
-  return array;
-}
-
-models::BatchFunction constants(const Array& features, const Array& labels) {
-  return [=] {
-    const auto cpu = tf::device("/cpu:0");
-    return models::Batch{tf::constant(features), tf::constant(labels)};
-  };
-}
-
-Step resnet8() {
-  const auto towers =
-      models::resnet20::build_towers({.num_layers = 8, .num_towers = kTowers, .batch_size = 2}, [] {
-        return constants(ramp({2, 32, 32, 3}), whole_numbers({2}, 10));
-      });
-  return {{towers.train_op, towers.loss}, {}};
-}
-
-Step gan() {
-  const auto towers = models::three_stage_gan::build_towers(
-      {.num_gpus = kTowers, .towers_without_discriminator = 1});
-  Step step{{towers.full.train_op}, {}};
-  for (const auto& tower : towers.towers) {
-    step.fetches.emplace_back(tower.losses.full);
-    step.feeds.emplace_back(tower.images, ramp({2, 28, 28, 1}));
-    step.feeds.emplace_back(tower.mask, Array::zeros(float32, {2, 28, 28, 1}));
-  }
-  return step;
-}
-
-Step mnist() {
-  const auto towers = models::mnist::build_towers(
-      {.num_towers = kTowers}, constants(ramp({2, 784}), whole_numbers({2}, 10)));
-  return {{towers.train_op, towers.losses[0]}, {}};
-}
-
-Step lstm(bool static_unrolling) {
-  const auto towers = models::char_lstm::build_towers(
-      {.num_towers = kTowers,
-       .network = {.classes = 11, .rnn_size = 8, .static_unrolling = static_unrolling},
-       .batch_size = 3},
-      [] {
-        return constants(whole_numbers({3, 5}, 11), whole_numbers({3, 5}, 10));
-      });
-  return {{towers.train_op, towers.costs[3]}, {}};
-}
-
-const std::map<std::string, Step (*)()> kModels{{"gan", gan},
-                                                {"lstm", [] { return lstm(true); }},
-                                                {"lstm with a loop", [] { return lstm(false); }},
-                                                {"mnist", mnist},
-                                                {"resnet8", resnet8}};
-
 /// Makes a model with its variables at home as the strategy says.
-std::function<Step()> made_for(const Strategy& strategy, Step (*make)()) {
+std::function<Step()> made_for(const Strategy& strategy, const std::string& model) {
   return [=] {
     const auto scope = tf::variable_scope(tf::get_variable_scope(), {.home = strategy.home});
-    return make();
+    return kContractModels.at(model)({.count = kTowers});
   };
 }
 
@@ -124,21 +64,21 @@ unsigned fault_count() {
 }  // namespace
 
 TEST_CASE("every strategy trains every model to the values of the host's update, repeatably") {
-  for (const auto& named : kModels) {
+  for (const auto& named : kContractModels) {
     const std::string& model = named.first;
-    const auto make = named.second;
     const auto expected =
-        trained(make, {.device_count = {{"CPU", kTowers}}, .allow_soft_placement = true});
+        trained(made_for(kStrategies[0], model),
+                {.device_count = {{"CPU", kTowers}}, .allow_soft_placement = true});
     for (const Strategy& strategy : kStrategies) {
       CAPTURE(model);
       CAPTURE(std::string(strategy.name));
-      const auto found = trained(made_for(strategy, make), accelerators(strategy, 1));
+      const auto found = trained(made_for(strategy, model), accelerators(strategy, 1));
       if (strategy.in_tower_order) {
         CHECK(found == expected);
       } else {
         CHECK(largest_difference(found, expected) < 1e-6);
       }
-      CHECK(trained(made_for(strategy, make), accelerators(strategy, 2)) == found);
+      CHECK(trained(made_for(strategy, model), accelerators(strategy, 2)) == found);
     }
   }
 }
@@ -159,7 +99,7 @@ TEST_CASE("a fault at any time leaves each variable before or after the step, an
       Graph graph;
       const auto guard = graph.as_default();
       tf::set_random_seed(11);
-      const Step step = made_for(strategy, kModels.at("lstm"))();
+      const Step step = made_for(strategy, "lstm")();
       const auto variables = tf::global_variables();
       const std::vector<Fetch> all(variables.begin(), variables.end());
       Session session(graph, accelerators(strategy, i, fault));
