@@ -14,7 +14,7 @@ namespace towerflow::parallel::processes {
 void check_same_in_all(ProcessGroup& group, const std::string& lines, const std::string& differ,
                        Site site);
 
-/// Compares texts of the processes, by rank, which every process has. Throws the same error.
+/// Does the same with the texts of all processes, by rank.
 void check_same(const std::vector<std::string>& texts, const std::string& differ, Site site);
 
 }  // namespace towerflow::parallel::processes
