@@ -34,13 +34,9 @@ Array pixels(const Shape& shape) {
   return array;
 }
 
-Variable filled(const char* name, const Shape& shape, double value) {
-  return get_variable(name, shape, {.initializer = constant_initializer(value)});
-}
-
-void add_variables(Programs& programs) {
+void add_composed_variables(Programs& programs) {
   programs["composed_initialized_value"] = [] {
-    const Variable a = filled("a", {2}, 3.0);
+    const Variable a = weight("a", {2}, 3.0);
     const Variable b(a.initialized_value() * 2.0, {.name = "b"});
     const Variable c = get_variable("c", std::nullopt, {.initializer = a + b});
     Variable d;
@@ -54,14 +50,14 @@ void add_variables(Programs& programs) {
   };
   programs["composed_initial_value_of_branches"] = [] {
     const Tensor p = scalar("p", bool_);
-    const Variable a = filled("a", {}, 3.0);
+    const Variable a = weight("a", {}, 3.0);
     const Tensor y = cond(
         p, [&] { return a * 2.0; }, [&] { return identity(a); });
     const Variable b(y, {.name = "b"});
     return Program{{b.read_value()}, {{{}, group({a.initializer()})}}};
   };
   programs["composed_initial_value_of_loop"] = [] {
-    const Variable a = filled("a", {}, 3.0);
+    const Variable a = weight("a", {}, 3.0);
     const Tensor y =
         while_loop([](Tensor x) { return x < 10.0; }, [&](Tensor x) { return x * a; }, 1.0);
     const Variable b(y + 1.0, {.name = "b"});
@@ -75,7 +71,7 @@ void add_variables(Programs& programs) {
     return Program{};
   };
   programs["composed_average"] = [] {
-    const Variable v = filled("v", {2}, 2.0);
+    const Variable v = weight("v", {2}, 2.0);
     Variable w;
     {
       const auto on = device("/cpu:0");
@@ -290,7 +286,7 @@ void add_images(Programs& programs) {
 }  // namespace
 
 void add_composed_programs(Programs& programs) {
-  add_variables(programs);
+  add_composed_variables(programs);
   add_schedules(programs);
   add_comparisons(programs);
   add_weights(programs);

@@ -4,11 +4,7 @@
 namespace towerflow::testing {
 namespace {
 
-Variable weight(const char* name, const Shape& shape, double value) {
-  return get_variable(name, shape, {.initializer = constant_initializer(value)});
-}
-
-void add_plain(Programs& programs) {
+void add_plain_conds(Programs& programs) {
   programs["cond"] = [] {
     const Tensor p = scalar("p", bool_), x = scalar("x");
     const Tensor y = cond(
@@ -85,7 +81,7 @@ void add_plain(Programs& programs) {
   };
 }
 
-void add_variables(Programs& programs) {
+void add_conds_with_variables(Programs& programs) {
   programs["cond_of_operations"] = [] {
     const Tensor p = scalar("p", bool_);
     const Variable v = weight("v", {}, 1);
@@ -166,8 +162,8 @@ void add_cases(Programs& programs) {
 }  // namespace
 
 void add_cond_programs(Programs& programs) {
-  add_plain(programs);
-  add_variables(programs);
+  add_plain_conds(programs);
+  add_conds_with_variables(programs);
   add_cases(programs);
 }
 

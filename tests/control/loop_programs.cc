@@ -4,10 +4,6 @@
 namespace towerflow::testing {
 namespace {
 
-Variable weight(const char* name, const Shape& shape, double value) {
-  return get_variable(name, shape, {.initializer = constant_initializer(value)});
-}
-
 /// Returns a loop of `count` iterations over a counter and a tensor.
 Tensor counted(int count, const Operand& first, const std::function<Tensor(Tensor, Tensor)>& next,
                WhileLoopOptions options = {}) {
@@ -20,7 +16,7 @@ Tensor counted(int count, const Operand& first, const std::function<Tensor(Tenso
   return z;
 }
 
-void add_plain(Programs& programs) {
+void add_plain_loops(Programs& programs) {
   programs["loop"] = [] {
     const Tensor x = scalar("x");
     const auto [i, z] = while_loop([](Tensor k, Tensor) { return k < 10; },
@@ -120,7 +116,7 @@ void add_nested(Programs& programs) {
   };
 }
 
-void add_variables(Programs& programs) {
+void add_loops_with_variables(Programs& programs) {
   programs["loop_of_matrices"] = [] {
     const Tensor x = placeholder(float32, {.shape = {None, 2}, .name = "x"});
     const Variable w = weight("w", {2, 2}, 0.3);
@@ -196,9 +192,9 @@ void add_gradients(Programs& programs) {
 }  // namespace
 
 void add_loop_programs(Programs& programs) {
-  add_plain(programs);
+  add_plain_loops(programs);
   add_nested(programs);
-  add_variables(programs);
+  add_loops_with_variables(programs);
   add_gradients(programs);
 }
 

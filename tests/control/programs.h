@@ -31,6 +31,8 @@ void add_error_programs(Programs& programs);
 
 /// Returns a scalar placeholder.
 Tensor scalar(const char* name, DType dtype = float32);
+/// Returns a variable whose elements are `value`.
+Variable weight(const char* name, const Shape& shape, double value);
 /// Returns the gradients that exist.
 std::vector<Tensor> grads(const Tensor& y, const std::vector<Tensor>& xs);
 /// Returns the tensors of both lists.

@@ -18,6 +18,10 @@ Tensor scalar(const char* name, DType dtype) {
   return placeholder(dtype, {.shape = Shape{}, .name = name});
 }
 
+Variable weight(const char* name, const Shape& shape, double value) {
+  return get_variable(name, shape, {.initializer = constant_initializer(value)});
+}
+
 std::vector<Tensor> grads(const Tensor& y, const std::vector<Tensor>& xs) {
   const std::vector<GradientTarget> targets(xs.begin(), xs.end());
   std::vector<Tensor> found;

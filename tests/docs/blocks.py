@@ -57,7 +57,9 @@ def blocks_of(text):
 
 def generate(page):
     name = page.relative_to(ROOT).as_posix()
-    out = ['// Made by tests/docs/blocks.py from %s.' % name, '#include "tests/docs/said.h"', ""]
+    out = ['// Made by tests/docs/blocks.py from %s.' % name, '#include "tests/docs/said.h"', "",
+           '#pragma GCC diagnostic ignored "-Wunused-variable"',
+           '#pragma GCC diagnostic ignored "-Wunused-but-set-variable"', ""]
     for block in blocks_of(page.read_text()):
         if block.language != "cpp":
             continue

@@ -31,13 +31,13 @@ void read_cifar10(std::string_view bytes) {
           "each picture has its label");
 }
 
-void mutate(std::string& bytes, std::size_t most, Random& random, const Mutate& plain) {
+void mutate_arrays(std::string& bytes, std::size_t most, Random& random, const Mutate& plain) {
   mutate_unpacked(bytes, most, random, plain, plain);
 }
 
 }  // namespace
 
-const Target kIdx{"idx", read_idx, mutate};
-const Target kCifar10{"cifar10", read_cifar10, mutate};
+const Target kIdx{"idx", read_idx, mutate_arrays};
+const Target kCifar10{"cifar10", read_cifar10, mutate_arrays};
 
 }  // namespace towerflow::fuzz

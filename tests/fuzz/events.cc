@@ -9,7 +9,7 @@
 namespace towerflow::fuzz {
 namespace {
 
-void read(std::string_view bytes) {
+void read_events(std::string_view bytes) {
   const std::filesystem::path path = scratch_file("tfevents", bytes);
   summary::EventReader reader(path);
   succeeds([&] {
@@ -26,6 +26,6 @@ void read(std::string_view bytes) {
 
 }  // namespace
 
-const Target kEvents{"events", read, mutate_records};
+const Target kEvents{"events", read_events, mutate_records};
 
 }  // namespace towerflow::fuzz

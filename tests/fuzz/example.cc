@@ -52,7 +52,7 @@ FixedLenFeatures fixed_features() {
           {"bytes", {Shape{}, DType::string, Array::scalar<std::string>("none")}}};
 }
 
-void read(std::string_view bytes) {
+void read_example(std::string_view bytes) {
   static const data::ExampleParser all(fixed_features());
   std::vector<Array> single, batch;
   const bool parsed = succeeds([&] { single = all.parse_single(bytes); });
@@ -75,12 +75,12 @@ void read(std::string_view bytes) {
   });
 }
 
-void mutate(std::string& bytes, std::size_t most, Random&, const Mutate& plain) {
+void mutate_example(std::string& bytes, std::size_t most, Random&, const Mutate& plain) {
   plain(bytes, most);
 }
 
 }  // namespace
 
-const Target kExample{"example", read, mutate};
+const Target kExample{"example", read_example, mutate_example};
 
 }  // namespace towerflow::fuzz

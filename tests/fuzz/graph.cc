@@ -14,7 +14,7 @@ GraphDef imported(const GraphDef& def) {
   return graph.as_graph_def({.add_shapes = true});
 }
 
-void read(std::string_view bytes) {
+void read_graph(std::string_view bytes) {
   const GraphDef made = imported(GraphDef::FromString(bytes));
   const GraphDef again = imported(GraphDef::FromString(made.SerializeToString()));
   require(again == made, "a graph that was exported is imported as it was");
@@ -91,7 +91,7 @@ void mutate_graph(GraphDef& def, Random& random) {
   }
 }
 
-void mutate(std::string& bytes, std::size_t most, Random& random, const Mutate& plain) {
+void mutate_graph(std::string& bytes, std::size_t most, Random& random, const Mutate& plain) {
   GraphDef def;
   const bool whole = succeeds([&] { def = GraphDef::FromString(bytes); });
   if (!whole || def.node.empty() || random() % 4 == 0) return plain(bytes, most);
@@ -102,6 +102,6 @@ void mutate(std::string& bytes, std::size_t most, Random& random, const Mutate& 
 
 }  // namespace
 
-const Target kGraph{"graph", read, mutate};
+const Target kGraph{"graph", read_graph, mutate_graph};
 
 }  // namespace towerflow::fuzz

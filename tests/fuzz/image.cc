@@ -78,7 +78,7 @@ bool read_png(std::string_view bytes) {
   return true;
 }
 
-void read(std::string_view bytes) {
+void read_image(std::string_view bytes) {
   const bool is_jpeg = read_jpeg(bytes), is_png = read_png(bytes);
   require(!is_jpeg || !is_png, "an image has one format");
   if (!is_jpeg && !is_png) throw errors::InvalidArgumentError("neither a JPEG nor a PNG");
@@ -102,13 +102,13 @@ void fix_chunks(std::string& bytes) {
   }
 }
 
-void mutate(std::string& bytes, std::size_t most, Random& random, const Mutate& plain) {
+void mutate_image(std::string& bytes, std::size_t most, Random& random, const Mutate& plain) {
   plain(bytes, most);
   if (bytes.starts_with("\x89PNG") && random() % 4 != 0) fix_chunks(bytes);
 }
 
 }  // namespace
 
-const Target kImage{"image", read, mutate};
+const Target kImage{"image", read_image, mutate_image};
 
 }  // namespace towerflow::fuzz

@@ -10,7 +10,7 @@
 namespace towerflow::fuzz {
 namespace {
 
-void read(std::string_view bytes) {
+void read_inspected(std::string_view bytes) {
   const std::filesystem::path path =
       is_bundle(bytes) ? scratch_bundle(split_bundle(bytes)) : scratch_file("inspected", bytes);
   const SilentOutput silent;
@@ -21,13 +21,13 @@ void read(std::string_view bytes) {
   require(json.starts_with("{\"file\":"), "what is found is said to programs too");
 }
 
-void mutate(std::string& bytes, std::size_t most, Random& random, const Mutate& plain) {
+void mutate_inspected(std::string& bytes, std::size_t most, Random& random, const Mutate& plain) {
   if (is_bundle(bytes)) return mutate_bundle(bytes, most, random, plain);
   mutate_records(bytes, most, random, plain);
 }
 
 }  // namespace
 
-const Target kInspect{"inspect", read, mutate};
+const Target kInspect{"inspect", read_inspected, mutate_inspected};
 
 }  // namespace towerflow::fuzz

@@ -60,7 +60,7 @@ void read_as(const data::RecordFormat& format, const std::filesystem::path& path
   });
 }
 
-void read(std::string_view bytes) {
+void read_tfrecord(std::string_view bytes) {
   const std::filesystem::path path = scratch_file("records", bytes);
   const Compression packing = compression_of_bytes(bytes);
   const Reading reading = read_all(path, std::nullopt);
@@ -92,6 +92,6 @@ void read(std::string_view bytes) {
 
 }  // namespace
 
-const Target kTFRecord{"tfrecord", read, mutate_records};
+const Target kTFRecord{"tfrecord", read_tfrecord, mutate_records};
 
 }  // namespace towerflow::fuzz

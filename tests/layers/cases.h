@@ -52,6 +52,12 @@ void add_slim_training_cases(LayerCases& cases);
 inline Tensor half_l2(const Tensor& v) { return 0.5 * nn::l2_loss(v); }
 inline Tensor doubled(const Tensor& v) { return 2.0 * v; }
 
+/// Returns the tensors of both lists.
+inline std::vector<Tensor> joined(std::vector<Tensor> first, const std::vector<Tensor>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 /// Returns outputs and all tensors of the last states.
 std::vector<Tensor> all_of(const nn::RnnResult& result);
 std::vector<Tensor> all_of(const nn::BidirectionalRnnResult& result);

@@ -44,11 +44,6 @@ Out total(Out results) {
   return results;
 }
 
-Out joined(Out first, const Out& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 void add_calls(LayerCases& c) {
   c["dynamic_rnn"] = [](In t) { return dynamic(BasicRNNCell(4), t.s); };
   c["dynamic_rnn lstm"] = [](In t) { return dynamic(BasicLSTMCell(4), t.s); };

@@ -32,11 +32,6 @@ Out tensors_of(const CellResult& result) {
   return all;
 }
 
-Out joined(Out first, const Out& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 Out steps(const RNNCell& cell, In t) {
   const CellResult first = cell(t.x, cell.zero_state(2, float32));
   const CellResult second = cell(t.y, first.state);

@@ -27,7 +27,7 @@ Out small_net(In t, bool is_training) {
   return {slim::fully_connected(net, 2, {.activation_fn = None, .scope = "logits"})};
 }
 
-void add_convolutions(LayerCases& c) {
+void add_slim_convolutions(LayerCases& c) {
   c["conv2d"] = [](In t) -> Out { return {slim::conv2d(t.im, 3, {3, 3})}; };
   c["conv2d options"] = [](In t) -> Out {
     return {slim::conv2d(t.im, 3, {3, 2},
@@ -274,7 +274,7 @@ void add_arg_scopes(LayerCases& c) {
 
 LayerCases slim_cases() {
   LayerCases cases;
-  add_convolutions(cases);
+  add_slim_convolutions(cases);
   add_fully_connected(cases);
   add_other_layers(cases);
   add_batch_norm(cases);

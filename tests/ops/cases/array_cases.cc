@@ -7,7 +7,7 @@ namespace {
 
 using In = const CaseTensors&;
 
-const std::vector<CaseInput> kLarge{random_input({1000, 1000})};
+const std::vector<CaseInput> kLargeMatrix{random_input({1000, 1000})};
 
 /// Adds a case of one operand with every dtype.
 void add_case(std::vector<OpCase>& cases, const char* name, CaseInput x, const char* python,
@@ -17,7 +17,7 @@ void add_case(std::vector<OpCase>& cases, const char* name, CaseInput x, const c
                    .call = [call = std::move(call)](In t) { return call(t.x); },
                    .python = python,
                    .dtypes = any_dtype(),
-                   .large = timed ? kLarge : std::vector<CaseInput>{}});
+                   .large = timed ? kLargeMatrix : std::vector<CaseInput>{}});
 }
 
 void add_shaping_cases(std::vector<OpCase>& cases) {

@@ -7,7 +7,6 @@ namespace {
 
 using In = const CaseTensors&;
 
-const std::vector<DType> kFloats{DType::float32, DType::float64};
 const std::vector<DType> kSigned{DType::float32, DType::float64, DType::int32, DType::int64};
 
 /// Operands worth timing: too large for caches.

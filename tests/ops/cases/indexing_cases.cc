@@ -76,7 +76,7 @@ void add_index_cases(std::vector<OpCase>& cases) {
        .python = "x[y]"});
 }
 
-void add_conversion_cases(std::vector<OpCase>& cases) {
+void add_cast_cases(std::vector<OpCase>& cases) {
   const CaseInput x = random_input({2, 3}, -9, 9);
   cases.push_back({.name = "ToFloat",
                    .inputs = {x},
@@ -203,7 +203,7 @@ void add_check_cases(std::vector<OpCase>& cases) {
 
 void add_indexing_cases(std::vector<OpCase>& cases) {
   add_index_cases(cases);
-  add_conversion_cases(cases);
+  add_cast_cases(cases);
   add_check_cases(cases);
 }
 

@@ -9,7 +9,6 @@ namespace {
 
 using In = const CaseTensors&;
 
-const std::vector<DType> kFloats{DType::float32, DType::float64};
 const std::vector<CaseInput> kLarge{random_input({1000, 1000})};
 
 void add_reduction_cases(std::vector<OpCase>& cases) {

@@ -9,7 +9,6 @@ namespace {
 
 using In = const CaseTensors&;
 
-const std::vector<DType> kFloats{DType::float32, DType::float64};
 const std::vector<DType> kProducts{DType::float32, DType::float64, DType::int32, DType::int64};
 
 void add_special_functions(std::vector<OpCase>& cases) {

@@ -48,6 +48,9 @@ enum class CaseGradients {
   elsewhere,  ///< another case checks them, where differences can show them
 };
 
+/// The dtypes of most cases.
+inline const std::vector<DType> kFloats{DType::float32, DType::float64};
+
 /// One call of an op, from which all of its checks follow.
 struct OpCase {
   std::string name;                                     ///< unique: "Cumsum exclusive"
@@ -57,7 +60,7 @@ struct OpCase {
   std::string python{};
   DType python_dtype = DType::invalid;  ///< for TensorFlow; default: float64 if possible
   bool other_nodes = false;  ///< the call makes other nodes than Python's; docs/differences.md
-  std::vector<DType> dtypes{DType::float32, DType::float64};
+  std::vector<DType> dtypes = kFloats;
   CaseGradients gradients = CaseGradients::both;
   bool needs_sizes = false;  ///< the call throws ValueError if operands have unknown sizes
   double tolerance = 1e-5;   ///< of float32 against the reference in float64; see `difference`

@@ -3,9 +3,13 @@
 #include "towerflow/tf.h"
 
 namespace towerflow::testing {
+namespace {
+
+using In = const CaseTensors&;
+
+}  // namespace
 
 void add_random_cases(std::vector<OpCase>& cases) {
-  using In = const CaseTensors&;
   const std::vector<CaseInput> large{random_input({1000, 1000})};
   const auto none = CaseGradients::none;
   cases.push_back({.name = "RandomUniform",

@@ -4,6 +4,8 @@
 namespace towerflow::testing {
 namespace {
 
+using In = const Inputs&;
+
 std::vector<Operation> no_ops(std::initializer_list<const char*> devices) {
   std::vector<Operation> made;
   for (const char* name : devices) {
@@ -18,7 +20,6 @@ std::vector<Operation> no_ops(std::initializer_list<const char*> devices) {
 }
 
 void add_constant_cases(Cases& c) {
-  using In = const Inputs&;
   c["constant"] = [](In) { constant(1.0); };
   c["constant shape"] = [](In) {
     constant(2, {.dtype = float32, .shape = Shape{2, 2}, .name = "k"});
@@ -55,7 +56,6 @@ void add_constant_cases(Cases& c) {
 }
 
 void add_joining_cases(Cases& c) {
-  using In = const Inputs&;
   c["concat"] = [](In t) { concat({t.x, t.y}, 0); };
   c["concat one"] = [](In t) { concat({t.x}, 0); };
   c["concat one twice"] = [](In t) {
@@ -108,7 +108,6 @@ void add_joining_cases(Cases& c) {
 }
 
 void add_shaping_cases(Cases& c) {
-  using In = const Inputs&;
   c["cast"] = [](In t) { cast(t.x, int32); };
   c["cast same"] = [](In t) { cast(t.x, float32, {.name = "k"}); };
   c["cast value"] = [](In) { cast(1, float32); };

@@ -4,6 +4,8 @@
 namespace towerflow::testing {
 namespace {
 
+using In = const Inputs&;
+
 Tensor image_of(Shape shape = {4, 5, 3}, DType dtype = float32) {
   return placeholder(dtype, {.shape = std::move(shape), .name = "image"});
 }
@@ -12,7 +14,6 @@ Tensor contents(Shape shape = {}) {
 }
 
 void add_image_files(Cases& c) {
-  using In = const Inputs&;
   c["image decode_jpeg"] = [](In) { image::decode_jpeg("abc"); };
   c["image decode_jpeg named"] = [](In) {
     image::decode_jpeg(contents(), {.channels = 3, .name = "k"});
@@ -47,7 +48,6 @@ void add_image_files(Cases& c) {
 }
 
 void add_image_shapes(Cases& c) {
-  using In = const Inputs&;
   c["image convert same"] = [](In) {
     image::convert_image_dtype(image_of(), float32, {.name = "k"});
   };
@@ -91,7 +91,6 @@ void add_image_shapes(Cases& c) {
 }
 
 void add_image_colours(Cases& c) {
-  using In = const Inputs&;
   c["image adjust_brightness"] = [](In) { image::adjust_brightness(image_of(), 0.1); };
   c["image adjust_brightness tensor"] = [](In) {
     const Tensor x = image_of();
@@ -128,7 +127,6 @@ void add_image_colours(Cases& c) {
 }
 
 void add_image_sizes(Cases& c) {
-  using In = const Inputs&;
   c["image resize"] = [](In) { image::resize_images(image_of(), {2, 3}); };
   c["image resize tensor"] = [](In t) { image::resize_images(image_of({1, 4, 5, 3}), t.j); };
   c["image resize same"] = [](In) { image::resize_images(image_of(), {4, 5}); };
@@ -159,7 +157,6 @@ void add_image_sizes(Cases& c) {
 }
 
 void add_image_comparisons(Cases& c) {
-  using In = const Inputs&;
   const auto psnr = [](Shape a, Shape b, DType dtype, int range, const std::string& name = "") {
     const Tensor one = image_of(std::move(a), dtype);
     const Tensor other = image_of(std::move(b), dtype);

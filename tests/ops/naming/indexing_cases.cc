@@ -6,10 +6,11 @@
 namespace towerflow::testing {
 namespace {
 
+using In = const Inputs&;
+
 Tensor scalar(DType dtype = int32) { return placeholder(dtype, Shape{}, {.name = "s"}); }
 
 void add_index_cases(Cases& c) {
-  using In = const Inputs&;
   c["x[0]"] = [](In t) { t.x[0]; };
   c["x[-1]"] = [](In t) { t.x[-1]; };
   c["x[0][1]"] = [](In t) { t.x[0][1]; };
@@ -65,7 +66,6 @@ void add_index_cases(Cases& c) {
 }
 
 void add_conversion_cases(Cases& c) {
-  using In = const Inputs&;
   c["to_float"] = [](In t) { to_float(t.i); };
   c["to_float same"] = [](In t) { to_float(t.x); };
   c["to_double named"] = [](In t) { to_double(t.i, {.name = "k"}); };
@@ -77,7 +77,6 @@ void add_conversion_cases(Cases& c) {
 }
 
 void add_numeric_cases(Cases& c) {
-  using In = const Inputs&;
   c["check_numerics"] = [](In t) { check_numerics(t.x, "m"); };
   c["check_numerics value"] = [](In) { check_numerics({1.0, 2.0}, "m", {.name = "k"}); };
   c["check_numerics int"] = [](In t) { check_numerics(t.i, "m"); };
@@ -98,7 +97,6 @@ void add_numeric_cases(Cases& c) {
 }
 
 void add_type_checks(Cases& c) {
-  using In = const Inputs&;
   c["assert_type"] = [](In t) { assert_type(t.x, float32); };
   c["assert_type value"] = [](In) { assert_type(1, int32, {.name = "k"}); };
   c["assert_type wrong"] = [](In t) { assert_type(t.x, int32, {.message = "m"}); };
@@ -123,7 +121,6 @@ void add_type_checks(Cases& c) {
 
 /// In TensorFlow, assertions of tensors that are not int32 are conditionals.
 void add_value_checks(Cases& c) {
-  using In = const Inputs&;
   c["assert_less int"] = [](In t) { assert_less(t.i, t.i); };
   c["assert_positive int"] = [](In t) { assert_positive(t.i, {.summarize = 5, .message = "m"}); };
   c["assert_non_negative int"] = [](In t) { assert_non_negative(t.i, {.name = "k"}); };

@@ -3,8 +3,9 @@
 namespace towerflow::testing {
 namespace {
 
+using In = const Inputs&;
+
 void add_operator_cases(Cases& c) {
-  using In = const Inputs&;
   c["operator +"] = [](In t) { t.x + t.y; };
   c["operator + 1"] = [](In t) { t.x + 1; };
   c["operator 1 +"] = [](In t) { 1 + t.x; };
@@ -44,7 +45,6 @@ void add_operator_cases(Cases& c) {
 }
 
 void add_binary_cases(Cases& c) {
-  using In = const Inputs&;
   c["range"] = [](In) { range(3); };
   c["range by"] = [](In) { range(1, 10, 2, {.name = "k"}); };
   c["range float"] = [](In) { range(0.0, 1.0, 0.25); };
@@ -114,7 +114,6 @@ void add_binary_cases(Cases& c) {
 }
 
 void add_reduction_cases(Cases& c) {
-  using In = const Inputs&;
   c["reduce_sum"] = [](In t) { reduce_sum(t.x); };
   c["reduce_sum axis"] = [](In t) { reduce_sum(t.x, 0); };
   c["reduce_sum axes"] = [](In t) { reduce_sum(t.x, {0, 1}, {.keepdims = true}); };
@@ -164,7 +163,6 @@ void add_reduction_cases(Cases& c) {
 }
 
 void add_product_cases(Cases& c) {
-  using In = const Inputs&;
   c["add_n"] = [](In t) { add_n({t.x, t.y}); };
   c["add_n one"] = [](In t) { add_n({t.x}); };
   c["add_n one named"] = [](In t) { add_n({t.x}, {.name = "k"}); };

@@ -6,8 +6,9 @@
 namespace towerflow::testing {
 namespace {
 
+using In = const Inputs&;
+
 void add_functions(Cases& c) {
-  using In = const Inputs&;
   c["special functions"] = [](In t) {
     tan(t.x);
     asin(t.x);
@@ -59,7 +60,6 @@ void add_functions(Cases& c) {
 }
 
 void add_products(Cases& c) {
-  using In = const Inputs&;
   c["matmul adjoint"] = [](In t) { matmul(t.x, t.y, {.adjoint_b = true}); };
   c["matmul both"] = [](In t) { matmul(t.x, t.y, {.transpose_a = true, .adjoint_a = true}); };
   c["matmul of rank 3"] = [](In t) { matmul(zeros({4, 3, 2}), t.x, {.name = "k"}); };
@@ -108,7 +108,6 @@ void add_products(Cases& c) {
 }
 
 void add_norms(Cases& c) {
-  using In = const Inputs&;
   c["norm"] = [](In t) { norm(t.x); };
   c["norm axis"] = [](In t) { norm(t.u, {.axis = 1, .name = "k"}); };
   c["norm of matrices"] = [](In t) { norm(t.x, "fro", {.axis = {0, 1}, .keepdims = true}); };
@@ -134,7 +133,6 @@ void add_norms(Cases& c) {
 }
 
 void add_running(Cases& c) {
-  using In = const Inputs&;
   c["cumprod"] = [](In t) { cumprod(t.x); };
   c["cumprod named"] = [](In t) {
     cumprod(t.u, -1, {.exclusive = true, .reverse = true, .name = "k"});
@@ -150,7 +148,6 @@ void add_running(Cases& c) {
 }
 
 void add_layers(Cases& c) {
-  using In = const Inputs&;
   c["softmax axis"] = [](In t) { nn::softmax(t.x, 0); };
   c["softmax axis last"] = [](In t) { nn::softmax(t.x, 1, {.name = "k"}); };
   c["softmax axis negative"] = [](In t) { nn::log_softmax(t.u, {.axis = -2, .name = "k"}); };
@@ -190,7 +187,6 @@ void add_layers(Cases& c) {
 }
 
 void add_drawn(Cases& c) {
-  using In = const Inputs&;
   c["multinomial"] = [](In t) { multinomial(t.x, 4, {.seed = 1}); };
   c["multinomial named"] = [](In t) {
     multinomial(t.u, take_index(t.j, 0), {.seed = 1, .name = "k", .output_dtype = int32});

@@ -6,12 +6,13 @@
 namespace towerflow::testing {
 namespace {
 
+using In = const Inputs&;
+
 IndexedSlices slices(const Inputs& t) { return {t.x, t.j, constant({5, 3})}; }
 IndexedSlices slices_of_unknown_shape(const Inputs& t) { return {t.x, t.j, t.j}; }
 Variable variable() { return get_variable("v", {5, 3}); }
 
 void add_conversions(Cases& c) {
-  using In = const Inputs&;
   c["convert slices"] = [](In t) { convert_to_tensor(slices(t)); };
   c["convert slices named"] = [](In t) { convert_to_tensor(slices(t), {.name = "k"}); };
   c["convert slices dtype"] = [](In t) { convert_to_tensor(slices(t), {.dtype = float64}); };
@@ -19,7 +20,6 @@ void add_conversions(Cases& c) {
 }
 
 void add_operators(Cases& c) {
-  using In = const Inputs&;
   c["slices * number"] = [](In t) { slices(t) * 0.1; };
   c["number * slices"] = [](In t) { -0.1 * slices(t); };
   c["slices / number"] = [](In t) { slices(t) / 2; };
@@ -46,7 +46,6 @@ void add_operators(Cases& c) {
 }
 
 void add_kept(Cases& c) {
-  using In = const Inputs&;
   c["slices scalar_mul"] = [](In t) { CHECK_FALSE(scalar_mul(0.1, slices(t)).is_dense()); };
   c["slices clip_by_value"] = [](In t) {
     CHECK_FALSE(clip_by_value(slices(t), -1.0, 1.0).is_dense());
@@ -77,7 +76,6 @@ void add_kept(Cases& c) {
 }
 
 void add_elementwise(Cases& c) {
-  using In = const Inputs&;
   c["slices scaled"] = [](In t) { multiply(slices(t), 0.1); };
   c["slices squared"] = [](In t) {
     const IndexedSlices left = slices(t);
@@ -101,7 +99,6 @@ void add_elementwise(Cases& c) {
 }
 
 void add_reductions(Cases& c) {
-  using In = const Inputs&;
   c["slices matmul"] = [](In t) {
     const IndexedSlices left = slices(t);
     matmul(left, slices(t), {.transpose_b = true});
@@ -120,7 +117,6 @@ void add_reductions(Cases& c) {
 }
 
 void add_shapes(Cases& c) {
-  using In = const Inputs&;
   c["slices zeros_like"] = [](In t) { zeros_like(slices(t)); };
   c["slices ones_like"] = [](In t) { ones_like(slices(t)); };
   c["slices shape"] = [](In t) { shape(slices(t)); };
@@ -150,7 +146,6 @@ void add_shapes(Cases& c) {
 }
 
 void add_uses(Cases& c) {
-  using In = const Inputs&;
   c["slices assign"] = [](In t) {
     const Variable v = variable();
     assign(v, slices(t));
