@@ -41,23 +41,31 @@ class FileSizes(unittest.TestCase):
 
 
 class Includes(unittest.TestCase):
-    HEADER = "#pragma once\n#include <vector>\nint sum(const std::vector<int>& of);\n"
+    HEADER = ("#pragma once\n#include <vector>\nnamespace n {\nint sum(const std::vector<int>& of);\n"
+              "struct Total {};\n}  // namespace n\n")
 
     def alone(self, text):
         """Checks core/b.cc with this text, next to a file that includes everything."""
         compiler = os.environ.get("CXX", "c++").split()
         groups = [{"language": "cpp", "compiler": compiler, "parameters": ["-std=c++20", "-I..", "-O9"]}]
         targets = [{"name": "towerflow", "target_sources": groups}]
-        everything = '#include "core/a.h"\n#include <algorithm>\nint a = sum({1, 2});\n'
+        everything = '#include "core/a.h"\n#include <algorithm>\nint a = n::sum({1, 2});\n'
         return check("includes", {"core/a.h": self.HEADER, "core/a.cc": everything, "core/b.cc": text,
                                   "build/meson-info/intro-targets.json": json.dumps(targets)})
 
     def test_a_file_that_leans_on_its_neighbour(self):
-        self.assertEqual(self.alone('#include "core/a.h"\nint b = sum({3});\n')[0], 0)
-        code, output = self.alone("int b = sum({3});\n")
-        self.assertEqual(code, 1, output)
-        self.assertIn("core/b.cc:1:", output)
-        self.assertIn("2 files compiled alone, 1 failed", output)
+        self.assertEqual(self.alone('#include "core/a.h"\nint b = n::sum({3});\n')[0], 0)
+        for text in ["int b = n::sum({3});\n", "namespace n {\nint b = sum({3});\n}  // namespace n\n",
+                     "namespace n {\nstruct Total;\nTotal* b = new Total;\n}  // namespace n\n"]:
+            code, output = self.alone(text)
+            self.assertEqual(code, 1, output)
+            self.assertIn("core/b.cc:", output)
+            self.assertIn("2 files read, 1 compiled alone, 1 failed", output)
+
+    def test_a_name_of_its_own(self):
+        code, output = self.alone("int f(int sum) { return sum; }\n// As n::sum does.\n")
+        self.assertEqual(code, 0, output)
+        self.assertIn("2 files read, 0 compiled alone, 0 failed", output)
 
 
 class OwnNames(unittest.TestCase):

@@ -5,8 +5,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 const std::vector<CaseInput> kLargeMatrix{random_input({1000, 1000})};
 
 /// Adds a case of one operand with every dtype.

@@ -5,8 +5,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 CaseResults both(const nn::TopK& found) { return CaseResults({found.values, found.indices}); }
 
 void add_list_cases(std::vector<OpCase>& cases) {

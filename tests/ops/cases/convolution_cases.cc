@@ -7,8 +7,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 void add_statistics_cases(std::vector<OpCase>& cases) {
   cases.push_back({.name = "weighted_moments",
                    .inputs = {random_input({2, 3, 2}), random_input({2, 3, 1}, 0.5, 2)},

@@ -17,8 +17,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 /// Returns the tensors of all steps, each of which runs after the one before, as in Python's
 /// program.
 CaseResults run_in_order(const std::vector<std::function<CaseResults()>>& steps) {

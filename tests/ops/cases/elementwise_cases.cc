@@ -5,8 +5,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 const std::vector<DType> kSigned{DType::float32, DType::float64, DType::int32, DType::int64};
 
 /// Operands worth timing: too large for caches.

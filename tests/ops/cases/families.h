@@ -21,6 +21,9 @@
 
 namespace towerflow::testing {
 
+/// What the call of a case takes.
+using In = const CaseTensors&;
+
 #define TOWERFLOW_DECLARE(name) void add_##name##_cases(std::vector<OpCase>& cases);
 TOWERFLOW_CASE_FAMILIES(TOWERFLOW_DECLARE)
 #undef TOWERFLOW_DECLARE

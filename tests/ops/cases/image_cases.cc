@@ -8,8 +8,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 void add_conversion_cases(std::vector<OpCase>& cases) {
   const auto convert = [&](const char* name, DType from, DType to, bool saturate) {
     cases.push_back(

@@ -8,8 +8,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 std::string from_hex(const std::string& digits) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2)

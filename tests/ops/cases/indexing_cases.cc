@@ -5,8 +5,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 /// Adds a case of one index of x [4, 5, 3], with every dtype.
 void add_index(std::vector<OpCase>& cases, const char* python, Indices at, bool timed = false) {
   cases.push_back(

@@ -7,8 +7,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 const std::vector<CaseInput> kLarge{random_input({1000, 1000})};
 
 void add_reduction_cases(std::vector<OpCase>& cases) {

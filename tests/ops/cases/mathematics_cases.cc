@@ -7,8 +7,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 const std::vector<DType> kProducts{DType::float32, DType::float64, DType::int32, DType::int64};
 
 void add_special_functions(std::vector<OpCase>& cases) {

@@ -5,8 +5,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 void add_diagonal_cases(std::vector<OpCase>& cases) {
   const auto floats_and_indices =
       std::vector{DType::float32, DType::float64, DType::int32, DType::int64};

@@ -7,8 +7,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 void add_window_cases(std::vector<OpCase>& cases) {
   const std::vector<CaseInput> large{random_input({32, 28, 28, 32}), random_input({5, 5, 32, 64})};
   const auto conv = [&](const char* name, Shape x, Shape filter, int stride, const char* padding) {

@@ -3,12 +3,6 @@
 #include "towerflow/tf.h"
 
 namespace towerflow::testing {
-namespace {
-
-using In = const CaseTensors&;
-
-}  // namespace
-
 void add_random_cases(std::vector<OpCase>& cases) {
   const std::vector<CaseInput> large{random_input({1000, 1000})};
   const auto none = CaseGradients::none;

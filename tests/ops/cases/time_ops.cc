@@ -58,7 +58,7 @@ std::vector<Operands> middle_operands(const OpCase& one) {
   return candidates;
 }
 
-json description(const OpCase& one, const Operands& operands) {
+json described(const OpCase& one, const Operands& operands) {
   json inputs = json::array();
   for (const testing::CaseInput& input : operands) {
     inputs.push_back(
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
   }
   const std::vector<Timed> cases = cases_of(size);
   if (!words_given.empty() && words_given[0] == "--list") {
-    for (const Timed& one : cases) std::cout << description(*one.of, one.operands).dump() << "\n";
+    for (const Timed& one : cases) std::cout << described(*one.of, one.operands).dump() << "\n";
     return 0;
   }
   std::cout << "ready" << std::endl;

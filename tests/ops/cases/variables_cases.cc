@@ -8,8 +8,6 @@
 namespace towerflow::testing {
 namespace {
 
-using In = const CaseTensors&;
-
 constexpr const char* kVariable = "v = tf.Variable(tf.ones([4, 2], dtype), name='v')\n";
 
 Variable ones_variable(DType dtype) {
