@@ -6,7 +6,6 @@
 #include "core/graph/constant.h"
 #include "core/graph/nearest.h"
 #include "core/graph/op_builder.h"
-#include "data/reader_resource.h"
 #include "ops/array/rank_size.h"
 #include "ops/array/view.h"
 #include "ops/control/tuple.h"
@@ -94,7 +93,7 @@ class ParseKernel final : public PreparedKernel {
     } catch (const errors::InvalidArgumentError& error) {
       ErrorDetail detail = error.detail();
       if (detail.hint.empty()) detail.hint = data::describe_example(serialized, "");
-      const std::string place = record_origin_text(args.run->resources, serialized);
+      const std::string place = args.run->resources.origin_text(serialized);
       if (!place.empty()) detail.hint += (detail.hint.empty() ? "" : "; ") + place;
       throw errors::InvalidArgumentError(error.message(), detail);
     }

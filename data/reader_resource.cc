@@ -179,15 +179,4 @@ void ReaderResource::shut_down() {
   changed_.notify_all();
 }
 
-std::string record_origin_text(ResourceStore& resources, std::string_view record) {
-  std::string text;
-  resources.for_each_resource([&](Resource& each) {
-    auto* reader = dynamic_cast<ReaderResource*>(&each);
-    if (reader == nullptr) return;
-    const std::string place = reader->origin_text(record);
-    if (!place.empty()) text += (text.empty() ? "read from " : " or ") + place;
-  });
-  return text;
-}
-
 }  // namespace towerflow

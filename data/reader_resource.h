@@ -34,7 +34,7 @@ class ReaderResource final : public Resource {
 
   /// Returns "'digits.tfrecord', record 7 at byte 912" for a record that was read recently; ""
   /// otherwise.
-  std::string origin_text(std::string_view record);
+  std::string origin_text(std::string_view record) override;
 
   void shut_down() override;
 
@@ -82,9 +82,5 @@ class ReaderResource final : public Resource {
   std::map<Key, std::string> replayed_values_;  // the records of `replayed_`, read on first use
   RecordPlace resume_place_;
 };
-
-/// Returns where the readers of a session read `record`: "read from .."; "" if none read it
-/// recently.
-std::string record_origin_text(ResourceStore& resources, std::string_view record);
 
 }  // namespace towerflow

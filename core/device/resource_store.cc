@@ -92,11 +92,16 @@ Resource* ResourceStore::find_resource(std::type_index type, const std::string& 
   return it == named->second.end() ? nullptr : it->second.get();
 }
 
-void ResourceStore::for_each_resource(const std::function<void(Resource&)>& visit) {
+std::string ResourceStore::origin_text(std::string_view bytes) {
   std::lock_guard lock(mutex_);
+  std::string text;
   for (auto& [type, named] : resources_) {
-    for (auto& [name, resource] : named) visit(*resource);
+    for (auto& [name, resource] : named) {
+      const std::string place = resource->origin_text(bytes);
+      if (!place.empty()) text += (text.empty() ? "read from " : " or ") + place;
+    }
   }
+  return text;
 }
 
 void ResourceStore::shut_down() {

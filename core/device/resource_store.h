@@ -7,6 +7,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <typeindex>
 #include <vector>
 
@@ -22,6 +23,9 @@ class Resource {
   virtual ~Resource() = default;
   /// Ends all current and future waits on the resource; called when the session closes.
   virtual void shut_down() {}
+  /// Returns where `bytes`, an op's operand, were read: "'digits.tfrecord', record 7 at byte 912";
+  /// "" if it was not here, or too long ago.
+  virtual std::string origin_text(std::string_view) { return ""; }
 };
 
 /// The storage of a variable in a session: the master at the variable's home, which is pinned host
@@ -75,8 +79,8 @@ class ResourceStore {
   T* find_resource(const std::string& name) {
     return static_cast<T*>(find_resource(typeid(T), name));
   }
-  /// `visit` must not call the store.
-  void for_each_resource(const std::function<void(Resource&)>& visit);
+  /// Returns where the resources of the session read `bytes`: "read from .."; "" if none did.
+  std::string origin_text(std::string_view bytes);
   void shut_down();
 
  private:

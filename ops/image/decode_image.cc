@@ -163,6 +163,20 @@ void decode_pixels(const Decoding& how, const LaunchArgs& args) {
   }
 }
 
+/// Runs `decode`, and adds to an error where the picture was read.
+template <class Decode>
+void with_origin(const LaunchArgs& args, const Decode& decode) {
+  try {
+    decode();
+  } catch (const errors::OpError& error) {
+    const std::string place = args.run->resources.origin_text(*args.input<std::string>(0));
+    if (place.empty()) throw;
+    ErrorDetail detail = error.detail();
+    detail.hint += (detail.hint.empty() ? "" : "; ") + place;
+    errors::raise(error.code(), error.message(), detail);
+  }
+}
+
 std::unique_ptr<PreparedKernel> decoding_kernel(const KernelRequest& request, Decoding how) {
   if (request.inputs[0].shape.rank() != 0) {
     throw errors::InvalidArgumentError(
@@ -174,7 +188,8 @@ std::unique_ptr<PreparedKernel> decoding_kernel(const KernelRequest& request, De
         fmt::format("channels must be 0, 1, 3 or 4 but got {}", channels));
   }
   how.declared = request.outputs[0].shape;
-  return function_kernel([how](const LaunchArgs& args) { decode_pixels(how, args); });
+  return function_kernel(
+      [how](const LaunchArgs& args) { with_origin(args, [&] { decode_pixels(how, args); }); });
 }
 
 std::unique_ptr<PreparedKernel> decode_jpeg_kernel(const KernelRequest& request) {
@@ -210,7 +225,8 @@ std::unique_ptr<PreparedKernel> jpeg_shape_kernel(const KernelRequest& request) 
         fmt::format("contents must be scalar but got shape {}", request.inputs[0].shape.text()));
   }
   return function_kernel([dtype = request.outputs[0].dtype](const LaunchArgs& args) {
-    const ImageSize size = jpeg_size(*args.input<std::string>(0));
+    ImageSize size;
+    with_origin(args, [&] { size = jpeg_size(*args.input<std::string>(0)); });
     const std::int64_t sizes[] = {size.height, size.width, size.channels};
     if (dtype == DType::int64)
       std::copy_n(sizes, 3, args.output<std::int64_t>(0));

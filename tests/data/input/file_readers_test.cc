@@ -9,6 +9,7 @@
 
 #include "core/graph/scopes.h"
 #include "data/cifar10.h"
+#include "ops/image/decode_image.h"
 #include "ops/variables/initialization.h"
 #include "tests/data/input/support.h"
 #include "train/input/batch.h"
@@ -106,6 +107,33 @@ TEST_CASE("lines and whole files") {
   CHECK(read(lines, {wide + "\n" + wide}) == Seen{"0:1=" + wide, "0:2=" + wide});
   const Make whole = [] { return WholeFileReader(); };
   CHECK(read(whole, {"abc", "", "de\nf"}) == Seen{"0=abc", "1=", "2=de\nf"});
+}
+
+TEST_CASE("an error of a picture names its file") {
+  const ScratchFolder folder;
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const std::string file = (folder / "broken.jpg").string();
+  const std::string animation = (folder / "animation.gif").string();
+  write_raw(file, "\xFF\xD8\xFF\xE0 and no more");
+  write_raw(animation, "GIF89a and no more");
+  const FIFOQueue names(32, {string}, {.shapes = {{}}});
+  const KeyValue record = WholeFileReader().read(names);
+  const Tensor picture = image::decode_image(record.value);
+  const Tensor size = image::extract_jpeg_shape(record.value);
+  Session session;
+  session.run(names.enqueue_many({Operand(std::vector<std::string>{file, animation, file})}));
+  const auto hint = [&](const Tensor& of) {
+    try {
+      session.run(of);
+    } catch (const errors::OpError& error) {
+      return error.detail().hint;
+    }
+    return std::string();
+  };
+  CHECK(hint(picture).find("read from '" + file + "'") != std::string::npos);
+  CHECK(hint(picture).find("; read from '" + animation + "'") != std::string::npos);
+  CHECK(hint(size).find("read from '" + file + "'") != std::string::npos);
 }
 
 TEST_CASE("readers' nodes, and what they refuse") {
