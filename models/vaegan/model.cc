@@ -132,7 +132,7 @@ const Model kModel{
         "how far images are from what is generated from their codes, a mean of\n"
         "squares, and how far the distributions of the codes are from a normal one.",
     .tower = kTowerName,
-    .learning_rate = 0.05,
+    .learning_rate = 0.01,
     .own_schedule = true,
     .batch_size = 32,
     .log_every = 100,
