@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "autodiff/aggregate.h"
@@ -237,6 +238,17 @@ void check_complete(const TowerGrads& tower_grads, Site site) {
                    {.site = site, .hint = "tf::why_none(loss, variable) gives the reason"});
 }
 
+/// Returns the origin of an average over `towers`, `present` of which have a gradient. `first` is
+/// that of the first tower's.
+std::shared_ptr<const GradientOrigin> average_origin(
+    const std::shared_ptr<const GradientOrigin>& first, AveragePolicy policy, std::size_t towers,
+    std::size_t present) {
+  if (first == nullptr || policy == AveragePolicy::sum) return first;
+  auto made = std::make_shared<GradientOrigin>(*first);
+  made->towers = static_cast<int>(policy == AveragePolicy::mean_over_all ? towers : present);
+  return made;
+}
+
 }  // namespace
 
 std::vector<GradAndVar> average_gradients(const std::vector<std::vector<GradAndVar>>& tower_grads,
@@ -252,8 +264,9 @@ std::vector<GradAndVar> average_gradients(const std::vector<std::vector<GradAndV
     OptionalGradient average;
     const PresentGradients present = present_gradients(tower_grads, i);
     if (!present.towers.empty()) average = averager.average(present);
-    averages.push_back(
-        {average.with_origin(tower_grads[0][i].grad.origin()), tower_grads[0][i].var});
+    const auto origin = average_origin(tower_grads[0][i].grad.origin(), options.policy,
+                                       tower_grads.size(), present.towers.size());
+    averages.push_back({average.with_origin(origin), tower_grads[0][i].var});
   }
   return averages;
 }

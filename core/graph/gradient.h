@@ -33,6 +33,7 @@ struct GradientOrigin {
   Tensor x;           ///< a variable's storage, or any tensor
   std::string scope;  ///< the name scope open at the call, such as a tower's
   Site site;          ///< of the call of `gradients` or `compute_gradients`
+  int towers = 1;     ///< how many towers' gradients it is the mean of
 };
 
 /// A gradient that exists. An absent one is an empty OptionalGradient.

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
 #include <sstream>
 #include <utility>
 
 #include "core/graph/op_builder.h"
 #include "ops/array/fill.h"
+#include "ops/math/binary.h"
 #include "parallel/processes/exchange_ops.h"
 #include "parallel/processes/group.h"
 #include "parallel/processes/message_engine.h"
@@ -33,7 +35,9 @@ int next_tag() {
 /// The processes that have a gradient, in ascending order.
 using Givers = std::vector<int>;
 
-/// The gradients that are exchanged, the same in every process.
+/// The gradients that are exchanged, the same in every process. Where processes average over
+/// different numbers of towers, each gives its mean times its share of the towers, so that the mean
+/// over processes is that over towers.
 struct Exchanged {
   std::vector<GradAndVar> grads;
   std::vector<Givers> givers;  ///< of each gradient; empty if it is absent everywhere
@@ -78,6 +82,9 @@ std::vector<GradientBucket> buckets_of(const Exchanged& exchanged, std::int64_t 
 constexpr const char* kAbsent = "no gradient";
 constexpr const char* kWideIndices = "int64 slices";
 
+/// Separates the description of a gradient from the number of towers whose mean it is.
+constexpr char kTowers = '\t';
+
 /// Describes what this process gives, in a line for each variable after the first line.
 std::string schedule_text(const std::vector<GradAndVar>& grads,
                           const ProcessAllReduceOptions& options) {
@@ -95,25 +102,35 @@ std::string schedule_text(const std::vector<GradAndVar>& grads,
       text += fmt::format("{} {} {}", wide ? kWideIndices : "slices",
                           dtype_name(slices.values.dtype()), pair.var.shape().text());
     }
+    const auto& origin = pair.grad.origin();
+    text += fmt::format("{}{}", kTowers, origin ? origin->towers : 1);
   }
   return text;
 }
 
-/// The lines of `schedule_text` in each process.
-using Schedules = std::vector<std::vector<std::string>>;
-
-std::vector<std::string> lines_of(const std::string& text) {
+/// What `schedule_text` says of a process.
+struct Schedule {
   std::vector<std::string> lines;
+  std::vector<std::int64_t> towers;  ///< by line; 0 in the first
+};
+using Schedules = std::vector<Schedule>;
+
+Schedule schedule_of(const std::string& text) {
+  Schedule schedule;
   std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t end = std::min(line.find(kTowers), line.size());
+    schedule.towers.push_back(end == line.size() ? 0 : std::stoll(line.substr(end + 1)));
+    schedule.lines.push_back(line.substr(0, end));
+  }
+  return schedule;
 }
 
 /// Returns the line of a process that has gradient `number`, or nullptr. Processes without it may
 /// have `absent`.
 const std::string* present_line(const Schedules& schedules, std::size_t number,
                                 const std::string& absent) {
-  for (const auto& lines : schedules) {
+  for (const auto& [lines, towers] : schedules) {
     if (number < lines.size() && lines[number] != absent) return &lines[number];
   }
   return nullptr;
@@ -132,6 +149,16 @@ Gradient nothing_for(const Variable& variable, const std::string& line, Site sit
                        zeros(Shape{0}, {.dtype = of_index}, site), std::nullopt};
 }
 
+/// Returns by what the gradient of process `rank`, one of `givers`, is multiplied.
+double share_of_towers(const Schedules& schedules, std::size_t number, const Givers& givers,
+                       int rank) {
+  std::int64_t all = 0;
+  for (const int giver : givers) all += schedules[static_cast<std::size_t>(giver)].towers[number];
+  const std::int64_t own = schedules[static_cast<std::size_t>(rank)].towers[number];
+  return static_cast<double>(own * static_cast<std::int64_t>(givers.size())) /
+         static_cast<double>(all);
+}
+
 /// Compares what the processes list and finds out which of them have which gradient. Throws
 /// ValueError naming the first difference other than an absent gradient.
 Exchanged exchanged_of(ProcessGroup& group, const std::vector<GradAndVar>& grads,
@@ -139,7 +166,7 @@ Exchanged exchanged_of(ProcessGroup& group, const std::vector<GradAndVar>& grads
   Schedules schedules;
   for (const std::string& text :
        group.all_gather(schedule_text(grads, options), "the comparison of the graphs")) {
-    schedules.push_back(lines_of(text));
+    schedules.push_back(schedule_of(text));
   }
   Exchanged exchanged{grads, std::vector<Givers>(grads.size())};
   Schedules filled = schedules;
@@ -149,21 +176,31 @@ Exchanged exchanged_of(ProcessGroup& group, const std::vector<GradAndVar>& grads
     const std::string* present = present_line(schedules, number, absent);
     if (present == nullptr) continue;
     for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-      if (number >= schedules[rank].size()) continue;
-      if (schedules[rank][number] == absent) {
-        filled[rank][number] = *present;
+      if (number >= schedules[rank].lines.size()) continue;
+      if (schedules[rank].lines[number] == absent) {
+        filled[rank].lines[number] = *present;
       } else {
         exchanged.givers[i].push_back(static_cast<int>(rank));
       }
     }
   }
   std::vector<std::string> texts;
-  for (const auto& lines : filled) texts.push_back(fmt::format("{}", fmt::join(lines, "\n")));
+  for (const auto& [lines, towers] : filled) {
+    texts.push_back(fmt::format("{}", fmt::join(lines, "\n")));
+  }
   processes::check_same(texts, "exchange different gradients", site);
-  const auto& of_all = filled[0];
+  const auto& of_all = filled[0].lines;
   for (std::size_t i = 0; i < grads.size(); ++i) {
-    if (grads[i].grad || exchanged.givers[i].empty()) continue;
-    exchanged.grads[i].grad = nothing_for(grads[i].var, of_all[i + 1], site);
+    const Givers& givers = exchanged.givers[i];
+    if (!grads[i].grad) {
+      if (!givers.empty()) exchanged.grads[i].grad = nothing_for(grads[i].var, of_all[i + 1], site);
+      continue;
+    }
+    const double share = share_of_towers(schedules, i + 1, givers, group.rank());
+    if (share == 1) continue;
+    const Gradient& own = *grads[i].grad;
+    const Tensor scaled = multiply(own.representative(), share, {}, site);
+    exchanged.grads[i].grad = own.with_values(scaled);
   }
   return exchanged;
 }

@@ -21,7 +21,9 @@ namespace towerflow::parallel {
 
 /// Averages gradients over the processes of `process_group()`, for `apply_gradients`: the result is
 /// the mean of each process's gradient, added in rank order. With towers in a process, average over
-/// them first. If some processes lack a gradient, all get the mean of the others.
+/// them first: if more towers of one process than of another have a gradient, it counts for more,
+/// and the result is the mean over towers. If some processes lack a gradient, all get the mean of
+/// the others.
 ///
 /// The exchange of a group of gradients begins when the last of them is computed, and goes on while
 /// the rest of the backward pass runs. Slices remain slices: they are concatenated in rank order

@@ -88,6 +88,30 @@ TEST_CASE("the policies' values; absent everywhere stays absent") {
   }
 }
 
+TEST_CASE("an average knows how many towers it is the mean of") {
+  Graph graph;
+  const auto as_default = graph.as_default();
+  const Variable everywhere = tf::get_variable("everywhere", {2});
+  const Variable some = tf::get_variable("some", {2});
+  tf::train::GradientDescentOptimizer opt(0.1);
+  TowerGrads grads;
+  std::vector<Tensor> weights;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor used = i == 1 ? Tensor(everywhere) : everywhere * some;
+    grads.push_back(opt.compute_gradients(tf::reduce_sum(used), {.var_list = {everywhere, some}}));
+    weights.push_back(tf::constant(i + 1));
+  }
+  const auto towers = [&](AveragePolicy policy) {
+    const auto averages = average_gradients(grads, options_of(policy, weights));
+    return std::pair(averages[0].grad.origin()->towers, averages[1].grad.origin()->towers);
+  };
+  CHECK(grads[0][0].grad.origin()->towers == 1);
+  CHECK(towers(AveragePolicy::mean_over_present) == std::pair(3, 2));
+  CHECK(towers(AveragePolicy::weighted_mean) == std::pair(3, 2));
+  CHECK(towers(AveragePolicy::mean_over_all) == std::pair(3, 3));
+  CHECK(towers(AveragePolicy::sum) == std::pair(1, 1));
+}
+
 TEST_CASE("require_all is the mean, and names every variable and tower that lacks one") {
   Graph graph;
   const auto guard = graph.as_default();

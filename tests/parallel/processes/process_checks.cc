@@ -127,6 +127,16 @@ void gradients() {
   const IndexedSlices row{tf::constant(Array::of<float>(Shape{1, 2}, {4, 5})),
                           tf::constant(Array::of<std::int64_t>(Shape{1}, {3})), std::nullopt};
   grads.push_back({rank == 1 ? OptionalGradient(row) : OptionalGradient(), few});
+  GradientOrigin origin;
+  origin.towers = rank == 0 ? 2 : 1;
+  const auto own = std::make_shared<const GradientOrigin>(origin);
+  const Variable uneven = tf::get_variable("uneven", {2, 2});
+  const Tensor number =
+      tf::constant(Array::of<float>(Shape{2, 2}, std::vector<float>(4, static_cast<float>(rank))));
+  grads.push_back({OptionalGradient(number).with_origin(own), uneven});
+  const IndexedSlices rows_of_towers{number, tf::constant({rank, 3}), std::nullopt};
+  const Variable uneven_table = tf::get_variable("uneven_table", {9, 2});
+  grads.push_back({OptionalGradient(rows_of_towers).with_origin(own), uneven_table});
   const auto means = parallel::all_reduce(grads, {.bucket_bytes = 100});
   expect(!means[6].grad, "an absent gradient stays absent");
   tf::Session sess;
@@ -160,6 +170,14 @@ void gradients() {
     expect(of_one[0].shape() == Shape{1, 2} && of_one[0].flat<float>()[1] == 5 &&
                of_one[1].flat<std::int64_t>()[0] == 3,
            "rows that one process has are not divided");
+    const Array of_towers = sess.run(means[10].grad->dense());
+    const auto sum = static_cast<float>(size * (size - 1)) / 2;
+    expect(std::abs(of_towers.flat<float>()[3] - sum / static_cast<float>(size + 1)) < 1e-6,
+           "a process with two towers counts twice");
+    const Array rows_of_last = sess.run(means[11].grad->slices().values);
+    expect(std::abs(rows_of_last.flat<float>().back() -
+                    static_cast<float>(size - 1) / static_cast<float>(size + 1)) < 1e-6,
+           "rows are divided by the number of towers");
   }
 }
 
