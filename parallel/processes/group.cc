@@ -24,6 +24,9 @@ using std::chrono::microseconds;
 
 constexpr int kGatherTag = 0;
 constexpr double kLongestLimit = 1e8;  // seconds: three years
+/// How often a call looks for messages before it sleeps in between: for some 20 ms if each process
+/// has a core, otherwise hardly at all, since it would look in the time of a process that computes.
+constexpr int kLooksAlone = 20000, kLooksCrowded = 100;
 
 /// Waits between two looks for messages: not at all at first, then longer and longer, since with
 /// more processes than cores a process that looks takes the time of others.
@@ -91,6 +94,11 @@ ProcessGroup::ProcessGroup(const Open& open) {
   } catch (...) {
     abort("the processes did not find one another");
   }
+  const auto here =
+      std::count(hosts_.begin(), hosts_.end(), hosts_[static_cast<std::size_t>(rank_)]);
+  const std::lock_guard lock(mutex_);
+  looks_ = here > static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency()) ? kLooksCrowded
+                                                                                   : kLooksAlone;
 }
 
 ProcessGroup::~ProcessGroup() {
@@ -163,7 +171,7 @@ void ProcessGroup::wait(const Exchange& exchange, Cancellation* cancellation) {
   const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(time_limit_));
   ++waiting_;
-  Pause pause(20000);
+  Pause pause(looks_);
   try {
     while (!exchange.finished_) {
       if (!failure_.empty()) throw errors::UnavailableError(failure_);

@@ -103,6 +103,7 @@ class ProcessGroup {
   std::exception_ptr cannot_join_;
   std::string failure_;  ///< of the group; empty while it works
   int waiting_ = 0;      ///< calls that wait, and look for messages themselves
+  int looks_ = 0;        ///< before such a call sleeps
   std::unique_ptr<processes::MessageEngine> engine_;
   std::vector<SharedExchange> active_;
   std::vector<Request> requests_;  ///< by number
