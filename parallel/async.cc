@@ -12,6 +12,7 @@
 #include "core/device/start_thread.h"
 #include "core/device/wall_clock.h"
 #include "core/graph/scopes.h"
+#include "core/runtime/run_accesses.h"
 #include "ops/array/cast.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/math/binary.h"
@@ -83,12 +84,21 @@ class AsyncTraining {
 
  private:
   void work(int worker) {
+    std::int64_t step = 0;
     try {
-      for (std::int64_t step = 0; begin_step(worker, step); ++step) end_step(make(worker, step));
+      for (; begin_step(worker, step); ++step) end_step(make(worker, step));
     } catch (const errors::OutOfRangeError&) {
-      stop();
+      ++step;
+      // In a replay, each worker ends where it ended in the recorded training.
+      if (!replays_) stop();
+      if (is_recorded(worker, step)) fail();
     } catch (...) {
+      ++step;
       fail();
+    }
+    // Others must not wait for the turns of steps that are not made.
+    if (is_recorded(worker, step)) {
+      RunAccesses(options_.interleaving, number_of(worker, step)).abandon();
     }
     const std::lock_guard lock(mutex_);
     ended_[static_cast<std::size_t>(worker)] = true;
@@ -98,12 +108,17 @@ class AsyncTraining {
   /// Waits until a worker may begin a step; returns false if it makes no more of them.
   bool begin_step(int worker, std::int64_t step) {
     std::unique_lock lock(mutex_);
-    if (replays_) return !stopped_ && options_.interleaving->contains(number_of(worker, step));
+    if (replays_) return !stopped_ && is_recorded(worker, step);
     moved_.wait(lock,
                 [&] { return stopped_ || !options_.bound || step - slowest() <= *options_.bound; });
     if (stopped_ || given_ == options_.steps) return false;
     ++given_;
     return true;
+  }
+
+  /// Returns whether the step is one of a training that is replayed.
+  bool is_recorded(int worker, std::int64_t step) const {
+    return replays_ && options_.interleaving->contains(number_of(worker, step));
   }
 
   /// Returns the fewest steps that a worker which still works has made.
@@ -145,7 +160,7 @@ class AsyncTraining {
   }
 
   /// Keeps the exception that is being handled, if it is the first one. A cancelled run is the
-  /// consequence of another error.
+  /// consequence of another error, or of a replay that was stopped before its end.
   void fail() {
     bool cancelled = false;
     try {
@@ -155,6 +170,7 @@ class AsyncTraining {
     } catch (...) {
     }
     const std::lock_guard lock(mutex_);
+    if (cancelled && replays_ && stopped_) return;
     if (error_ == nullptr || (only_cancelled_ && !cancelled)) {
       error_ = std::current_exception();
       only_cancelled_ = cancelled;

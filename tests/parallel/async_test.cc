@@ -233,6 +233,40 @@ TEST_CASE("workers share a queue: each element once, and to the same worker in a
   CHECK(all[0] == all[1]);
 }
 
+TEST_CASE("a replay that ends earlier than the recorded training does not hang") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const tf::FIFOQueue queue(100, {tf::int32}, {.shapes = {{}}});
+  const Tensor count = tf::placeholder(tf::int32, {.shape = {}});
+  const Operation fill = queue.enqueue_many({tf::range(count)});
+  const Operation close = queue.close();
+  const Tensor element = queue.dequeue()[0];
+  const Variable sum = tf::get_variable(
+      "sum", Shape{}, {.dtype = tf::int32, .initializer = tf::zeros_initializer()});
+  const Tensor add = tf::assign_add(sum, element);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    Interleaving order;
+    AsyncOptions options{.workers = 4, .steps = 100, .interleaving = &order};
+    const auto train = [&](int elements) {
+      Session session;
+      session.run(sum.initializer());
+      session.run(fill, {{count, elements}});
+      session.run(close);
+      return train_async(session, {add, element}, options).size();
+    };
+    CHECK(train(20) == 20);
+    order.replay();
+    CHECK(train(20) == 20);
+    order.replay();
+    CHECK_THROWS_AS(train(10), errors::OutOfRangeError);
+    order.replay();
+    options.on_step = [made = 0](const AsyncStep&) mutable { return ++made < 5; };
+    const std::size_t made = train(20);
+    CHECK(made >= 5);
+    CHECK(made < 20);
+  }
+}
+
 TEST_CASE("an error of a worker ends all, and nothing hangs") {
   Program program;
   for (const bool replays : {false, true}) {
