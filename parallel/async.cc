@@ -12,7 +12,6 @@
 #include "core/device/start_thread.h"
 #include "core/device/wall_clock.h"
 #include "core/graph/scopes.h"
-#include "core/runtime/run_accesses.h"
 #include "ops/array/cast.h"
 #include "ops/array/indexed_slices.h"
 #include "ops/math/binary.h"
@@ -97,9 +96,7 @@ class AsyncTraining {
       fail();
     }
     // Others must not wait for the turns of steps that are not made.
-    if (is_recorded(worker, step)) {
-      RunAccesses(options_.interleaving, number_of(worker, step)).abandon();
-    }
+    if (is_recorded(worker, step)) options_.interleaving->abandon(number_of(worker, step));
     const std::lock_guard lock(mutex_);
     ended_[static_cast<std::size_t>(worker)] = true;
     moved_.notify_all();

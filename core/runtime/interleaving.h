@@ -34,6 +34,9 @@ class Interleaving {
   std::size_t accesses() const;
   /// Returns whether a run of this number was recorded.
   bool contains(std::int64_t run) const;
+  /// Tells a replay that a recorded run will not be made: runs that wait for a turn after its own
+  /// end with CancelledError.
+  void abandon(std::int64_t run);
 
  private:
   friend class towerflow::RunAccesses;

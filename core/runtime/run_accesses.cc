@@ -34,6 +34,14 @@ bool Interleaving::contains(std::int64_t run) const {
   return runs_.contains(run);
 }
 
+void Interleaving::abandon(std::int64_t run) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (replaying_ && runs_.contains(run)) broken_ = true;
+  }
+  moved_.notify_all();
+}
+
 }  // namespace towerflow::types
 
 namespace towerflow {
