@@ -34,8 +34,8 @@ class Interleaving {
   std::size_t accesses() const;
   /// Returns whether a run of this number was recorded.
   bool contains(std::int64_t run) const;
-  /// Tells a replay that a recorded run will not be made: runs that wait for a turn after its own
-  /// end with CancelledError.
+  /// Ends a replay in which a recorded run will not be made. Runs that wait for a turn which comes
+  /// after that run's turns throw CancelledError.
   void abandon(std::int64_t run);
 
  private:

@@ -149,7 +149,8 @@ Gradient nothing_for(const Variable& variable, const std::string& line, Site sit
                        zeros(Shape{0}, {.dtype = of_index}, site), std::nullopt};
 }
 
-/// Returns by what the gradient of process `rank`, one of `givers`, is multiplied.
+/// Returns the factor for the gradient of process `rank`, one of `givers`: 1 if all have as many
+/// towers.
 double share_of_towers(const Schedules& schedules, std::size_t number, const Givers& givers,
                        int rank) {
   std::int64_t all = 0;
