@@ -56,7 +56,7 @@ void add(Row& row, const NodeStats& stats, double best) {
 std::map<std::string, double> seconds_in_loops(const RunMetadata& step) {
   std::map<std::string, double> seconds;
   for (const NodeStats& stats : step.nodes) {
-    if (!stats.loop.empty() && stats.lane == Lane::compute)
+    if (!stats.loop.empty() && !is_copy_lane(stats.lane))
       seconds[stats.loop] += stats.end - stats.begin;
   }
   return seconds;
@@ -74,7 +74,7 @@ Rows collect(std::span<const RunMetadata> steps) {
     std::map<std::string, double> last;  // queue -> end of its last instruction
     const std::map<std::string, double> in_loops = seconds_in_loops(step);
     for (const NodeStats& stats : step.nodes) {
-      if (stats.lane != Lane::compute) continue;
+      if (is_copy_lane(stats.lane)) continue;
       const std::string queue = queue_of(stats);
       if (stats.loop.empty()) {
         const auto [at, first] = last.emplace(queue, stats.begin);

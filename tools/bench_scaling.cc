@@ -66,7 +66,7 @@ struct VirtualStep {
 VirtualStep virtual_step(const RunMetadata& step) {
   std::map<std::pair<std::string, Lane>, double> engines;
   for (const NodeStats& stats : step.nodes) {
-    if (stats.kind != NodeStats::Kind::copy || stats.lane == Lane::compute) continue;
+    if (stats.kind != NodeStats::Kind::copy || !is_copy_lane(stats.lane)) continue;
     engines[{stats.device, stats.lane}] += stats.virtual_end - stats.virtual_begin;
   }
   VirtualStep made{step.virtual_seconds};

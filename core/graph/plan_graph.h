@@ -38,7 +38,7 @@ struct PlanNode {
   int device = 0;                   ///< index into DeviceSet
   int feed = -1;                    ///< index of the feed it stands for
   int input_variable = -1;          ///< the variable behind input 0; see root_variable
-  Lane lane = Lane::compute;        ///< other than `compute`: copies input 0 to other memory
+  Lane lane = Lane::compute;        ///< a copy lane: copies input 0 to other memory
   bool replica = false;             ///< its output is a variable's replica in other memory
   bool allows_uninitialized =
       false;                     ///< of a replica: its readers accept an uninitialized variable

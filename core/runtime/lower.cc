@@ -59,7 +59,7 @@ void Lowering::resolve_views() {
 void Lowering::emit_launch(int id) {
   const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
   const Device& device = devices_[node.device];
-  Draft draft{.device = node.device};
+  Draft draft{.device = node.device, .lane = node.lane};
   Instruction& made = draft.instruction;
   made.op = node.op;
   made.attrs = node.attrs;
@@ -279,7 +279,7 @@ void Lowering::lower_node(int id) {
     set_slot({id, 0}, storage_slot(id, node.outputs[0]));
     return;
   }
-  if (node.lane != Lane::compute) {
+  if (is_copy_lane(node.lane)) {
     emit_copy(id);
     return;
   }

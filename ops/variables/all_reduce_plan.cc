@@ -298,6 +298,9 @@ ValueId AllReducePlan::add_node(const Bucket& bucket, const char* op, Attrs attr
   made.values.resize(1);
   made.origin = bucket.origin;
   made.device = device;
+  // In the compute queue, it would wait for the kernels that the device runs while the gradients of
+  // the others travel.
+  if (graph_.accelerators[static_cast<std::size_t>(device)]) made.lane = Lane::exchange;
   made.urgent = true;
   graph_.update_input_variable(made);
   complete_ = complete_ && graph_.has_kernel(made);

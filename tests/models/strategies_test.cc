@@ -89,9 +89,8 @@ TEST_CASE("a fault at any time leaves each variable before or after the step, an
     const std::string name = strategy.name;
     unsigned in_steps = 0;
     for (unsigned i = 0; in_steps < fault_count() && i < 20 * fault_count(); ++i) {
-      const Lane lanes[] = {Lane::compute, Lane::upload, Lane::download};
       const SimulatedFault fault{.device = static_cast<int>(random() % kTowers),
-                                 .lane = lanes[random() % 3],
+                                 .lane = kLanes[random() % std::size(kLanes)],
                                  .task = static_cast<int>(random() % 60)};
       CAPTURE(name);
       CAPTURE(fault.device);

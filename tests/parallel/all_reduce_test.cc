@@ -216,14 +216,17 @@ TEST_CASE("an update of a mirrored variable sends gradients, not values") {
     const bool exchanges = algorithm.options.algorithm != AllReduce::gather;
     const std::string report = session.plan_report(program.fetches);
     CHECK((report.find("all-reduce: ") != report.npos) == exchanges);
-    std::size_t filled = 0;
+    std::size_t filled = 0, on_exchange = 0;
     RunMetadata metadata;
     session.run(program.fetches, {}, {.trace_level = RunOptions::FULL_TRACE}, &metadata);
     for (const NodeStats& stats : metadata.nodes) {
+      if (stats.lane == Lane::exchange && stats.kind == NodeStats::Kind::kernel) ++on_exchange;
       if (stats.kind != NodeStats::Kind::copy || stats.end == stats.begin) continue;
       filled += stats.node == "w" || stats.node == "u" || stats.node == "w/Adam";
     }
     CHECK(filled == 0);
+    // An engine of its own adds the gradients, so that they do not wait for other kernels.
+    CHECK((on_exchange > 0) == exchanges);
     // What is fetched is the copy of the first device, which all others equal.
     const auto before = session.run(program.variables);
     session.run(program.fetches);

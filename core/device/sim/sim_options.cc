@@ -75,7 +75,7 @@ SimulatedFault parse_fault(std::string_view text) {
   const std::size_t first = text.find(':'), last = text.rfind(':');
   if (first == last) refuse_option("fault", text, wanted);
   const std::string_view name = text.substr(first + 1, last - first - 1);
-  for (const Lane lane : {Lane::compute, Lane::upload, Lane::download}) {
+  for (const Lane lane : kLanes) {
     if (name != lane_name(lane)) continue;
     return {number(text.substr(0, first)), lane, number(text.substr(last + 1))};
   }

@@ -63,7 +63,7 @@ class FaultTest {
   /// Injects a fault into each task of each engine up to the second step.
   Faults run() {
     for (const int device : {0, 1}) {
-      for (const Lane lane : {Lane::compute, Lane::upload, Lane::download}) {
+      for (const Lane lane : kLanes) {
         for (int task = 0; fails({device, lane, task}); ++task) continue;
       }
     }
