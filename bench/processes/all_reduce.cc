@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "parallel/processes/exchange.h"
 #include "parallel/processes/group.h"
+#include "parallel/processes/mean_exchange.h"
 #include "parallel/processes/open_engine.h"
 
 using namespace towerflow;
@@ -46,10 +46,7 @@ int main(int argc, char** argv) {
       std::fill_n(exchange->buffer().data<float>(), elements, 1.0F);
       std::vector<double> own, of_mpi;
       for (int run = 0; run < 31; ++run) {
-        own.push_back(seconds_of([&] {
-          group.start(exchange);
-          group.wait(*exchange);
-        }));
+        own.push_back(seconds_of([&] { group.run(exchange); }));
         of_mpi.push_back(seconds_of([&] {
           MPI_Allreduce(MPI_IN_PLACE, buffer.data(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM,
                         MPI_COMM_WORLD);

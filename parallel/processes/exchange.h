@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/array.h"
 #include "core/graph/types.h"
 #include "parallel/processes/message_engine.h"
 
@@ -16,14 +15,21 @@ class ProcessGroup;
 
 namespace towerflow::parallel::processes {
 
-/// What an exchange sends and receives messages with.
+/// Which message of an exchange it is, for the exchange itself. Messages of one phase between two
+/// processes arrive in the order in which they were sent, in that in which they are asked for.
+struct Message {
+  int peer = 0;   ///< the other process
+  int phase = 0;  ///< 0 or 1
+  int piece = 0;  ///< its number, which the exchange chooses
+};
+
+/// What an exchange sends and receives messages with. `Exchange::sent` and `Exchange::received`
+/// report when a message has ended; messages may end in another order.
 class Messages {
  public:
   virtual ~Messages() = default;
-  /// Starts a message of a phase, 0 or 1, which `Exchange::sent` or `Exchange::received` reports
-  /// when it has ended.
-  virtual void send(const void* data, std::size_t bytes, int to, int phase) = 0;
-  virtual void receive(void* data, std::size_t bytes, int from, int phase) = 0;
+  virtual void send(const void* data, std::size_t bytes, const Message& message) = 0;
+  virtual void receive(void* data, std::size_t bytes, const Message& message) = 0;
 };
 
 /// An operation in which all processes of a group take part, as steps between messages. The group
@@ -41,8 +47,8 @@ class Exchange {
   int tag() const { return tag_; }
 
   virtual void begin(int rank, int size, Messages& messages) = 0;
-  virtual void sent(int to, int phase, Messages& messages) = 0;
-  virtual void received(int from, int phase, Messages& messages) = 0;
+  virtual void sent(const Message& message, Messages& messages) = 0;
+  virtual void received(const Message& message, Messages& messages) = 0;
   /// Returns whether all its messages have ended and the result is there.
   virtual bool ended() const = 0;
   /// Returns the processes whose messages are missing.
@@ -56,46 +62,11 @@ class Exchange {
   bool finished_ = false;  ///< set by the group
 };
 
-/// Adds up a buffer of float32 or float64 numbers over the processes that give one, and divides by
-/// their number, in place. The others get the mean too.
-///
-/// Each process gets an equal part of the buffer from every other one, adds these parts in rank
-/// order, starting from zero, divides, and sends the result to the others. (Reduce-scatter by
-/// direct exchange, then all-gather; Thakur, Rabenseifner, Gropp 2005, section 4.) The sum does not
-/// depend on what arrives first: repeats are equal to the bit, and so is the mean of the gradients
-/// of as many towers.
-class MeanExchange final : public Exchange {
- public:
-  /// `givers` are the ranks whose buffers are added up, in ascending order; all if empty.
-  MeanExchange(std::string what, int tag, DType dtype, std::int64_t elements,
-               std::vector<int> givers = {});
-
-  /// The numbers of this process before the exchange, the mean afterwards.
-  Array& buffer() { return buffer_; }
-
-  void begin(int rank, int size, Messages& messages) override;
-  void sent(int to, int phase, Messages& messages) override;
-  void received(int from, int phase, Messages& messages) override;
-  bool ended() const override { return means_ == size_ - 1 && sent_ == to_send_; }
-  std::vector<int> awaited() const override;
-
- private:
-  struct Part {
-    std::byte* data;
-    std::size_t bytes;
-  };
-  Part part(int rank);
-  bool gives(int rank) const;
-  void add_parts(Messages& messages);
-
-  Array buffer_;
-  std::vector<Array> parts_;  ///< by rank: its part of what this process adds up
-  std::vector<int> givers_;
-  int rank_ = 0, size_ = 0;
-  int to_arrive_ = 0, to_send_ = 0;  ///< parts of other processes, and messages
-  int arrived_ = 0, means_ = 0, sent_ = 0;
-  std::vector<unsigned> done_;  ///< by rank: a bit for each message that has come or gone
-};
+/// Calls `visit` with the other ranks, the next one first, so that not all send to the same.
+template <class Visit>
+void for_each_other(int rank, int size, const Visit& visit) {
+  for (int i = 1; i < size; ++i) visit((rank + i) % size);
+}
 
 /// Collects a byte string of any length from each process in all processes.
 class GatherExchange final : public Exchange {
@@ -106,8 +77,8 @@ class GatherExchange final : public Exchange {
   const std::vector<std::string>& strings() const { return strings_; }
 
   void begin(int rank, int size, Messages& messages) override;
-  void sent(int to, int phase, Messages& messages) override;
-  void received(int from, int phase, Messages& messages) override;
+  void sent(const Message& message, Messages& messages) override;
+  void received(const Message& message, Messages& messages) override;
   bool ended() const override { return missing_ == 0 && unsent_ == 0; }
   std::vector<int> awaited() const override;
 

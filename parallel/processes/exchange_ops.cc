@@ -14,6 +14,7 @@
 #include "ops/family.h"
 #include "parallel/processes/exchange.h"
 #include "parallel/processes/group.h"
+#include "parallel/processes/mean_exchange.h"
 
 namespace towerflow {
 namespace {

@@ -19,26 +19,30 @@ namespace {
 
 using processes::Exchange;
 using processes::GatherExchange;
+using processes::Message;
 using processes::MessageEngine;
 using std::chrono::microseconds;
 
 constexpr int kGatherTag = 0;
 constexpr double kLongestLimit = 1e8;  // seconds: three years
 /// How often a call looks for messages before it sleeps in between: for some 20 ms if each process
-/// has a core, otherwise hardly at all, since it would look in the time of a process that computes.
-constexpr int kLooksAlone = 20000, kLooksCrowded = 100;
+/// has a core. Otherwise it yields its core after each look, and looks less often, since it looks
+/// in the time of a process that computes.
+constexpr int kLooksAlone = 20000, kLooksCrowded = 400;
+constexpr int kLooksPerYieldAlone = 64, kLooksPerYieldCrowded = 1;
 
 /// Waits between two looks for messages: not at all at first, then longer and longer, since with
 /// more processes than cores a process that looks takes the time of others.
 class Pause {
  public:
-  explicit Pause(int looks_without) : looks_without_(looks_without) {}
+  Pause(int looks_without, bool crowded)
+      : looks_without_(looks_without),
+        looks_per_yield_(crowded ? kLooksPerYieldCrowded : kLooksPerYieldAlone) {}
   void reset() { looks_ = 0; }
   void wait() {
     constexpr microseconds kShortest(20), kLongest(500);
-    constexpr int kLooksPerYield = 64;
     if (++looks_ <= looks_without_) {
-      if (looks_ % kLooksPerYield == 0) std::this_thread::yield();
+      if (looks_ % looks_per_yield_ == 0) std::this_thread::yield();
       return;
     }
     const int doublings = std::min((looks_ - looks_without_) / 10, 5);
@@ -46,7 +50,7 @@ class Pause {
   }
 
  private:
-  int looks_without_;
+  int looks_without_, looks_per_yield_;
   int looks_ = 0;
 };
 
@@ -58,19 +62,19 @@ class ProcessGroup::Traffic final : public processes::Messages {
   explicit Traffic(ProcessGroup& group) : group_(group) {}
   void of(Exchange& exchange) { exchange_ = &exchange; }
 
-  void send(const void* data, std::size_t bytes, int to, int phase) override {
-    note(group_.engine_->send(data, bytes, to, tag(phase)), {exchange_, to, phase, true});
+  void send(const void* data, std::size_t bytes, const Message& message) override {
+    note(group_.engine_->send(data, bytes, message.peer, tag(message.phase)), message, true);
   }
-  void receive(void* data, std::size_t bytes, int from, int phase) override {
-    note(group_.engine_->receive(data, bytes, from, tag(phase)), {exchange_, from, phase, false});
+  void receive(void* data, std::size_t bytes, const Message& message) override {
+    note(group_.engine_->receive(data, bytes, message.peer, tag(message.phase)), message, false);
   }
 
  private:
   int tag(int phase) const { return 2 * exchange_->tag() + phase; }
-  void note(int number, Request request) {
+  void note(int number, const Message& message, bool sends) {
     const auto at = static_cast<std::size_t>(number);
     if (at >= group_.requests_.size()) group_.requests_.resize(at + 1);
-    group_.requests_[at] = request;
+    group_.requests_[at] = {exchange_, message.peer, message.phase, message.piece, sends};
   }
 
   ProcessGroup& group_;
@@ -97,8 +101,8 @@ ProcessGroup::ProcessGroup(const Open& open) {
   const auto here =
       std::count(hosts_.begin(), hosts_.end(), hosts_[static_cast<std::size_t>(rank_)]);
   const std::lock_guard lock(mutex_);
-  looks_ = here > static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency()) ? kLooksCrowded
-                                                                                   : kLooksAlone;
+  crowded_ = here > static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency());
+  looks_ = crowded_ ? kLooksCrowded : kLooksAlone;
 }
 
 ProcessGroup::~ProcessGroup() {
@@ -135,8 +139,7 @@ void ProcessGroup::barrier(const std::string& what) { all_gather("", what); }
 
 std::vector<std::string> ProcessGroup::all_gather(std::string bytes, const std::string& what) {
   const auto exchange = std::make_shared<GatherExchange>(what, kGatherTag, std::move(bytes));
-  start(exchange);
-  wait(*exchange);
+  run(exchange);
   return exchange->strings();
 }
 
@@ -150,6 +153,23 @@ void ProcessGroup::check_working() const {
 
 void ProcessGroup::start(const SharedExchange& exchange) {
   const std::lock_guard lock(mutex_);
+  begin(exchange);
+  if (waiting_ == 0) asked_.notify_one();
+}
+
+void ProcessGroup::wait(const Exchange& exchange, Cancellation* cancellation) {
+  std::unique_lock lock(mutex_);
+  wait_for(lock, exchange, cancellation);
+}
+
+void ProcessGroup::run(const SharedExchange& exchange) {
+  // Unlike `start`, this does not wake the thread of the group.
+  std::unique_lock lock(mutex_);
+  begin(exchange);
+  wait_for(lock, *exchange, nullptr);
+}
+
+void ProcessGroup::begin(const SharedExchange& exchange) {
   check_working();
   exchange->finished_ = false;
   active_.push_back(exchange);
@@ -162,16 +182,15 @@ void ProcessGroup::start(const SharedExchange& exchange) {
     throw errors::UnavailableError(failure_);
   }
   finish_ended();
-  if (waiting_ == 0) asked_.notify_one();
 }
 
-void ProcessGroup::wait(const Exchange& exchange, Cancellation* cancellation) {
+void ProcessGroup::wait_for(std::unique_lock<std::mutex>& lock, const Exchange& exchange,
+                            Cancellation* cancellation) {
   using Clock = std::chrono::steady_clock;
-  std::unique_lock lock(mutex_);
   const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(time_limit_));
   ++waiting_;
-  Pause pause(looks_);
+  Pause pause(looks_, crowded_);
   try {
     while (!exchange.finished_) {
       if (!failure_.empty()) throw errors::UnavailableError(failure_);
@@ -231,8 +250,8 @@ void ProcessGroup::serve(const Open& open) {
 
 /// Looks for messages while something is under way and no call does.
 void ProcessGroup::work() {
-  Pause pause(20);
   std::unique_lock lock(mutex_);
+  Pause pause(20, crowded_);
   while (true) {
     asked_.wait(lock, [this] {
       const bool busy = waiting_ == 0 && !active_.empty() && failure_.empty();
@@ -270,10 +289,11 @@ bool ProcessGroup::advance() {
 
 void ProcessGroup::route(Traffic& traffic, const Request& request) {
   traffic.of(*request.exchange);
+  const Message message{request.peer, request.phase, request.piece};
   if (request.sends) {
-    request.exchange->sent(request.peer, request.phase, traffic);
+    request.exchange->sent(message, traffic);
   } else {
-    request.exchange->received(request.peer, request.phase, traffic);
+    request.exchange->received(message, traffic);
   }
 }
 

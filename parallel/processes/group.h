@@ -27,8 +27,8 @@ namespace towerflow::parallel::types {
 /// The processes that train together: those that `mpirun` has started, or this one alone.
 ///
 /// A thread of the group sends and receives while the program computes; a call that waits does so
-/// itself. Every process must make the
-/// same collective calls in the same order. A call that waits throws
+/// itself. Every process must make the same collective calls in the same order. A call that waits
+/// throws
 ///
 ///   DeadlineExceededError  a process did not take part within `time_limit`; the message names it
 ///   UnavailableError       a message failed
@@ -69,6 +69,8 @@ class ProcessGroup {
   void start(const SharedExchange& exchange);
   /// Waits for the end of an exchange, or throws CancelledError if the run is cancelled.
   void wait(const processes::Exchange& exchange, Cancellation* cancellation = nullptr);
+  /// Begins an exchange and waits for its end.
+  void run(const SharedExchange& exchange);
 
   /// Writes "rank 2 of 4: TEXT" to the standard error, and ends all processes with exit code 1. For
   /// programs, in the handler of their last resort; the library calls it nowhere.
@@ -77,7 +79,7 @@ class ProcessGroup {
  private:
   struct Request {
     processes::Exchange* exchange = nullptr;
-    int peer = 0, phase = 0;
+    int peer = 0, phase = 0, piece = 0;  ///< those of its Message
     bool sends = false;
   };
   class Traffic;
@@ -86,6 +88,9 @@ class ProcessGroup {
   void work();
   bool advance();
   static void route(Traffic& traffic, const Request& request);
+  void begin(const SharedExchange& exchange);
+  void wait_for(std::unique_lock<std::mutex>& lock, const processes::Exchange& exchange,
+                Cancellation* cancellation);
   void finish_ended();
   void fail(const std::string& text);
   void check_working() const;
@@ -101,9 +106,10 @@ class ProcessGroup {
   double time_limit_ = 120;
   bool has_joined_ = false, leaving_ = false, aborting_ = false;
   std::exception_ptr cannot_join_;
-  std::string failure_;  ///< of the group; empty while it works
-  int waiting_ = 0;      ///< calls that wait, and look for messages themselves
-  int looks_ = 0;        ///< before such a call sleeps
+  std::string failure_;   ///< of the group; empty while it works
+  int waiting_ = 0;       ///< calls that wait, and look for messages themselves
+  int looks_ = 0;         ///< before such a call sleeps
+  bool crowded_ = false;  ///< whether the processes of this host are more than its cores
   std::unique_ptr<processes::MessageEngine> engine_;
   std::vector<SharedExchange> active_;
   std::vector<Request> requests_;  ///< by number

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "parallel/processes/exchange.h"
+#include "parallel/processes/mean_exchange.h"
 #include "towerflow/tf.h"
 
 using namespace towerflow;
@@ -60,9 +60,14 @@ void check_mean(DType dtype, std::int64_t elements, const std::vector<int>& give
   for (int repeat = 0; repeat < 2; ++repeat) {
     T* numbers = exchange->buffer().data<T>();
     for (std::int64_t i = 0; i < elements; ++i) numbers[i] = given<T>(group.rank(), i);
-    group.start(exchange);
-    group.wait(*exchange);
-    for (std::int64_t i = 0; i < elements; ++i) {
+    if (repeat == 0) {
+      group.start(exchange);
+      group.wait(*exchange);
+    } else {
+      group.run(exchange);
+    }
+    const std::int64_t step = elements > 100000 ? 13 : 1;  // a sample of a long buffer
+    for (std::int64_t i = 0; i < elements; i += step) {
       const T mean = mean_in_rank_order<T>(givers.empty() ? all_ranks() : givers,
                                            [&](int rank) { return given<T>(rank, i); });
       expect(std::memcmp(&numbers[i], &mean, sizeof(T)) == 0,
@@ -74,7 +79,8 @@ void check_mean(DType dtype, std::int64_t elements, const std::vector<int>& give
 /// The mean of buffers of many sizes is that of a loop in rank order, to the bit, whoever gives
 /// one.
 void means() {
-  for (const std::int64_t elements : {0, 1, 15, 16, 17, 64, 1000, 5003}) {
+  // Short buffers travel whole, the others in parts, the longest ones in several pieces.
+  for (const std::int64_t elements : {0, 1, 17, 1000, 5003, 16385}) {
     const int last = process_group().size() - 1;
     for (const std::vector<int>& givers :
          {std::vector<int>{}, {0}, {1}, {last}, {0, last}, all_ranks()}) {
@@ -82,6 +88,8 @@ void means() {
       check_mean<double>(tf::float64, elements, givers);
     }
   }
+  check_mean<float>(tf::float32, 1200007, {});
+  check_mean<double>(tf::float64, 1200007, {process_group().size() - 1});
   auto& group = process_group();
   const auto strings = group.all_gather(std::string(1000 * group.rank(), 'a'), "strings");
   for (int rank = 0; rank < group.size(); ++rank) {
