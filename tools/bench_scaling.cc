@@ -15,6 +15,7 @@
 #include "data/file.h"
 #include "models/models.h"
 #include "models/step_bench.h"
+#include "report/hidden_copies.h"
 #include "report/scale/curve.h"
 #include "tools/command.h"
 #include "tools/json_line.h"
@@ -61,6 +62,7 @@ models::DeviceOptions sharing(const std::string& strategy) {
 struct VirtualStep {
   double seconds = 0;
   double copies = 0;  ///< during which the busiest copy engine carries something
+  double hidden = 0;  ///< the share of all copies that passes while the same device computes
 };
 
 VirtualStep virtual_step(const RunMetadata& step) {
@@ -69,7 +71,7 @@ VirtualStep virtual_step(const RunMetadata& step) {
     if (stats.kind != NodeStats::Kind::copy || !is_copy_lane(stats.lane)) continue;
     engines[{stats.device, stats.lane}] += stats.virtual_end - stats.virtual_begin;
   }
-  VirtualStep made{step.virtual_seconds};
+  VirtualStep made{step.virtual_seconds, 0, report::copy_times(step).hidden_share()};
   for (const auto& [engine, seconds] : engines) made.copies = std::max(made.copies, seconds);
   return made;
 }
@@ -109,7 +111,7 @@ void bench_scaling(const ScalingArguments& arguments) {
     tables += fmt::format("{}\n{:>8}", strategy, "devices");
     const std::size_t first = curves.size();
     for (const double bandwidth : arguments.bandwidths) {
-      tables += fmt::format("  {:>24}", fmt::format("{:g} GB/s", bandwidth));
+      tables += fmt::format("  {:>30}", fmt::format("{:g} GB/s", bandwidth));
       curves.push_back(
           {fmt::format("{}, {:g} GB/s", strategy, bandwidth), examples, arguments.devices, {}});
     }
@@ -122,14 +124,15 @@ void bench_scaling(const ScalingArguments& arguments) {
         const double alone = curve.results.empty() ? step.seconds : curve.results.front().alone;
         curve.results.push_back({.step = step.seconds, .alone = alone});
         const double rate = devices * examples / step.seconds;
-        tables += fmt::format("  {:>7.2f} ms {:>6.0f}/s {:4.2f}x", step.seconds * 1e3, rate,
-                              rate / curve.rate(0));
+        tables += fmt::format("  {:>7.2f} ms {:>6.0f}/s {:4.2f}x {:>3.0f} %", step.seconds * 1e3,
+                              rate, rate / curve.rate(0), 100 * step.hidden);
         json.push_back({{"model", arguments.model},
                         {"strategy", strategy},
                         {"devices", devices},
                         {"bandwidth", arguments.bandwidths[i] * 1e9},
                         {"virtual_seconds", step.seconds},
                         {"copy_seconds", step.copies},
+                        {"hidden_share", step.hidden},
                         {"examples_per_second", rate}});
         progress.update(++done, cells);
       }
@@ -140,8 +143,8 @@ void bench_scaling(const ScalingArguments& arguments) {
   const std::string title = fmt::format("{}, simulated accelerators, {} examples each",
                                         arguments.model, arguments.batch_size);
   fmt::print(
-      "{}, virtual time of a step by bandwidth: examples a second, and their multiple of {} "
-      "device{}\n{}",
+      "{}, virtual time of a step by bandwidth: examples a second, their multiple of {} device{}, "
+      "and how much of the copies passes while the same device computes\n{}",
       title, arguments.devices.front(), arguments.devices.front() == 1 ? "" : "s", tables);
   if (picture) {
     picture->append(report::curve_picture(title, curves));

@@ -90,6 +90,7 @@ class BenchImages(unittest.TestCase):
             for cell in cells:
                 self.assertGreater(cell["virtual_seconds"], 0)
                 self.assertGreater(cell["copy_seconds"], 0)
+                self.assertTrue(0 <= cell["hidden_share"] <= 1, cell)
             self.assertIn("ring, 16 GB/s", picture.read_text(encoding="utf-8"))
         self.assertIn("must be one of", run("bench", "scaling", "--strategy", "rung").stderr)
 

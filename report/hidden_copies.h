@@ -1,0 +1,20 @@
+#pragma once
+
+#include "core/runtime/run_metadata.h"
+
+namespace towerflow::report {
+
+/// How long the copy engines of a step's accelerators work.
+struct CopyTimes {
+  double all = 0;  ///< seconds, added up over the engines
+  double hidden =
+      0;  ///< of these, seconds in which the accelerator itself runs kernels of the model
+
+  /// Returns the hidden share, 0 to 1; 1 if nothing is copied.
+  double hidden_share() const { return all > 0 ? hidden / all : 1; }
+};
+
+/// Adds up the copies of a traced step; on the virtual clock if its devices are simulated.
+CopyTimes copy_times(const RunMetadata& step);
+
+}  // namespace towerflow::report
