@@ -59,8 +59,10 @@ struct BuildOptions {
   /// A number, or a tensor that is fed with the rate of each step.
   Operand learning_rate = 0.0;
   std::int64_t batch_size = 64;  ///< per tower
-  std::int64_t examples = 0;     ///< of an epoch, for schedules that count epochs
-  bool tb_logging = false;       ///< whether each tower creates summaries of its losses
+  /// Of an epoch, for schedules that count epochs. The default, as many as CIFAR-10 has, is for
+  /// batches in memory, which have no epochs: short runs have the first rate of the schedule.
+  std::int64_t examples = 50000;
+  bool tb_logging = false;  ///< whether each tower creates summaries of its losses
   OptionValues values{};
 };
 

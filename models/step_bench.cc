@@ -9,16 +9,25 @@
 namespace towerflow::models {
 namespace {
 
-/// Builds the input: batches in memory, or that of the whole program, repeated endlessly.
-BatchFunction input_of(const Model& model, const StepBenchOptions& options) {
+/// Builds the training graph on batches in memory, or on the input of the whole program, repeated
+/// endlessly.
+TrainingGraph build(const Model& model, const StepBenchOptions& options) {
+  BuildOptions build_options{.num_towers = options.num_towers,
+                             .learning_rate = model.learning_rate,
+                             .batch_size = options.batch_size,
+                             .values = options.values};
   if (options.data_dir.empty()) {
-    return [&model, size = options.batch_size] { return model.batch_in_memory(size); };
+    const auto batch = [&] { return model.batch_in_memory(options.batch_size); };
+    return model.build(build_options, [&] { return batch; });
   }
   const auto files = model.data->files_of(options.data_dir, Part::train);
-  return model.input({.files = files,
-                      .examples = model.data->count(files),
-                      .batch_size = options.batch_size,
-                      .num_towers = options.num_towers});
+  build_options.examples = model.data->count(files);
+  return model.build(build_options, [&] {
+    return model.input({.files = files,
+                        .examples = build_options.examples,
+                        .batch_size = options.batch_size,
+                        .num_towers = options.num_towers});
+  });
 }
 
 }  // namespace
@@ -32,11 +41,7 @@ struct StepBench::State {
     const auto averaged = processes.averaged_gradients();
     const auto homes = tf::variable_scope(tf::get_variable_scope(), {.home = options.devices.home});
     const auto shared = share_devices(options.num_towers, options.devices);
-    built = model.build({.num_towers = options.num_towers,
-                         .learning_rate = model.learning_rate,
-                         .batch_size = options.batch_size,
-                         .values = options.values},
-                        [&] { return input_of(model, options); });
+    built = build(model, options);
     const Operation init =
         tf::group({tf::global_variables_initializer(), tf::local_variables_initializer()});
     ConfigProto config =

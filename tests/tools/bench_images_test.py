@@ -5,6 +5,7 @@ $TOWERFLOW_COMMAND is the executable.
 """
 
 import json
+import math
 import pathlib
 import re
 import sys
@@ -53,6 +54,21 @@ class BenchImages(unittest.TestCase):
                                 "--all-reduce", "ring")
             self.assertIn("Devices:     /device:SIM:0, /device:SIM:1\n", output)
             self.assertIn("Times:       virtual\n", output)
+
+    def test_losses_are_numbers(self):
+        """The schedule of cifar10 divides by the steps of an epoch, of which batches in memory have none."""
+        result = run("bench", "--model", "cifar10", "--batch-size", "16", "--num-warmup-batches", "1",
+                     "--num-batches", "20", "--display-every", "5", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        losses = [float(line.split("\t")[2]) for line in result.stdout.splitlines() if "jitter = " in line]
+        self.assertEqual(len(losses), 5, result.stdout)
+        for loss in losses:
+            self.assertTrue(math.isfinite(loss), losses)
+        self.assertLess(losses[-1], losses[0])
+        result = run("bench", "cifar10", "--batch-size", "16", "--warm-up", "1", "--windows", "2",
+                     "--steps", "2", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIsNotNone(json.loads(result.stdout.splitlines()[-1])["loss"])  # null is NaN
 
     @unittest.skipUnless(MPIRUN, WITHOUT_MPIRUN)
     def test_processes(self):
