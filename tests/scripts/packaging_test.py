@@ -1,5 +1,10 @@
-"""The list of headers to install, the cost of including one, and the help of scripts/bench."""
+"""The list of headers to install, the cost of including one, and parts of scripts/bench.
 
+$TOWERFLOW_COMMAND is the executable.
+"""
+
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -63,6 +68,33 @@ class Bench(unittest.TestCase):
             self.assertTrue(output.startswith("usage: scripts/bench [WHAT]"), output)
             for what in re.findall(r"compare_(\w+)\.py", "\n".join(map(str, ROOT.glob("bench/*")))):
                 self.assertRegex(output, rf"(?m)^  {what} ")
+
+    def test_towers(self):
+        for whole_batch, one_batch in (((), 4), (("--whole-batch",), 12)):
+            code, output, errors = run(
+                sys.executable, "-B", "bench/compare_towers.py", "--command", os.environ["TOWERFLOW_COMMAND"],
+                "--num-towers", "3", "--batch-size", "4", "--devices", "2", "--windows", "3", "--steps", "2",
+                "--json", *whole_batch)
+            self.assertEqual(code, 0, errors)
+            windows = re.findall(r"(?m)^window (\d) of 3: 3 towers [\d.]+, one tower [\d.]+$", output)
+            self.assertEqual(windows, ["1", "2", "3"])
+            self.assertRegex(output, r"(?m)^3 towers +of +4 examples: +[\d.]+ examples/s \(middle half ")
+            self.assertRegex(output, rf"(?m)^one tower +of +{one_batch} examples: +[\d.]+ examples/s ")
+            self.assertRegex(output, r"(?m)^ratio to one tower: .*, mnist, 3 towers on 2 logical CPUs$")
+            line = json.loads(output.splitlines()[-1])
+            self.assertEqual((line["towers"], line["devices"], line["batch_size"], line["one_batch_size"]),
+                             (3, 2, 4, one_batch))
+            self.assertLessEqual(line["low"], line["ratio"])
+            self.assertLessEqual(line["ratio"], line["high"])
+            self.assertGreater(min(line["memory"], line["one_memory"]), 0)
+
+    def test_towers_refuses(self):
+        for arguments, text in ((("--windows", "0"), "--windows must be at least 1"),
+                                (("--model", "mnst"), "2 towers did not start")):
+            code, _, errors = run(sys.executable, "-B", "bench/compare_towers.py", "--command",
+                                  os.environ["TOWERFLOW_COMMAND"], *arguments)
+            self.assertNotEqual(code, 0)
+            self.assertIn(text, errors)
 
     def test_include(self):
         code, output, _ = run("scripts/bench", "include", "--runs", "2", "--compiler", "g++", "no-c++",
