@@ -1,4 +1,4 @@
-// MatMul fused with the bias and relu that follow it: an op for plans, its kernel and its rules.
+// MatMul fused with the sum and relu that follow it: an op for plans, its kernel and its rules.
 #include "core/device/cpu/launch.h"
 #include "ops/family.h"
 #include "ops/fusion.h"
@@ -30,7 +30,9 @@ std::unique_ptr<PreparedKernel> fused_matmul_kernel(const KernelRequest& request
                                             .columns = product.size(1),
                                             .transpose_a = turned,
                                             .transpose_b = attrs.product.transpose_b},
-                                           {.bias = true, .relu = attrs.relu}));
+                                           {.bias = request.inputs[2].shape.rank() == 1,
+                                            .addend = request.inputs[2].shape.rank() == 2,
+                                            .relu = attrs.relu}));
 }
 
 /// Add(MatMul(a, b), bias), where bias is a vector -> _FusedMatMul(a, b, bias)
@@ -45,6 +47,24 @@ bool fuse_matmul_bias(PlanGraph& graph, int id) {
   return graph.replace(id, "_FusedMatMul",
                        FusedMatMulAttrs{product->attrs.as<MatMulAttrs>(), false},
                        {product->inputs[0], product->inputs[1], node.inputs[1]});
+}
+
+/// Add(MatMul(a, b), c) or Add(c, MatMul(a, b)) of one shape -> _FusedMatMul(a, b, c). The gradient
+/// of a loop with respect to a matrix is such a sum over the iterations.
+bool fuse_matmul_sum(PlanGraph& graph, int id) {
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  for (const std::size_t of_product : {0, 1}) {
+    const ValueId made = node.inputs[of_product], other = node.inputs[1 - of_product];
+    const Shape& shape = graph.spec(made).shape;
+    if (!is_float32(graph, made) || !shape.fully_known() || shape != graph.spec(other).shape)
+      continue;
+    const PlanNode* product = fusible_producer(graph, made, id, "MatMul");
+    if (product == nullptr) continue;
+    return graph.replace(id, "_FusedMatMul",
+                         FusedMatMulAttrs{product->attrs.as<MatMulAttrs>(), false},
+                         {product->inputs[0], product->inputs[1], other});
+  }
+  return false;
 }
 
 /// Relu(_FusedMatMul) -> _FusedMatMul with relu
@@ -62,7 +82,7 @@ bool fuse_matmul_relu(PlanGraph& graph, int id) {
 
 static void register_fused_matmul_ops(OpRegistry& registry) {
   registry.add({.name = "_FusedMatMul",
-                .inputs = {"a: T", "b: T", "bias: T"},
+                .inputs = {"a: T", "b: T", "bias_or_addend: T"},
                 .outputs = {"product: T"},
                 .attrs = attributes<FusedMatMulAttrs>(),
                 .shape = fused_matmul_shape,
@@ -79,6 +99,7 @@ static void register_fused_matmul_kernels(KernelTable& table) {
 static void register_fused_matmul_rules(std::vector<RewriteRule>& rules) {
   rules.push_back(
       {"product and bias", "layers", fuse_matmul_bias, {"AddV2", "BiasAdd"}, {"MatMul"}});
+  rules.push_back({"product and sum", "layers", fuse_matmul_sum, {"AddV2"}, {"MatMul"}});
   rules.push_back(
       {"product and relu", "layers", fuse_matmul_relu, {"Relu"}, {"MatMul", "AddV2", "BiasAdd"}});
 }

@@ -35,7 +35,7 @@ Matrix dense(std::int64_t rows, std::int64_t columns, bool transposed) {
 int product_slices(const MatMulShape& s) {
   const double products =
       static_cast<double>(s.rows) * static_cast<double>(s.inner) * static_cast<double>(s.columns);
-  if (products < 8e6) return 1;
+  if (products < 2e6) return 1;
   const int by_work = products < 64e6 ? 2 : products < 256e6 ? 4 : 8;
   const std::int64_t longer = std::max(s.rows, s.columns);
   return slice_count(longer, 64, by_work);
@@ -82,11 +82,13 @@ class Product {
   Primitive primitive_;
 };
 
-// Applies bias and relu to the part `rows` x `columns` of c, right after a slice has computed it.
+// Applies bias, addend and relu to the part `rows` x `columns` of c, right after a slice has
+// computed it.
 void finish(const MatMulShape& shape, const MatMulOptions& options, SliceRange rows,
             SliceRange columns, const void* const* inputs, void* const* outputs) {
-  if (!options.bias && !options.relu) return;
+  if (!options.bias && !options.addend && !options.relu) return;
   const simd::Loops& loops = simd::loops();
+  const auto sum = loops.binary[static_cast<int>(simd::Binary::add)];
   const bool whole_rows = columns.size() == shape.columns;
   const std::int64_t width = columns.size();
   const float* bias = options.bias ? static_cast<const float*>(inputs[2]) + columns.begin : nullptr;
@@ -94,11 +96,14 @@ void finish(const MatMulShape& shape, const MatMulOptions& options, SliceRange r
                                 : loops.binary_row_right[static_cast<int>(simd::Binary::add)];
   for (std::int64_t row = rows.begin; row < rows.end; row += whole_rows ? rows.size() : 1) {
     const std::int64_t count = whole_rows ? rows.size() : 1;
-    float* c = static_cast<float*>(outputs[0]) + row * shape.columns + columns.begin;
-    if (options.bias)
+    const std::int64_t at = row * shape.columns + columns.begin;
+    float* c = static_cast<float*>(outputs[0]) + at;
+    if (options.addend) sum(c, static_cast<const float*>(inputs[2]) + at, c, count * width);
+    if (options.bias) {
       add(c, bias, c, count, width);
-    else
+    } else if (options.relu) {
       loops.relu(c, c, count * width);
+    }
   }
 }
 
@@ -213,6 +218,7 @@ class TransposedProduct final : public CpuKernel {
     products_[static_cast<std::size_t>(slice)].run(b, turned, product, scratch);
     simd::loops().transpose(product, shape_.rows, static_cast<float*>(outputs[0]) + part.begin,
                             shape_.columns, part.size(), shape_.rows);
+    finish(shape_, options_, {0, shape_.rows}, part, inputs, outputs);
   }
 
  private:

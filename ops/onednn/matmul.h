@@ -18,14 +18,15 @@ struct MatMulShape {
 
 /// Operations applied to the product.
 struct MatMulOptions {
-  bool bias = false;  ///< a third input, [columns], is added to every row
-  bool relu = false;  ///< negative numbers become 0, NaN stays NaN
+  bool bias = false;    ///< a third input, [columns], is added to every row
+  bool addend = false;  ///< instead of a bias, a third input, [rows, columns], is added
+  bool relu = false;    ///< negative numbers become 0, NaN stays NaN
 };
 
-/// c = [relu](op(a) op(b) [+ bias]). Inputs {a, b[, bias]}, output {c}, float32.
+/// c = [relu](op(a) op(b) [+ bias or addend]). Inputs {a, b[, bias or addend]}, output {c}, float32.
 ///
 /// Slices divide the longer side of c, never the sum, so there are no partial sums. Products below
-/// 8 million multiply-adds are one slice, larger ones up to 8. An empty sum gives zeros. Throws
+/// 2 million multiply-adds are one slice, larger ones up to 8. An empty sum gives zeros. Throws
 /// InvalidArgumentError for a size beyond 2^31 - 1, InternalError or ResourceExhaustedError if
 /// oneDNN fails.
 std::unique_ptr<CpuKernel> make_matmul(const MatMulShape& shape, const MatMulOptions& options = {});

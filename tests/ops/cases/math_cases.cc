@@ -166,6 +166,12 @@ void add_product_cases(std::vector<OpCase>& cases) {
        .call = [](In t) { return nn::relu(nn::bias_add(tf::matmul(t.x, t.y), t.z)); },
        .python = "tf.nn.relu(tf.nn.bias_add(tf.matmul(x, y), z))",
        .large = {random_input({500, 500}), random_input({500, 500}), random_input({500})}});
+  cases.push_back(
+      {.name = "_FusedMatMul of a sum",
+       .inputs = {random_input({2, 3}), random_input({3, 4}), random_input({2, 4})},
+       .call = [](In t) { return t.z + tf::matmul(t.x, t.y); },
+       .python = "z + tf.matmul(x, y)",
+       .large = {random_input({500, 500}), random_input({500, 500}), random_input({500, 500})}});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "autodiff/gradients.h"
 #include "ops/array/view.h"
+#include "ops/control/while_loop.h"
 #include "ops/math/binary.h"
 #include "ops/math/matmul.h"
 #include "ops/math/reduce.h"
@@ -119,11 +120,49 @@ TEST_CASE("fusion: product, bias and relu are one kernel with the same bits") {
     CHECK(one.launches == 1);
     CHECK(three.launches == 3);
     CHECK(one.values == three.values);
-    // A column or a whole matrix is not a bias.
+    // A column is not a bias.
     CHECK_FALSE(contains(run(graph, {product + random_array<float>({64, 1}, 3)}, true), "_Fused"));
-    CHECK_FALSE(
-        contains(run(graph, {product + random_array<float>({64, columns}, 3)}, true), "_Fused"));
   }
+}
+
+TEST_CASE("fusion: a matrix is added to a product in the same kernel, with the same bits") {
+  for (const bool large : {false, true}) {
+    Graph graph;
+    const auto guard = graph.as_default();
+    const std::int64_t inner = large ? 300 : 7, columns = large ? 1000 : 5;
+    const Tensor product = matmul(tensor_of(random_array<float>({64, inner}, 1)),
+                                  random_array<float>({inner, columns}, 2));
+    const Tensor other = tensor_of(random_array<float>({64, columns}, 3));
+    for (const Tensor& sum : {product + other, other + product, nn::relu(other + product)}) {
+      const RunResult one = run(graph, {sum}, true), apart = run(graph, {sum}, false);
+      CHECK(contains(one, "_FusedMatMul [oneDNN]"));
+      CHECK(one.launches == 1);
+      CHECK(apart.launches > 1);
+      CHECK(one.values == apart.values);
+    }
+    // Of two products, one is computed with the sum.
+    const RunResult both = run(graph,
+                               {matmul(other, other, {.transpose_b = true}) +
+                                matmul(product, product, {.transpose_b = true})},
+                               true);
+    CHECK(contains(both, "_FusedMatMul"));
+    const RunResult kept = run(graph, {product + other, product}, true);
+    CHECK_FALSE(contains(kept, "_FusedMatMul"));
+  }
+}
+
+TEST_CASE("fusion: the gradient of a matrix in a loop is summed by its products") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor w = tensor_of(random_array<float>({6, 6}, 1));
+  const Tensor x = tensor_of(random_array<float>({4, 6}, 2));
+  const auto [count, last] = while_loop(
+      [](const Tensor& i, const Tensor&) { return i < 3; },
+      [&](const Tensor& i, const Tensor& h) { return std::tuple(i + 1, nn::relu(matmul(h, w))); },
+      std::tuple(tensor_of(Array::of<std::int32_t>(Shape{}, {0})), x));
+  const std::vector<Fetch> fetches{gradients(reduce_sum(last), {w})[0]->dense()};
+  const RunResult one = run(graph, fetches, true), apart = run(graph, fetches, false);
+  CHECK(one.values == apart.values);
 }
 
 TEST_CASE("fusion: a bias is added to products of transposed matrices") {
@@ -140,6 +179,17 @@ TEST_CASE("fusion: a bias is added to products of transposed matrices") {
       const RunResult one = run(graph, {y}, true), three = run(graph, {y}, false);
       CHECK(contains(one, "_FusedMatMul"));
       CHECK(relative_error<float, float>(one.values[0], three.values[0]) < 1e-6);
+      // A large one, whose kernel may compute the transposed product.
+      const Tensor wide =
+          matmul(tensor_of(random_array<float>(turn_a ? Shape{300, 64} : Shape{64, 300}, 1)),
+                 random_array<float>(turn_b ? Shape{1000, 300} : Shape{300, 1000}, 2),
+                 {.transpose_a = turn_a, .transpose_b = turn_b});
+      for (const Shape& shape : {Shape{1000}, Shape{64, 1000}}) {
+        const Tensor z = nn::relu(wide + random_array<float>(shape, 3));
+        const RunResult fused = run(graph, {z}, true), plain = run(graph, {z}, false);
+        CHECK(contains(fused, "_FusedMatMul"));
+        CHECK(relative_error<float, float>(fused.values[0], plain.values[0]) < 1e-6);
+      }
     }
   }
 }

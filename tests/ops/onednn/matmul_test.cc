@@ -49,6 +49,7 @@ TEST_CASE("matmul agrees with float64 loops in all four orientations") {
 
 TEST_CASE("the number of slices depends on the shape") {
   CHECK(onednn::make_matmul({64, 10, 10, false, false})->slices(0) == 1);
+  CHECK(onednn::make_matmul({50, 256, 512, false, false})->slices(0) == 2);
   CHECK(onednn::make_matmul({64, 3136, 1024, false, false})->slices(0) == 4);
   CHECK(onednn::make_matmul({64, 1024, 3136, false, true})->phases() == 2);
 }
