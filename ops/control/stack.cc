@@ -89,6 +89,21 @@ std::unique_ptr<PreparedKernel> push_kernel(const KernelRequest& request) {
   });
 }
 
+/// The same without an output.
+std::unique_ptr<PreparedKernel> push_only_kernel(const KernelRequest& request) {
+  return function_kernel([desc = request.inputs[1]](const LaunchArgs& args) {
+    stack_of(args).push(desc, args.inputs[1]);
+  });
+}
+
+/// StackPushV2(stack, elem), whose value nothing reads -> _StackPush(stack, elem), which does not
+/// copy it once more. Gradients of loops push every value so.
+bool drop_pushed_value(PlanGraph& graph, int id) {
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  if (graph.uses({id, 0}) > 0) return false;
+  return graph.replace(id, "_StackPush", node.attrs, node.inputs);
+}
+
 std::unique_ptr<PreparedKernel> pop_kernel(const KernelRequest& request) {
   return function_kernel([desc = request.outputs[0]](const LaunchArgs& args) {
     stack_of(args).pop([&](const Array& item) {
@@ -126,6 +141,14 @@ static void register_stack_v2_ops(OpRegistry& registry) {
                     },
                 .gradient = none,
                 .effect = Effect::stateful});
+  registry.add({.name = "_StackPush",
+                .inputs = {"handle: resource", "elem: T"},
+                .outputs = {},
+                .attrs = attributes<StackPushAttrs>(),
+                .shape = require_handle,
+                .gradient = none,
+                .effect = Effect::stateful,
+                .plan_only = true});
   registry.add({.name = "StackPopV2",
                 .inputs = {"handle: resource"},
                 .outputs = {"elem: elem_type"},
@@ -148,11 +171,18 @@ static void register_stack_v2_kernels(KernelTable& table) {
                });
              }});
   table.add({.op = "StackPushV2", .label = "stack", .accepts = {}, .prepare = push_kernel});
+  table.add({.op = "_StackPush", .label = "stack", .accepts = {}, .prepare = push_only_kernel});
   table.add({.op = "StackPopV2", .label = "stack", .accepts = {}, .prepare = pop_kernel});
 }
 
+static void register_stack_v2_rules(std::vector<RewriteRule>& rules) {
+  rules.push_back({"push that nothing reads", "loops", drop_pushed_value, {"StackPushV2"}, {}});
+}
+
 OpFamily stack_v2_family() {
-  return {.ops = register_stack_v2_ops, .kernels = register_stack_v2_kernels};
+  return {.ops = register_stack_v2_ops,
+          .kernels = register_stack_v2_kernels,
+          .rules = register_stack_v2_rules};
 }
 
 Tensor stack_v2(const Tensor& max_size, DType elem_type, const std::string& name, Site site) {

@@ -115,10 +115,10 @@ TEST_CASE("every case: first and second gradients under random cotangents") {
 /// it.
 static bool is_control_flow(const std::string& op) {
   static const std::set<std::string> names{
-      "Switch",           "RefSwitch",     "Merge",   "RefMerge", "Enter",
-      "RefEnter",         "Exit",          "RefExit", "_AnyOf",   "NextIteration",
-      "RefNextIteration", "LoopCond",      "_Pred",   "StackV2",  "StackPushV2",
-      "StackPopV2",       "ControlTrigger"};
+      "Switch",           "RefSwitch",  "Merge",         "RefMerge", "Enter",
+      "RefEnter",         "Exit",       "RefExit",       "_AnyOf",   "NextIteration",
+      "RefNextIteration", "LoopCond",   "_Pred",         "StackV2",  "StackPushV2",
+      "_StackPush",       "StackPopV2", "ControlTrigger"};
   return names.contains(op) || op.starts_with("TensorArray");
 }
 
