@@ -48,7 +48,9 @@ std::unique_ptr<train::GradientScope> Processes::averaged_gradients() const {
   if (group_ == nullptr) return nullptr;
   return std::make_unique<train::GradientScope>(
       tf::get_default_graph(),
-      [](const std::vector<GradAndVar>& grads) { return parallel::all_reduce(grads); });
+      train::GradientChanges{.applied = [](const std::vector<GradAndVar>& grads) {
+        return parallel::all_reduce(grads);
+      }});
 }
 
 std::vector<std::shared_ptr<train::SessionRunHook>> Processes::hooks(

@@ -7,33 +7,55 @@
 namespace towerflow::train {
 namespace {
 
-/// The functions of a graph's open scopes, the outermost first.
+/// The changes of a graph's open scopes, the outermost first.
 struct OpenGradientScopes {
-  std::vector<types::GradientFunction> functions;
+  std::vector<types::GradientChanges> changes;
 };
+
+/// Passes pairs through one function of each open scope.
+std::vector<GradAndVar> through_scopes(std::vector<GradAndVar> pairs,
+                                       GradientFunction GradientChanges::*function) {
+  if (pairs.empty()) return pairs;
+  const auto& open = pairs[0].var.graph().extension<OpenGradientScopes>().changes;
+  // A function may open scopes of its own.
+  const std::vector<GradientChanges> changes(open.rbegin(), open.rend());
+  for (const GradientChanges& change : changes) {
+    if (change.*function) pairs = (change.*function)(pairs);
+  }
+  return pairs;
+}
 
 }  // namespace
 
-types::GradientScope::GradientScope(Graph& graph, GradientFunction function) : graph_(graph) {
-  graph_.extension<OpenGradientScopes>().functions.push_back(std::move(function));
+types::GradientScope::GradientScope(Graph& graph, GradientChanges changes) : graph_(graph) {
+  graph_.extension<OpenGradientScopes>().changes.push_back(std::move(changes));
 }
 
 types::GradientScope::~GradientScope() {
-  graph_.extension<OpenGradientScopes>().functions.pop_back();
+  graph_.extension<OpenGradientScopes>().changes.pop_back();
 }
 
 GradientScope transform_gradients(GradientFunction function, Site site) {
   if (!function) throw ValueError("transform_gradients needs a function", {.site = site});
-  return GradientScope(get_default_graph(), std::move(function));
+  return GradientScope(get_default_graph(), {.applied = std::move(function)});
 }
 
 std::vector<GradAndVar> transformed_gradients(std::vector<GradAndVar> grads_and_vars) {
-  if (grads_and_vars.empty()) return grads_and_vars;
-  const auto& open = grads_and_vars[0].var.graph().extension<OpenGradientScopes>().functions;
-  // A function may open scopes of its own.
-  const std::vector<GradientFunction> functions(open.rbegin(), open.rend());
-  for (const GradientFunction& function : functions) grads_and_vars = function(grads_and_vars);
-  return grads_and_vars;
+  return through_scopes(std::move(grads_and_vars), &GradientChanges::applied);
+}
+
+std::vector<GradAndVar> changed_computed_gradients(std::vector<GradAndVar> grads_and_vars) {
+  return through_scopes(std::move(grads_and_vars), &GradientChanges::computed);
+}
+
+std::vector<Tensor> stand_ins_of(const Variable& variable) {
+  std::vector<Tensor> found;
+  for (const GradientChanges& change : variable.graph().extension<OpenGradientScopes>().changes) {
+    if (!change.stand_in) continue;
+    const std::vector<Tensor> more = change.stand_in(variable);
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  return found;
 }
 
 }  // namespace towerflow::train

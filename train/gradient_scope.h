@@ -7,14 +7,25 @@
 
 namespace towerflow::train::types {
 
-/// Returns the gradients to apply instead of those given to `apply_gradients`: clipped, scaled,
-/// averaged with those of other processes.
+/// Returns the gradients to use instead of those given: clipped, scaled, averaged with those of
+/// other processes.
 using GradientFunction = std::function<std::vector<GradAndVar>(const std::vector<GradAndVar>&)>;
 
-/// While it exists, `apply_gradients` in its graph applies what a function returns.
+/// Returns the tensors that stand for a variable in the forward pass, besides the variable itself.
+using StandInFunction = std::function<std::vector<Tensor>(const Variable& variable)>;
+
+/// What a scope changes about the gradients of its graph.
+struct GradientChanges {
+  GradientFunction applied{};   ///< of the gradients given to `apply_gradients`
+  GradientFunction computed{};  ///< of those that `compute_gradients` would return
+  /// Gradients with respect to these tensors count as gradients of the variable.
+  StandInFunction stand_in{};
+};
+
+/// While it exists, the optimizers of its graph compute and apply gradients with these changes.
 class [[nodiscard]] GradientScope {
  public:
-  GradientScope(Graph& graph, GradientFunction function);
+  GradientScope(Graph& graph, GradientChanges changes);
   ~GradientScope();
   GradientScope(const GradientScope&) = delete;
   GradientScope& operator=(const GradientScope&) = delete;
@@ -35,7 +46,11 @@ namespace towerflow::train {
 /// errors   ValueError: no function
 GradientScope transform_gradients(GradientFunction function, Site site = Site::current());
 
-/// Returns `grads_and_vars` after the functions of the open scopes.
+/// Returns `grads_and_vars` after the `applied` functions of the open scopes.
 std::vector<GradAndVar> transformed_gradients(std::vector<GradAndVar> grads_and_vars);
+/// Returns `grads_and_vars` after the `computed` functions of the open scopes.
+std::vector<GradAndVar> changed_computed_gradients(std::vector<GradAndVar> grads_and_vars);
+/// Returns what stands for a variable in the open scopes.
+std::vector<Tensor> stand_ins_of(const Variable& variable);
 
 }  // namespace towerflow::train

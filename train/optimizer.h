@@ -73,7 +73,8 @@ class Optimizer {
   virtual ~Optimizer();
 
   /// Returns one pair per variable of `var_list`, in its order; the gradient is absent if the loss
-  /// does not depend on the variable. A variable listed twice gets two pairs, with a warning.
+  /// does not depend on the variable. A variable listed twice gets two pairs, with a warning. In a
+  /// GradientScope, stand-ins count for their variables, and its `computed` changes the pairs.
   /// Throws ValueError if there are no variables (naming the filter that found none), if the loss
   /// is not floating or if a variable is in another graph.
   std::vector<GradAndVar> compute_gradients(const Tensor& loss,

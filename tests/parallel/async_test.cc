@@ -23,7 +23,7 @@ struct Program {
     const Variable global_step = tf::train::get_or_create_global_step();
     tf::train::MomentumOptimizer opt(0.05, 0.9);
     std::optional<train::GradientScope> scope;
-    if (function) scope.emplace(graph, function);
+    if (function) scope.emplace(graph, train::GradientChanges{.applied = function});
     const auto gpu = tf::device("/gpu:0");
     x = tf::placeholder(tf::float32, {.shape = {4, 6}});
     const auto get = [](const char* name, const Shape& shape) {
