@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "core/graph/scopes.h"
 #include "ops/control/group.h"
 #include "ops/variables/variable_scope.h"
+#include "parallel/deferred_gradients.h"
+#include "parallel/staged_variables.h"
 
 namespace towerflow::parallel {
 namespace {
@@ -51,6 +54,49 @@ const train::ApplyGradientsOptions& applied(const Objective& objective,
   return objective.apply_gradients ? *objective.apply_gradients : options.apply_gradients;
 }
 
+/// What towers read instead of their variables, if these are staged.
+class TowerReads {
+ public:
+  explicit TowerReads(bool staged) {
+    if (!staged) return;
+    variables_.emplace();
+    stand_ins_ = std::make_unique<train::GradientScope>(get_default_graph(), variables_->changes());
+  }
+
+  /// Returns the getter for the variable scope of all towers. Scopes that the program keeps may
+  /// outlive this object.
+  CustomGetter getter() const {
+    if (!variables_) return {};
+    return [now = now_](const VariableGetter& get, const std::string& name,
+                        const std::optional<Shape>& shape, const GetVariableOptions& options) {
+      return (*now)(get, name, shape, options);
+    };
+  }
+  /// Sets the tower that reads from now on.
+  void next(int tower, const std::string& device) {
+    if (variables_) *now_ = variables_->getter(tower, device);
+  }
+  std::optional<Operation> refresh(Site site) const {
+    return variables_ ? std::optional(variables_->refresh(site)) : std::nullopt;
+  }
+
+ private:
+  std::optional<StagedVariables> variables_;
+  std::unique_ptr<train::GradientScope> stand_ins_;
+  std::shared_ptr<CustomGetter> now_ = std::make_shared<CustomGetter>();
+};
+
+/// Returns the weights that belong to deferred gradients: those of the step before.
+std::vector<Tensor> previous_weights(const std::vector<Tensor>& weights,
+                                     DeferredGradients& deferred, Site site) {
+  std::vector<Tensor> previous;
+  for (const Tensor& weight : weights) {
+    const bool is_known = !constant_value(weight).empty();
+    previous.push_back(is_known ? weight : deferred.previous_value(weight, "weight", site));
+  }
+  return previous;
+}
+
 /// Clips the gradients of an objective if they are to be clipped at this stage.
 void clip_at(ClipStage stage, const std::optional<GradientClip>& clip,
              std::vector<GradAndVar>& pairs, TrainedObjective& trained, Site site) {
@@ -71,13 +117,17 @@ StagedTowers::StagedTowers(const std::vector<Objective>& asked, const TowerLosse
     throw ValueError("Towers needs a function that makes a tower's loss", {.site = site});
   objectives.resize(asked.size());
   std::vector<std::vector<Fetch>> tower_updates;
+  std::vector<DeferredGradients> deferred(options.deferred_gradients ? asked.size() : 0);
+  TowerReads reads(options.staged_variables);
   {
     // Entering the scope again keeps reuse_variables() from outliving the loop.
-    const auto vars = variable_scope(get_variable_scope(), {.home = options.home}, site);
+    const auto vars = variable_scope(get_variable_scope(),
+                                     {.custom_getter = reads.getter(), .home = options.home}, site);
     for (int tower = 0; tower < options.num_towers; ++tower) {
       devices_.push_back(options.device ? options.device(tower) : fmt::format("/gpu:{}", tower));
       const auto on = device(devices_.back(), site);
       const auto scope = name_scope(fmt::format("{}_{}", options.name, tower), {}, site);
+      reads.next(tower, devices_.back());
       const std::vector<Tensor> made = losses(tower, scope);
       if (made.size() != asked.size()) {
         throw ValueError(fmt::format("tower {} has {} losses for {} objectives", tower, made.size(),
@@ -91,7 +141,9 @@ StagedTowers::StagedTowers(const std::vector<Objective>& asked, const TowerLosse
         if (asked[i].variables) how.var_list = asked[i].variables();
         TrainedObjective& trained = objectives[i];
         trained.losses.push_back(made[i]);
-        trained.tower_grads.push_back(asked[i].optimizer.compute_gradients(made[i], how, site));
+        auto grads = asked[i].optimizer.compute_gradients(made[i], how, site);
+        if (!deferred.empty()) grads = deferred[i].previous(grads, site);
+        trained.tower_grads.push_back(std::move(grads));
       }
       tower_updates.push_back(get_collection<Fetch>(GraphKeys::UPDATE_OPS, scope));
       for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -101,14 +153,17 @@ StagedTowers::StagedTowers(const std::vector<Objective>& asked, const TowerLosse
       }
     }
   }
+  refresh_ = reads.refresh(site);  // before the updates, so that it copies what they change
   for (std::size_t i = 0; i < asked.size(); ++i) {
     TrainedObjective& trained = objectives[i];
-    trained.grads = average_gradients(trained.tower_grads,
-                                      {.policy = options.policy, .weights = weights}, site);
+    AverageOptions average{.policy = options.policy, .weights = weights};
+    if (!deferred.empty()) average.weights = previous_weights(weights, deferred[i], site);
+    trained.grads = average_gradients(trained.tower_grads, average, site);
     clip_at(ClipStage::after_mean, clip_of(asked[i], options), trained.grads, trained, site);
     const train::ApplyGradientsOptions& how = applied(asked[i], options);
     trained.train_op = asked[i].optimizer.apply_gradients(trained.grads, how, site);
-    named_.push_back({asked[i].name, asked[i].optimizer.get_name(), how.global_step});
+    named_.push_back({asked[i].name, asked[i].optimizer.get_name(), how.global_step, std::nullopt});
+    if (!deferred.empty()) named_.back().keep = deferred[i].keep(site);
   }
   if (options.update_ops) {
     update_ops = combine_update_ops(tower_updates, *options.update_ops, site);
@@ -136,7 +191,8 @@ Operation StagedTowers::stage(const std::vector<std::string>& names, Site site) 
     const TrainedObjective& trained = objective(*name, site);
     const auto index = static_cast<std::size_t>(&trained - objectives.data());
     step.emplace_back(trained.train_op);
-    const std::optional<Variable>& global_step = named_[index].global_step;
+    const auto& [its_name, optimizer, global_step, keep] = named_[index];
+    if (keep) step.emplace_back(*keep);
     if (global_step) counted[global_step->name()].push_back(*name);
   }
   for (const auto& [variable, by] : counted) {
@@ -147,6 +203,7 @@ Operation StagedTowers::stage(const std::vector<std::string>& names, Site site) 
         {.site = site,
          .hint = "give the global step to the apply_gradients of one objective only"});
   }
+  if (refresh_) step.emplace_back(*refresh_);
   if (step.size() == 1 && !options_.update_ops) return objective(names.front(), site).train_op;
   step.insert(step.end(), update_ops.begin(), update_ops.end());
   return group(step, {}, site);

@@ -31,6 +31,13 @@ struct TowersOptions {
   std::optional<UpdateOpsPolicy> update_ops{};
   std::optional<TowerBatch> batch{};  ///< for `describe`
   std::int64_t epoch_examples = 0;    ///< for `describe`: examples of an epoch; 0 if unknown
+  /// Whether towers read their trainable variables as they were before the latest update, from a
+  /// copy on the tower's device (StagedVariables).
+  bool staged_variables = false;
+  /// Whether a step applies the gradients of the step before, and zeros if it is the first
+  /// (DeferredGradients). A stage keeps the gradients of its objectives for the next step that
+  /// trains them.
+  bool deferred_gradients = false;
 };
 
 /// One of several losses of a tower: the optimizer that minimizes it, and what it trains.
@@ -81,9 +88,10 @@ class StagedTowers {
 
   /// Returns what the towers made of an objective. Throws ValueError for a name that none has.
   const TrainedObjective& objective(const std::string& name, Site site = Site::current()) const;
-  /// Returns an operation that runs the updates of some objectives, and the update ops, in one
-  /// step. The variables of the others are frozen, their slots too. Each update takes gradients at
-  /// the values before the step as far as the plan orders reads before writes, as in TensorFlow.
+  /// Returns an operation that runs the updates of some objectives, the update ops, and what keeps
+  /// gradients and variables for the next step, in one step. The variables of the others are
+  /// frozen, their slots too. Each update takes gradients at the values before the step as far as
+  /// the plan orders reads before writes, as in TensorFlow.
   ///
   /// errors   ValueError: no name, an unknown one, one given twice; several objectives that each
   ///          increment the same global step, which would count a step several times
@@ -101,10 +109,12 @@ class StagedTowers {
   struct Named {
     std::string name, optimizer;
     std::optional<Variable> global_step;
+    std::optional<Operation> keep;  ///< of deferred gradients
   };
   std::vector<Named> named_;
   std::vector<std::string> devices_;
   TowersOptions options_;
+  std::optional<Operation> refresh_;  ///< of staged variables
 };
 
 }  // namespace towerflow::parallel::types

@@ -18,7 +18,8 @@ Towers::Towers(train::Optimizer& optimizer, const TowerLoss& loss, const TowersO
   static_cast<TrainedObjective&>(*this) = towers_.objectives.front();
   weights = towers_.weights;
   update_ops = towers_.update_ops;
-  if (options.update_ops) train_op = towers_.stage({"loss"}, site);
+  if (options.update_ops || options.staged_variables || options.deferred_gradients)
+    train_op = towers_.stage({"loss"}, site);
 }
 
 }  // namespace towerflow::parallel

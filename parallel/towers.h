@@ -17,7 +17,8 @@ using TowerLoss = std::function<Tensor(int tower, const std::string& scope)>;
 /// gradients; `get_variable` creates the variables in the first tower and reuses them in the
 /// others. The average and the optimizer's update follow, on the device of the caller's scope. The
 /// caller's variable scope does not stay in reuse mode. With a policy for update ops, the train op
-/// groups them with the optimizer's update. A model with several losses is a StagedTowers.
+/// groups them with the optimizer's update, as it does what keeps deferred gradients and staged
+/// variables for the next step. A model with several losses is a StagedTowers.
 ///
 /// errors   ValueError: less than one tower, no loss function, weighted_mean without a weight, a
 ///          weight with another policy, or a limit of `clip` that is not a positive number; what

@@ -98,6 +98,8 @@ std::string StagedTowers::describe() const {
   text += fmt::format("gradients: {}", policy_text(options_.policy));
   if (options_.clip) text += "; " + clip_text(*options_.clip);
   text += "\n";
+  if (options_.deferred_gradients) text += "a step applies the gradients of the step before\n";
+  if (options_.staged_variables) text += "towers read variables as of before the latest update\n";
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     std::int64_t values = 0, trained = 0;
     for (const GradAndVar& pair : objectives[i].grads) {
