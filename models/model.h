@@ -64,6 +64,8 @@ struct BuildOptions {
   std::int64_t examples = 50000;
   bool tb_logging = false;  ///< whether each tower creates summaries of its losses
   OptionValues values{};
+  /// Whether towers read variables as of before the latest update; see Model::can_stage_variables.
+  bool staged_variables = false;
 };
 
 /// The operations that a step of a stage runs.
@@ -134,6 +136,8 @@ struct Model {
   bool one_pipeline = false;
   /// Whether the input draws random numbers, which several reader threads take in any order.
   bool random_input = false;
+  /// Whether `build` obeys BuildOptions::staged_variables.
+  bool can_stage_variables = false;
   /// Whether the loss of a step is the mean of the towers' losses. If not, it is the last tower's.
   bool mean_loss = false;
   /// Builds the input of a training, and returns what each tower calls.

@@ -1,5 +1,7 @@
 #include "models/step_bench.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/processes.h"
@@ -15,7 +17,8 @@ TrainingGraph build(const Model& model, const StepBenchOptions& options) {
   BuildOptions build_options{.num_towers = options.num_towers,
                              .learning_rate = model.learning_rate,
                              .batch_size = options.batch_size,
-                             .values = options.values};
+                             .values = options.values,
+                             .staged_variables = options.staged_variables};
   if (options.data_dir.empty()) {
     const auto batch = [&] { return model.batch_in_memory(options.batch_size); };
     return model.build(build_options, [&] { return batch; });
@@ -30,20 +33,43 @@ TrainingGraph build(const Model& model, const StepBenchOptions& options) {
   });
 }
 
+void check_delays(const Model& model, const StepBenchOptions& options) {
+  if (options.workers > 1 && (options.deferred_gradients || options.staged_variables)) {
+    throw ValueError(
+        "workers that do not wait for each other can neither defer gradients nor stage variables",
+        {.hint = "they would share what is kept for the next step"});
+  }
+  if (options.staged_variables && !model.can_stage_variables) {
+    throw ValueError(fmt::format("model '{}' cannot stage its variables", model.name),
+                     {.hint = "the networks of models/cnn can"});
+  }
+}
+
 }  // namespace
 
 struct StepBench::State {
   State(const Model& of, const StepBenchOptions& options)
       : model(of), batch_size(options.batch_size * options.num_towers) {
+    check_delays(model, options);
     const auto default_graph = graph.as_default();
     tf::set_random_seed(1);
     const Processes processes(options.across_processes);
     const auto averaged = processes.averaged_gradients();
     const auto homes = tf::variable_scope(tf::get_variable_scope(), {.home = options.devices.home});
     const auto shared = share_devices(options.num_towers, options.devices);
+    parallel::DeferredGradients deferred;
+    std::unique_ptr<train::GradientScope> deferral;
+    if (options.deferred_gradients) {
+      deferral = std::make_unique<train::GradientScope>(
+          graph, train::GradientChanges{.computed = [&](const std::vector<GradAndVar>& grads) {
+            return deferred.previous(grads);
+          }});
+    }
     built = build(model, options);
-    const Operation init =
-        tf::group({tf::global_variables_initializer(), tf::local_variables_initializer()});
+    Operation train_op = built.stages.back().train_op;
+    if (options.deferred_gradients) train_op = tf::group({train_op, deferred.keep()});
+    const Operation init = tf::global_variables_initializer();
+    const Operation init_local = tf::local_variables_initializer();
     ConfigProto config =
         session_config(std::max(options.num_towers, options.workers), options.devices);
     config.passes = options.passes;
@@ -51,10 +77,11 @@ struct StepBench::State {
     session = std::make_unique<Session>(graph, config);
     session->run(init);
     if (processes.several()) parallel::broadcast_global_variables(*session);
+    session->run(init_local);  // staged variables begin with the values of the others
     if (!tf::get_collection<tf::train::QueueRunner>(GraphKeys::QUEUE_RUNNERS).empty()) {
       threads = tf::train::start_queue_runners(*session, {.coord = &coord});
     }
-    fetches = {built.stages.back().train_op, built.stages.back().losses.back()};
+    fetches = {train_op, built.stages.back().losses.back()};
   }
 
   ~State() {

@@ -19,10 +19,17 @@ struct StepBenchOptions {
   /// Whether gradients are averaged over the processes of `parallel::process_group()`, whose
   /// variables begin equal.
   bool across_processes = false;
+  /// Whether a step applies the gradients of the step before (parallel::DeferredGradients), for a
+  /// model that computes them with an optimizer, and one worker.
+  bool deferred_gradients = false;
+  /// Whether towers read variables as of before the latest update, for a model that can.
+  bool staged_variables = false;
 };
 
 /// The training step of a model's last stage, on batches stored in variables, so that no input is
 /// timed. With a data_dir, the input pipeline of the whole program runs as well.
+///
+/// errors   ValueError: options that the model or several workers do not allow
 class StepBench {
  public:
   StepBench(const Model& model, const StepBenchOptions& options);

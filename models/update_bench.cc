@@ -160,6 +160,14 @@ VariableUpdate variable_update(const std::string& word) {
 std::unique_ptr<UpdateBench> UpdateBench::make(VariableUpdate update, const Model& model,
                                                const StepBenchOptions& given) {
   StepBenchOptions options = given;
+  const bool together = update != VariableUpdate::independent && update != VariableUpdate::async;
+  if (!together && (options.deferred_gradients || options.staged_variables)) {
+    throw ValueError(
+        fmt::format("towers whose variable update is '{}' can neither defer gradients nor stage "
+                    "variables",
+                    variable_update_words()[static_cast<std::size_t>(update)]),
+        {.hint = "they exchange nothing, or do not wait for each other"});
+  }
   switch (update) {
     case VariableUpdate::independent:
       return std::make_unique<IndependentBench>(model, options);

@@ -32,7 +32,8 @@ struct UpdateStep {
 /// memory. On simulated accelerators times are virtual, except for async.
 class UpdateBench {
  public:
-  /// `options.num_towers` towers in this process.
+  /// `options.num_towers` towers in this process. Towers that share nothing, or that do not wait
+  /// for each other, can neither defer gradients nor stage variables: ValueError.
   static std::unique_ptr<UpdateBench> make(VariableUpdate update, const Model& model,
                                            const StepBenchOptions& options);
   virtual ~UpdateBench() = default;

@@ -6,13 +6,20 @@ namespace {
 /// Returns the cross entropy. The last tower's has the weight decay of all towers, which the
 /// average divides by their number.
 Tensor build_loss(const Network& network, const Batch& batch, int tower, int num_towers) {
-  const auto scope = tf::variable_scope("v");
+  // As the tower reads them: of staged variables, the decay is that of the copies.
+  std::vector<Variable> weights;
+  const auto noted = [&](const VariableGetter& get, const std::string& name,
+                         const std::optional<Shape>& shape, const GetVariableOptions& how) {
+    weights.push_back(get(name, shape, how));
+    return weights.back();
+  };
+  const auto scope = tf::variable_scope("v", {.custom_getter = noted});
   const Tensor logits = inference(network, batch.features, /*training=*/true);
   const Tensor entropy = tf::losses::sparse_softmax_cross_entropy(batch.labels, logits);
   if (tower + 1 < num_towers) return entropy;
   std::vector<Tensor> squares;
-  for (const Variable& variable : tf::trainable_variables()) {
-    if (variable.name().find("batchnorm") != std::string::npos) continue;
+  for (const Variable& variable : weights) {
+    if (!variable.trainable() || variable.name().find("batchnorm") != std::string::npos) continue;
     squares.push_back(tf::nn::l2_loss(variable));
   }
   return entropy + num_towers * kWeightDecay * tf::add_n(squares);
@@ -68,6 +75,7 @@ Model model_of() {
                        .choices = {"sgd", "momentum", "rmsprop"}}},
           .data = nullptr,
           .one_pipeline = true,
+          .can_stage_variables = true,
           .input = nullptr,
           .test_input = nullptr,
           .batch_in_memory = batch_in_memory<network>,
@@ -91,7 +99,8 @@ TrainingGraph build_towers(const Network& network, const BuildOptions& options,
                                     },
                                     {.num_towers = options.num_towers,
                                      .apply_gradients = {.global_step = global_step},
-                                     .update_ops = UpdateOpsPolicy::first});
+                                     .update_ops = UpdateOpsPolicy::first,
+                                     .staged_variables = options.staged_variables});
   return {.global_step = global_step,
           .stages = {{towers.train_op, towers.losses}},
           .grads = towers.grads};

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "models/cnn/cnn.h"
+#include "models/models.h"
 #include "models/update_bench.h"
 #include "tests/support/error_text.h"
 
@@ -85,4 +86,60 @@ TEST_CASE("towers that share variables in any way begin at the loss of a guess")
   CHECK(testing::error_text([] {
           models::variable_update("replicate");
         }).find("nearest existing: 'replicated'") != std::string::npos);
+}
+
+TEST_CASE("relaxed consistency and staged variables delay a step, where towers share variables") {
+  const auto losses = [](VariableUpdate update, bool deferred, bool staged, bool simulated) {
+    models::StepBenchOptions options{.num_towers = 2,
+                                     .batch_size = 4,
+                                     .deferred_gradients = deferred,
+                                     .staged_variables = staged};
+    if (simulated) options.devices.simulated = {.count = 2};
+    std::vector<double> found;
+    for (const auto& step : UpdateBench::make(update, lenet5(), options)->steps(4)) {
+      found.push_back(step.loss);
+    }
+    return found;
+  };
+  const auto server = VariableUpdate::parameter_server;
+  const auto strong = losses(server, false, false, false);
+  const auto deferred = losses(server, true, false, false);
+  const auto staged = losses(server, false, true, false);
+  const auto both = losses(server, true, true, false);
+  // The batch is the same in each step: a loss that repeats is that of the same variables.
+  CHECK(deferred[0] == strong[0]);
+  CHECK(deferred[1] == deferred[0]);
+  CHECK(deferred[2] == doctest::Approx(strong[1]).epsilon(1e-5));
+  CHECK(staged[0] == strong[0]);
+  CHECK(staged[1] == staged[0]);
+  CHECK(staged[2] == doctest::Approx(strong[1]).epsilon(1e-5));
+  CHECK(both[2] == both[0]);
+  CHECK(both[3] < both[0]);
+  for (const bool with_staged : {false, true}) {
+    const auto expected = with_staged ? both : deferred;
+    const auto replicated = losses(VariableUpdate::replicated, true, with_staged, true);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CHECK(replicated[i] == doctest::Approx(expected[i]).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("a benchmark refuses delays that its model or its variable update cannot have") {
+  const auto text = [](const char* name, VariableUpdate update, bool deferred) {
+    return testing::error_text([&] {
+      const models::Model& model = std::string(name) == "lenet5" ? lenet5() : models::find(name);
+      UpdateBench::make(
+          update, model,
+          {.batch_size = 2, .deferred_gradients = deferred, .staged_variables = !deferred});
+    });
+  };
+  for (const bool deferred : {false, true}) {
+    CHECK_SAYS(text("lenet5", VariableUpdate::independent, deferred), "ValueError",
+               "'independent'");
+    CHECK_SAYS(text("lenet5", VariableUpdate::async, deferred), "ValueError", "'async'");
+  }
+  CHECK_SAYS(text("cifar10", VariableUpdate::parameter_server, false), "ValueError",
+             "model 'cifar10' cannot stage its variables");
+  CHECK_SAYS(text("resnet20", VariableUpdate::parameter_server, true), "ValueError",
+             "there are no gradients to keep", "tf::gradients");
 }

@@ -78,6 +78,7 @@ inline std::vector<Array> trained(
   const Step step = make();
   Session session(graph, config);
   session.run(tf::global_variables_initializer());
+  session.run(tf::local_variables_initializer());
   std::vector<Array> values = session.run(step.fetches, step.feeds);
   const auto add = [&](std::vector<Array> more) {
     std::move(more.begin(), more.end(), std::back_inserter(values));

@@ -56,6 +56,19 @@ ConfigProto accelerators(const Strategy& strategy, unsigned seed, SimulatedFault
           .passes = {.all_reduce = strategy.all_reduce}};
 }
 
+/// Makes a step that applies the gradients of the step before.
+std::function<Step()> deferred(const std::function<Step()>& make) {
+  return [=] {
+    tf::parallel::DeferredGradients kept;
+    const tf::train::GradientScope scope(
+        tf::get_default_graph(),
+        {.computed = [&](const std::vector<GradAndVar>& grads) { return kept.previous(grads); }});
+    Step step = make();
+    step.fetches.emplace_back(kept.keep());
+    return step;
+  };
+}
+
 unsigned fault_count() {
   const char* given = std::getenv("TOWERFLOW_STRATEGY_FAULTS");
   return given == nullptr ? 8 : static_cast<unsigned>(std::atoi(given));
@@ -79,6 +92,29 @@ TEST_CASE("every strategy trains every model to the values of the host's update,
         CHECK(largest_difference(found, expected) < 1e-6);
       }
       CHECK(trained(made_for(strategy, model), accelerators(strategy, 2)) == found);
+    }
+  }
+}
+
+TEST_CASE("every strategy applies deferred gradients, repeatably") {
+  for (const char* name : {"gan", "lstm", "mnist"}) {
+    const std::string model = name;
+    const ConfigProto cpus{.device_count = {{"CPU", kTowers}}, .allow_soft_placement = true};
+    const auto expected = trained(deferred(made_for(kStrategies[0], model)), cpus);
+    CAPTURE(model);
+    CHECK(expected != trained(made_for(kStrategies[0], model), cpus));
+    std::vector<Strategy> strategies = kStrategies;
+    strategies.push_back({"on devices", VariableHome::device});
+    for (const Strategy& strategy : strategies) {
+      CAPTURE(std::string(strategy.name));
+      const auto make = deferred(made_for(strategy, model));
+      const auto found = trained(make, accelerators(strategy, 1));
+      if (strategy.in_tower_order) {
+        CHECK(found == expected);
+      } else {
+        CHECK(largest_difference(found, expected) < 1e-6);
+      }
+      CHECK(trained(make, accelerators(strategy, 2)) == found);
     }
   }
 }
