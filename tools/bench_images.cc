@@ -24,12 +24,12 @@ namespace towerflow::tools {
 namespace {
 
 struct ImagesArguments {
-  std::string model, update = "parameter_server", optimizer = "sgd";
+  std::string model, update = "parameter_server", optimizer = "sgd", consistency = "strong";
   std::int64_t num_gpus = 1, num_batches = 100, warm_up = 10, display_every = 10;
   std::optional<std::int64_t> batch_size, threads;
   models::DeviceOptions devices;
   double time_limit = 120;
-  bool efficiency = false, json = false;
+  bool staged_vars = false, efficiency = false, json = false;
 };
 
 /// The models with images: those of tf_cnn_benchmarks, and of the towers' programs that it has.
@@ -65,11 +65,33 @@ void print_header(const ImagesArguments& arguments, const models::StepBenchOptio
   fmt::print(
       "Model:       {}\nDataset:     synthetic\nMode:        training\n"
       "Batch size:  {} global\n             {} per device\nNum batches: {}\n"
-      "Devices:     {}{}\nVariables:   {}\nTimes:       {}\n==========\n",
+      "Devices:     {}{}\nVariables:   {}\n{}{}Times:       {}\n==========\n",
       arguments.model, options.batch_size * options.num_towers * processes, options.batch_size,
       arguments.num_batches, devices_text(arguments),
       processes > 1 ? fmt::format(", in each of {} processes", processes) : "", arguments.update,
+      arguments.consistency == "relaxed" ? "Consistency: relaxed\n" : "",
+      arguments.staged_vars ? "Staged vars: True\n" : "",
       is_virtual ? "virtual" : "of this machine's clock");
+}
+
+/// Checks the options that let a step use what the step before left.
+void check_delays(const ImagesArguments& arguments) {
+  const bool relaxed = arguments.consistency == "relaxed";
+  if (!relaxed && !arguments.staged_vars) return;
+  const char* option = relaxed ? "--variable-consistency relaxed" : "--staged-vars";
+  if (arguments.update == "independent" || arguments.update == "async") {
+    throw UsageError(fmt::format(
+        "{} needs towers that exchange gradients in each step, not --variable-update {}", option,
+        arguments.update));
+  }
+  if (arguments.staged_vars && !image_model(arguments.model).can_stage_variables) {
+    std::vector<std::string> able;
+    for (const models::Model* model : image_models()) {
+      if (model->can_stage_variables) able.push_back(model->name);
+    }
+    throw UsageError(fmt::format("--staged-vars: '{}' cannot stage its variables, only {}",
+                                 arguments.model, fmt::join(able, ", ")));
+  }
 }
 
 void check(const ImagesArguments& arguments) {
@@ -101,6 +123,7 @@ void check(const ImagesArguments& arguments) {
   if (arguments.efficiency && arguments.update == "independent") {
     throw UsageError("--efficiency compares another variable update with independent");
   }
+  check_delays(arguments);
 }
 
 /// The other processes, or none.
@@ -146,11 +169,13 @@ void bench_images(ImagesArguments arguments) {
     print_header(arguments, options, ranks.size());
     flush_output();
   }
-  const auto bench = models::UpdateBench::make(update, model, options);
   std::unique_ptr<models::UpdateBench> alone;
   if (arguments.efficiency) {
     alone = models::UpdateBench::make(models::VariableUpdate::independent, model, options);
   }
+  options.deferred_gradients = arguments.consistency == "relaxed";
+  options.staged_variables = arguments.staged_vars;
+  const auto bench = models::UpdateBench::make(update, model, options);
   const auto warm_up = static_cast<int>(arguments.warm_up);
   if (ranks.is_first()) fmt::print("Running warm up\n");
   if (warm_up > 0) bench->steps(warm_up);
@@ -201,6 +226,8 @@ void bench_images(ImagesArguments arguments) {
   nlohmann::ordered_json json;
   json["model"] = arguments.model;
   json["variable_update"] = arguments.update;
+  json["variable_consistency"] = arguments.consistency;
+  json["staged_vars"] = arguments.staged_vars;
   json["num_gpus"] = arguments.num_gpus;
   json["processes"] = ranks.size();
   json["batch_size"] = options.batch_size;
@@ -230,6 +257,12 @@ void add_bench_images(CLI::App& bench) {
              "towers update without waiting",
              models::variable_update_words());
   add_all_reduce(bench, arguments->devices);
+  add_choice(bench, "--variable-consistency", arguments->consistency,
+             "strong: a step applies its gradients; relaxed: it applies those of the step before, "
+             "so that their exchange overlaps with the forward pass",
+             {"strong", "relaxed"});
+  add_flag(bench, "--staged-vars", arguments->staged_vars,
+           "towers read variables as they were before the latest update");
   add_choice(bench, "--optimizer", arguments->optimizer,
              "sgd, momentum or rmsprop, for the networks of tf_cnn_benchmarks",
              {"sgd", "momentum", "rmsprop"});

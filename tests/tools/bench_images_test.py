@@ -70,6 +70,39 @@ class BenchImages(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIsNotNone(json.loads(result.stdout.splitlines()[-1])["loss"])  # null is NaN
 
+    def test_delays(self):
+        for update in ("parameter_server", "replicated"):
+            output = self.bench("--variable-update", update, "--num-gpus", 2, "--devices", "sim:2",
+                                "--variable-consistency", "relaxed", "--staged-vars", "--json")
+            self.assertIn(f"Variables:   {update}\nConsistency: relaxed\nStaged vars: True\n", output)
+            line = json.loads(output.splitlines()[-1])
+            self.assertEqual((line["variable_consistency"], line["staged_vars"]), ("relaxed", True))
+        output = self.bench("--variable-consistency", "strong", "--json")
+        self.assertNotIn("Consistency", output)
+        self.assertNotIn("Staged", output)
+        self.assertEqual(json.loads(output.splitlines()[-1])["staged_vars"], False)
+        # Independent towers, which defer nothing, are compared with.
+        self.assertIn("scaling efficiency", self.bench("--variable-consistency", "relaxed", "--efficiency"))
+
+    def test_what_cannot_be_delayed(self):
+        relaxed, staged = ("--variable-consistency", "relaxed"), ("--staged-vars",)
+        for option in (relaxed, staged):
+            for update in ("independent", "async"):
+                result = run("bench", *SHORT, *option, "--variable-update", update)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(f"{' '.join(option)} needs towers that exchange gradients in each step, not "
+                              f"--variable-update {update}", result.stderr)
+        for arguments, text in ((("--model", "cifar10", *staged), "'cifar10' cannot stage its variables, only trivial"),
+                                ((*SHORT, "--variable-consistency", "weak"), "--variable-consistency")):
+            result = run("bench", *arguments)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(text, result.stderr)
+        # The model differentiates without an optimizer: an error of the library, and no timings.
+        result = run("bench", "--model", "resnet20", "--batch-size", "2", "--num-batches", "1", *relaxed)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("there are no gradients to keep for the next step", result.stderr)
+        self.assertNotIn("images/sec", result.stdout)
+
     @unittest.skipUnless(MPIRUN, WITHOUT_MPIRUN)
     def test_processes(self):
         for update, examples in (("distributed_all_reduce", 8), ("independent", 8)):
@@ -78,6 +111,10 @@ class BenchImages(unittest.TestCase):
             self.assertIn(f"Batch size:  {examples} global\n", done.stdout)
             self.assertIn("Devices:     /cpu:0, in each of 2 processes\n", done.stdout)
             self.assertEqual(len(re.findall("total images/sec: ", done.stdout)), 1)
+        done, _ = run_ranks(2, [COMMAND, "bench", *SHORT, "--threads", "1", "--variable-consistency", "relaxed",
+                                "--staged-vars", "--variable-update", "distributed_all_reduce"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Consistency: relaxed\n", done.stdout)
         done, _ = run_ranks(2, [COMMAND, "bench", *SHORT])
         self.assertIn("mpirun has started this process: --variable-update", done.stderr)
 
