@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/runtime/run_metadata.h"
+#include "core/runtime/session.h"
 
 namespace towerflow::report {
 
