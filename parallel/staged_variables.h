@@ -15,8 +15,9 @@ namespace towerflow::parallel::types {
 ///     tf::parallel::StagedVariables staged;
 ///     Tensor loss;
 ///     {
-///       const auto scope = tf::variable_scope("net", {.custom_getter = staged.getter(0,
-///       "/gpu:0")}); loss = build(x);
+///       const auto getter = staged.getter(0, "/gpu:0");
+///       const auto scope = tf::variable_scope("net", {.custom_getter = getter});
+///       loss = build(x);
 ///     }
 ///     const tf::train::GradientScope stand_ins(graph, staged.changes());
 ///     const auto grads = opt.compute_gradients(loss);
@@ -33,9 +34,8 @@ class StagedVariables {
   /// the tower's copy, on `device` ("" for the device that is open), and is the variable itself in
   /// all else: name, storage, initializer. Other variables are not staged.
   ///
-  /// errors   of `get_variable`, NotImplementedError: a partitioned variable; ValueError: a
-  /// variable
-  ///          whose shape is not fully known
+  /// errors   of `get_variable`: NotImplementedError, a partitioned variable; ValueError, a
+  ///          variable whose shape is not fully known
   CustomGetter getter(int tower, const std::string& device) const;
   /// Returns the changes with which gradients of the copies count as gradients of the variables.
   train::GradientChanges changes() const;
