@@ -51,7 +51,7 @@ Tensor DeferredGradients::previous_value(const Tensor& value, const std::string&
   // A read of its own. Devices that use the variable's first read would keep replicas, and a step
   // would end with their refresh, where this value travels in the next step.
   const NameScope inside(graph, variable.op().name() + "/", site);
-  const ColocationScope beside_it(graph, &variable.op().node(), false);
+  const ColocationScope beside_it(graph, &variable.op().node(), true);
   return variable.read_value(site);
 }
 
@@ -96,7 +96,7 @@ Operation DeferredGradients::keep(Site site) {
   const NameScope scope(graph, "keep_gradients", site);
   std::vector<Operation> stored;
   for (const Kept& kept : std::exchange(kept_, {})) {
-    const ColocationScope beside(graph, &kept.variable.op().node(), false);
+    const ColocationScope beside(graph, &kept.variable.op().node(), true);
     stored.push_back(assign(kept.variable, kept.value, {}, site).op());
   }
   return group(stored, {.name = scope.name()}, site);

@@ -49,7 +49,7 @@ Variable make_staged_copy(const Variable& variable, const std::string& on) {
 /// refresh.
 Tensor value_to_copy(const Variable& variable, Site site) {
   if (variable.home() == VariableHome::mirrored) return variable;
-  const ColocationScope beside(variable.graph(), &variable.op().node(), false);
+  const ColocationScope beside(variable.graph(), &variable.op().node(), true);
   return variable.read_value(site);
 }
 
@@ -119,8 +119,9 @@ Operation StagedVariables::refresh(Site site) const {
   const NameScope scope(graph, "refresh_staged", site);
   std::vector<Operation> refreshed;
   for (const State::Staged& made : state_->copies) {
-    const ColocationScope beside(graph, &made.copy.op().node(), false);
-    refreshed.push_back(assign(made.copy, value_to_copy(made.variable, site), {}, site).op());
+    const Tensor value = value_to_copy(made.variable, site);
+    const ColocationScope beside(graph, &made.copy.op().node(), true);
+    refreshed.push_back(assign(made.copy, value, {}, site).op());
   }
   return group(refreshed, {.name = scope.name()}, site);
 }

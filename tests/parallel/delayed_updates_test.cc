@@ -119,6 +119,25 @@ TEST_CASE("what is kept lies in local variables on the towers' devices") {
   CHECK(tf::global_variables().size() == 2);  // w and its momentum
 }
 
+TEST_CASE("what is late travels in the step that uses it, and leaves no replicas") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  train::GradientDescentOptimizer opt(0.25);
+  const tf::parallel::Towers towers(
+      opt, square_loss, {.num_towers = 3, .staged_variables = true, .deferred_gradients = true});
+  Session session(on_simulated(3));
+  const std::vector<Fetch> step{towers.train_op};
+  int gradients = 0, variables = 0;
+  for (const Transfer& transfer : session.transfers(step)) {
+    CAPTURE(transfer.value);
+    CHECK_FALSE(transfer.replica);
+    if (transfer.value.find("deferred/w") != std::string::npos) ++gradients;
+    if (transfer.value.starts_with("refresh_staged/read")) ++variables;
+  }
+  CHECK(gradients == 3);
+  CHECK(variables == 3);
+}
+
 TEST_CASE("momentum adds up the gradients of the steps before") {
   Graph graph;
   const auto guard = graph.as_default();
