@@ -23,7 +23,8 @@ struct MatMulOptions {
   bool relu = false;    ///< negative numbers become 0, NaN stays NaN
 };
 
-/// c = [relu](op(a) op(b) [+ bias or addend]). Inputs {a, b[, bias or addend]}, output {c}, float32.
+/// c = [relu](op(a) op(b) [+ bias or addend]). Inputs {a, b[, bias or addend]}, output {c},
+/// float32.
 ///
 /// Slices divide the longer side of c, never the sum, so there are no partial sums. Products below
 /// 2 million multiply-adds are one slice, larger ones up to 8. An empty sum gives zeros. Throws
