@@ -92,6 +92,19 @@ bool Lowering::is_read(ValueId value) const {
   });
 }
 
+double Lowering::estimated_seconds(const PlanLoop& loop) {
+  // Only the order of magnitude counts: if a loop seemed to take no time, what waits for it on
+  // another queue would come before work that is ready.
+  constexpr double kIterations = 20;
+  double seconds = 0;
+  for (const PlanNode& node : loop.body.nodes) {
+    if (node.dead || node.feed >= 0 || node.op->effect == Effect::variable) continue;
+    seconds +=
+        node.loop ? estimated_seconds(*node.loop) : estimated_seconds(cost_in(loop.body, node));
+  }
+  return kIterations * seconds;
+}
+
 void Lowering::emit_loop(int id) {
   const PlanNode& node = graph_.nodes[static_cast<std::size_t>(id)];
   const PlanLoop& loop = *node.loop;
@@ -129,7 +142,7 @@ void Lowering::emit_loop(int id) {
   collect_variables(node, made);
   draft.writes = node.op->effect == Effect::writes_variable;
   made.cost = cost_of_node(node);
-  draft.seconds = estimated_seconds(made.cost);
+  draft.seconds = estimated_seconds(loop);
   place_draft(id, std::move(draft));
   Draft& placed = drafts_.back();
   placed.after.insert(placed.after.end(), copies.begin(), copies.end());

@@ -163,9 +163,10 @@ class Lowering {
 
   void emit_launch(int id);
 
-  Cost cost_of_node(const PlanNode& node) const {
+  Cost cost_of_node(const PlanNode& node) const { return cost_in(graph_, node); }
+  static Cost cost_in(const PlanGraph& graph, const PlanNode& node) {
     std::vector<OutputSpec> inputs;
-    for (ValueId input : node.inputs) inputs.push_back(graph_.spec(input));
+    for (ValueId input : node.inputs) inputs.push_back(graph.spec(input));
     return cost_of(*node.op, inputs, node.outputs);
   }
 
@@ -174,6 +175,8 @@ class Lowering {
     constexpr double kLaunch = 1e-6, kFlopsPerSecond = 50e9, kBytesPerSecond = 10e9;
     return kLaunch + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
   }
+  /// Estimates the time of a loop, whose iterations nobody has counted yet.
+  static double estimated_seconds(const PlanLoop& loop);
 
   /// Returns the slot of an output; one that refers to a variable (Assign) is the variable's
   /// storage.

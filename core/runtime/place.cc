@@ -284,9 +284,14 @@ std::vector<Placement> place(PlanGraph& graph, const DeviceSet& devices,
         .site = node.origin->site, .node = node.origin->name, .op = node.op->name};
     std::string why;
     if (node.op->on_host) {
-      node.device = devices.host();
+      // On the CPU that it asks for: the loops of towers on several CPUs run side by side.
+      node.device = devices.choose(groups.device(*node.origin), true, detail, why, worker);
+      if (!devices[node.device].on_host()) {
+        node.device = devices.host();
+        why = "the host reads its result";
+      }
       ledger.push_back({node.origin->name, node.op->name, node.origin->device,
-                        devices[node.device].name, "the host reads its result"});
+                        devices[node.device].name, std::move(why)});
       continue;
     }
     if (has_device_home(node)) {

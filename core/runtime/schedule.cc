@@ -63,6 +63,20 @@ void add_commit(std::vector<Draft>& drafts, std::vector<int>& priority) {
   }
 }
 
+/// Makes urgent what the first CPU computes for another one, such as the rows of an embedding,
+/// which TensorFlow puts beside the variable. Otherwise it would come after the whole tower of that
+/// CPU.
+void find_urgent_for_other_cpus(std::vector<Draft>& drafts, const DeviceSet& devices) {
+  for (const Draft& reader : drafts) {
+    if (reader.joins || reader.device == devices.host() || !devices[reader.device].on_host())
+      continue;
+    for (const int needed : reader.after) {
+      Draft& draft = drafts[static_cast<std::size_t>(needed)];
+      if (!draft.joins && !draft.writes && draft.device == devices.host()) draft.urgent = true;
+    }
+  }
+}
+
 /// Lets urgent drafts, and what is computed for one of them alone, run before all others that are
 /// ready, instead of at their places on the tape.
 void hurry_urgent(const std::vector<Draft>& drafts, std::vector<int>& priority) {
@@ -341,6 +355,7 @@ void find_skips(std::vector<Instruction>& instructions) {
 void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, Plan& plan) {
   std::vector<int> priority;
   for (std::size_t i = 0; i < drafts.size(); ++i) priority.push_back(static_cast<int>(2 * i));
+  find_urgent_for_other_cpus(drafts, devices);
   hurry_urgent(drafts, priority);
   if (!nested) add_commit(drafts, priority);
   std::vector<int> queue_of;
