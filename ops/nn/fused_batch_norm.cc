@@ -232,6 +232,13 @@ VolumeFormat parse_volume_format(const std::string& text, Site site) {
 
 }  // namespace
 
+/// A training step computes the moments of its batch. It looks at the moving averages only to decay
+/// them, which update ops do otherwise: the towers need not wait for each other's.
+static bool ignores_moving_average(const Attrs& attrs, std::size_t input) {
+  const auto& norm = attrs.as<BatchNormAttrs>();
+  return input >= 3 && norm.norm.is_training && norm.exponential_avg_factor == 1;
+}
+
 static void register_fused_batch_norm_ops(OpRegistry& registry) {
   registry.add({.name = "FusedBatchNormV3",
                 .inputs = {"x: T", "scale: U", "offset: U", "mean: U", "variance: U"},
@@ -239,7 +246,8 @@ static void register_fused_batch_norm_ops(OpRegistry& registry) {
                             "reserve_space_2: U", "reserve_space_3: U"},
                 .attrs = attributes<BatchNormAttrs>(),
                 .shape = fused_batch_norm_shape,
-                .gradient = fused_batch_norm_gradient});
+                .gradient = fused_batch_norm_gradient,
+                .ignores_input = ignores_moving_average});
   registry.add({.name = "FusedBatchNormGradV3",
                 .inputs = {"y_backprop: T", "x: T", "scale: float32", "reserve_space_1: U",
                            "reserve_space_2: U", "reserve_space_3: U"},

@@ -23,26 +23,27 @@ constexpr std::int64_t kBlock = 2048;
 
 constexpr int kGive = 0, kMean = 1;  // phases
 
-/// Adds up to four parts to `sums`, in their order.
+/// Adds up to four parts, in their order, to what `sums` has; to zero if `first` is 0.
 template <class T>
 void add_up(const std::vector<const T*>& parts, std::size_t first, std::int64_t count, T* sums) {
-  const auto part = [&](std::size_t i) { return parts[first + i]; };
+  const T* const* part = parts.data() + first;
+  const auto add = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const T* const from[] = {part[I]...};
+    if (first == 0) {
+      for (std::int64_t i = 0; i < count; ++i) sums[i] = (T(0) + ... + from[I][i]);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) sums[i] = (sums[i] + ... + from[I][i]);
+    }
+  };
   switch (std::min<std::size_t>(parts.size() - first, 4)) {
     case 1:
-      for (std::int64_t i = 0; i < count; ++i) sums[i] += part(0)[i];
-      return;
+      return add(std::make_index_sequence<1>());
     case 2:
-      for (std::int64_t i = 0; i < count; ++i) sums[i] = sums[i] + part(0)[i] + part(1)[i];
-      return;
+      return add(std::make_index_sequence<2>());
     case 3:
-      for (std::int64_t i = 0; i < count; ++i) {
-        sums[i] = sums[i] + part(0)[i] + part(1)[i] + part(2)[i];
-      }
-      return;
+      return add(std::make_index_sequence<3>());
     default:
-      for (std::int64_t i = 0; i < count; ++i) {
-        sums[i] = sums[i] + part(0)[i] + part(1)[i] + part(2)[i] + part(3)[i];
-      }
+      return add(std::make_index_sequence<4>());
   }
 }
 
@@ -55,7 +56,6 @@ void mean_of_parts(std::vector<const T*> parts, std::int64_t count, T* out) {
   const bool is_power = (parts.size() & (parts.size() - 1)) == 0;
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     const std::int64_t n = std::min(kBlock, count - begin);
-    std::fill_n(sums, n, T(0));
     for (std::size_t first = 0; first < parts.size(); first += 4) add_up(parts, first, n, sums);
     if (is_power) {
       for (std::int64_t i = 0; i < n; ++i) out[begin + i] = sums[i] * (1 / number);

@@ -14,7 +14,9 @@ namespace {
 // The pool in which this thread occupies a core, if any.
 thread_local ThreadPool* computing_in = nullptr;
 
-constexpr auto kSpin = std::chrono::microseconds(80);
+// Longer than the small kernels between two products of an LSTM's cell: waking a thread takes as
+// long as its slice of one.
+constexpr auto kSpin = std::chrono::microseconds(200);
 
 void pause_briefly() {
 #if defined(__x86_64__) || defined(__i386__)
