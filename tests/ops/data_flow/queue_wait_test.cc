@@ -21,7 +21,7 @@ namespace {
 /// Returns whether the work of the future is still waiting after a short time.
 template <class T>
 bool is_waiting(std::future<T>& future) {
-  return future.wait_for(30ms) == std::future_status::timeout;
+  return future.wait_for(200ms) == std::future_status::timeout;
 }
 
 template <class T>
