@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/device/cpu/cpu_backend.h"
+#include "core/device/cpu/thread_pool.h"
 #include "core/runtime/variable_locks.h"
 #include "core/runtime/variable_version.h"
 
@@ -471,6 +473,17 @@ class FirstError {
 
 }  // namespace
 
+namespace {
+
+/// Returns the pool in which a queue computes on the threads of the host, nullptr for another
+/// queue.
+ThreadPool* pool_of(const Execution& run, std::size_t queue) {
+  auto* on_cpu = dynamic_cast<CpuQueue*>(run.frame.queue(queue).queue.get());
+  return on_cpu == nullptr ? nullptr : &on_cpu->pool();
+}
+
+}  // namespace
+
 void execute(Execution run, Workers& workers) {
   run.workers = &workers;
   run.number = next_execution();
@@ -480,8 +493,17 @@ void execute(Execution run, Workers& workers) {
     QueueRun(run, 0).run();
     return;
   }
+  // Each tower on a CPU keeps a core, also between its kernels, so that no helper competes with it.
+  std::optional<ThreadPool::Announcement> towers;
+  int on_cpus = 0;
+  for (std::size_t queue = 0; queue < queues; ++queue) on_cpus += pool_of(run, queue) != nullptr;
+  for (std::size_t queue = 0; queue < queues && on_cpus > 1 && !towers; ++queue) {
+    if (ThreadPool* const pool = pool_of(run, queue)) towers.emplace(*pool, on_cpus);
+  }
   FirstError error;
   const auto walk = [&](std::size_t queue) {
+    std::optional<ThreadPool::Computing> computing;
+    if (towers && pool_of(run, queue) != nullptr) computing.emplace(*towers);
     try {
       QueueRun(run, queue).run();
     } catch (...) {

@@ -201,6 +201,19 @@ void ThreadPool::run_kernel(const CpuKernel& kernel, const void* const* inputs,
   }
 }
 
+ThreadPool::Announcement::Announcement(ThreadPool& pool, int threads)
+    : pool_(pool), left_(threads) {
+  pool_.computing_.fetch_add(threads, std::memory_order_seq_cst);
+}
+
+ThreadPool::Announcement::~Announcement() {
+  for (int left = left_.load(); left > 0; --left) pool_.release_core();
+}
+
+ThreadPool::Computing::Computing(Announcement& announced) : Computing(announced.pool_) {
+  if (announced.left_.fetch_sub(1) > 0) announced.pool_.release_core();  // taken twice until now
+}
+
 ThreadPool::Computing::Computing(ThreadPool& pool)
     : pool_(pool), outer_pool_(computing_in), counted_(computing_in != &pool) {
   if (!counted_) return;

@@ -48,11 +48,29 @@ class ThreadPool {
   void run_kernel(const CpuKernel& kernel, const void* const* inputs, void* const* outputs,
                   std::byte* workspace);
 
+  /// Takes cores for threads that are about to compute: helpers that spin make room for them before
+  /// they are woken.
+  class Announcement {
+   public:
+    Announcement(ThreadPool& pool, int threads);
+    Announcement(const Announcement&) = delete;
+    Announcement& operator=(const Announcement&) = delete;
+    /// Returns the cores of threads that have not begun.
+    ~Announcement();
+
+   private:
+    friend class ThreadPool;
+    ThreadPool& pool_;
+    std::atomic<int> left_;
+  };
+
   /// Declares that this thread computes during the object's lifetime, also between its calls of
   /// `parallel`, and so takes one core of the budget. Can be nested.
   class Computing {
    public:
     explicit Computing(ThreadPool& pool);
+    /// The thread is one of those announced.
+    explicit Computing(Announcement& announced);
     Computing(const Computing&) = delete;
     Computing& operator=(const Computing&) = delete;
     ~Computing();

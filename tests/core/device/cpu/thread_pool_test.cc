@@ -202,6 +202,40 @@ TEST_CASE("callers that occupy all cores get no helpers, a blocked one gives its
   other.join();
 }
 
+TEST_CASE("announced threads have their cores before they begin, and give them back") {
+  ThreadPool pool(4);
+  const auto wait_until_idle = [&] {
+    while (pool.computing() > 0) std::this_thread::yield();
+  };
+  {
+    ThreadPool::Announcement announced(pool, 3);
+    CHECK(pool.computing() == 3);
+    std::thread other([&] {
+      const ThreadPool::Computing computing(announced);
+      CHECK(pool.computing() == 3);
+    });
+    other.join();
+    CHECK(pool.computing() == 2);
+    {
+      const ThreadPool::Computing computing(announced);
+      CHECK(pool.computing() == 2);
+      const ThreadPool::Blocked blocked(pool);
+      CHECK(pool.computing() == 1);
+    }
+    CHECK(pool.computing() == 1);  // of the thread that never began
+  }
+  wait_until_idle();
+  {
+    // A thread that computes already, such as that of a loop, keeps one core.
+    const ThreadPool::Computing outer(pool);
+    ThreadPool::Announcement announced(pool, 2);
+    CHECK(pool.computing() == 3);
+    const ThreadPool::Computing inner(announced);
+    CHECK(pool.computing() == 2);
+  }
+  wait_until_idle();
+}
+
 TEST_CASE("work published while all cores were taken is picked up when one comes free") {
   ThreadPool pool(2);
   std::atomic<bool> taken{false};
