@@ -115,9 +115,6 @@ struct OpDef {
   /// Inputs of which it uses only the variable's name, to ask the session about it: they are not
   /// copied to its device, and it runs on the host.
   std::vector<int> name_only_inputs{};
-  /// Optional: returns whether a node with these attributes does not look at the value of an input.
-  /// If that is a variable, the node does not wait for those that write it.
-  bool (*ignores_input)(const Attrs& attrs, std::size_t input) = nullptr;
   /// Inputs whose values kernels are prepared with, such as axes.
   std::vector<int> static_inputs{};
   ConstantRule constant{};  ///< optional

@@ -177,11 +177,8 @@ void Lowering::collect_variables(const PlanNode& node, Instruction& made) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const int root = storage_of(node.inputs[i]);
     if (root < 0) continue;
-    const int index = variable_index(root);
-    VariableUse& use =
-        uses.try_emplace(index, VariableUse{.variable = index, .ordered = false}).first->second;
-    const auto ignores = node.op->ignores_input;
-    use.ordered = use.ordered || ignores == nullptr || !ignores(node.attrs, i);
+    VariableUse& use = uses[variable_index(root)];
+    use.variable = variable_index(root);
     const bool writes = contains_input(node.op->written, i);
     use.writes = use.writes || writes;
     // The node that is mirrored needs the value of the variable.
@@ -216,7 +213,6 @@ void Lowering::place_draft(int id, Draft draft) {
 
 void Lowering::order_variables(Draft& draft, int number) {
   for (const VariableUse& use : draft.instruction.variables) {
-    if (!use.ordered) continue;
     Accesses& accesses = accesses_[use.variable];
     if (accesses.writer >= 0) draft.after.push_back(accesses.writer);
     if (use.writes) {

@@ -36,7 +36,6 @@ struct VariableUse {
   int variable = 0;
   bool writes = false;
   bool needs_value = true;  ///< it is an error if the variable is uninitialized
-  bool ordered = true;      ///< false: the instruction does not look at the value
 };
 
 /// A variable stored in another memory that an instruction of the host writes: the instruction

@@ -232,11 +232,24 @@ VolumeFormat parse_volume_format(const std::string& text, Site site) {
 
 }  // namespace
 
-/// A training step computes the moments of its batch. It looks at the moving averages only to decay
-/// them, which update ops do otherwise: the towers need not wait for each other's.
-static bool ignores_moving_average(const Attrs& attrs, std::size_t input) {
-  const auto& norm = attrs.as<BatchNormAttrs>();
-  return input >= 3 && norm.norm.is_training && norm.exponential_avg_factor == 1;
+/// FusedBatchNormV3(x, scale, offset, mean, variance) of a training step -> the same without the
+/// moving averages, which it does not look at, but for their shape. Otherwise a tower would wait
+/// until another one has updated them, and an accelerator would get copies.
+static bool leave_moving_averages(PlanGraph& graph, int id) {
+  const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
+  const auto& attrs = node.attrs.as<BatchNormAttrs>();
+  const ValueId x = node.inputs[0], scale = node.inputs[1], offset = node.inputs[2];
+  const bool ignores = attrs.norm.is_training && attrs.exponential_avg_factor == 1;
+  if (!ignores || graph.root_variable(node.inputs[3]) < 0 || node.inputs[3] == scale) return false;
+  return graph.replace(id, node.op->name, node.attrs, {x, scale, offset, scale, scale});
+}
+
+static void register_fused_batch_norm_rules(std::vector<RewriteRule>& rules) {
+  rules.push_back({"batch normalization without moving averages",
+                   "layers",
+                   leave_moving_averages,
+                   {"FusedBatchNormV3"},
+                   {}});
 }
 
 static void register_fused_batch_norm_ops(OpRegistry& registry) {
@@ -246,8 +259,7 @@ static void register_fused_batch_norm_ops(OpRegistry& registry) {
                             "reserve_space_2: U", "reserve_space_3: U"},
                 .attrs = attributes<BatchNormAttrs>(),
                 .shape = fused_batch_norm_shape,
-                .gradient = fused_batch_norm_gradient,
-                .ignores_input = ignores_moving_average});
+                .gradient = fused_batch_norm_gradient});
   registry.add({.name = "FusedBatchNormGradV3",
                 .inputs = {"y_backprop: T", "x: T", "scale: float32", "reserve_space_1: U",
                            "reserve_space_2: U", "reserve_space_3: U"},
@@ -290,5 +302,7 @@ FusedBatchNorm fused_batch_norm(const Operand& x, const Operand& scale, const Op
 }  // namespace towerflow::nn
 
 namespace towerflow {
-OpFamily fused_batch_norm_family() { return {.ops = nn::register_fused_batch_norm_ops}; }
+OpFamily fused_batch_norm_family() {
+  return {.ops = nn::register_fused_batch_norm_ops, .rules = nn::register_fused_batch_norm_rules};
+}
 }  // namespace towerflow

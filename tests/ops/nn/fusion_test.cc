@@ -3,6 +3,7 @@
 
 #include "autodiff/gradients.h"
 #include "ops/array/view.h"
+#include "ops/control/group.h"
 #include "ops/control/while_loop.h"
 #include "ops/math/binary.h"
 #include "ops/math/matmul.h"
@@ -10,6 +11,7 @@
 #include "ops/nn/bias_add.h"
 #include "ops/nn/conv2d.h"
 #include "ops/nn/cross_entropy.h"
+#include "ops/nn/fused_batch_norm.h"
 #include "ops/nn/pool.h"
 #include "ops/nn/relu.h"
 #include "ops/variables/apply.h"
@@ -191,6 +193,29 @@ TEST_CASE("fusion: a bias is added to products of transposed matrices") {
         CHECK(relative_error<float, float>(fused.values[0], plain.values[0]) < 1e-6);
       }
     }
+  }
+}
+
+TEST_CASE("fusion: the batch normalization of a training step does not read the moving averages") {
+  for (const bool is_training : {true, false}) {
+    CAPTURE(is_training);
+    Graph graph;
+    const auto guard = graph.as_default();
+    const Tensor x = tensor_of(random_array<float>({4, 3, 3, 5}, 1));
+    const Tensor scale = tensor_of(random_array<float>({5}, 2));
+    const Variable mean(random_array<float>({5}, 3)),
+        variance(Array::of<float>({5}, {1, 2, 3, 4, 5}));
+    const auto norm =
+        nn::fused_batch_norm(x, scale, tensor_of(random_array<float>({5}, 4)),
+                             {.mean = mean, .variance = variance, .is_training = is_training});
+    const Operation init = group({mean.initializer(), variance.initializer()});
+    PassOptions kept;
+    kept.skipped_rewrites = {"layers"};
+    const RunResult one = run_with(graph, {norm.y}, {}, &init);
+    const RunResult all = run_with(graph, {norm.y}, kept, &init);
+    CHECK(one.values == all.values);
+    CHECK(one.has("variable:") == !is_training);
+    CHECK(all.has("variable:"));
   }
 }
 
