@@ -8,7 +8,7 @@
 
 #include "core/graph/collections.h"
 #include "ops/variables/initialization.h"
-#include "parallel/processes/exchange.h"
+#include "parallel/processes/mean_exchange.h"
 #include "parallel/processes/schedule_check.h"
 
 namespace towerflow::parallel {
