@@ -93,6 +93,13 @@ void write_program(const fs::path& folder, const Program& program) {
   write_runs(folder, session, program);
 }
 
+/// Returns whether a graph calls a function of the program, which no file can hold.
+bool calls_program(const Graph& graph) {
+  const auto operations = graph.get_operations();
+  return std::any_of(operations.begin(), operations.end(),
+                     [](const Operation& op) { return op.type().starts_with("PyFunc"); });
+}
+
 /// Returns whether runs are repeatable: the graph has no queues, readers or similar ops.
 bool can_repeat(const Graph& graph) {
   const auto operations = graph.get_operations();
@@ -117,7 +124,7 @@ void graphs(const Arguments& arguments) {
     DType dtype = one.python_dtype;
     if (dtype == DType::invalid) dtype = testing::has_float64(one) ? float64 : one.dtypes.front();
     testing::BuiltCase built(one, {.dtype = dtype, .unknown_shapes = !one.needs_sizes});
-    if (!can_repeat(built.graph())) continue;
+    if (!can_repeat(built.graph()) || calls_program(built.graph())) continue;
     write_program(folder / "cases" / one.name, {built.tensors(), {}, built.feeds(), {}});
   }
 }
