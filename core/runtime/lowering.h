@@ -175,7 +175,7 @@ class Lowering {
     constexpr double kLaunch = 1e-6, kFlopsPerSecond = 50e9, kBytesPerSecond = 10e9;
     return kLaunch + cost.flops / kFlopsPerSecond + cost.bytes / kBytesPerSecond;
   }
-  /// Estimates the time of a loop, whose iterations nobody has counted yet.
+  /// Estimates the time of a loop. The number of its iterations is not known yet.
   static double estimated_seconds(const PlanLoop& loop);
 
   /// Returns the slot of an output; one that refers to a variable (Assign) is the variable's

@@ -96,8 +96,8 @@ std::unique_ptr<PreparedKernel> push_only_kernel(const KernelRequest& request) {
   });
 }
 
-/// StackPushV2(stack, elem), whose value nothing reads -> _StackPush(stack, elem), which does not
-/// copy it once more. Gradients of loops push every value so.
+/// StackPushV2(stack, elem) whose output nothing reads -> _StackPush(stack, elem), which has no
+/// output to copy the value to. The gradients of loops push all their values this way.
 bool drop_pushed_value(PlanGraph& graph, int id) {
   const PlanNode& node = graph.nodes[static_cast<std::size_t>(id)];
   if (graph.uses({id, 0}) > 0) return false;

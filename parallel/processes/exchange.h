@@ -15,8 +15,8 @@ class ProcessGroup;
 
 namespace towerflow::parallel::processes {
 
-/// Which message of an exchange it is, for the exchange itself. Messages of one phase between two
-/// processes arrive in the order in which they were sent, in that in which they are asked for.
+/// Identifies a message of an exchange. Messages of one phase from one process arrive in the order
+/// in which they were sent, and `receive` must ask for them in that order.
 struct Message {
   int peer = 0;   ///< the other process
   int phase = 0;  ///< 0 or 1

@@ -26,8 +26,8 @@ using std::chrono::microseconds;
 constexpr int kGatherTag = 0;
 constexpr double kLongestLimit = 1e8;  // seconds: three years
 /// How often a call looks for messages before it sleeps in between: for some 20 ms if each process
-/// has a core. Otherwise it yields its core after each look, and looks less often, since it looks
-/// in the time of a process that computes.
+/// has a core. Otherwise it looks less often and yields after each look, since another process
+/// could compute in that time.
 constexpr int kLooksAlone = 20000, kLooksCrowded = 400;
 constexpr int kLooksPerYieldAlone = 64, kLooksPerYieldCrowded = 1;
 

@@ -14,8 +14,8 @@ namespace {
 // The pool in which this thread occupies a core, if any.
 thread_local ThreadPool* computing_in = nullptr;
 
-// Longer than the small kernels between two products of an LSTM's cell: waking a thread takes as
-// long as its slice of one.
+// Longer than the small kernels that run between two products in an LSTM cell. A helper that slept
+// through them would wake too late to help with the second product.
 constexpr auto kSpin = std::chrono::microseconds(200);
 
 void pause_briefly() {
@@ -211,7 +211,8 @@ ThreadPool::Announcement::~Announcement() {
 }
 
 ThreadPool::Computing::Computing(Announcement& announced) : Computing(announced.pool_) {
-  if (announced.left_.fetch_sub(1) > 0) announced.pool_.release_core();  // taken twice until now
+  // The core was taken by the announcement, and again just now.
+  if (announced.left_.fetch_sub(1) > 0) announced.pool_.release_core();
 }
 
 ThreadPool::Computing::Computing(ThreadPool& pool)

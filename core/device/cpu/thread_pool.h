@@ -48,8 +48,8 @@ class ThreadPool {
   void run_kernel(const CpuKernel& kernel, const void* const* inputs, void* const* outputs,
                   std::byte* workspace);
 
-  /// Takes cores for threads that are about to compute: helpers that spin make room for them before
-  /// they are woken.
+  /// Takes cores for threads that are about to start computing, so that spinning helpers have given
+  /// up their cores by the time these threads are woken.
   class Announcement {
    public:
     Announcement(ThreadPool& pool, int threads);
