@@ -23,7 +23,8 @@ class Event {
   Event& operator=(const Event&) = delete;
   virtual ~Event() = default;
 
-  /// Prepares the event for a run: neither recorded nor done. Work of the previous use has ended.
+  /// Prepares the event for a run: counts the use, then opens the event, which is neither recorded
+  /// nor done. Work of the previous use has ended.
   virtual void reset() = 0;
   virtual bool done() const = 0;
   /// For an event that is done: returns whether work before it failed or was skipped.
@@ -56,7 +57,9 @@ struct EventUse {
   const Queue* queue = nullptr;  ///< the queue that recorded it
   bool reads = false;            ///< of work that only reads: its failure does not affect others
 
-  bool over() const { return event == nullptr || event->use() != use || event->done(); }
+  /// The event may be reused meanwhile. A new use is counted before the event is open again: an
+  /// event that is not done is of this use only if the number, read after that, says so.
+  bool over() const { return event == nullptr || event->done() || event->use() != use; }
   bool failed() const { return !reads && event != nullptr && event->failed_in(use); }
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 using namespace towerflow;
@@ -43,4 +44,26 @@ TEST_CASE("a cancelled run leaves nothing behind for the next wait") {
     for (std::thread& waiter : waiters) waiter.join();
   }
   CHECK(early == 0);
+}
+
+namespace {
+
+/// An event that is reused while another thread asks whether it is done.
+class ReusedEvent final : public Event {
+ public:
+  void reset() override { ++use_; }
+  bool done() const override {
+    const_cast<ReusedEvent*>(this)->reset();
+    return false;
+  }
+  bool failed() const override { return false; }
+  void await_recorded(Cancellation&) override {}
+  void await_done(std::uint64_t, Cancellation*) override {}
+};
+
+}  // namespace
+
+TEST_CASE("a use is over when the event is reused at this moment") {
+  const auto event = std::make_shared<ReusedEvent>();
+  CHECK(EventUse{event, event->use()}.over());
 }
