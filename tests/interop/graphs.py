@@ -8,7 +8,26 @@ sys.dont_write_bytecode = True
 from support import InteropTest, main, ours, read_arrays, tensorflow, write_arrays  # noqa: E402
 
 TOLERANCE = 1e-5
-PROGRAMS = ("batch_norm", "char_lstm", "mnist", "multi_gpu_model", "ops", "slices", "three_stage_gan")
+ROUNDING = 1e-6  # of a gradient, by its largest element
+PROGRAMS = ("batch_norm", "char_lstm", "mnist", "multi_gpu_model", "ops", "slices",
+            "three_stage_gan")
+
+# What TensorFlow's kernels for CPUs, or its shape functions, refuse: its words, and how many of the
+# cases meet them. A MatrixDiag whose k is not constant counts as one diagonal in its shape
+# functions, even if k has two elements.
+REFUSED = {
+    "AvgPoolingOp only supports NHWC": 1,
+    "MaxPoolingOp only supports NHWC": 1,
+    "Conv2DCustomBackpropFilterOp only supports NHWC": 3,
+    "do not yet support dilation rates larger than 1": 3,
+    "Gradients for grouped convolutions are not supported on CPU": 1,
+    "Depthwise convolution on CPU is only supported for NHWC": 1,
+    "does not support dilations": 2,
+    "FusedBatchNormGrad with is_training=False only support NHWC": 1,
+    "support Op 'SpaceToDepth'": 1,
+    "Shapes must be equal rank, but are 3 and 4": 8,
+    "doesn't match the number of diagonals implied": 4,
+}
 
 
 class Graphs(InteropTest):
@@ -19,7 +38,8 @@ class Graphs(InteropTest):
         os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its sums differ between runs
         cls.tf = tensorflow()
 
-    def assert_close(self, found, wanted):
+    def assert_close(self, found, wanted, slack=None):
+        """Compares arrays by name; `slack` has wider tolerances of some elements."""
         import numpy as np
         for name, value in wanted.items():
             self.assertEqual(found[name].dtype, value.dtype, name)
@@ -29,8 +49,26 @@ class Graphs(InteropTest):
                 scale = 1
                 if self.scaled:
                     scale = np.abs(value[np.isfinite(value)]).max(initial=1)
-                np.testing.assert_allclose(found[name], value, TOLERANCE, TOLERANCE * scale,
+                given = found[name]
+                if slack and name in slack:
+                    given = np.where(np.abs(given - value) <= slack[name], value, given)
+                np.testing.assert_allclose(given, value, TOLERANCE, TOLERANCE * scale,
                                            err_msg=name)
+
+    @staticmethod
+    def slack_of_adam(before, updated):
+        """Adam divides a gradient by its size: the rounding of a gradient that is almost zero turns
+        into a share of a whole step."""
+        import numpy as np
+        slack = {}
+        for name, value in updated.items():
+            moment, square = (updated.get(name.replace(":", f"/{slot}:"))
+                              for slot in ("Adam", "Adam_1"))
+            if moment is not None and square is not None:
+                size = np.maximum(np.sqrt(square), np.finfo(np.float32).tiny)
+                share = np.minimum(ROUNDING * np.abs(moment).max() / size, 1)
+                slack[name] = np.abs(value - before[name]).max() * share
+        return slack
 
     def values(self, session, names, feeds=None):
         import numpy as np
@@ -49,7 +87,8 @@ class Graphs(InteropTest):
         for target in (folder / "targets").read_text().split():
             session.run(target, feeds)
         if updated:
-            self.assert_close(self.values(session, updated), updated)
+            slack = self.slack_of_adam(read_arrays(folder / "variables"), updated)
+            self.assert_close(self.values(session, updated), updated, slack)
             self.assert_close(self.values(session, outputs, feeds),
                               read_arrays(folder / "outputs_then"))
         if (folder / "unordered_step").exists():
@@ -126,9 +165,18 @@ class Graphs(InteropTest):
         cases = sorted((self.folder / "cases").iterdir())
         self.assertGreater(len(cases), 200)
         self.scaled = True  # gradients are sums of numbers with both signs
+        refused = dict.fromkeys(REFUSED, 0)
         for folder in cases:
             with self.subTest(case=folder.name):
-                self.check(folder)
+                try:
+                    self.check(folder)
+                except (ValueError, self.tf.errors.OpError) as error:
+                    refusal = next((text for text in REFUSED if text in str(error)), None)
+                    if refusal is None:
+                        raise
+                    refused[refusal] += 1
+        self.maxDiff = None
+        self.assertEqual(refused, REFUSED)
 
     def build_program(self):
         """Builds a two-layer classifier with an unknown batch size and a weight loss."""
