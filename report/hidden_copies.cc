@@ -29,9 +29,10 @@ CopyTimes copy_times(const RunMetadata& step) {
   for (const NodeStats& stats : step.nodes) {
     if (stats.kind != NodeStats::Kind::copy || !is_copy_lane(stats.lane)) continue;
     const auto [begin, end] = time_of(step, stats);
-    times.all += end - begin;
+    CopyTime& time = stats.lane == Lane::download ? times.out : times.in;
+    time.all += end - begin;
     for (const auto& [from, to] : kernels[stats.device]) {
-      times.hidden += std::max(0.0, std::min(end, to) - std::max(begin, from));
+      time.hidden += std::max(0.0, std::min(end, to) - std::max(begin, from));
     }
   }
   return times;

@@ -62,7 +62,7 @@ models::DeviceOptions sharing(const std::string& strategy) {
 struct VirtualStep {
   double seconds = 0;
   double copies = 0;  ///< during which the busiest copy engine carries something
-  double hidden = 0;  ///< the share of all copies that passes while the same device computes
+  report::CopyTimes times{};
 };
 
 VirtualStep virtual_step(const RunMetadata& step) {
@@ -71,7 +71,7 @@ VirtualStep virtual_step(const RunMetadata& step) {
     if (stats.kind != NodeStats::Kind::copy || !is_copy_lane(stats.lane)) continue;
     engines[{stats.device, stats.lane}] += stats.virtual_end - stats.virtual_begin;
   }
-  VirtualStep made{step.virtual_seconds, 0, report::copy_times(step).hidden_share()};
+  VirtualStep made{step.virtual_seconds, 0, report::copy_times(step)};
   for (const auto& [engine, seconds] : engines) made.copies = std::max(made.copies, seconds);
   return made;
 }
@@ -111,7 +111,7 @@ void bench_scaling(const ScalingArguments& arguments) {
     tables += fmt::format("{}\n{:>8}", strategy, "devices");
     const std::size_t first = curves.size();
     for (const double bandwidth : arguments.bandwidths) {
-      tables += fmt::format("  {:>30}", fmt::format("{:g} GB/s", bandwidth));
+      tables += fmt::format("  {:>36}", fmt::format("{:g} GB/s", bandwidth));
       curves.push_back(
           {fmt::format("{}, {:g} GB/s", strategy, bandwidth), examples, arguments.devices, {}});
     }
@@ -124,15 +124,19 @@ void bench_scaling(const ScalingArguments& arguments) {
         const double alone = curve.results.empty() ? step.seconds : curve.results.front().alone;
         curve.results.push_back({.step = step.seconds, .alone = alone});
         const double rate = devices * examples / step.seconds;
-        tables += fmt::format("  {:>7.2f} ms {:>6.0f}/s {:4.2f}x {:>3.0f} %", step.seconds * 1e3,
-                              rate, rate / curve.rate(0), 100 * step.hidden);
+        tables +=
+            fmt::format("  {:>7.2f} ms {:>6.0f}/s {:4.2f}x {:>3.0f} % {:>3.0f} %",
+                        step.seconds * 1e3, rate, rate / curve.rate(0),
+                        100 * step.times.out.hidden_share(), 100 * step.times.in.hidden_share());
         json.push_back({{"model", arguments.model},
                         {"strategy", strategy},
                         {"devices", devices},
                         {"bandwidth", arguments.bandwidths[i] * 1e9},
                         {"virtual_seconds", step.seconds},
                         {"copy_seconds", step.copies},
-                        {"hidden_share", step.hidden},
+                        {"hidden_share", step.times.total().hidden_share()},
+                        {"hidden_share_out", step.times.out.hidden_share()},
+                        {"hidden_share_in", step.times.in.hidden_share()},
                         {"examples_per_second", rate}});
         progress.update(++done, cells);
       }
@@ -144,7 +148,7 @@ void bench_scaling(const ScalingArguments& arguments) {
                                         arguments.model, arguments.batch_size);
   fmt::print(
       "{}, virtual time of a step by bandwidth: examples a second, their multiple of {} device{}, "
-      "and how much of the copies passes while the same device computes\n{}",
+      "and how much of the copies out of and into a device passes while it computes\n{}",
       title, arguments.devices.front(), arguments.devices.front() == 1 ? "" : "s", tables);
   if (picture) {
     picture->append(report::curve_picture(title, curves));

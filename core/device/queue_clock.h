@@ -25,7 +25,7 @@ struct Pace {
 };
 
 /// The wall clock and the virtual clock of a queue. The time between `begin` and `end` belongs to
-/// one instruction and counts as computation unless it was a copy or a wait.
+/// one instruction and counts as computation unless it was a copy, a wait or a record.
 class QueueClock {
  public:
   explicit QueueClock(const Pace& pace) : pace_(pace) {}
@@ -43,6 +43,8 @@ class QueueClock {
     if (time > now_) now_ = time;
     is_computation_ = false;
   }
+  /// Notes that a device does in no time what was done, as recording an event.
+  void recorded() { is_computation_ = false; }
   void end();
   /// Returns the time of the virtual clock.
   double now() const { return now_; }

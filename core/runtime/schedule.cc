@@ -77,6 +77,18 @@ void find_urgent_for_other_cpus(std::vector<Draft>& drafts, const DeviceSet& dev
   }
 }
 
+/// Makes urgent what leaves an accelerator, so that its copy passes while the accelerator goes on.
+/// On the tape, the last kernels of a tower's gradients may all come after its backward pass.
+void find_urgent_for_copies(std::vector<Draft>& drafts) {
+  for (const Draft& copy : drafts) {
+    if (copy.joins || copy.lane != Lane::download) continue;
+    for (const int needed : copy.after) {
+      Draft& draft = drafts[static_cast<std::size_t>(needed)];
+      if (!draft.joins && draft.lane == Lane::compute) draft.urgent = true;
+    }
+  }
+}
+
 /// Lets urgent drafts, and what is computed for one of them alone, run before all others that are
 /// ready, instead of at their places on the tape.
 void hurry_urgent(const std::vector<Draft>& drafts, std::vector<int>& priority) {
@@ -356,6 +368,7 @@ void schedule(std::vector<Draft> drafts, const DeviceSet& devices, bool nested, 
   std::vector<int> priority;
   for (std::size_t i = 0; i < drafts.size(); ++i) priority.push_back(static_cast<int>(2 * i));
   find_urgent_for_other_cpus(drafts, devices);
+  find_urgent_for_copies(drafts);
   hurry_urgent(drafts, priority);
   if (!nested) add_commit(drafts, priority);
   std::vector<int> queue_of;

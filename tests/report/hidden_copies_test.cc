@@ -23,7 +23,7 @@ TEST_CASE("what copies hide behind is the computation of their own device") {
   using enum NodeStats::Kind;
   RunMetadata step;
   step.simulated = true;
-  CHECK(report::copy_times(step).hidden_share() == 1);
+  CHECK(report::copy_times(step).total().hidden_share() == 1);
   step.nodes = {
       stats(kernel, "/device:SIM:0", Lane::compute, 0, 4),
       stats(kernel, "/device:SIM:0", Lane::compute, 4, 6),
@@ -36,9 +36,10 @@ TEST_CASE("what copies hide behind is the computation of their own device") {
       stats(copy, "/device:CPU:0", Lane::compute, 0, 100),  // of no copy engine
   };
   const report::CopyTimes times = report::copy_times(step);
-  CHECK(times.all == 10);
-  CHECK(times.hidden == 5);
-  CHECK(times.hidden_share() == 0.5);
+  CHECK(times.out.all == 8);
+  CHECK(times.out.hidden == 3);
+  CHECK(times.in.hidden_share() == 1);
+  CHECK(times.total().hidden_share() == 0.5);
 }
 
 TEST_CASE("without simulated devices the wall clock counts") {
@@ -48,5 +49,5 @@ TEST_CASE("without simulated devices the wall clock counts") {
   step.nodes[0].end = 2;
   step.nodes[1].begin = 1;
   step.nodes[1].end = 5;
-  CHECK(report::copy_times(step).hidden_share() == 0.25);
+  CHECK(report::copy_times(step).in.hidden_share() == 0.25);
 }

@@ -54,7 +54,9 @@ void SimQueue::begin(std::size_t index, Span* span) {
 
 void SimQueue::add(Task task) {
   task.instruction = instruction_;
-  task.span = span_;
+  // What follows in the same instruction, such as a record, is not part of the kernel or the copy.
+  const bool works = task.kernel != nullptr || task.to != nullptr;
+  task.span = works ? std::exchange(span_, nullptr) : span_;
   std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(task));
   if (std::exchange(has_thread_, true)) {
@@ -164,6 +166,7 @@ void SimQueue::run(const Task& task) {
       if (task.moment.failed())
         throw errors::CancelledError("an operation of another run has failed");
     } else if (task.recorded != nullptr) {
+      clock_.recorded();
       task.recorded->virtual_time = clock_.now();
       task.recorded->set_done(left_out);
     } else if (!left_out) {

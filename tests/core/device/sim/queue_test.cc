@@ -72,6 +72,24 @@ TEST_CASE("simulated queue: a copy returns before it is done, and waits for what
   CHECK(message(queue.synchronize()) == "no error");
 }
 
+TEST_CASE("simulated queue: the time of an instruction is that of its copy, not of its record") {
+  Fixture on({.count = 2, .latency = 2e-3});
+  Queue& queue = *on.queues[0];
+  Span copy, record;
+  queue.begin(0, &copy);
+  queue.copy(on.memory.get(), on.host.get(), 64);
+  on.record(queue);
+  queue.end();
+  queue.begin(1, &record);
+  on.record(queue);
+  queue.end();
+  CHECK(message(queue.synchronize()) == "no error");
+  CHECK(copy.virtual_begin == 0);
+  CHECK(copy.virtual_end >= 2e-3);
+  CHECK(record.virtual_begin == copy.virtual_end);
+  CHECK(record.virtual_end == record.virtual_begin);
+}
+
 TEST_CASE("simulated queue: an error names its instruction, and fails what waits for it") {
   Fixture on;
   Queue &first = *on.queues[0], &second = *on.queues[1];
