@@ -144,6 +144,7 @@ Operation Graph::add(NodeSpec spec) {
   Node node;
   node.graph = this;
   node.op = &def;
+  const bool in_own_scope = spec.name.ends_with('/');
   node.name = node_name(spec.name, spec.site);
   node.inputs = std::move(spec.inputs);
   node.attrs = spec.attrs.empty() ? def.attrs.defaults() : std::move(spec.attrs);
@@ -171,7 +172,12 @@ Operation Graph::add(NodeSpec spec) {
     }
     node.control_inputs = control_inputs.take();
   }
-  if (node.context != nullptr) node.context->adopt(node);
+  if (node.context != nullptr) {
+    // What the context adds for the node, such as the stack of a value, is named in its scope.
+    std::optional<NameScope> scope;
+    if (!in_own_scope) scope.emplace(*this, node.name + "/", spec.site);
+    node.context->adopt(node);
+  }
   if (state.colocation.empty() && state.pending_variable) {
     node.colocation_groups.push_back("loc:@" + *state.pending_variable);
   }

@@ -319,7 +319,9 @@ void LevelBuilder::add_node(const Node& node) {
   if (is_switch(node)) return add_switch(node);
   if (is_merge(node) && !is_loop_merge(node)) return add_merge(node);
   const std::string& op = node.op->name;
-  if (op == "LoopCond" || is_next_iteration(node)) {
+  // A fetched Enter is the value that enters the loop.
+  const bool enters = is_loop_enter(node) && frame_ == frames_.root();
+  if (op == "LoopCond" || is_next_iteration(node) || enters) {
     const Traced value = traced(node.inputs[0]);
     values_[{&node, 0}] = value;
     controls_[&node] = value;

@@ -214,8 +214,8 @@ class AveragePlacer {
  private:
   static constexpr int kNone = -1, kSeveral = -2;
 
-  /// Returns whether a node of the host computes only from values of accelerators and of nodes that
-  /// do so themselves.
+  /// Returns whether a node of the host computes only from values of accelerators, of nodes that do
+  /// so themselves, and single numbers of the host, such as a rate.
   bool may_move(const PlanNode& node, const std::vector<bool>& others) const {
     if (node.dead || node.feed >= 0 || node.op->effect != Effect::pure ||
         !devices_[node.device].on_host()) {
@@ -226,8 +226,10 @@ class AveragePlacer {
       const PlanNode& producer = graph_.node(input);
       if (producer.is_known(static_cast<std::size_t>(input.output))) continue;
       const bool from_device = producer.feed < 0 && !devices_[producer.device].on_host();
-      if (!from_device && !others[static_cast<std::size_t>(input.node)]) return false;
-      reads = true;
+      if (from_device || others[static_cast<std::size_t>(input.node)])
+        reads = true;
+      else if (graph_.spec(input).is_ref || graph_.spec(input).shape != Shape{})
+        return false;
     }
     return reads;
   }
