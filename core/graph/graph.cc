@@ -144,7 +144,7 @@ Operation Graph::add(NodeSpec spec) {
   Node node;
   node.graph = this;
   node.op = &def;
-  const bool in_own_scope = spec.name.ends_with('/');
+  const bool has_own_scope = !spec.name.ends_with('/') && spec.op != "Const";
   node.name = node_name(spec.name, spec.site);
   node.inputs = std::move(spec.inputs);
   node.attrs = spec.attrs.empty() ? def.attrs.defaults() : std::move(spec.attrs);
@@ -173,9 +173,10 @@ Operation Graph::add(NodeSpec spec) {
     node.control_inputs = control_inputs.take();
   }
   if (node.context != nullptr) {
-    // What the context adds for the node, such as the stack of a value, is named in its scope.
+    // What the context adds for the node, such as the stack of a value, is named in its scope. That
+    // scope is open already if the name ends with '/'; a constant has none.
     std::optional<NameScope> scope;
-    if (!in_own_scope) scope.emplace(*this, node.name + "/", spec.site);
+    if (has_own_scope) scope.emplace(*this, node.name + "/", spec.site);
     node.context->adopt(node);
   }
   if (state.colocation.empty() && state.pending_variable) {

@@ -359,6 +359,11 @@ PlanNode LevelBuilder::plan_node(const Node& node) {
     for (OutputSpec& output : made.outputs) output.shape = Shape::unknown();
   }
   infer_plan_node(graph_, made);
+  if (node.op->name == "PlaceholderWithDefault") {
+    // Nothing is fed: it is its default, whose shape may say more than the one that was promised.
+    OutputSpec& output = made.outputs[0];
+    output.shape = output.shape.merged(graph_.spec(made.inputs[0]).shape).value_or(output.shape);
+  }
   return made;
 }
 

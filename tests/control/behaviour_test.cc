@@ -32,6 +32,20 @@ TEST_CASE("a branch that is not taken runs nothing") {
   CHECK_THROWS_AS(session.run(y, {{p, true}, {x, -3.0F}}), errors::InvalidArgumentError);
 }
 
+TEST_CASE("what enters a loop can be fetched, with its result and without it") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const Tensor x = scalar("x");
+  const Tensor z =
+      while_loop([](Tensor u) { return u < 10.0; }, [&](Tensor u) { return u * 2.0 + x; }, x * 3.0);
+  Session session;
+  const Tensor entered = graph.get_tensor_by_name("while/Enter:0");
+  CHECK(session.run(entered, {{x, 1.0F}}).item<float>() == 3.0F);
+  const std::vector<Array> both = session.run(std::vector<Fetch>{entered, z}, {{x, 1.0F}});
+  CHECK(both[0].item<float>() == 3.0F);
+  CHECK(both[1].item<float>() == 15.0F);
+}
+
 TEST_CASE("a condition that is no scalar matters only where it is asked") {
   Graph graph;
   const auto guard = graph.as_default();

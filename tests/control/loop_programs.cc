@@ -38,6 +38,14 @@ void add_plain_loops(Programs& programs) {
                                 [](Tensor u) { return u * 2.0; }, x, {.maximum_iterations = 5});
     return Program{joined({z}, grads(z, {x})), {{{{x, 1.0F}}}, {{{x, 300.0F}}}, {{{x, 2000.0F}}}}};
   };
+  programs["loop_of_activations"] = [] {
+    const Tensor x = scalar("x");
+    const Tensor z = counted(3, x, [](Tensor, Tensor u) {
+      const Tensor product = tanh(u) * sigmoid(u);
+      return product + nn::relu(u);
+    });
+    return Program{joined({z}, grads(z, {x})), {{{{x, 1.5F}}}, {{{x, -0.5F}}}}};
+  };
   programs["loop_that_does_not_run"] = [] {
     const Tensor x = scalar("x");
     const Tensor z = counted(0, x * 3.0, [&](Tensor, Tensor u) { return u * x; });

@@ -199,6 +199,14 @@ def loop_of_matrices():
 
 
 @program
+def loop_of_activations():
+    x = scalar("x")
+    _, z = tf.while_loop(lambda i, u: i < 3,
+                         lambda i, u: (i + 1, tf.tanh(u) * tf.sigmoid(u) + tf.nn.relu(u)), (0, x))
+    return [z] + grads(z, x), [{x: 1.5}, {x: -0.5}]
+
+
+@program
 def loop_that_does_not_run():
     x = scalar("x")
     _, z = tf.while_loop(lambda i, z: i < 0, lambda i, z: (i + 1, z * x), (0, x * 3.0))

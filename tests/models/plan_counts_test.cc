@@ -76,21 +76,21 @@ gan on cpu:2 without rewrites of elementwise: 355 kernels over 77473312 bytes, 0
 gan on cpu:2 without rewrites of layers: 311 kernels over 74913152 bytes, 0 copies of 0 bytes, 3 waits
 gan on cpu:2 without rewrites of updates: 351 kernels over 87724240 bytes, 0 copies of 0 bytes, 2 waits
 gan on cpu:2 without share_subexpressions: 313 kernels over 74913232 bytes, 0 copies of 0 bytes, 3 waits
-gan on sim:2: 313 kernels over 74913008 bytes, 138 copies of 8590888 bytes, 178 waits
-gan on sim:2 without drop_unread: 389 kernels over 76464792 bytes, 138 copies of 8590888 bytes, 180 waits
-gan on sim:2 without fold_constants: 407 kernels over 75066008 bytes, 156 copies of 8616152 bytes, 210 waits
-gan on sim:2 without rewrites of elementwise: 361 kernels over 77473312 bytes, 138 copies of 8590888 bytes, 178 waits
-gan on sim:2 without rewrites of layers: 317 kernels over 74913152 bytes, 138 copies of 8590888 bytes, 196 waits
-gan on sim:2 without rewrites of updates: 357 kernels over 87724240 bytes, 138 copies of 8590888 bytes, 204 waits
-gan on sim:2 without share_subexpressions: 319 kernels over 74913232 bytes, 138 copies of 8590888 bytes, 178 waits
+gan on sim:2: 313 kernels over 74913008 bytes, 138 copies of 8590888 bytes, 192 waits
+gan on sim:2 without drop_unread: 389 kernels over 76464792 bytes, 138 copies of 8590888 bytes, 190 waits
+gan on sim:2 without fold_constants: 407 kernels over 75066008 bytes, 156 copies of 8616152 bytes, 224 waits
+gan on sim:2 without rewrites of elementwise: 361 kernels over 77473312 bytes, 138 copies of 8590888 bytes, 192 waits
+gan on sim:2 without rewrites of layers: 317 kernels over 74913152 bytes, 138 copies of 8590888 bytes, 210 waits
+gan on sim:2 without rewrites of updates: 357 kernels over 87724240 bytes, 138 copies of 8590888 bytes, 218 waits
+gan on sim:2 without share_subexpressions: 319 kernels over 74913232 bytes, 138 copies of 8590888 bytes, 192 waits
 mnist on cpu:2: 59 kernels over 152375012 bytes, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without fold_constants: 67 kernels over 152375772 bytes, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without rewrites of layers: 81 kernels over 159977380 bytes, 0 copies of 0 bytes, 2 waits
 mnist on cpu:2 without rewrites of updates: 79 kernels over 230968948 bytes, 0 copies of 0 bytes, 1 waits
 mnist on sim:2: 61 kernels over 152375012 bytes, 66 copies of 52421032 bytes, 82 waits
-mnist on sim:2 without fold_constants: 69 kernels over 152375772 bytes, 66 copies of 52421032 bytes, 84 waits
-mnist on sim:2 without rewrites of layers: 83 kernels over 159977380 bytes, 66 copies of 52421032 bytes, 94 waits
-mnist on sim:2 without rewrites of updates: 81 kernels over 230968948 bytes, 66 copies of 52421032 bytes, 90 waits
+mnist on sim:2 without fold_constants: 69 kernels over 152375772 bytes, 66 copies of 52421032 bytes, 82 waits
+mnist on sim:2 without rewrites of layers: 83 kernels over 159977380 bytes, 66 copies of 52421032 bytes, 92 waits
+mnist on sim:2 without rewrites of updates: 81 kernels over 230968948 bytes, 66 copies of 52421032 bytes, 92 waits
 )";
 
 }  // namespace

@@ -278,3 +278,23 @@ TEST_CASE("without accelerators, and for variables that are not trained, mirrore
   session.run(step);
   CHECK(numbers(session.run(w))[0] == doctest::Approx(before[0] - 1));
 }
+
+TEST_CASE("averages of mirrored variables stay on their accelerators, with a decay of the host") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  Operation train;
+  {
+    const auto vars =
+        tf::variable_scope(tf::get_variable_scope(), {.home = VariableHome::mirrored});
+    const auto gpu = tf::device("/gpu:0");
+    const Variable w = tf::get_variable("w", {64, 64});
+    const Variable step = tf::train::get_or_create_global_step();
+    tf::train::ExponentialMovingAverage ema(0.9, step);
+    train = ema.apply({w});
+  }
+  Session session({.allow_soft_placement = true, .simulated = {.count = 1}});
+  session.run(tf::global_variables_initializer());
+  session.run(train);
+  const Fetch fetch = train;
+  for (const Transfer& transfer : session.transfers({&fetch, 1})) CHECK(transfer.bytes <= 8);
+}

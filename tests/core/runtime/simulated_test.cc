@@ -58,6 +58,45 @@ TEST_CASE("a value that crosses is copied once, whoever reads it") {
   CHECK(report.find("device:SIM:0, download") != std::string::npos);
 }
 
+TEST_CASE("a default with a known shape runs on the accelerator, whatever shape was promised") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  const auto gpu = tf::device("/gpu:0");
+  const Variable held(tf::ones({1, 2}), {.name = "held"});
+  const Tensor x = tf::placeholder_with_default(held, {None, 2});
+  const Tensor y = tf::tanh(tf::matmul(x, tf::ones({2, 3})), {.name = "y"});
+  Session session(simulated(1));
+  const Fetch fetch = y;
+  session.run(held.initializer());
+  CHECK(session.plan_report({&fetch, 1}).find("Tanh [simulated, ") != std::string::npos);
+  CHECK(session.run(y, {{x, {{1.0F, 2.0F}, {3.0F, 4.0F}}}}).shape() == Shape{2, 3});
+}
+
+TEST_CASE("what leaves an accelerator is computed first, so that its copy passes meanwhile") {
+  Graph graph;
+  const auto guard = graph.as_default();
+  Tensor first, last, sum;
+  {
+    const auto gpu = tf::device("/gpu:0");
+    const Tensor x = tf::placeholder(tf::float32, {.shape = {4, 4}, .name = "x"});
+    first = tf::matmul(x, x);
+    last = first;
+    for (int i = 0; i < 8; ++i) last = tf::matmul(last, x);
+    sum = tf::negative(first, {.name = "leaves"});
+  }
+  Session session(simulated(1));
+  const std::vector<Fetch> fetches{last, sum};
+  const std::string report =
+      session.plan_report(fetches, {{graph.get_tensor_by_name("x:0"), Array(float32, {4, 4})}});
+  const std::size_t compute = report.find("SIM:0, compute"), leaves = report.find("Neg ", compute);
+  REQUIRE(leaves != std::string::npos);
+  std::size_t products = 0;
+  for (std::size_t at = report.find("MatMul [", compute); at < leaves; ++products) {
+    at = report.find("MatMul [", at + 1);
+  }
+  CHECK(products == 1);
+}
+
 TEST_CASE(
     "simulated accelerators stand in for GPUs; what they lack goes to the host, with a reason") {
   Graph graph;
