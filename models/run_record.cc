@@ -93,6 +93,9 @@ std::optional<RunRecord> read_run_record(const Model& model, const std::string& 
     hint += fmt::format("; evaluations then need --{} if the training had it", option.name);
   }
   if (!whole) throw errors::DataLossError("'" + path + "' is not a run record", {.hint = hint});
+  if (has("data_file", [](const auto& value) { return value.is_string(); })) {
+    record.data_file = json["data_file"].get<std::string>();
+  }
   if (has("seed", [](const auto& value) { return value.is_number_integer(); })) {
     if (json["seed"].is_number_unsigned() && json["seed"].get<std::uint64_t>() > INT64_MAX) {
       throw errors::DataLossError(

@@ -18,6 +18,7 @@ struct RunRecord {
   std::string model;
   OptionValues values;  ///< of the model's kept options
   std::optional<std::int64_t> seed{};
+  std::string data_file{};  ///< the first file with training examples; empty if it is not known
 };
 
 /// Returns the record in `train_dir`; nothing if there is none. Throws DataLossError if it cannot

@@ -303,6 +303,9 @@ TrainResult train(const Model& model, const TrainOptions& asked,
   result.examples_per_epoch = processes.examples_each(model, files);
   const std::int64_t examples = result.examples_per_epoch * options.num_epochs;
   const std::int64_t step_size = options.batch_size * (model.one_pipeline ? options.num_towers : 1);
+  if (result.examples_per_epoch == 0) {
+    throw ValueError(fmt::format("'{}' holds no examples", files[0]));
+  }
   if (examples < step_size) {
     throw ValueError(fmt::format("{} examples in {} epochs of '{}' do not fill one batch of {}",
                                  examples, options.num_epochs, files[0], step_size));

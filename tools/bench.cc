@@ -92,6 +92,7 @@ void explain(models::StepBench& bench, const models::Model& model,
 }
 
 void bench_model(BenchArguments arguments) {
+  check_variable_update(arguments.options.devices);
   models::StepBenchOptions& options = arguments.options;
   options.num_towers = static_cast<int>(arguments.num_towers);
   options.batch_size =

@@ -35,6 +35,7 @@ constexpr const char* kFooter =
 /// Prints an error message without allocating memory. Ignores a failed write: the exit code reports
 /// the error as well.
 void print_error(std::string_view message) {
+  std::fflush(stdout);  // what was printed before comes before
   std::fprintf(stderr, "towerflow: %.*s\n", static_cast<int>(message.size()), message.data());
 }
 

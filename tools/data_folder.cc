@@ -39,7 +39,9 @@ DataFolder::DataFolder(const models::DataSet& data, const std::string& given,
   data.make(path_);
 }
 
-DataFolder::~DataFolder() {
+DataFolder::~DataFolder() { remove_temporary(); }
+
+void DataFolder::remove_temporary() const {
   std::error_code error;
   if (temporary_) fs::remove_all(path_, error);
 }

@@ -17,6 +17,9 @@ class DataFolder {
   DataFolder(const DataFolder&) = delete;
   DataFolder& operator=(const DataFolder&) = delete;
 
+  /// Deletes a set that was made and would not be kept.
+  void remove_temporary() const;
+
   const std::string& path() const { return path_; }
   /// Returns a line that says which data are taken; empty if they were given.
   std::string banner() const;

@@ -1,15 +1,20 @@
 // `towerflow eval`: evaluates a trained model on the test set.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
 
+#include "models/run_record.h"
 #include "models/training.h"
 #include "tools/command.h"
 #include "tools/data_folder.h"
 #include "tools/json_line.h"
 #include "tools/model_options.h"
 #include "tools/options.h"
+#include "tools/sample_dir.h"
 
 namespace towerflow::tools {
 namespace {
@@ -18,7 +23,8 @@ namespace {
 std::string eval_help(const models::Model& model) {
   return fmt::format(
       "Restores the newest checkpoint of the training folder, runs all test {2} through the\n"
-      "network and says {1}\n"
+      "network and says {1} The data are\n"
+      "those of the training unless --data-dir names others.\n"
       "\n"
       "Example: towerflow eval {0} --train-dir runs/{0} --data-dir data/{3}",
       model.name, model.evaluation, model.data->examples, model.data->name);
@@ -36,7 +42,33 @@ struct EvalArguments {
   std::string samples{};  ///< the file to write; none if empty
 };
 
+/// Returns the folder with the data that a model was trained on, if they were given to the training
+/// and are still there; else an empty path.
+std::string trained_data_dir(const models::Model& model, const std::string& train_dir) {
+  namespace fs = std::filesystem;
+  const auto record = models::read_run_record(model, train_dir);
+  std::error_code error;
+  if (!record || record->data_file.empty() || !fs::exists(record->data_file, error)) return "";
+  const fs::path folder = fs::path(record->data_file).parent_path();
+  const fs::path made = fs::path(train_dir) / "data";
+  const bool is_default = model.data->make != nullptr
+                              ? fs::equivalent(folder, made, error)
+                              : fs::equivalent(folder, sample_dir(*model.data), error);
+  return is_default ? "" : folder.string();
+}
+
 void eval_model(EvalArguments arguments) {
+  if (arguments.options.data_dir.empty()) {
+    arguments.options.data_dir = trained_data_dir(*arguments.model, arguments.options.train_dir);
+    if (!arguments.options.data_dir.empty()) {
+      fmt::print("Data: {}, as in the training; --data-dir names another folder.\n",
+                 arguments.options.data_dir);
+    }
+  }
+  if (!arguments.samples.empty() && !arguments.samples.ends_with(".png")) {
+    throw UsageError(
+        fmt::format("--samples writes a PNG file, and '{}' is not called so", arguments.samples));
+  }
   const DataFolder folder(*arguments.model->data, arguments.options.data_dir,
                           arguments.options.train_dir);
   arguments.options.data_dir = folder.path();

@@ -46,6 +46,7 @@ void explain_model(ExplainArguments arguments) {
   if (options.devices.cpus == 0 && options.devices.simulated.count == 0) {
     options.devices.simulated.count = options.num_towers;
   }
+  check_variable_update(options.devices);
   if (arguments.model->explanation != nullptr) {
     fmt::print("{}\n", arguments.model->explanation(options.num_towers, options.values));
   }

@@ -53,6 +53,18 @@ void add_all_reduce(CLI::App& app, models::DeviceOptions& options) {
       "how replicated accelerators average gradients; gather when not given", words);
 }
 
+void check_variable_update(const models::DeviceOptions& options) {
+  const bool replicated = options.home == VariableHome::mirrored;
+  if (replicated && options.simulated.count == 0) {
+    throw UsageError(
+        "--variable-update replicated needs accelerators, such as --devices sim:2; on CPUs the "
+        "towers share host memory");
+  }
+  if (!replicated && options.all_reduce.algorithm != models::DeviceOptions().all_reduce.algorithm) {
+    throw UsageError("--all-reduce belongs to --variable-update replicated");
+  }
+}
+
 void add_variable_update(CLI::App& app, models::DeviceOptions& options) {
   add_choice(
       app, "--variable-update",

@@ -21,6 +21,9 @@ void add_model_options(CLI::App& app, const models::Model& model, models::Option
 /// Adds --all-reduce: how accelerators with copies of the variables average gradients.
 void add_all_reduce(CLI::App& app, models::DeviceOptions& options);
 
+/// Throws UsageError if the options of add_variable_update do not fit the devices or each other.
+void check_variable_update(const models::DeviceOptions& options);
+
 /// Adds --variable-update and --all-reduce: where variables live, and how accelerators average
 /// gradients.
 void add_variable_update(CLI::App& app, models::DeviceOptions& options);

@@ -98,6 +98,10 @@ void parse_options(const std::string& option, const std::string& text,
   add(app);
   try {
     app.parse(text);
+  } catch (const CLI::ExtrasError&) {
+    // Its text lists the words from the last to the first.
+    throw UsageError(
+        fmt::format("{} \"{}\": not expected: {}", option, text, fmt::join(app.remaining(), " ")));
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{} \"{}\": {}", option, text, error.what()));
   }

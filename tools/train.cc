@@ -1,6 +1,7 @@
 // `towerflow train`: trains a model on towers.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -152,6 +153,13 @@ void print_result(const models::TrainResult& result, const TrainArguments& argum
   fmt::print("{}\n", json_line(line));
 }
 
+/// Says that a training will stop. A step of a large network takes seconds.
+void announce_stop(int signal) {
+  if (signal == SIGHUP) return;
+  fmt::print(stderr, "{}towerflow: stopping after this step{}\n", isatty(STDERR_FILENO) ? "\n" : "",
+             signal == SIGINT ? "; another Ctrl-C stops at once and saves nothing" : "");
+}
+
 /// Joins the other processes. Returns whether this one shows the training: process 0 does.
 bool join_processes(const TrainArguments& arguments) {
   if (arguments.strategy == "host") {
@@ -170,6 +178,7 @@ void train_model(TrainArguments arguments) {
   if (arguments.epochs_given && arguments.max_steps) {
     throw UsageError("--num-epochs and --max-steps cannot be used together");
   }
+  check_variable_update(options.devices);
   const DataFolder folder(*arguments.model->data, arguments.data_dir, arguments.train_dir);
   if (const auto staged = models::steps_of_stages(*arguments.model, options.values)) {
     arguments.max_steps = std::min(*staged, arguments.max_steps.value_or(*staged));
@@ -204,7 +213,7 @@ void train_model(TrainArguments arguments) {
       arguments.model->log != nullptr
           ? arguments.model->log(options)
           : [&](const models::StepReport& report) { return tutorial_line(report, options); };
-  const Interrupt interrupt;
+  const Interrupt interrupt({.first = announce_stop, .last = [&] { folder.remove_temporary(); }});
   Progress progress("training");
   bool begun = false;
   const models::TrainResult result =

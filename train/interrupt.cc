@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <initializer_list>
+#include <utility>
 
 namespace towerflow::train {
 namespace {
@@ -20,7 +21,7 @@ bool is_ignored(int signal) {
 
 namespace types {
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(InterruptOptions options) : options_(std::move(options)) {
   first_signal = 0;
   shutting_down = false;
   sigemptyset(&signals_);
@@ -46,7 +47,12 @@ void Interrupt::wait() const {
     sigwait(&signals_, &signal);
     if (shutting_down) return;
     int none = 0;
-    if (first_signal.compare_exchange_strong(none, signal) || signal == SIGHUP) continue;
+    if (first_signal.compare_exchange_strong(none, signal)) {
+      if (options_.first) options_.first(signal);
+      continue;
+    }
+    if (signal == SIGHUP) continue;
+    if (options_.last) options_.last();
     std::signal(signal, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
     std::raise(signal);

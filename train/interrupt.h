@@ -1,11 +1,18 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <thread>
 
 #include "train/session_run_hook.h"
 
 namespace towerflow::train::types {
+
+/// What a program does about signals, on a thread of its own.
+struct InterruptOptions {
+  std::function<void(int signal)> first{};  ///< after the first signal: what runs will end normally
+  std::function<void()> last{};             ///< before the process ends by a second one
+};
 
 /// Records the first SIGINT, SIGTERM or SIGHUP during its lifetime instead of ending the process. A
 /// second SIGINT or SIGTERM has its default effect; SIGHUP does not, since a terminal may send
@@ -17,7 +24,7 @@ namespace towerflow::train::types {
 /// memory.
 class Interrupt {
  public:
-  Interrupt();
+  explicit Interrupt(InterruptOptions options = {});
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
@@ -28,6 +35,7 @@ class Interrupt {
  private:
   void wait() const;
 
+  InterruptOptions options_;
   sigset_t signals_{}, before_{};
   std::thread waiter_;
 };

@@ -64,6 +64,11 @@ std::vector<int> visible_devices(const std::string& list, int count) {
     const std::size_t comma = std::min(list.find(',', at), list.size());
     int number = -1;
     const auto [stop, error] = std::from_chars(list.data() + at, list.data() + comma, number);
+    if (count == 0) {
+      throw ValueError(
+          fmt::format("visible_device_list '{}': the session has no accelerators", list),
+          {.hint = "simulated.count, or --devices sim:N of the command, makes some"});
+    }
     if (error != std::errc{} || stop != list.data() + comma || number < 0 || number >= count) {
       throw ValueError(fmt::format(
           "visible_device_list '{}': '{}' is not the number of one of the {} accelerators", list,
