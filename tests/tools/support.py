@@ -11,6 +11,11 @@ import subprocess
 
 COMMAND = os.environ["TOWERFLOW_COMMAND"]
 LIMIT = 200  # seconds
+# What a training says when it is stopped by a signal.
+SAID_AT = {
+    signal.SIGINT: ["towerflow: stopping after this step; another Ctrl-C stops at once and saves nothing"],
+    signal.SIGTERM: ["towerflow: stopping after this step"],
+}
 
 
 def run(*arguments, **options):

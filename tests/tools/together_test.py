@@ -14,7 +14,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from support import COMMAND, LIMIT, default_signals, first_step, run  # noqa: E402
+from support import COMMAND, LIMIT, SAID_AT, default_signals, first_step, run  # noqa: E402
 from train_test import Scratch, first_records, warnings  # noqa: E402
 
 ROUNDS = int(os.environ.get("TOWERFLOW_ROUNDS", 2))
@@ -37,8 +37,7 @@ class Together(Scratch):
     def stop(self, process, how=signal.SIGTERM):
         process.send_signal(how)
         _, err = process.communicate(timeout=LIMIT)
-        said = [] if how == signal.SIGKILL else ["towerflow: stopping after this step"]
-        self.assertEqual(warnings(err), said)
+        self.assertEqual(warnings(err), SAID_AT.get(how, []))
         self.assertEqual(process.returncode, -how if how == signal.SIGKILL else 128 + how)
 
     def assert_whole(self):

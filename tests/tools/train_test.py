@@ -22,7 +22,7 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from support import COMMAND, LIMIT, default_signals, first_step, record, run  # noqa: E402
+from support import COMMAND, LIMIT, SAID_AT, default_signals, first_step, record, run  # noqa: E402
 
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples" / "mnist"
 MODELS = "mnist, cifar10, resnet20, three_stage_gan, vaegan, multi_gpu_model, batch_norm, inception3, char_lstm"
@@ -302,9 +302,7 @@ class Continuing(Scratch):
             if sent:
                 process.send_signal(sent)
             out, err = process.communicate(timeout=LIMIT)
-            stopping = "towerflow: stopping after this step"
-            said = {signal.SIGINT: [stopping + "; another Ctrl-C stops at once and saves nothing"],
-                    signal.SIGTERM: [stopping]}.get(sent, [])
+            said = SAID_AT.get(sent, [])
             self.assertIn(warnings(err), [[], said] if process.returncode == 0 else [said])
             if process.returncode == 0:
                 break
