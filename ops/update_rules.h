@@ -4,6 +4,11 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "core/device/host_device.h"
+
+/// Always inlined, so that each instruction set compiles its own copy.
+#define TOWERFLOW_RULE [[gnu::always_inline]] TOWERFLOW_HOST_DEVICE
+
 namespace towerflow {
 
 /// How an optimizer updates one element of a variable and its slots, given its gradient. The same
@@ -16,17 +21,16 @@ namespace towerflow {
 /// kScalarsBeforeGradient  number of scalar inputs before the op's gradient
 /// kStepScalar      index of the scalar that is an int64, the step count, if there is one
 
-/// Always inlined, so that each instruction set compiles its own copy.
-[[gnu::always_inline]] inline float square_root(float x) { return __builtin_sqrtf(x); }
-[[gnu::always_inline]] inline double square_root(double x) { return __builtin_sqrt(x); }
-[[gnu::always_inline]] inline float power_of(float x, float y) { return __builtin_powf(x, y); }
-[[gnu::always_inline]] inline double power_of(double x, double y) { return __builtin_pow(x, y); }
-[[gnu::always_inline]] inline float magnitude_of(float x) { return __builtin_fabsf(x); }
-[[gnu::always_inline]] inline double magnitude_of(double x) { return __builtin_fabs(x); }
+TOWERFLOW_RULE inline float square_root(float x) { return __builtin_sqrtf(x); }
+TOWERFLOW_RULE inline double square_root(double x) { return __builtin_sqrt(x); }
+TOWERFLOW_RULE inline float power_of(float x, float y) { return __builtin_powf(x, y); }
+TOWERFLOW_RULE inline double power_of(double x, double y) { return __builtin_pow(x, y); }
+TOWERFLOW_RULE inline float magnitude_of(float x) { return __builtin_fabsf(x); }
+TOWERFLOW_RULE inline double magnitude_of(double x) { return __builtin_fabs(x); }
 
 /// Returns x moved towards zero by `threshold`, or 0 if that would change its sign; NaN for NaN.
 template <class T>
-[[gnu::always_inline]] inline T shrink(T x, T threshold) {
+TOWERFLOW_RULE inline T shrink(T x, T threshold) {
   const T left = magnitude_of(x) - threshold;
   const T kept = left > T(0) ? left : T(0);
   return x > T(0) ? kept : x < T(0) ? -kept : x;
@@ -38,8 +42,8 @@ struct AddRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 0;
   static constexpr std::size_t kScalarsBeforeGradient = 0;
-  explicit AddRule(const T*) {}
-  [[gnu::always_inline]] void operator()(T& variable, T value) const {
+  TOWERFLOW_RULE explicit AddRule(const T*) {}
+  TOWERFLOW_RULE void operator()(T& variable, T value) const {
     if constexpr (std::is_integral_v<T>) {
       static_cast<void>(__builtin_add_overflow(variable, value, &variable));
     } else {
@@ -54,8 +58,8 @@ struct SubtractRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 0;
   static constexpr std::size_t kScalarsBeforeGradient = 0;
-  explicit SubtractRule(const T*) {}
-  [[gnu::always_inline]] void operator()(T& variable, T value) const {
+  TOWERFLOW_RULE explicit SubtractRule(const T*) {}
+  TOWERFLOW_RULE void operator()(T& variable, T value) const {
     if constexpr (std::is_integral_v<T>) {
       static_cast<void>(__builtin_sub_overflow(variable, value, &variable));
     } else {
@@ -71,8 +75,8 @@ struct MovingAverageRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 1;
   static constexpr std::size_t kScalarsBeforeGradient = 1;
-  explicit MovingAverageRule(const T* s) : rest(s[0]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T value) const {
+  TOWERFLOW_RULE explicit MovingAverageRule(const T* s) : rest(s[0]) {}
+  TOWERFLOW_RULE void operator()(T& variable, T value) const {
     variable -= (variable - value) * rest;
   }
   T rest;
@@ -84,10 +88,8 @@ struct GradientDescentRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 1;
   static constexpr std::size_t kScalarsBeforeGradient = 1;
-  explicit GradientDescentRule(const T* s) : rate(s[0]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T gradient) const {
-    variable -= rate * gradient;
-  }
+  TOWERFLOW_RULE explicit GradientDescentRule(const T* s) : rate(s[0]) {}
+  TOWERFLOW_RULE void operator()(T& variable, T gradient) const { variable -= rate * gradient; }
   T rate;
 };
 
@@ -97,8 +99,8 @@ struct MomentumRule {
   static constexpr std::size_t kSlots = 1;
   static constexpr std::size_t kScalars = 2;  // rate, momentum
   static constexpr std::size_t kScalarsBeforeGradient = 1;
-  explicit MomentumRule(const T* s) : rate(s[0]), momentum(s[1]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& slot, T gradient) const {
+  TOWERFLOW_RULE explicit MomentumRule(const T* s) : rate(s[0]), momentum(s[1]) {}
+  TOWERFLOW_RULE void operator()(T& variable, T& slot, T gradient) const {
     slot = slot * momentum + gradient;
     variable -= slot * rate;
   }
@@ -111,8 +113,8 @@ struct NesterovRule {
   static constexpr std::size_t kSlots = 1;
   static constexpr std::size_t kScalars = 2;  // rate, momentum
   static constexpr std::size_t kScalarsBeforeGradient = 1;
-  explicit NesterovRule(const T* s) : rate(s[0]), momentum(s[1]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& slot, T gradient) const {
+  TOWERFLOW_RULE explicit NesterovRule(const T* s) : rate(s[0]), momentum(s[1]) {}
+  TOWERFLOW_RULE void operator()(T& variable, T& slot, T gradient) const {
     slot = slot * momentum + gradient;
     variable -= gradient * rate + slot * momentum * rate;
   }
@@ -127,12 +129,12 @@ struct AdamRule {
   static constexpr std::size_t kSlots = 2;
   static constexpr std::size_t kScalars = 6;  // beta1^t, beta2^t, rate, beta1, beta2, epsilon
   static constexpr std::size_t kScalarsBeforeGradient = kScalars;
-  explicit AdamRule(const T* s)
+  TOWERFLOW_RULE explicit AdamRule(const T* s)
       : alpha(s[2] * std::sqrt(T(1) - s[1]) / (T(1) - s[0])),
         rest1(T(1) - s[3]),
         rest2(T(1) - s[4]),
         epsilon(s[5]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& m, T& v, T gradient) const {
+  TOWERFLOW_RULE void operator()(T& variable, T& m, T& v, T gradient) const {
     m += (gradient - m) * rest1;
     v += (gradient * gradient - v) * rest2;
     variable -= (m * alpha) / (square_root(v) + epsilon);
@@ -147,8 +149,8 @@ struct AdagradRule {
   static constexpr std::size_t kSlots = 1;
   static constexpr std::size_t kScalars = 1;  // rate
   static constexpr std::size_t kScalarsBeforeGradient = kScalars;
-  explicit AdagradRule(const T* s) : rate(s[0]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& accumulator, T gradient) const {
+  TOWERFLOW_RULE explicit AdagradRule(const T* s) : rate(s[0]) {}
+  TOWERFLOW_RULE void operator()(T& variable, T& accumulator, T gradient) const {
     accumulator += gradient * gradient;
     variable -= (gradient * rate) / square_root(accumulator);
   }
@@ -162,8 +164,9 @@ struct RmsPropRule {
   static constexpr std::size_t kSlots = 2;
   static constexpr std::size_t kScalars = 4;  // rate, decay, factor, epsilon
   static constexpr std::size_t kScalarsBeforeGradient = kScalars;
-  explicit RmsPropRule(const T* s) : rate(s[0]), rest(T(1) - s[1]), factor(s[2]), epsilon(s[3]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& ms, T& momentum, T gradient) const {
+  TOWERFLOW_RULE explicit RmsPropRule(const T* s)
+      : rate(s[0]), rest(T(1) - s[1]), factor(s[2]), epsilon(s[3]) {}
+  TOWERFLOW_RULE void operator()(T& variable, T& ms, T& momentum, T gradient) const {
     ms += (gradient * gradient - ms) * rest;
     momentum = momentum * factor + (gradient * rate) / square_root(ms + epsilon);
     variable -= momentum;
@@ -178,9 +181,9 @@ struct CenteredRmsPropRule {
   static constexpr std::size_t kSlots = 3;
   static constexpr std::size_t kScalars = 4;  // rate, decay, factor, epsilon
   static constexpr std::size_t kScalarsBeforeGradient = kScalars;
-  explicit CenteredRmsPropRule(const T* s)
+  TOWERFLOW_RULE explicit CenteredRmsPropRule(const T* s)
       : rate(s[0]), rest(T(1) - s[1]), factor(s[2]), epsilon(s[3]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& mg, T& ms, T& momentum, T gradient) const {
+  TOWERFLOW_RULE void operator()(T& variable, T& mg, T& ms, T& momentum, T gradient) const {
     ms += (gradient * gradient - ms) * rest;
     mg += (gradient - mg) * rest;
     momentum = momentum * factor + (gradient * rate) / square_root((ms - mg * mg) + epsilon);
@@ -197,8 +200,9 @@ struct AdadeltaRule {
   static constexpr std::size_t kSlots = 2;
   static constexpr std::size_t kScalars = 3;  // rate, decay, epsilon
   static constexpr std::size_t kScalarsBeforeGradient = kScalars;
-  explicit AdadeltaRule(const T* s) : rate(s[0]), decay(s[1]), rest(T(1) - s[1]), epsilon(s[2]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& accumulator, T& steps, T gradient) const {
+  TOWERFLOW_RULE explicit AdadeltaRule(const T* s)
+      : rate(s[0]), decay(s[1]), rest(T(1) - s[1]), epsilon(s[2]) {}
+  TOWERFLOW_RULE void operator()(T& variable, T& accumulator, T& steps, T gradient) const {
     accumulator = accumulator * decay + gradient * gradient * rest;
     const T step = square_root(steps + epsilon) / square_root(accumulator + epsilon) * gradient;
     variable -= step * rate;
@@ -216,9 +220,9 @@ struct AdagradDualAveragingRule {
   static constexpr std::size_t kScalars = 4;  // rate, l1, l2, step
   static constexpr std::size_t kScalarsBeforeGradient = 0;
   static constexpr std::size_t kStepScalar = 3;
-  explicit AdagradDualAveragingRule(const T* s)
+  TOWERFLOW_RULE explicit AdagradDualAveragingRule(const T* s)
       : rate(s[0]), threshold(s[1] > T(0) ? s[1] * s[3] : T(0)), shift(s[2] * s[3] * s[0]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& sum, T& squares, T gradient) const {
+  TOWERFLOW_RULE void operator()(T& variable, T& sum, T& squares, T gradient) const {
     sum += gradient;
     squares += gradient * gradient;
     variable = -rate * shrink(sum, threshold) / (shift + square_root(squares));
@@ -230,12 +234,11 @@ struct AdagradDualAveragingRule {
 template <class T, bool kRoot>
 struct FtrlFormula {
   static constexpr std::size_t kSlots = 2;
-  [[gnu::always_inline]] void operator()(T& variable, T& squares, T& linear, T gradient) const {
+  TOWERFLOW_RULE void operator()(T& variable, T& squares, T& linear, T gradient) const {
     update(variable, squares, linear, gradient, gradient);
   }
   /// Uses `shrunk`, which may contain a penalty of the variable, in the linear term only.
-  [[gnu::always_inline]] void update(T& variable, T& squares, T& linear, T gradient,
-                                     T shrunk) const {
+  TOWERFLOW_RULE void update(T& variable, T& squares, T& linear, T gradient, T shrunk) const {
     const T sum = squares + gradient * gradient;
     const T now = raised(sum), before = raised(squares);
     linear += shrunk - (now - before) / rate * variable;
@@ -244,7 +247,7 @@ struct FtrlFormula {
     variable = magnitude_of(linear) > l1 ? moved : T(0);
     squares = sum;
   }
-  [[gnu::always_inline]] T raised(T x) const {
+  TOWERFLOW_RULE T raised(T x) const {
     if constexpr (kRoot) return square_root(x);
     return exponent == T(0.5) ? square_root(x) : power_of(x, exponent);
   }
@@ -259,7 +262,8 @@ template <class T>
 struct FtrlRule : FtrlFormula<T, false> {
   static constexpr std::size_t kScalars = 4;  // rate, l1, l2, power
   static constexpr std::size_t kScalarsBeforeGradient = 0;
-  explicit FtrlRule(const T* s) : FtrlFormula<T, false>{s[0], s[1], T(2) * s[2], -s[3]} {}
+  TOWERFLOW_RULE explicit FtrlRule(const T* s)
+      : FtrlFormula<T, false>{s[0], s[1], T(2) * s[2], -s[3]} {}
   /// Returns whether `faster` computes the same.
   bool has_faster() const { return this->exponent == T(0.5); }
   FtrlFormula<T, true> faster() const { return this->of_root(); }
@@ -269,7 +273,7 @@ struct FtrlRule : FtrlFormula<T, false> {
 template <class T, bool kRoot>
 struct FtrlShrinkageFormula {
   static constexpr std::size_t kSlots = 2;
-  [[gnu::always_inline]] void operator()(T& variable, T& squares, T& linear, T gradient) const {
+  TOWERFLOW_RULE void operator()(T& variable, T& squares, T& linear, T gradient) const {
     ftrl.update(variable, squares, linear, gradient, gradient + twice_shrinkage * variable);
   }
   FtrlFormula<T, kRoot> ftrl;
@@ -281,7 +285,7 @@ template <class T>
 struct FtrlShrinkageRule : FtrlShrinkageFormula<T, false> {
   static constexpr std::size_t kScalars = 5;  // rate, l1, l2, shrinkage, power
   static constexpr std::size_t kScalarsBeforeGradient = 0;
-  explicit FtrlShrinkageRule(const T* s)
+  TOWERFLOW_RULE explicit FtrlShrinkageRule(const T* s)
       : FtrlShrinkageFormula<T, false>{{s[0], s[1], T(2) * s[2], -s[4]}, T(2) * s[3]} {}
   bool has_faster() const { return this->ftrl.exponent == T(0.5); }
   FtrlShrinkageFormula<T, true> faster() const {
@@ -296,9 +300,9 @@ struct ProximalGradientDescentRule {
   static constexpr std::size_t kSlots = 0;
   static constexpr std::size_t kScalars = 3;  // rate, l1, l2
   static constexpr std::size_t kScalarsBeforeGradient = kScalars;
-  explicit ProximalGradientDescentRule(const T* s)
+  TOWERFLOW_RULE explicit ProximalGradientDescentRule(const T* s)
       : rate(s[0]), threshold(s[1] > T(0) ? s[0] * s[1] : T(0)), divisor(T(1) + s[2] * s[0]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T gradient) const {
+  TOWERFLOW_RULE void operator()(T& variable, T gradient) const {
     variable = shrink(variable - gradient * rate, threshold) / divisor;
   }
   T rate, threshold, divisor;
@@ -311,8 +315,9 @@ struct ProximalAdagradRule {
   static constexpr std::size_t kSlots = 1;
   static constexpr std::size_t kScalars = 3;  // rate, l1, l2
   static constexpr std::size_t kScalarsBeforeGradient = kScalars;
-  explicit ProximalAdagradRule(const T* s) : rate(s[0]), l1(s[1] > T(0) ? s[1] : T(0)), l2(s[2]) {}
-  [[gnu::always_inline]] void operator()(T& variable, T& accumulator, T gradient) const {
+  TOWERFLOW_RULE explicit ProximalAdagradRule(const T* s)
+      : rate(s[0]), l1(s[1] > T(0) ? s[1] : T(0)), l2(s[2]) {}
+  TOWERFLOW_RULE void operator()(T& variable, T& accumulator, T gradient) const {
     accumulator += gradient * gradient;
     const T now = rate / square_root(accumulator);
     variable = shrink(variable - gradient * now, now * l1) / (T(1) + l2 * now);
@@ -321,3 +326,5 @@ struct ProximalAdagradRule {
 };
 
 }  // namespace towerflow
+
+#undef TOWERFLOW_RULE

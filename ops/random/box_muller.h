@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/device/host_device.h"
+
 // Box and Muller's pairs of normals, and the logarithm, sine and cosine that they need.
 //
 // The elementary functions are our own. They use IEEE additions, multiplications and divisions in a
@@ -18,12 +20,12 @@
 namespace towerflow::random {
 
 /// Returns a number in [0, 1) made of the low 23 bits of `x`.
-inline float unit_float(std::uint32_t x) noexcept {
+TOWERFLOW_HOST_DEVICE inline float unit_float(std::uint32_t x) noexcept {
   return std::bit_cast<float>((x & 0x7fffffU) | 0x3f800000U) - 1.0F;
 }
 
 /// Returns a number in [0, 1) made of the low 20 bits of `high` and all of `low`.
-inline double unit_double(std::uint32_t high, std::uint32_t low) noexcept {
+TOWERFLOW_HOST_DEVICE inline double unit_double(std::uint32_t high, std::uint32_t low) noexcept {
   const std::uint64_t mantissa = (std::uint64_t{high & 0xfffffU} << 32) | low;
   return std::bit_cast<double>(mantissa | 0x3ff0000000000000U) - 1.0;
 }
@@ -34,7 +36,7 @@ inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 inline constexpr double kSmallestUniform = 1.0e-7;
 
 /// Returns the natural logarithm of a positive normal float, within 0.501 ulp.
-inline float log_float(float u) noexcept {
+TOWERFLOW_HOST_DEVICE inline float log_float(float u) noexcept {
   // u = m * 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1).
   constexpr std::int32_t kSqrtHalf = 0x3f3504f3;
   const auto bits = std::bit_cast<std::int32_t>(u);
@@ -49,7 +51,7 @@ inline float log_float(float u) noexcept {
 }
 
 /// Computes sine and cosine of `x` in [0, 2 pi], within 0.57 ulp.
-inline void sincos_float(float x, float& sine, float& cosine) noexcept {
+TOWERFLOW_HOST_DEVICE inline void sincos_float(float x, float& sine, float& cosine) noexcept {
   constexpr double kHalfPi = 0x1.921fb54442d18p+0;  // ends in zero bits: its multiples are exact
   constexpr double kHalfPiRest = 0x1.1a62633145c07p-54;
   const auto quadrant = static_cast<std::int32_t>(x * kTwoOverPi + 0.5);
@@ -73,8 +75,8 @@ inline void sincos_float(float x, float& sine, float& cosine) noexcept {
 /// Computes kPairs pairs of standard normals, each from one word of `x0` and one of `x1`. Each
 /// stage has its own loop, so that compilers vectorise all of them.
 template <int kPairs>
-void box_muller(const std::uint32_t* x0, const std::uint32_t* x1, float* first,
-                float* second) noexcept {
+TOWERFLOW_HOST_DEVICE void box_muller(const std::uint32_t* x0, const std::uint32_t* x1,
+                                      float* first, float* second) noexcept {
   float radius[kPairs];
   float angle[kPairs];
   for (int i = 0; i < kPairs; ++i)
