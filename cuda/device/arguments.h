@@ -1,0 +1,192 @@
+#pragma once
+
+// Structs that kernels take as parameters, for the code that launches them as well.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/device/pointers.h"
+
+namespace towerflow::cuda::device {
+
+/// Most dimensions of a tensor, after those that can be joined were joined.
+inline constexpr int kMaxRank = 8;
+
+/// Divides 32-bit numbers below 2^31 by a number that is known before the launch, with a
+/// multiplication (Granlund and Montgomery 1994).
+struct Divisor {
+  std::uint32_t divisor = 1, multiplier = 1, shift = 0;
+  TOWERFLOW_POINTERS()
+
+  static constexpr Divisor of(std::uint32_t divisor) {
+    std::uint32_t shift = 0;
+    while ((std::uint64_t{1} << shift) < divisor) ++shift;
+    const std::uint64_t above = (std::uint64_t{1} << shift) - divisor;
+    return {divisor, static_cast<std::uint32_t>((above << 32) / divisor + 1), shift};
+  }
+  TOWERFLOW_BOTH std::uint32_t quotient(std::uint32_t n) const {
+    const auto high = static_cast<std::uint32_t>((std::uint64_t{n} * multiplier) >> 32);
+    return (high + n) >> shift;
+  }
+};
+
+/// The sizes of a tensor, outermost first, and the strides of up to three operands that are read at
+/// its positions; a stride of 0 repeats the operand. Fewer than 2^31 elements.
+template <int kOperands>
+struct Strided {
+  int rank = 0;
+  Divisor sizes[kMaxRank];
+  std::int64_t strides[kOperands][kMaxRank] = {};
+  TOWERFLOW_POINTERS()
+
+  struct Offsets {
+    std::int64_t at[kOperands];
+  };
+  /// Returns where the operands have the element with this number.
+  TOWERFLOW_BOTH Offsets offsets(std::uint32_t element) const {
+    Offsets found{};
+    for (int d = rank - 1; d >= 0; --d) {
+      const std::uint32_t outer = sizes[d].quotient(element);
+      const std::uint32_t index = element - outer * sizes[d].divisor;
+      for (int k = 0; k < kOperands; ++k) found.at[k] += index * strides[k][d];
+      element = outer;
+    }
+    return found;
+  }
+};
+
+/// How the operands of a binary op are read.
+struct BinaryShape {
+  enum Kind : int {
+    both,     ///< at the position of the result
+    left,     ///< the left one is a single number
+    right,    ///< the right one is
+    strided,  ///< by `strided`
+    packed,   ///< by `strided`, where the innermost size is counted in packs of 16 bytes of the
+              ///< widest type; innermost strides are 1 or 0, the others multiples of a pack
+  };
+  Kind kind = both;
+  Strided<2> operands;
+  TOWERFLOW_POINTERS()
+};
+
+/// Most steps of a chain, and most inputs.
+inline constexpr int kMaxSteps = 24, kMaxInputs = 12;
+
+/// A chain of elementwise ops on float32 (_Elementwise): every step computes one value from inputs
+/// and values of earlier steps; the last is the result. Truth values are 1 and 0; inputs and
+/// results that are bool are stored in a byte.
+struct Chain {
+  struct Step {
+    std::int16_t op = 0;  ///< a ChainOp
+    /// Number of an input, or kMaxInputs + the number of a step.
+    std::int16_t operands[3] = {};
+    TOWERFLOW_POINTERS()
+  };
+  struct Input {
+    const void* data = nullptr;
+    std::int8_t is_bool = 0;
+    std::int8_t mode = 0;  ///< 0: as large as the result, 1: one number, 2: by `strides`
+    std::int32_t strides[kMaxRank] = {};
+    TOWERFLOW_POINTERS(data)
+  };
+  int inputs = 0, steps = 0;
+  int rank = 0;  ///< of `sizes`, for inputs by strides
+  int result_is_bool = 0;
+  Divisor sizes[kMaxRank];
+  Input input[kMaxInputs];
+  Step step[kMaxSteps];
+  void* result = nullptr;
+  TOWERFLOW_POINTERS(input, result)
+};
+
+/// Pooling of images [batch, rows, columns, channels].
+struct PoolShape {
+  struct Axis {
+    int input = 0, window = 1, stride = 1, output = 0, pad_before = 0;
+    TOWERFLOW_POINTERS()
+  };
+  int batch = 0, channels = 0;
+  Axis rows, columns;  ///< windows have fewer than 65,535 elements
+  TOWERFLOW_POINTERS()
+};
+
+/// Images as [outer, channels, inner].
+struct ChannelShape {
+  std::int64_t outer = 0;
+  int channels = 0;
+  std::int64_t inner = 1;
+  TOWERFLOW_POINTERS()
+};
+
+/// What a batch normalisation reads and writes for each channel.
+struct BatchNormParameters {
+  const float* scale = nullptr;
+  const float* old_mean = nullptr;
+  const float* old_variance = nullptr;
+  float* running_mean = nullptr;
+  float* running_variance = nullptr;
+  float* mean = nullptr;
+  float* variance = nullptr;
+  float* factor = nullptr;
+  float epsilon = 0, weight = 1;  ///< the op's exponential_avg_factor
+  TOWERFLOW_POINTERS(scale, old_mean, old_variance, running_mean, running_variance, mean, variance,
+                     factor)
+};
+
+/// Most variables that a launch updates, and elements that a block updates.
+inline constexpr int kMaxUpdates = 48;
+inline constexpr int kUpdateChunk = 4096;
+
+/// Variables of one dtype, to be updated by one rule.
+struct UpdateList {
+  struct Variable {
+    void* variable = nullptr;
+    void* slots[3] = {};
+    const void* gradient = nullptr;
+    std::int64_t elements = 0;
+    std::uint32_t first_block = 0;  ///< each variable has ceil(elements / kUpdateChunk) blocks
+    TOWERFLOW_POINTERS(variable, slots, gradient)
+  };
+  int count = 0;
+  Variable variables[kMaxUpdates];
+  const void* scalars[6] = {};  ///< the addresses of the rule's scalars, in the order of the op
+  TOWERFLOW_POINTERS(variables, scalars)
+};
+
+/// The bytes of an element.
+struct PadValue {
+  alignas(16) unsigned char bytes[16] = {};
+  TOWERFLOW_POINTERS()
+};
+
+/// A tensor that is padded to `sizes`: `inner` elements after the first `before` of each dimension.
+struct PadShape {
+  enum Mode : int { constant, reflect, symmetric };
+  int rank = 0;
+  Mode mode = constant;
+  Divisor sizes[kMaxRank];
+  std::int32_t before[kMaxRank] = {};
+  std::int64_t inner[kMaxRank] = {}, strides[kMaxRank] = {};
+  TOWERFLOW_POINTERS()
+};
+
+/// Most copies of a launch, and elements that a block copies.
+inline constexpr int kMaxCopies = 48;
+inline constexpr int kCopyChunk = 4096;
+
+/// Copies of `rows` rows of `width` elements, which lie `pitch` elements apart.
+struct CopyList {
+  struct Copy {
+    const void* from = nullptr;
+    void* to = nullptr;
+    std::int64_t from_pitch = 0, to_pitch = 0, width = 0, rows = 0;
+    std::uint32_t first_block = 0;  ///< each copy has ceil(rows * width / kCopyChunk) blocks
+    TOWERFLOW_POINTERS(from, to)
+  };
+  int count = 0;
+  Copy copies[kMaxCopies];
+  TOWERFLOW_POINTERS(copies)
+};
+
+}  // namespace towerflow::cuda::device

@@ -1,0 +1,46 @@
+// Elementwise ops of one tensor: kernels OP_DTYPE(x, y, n), as Neg_float32.
+#include "cuda/device/elementwise_ops.h"
+#include "cuda/device/functors.cuh"
+
+namespace towerflow::cuda::device {
+namespace {
+
+template <class F, class T, class U>
+TOWERFLOW_DEVICE void map(const T* x, U* y, int64 n) {
+  constexpr int kPack = kPackOf<T, U>;
+  const int64 packs = is_aligned<kPack>(x) && is_aligned<kPack>(y) ? n / kPack : 0;
+  for (int64 i = grid_thread(); i < packs; i += grid_threads()) {
+    const Pack<T, kPack> in = load_pack<kPack>(x + i * kPack);
+    Pack<U, kPack> out;
+    for (int k = 0; k < kPack; ++k) out.v[k] = narrow<U>(F()(widen(in.v[k])));
+    store_pack<kPack>(y + i * kPack, out);
+  }
+  for (int64 i = packs * kPack + grid_thread(); i < n; i += grid_threads()) {
+    y[i] = narrow<U>(F()(widen(x[i])));
+  }
+}
+
+}  // namespace
+
+#define TOWERFLOW_MAP(op, name, T, U) \
+  TOWERFLOW_KERNEL(op##_##name, 256, const T* x, U* y, int64 n) { map<op>(x, y, n); }
+#define TOWERFLOW_FLOAT32(op) TOWERFLOW_MAP(op, float32, float, float)
+#define TOWERFLOW_FLOAT64(op) TOWERFLOW_MAP(op, float64, double, double)
+#define TOWERFLOW_FLOAT16(op) TOWERFLOW_MAP(op, float16, Half, Half)
+#define TOWERFLOW_BFLOAT16(op) TOWERFLOW_MAP(op, bfloat16, BFloat16, BFloat16)
+#define TOWERFLOW_INT32(op) TOWERFLOW_MAP(op, int32, std::int32_t, std::int32_t)
+#define TOWERFLOW_INT64(op) TOWERFLOW_MAP(op, int64, int64, int64)
+#define TOWERFLOW_TEST32(op) TOWERFLOW_MAP(op, float32, float, bool)
+#define TOWERFLOW_TEST64(op) TOWERFLOW_MAP(op, float64, double, bool)
+
+TOWERFLOW_FLOATING_UNARY_OPS(TOWERFLOW_FLOAT32)
+TOWERFLOW_FLOATING_UNARY_OPS(TOWERFLOW_FLOAT64)
+TOWERFLOW_SHORT_UNARY_OPS(TOWERFLOW_FLOAT16)
+TOWERFLOW_SHORT_UNARY_OPS(TOWERFLOW_BFLOAT16)
+TOWERFLOW_INTEGER_UNARY_OPS(TOWERFLOW_INT32)
+TOWERFLOW_INTEGER_UNARY_OPS(TOWERFLOW_INT64)
+TOWERFLOW_PREDICATE_OPS(TOWERFLOW_TEST32)
+TOWERFLOW_PREDICATE_OPS(TOWERFLOW_TEST64)
+TOWERFLOW_MAP(LogicalNot, bool, bool, bool)
+
+}  // namespace towerflow::cuda::device
