@@ -4,15 +4,35 @@
 // argument with the name of an op, which is also that of its functor.
 
 // Of one floating number.
-#define TOWERFLOW_FLOATING_UNARY_OPS(X)                                                          \
-  X(Neg)                                                                                         \
-  X(Abs)                                                                                         \
-  X(Square)                                                                                      \
-  X(Sqrt)                                                                                        \
-  X(Rsqrt) X(Reciprocal) X(Exp) X(Expm1) X(Log) X(Log1p) X(Sigmoid) X(Tanh) X(Softplus)          \
-      X(Softsign) X(Elu) X(Selu) X(Relu) X(Relu6) X(Sin) X(Cos) X(Tan) X(Asin) X(Acos) X(Atan)   \
-          X(Sinh) X(Cosh) X(Asinh) X(Acosh) X(Atanh) X(Erf) X(Erfc) X(Lgamma) X(Digamma) X(Rint) \
-              X(Round) X(Sign) X(Floor) X(Ceil)
+#define TOWERFLOW_FLOATING_UNARY_OPS(X) \
+  X(Neg)                                \
+  X(Abs)                                \
+  X(Square)                             \
+  X(Sqrt)                               \
+  X(Rsqrt)                              \
+  X(Reciprocal)                         \
+  X(Exp)                                \
+  X(Expm1)                              \
+  X(Log)                                \
+  X(Log1p)                              \
+  X(Sigmoid)                            \
+  X(Tanh)                               \
+  X(Softplus)                           \
+  X(Softsign)                           \
+  X(Elu)                                \
+  X(Selu)                               \
+  X(Relu)                               \
+  X(Relu6)                              \
+  X(Sin)                                \
+  X(Cos)                                \
+  X(Tan)                                \
+  X(Asin)                               \
+  X(Acos)                               \
+  X(Atan)                               \
+  X(Sinh)                               \
+  X(Cosh)                               \
+  X(Asinh)                              \
+  X(Acosh) X(Atanh) X(Erf) X(Erfc) X(Lgamma) X(Digamma) X(Rint) X(Round) X(Sign) X(Floor) X(Ceil)
 // Those that the layers of networks use most: also for 16-bit numbers.
 #define TOWERFLOW_SHORT_UNARY_OPS(X) \
   X(Neg)                             \
@@ -22,14 +42,27 @@
 #define TOWERFLOW_PREDICATE_OPS(X) X(IsNan) X(IsInf) X(IsFinite)
 
 // Of two floating numbers.
-#define TOWERFLOW_FLOATING_BINARY_OPS(X)                                                         \
-  X(AddV2)                                                                                       \
-  X(Sub)                                                                                         \
-  X(Mul)                                                                                         \
-  X(RealDiv)                                                                                     \
-  X(DivNoNan) X(FloorDiv) X(TruncateDiv) X(TruncateMod) X(FloorMod) X(Maximum) X(Minimum) X(Pow) \
-      X(SquaredDifference) X(Atan2) X(Xdivy) X(Xlogy) X(Xlog1py) X(SigmoidGrad) X(TanhGrad)      \
-          X(SqrtGrad) X(RsqrtGrad) X(ReluGrad) X(Relu6Grad) X(EluGrad) X(SeluGrad) X(SoftsignGrad)
+#define TOWERFLOW_FLOATING_BINARY_OPS(X) \
+  X(AddV2)                               \
+  X(Sub)                                 \
+  X(Mul)                                 \
+  X(RealDiv)                             \
+  X(DivNoNan)                            \
+  X(FloorDiv)                            \
+  X(TruncateDiv)                         \
+  X(TruncateMod)                         \
+  X(FloorMod)                            \
+  X(Maximum)                             \
+  X(Minimum)                             \
+  X(Pow)                                 \
+  X(SquaredDifference)                   \
+  X(Atan2)                               \
+  X(Xdivy)                               \
+  X(Xlogy)                               \
+  X(Xlog1py)                             \
+  X(SigmoidGrad)                         \
+  X(TanhGrad)                            \
+  X(SqrtGrad) X(RsqrtGrad) X(ReluGrad) X(Relu6Grad) X(EluGrad) X(SeluGrad) X(SoftsignGrad)
 #define TOWERFLOW_SHORT_BINARY_OPS(X) \
   X(AddV2) X(Sub) X(Mul) X(RealDiv) X(Maximum) X(Minimum) X(SigmoidGrad) X(TanhGrad) X(ReluGrad)
 #define TOWERFLOW_INTEGER_BINARY_OPS(X) \

@@ -1,0 +1,100 @@
+// Updates of variables: the bits of the rules on the CPU, for several variables in one launch.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "cuda/device/arguments.h"
+#include "ops/update_rules.h"
+#include "tests/cuda/close.h"
+#include "tests/cuda/device_memory.h"
+
+using namespace towerflow;
+using namespace towerflow::cuda;
+using cuda::testing::DeviceMemory;
+using cuda::testing::numbers;
+using device::UpdateList;
+
+namespace {
+
+template <class T>
+struct HostVariable {
+  std::vector<T> variable, slots[3], gradient;
+  explicit HostVariable(std::size_t n, unsigned seed)
+      : variable(numbers<T>(n, -1, 1, seed)),
+        slots{numbers<T>(n, 0.5, 1, seed + 1), numbers<T>(n, 1, 2, seed + 2),
+              numbers<T>(n, 1, 2, seed + 3)},
+        gradient(numbers<T>(n, -1, 1, seed + 4)) {}
+};
+
+template <class T, template <class> class RuleOf>
+void check(const std::string& name, std::vector<T> scalars) {
+  using Rule = RuleOf<T>;
+  CAPTURE(name);
+  REQUIRE(scalars.size() == Rule::kScalars);
+  DeviceMemory memory;
+  UpdateList list;
+  std::vector<HostVariable<T>> hosts;
+  std::uint32_t blocks = 0;
+  for (const std::size_t n : {1, 4096, 10001, 3, 8}) {
+    // The last but one begins at an address that is not aligned.
+    const std::size_t offset = n == 3 ? 1 : 0;
+    hosts.emplace_back(n + offset, static_cast<unsigned>(n));
+    auto& v = list.variables[list.count++];
+    v.variable = memory.upload(hosts.back().variable) + offset;
+    for (std::size_t s = 0; s < Rule::kSlots; ++s) {
+      v.slots[s] = memory.upload(hosts.back().slots[s]) + offset;
+    }
+    v.gradient = memory.upload(hosts.back().gradient) + offset;
+    v.elements = static_cast<std::int64_t>(n);
+    v.first_block = blocks;
+    blocks += static_cast<std::uint32_t>((n + device::kUpdateChunk - 1) / device::kUpdateChunk);
+  }
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    list.scalars[i] = memory.upload(std::vector<T>{scalars[i]});
+  }
+  memory.run(name, {dim3(blocks), dim3(256), 0}, list);
+
+  const Rule rule(scalars.data());
+  for (std::size_t j = 0; j < hosts.size(); ++j) {
+    auto& h = hosts[j];
+    const auto& v = list.variables[j];
+    const std::size_t n = static_cast<std::size_t>(v.elements), offset = h.variable.size() - n;
+    for (std::size_t i = offset; i < h.variable.size(); ++i) {
+      if constexpr (Rule::kSlots == 0) rule(h.variable[i], h.gradient[i]);
+      if constexpr (Rule::kSlots == 1) rule(h.variable[i], h.slots[0][i], h.gradient[i]);
+      if constexpr (Rule::kSlots == 2) {
+        rule(h.variable[i], h.slots[0][i], h.slots[1][i], h.gradient[i]);
+      }
+      if constexpr (Rule::kSlots == 3) {
+        rule(h.variable[i], h.slots[0][i], h.slots[1][i], h.slots[2][i], h.gradient[i]);
+      }
+    }
+    const auto same = [&](const void* device, const std::vector<T>& wanted) {
+      const auto got = memory.download(static_cast<const T*>(device) - offset, n + offset);
+      return got == wanted;
+    };
+    CHECK(same(v.variable, h.variable));
+    for (std::size_t s = 0; s < Rule::kSlots; ++s) CHECK(same(v.slots[s], h.slots[s]));
+  }
+}
+
+template <class T>
+void check_all(const std::string& dtype) {
+  check<T, MovingAverageRule>("MovingAverage_" + dtype, {T(0.1)});
+  check<T, GradientDescentRule>("GradientDescent_" + dtype, {T(0.1)});
+  check<T, MomentumRule>("Momentum_" + dtype, {T(0.1), T(0.9)});
+  check<T, NesterovRule>("Nesterov_" + dtype, {T(0.1), T(0.9)});
+  check<T, AdagradRule>("Adagrad_" + dtype, {T(0.1)});
+  check<T, AdadeltaRule>("Adadelta_" + dtype, {T(0.1), T(0.9), T(1e-6)});
+  check<T, RmsPropRule>("RmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
+  // ms - mg^2 stays positive: the slots of the test are in [0.5, 1] and [1, 2].
+  check<T, CenteredRmsPropRule>("CenteredRmsProp_" + dtype, {T(0.1), T(0.9), T(0.5), T(1e-6)});
+  check<T, AdamRule>("Adam_" + dtype, {T(0.9), T(0.999), T(0.01), T(0.9), T(0.999), T(1e-8)});
+}
+
+}  // namespace
+
+TEST_SUITE("cuda update") {
+  TEST_CASE("rules give the bits of the CPU, float32") { check_all<float>("float32"); }
+  TEST_CASE("rules give the bits of the CPU, float64") { check_all<double>("float64"); }
+}
