@@ -25,25 +25,7 @@ void fill(Function*& entry, void* symbol) {
 }
 
 void fill_group(Table& table, Group group, const std::function<void*(const char*)>& symbol) {
-#define TOWERFLOW_ENTRY(name) fill(table.name, symbol(#name));
-  switch (group) {
-    case Group::runtime:
-      TOWERFLOW_CUDA_RUNTIME(TOWERFLOW_ENTRY)
-      break;
-    case Group::cublaslt:
-      TOWERFLOW_CUDA_CUBLASLT(TOWERFLOW_ENTRY)
-      break;
-    case Group::cudnn:
-      TOWERFLOW_CUDA_CUDNN(TOWERFLOW_ENTRY)
-      break;
-    case Group::nccl:
-      TOWERFLOW_CUDA_NCCL(TOWERFLOW_ENTRY)
-      break;
-    case Group::nvrtc:
-      TOWERFLOW_CUDA_NVRTC(TOWERFLOW_ENTRY)
-      break;
-  }
-#undef TOWERFLOW_ENTRY
+  for_each_entry(table, group, [&](const char* name, auto& entry) { fill(entry, symbol(name)); });
 }
 
 /// Returns an address in the library of a group, by which its file is found.

@@ -58,11 +58,10 @@ struct Table {
 #undef TOWERFLOW_ENTRY
 };
 
-/// Returns the names of the entries of a group that are null.
-inline std::vector<std::string_view> empty_entries(const Table& table, Group group) {
-  std::vector<std::string_view> names;
-#define TOWERFLOW_ENTRY(name) \
-  if (table.name == nullptr) names.emplace_back(#name);
+/// Calls `use` with the name and the function of each entry of a group, in the order of the list.
+template <class AnyTable, class Use>
+void for_each_entry(AnyTable& table, Group group, const Use& use) {
+#define TOWERFLOW_ENTRY(name) use(#name, table.name);
   switch (group) {
     case Group::runtime:
       TOWERFLOW_CUDA_RUNTIME(TOWERFLOW_ENTRY)
@@ -81,6 +80,14 @@ inline std::vector<std::string_view> empty_entries(const Table& table, Group gro
       break;
   }
 #undef TOWERFLOW_ENTRY
+}
+
+/// Returns the names of the entries of a group that are null.
+inline std::vector<std::string_view> empty_entries(const Table& table, Group group) {
+  std::vector<std::string_view> names;
+  for_each_entry(table, group, [&](const char* name, const auto& entry) {
+    if (entry == nullptr) names.emplace_back(name);
+  });
   return names;
 }
 
