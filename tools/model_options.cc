@@ -2,6 +2,7 @@
 
 #include "core/graph/all_reduce_schedule.h"
 #include "models/models.h"
+#include "tools/command.h"
 
 namespace towerflow::tools {
 
